@@ -1,0 +1,3 @@
+//! The pure heart of Prowess.
+
+pub mod span;
