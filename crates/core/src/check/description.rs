@@ -1,0 +1,118 @@
+//! Rules about the description: present, text, not too long.
+
+use super::part_of;
+use crate::document::{Document, Node};
+use crate::limits::MAX_DESCRIPTION_CHARS;
+use crate::problem::Finding;
+use crate::rule::rules;
+
+rules! {
+    DESCRIPTION_MISSING = "description-missing" [E E E E E],
+        "there is no description",
+        "The description is all an agent sees of a skill before it decides to use it. Without one the skill is not loaded.\n\nSay what the skill does and when to use it.";
+    DESCRIPTION_EMPTY = "description-empty" [E E E E E],
+        "the description is empty",
+        "The description is all an agent sees of a skill before it decides to use it. Without one the skill is not loaded.\n\nSay what the skill does and when to use it.";
+    DESCRIPTION_NOT_TEXT = "description-not-text" [E E E E E],
+        "the description is a list or a mapping",
+        "The description is one text. A value such as `{placeholder}` or `- item` without quotes is read as something else; put it in quotes.";
+    DESCRIPTION_NULL = "description-null" [E O E E W],
+        "the description is null",
+        "A plain `null` or `~` means nothing to YAML; read as text it is a poor description.\n\nSay what the skill does and when to use it.";
+    DESCRIPTION_TOO_LONG = "description-too-long" [E E E E W],
+        "the description has more than 1024 characters",
+        "The specification allows 1024 characters, counted without the blanks around them. Every skill's description is in every prompt.\n\nMove the details into the body.";
+    DESCRIPTION_ANGLE_BRACKET = "description-angle-bracket" [O O E O O],
+        "the description contains an angle bracket",
+        "Anthropic's upload refuses `<` and `>` in descriptions, because they could be taken for markup in a prompt.";
+}
+
+/// Everything wrong with a description by itself.
+///
+/// ```
+/// assert!(prowess_core::check_description("Fills in PDF forms. Use for any form.").is_empty());
+/// assert_eq!(prowess_core::check_description("  ")[0].code(), "description-empty");
+/// ```
+pub fn check_description(description: &str) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    if description.trim().is_empty() {
+        findings.push(empty());
+    } else {
+        check_text(description, &mut findings, &|finding, _| finding);
+    }
+    findings
+}
+
+fn empty() -> Finding {
+    Finding::new(&DESCRIPTION_EMPTY, "the description is empty")
+        .with_field("description")
+        .with_help("say what the skill does and when to use it")
+}
+
+/// Whether there is a description at all.
+pub(super) fn check_presence(document: &Document, findings: &mut Vec<Finding>) {
+    let Some(pair) = document.pair("description") else {
+        findings.push(
+            Finding::new(&DESCRIPTION_MISSING, "there is no description")
+                .with_field("description")
+                .with_span(document.fences().map(|fences| fences.open))
+                .with_help("add `description:` and say what the skill does and when to use it"),
+        );
+        return;
+    };
+    match pair.value.text() {
+        None => findings.push(
+            Finding::new(&DESCRIPTION_NOT_TEXT, format!("the description is {}", pair.value.shape()))
+                .with_field("description")
+                .with_span(pair.value.span)
+                .with_help("put the text in quotes"),
+        ),
+        Some(text) if text.trim().is_empty() => findings.push(empty().with_span(pair.key_span)),
+        Some(_) => {}
+    }
+}
+
+/// What is wrong with the description that is there.
+pub(super) fn check(document: &Document, findings: &mut Vec<Finding>) {
+    let Some(node) = document.field("description") else { return };
+    let Some(text) = node.text().filter(|text| !text.trim().is_empty()) else { return };
+    if Node::is_null(node) {
+        findings.push(
+            Finding::new(&DESCRIPTION_NULL, format!("the description is null: {text}"))
+                .with_field("description")
+                .with_span(node.span),
+        );
+    }
+    check_text(text, findings, &|finding, part| finding.with_span(part_of(document, node, part)));
+}
+
+type Place<'p> = &'p dyn Fn(Finding, std::ops::Range<usize>) -> Finding;
+
+fn check_text(text: &str, findings: &mut Vec<Finding>, place: Place<'_>) {
+    let mut push = |finding: Finding, part| findings.push(place(finding.with_field("description"), part));
+    let length = text.trim().chars().count();
+    if length > MAX_DESCRIPTION_CHARS {
+        let message = format!("the description has {length} characters, more than {MAX_DESCRIPTION_CHARS}");
+        push(
+            Finding::new(&DESCRIPTION_TOO_LONG, message).with_help("move the details into the body"),
+            0..text.len(),
+        );
+    }
+    if let Some(at) = text.find(['<', '>']) {
+        push(
+            Finding::new(&DESCRIPTION_ANGLE_BRACKET, "the description contains an angle bracket"),
+            at..at + 1,
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn length_counts_characters_of_the_trimmed_text() {
+        assert!(check_description(&format!("{}\n", "é".repeat(1024))).is_empty());
+        assert_eq!(check_description(&"é".repeat(1025))[0].code(), "description-too-long");
+    }
+}

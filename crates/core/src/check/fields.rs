@@ -1,0 +1,146 @@
+//! Rules about the other fields: known, of the right shape, within their limits, and inert.
+
+use crate::document::{Document, Node, Pair};
+use crate::limits::MAX_COMPATIBILITY_CHARS;
+use crate::problem::Finding;
+use crate::rule::rules;
+use crate::skill::{CLIENT_FIELDS, SPEC_FIELDS, boolean};
+
+rules! {
+    FIELD_UNKNOWN = "field-unknown" [I E E E O],
+        "a field is not in the specification",
+        "The specification names six fields. Others are kept and handed on, but strict validators refuse them.\n\nPut it below `metadata:`.";
+    FIELD_CLIENT = "field-client" [I E E E O],
+        "a field belongs to some clients, not to the specification",
+        "Clients such as Claude Code understand it, and Prowess does too; strict validators refuse it.";
+    LICENSE_NOT_TEXT = "license-not-text" [E O E E W],
+        "the license is a list or a mapping",
+        "The license is a short name such as `MIT`, or the name of a file in the skill.";
+    LICENSE_EMPTY = "license-empty" [W O W W O],
+        "the license is empty",
+        "Name the license or leave the field out.";
+    COMPATIBILITY_NOT_TEXT = "compatibility-not-text" [E E E E W],
+        "the compatibility note is a list or a mapping",
+        "The compatibility note is one text about what the skill needs.";
+    COMPATIBILITY_EMPTY = "compatibility-empty" [E O E E O],
+        "the compatibility note is empty",
+        "The specification wants 1 to 500 characters when the field is there.\n\nSay what the skill needs, or leave the field out.";
+    COMPATIBILITY_TOO_LONG = "compatibility-too-long" [E E E E W],
+        "the compatibility note has more than 500 characters",
+        "The specification allows 500 characters.";
+    METADATA_NOT_MAPPING = "metadata-not-mapping" [E O E E W],
+        "metadata is not a list of keys and values",
+        "Write lines of `key: value` below `metadata:`.";
+    METADATA_NOT_TEXT = "metadata-not-text" [E O E E O],
+        "a metadata value is a list or a mapping",
+        "The specification wants text for every value. Read leniently, it becomes JSON text.";
+    METADATA_RESERVED_KEY = "metadata-reserved-key" [W O W W O],
+        "a metadata key is reserved for MCP",
+        "Keys that begin with `io.modelcontextprotocol/` are reserved for the skills extension of MCP.";
+    INVOCATION_NOT_BOOLEAN = "invocation-not-boolean" [W O W W W],
+        "an invocation switch is neither true nor false",
+        "`disable-model-invocation` and `user-invocable` take `true` or `false`. Anything else is ignored.";
+    HOOKS_PRESENT = "hooks-present" [I O I I I],
+        "the skill asks for hooks",
+        "Hooks are commands that a client would run. Prowess reports them and never runs them.";
+}
+
+/// Checks every field except name, description and tools.
+pub(super) fn check(document: &Document, findings: &mut Vec<Finding>) {
+    for pair in document.pairs() {
+        let key = pair.key.as_str();
+        if CLIENT_FIELDS.contains(&key) {
+            let message = format!("the field belongs to some clients, not to the specification: {key}");
+            findings.push(about(pair, Finding::new(&FIELD_CLIENT, message)));
+        } else if !SPEC_FIELDS.contains(&key) {
+            let message = format!("the field is not in the specification: {}", key.escape_debug());
+            findings.push(about(
+                pair,
+                Finding::new(&FIELD_UNKNOWN, message).with_help("put it below `metadata:`"),
+            ));
+        }
+        match key {
+            "license" => check_license(pair, findings),
+            "compatibility" => check_compatibility(pair, findings),
+            "metadata" => check_metadata(pair, findings),
+            "disable-model-invocation" | "user-invocable" if boolean(&pair.value).is_none() => {
+                let message =
+                    format!("{key} is neither true nor false: {}", pair.value.to_text().escape_debug());
+                let finding =
+                    Finding::new(&INVOCATION_NOT_BOOLEAN, message).with_help("write `true` or `false`");
+                findings.push(about(pair, finding));
+            }
+            "hooks" if !pair.value.is_null() => {
+                findings.push(about(
+                    pair,
+                    Finding::new(&HOOKS_PRESENT, "the skill asks for hooks; they are never run"),
+                ));
+            }
+            _ => {}
+        }
+    }
+}
+
+fn about(pair: &Pair, finding: Finding) -> Finding {
+    finding.with_field(pair.key.clone()).with_span(pair.key_span)
+}
+
+fn check_license(pair: &Pair, findings: &mut Vec<Finding>) {
+    match pair.value.text() {
+        None => {
+            let message = format!("the license is {}", pair.value.shape());
+            findings.push(about(pair, Finding::new(&LICENSE_NOT_TEXT, message)));
+        }
+        Some(text) if text.trim().is_empty() => {
+            findings.push(about(pair, Finding::new(&LICENSE_EMPTY, "the license is empty")));
+        }
+        Some(_) => {}
+    }
+}
+
+fn check_compatibility(pair: &Pair, findings: &mut Vec<Finding>) {
+    let Some(text) = pair.value.text() else {
+        let message = format!("the compatibility note is {}", pair.value.shape());
+        findings.push(about(pair, Finding::new(&COMPATIBILITY_NOT_TEXT, message)));
+        return;
+    };
+    let length = text.trim().chars().count();
+    if length == 0 {
+        let finding = Finding::new(&COMPATIBILITY_EMPTY, "the compatibility note is empty")
+            .with_help("say what the skill needs, or leave the field out");
+        findings.push(about(pair, finding));
+    } else if length > MAX_COMPATIBILITY_CHARS {
+        let message =
+            format!("the compatibility note has {length} characters, more than {MAX_COMPATIBILITY_CHARS}");
+        findings.push(about(pair, Finding::new(&COMPATIBILITY_TOO_LONG, message)).with_span(pair.value.span));
+    }
+}
+
+fn check_metadata(pair: &Pair, findings: &mut Vec<Finding>) {
+    let Some(pairs) = pair.value.pairs() else {
+        if !pair.value.is_null() {
+            let message = format!("metadata is {}, not keys and values", pair.value.shape());
+            findings.push(about(pair, Finding::new(&METADATA_NOT_MAPPING, message)));
+        }
+        return;
+    };
+    for inner in pairs {
+        let field = format!("metadata.{}", inner.key);
+        if Node::scalar(&inner.value).is_none() {
+            let message =
+                format!("the metadata value is {}: {}", inner.value.shape(), inner.key.escape_debug());
+            findings.push(
+                Finding::new(&METADATA_NOT_TEXT, message)
+                    .with_field(field.clone())
+                    .with_span(inner.value.span)
+                    .with_help("write the value as one text"),
+            );
+        }
+        if inner.key.starts_with("io.modelcontextprotocol/") {
+            let message = format!("the metadata key is reserved for MCP: {}", inner.key.escape_debug());
+            findings.push(
+                Finding::new(&METADATA_RESERVED_KEY, message).with_field(field).with_span(inner.key_span),
+            );
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! Rules about the skill's files: the name of SKILL.md, how many files there are and how large they are.
+
+use crate::limits::{MAX_SKILL_BYTES, MAX_SKILL_FILES};
+use crate::manifest::Manifest;
+use crate::origin::Origin;
+use crate::problem::Finding;
+use crate::rule::rules;
+
+rules! {
+    FILE_NAME_CASE = "file-name-case" [W O W E W],
+        "the file is not called SKILL.md",
+        "The name is `SKILL.md`, in capitals. Most clients on case-sensitive file systems do not find another.\n\nRename the file.";
+    SKILL_TOO_MANY_FILES = "skill-too-many-files" [W O W W O],
+        "the skill has more than 512 files",
+        "Hosts that get skills over MCP need not accept more than 512 files.";
+    SKILL_TOO_LARGE = "skill-too-large" [W O W W O],
+        "the skill is larger than 16 MiB",
+        "Hosts that get skills over MCP need not accept more than 16 MiB.";
+}
+
+/// Checks the file's name and the folder's contents.
+pub(super) fn check(files: Option<&Manifest>, at: &Origin, findings: &mut Vec<Finding>) {
+    if let Some(file) =
+        at.file.as_deref().filter(|file| *file != "SKILL.md" && file.eq_ignore_ascii_case("skill.md"))
+    {
+        let message = format!("the file is not called SKILL.md: {file}");
+        findings.push(Finding::new(&FILE_NAME_CASE, message).with_help("rename it to SKILL.md"));
+    }
+    let Some(files) = files else { return };
+    let count = files.files.len();
+    if count > MAX_SKILL_FILES {
+        let message = format!("the skill has {count} files, more than {MAX_SKILL_FILES}");
+        findings.push(Finding::new(&SKILL_TOO_MANY_FILES, message));
+    }
+    let size = files.total_size();
+    if size > MAX_SKILL_BYTES {
+        let message = format!("the skill has {size} bytes, more than {MAX_SKILL_BYTES}");
+        findings.push(Finding::new(&SKILL_TOO_LARGE, message));
+    }
+}

@@ -1,0 +1,76 @@
+//! Rules about `allowed-tools` and `disallowed-tools`: one text, separated by blanks, with balanced parentheses.
+
+use crate::document::{Document, Pair};
+use crate::problem::Finding;
+use crate::rule::rules;
+use crate::skill::tool_list;
+use crate::tools::ToolForm;
+
+rules! {
+    TOOLS_NOT_TEXT = "tools-not-text" [E E E E W],
+        "the tools are neither a text nor a list of texts",
+        "`allowed-tools` is one text: `Bash(git:*) Read`. Read leniently, anything else grants nothing.";
+    TOOLS_LIST = "tools-list" [W O W W O],
+        "the tools are a list instead of one text",
+        "The specification wants one text separated by blanks. Prowess reads lists too; some publishers refuse them.";
+    TOOLS_COMMAS = "tools-commas" [W O W W O],
+        "the tools are separated by commas",
+        "The specification wants blanks between the tools. Prowess reads commas too.";
+    TOOLS_EMPTY = "tools-empty" [W O W W O],
+        "the tools are empty",
+        "Without the field a skill says nothing about tools; with an empty one it asks for none.\n\nName the tools or leave the field out.";
+    TOOLS_UNBALANCED = "tools-unbalanced" [W O W W W],
+        "a parenthesis in the tools is not closed",
+        "`Bash(git:*)` opens and closes a parenthesis around its pattern. What follows an open one is read as one tool.";
+    TOOLS_UNRESTRICTED_SHELL = "tools-unrestricted-shell" [I O I I I],
+        "the skill asks for every shell command",
+        "`Bash` without a pattern, or `Bash(*)`, asks for pre-approval of anything a shell can do. Hosts treat it as a request, never as a grant.\n\nName the commands: `Bash(git:*)`.";
+}
+
+/// Checks both fields.
+pub(super) fn check(document: &Document, findings: &mut Vec<Finding>) {
+    for key in ["allowed-tools", "disallowed-tools"] {
+        if let Some(pair) = document.pair(key) {
+            check_pair(pair, key == "allowed-tools", findings);
+        }
+    }
+}
+
+fn check_pair(pair: &Pair, grants: bool, findings: &mut Vec<Finding>) {
+    let mut push = |finding: Finding| {
+        findings.push(finding.with_field(pair.key.clone()).with_span(pair.value.span));
+    };
+    let texts_only = pair.value.items().is_none_or(|items| items.iter().all(|item| item.scalar().is_some()));
+    let Some(tools) = tool_list(&pair.value).filter(|_| texts_only) else {
+        return push(Finding::new(
+            &TOOLS_NOT_TEXT,
+            format!("the tools are {} that cannot be read as tools", pair.value.shape()),
+        ));
+    };
+    if tools.grants.is_empty() {
+        push(
+            Finding::new(&TOOLS_EMPTY, "the tools are empty")
+                .with_help("name the tools, or leave the field out"),
+        );
+    }
+    let spec_form = || format!("write `{}`", tools.to_spec_string().escape_debug());
+    if pair.value.items().is_some() {
+        push(Finding::new(&TOOLS_LIST, "the tools are a list").with_help(spec_form()));
+    } else if matches!(tools.form, ToolForm::Commas | ToolForm::Mixed) {
+        push(Finding::new(&TOOLS_COMMAS, "the tools are separated by commas").with_help(spec_form()));
+    }
+    for grant in &tools.grants {
+        let shown = grant.raw.escape_debug();
+        if !grant.balanced {
+            push(Finding::new(&TOOLS_UNBALANCED, format!("a parenthesis is not closed: {shown}")));
+        }
+        let anything = grant.pattern.as_deref().is_none_or(|pattern| matches!(pattern.trim(), "*" | ":*"));
+        if grants && anything && grant.base_name().eq_ignore_ascii_case("bash") {
+            let message = format!("the skill asks for every shell command: {shown}");
+            push(
+                Finding::new(&TOOLS_UNRESTRICTED_SHELL, message)
+                    .with_help("name the commands: `Bash(git:*)`"),
+            );
+        }
+    }
+}

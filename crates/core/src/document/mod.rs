@@ -1,0 +1,437 @@
+//! A SKILL.md as read: text, spanned frontmatter, body, and findings. Reading never fails.
+
+pub(crate) mod repair;
+pub(crate) mod rules;
+pub mod split;
+mod stream;
+pub mod yaml;
+
+use std::borrow::Cow;
+
+use serde_json::{Map, Value};
+
+pub use split::Fences;
+pub use stream::read_frontmatter;
+pub use yaml::{Node, NodeKind, Pair, Scalar, Style};
+
+use crate::limits::{MAX_FILE_BYTES, MAX_FRONTMATTER_BYTES};
+use crate::problem::{Edit, Finding, Fix};
+use crate::span::Span;
+use rules::{
+    BYTE_ORDER_MARK, FENCE_IRREGULAR, FENCE_LEADING_TEXT, FILE_TOO_LARGE, FRONTMATTER_EMPTY,
+    FRONTMATTER_MISSING, FRONTMATTER_NOT_MAPPING, FRONTMATTER_TOO_LARGE, FRONTMATTER_UNCLOSED, NOT_UTF8,
+    YAML_SYNTAX, YAML_UNREADABLE,
+};
+use split::{BOM, Outline, Split};
+use yaml::SyntaxError;
+
+/// A SKILL.md as read.
+///
+/// Everything that could be read is here, whether or not the file makes a skill: the text, the fields, the body,
+/// and the findings that say what is wrong. Turning findings into problems is the work of a
+/// [`Profile`](crate::Profile).
+#[derive(Clone, Debug)]
+pub struct Document {
+    text: String,
+    raw: Option<Vec<u8>>,
+    fences: Option<Fences>,
+    root: Option<Node>,
+    repaired: bool,
+    whole: bool,
+    findings: Vec<Finding>,
+}
+
+/// Reads a SKILL.md. Any bytes will do: nothing panics, and the work is bounded by the limits.
+///
+/// ```
+/// let document = prowess_core::parse(b"---\nname: tidy\ndescription: Tidies up.\n---\n# Tidy\n");
+/// assert_eq!(document.field("name").and_then(|node| node.text()), Some("tidy"));
+/// assert_eq!(document.body(), "# Tidy");
+/// assert!(document.findings().is_empty());
+/// ```
+pub fn parse(skill_md: &[u8]) -> Document {
+    let mut findings = Vec::new();
+    let kept = if skill_md.len() > MAX_FILE_BYTES {
+        findings.push(
+            Finding::new(
+                &FILE_TOO_LARGE,
+                format!("the file has {} bytes, more than {MAX_FILE_BYTES}", skill_md.len()),
+            )
+            .with_help("move material into files under references/"),
+        );
+        skill_md.get(..MAX_FILE_BYTES).unwrap_or(skill_md)
+    } else {
+        skill_md
+    };
+    Document::read(kept, split::split(kept), true, findings)
+}
+
+impl Document {
+    /// Reads bytes whose fences are known. `whole` says whether the body is among them.
+    fn read(bytes: &[u8], outline: Outline, whole: bool, mut findings: Vec<Finding>) -> Self {
+        let (text, raw) = decode(bytes, &mut findings);
+        if bytes.starts_with(BOM) {
+            findings.push(
+                Finding::new(&BYTE_ORDER_MARK, "the file begins with a byte order mark")
+                    .with_span(Span::new(0, BOM.len()))
+                    .with_fix(Fix {
+                        title: "remove the byte order mark".to_owned(),
+                        edits: vec![Edit { span: Span::new(0, BOM.len()), replacement: String::new() }],
+                        safe: true,
+                    }),
+            );
+        }
+        let mut document = Self { text, raw, fences: None, root: None, repaired: false, whole, findings };
+        match outline.split {
+            Split::Found(fences) => document.read_between(fences, outline.near_close),
+            Split::Unclosed { open, yaml } => document.read_unclosed(open, yaml, outline.near_close),
+            Split::NoFrontmatter | Split::NeedMore => document.add(
+                Finding::new(&FRONTMATTER_MISSING, "there is no frontmatter")
+                    .with_span(first_line(&document.text))
+                    .with_help(
+                        "begin the file with a line `---`, then name and description, then another `---`",
+                    ),
+            ),
+            Split::TooLarge { open } => document.add(
+                Finding::new(
+                    &FRONTMATTER_TOO_LARGE,
+                    format!("the frontmatter does not end within {MAX_FRONTMATTER_BYTES} bytes"),
+                )
+                .with_span(open)
+                .with_help("close it with a line `---`, or move text into the body"),
+            ),
+        }
+        document
+    }
+
+    fn add(&mut self, finding: Finding) {
+        self.findings.push(finding);
+    }
+
+    /// Both fences are there.
+    fn read_between(&mut self, fences: Fences, near_close: Option<(Span, usize)>) {
+        self.check_leading(fences.open);
+        let yaml = fences.yaml.slice(&self.text).unwrap_or("").to_owned();
+        let read = yaml::read(&yaml, fences.yaml.start);
+        if read.error.is_some() {
+            // Perhaps the frontmatter ends earlier, at a line that was meant as a fence.
+            if let Some((close, body)) = near_close
+                && self.read_to_near_close(fences.open, fences.yaml.start, close, body)
+            {
+                return;
+            }
+        }
+        self.fences = Some(fences);
+        self.take(&yaml, fences.yaml, read);
+    }
+
+    /// There is no closing fence; perhaps there is a line that was meant as one.
+    fn read_unclosed(&mut self, open: Span, yaml: Span, near_close: Option<(Span, usize)>) {
+        self.check_leading(open);
+        if let Some((close, body)) = near_close
+            && self.read_to_near_close(open, yaml.start, close, body)
+        {
+            return;
+        }
+        self.add(
+            Finding::new(&FRONTMATTER_UNCLOSED, "the frontmatter has no closing fence")
+                .with_span(open)
+                .with_help("end it with a line that holds `---` and nothing else"),
+        );
+        // Whatever fields stand at the top stay available.
+        let end = yaml.end.min(yaml.start + MAX_FRONTMATTER_BYTES);
+        let text = self.text.get(yaml.start..end).unwrap_or("");
+        self.root = yaml::read(text, yaml.start).root;
+    }
+
+    /// Takes an irregular closing fence when the text before it reads as a mapping.
+    fn read_to_near_close(&mut self, open: Span, start: usize, close: Span, body: usize) -> bool {
+        let place = Span::new(start, close.start);
+        let Some(yaml) = place.slice(&self.text).map(str::to_owned) else { return false };
+        let read = yaml::read(&yaml, start);
+        let mapping = read.root.as_ref().is_some_and(|root| root.pairs().is_some());
+        if read.error.is_some() || !mapping {
+            return false;
+        }
+        let line_end = if body == close.end { "\n" } else { "" };
+        self.add(
+            Finding::new(&FENCE_IRREGULAR, "the closing fence is not a line of three dashes")
+                .with_span(close)
+                .with_help("write exactly `---` on a line of its own")
+                .with_fix(Fix {
+                    title: "write a regular fence".to_owned(),
+                    edits: vec![Edit { span: close, replacement: format!("---{line_end}") }],
+                    safe: true,
+                }),
+        );
+        self.fences = Some(Fences { open, yaml: place, close, body });
+        self.take(&yaml, place, read);
+        true
+    }
+
+    /// Only a byte order mark may stand before the opening fence.
+    fn check_leading(&mut self, open: Span) {
+        let start = if self.text.starts_with('\u{feff}') { BOM.len() } else { 0 };
+        if open.start > start {
+            let span = Span::new(start, open.start);
+            let leading = span.slice(&self.text).unwrap_or("");
+            let blank = leading.trim().is_empty();
+            let what = if blank { "blank lines or blanks stand" } else { "text stands" };
+            self.add(
+                Finding::new(&FENCE_LEADING_TEXT, format!("{what} before the opening fence"))
+                    .with_span(span)
+                    .with_help("remove what stands before the first `---`")
+                    .with_fix(blank.then(|| Fix {
+                        title: "remove the blanks before the fence".to_owned(),
+                        edits: vec![Edit { span, replacement: String::new() }],
+                        safe: true,
+                    })),
+            );
+        }
+    }
+
+    /// Takes what strict YAML gave, or what the repair makes of it.
+    fn take(&mut self, yaml: &str, place: Span, read: yaml::Read) {
+        let yaml::Read { root, findings, error } = read;
+        let Some(error) = error else {
+            self.findings.extend(findings);
+            return self.take_root(root, place);
+        };
+        let Some(repaired) = repair::repair(yaml) else {
+            self.findings.extend(findings);
+            self.add(
+                syntax_finding(&YAML_UNREADABLE, &error, &self.text).with_help("put the value in quotes"),
+            );
+            self.root = root;
+            return;
+        };
+        let second = yaml::read(&repaired.text, 0);
+        let to_source = |span: Span| repaired.span_to_source(span).shift(place.start);
+        let edits = repaired
+            .edits
+            .iter()
+            .map(|edit| Edit { span: edit.span.shift(place.start), replacement: edit.replacement.clone() });
+        let fix = Fix {
+            title: "write it as the lenient reader reads it".to_owned(),
+            edits: edits.collect(),
+            safe: true,
+        };
+        self.add(syntax_finding(&YAML_SYNTAX, &error, &self.text).with_fix(fix));
+        self.findings.extend(second.findings.into_iter().map(|mut finding| {
+            finding.span = finding.span.map(to_source);
+            for related in &mut finding.related {
+                related.span = to_source(related.span);
+            }
+            finding
+        }));
+        self.repaired = true;
+        let mut root = second.root;
+        if let Some(root) = &mut root {
+            move_spans(root, &to_source);
+        }
+        self.take_root(root, place);
+    }
+
+    fn take_root(&mut self, root: Option<Node>, place: Span) {
+        match &root {
+            Some(node) if node.pairs().is_some() => {}
+            Some(node) if !node.is_null() => {
+                let (shape, span) = (node.shape(), node.span);
+                self.add(
+                    Finding::new(&FRONTMATTER_NOT_MAPPING, format!("the frontmatter is {shape}"))
+                        .with_span(span)
+                        .with_help("write lines of `key: value`"),
+                );
+            }
+            _ => self.add(
+                Finding::new(&FRONTMATTER_EMPTY, "the frontmatter holds nothing")
+                    .with_span(place)
+                    .with_help("write at least name and description"),
+            ),
+        }
+        self.root = root;
+    }
+
+    /// The text of the file. Bytes that are not UTF-8 appear as `?`, so every offset is that of the file.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The bytes of the file as they were given, up to [`MAX_FILE_BYTES`].
+    pub fn raw(&self) -> &[u8] {
+        self.raw.as_deref().unwrap_or(self.text.as_bytes())
+    }
+
+    /// Where the fences, the YAML and the body lie, when both fences are there.
+    pub fn fences(&self) -> Option<&Fences> {
+        self.fences.as_ref()
+    }
+
+    /// The YAML between the fences, as written.
+    pub fn frontmatter(&self) -> Option<&str> {
+        self.fences?.yaml.slice(&self.text)
+    }
+
+    /// The top of the frontmatter, when anything could be read.
+    pub fn root(&self) -> Option<&Node> {
+        self.root.as_ref()
+    }
+
+    /// The pairs of the frontmatter in the order of the file; empty when there are none.
+    pub fn pairs(&self) -> &[Pair] {
+        self.root.as_ref().and_then(Node::pairs).unwrap_or(&[])
+    }
+
+    /// The value of a frontmatter field; of two the last.
+    pub fn field(&self, key: &str) -> Option<&Node> {
+        self.pair(key).map(|pair| &pair.value)
+    }
+
+    /// A frontmatter field with the place of its key.
+    pub fn pair(&self, key: &str) -> Option<&Pair> {
+        self.pairs().iter().rev().find(|pair| pair.key == key)
+    }
+
+    /// The whole frontmatter as a YAML 1.2 reader sees it, in the order of the file.
+    pub fn frontmatter_json(&self) -> Map<String, Value> {
+        yaml::pairs_to_json(self.pairs())
+    }
+
+    /// The first byte of the body: just after the closing fence, or zero when there is no frontmatter.
+    pub fn body_offset(&self) -> usize {
+        self.fences.map_or(0, |fences| fences.body)
+    }
+
+    /// Whether the body was read too, or only the frontmatter.
+    pub fn has_body(&self) -> bool {
+        self.whole
+    }
+
+    /// The body, byte for byte.
+    pub fn body_raw(&self) -> &str {
+        self.text.get(self.body_offset()..).unwrap_or("")
+    }
+
+    /// The body without the white space around it.
+    pub fn body(&self) -> &str {
+        self.body_raw().trim()
+    }
+
+    /// Whether the fields come from repaired YAML.
+    pub fn repaired(&self) -> bool {
+        self.repaired
+    }
+
+    /// What reading found, in the order of the file.
+    pub fn findings(&self) -> &[Finding] {
+        &self.findings
+    }
+}
+
+fn syntax_finding(rule: &'static crate::rule::Rule, error: &SyntaxError, text: &str) -> Finding {
+    let rest = text.get(error.at..).unwrap_or("");
+    let width = rest.chars().next().filter(|character| *character != '\n').map_or(0, char::len_utf8);
+    Finding::new(rule, format!("the frontmatter is not valid YAML: {}", error.message))
+        .with_span(Span::new(error.at, error.at + width))
+}
+
+/// The bytes as text of the same length, and the bytes themselves when they are not UTF-8.
+fn decode(bytes: &[u8], findings: &mut Vec<Finding>) -> (String, Option<Vec<u8>>) {
+    let text = match std::str::from_utf8(bytes) {
+        Ok(text) => return (text.to_owned(), None),
+        // A cap or a prefix may cut the last character; that is no fault of the file.
+        Err(error) if error.error_len().is_none() && bytes.len() >= MAX_FILE_BYTES => {
+            String::from_utf8_lossy(bytes.get(..error.valid_up_to()).unwrap_or(&[]))
+        }
+        Err(_) => Cow::Borrowed(""),
+    };
+    if !text.is_empty() {
+        return (text.into_owned(), None);
+    }
+    let mut text = String::with_capacity(bytes.len());
+    let mut first = None;
+    for chunk in bytes.utf8_chunks() {
+        text.push_str(chunk.valid());
+        if !chunk.invalid().is_empty() {
+            first = first.or(Some(Span::new(text.len(), text.len() + chunk.invalid().len())));
+            text.extend(chunk.invalid().iter().map(|_| '?'));
+        }
+    }
+    if let Some(span) = first {
+        findings.push(
+            Finding::new(&NOT_UTF8, format!("the bytes from offset {} on are not UTF-8", span.start))
+                .with_span(span)
+                .with_help("save the file as UTF-8"),
+        );
+    }
+    (text, Some(bytes.to_vec()))
+}
+
+fn first_line(text: &str) -> Span {
+    Span::new(0, text.find('\n').unwrap_or(text.len()))
+}
+
+fn move_spans(node: &mut Node, to_source: &impl Fn(Span) -> Span) {
+    node.span = to_source(node.span);
+    match &mut node.kind {
+        NodeKind::Scalar(_) => {}
+        NodeKind::Sequence(items) => items.iter_mut().for_each(|item| move_spans(item, to_source)),
+        NodeKind::Mapping(pairs) => {
+            for pair in pairs {
+                pair.key_span = to_source(pair.key_span);
+                move_spans(&mut pair.value, to_source);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn codes(text: &str) -> Vec<&'static str> {
+        parse(text.as_bytes()).findings().iter().map(Finding::code).collect()
+    }
+
+    #[test]
+    fn a_repaired_document_keeps_the_original_error_and_true_places() {
+        let text = "---\nname: x\ndescription: Use when: asked\n---\nbody\n";
+        let document = parse(text.as_bytes());
+        assert!(document.repaired());
+        assert_eq!(codes(text), ["yaml-syntax"]);
+        let description = document.field("description").unwrap();
+        assert_eq!(description.text(), Some("Use when: asked"));
+        assert_eq!(description.span.slice(text), Some("Use when: asked"));
+        assert_eq!(document.body_raw(), "body\n");
+    }
+
+    #[test]
+    fn a_mistyped_fence_is_taken_only_when_nothing_else_reads() {
+        let text = "---\nname: x\ndescription: d\n----\nbody\n---\nrest\n";
+        assert_eq!(codes(text), ["fence-irregular"]);
+        assert_eq!(parse(text.as_bytes()).body_raw(), "body\n---\nrest\n");
+        assert_eq!(codes("---\nname: x\ndescription: d\n---# Title\n"), ["fence-irregular"]);
+        assert_eq!(codes("---\nname: x\ndescription: |\n  a\n  ---\n  b\n---\n"), Vec::<&str>::new());
+    }
+
+    #[test]
+    fn broken_files_still_show_what_they_have() {
+        let unclosed = parse(b"---\nname: x\ndescription: d\n");
+        assert_eq!(unclosed.field("name").and_then(Node::text), Some("x"));
+        assert_eq!(unclosed.findings()[0].code(), "frontmatter-unclosed");
+        let none = parse(b"# Title\n");
+        assert_eq!((none.body(), none.findings()[0].code()), ("# Title", "frontmatter-missing"));
+        let bytes = parse(b"---\nname: x\ndescription: \xff\xfe!\n---\n");
+        assert_eq!(bytes.field("description").and_then(Node::text), Some("??!"));
+        assert_eq!(bytes.raw().len(), bytes.text().len());
+    }
+
+    #[test]
+    fn an_oversized_file_is_cut_and_said_to_be() {
+        let mut text = b"---\nname: x\ndescription: d\n---\n".to_vec();
+        text.resize(MAX_FILE_BYTES + 10, b'a');
+        let document = parse(&text);
+        assert_eq!(document.findings()[0].code(), "file-too-large");
+        assert_eq!(document.text().len(), MAX_FILE_BYTES);
+    }
+}

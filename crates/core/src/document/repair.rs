@@ -1,0 +1,385 @@
+//! The lenient second try: edits that turn broken frontmatter into the YAML its author meant.
+//!
+//! The text is cut into entries by indentation. An entry that is valid YAML by itself is left alone; of a broken
+//! one the value is put in quotes, its continuation lines joined. Tabs in indentation become blanks, control
+//! characters go. Nothing is guessed beyond that: when the result is still not YAML, there is no repair.
+
+use super::yaml;
+use crate::problem::Edit;
+use crate::span::Span;
+
+/// Text that now reads as YAML, and the edits that made it.
+#[derive(Debug)]
+pub(crate) struct Repaired {
+    pub(crate) text: String,
+    pub(crate) edits: Vec<Edit>,
+}
+
+impl Repaired {
+    /// The place in the original text of a place in the repaired one.
+    fn to_source(&self, offset: usize) -> usize {
+        let mut shift = 0isize;
+        for edit in &self.edits {
+            let start = edit.span.start.saturating_add_signed(shift);
+            if offset < start {
+                break;
+            }
+            if offset <= start + edit.replacement.len() {
+                // Inside a replacement only its two ends have a place in the original.
+                return if offset == start { edit.span.start } else { edit.span.end };
+            }
+            shift += edit.replacement.len().cast_signed() - edit.span.len().cast_signed();
+        }
+        offset.saturating_add_signed(-shift)
+    }
+
+    /// The same for a span.
+    pub(crate) fn span_to_source(&self, span: Span) -> Span {
+        Span::new(self.to_source(span.start), self.to_source(span.end))
+    }
+}
+
+/// Repairs text that strict YAML refuses; nothing when that does not succeed.
+pub(crate) fn repair(yaml: &str) -> Option<Repaired> {
+    let mut repair = Repair { yaml, edits: Vec::new() };
+    let lines = repair.lines();
+    repair.block(&lines);
+    let mut edits = repair.edits;
+    edits.sort_by_key(|edit| edit.span);
+    let text = apply(yaml, &edits);
+    let read = yaml::read(&text, 0);
+    let mapping = read.error.is_none() && read.root.is_some_and(|root| root.pairs().is_some());
+    mapping.then_some(Repaired { text, edits })
+}
+
+/// Applies ordered, disjoint edits.
+pub(crate) fn apply(text: &str, edits: &[Edit]) -> String {
+    let mut result = String::with_capacity(text.len() + 64);
+    let mut from = 0;
+    for edit in edits {
+        result.push_str(text.get(from..edit.span.start).unwrap_or(""));
+        result.push_str(&edit.replacement);
+        from = edit.span.end;
+    }
+    result.push_str(text.get(from..).unwrap_or(""));
+    result
+}
+
+/// One line: where its text begins and ends, and how far it is indented once tabs are blanks.
+#[derive(Clone, Copy, Debug)]
+struct Line<'t> {
+    indent: usize,
+    start: usize,
+    text: &'t str,
+}
+
+impl Line<'_> {
+    const fn end(&self) -> usize {
+        self.start + self.text.len()
+    }
+
+    const fn is_blank(&self) -> bool {
+        self.text.is_empty()
+    }
+
+    fn is_comment(&self) -> bool {
+        self.text.starts_with('#')
+    }
+
+    fn is_item(&self) -> bool {
+        self.text == "-" || self.text.starts_with("- ")
+    }
+}
+
+struct Repair<'t> {
+    yaml: &'t str,
+    edits: Vec<Edit>,
+}
+
+impl<'t> Repair<'t> {
+    /// Cuts the text into lines. Tabs in indentation are edited at once, and so are control characters, which
+    /// are no part of YAML.
+    fn lines(&mut self) -> Vec<Line<'t>> {
+        let mut lines = Vec::new();
+        let mut at = 0;
+        for full in self.yaml.split_inclusive('\n') {
+            let bare = full.trim_end();
+            let text = bare.trim_start_matches([' ', '\t']);
+            let blanks = bare.get(..bare.len() - text.len()).unwrap_or("");
+            let tabs = blanks.bytes().filter(|byte| *byte == b'\t').count();
+            if tabs > 0 {
+                let replacement = blanks.replace('\t', "  ");
+                self.edits.push(Edit { span: Span::new(at, at + blanks.len()), replacement });
+            }
+            lines.push(Line { indent: blanks.len() + tabs, start: at + blanks.len(), text });
+            at += full.len();
+        }
+        lines
+    }
+
+    /// Repairs the entries of one block, each by itself.
+    fn block(&mut self, lines: &[Line<'t>]) {
+        let Some(first) = lines.iter().find(|line| !line.is_blank() && !line.is_comment()) else { return };
+        let (indent, items) = (first.indent, first.is_item());
+        let mut entry: Vec<Line<'t>> = Vec::new();
+        for line in lines {
+            let begins = !line.is_blank()
+                && line.indent <= indent
+                && if items { line.is_item() } else { key_length(line.text).is_some() };
+            let between = line.is_comment() && line.indent <= indent;
+            if begins || between {
+                self.entry(&entry);
+                entry.clear();
+            }
+            if !between {
+                entry.push(*line);
+            }
+        }
+        self.entry(&entry);
+    }
+
+    /// Repairs one entry, `key: value` or `- item`, with the lines below it, if it is broken.
+    fn entry(&mut self, lines: &[Line<'t>]) {
+        let Some((head, below)) = lines.split_first() else { return };
+        if head.is_blank() {
+            return self.entry(below);
+        }
+        if Self::reads(lines) {
+            return;
+        }
+        if head.is_item() {
+            let text = head.text.get(1..).unwrap_or("").trim_start();
+            let start = head.end() - text.len();
+            let inner = Line { indent: head.indent + (start - head.start), start, text };
+            if inner.is_item() || key_length(text).is_some() {
+                let mut block = vec![inner];
+                block.extend_from_slice(below);
+                return self.block(&block);
+            }
+            return self.quote(start, text, below);
+        }
+        let Some(colon) = key_length(head.text) else { return self.comment_out(lines) };
+        let value = head.text.get(colon + 1..).unwrap_or("").trim_start();
+        let start = head.end() - value.len();
+        if start == head.start + colon + 1 && !value.is_empty() {
+            // `name:value` is one word to YAML.
+            self.edits.push(Edit { span: Span::at(start), replacement: " ".to_owned() });
+        }
+        let nested = below.iter().find(|line| !line.is_blank() && !line.is_comment());
+        if value.is_empty() && nested.is_some_and(|line| line.is_item() || key_length(line.text).is_some()) {
+            return self.block(below);
+        }
+        self.quote(start, value, below);
+    }
+
+    /// Whether the lines are YAML by themselves, with the edits already made to them.
+    fn reads(lines: &[Line<'t>]) -> bool {
+        let mut text = String::new();
+        for line in lines {
+            text.extend(std::iter::repeat_n(' ', line.indent));
+            text.push_str(line.text);
+            text.push('\n');
+        }
+        let read = yaml::read(&text, 0);
+        read.error.is_none() && read.root.is_some_and(|root| root.scalar().is_none())
+    }
+
+    /// Puts a value and its continuation lines in quotes.
+    fn quote(&mut self, start: usize, value: &str, below: &[Line<'t>]) {
+        let rest: Vec<&Line<'t>> = below.iter().filter(|line| !line.is_blank()).collect();
+        let end = rest.last().map_or(start + value.len(), |line| line.end());
+        let block = value.starts_with(['|', '>']) && value.len() <= 3;
+        let separator = if value.starts_with('|') && block { "\n" } else { " " };
+        let mut parts: Vec<&str> = if block || value.is_empty() { Vec::new() } else { vec![value] };
+        parts.extend(rest.iter().map(|line| line.text));
+        let text = parts.join(separator);
+        let replacement = quoted(unquote(text.trim()).as_ref());
+        // A value that stood on the next line moves up behind its key.
+        let replacement =
+            if value.is_empty() && self.yaml.get(..start).is_some_and(|text| text.ends_with([':', '-'])) {
+                format!(" {replacement}")
+            } else {
+                replacement
+            };
+        self.replace(Span::new(start, end), replacement);
+    }
+
+    /// Keeps prose that stands before the first key as comments.
+    fn comment_out(&mut self, lines: &[Line<'t>]) {
+        for line in lines.iter().filter(|line| !line.is_blank()) {
+            self.replace(Span::at(line.start), "# ".to_owned());
+        }
+    }
+
+    /// Adds an edit; smaller ones inside its span, made before, are part of it now.
+    fn replace(&mut self, span: Span, replacement: String) {
+        self.edits.retain(|edit| edit.span.end <= span.start || edit.span.start >= span.end);
+        self.edits.push(Edit { span, replacement });
+    }
+}
+
+/// The length of the key when the text begins with one: `key:` with a blank or nothing behind it, or a field
+/// of the specification glued to its value.
+fn key_length(text: &str) -> Option<usize> {
+    let colon = match text.as_bytes().first()? {
+        quote @ (b'"' | b'\'') => {
+            let close = text.bytes().skip(1).position(|byte| byte == *quote)? + 2;
+            (text.as_bytes().get(close) == Some(&b':')).then_some(close)?
+        }
+        _ => {
+            let colon = text.find(':')?;
+            let key = text.get(..colon)?.trim_end();
+            let word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | '$');
+            (!key.is_empty() && key.len() <= 128 && !key.starts_with('-') && key.chars().all(word))
+                .then_some(colon)?
+        }
+    };
+    match text.as_bytes().get(colon + 1) {
+        None | Some(b' ' | b'\t') => Some(colon),
+        Some(_) => {
+            text.get(..colon).is_some_and(|key| matches!(key, "name" | "description")).then_some(colon)
+        }
+    }
+}
+
+/// The text inside quotes that the author meant as quotes.
+fn unquote(text: &str) -> std::borrow::Cow<'_, str> {
+    for quote in ['"', '\''] {
+        let Some(after) = text.strip_prefix(quote) else { continue };
+        let escaped = if quote == '"' { "\\\"" } else { "''" };
+        let Some(inner) = after.strip_suffix(quote) else {
+            // Opened and never closed.
+            return if after.contains(quote) { text.into() } else { after.into() };
+        };
+        // `"one" and "two"` is prose that happens to begin and end with a quote: its first inner quote closes.
+        let first = inner.replace(escaped, "  ").find(quote);
+        let closes = first.is_some_and(|at| {
+            let before = inner.get(..at).and_then(|text| text.chars().next_back());
+            let after = inner.get(at + 1..).and_then(|text| text.chars().next());
+            before.is_some_and(|c| !matches!(c, ' ' | '(')) && !after.is_some_and(char::is_alphanumeric)
+        });
+        if closes {
+            return text.into();
+        }
+        let plain = inner.replace(escaped, &quote.to_string());
+        return if quote == '"' { plain.replace("\\\\", "\\").into() } else { plain.into() };
+    }
+    text.into()
+}
+
+/// A YAML scalar in quotes that reads back as the text, without control characters.
+fn quoted(text: &str) -> String {
+    let mut result = String::with_capacity(text.len() + 2);
+    if text.contains('\n') {
+        result.push('"');
+        for character in text.chars() {
+            match character {
+                '\n' => result.push_str("\\n"),
+                '"' => result.push_str("\\\""),
+                '\\' => result.push_str("\\\\"),
+                character if character.is_control() && character != '\t' => {}
+                character => result.push(character),
+            }
+        }
+        result.push('"');
+    } else {
+        result.push('\'');
+        for character in text.chars() {
+            match character {
+                '\'' => result.push_str("''"),
+                character if character.is_control() && character != '\t' => {}
+                character => result.push(character),
+            }
+        }
+        result.push('\'');
+    }
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn repaired(yaml: &str) -> String {
+        assert!(yaml::read(yaml, 0).error.is_some(), "not broken: {yaml}");
+        let repaired = repair(yaml).unwrap_or_else(|| panic!("not repaired: {yaml}"));
+        yaml::read(&repaired.text, 0).root.unwrap().to_json().to_string()
+    }
+
+    #[test]
+    fn a_colon_in_a_plain_value() {
+        assert_eq!(
+            repaired("name: a\ndescription: Use when: the user's asking\nlicense: MIT\n"),
+            r#"{"name":"a","description":"Use when: the user's asking","license":"MIT"}"#
+        );
+    }
+
+    #[test]
+    fn continuation_lines_are_joined_indented_or_not() {
+        assert_eq!(
+            repaired("description: Build: this\n  and that\nand more\nname: x\n"),
+            r#"{"description":"Build: this and that and more","name":"x"}"#
+        );
+        assert_eq!(
+            repaired("name: x\ndescription:\nstarts below: y: z\n"),
+            r#"{"name":"x","description":"starts below: y: z"}"#
+        );
+    }
+
+    #[test]
+    fn values_that_begin_with_an_indicator() {
+        assert_eq!(
+            repaired(
+                "name: x\ndescription: **bold** text\nargument-hint: [a] | --b\nz: `code`\ny: @at\nw: *star\nv: %p\n"
+            ),
+            r#"{"name":"x","description":"**bold** text","argument-hint":"[a] | --b","z":"`code`","y":"@at","w":"*star","v":"%p"}"#
+        );
+    }
+
+    #[test]
+    fn quotes_inside_quotes() {
+        assert_eq!(repaired("description: \"Use \"this\" now\"\n"), r#"{"description":"Use \"this\" now"}"#);
+        assert_eq!(
+            repaired("description: \"one\" and \"two\"\n"),
+            r#"{"description":"\"one\" and \"two\""}"#
+        );
+        assert_eq!(repaired("a: 'it's'\nb: \"open\n"), r#"{"a":"it's","b":"open"}"#);
+        assert_eq!(repaired("a: \"C:\\path\\q: \\\"x\\\"\"\n"), r#"{"a":"C:\\path\\q: \"x\""}"#);
+    }
+
+    #[test]
+    fn tabs_and_nested_entries() {
+        assert_eq!(
+            repaired("name: x\nmetadata:\n\ta: b\n\tc: d: e\n"),
+            r#"{"name":"x","metadata":{"a":"b","c":"d: e"}}"#
+        );
+        assert_eq!(
+            repaired("tags:\n  - a: b: c\n  - @x\n  - fine\n"),
+            r#"{"tags":[{"a":"b: c"},"@x","fine"]}"#
+        );
+    }
+
+    #[test]
+    fn block_scalars_without_indentation() {
+        assert_eq!(
+            repaired("description: |\nOne.\nTwo! [\nname: x\n"),
+            r#"{"description":"One.\nTwo! [","name":"x"}"#
+        );
+    }
+
+    #[test]
+    fn sound_entries_are_left_alone() {
+        let yaml = "name: 'x' # why\nmetadata: {a: 1}\ndescription: a: b\n";
+        let repaired = repair(yaml).unwrap();
+        assert_eq!(repaired.text, "name: 'x' # why\nmetadata: {a: 1}\ndescription: 'a: b'\n");
+        let root = yaml::read(&repaired.text, 0).root.unwrap();
+        let span = repaired.span_to_source(root.get("description").unwrap().span);
+        assert_eq!(span.slice(yaml), Some("a: b"));
+    }
+
+    #[test]
+    fn prose_is_kept_as_comments_and_nonsense_stays_broken() {
+        assert_eq!(repaired("Some prose here, [\nname: x\n"), r#"{"name":"x"}"#);
+        assert!(repair("[[[").is_none());
+    }
+}

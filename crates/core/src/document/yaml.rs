@@ -1,0 +1,539 @@
+//! YAML 1.2 core as a tree that knows its places: parser events in, [`Node`]s out, under a budget.
+//!
+//! Every scalar keeps the text its author wrote (`1.0` stays `1.0`) and offers a typed JSON view beside it.
+//! Whatever was read before an error stays in the tree.
+
+use granit_parser::{Event, Parser, ScalarStyle, StructureStyle, options};
+use serde_json::{Map, Number, Value};
+
+use super::rules::{
+    DUPLICATE_IDENTITY, DUPLICATE_KEY, YAML_ANCHOR, YAML_COMPLEX_KEY, YAML_FLOW_STYLE, YAML_LIMIT,
+    YAML_MERGE_KEY, YAML_SEVERAL_DOCUMENTS, YAML_TAG,
+};
+use crate::limits::{MAX_YAML_DEPTH, MAX_YAML_NODES};
+use crate::problem::Finding;
+use crate::span::Span;
+
+/// A value in the frontmatter and its place in the file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Node {
+    /// The bytes of the value in the file, quotes and block indicators included.
+    pub span: Span,
+    /// The value.
+    pub kind: NodeKind,
+}
+
+/// The three shapes of a YAML value.
+#[derive(Clone, Debug, PartialEq)]
+pub enum NodeKind {
+    /// A text, number, boolean or null.
+    Scalar(Scalar),
+    /// A list.
+    Sequence(Vec<Node>),
+    /// A mapping, in the order of the file.
+    Mapping(Vec<Pair>),
+}
+
+/// A key and its value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pair {
+    /// The key as text; a key that is a collection is its JSON text.
+    pub key: String,
+    /// The place of the key.
+    pub key_span: Span,
+    /// The value.
+    pub value: Node,
+}
+
+/// A scalar: the text after quotes and folding, and how it was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scalar {
+    /// The text; for a plain scalar exactly what the author wrote.
+    pub text: String,
+    /// How it was written.
+    pub style: Style,
+}
+
+/// How a scalar was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Style {
+    /// Without quotes.
+    Plain,
+    /// `'…'`
+    SingleQuoted,
+    /// `"…"`
+    DoubleQuoted,
+    /// `|`
+    Literal,
+    /// `>`
+    Folded,
+}
+
+impl Scalar {
+    /// Whether it is a plain `null`, `~` or nothing at all.
+    pub fn is_null(&self) -> bool {
+        self.style == Style::Plain && matches!(self.text.as_str(), "" | "~" | "null" | "Null" | "NULL")
+    }
+
+    /// The typed view of YAML 1.2's core schema; quoted and block scalars are always strings.
+    ///
+    /// Numbers that JSON cannot hold (infinities, integers beyond 64 bits) stay strings.
+    pub fn to_json(&self) -> Value {
+        let text = self.text.as_str();
+        if self.style != Style::Plain {
+            return Value::String(text.to_owned());
+        }
+        match text {
+            "" | "~" | "null" | "Null" | "NULL" => Value::Null,
+            "true" | "True" | "TRUE" => Value::Bool(true),
+            "false" | "False" | "FALSE" => Value::Bool(false),
+            _ => number(text).map_or_else(|| Value::String(text.to_owned()), Value::Number),
+        }
+    }
+}
+
+/// A number of the core schema: decimal, `0o` octal, `0x` hexadecimal, or a float.
+fn number(text: &str) -> Option<Number> {
+    let first = text.bytes().next()?;
+    if !(first.is_ascii_digit() || matches!(first, b'+' | b'-' | b'.')) {
+        return None;
+    }
+    if let Some(octal) = text.strip_prefix("0o") {
+        return digits(octal, 8);
+    }
+    if let Some(hexadecimal) = text.strip_prefix("0x") {
+        return digits(hexadecimal, 16);
+    }
+    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+    if !unsigned.is_empty() && unsigned.bytes().all(|byte| byte.is_ascii_digit()) {
+        let text = text.strip_prefix('+').unwrap_or(text);
+        return text.parse::<i64>().map(Number::from).or_else(|_| text.parse::<u64>().map(Number::from)).ok();
+    }
+    let (mantissa, exponent) =
+        unsigned.split_once(['e', 'E']).map_or((unsigned, None), |(m, e)| (m, Some(e)));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let digits_only = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+    let exponent_ok = exponent.is_none_or(|exponent| {
+        let digits = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
+        !digits.is_empty() && digits_only(digits)
+    });
+    if digits_only(whole)
+        && digits_only(fraction)
+        && !(whole.is_empty() && fraction.is_empty())
+        && exponent_ok
+    {
+        return text.strip_prefix('+').unwrap_or(text).parse().ok().and_then(Number::from_f64);
+    }
+    None
+}
+
+fn digits(text: &str, radix: u32) -> Option<Number> {
+    if text.is_empty() || !text.chars().all(|character| character.is_digit(radix)) {
+        return None;
+    }
+    u64::from_str_radix(text, radix).ok().map(Number::from)
+}
+
+impl Node {
+    /// The scalar, when it is one.
+    pub fn scalar(&self) -> Option<&Scalar> {
+        match &self.kind {
+            NodeKind::Scalar(scalar) => Some(scalar),
+            NodeKind::Sequence(_) | NodeKind::Mapping(_) => None,
+        }
+    }
+
+    /// The text of a scalar as its author wrote it.
+    pub fn text(&self) -> Option<&str> {
+        self.scalar().map(|scalar| scalar.text.as_str())
+    }
+
+    /// The pairs, when it is a mapping.
+    pub fn pairs(&self) -> Option<&[Pair]> {
+        match &self.kind {
+            NodeKind::Mapping(pairs) => Some(pairs),
+            NodeKind::Scalar(_) | NodeKind::Sequence(_) => None,
+        }
+    }
+
+    /// The items, when it is a list.
+    pub fn items(&self) -> Option<&[Node]> {
+        match &self.kind {
+            NodeKind::Sequence(items) => Some(items),
+            NodeKind::Scalar(_) | NodeKind::Mapping(_) => None,
+        }
+    }
+
+    /// The value of a key; the last one when a key stands twice.
+    pub fn get(&self, key: &str) -> Option<&Node> {
+        self.pairs()?.iter().rev().find(|pair| pair.key == key).map(|pair| &pair.value)
+    }
+
+    /// Whether it is a plain null or nothing at all.
+    pub fn is_null(&self) -> bool {
+        self.scalar().is_some_and(Scalar::is_null)
+    }
+
+    /// The typed view: what a YAML 1.2 reader makes of it, as JSON.
+    pub fn to_json(&self) -> Value {
+        match &self.kind {
+            NodeKind::Scalar(scalar) => scalar.to_json(),
+            NodeKind::Sequence(items) => Value::Array(items.iter().map(Node::to_json).collect()),
+            NodeKind::Mapping(pairs) => Value::Object(pairs_to_json(pairs)),
+        }
+    }
+
+    /// The value where a string is wanted: the source text of a scalar, the JSON text of anything else.
+    pub fn to_text(&self) -> String {
+        self.text().map_or_else(|| self.to_json().to_string(), str::to_owned)
+    }
+
+    /// The word for its shape in a message.
+    pub fn shape(&self) -> &'static str {
+        match &self.kind {
+            NodeKind::Scalar(scalar) if scalar.is_null() => "nothing",
+            NodeKind::Scalar(_) => "a text",
+            NodeKind::Sequence(_) => "a list",
+            NodeKind::Mapping(_) => "a mapping",
+        }
+    }
+}
+
+/// Pairs as a JSON object in the order of the file; of two equal keys the last wins.
+pub(crate) fn pairs_to_json(pairs: &[Pair]) -> Map<String, Value> {
+    pairs.iter().map(|pair| (pair.key.clone(), pair.value.to_json())).collect()
+}
+
+/// What reading a frontmatter gave.
+#[derive(Debug)]
+pub(crate) struct Read {
+    /// The top value; whatever was complete before an error.
+    pub(crate) root: Option<Node>,
+    /// What is remarkable about it, apart from a syntax error.
+    pub(crate) findings: Vec<Finding>,
+    /// The syntax error, if there is one.
+    pub(crate) error: Option<SyntaxError>,
+}
+
+/// Why the text is not YAML.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SyntaxError {
+    pub(crate) at: usize,
+    pub(crate) message: String,
+}
+
+/// Reads YAML text; every span is moved by `base`, the place of the text in its file.
+pub(crate) fn read(yaml: &str, base: usize) -> Read {
+    let mut builder =
+        Builder { base, open: Vec::new(), root: None, findings: Vec::new(), nodes: 0, documents: 0 };
+    let options = options! {
+        disallow_directives: true,
+        // One more than allowed, so that the tree builder names the limit in our own words.
+        flow_nesting_limit: MAX_YAML_DEPTH + 1,
+        block_nesting_limit: MAX_YAML_DEPTH + 1,
+    };
+    let mut error = None;
+    let mut parser = Parser::new_from_str_with_options(yaml, options);
+    while let Some(next) = parser.next_event() {
+        match next {
+            Ok((event, span)) => {
+                if builder.event(event, span).is_break() {
+                    break;
+                }
+            }
+            Err(problem) => {
+                let at = problem.marker().byte_offset().unwrap_or(0).min(yaml.len());
+                error = Some(SyntaxError { at: base + at, message: problem.info() });
+                break;
+            }
+        }
+    }
+    builder.finish(error)
+}
+
+/// A collection that is still open.
+#[derive(Debug)]
+enum Open {
+    Sequence { start: usize, items: Vec<Node> },
+    Mapping { start: usize, pairs: Vec<Pair>, key: Option<(String, Span)> },
+}
+
+struct Builder {
+    base: usize,
+    open: Vec<Open>,
+    root: Option<Node>,
+    findings: Vec<Finding>,
+    nodes: usize,
+    documents: usize,
+}
+
+type Next = std::ops::ControlFlow<()>;
+
+impl Builder {
+    fn event(&mut self, event: Event<'_>, span: granit_parser::Span) -> Next {
+        let span = self.span(span);
+        match event {
+            Event::Scalar(text, style, anchor, tag) => {
+                self.node_properties(anchor, tag.is_some(), span);
+                self.count(span)?;
+                let style = match style {
+                    ScalarStyle::Plain => Style::Plain,
+                    ScalarStyle::SingleQuoted => Style::SingleQuoted,
+                    ScalarStyle::DoubleQuoted => Style::DoubleQuoted,
+                    ScalarStyle::Literal => Style::Literal,
+                    ScalarStyle::Folded => Style::Folded,
+                };
+                let scalar = Scalar { text: text.into_owned(), style };
+                self.add(Node { span, kind: NodeKind::Scalar(scalar) });
+            }
+            Event::SequenceStart(style, anchor, tag) => {
+                self.start(style, anchor, tag.is_some(), span)?;
+                self.open.push(Open::Sequence { start: span.start, items: Vec::new() });
+            }
+            Event::MappingStart(style, anchor, tag) => {
+                self.start(style, anchor, tag.is_some(), span)?;
+                self.open.push(Open::Mapping { start: span.start, pairs: Vec::new(), key: None });
+            }
+            Event::SequenceEnd | Event::MappingEnd => self.close(span.end),
+            Event::Alias(_) | Event::UnresolvedAlias(_) => {
+                self.findings.push(
+                    Finding::new(&YAML_ANCHOR, "an alias stands where a value should be")
+                        .with_span(span)
+                        .with_help("write the value out"),
+                );
+                self.count(span)?;
+                let nothing = Scalar { text: String::new(), style: Style::Plain };
+                self.add(Node { span, kind: NodeKind::Scalar(nothing) });
+            }
+            Event::DocumentStart(..) => {
+                self.documents += 1;
+                if self.documents > 1 {
+                    self.findings.push(
+                        Finding::new(&YAML_SEVERAL_DOCUMENTS, "a second YAML document begins here")
+                            .with_span(span),
+                    );
+                    return Next::Break(());
+                }
+            }
+            // Stream marks and presentation carry no values.
+            _ => {}
+        }
+        Next::Continue(())
+    }
+
+    fn span(&self, span: granit_parser::Span) -> Span {
+        let range = span.byte_range().unwrap_or(0..0);
+        Span::new(self.base + range.start, self.base + range.end)
+    }
+
+    fn start(&mut self, style: StructureStyle, anchor: usize, tagged: bool, span: Span) -> Next {
+        self.node_properties(anchor, tagged, span);
+        if style == StructureStyle::Flow && self.open.len() <= 1 {
+            self.findings.push(Finding::new(&YAML_FLOW_STYLE, "a value in brackets").with_span(span));
+        }
+        if self.open.len() >= MAX_YAML_DEPTH {
+            let message = format!("collections nest deeper than {MAX_YAML_DEPTH}");
+            self.findings.push(Finding::new(&YAML_LIMIT, message).with_span(span));
+            return Next::Break(());
+        }
+        self.count(span)
+    }
+
+    fn node_properties(&mut self, anchor: usize, tagged: bool, span: Span) {
+        if anchor != 0 {
+            self.findings.push(
+                Finding::new(&YAML_ANCHOR, "the value carries an anchor")
+                    .with_span(span)
+                    .with_help("remove the `&name`"),
+            );
+        }
+        if tagged {
+            self.findings.push(
+                Finding::new(&YAML_TAG, "the value carries a tag")
+                    .with_span(span)
+                    .with_help("remove the tag, or quote the value if it begins with `!`"),
+            );
+        }
+    }
+
+    fn count(&mut self, span: Span) -> Next {
+        self.nodes += 1;
+        if self.nodes > MAX_YAML_NODES {
+            let message = format!("more than {MAX_YAML_NODES} values");
+            self.findings.push(Finding::new(&YAML_LIMIT, message).with_span(span));
+            return Next::Break(());
+        }
+        Next::Continue(())
+    }
+
+    /// Puts a complete node where it belongs.
+    fn add(&mut self, node: Node) {
+        match self.open.last_mut() {
+            None => self.root = Some(node),
+            Some(Open::Sequence { items, .. }) => items.push(node),
+            Some(Open::Mapping { pairs, key, .. }) => match key.take() {
+                Some((key, key_span)) => pairs.push(Pair { key, key_span, value: node }),
+                None => {
+                    let merge = node
+                        .scalar()
+                        .is_some_and(|scalar| scalar.style == Style::Plain && scalar.text == "<<");
+                    if merge {
+                        self.findings.push(Finding::new(&YAML_MERGE_KEY, "a merge key").with_span(node.span));
+                    }
+                    if node.scalar().is_none() {
+                        self.findings.push(
+                            Finding::new(
+                                &YAML_COMPLEX_KEY,
+                                format!("{} stands where a key should be", node.shape()),
+                            )
+                            .with_span(node.span),
+                        );
+                    }
+                    let span = node.span;
+                    let text = match node.kind {
+                        NodeKind::Scalar(scalar) => scalar.text,
+                        NodeKind::Sequence(_) | NodeKind::Mapping(_) => node.to_text(),
+                    };
+                    *key = Some((text, span));
+                }
+            },
+        }
+    }
+
+    /// Closes the innermost collection.
+    fn close(&mut self, end: usize) {
+        let Some(open) = self.open.pop() else { return };
+        let node = match open {
+            Open::Sequence { start, items } => {
+                Node { span: Span::new(start, end), kind: NodeKind::Sequence(items) }
+            }
+            Open::Mapping { start, pairs, .. } => {
+                find_duplicates(&pairs, self.open.is_empty(), &mut self.findings);
+                Node { span: Span::new(start, end), kind: NodeKind::Mapping(pairs) }
+            }
+        };
+        self.add(node);
+    }
+
+    fn finish(mut self, error: Option<SyntaxError>) -> Read {
+        let end = error.as_ref().map_or(self.base, |error| error.at);
+        while !self.open.is_empty() {
+            self.close(end);
+        }
+        Read { root: self.root, findings: self.findings, error }
+    }
+}
+
+/// Reports every key that stands twice, with both places.
+fn find_duplicates(pairs: &[Pair], top: bool, findings: &mut Vec<Finding>) {
+    let mut report = |first: &Pair, second: &Pair| {
+        let identity = top && matches!(second.key.as_str(), "name" | "description");
+        let rule = if identity { &DUPLICATE_IDENTITY } else { &DUPLICATE_KEY };
+        let key = second.key.escape_debug();
+        findings.push(
+            Finding::new(rule, format!("the key stands twice: {key}"))
+                .with_field(second.key.clone())
+                .with_span(second.key_span)
+                .with_related(first.key_span, "first here")
+                .with_help("keep one of them"),
+        );
+    };
+    // A few keys are compared with each other; many are sorted, so that the work stays bounded.
+    if pairs.len() <= 16 {
+        for (at, second) in pairs.iter().enumerate() {
+            if let Some(first) = pairs.iter().take(at).find(|first| first.key == second.key) {
+                report(first, second);
+            }
+        }
+    } else {
+        let mut sorted: Vec<&Pair> = pairs.iter().collect();
+        sorted.sort_by(|a, b| a.key.cmp(&b.key).then(a.key_span.cmp(&b.key_span)));
+        for window in sorted.windows(2) {
+            if let [first, second] = window
+                && first.key == second.key
+            {
+                report(first, second);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn json(yaml: &str) -> Value {
+        let read = read(yaml, 0);
+        assert_eq!(read.error, None, "{yaml}");
+        read.root.unwrap().to_json()
+    }
+
+    fn codes(yaml: &str) -> Vec<&'static str> {
+        read(yaml, 0).findings.iter().map(Finding::code).collect()
+    }
+
+    #[test]
+    fn the_typed_view_is_yaml_1_2_core() {
+        let value = json(
+            "a: 1.0\nb: yes\nc: null\nd: 0x1F\ne: 0o17\nf: '1'\ng: -3\nh: 1e3\ni: .5\nj: 2026-03-05\nk: 1.2.3\nl: .inf\nm: True\nn: 99999999999999999999",
+        );
+        assert_eq!(
+            value.to_string(),
+            r#"{"a":1.0,"b":"yes","c":null,"d":31,"e":15,"f":"1","g":-3,"h":1000.0,"i":0.5,"j":"2026-03-05","k":"1.2.3","l":".inf","m":true,"n":"99999999999999999999"}"#
+        );
+    }
+
+    #[test]
+    fn scalars_keep_their_source_text() {
+        let read = read("version: 1.0\nfolded: >\n  a\n  b\n", 0);
+        let root = read.root.unwrap();
+        assert_eq!(root.get("version").unwrap().text(), Some("1.0"));
+        assert_eq!(root.get("folded").unwrap().text(), Some("a b\n"));
+    }
+
+    #[test]
+    fn spans_cover_the_value_in_the_file() {
+        let yaml = "name: 'a b'\ndescription: >-\n  one\n  two\nlist: [x, y]\n";
+        let text = format!("---\n{yaml}---\n");
+        let root = read(yaml, 4).root.unwrap();
+        assert_eq!(root.get("name").unwrap().span.slice(&text), Some("'a b'"));
+        assert_eq!(root.get("list").unwrap().span.slice(&text), Some("[x, y]"));
+        assert_eq!(root.pairs().unwrap()[1].key_span.slice(&text), Some("description"));
+    }
+
+    #[test]
+    fn what_was_read_before_an_error_stays() {
+        let read = read("name: a\ndescription: b\nmetadata: [c", 0);
+        assert!(read.error.is_some());
+        assert_eq!(read.root.unwrap().get("description").unwrap().text(), Some("b"));
+    }
+
+    #[test]
+    fn forbidden_constructs_are_named() {
+        assert_eq!(codes("name: &x a\ndescription: *x"), ["yaml-anchor", "yaml-anchor"]);
+        assert_eq!(codes("name: !!str a"), ["yaml-tag"]);
+        assert_eq!(codes("<<: {a: 1}"), ["yaml-merge-key", "yaml-flow-style"]);
+        assert_eq!(codes("a: b\n...\n---\nc: d"), ["yaml-several-documents"]);
+        assert_eq!(codes("? [a]\n: b"), ["yaml-flow-style", "yaml-complex-key"]);
+    }
+
+    #[test]
+    fn duplicate_keys_show_both_places() {
+        let few = read("a: 1\nname: x\na: 2\nname: y", 0).findings;
+        assert_eq!(
+            few.iter().map(Finding::code).collect::<Vec<_>>(),
+            ["duplicate-key", "duplicate-identity"]
+        );
+        assert_eq!((few[0].related[0].span, few[0].span), (Span::new(0, 1), Some(Span::new(13, 14))));
+        let many: String = (0..40).map(|n| format!("k{n}: v\n")).collect::<String>() + "k7: again\n";
+        assert_eq!(read(&many, 0).findings.len(), 1);
+    }
+
+    #[test]
+    fn depth_and_size_are_bounded() {
+        assert_eq!(codes(&format!("a: {}1{}", "[".repeat(32), "]".repeat(32))).last(), Some(&"yaml-limit"));
+        assert_eq!(codes(&"k: v\n".repeat(6000)).last().copied(), Some("duplicate-key"));
+        let wide: String = (0..6000).map(|n| format!("k{n}: v\n")).collect();
+        assert_eq!(codes(&wide), ["yaml-limit"]);
+    }
+}

@@ -1,0 +1,31 @@
+//! The limits of the reader and of the checks, each with the reason for its value.
+
+/// The longest name, in characters.
+pub const MAX_NAME_CHARS: usize = 64;
+/// The longest description, in characters.
+pub const MAX_DESCRIPTION_CHARS: usize = 1024;
+/// The longest compatibility note, in characters.
+pub const MAX_COMPATIBILITY_CHARS: usize = 500;
+
+/// The largest frontmatter that is read, in bytes; the largest seen in 56 000 real skills is 9.6 KB.
+pub const MAX_FRONTMATTER_BYTES: usize = 64 * 1024;
+/// The largest SKILL.md that loads, in bytes; the largest real one is 1.08 MB.
+pub const MAX_FILE_BYTES: usize = 1024 * 1024;
+/// Above this many bytes a SKILL.md is warned about: 29 of 56 000 real ones are larger.
+pub const LARGE_FILE_BYTES: usize = 200 * 1000;
+/// How many bytes may stand before the opening fence (blank lines, a comment) when reading leniently.
+pub const MAX_LEADING_BYTES: usize = 4 * 1024;
+
+/// How deep collections may nest in the frontmatter.
+pub const MAX_YAML_DEPTH: usize = 32;
+/// How many scalars and collections the frontmatter may hold.
+pub const MAX_YAML_NODES: usize = 10_000;
+
+/// The specification's advice for the length of SKILL.md, in lines.
+pub const RECOMMENDED_LINES: usize = 500;
+/// The specification's advice for the length of the instructions, in tokens.
+pub const RECOMMENDED_TOKENS: usize = 5000;
+/// How many files a skill may have before hosts over MCP may refuse it.
+pub const MAX_SKILL_FILES: usize = 512;
+/// How many bytes a skill may have before hosts over MCP may refuse it.
+pub const MAX_SKILL_BYTES: u64 = 16 * 1024 * 1024;

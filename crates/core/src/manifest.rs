@@ -1,0 +1,109 @@
+//! The files of a skill: path, size, mode and digest of each. One type for listing, approvals, MCP, lock and verify.
+
+use serde::{Deserialize, Serialize};
+
+use crate::path::RelPath;
+
+/// What a file is for, by the folder it lies in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FileKind {
+    /// Below `scripts/`.
+    Script,
+    /// Below `references/`.
+    Reference,
+    /// Below `assets/`.
+    Asset,
+    /// Anywhere else.
+    Other,
+}
+
+impl FileKind {
+    /// The kind of the file at a path.
+    pub fn of(path: &RelPath) -> Self {
+        match path.as_str().split_once('/').map(|(top, _)| top) {
+            Some("scripts") => Self::Script,
+            Some("references") => Self::Reference,
+            Some("assets") => Self::Asset,
+            _ => Self::Other,
+        }
+    }
+}
+
+/// One file of a skill.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileEntry {
+    /// Its path below the skill's folder.
+    pub path: RelPath,
+    /// Its size in bytes.
+    pub size: u64,
+    /// Whether it may be executed.
+    #[serde(default)]
+    pub executable: bool,
+    /// `sha256:` and 64 hexadecimal digits over its bytes, when they were computed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
+    /// What it is for.
+    pub kind: FileKind,
+}
+
+impl FileEntry {
+    /// A file of this path and size.
+    pub fn new(path: RelPath, size: u64) -> Self {
+        let kind = FileKind::of(&path);
+        Self { path, size, executable: false, digest: None, kind }
+    }
+}
+
+/// The files of a skill, sorted by path.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// The files, sorted by path, each once.
+    pub files: Vec<FileEntry>,
+}
+
+impl Manifest {
+    /// A manifest of these files, in order.
+    pub fn new(mut files: Vec<FileEntry>) -> Self {
+        files.sort_by(|a, b| a.path.cmp(&b.path));
+        files.dedup_by(|a, b| a.path == b.path);
+        Self { files }
+    }
+
+    /// The file at a path.
+    pub fn get(&self, path: &RelPath) -> Option<&FileEntry> {
+        self.files.binary_search_by(|file| file.path.cmp(path)).ok().and_then(|at| self.files.get(at))
+    }
+
+    /// Whether a path names a file, or a folder that holds one.
+    pub fn contains(&self, path: &RelPath) -> bool {
+        self.get(path).is_some() || self.files.iter().any(|file| file.path.starts_with(path))
+    }
+
+    /// The sum of the sizes.
+    pub fn total_size(&self) -> u64 {
+        self.files.iter().map(|file| file.size).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_sorted_found_and_classified() {
+        let file = |path: &str, size| FileEntry::new(RelPath::parse(path).unwrap(), size);
+        let manifest = Manifest::new(vec![
+            file("scripts/a.py", 3),
+            file("SKILL.md", 5),
+            file("references/x/y.md", 1),
+            file("SKILL.md", 5),
+        ]);
+        let paths: Vec<&str> = manifest.files.iter().map(|file| file.path.as_str()).collect();
+        assert_eq!(paths, ["SKILL.md", "references/x/y.md", "scripts/a.py"]);
+        assert_eq!(manifest.total_size(), 9);
+        assert_eq!(manifest.files[1].kind, FileKind::Reference);
+        assert!(manifest.contains(&RelPath::parse("references/x").unwrap()));
+        assert!(!manifest.contains(&RelPath::parse("refer").unwrap()));
+    }
+}

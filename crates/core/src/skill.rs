@@ -1,0 +1,374 @@
+//! What a catalog holds of a skill: the [`Entry`], made from the fields of a [`Document`].
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use unicode_normalization::UnicodeNormalization as _;
+
+use crate::check;
+use crate::document::{Document, Node};
+use crate::manifest::Manifest;
+use crate::origin::Origin;
+use crate::problem::{Problem, Severity};
+use crate::profile::Profile;
+use crate::tools::ToolList;
+
+/// The six fields of the specification.
+pub const SPEC_FIELDS: [&str; 6] =
+    ["name", "description", "license", "compatibility", "metadata", "allowed-tools"];
+
+/// Fields outside the specification that Prowess understands, because widely used clients do.
+pub const CLIENT_FIELDS: [&str; 14] = [
+    "tags",
+    "version",
+    "when_to_use",
+    "argument-hint",
+    "arguments",
+    "disable-model-invocation",
+    "user-invocable",
+    "disallowed-tools",
+    "model",
+    "effort",
+    "context",
+    "agent",
+    "paths",
+    "hooks",
+];
+
+/// Who may start a skill.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Invocation {
+    /// The model may, on its own; `disable-model-invocation: true` forbids it.
+    pub model: bool,
+    /// The user may, by name; `user-invocable: false` forbids it.
+    pub user: bool,
+}
+
+impl Default for Invocation {
+    fn default() -> Self {
+        Self { model: true, user: true }
+    }
+}
+
+/// Fields that one or another client understands beyond the specification. All are data; nothing is executed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ClientFields {
+    /// When the model should use the skill, in addition to the description.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub when_to_use: Option<String>,
+    /// What a user may type behind the skill's name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub argument_hint: Option<String>,
+    /// The names of positional arguments.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub arguments: Vec<String>,
+    /// Tools the skill asks to be without.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub disallowed_tools: Option<ToolList>,
+    /// The model it asks for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The effort it asks for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub effort: Option<String>,
+    /// `fork` asks for a subagent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context: Option<String>,
+    /// The kind of subagent it asks for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// Globs of the files for which the skill matters.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<String>,
+    /// Commands the skill would have a client run. Prowess never does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hooks: Option<Value>,
+}
+
+/// A skill as a catalog holds it: small, immutable, and complete but for its body and files.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Entry {
+    /// What tools, filters and duplicates know it by: its name, or `prefix:name`.
+    pub key: String,
+    /// Its name, NFKC-normalised and without blanks around it.
+    pub name: String,
+    /// Its description without blanks around it.
+    pub description: String,
+    /// Its licence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub license: Option<String>,
+    /// What it needs of its environment.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compatibility: Option<String>,
+    /// The author's own keys and values, in the order of the file; what is not text is JSON text.
+    pub metadata: Vec<(String, String)>,
+    /// The tools it asks to be granted; absent and empty are different.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub allowed_tools: Option<ToolList>,
+    /// Who may start it.
+    pub invocation: Invocation,
+    /// Words it is filed under, from the top level or from `metadata`.
+    pub tags: Vec<String>,
+    /// Its version, from the top level or from `metadata`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// What clients understand beyond the specification.
+    pub client: ClientFields,
+    /// Every other field, typed, in the order of the file.
+    pub extra: Map<String, Value>,
+    /// Where it comes from.
+    pub origin: Origin,
+    /// The first byte of its body.
+    pub body_offset: usize,
+    /// Whether its frontmatter had to be repaired.
+    pub repaired: bool,
+}
+
+/// Why a document is no skill under a profile: every problem, not just the first.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{}: {}", self.location, self.headline())]
+pub struct LoadError {
+    /// The place of the file.
+    pub location: String,
+    /// All problems the profile sees, those that are no errors included.
+    pub problems: Vec<Problem>,
+}
+
+impl LoadError {
+    fn headline(&self) -> String {
+        let errors: Vec<&str> = self
+            .problems
+            .iter()
+            .filter(|problem| problem.severity == Severity::Error)
+            .map(|problem| problem.message.as_str())
+            .collect();
+        errors.join("; ")
+    }
+}
+
+impl Document {
+    /// The skill, unless something keeps it from loading in every profile.
+    ///
+    /// A missing name is the folder's name. Hard refusals are: no frontmatter, YAML beyond repair or over the
+    /// caps, no description, an ambiguous identity.
+    pub fn skill(&self, at: &Origin) -> Option<Entry> {
+        let refused = self.findings().iter().any(|finding| finding.rule.refuses());
+        if refused || check::identity(self, at).iter().any(|finding| finding.rule.refuses()) {
+            return None;
+        }
+        Some(self.entry(at))
+    }
+
+    /// The skill, unless the profile sees an error; then every problem.
+    pub fn load(&self, at: &Origin, files: Option<&Manifest>, profile: &Profile) -> Result<Entry, LoadError> {
+        let problems = profile.check(self, files, at);
+        if problems.iter().any(|problem| problem.severity == Severity::Error) {
+            return Err(LoadError { location: at.location.clone(), problems });
+        }
+        Ok(self.entry(at))
+    }
+
+    /// Whatever can be said about the skill, even when it is broken: missing texts are empty.
+    pub fn entry(&self, at: &Origin) -> Entry {
+        let name = self.name(at).unwrap_or_default();
+        let metadata: Vec<(String, String)> = self
+            .field("metadata")
+            .and_then(Node::pairs)
+            .map(|pairs| pairs.iter().map(|pair| (pair.key.clone(), pair.value.to_text())).collect())
+            .unwrap_or_default();
+        let nested = |key: &str| self.field("metadata").and_then(|node| node.get(key));
+        let known = |key: &str| SPEC_FIELDS.contains(&key) || CLIENT_FIELDS.contains(&key);
+        Entry {
+            key: name.clone(),
+            name,
+            description: self.description().unwrap_or_default().to_owned(),
+            license: self.text_field("license"),
+            compatibility: self.text_field("compatibility"),
+            allowed_tools: self.field("allowed-tools").and_then(tool_list),
+            invocation: Invocation {
+                model: !self.field("disable-model-invocation").and_then(boolean).unwrap_or(false),
+                user: self.field("user-invocable").and_then(boolean).unwrap_or(true),
+            },
+            tags: self.field("tags").or_else(|| nested("tags")).map(words).unwrap_or_default(),
+            version: self.text_field("version").or_else(|| nested("version").and_then(plain_text)),
+            client: self.client_fields(),
+            extra: self
+                .pairs()
+                .iter()
+                .filter(|pair| !known(&pair.key))
+                .map(|pair| (pair.key.clone(), pair.value.to_json()))
+                .collect(),
+            metadata,
+            origin: at.clone(),
+            body_offset: self.body_offset(),
+            repaired: self.repaired(),
+        }
+    }
+
+    /// The name as the catalog knows it, or the folder's name when there is none.
+    pub fn name(&self, at: &Origin) -> Option<String> {
+        let written = self.field("name").and_then(Node::text).map(str::trim).filter(|name| !name.is_empty());
+        written.map(normalize).or_else(|| at.folder.as_deref().map(normalize))
+    }
+
+    /// The description without blanks around it; nothing when it is missing, blank or no text.
+    pub fn description(&self) -> Option<&str> {
+        self.field("description").and_then(Node::text).map(str::trim).filter(|text| !text.is_empty())
+    }
+
+    /// The text of a field where a string is wanted: the source text of a scalar, unless it says nothing.
+    fn text_field(&self, key: &str) -> Option<String> {
+        self.field(key).and_then(plain_text)
+    }
+
+    fn client_fields(&self) -> ClientFields {
+        ClientFields {
+            when_to_use: self.text_field("when_to_use"),
+            // Square brackets are what people write there, and YAML reads them as a list.
+            argument_hint: self.pair("argument-hint").and_then(|pair| {
+                let written = || pair.value.span.slice(self.text()).map(str::to_owned);
+                if pair.value.scalar().is_some() { plain_text(&pair.value) } else { written() }
+            }),
+            arguments: self.field("arguments").map(words).unwrap_or_default(),
+            disallowed_tools: self.field("disallowed-tools").and_then(tool_list),
+            model: self.text_field("model"),
+            effort: self.text_field("effort"),
+            context: self.text_field("context"),
+            agent: self.text_field("agent"),
+            paths: self.field("paths").map(list_of_texts).unwrap_or_default(),
+            hooks: self.field("hooks").filter(|node| !node.is_null()).map(Node::to_json),
+        }
+    }
+}
+
+/// The form of a name that is stored and compared.
+pub(crate) fn normalize(name: &str) -> String {
+    if name.is_ascii() { name.trim().to_owned() } else { name.trim().nfkc().collect() }
+}
+
+fn plain_text(node: &Node) -> Option<String> {
+    let written = node.text()?.trim();
+    (!written.is_empty()).then(|| written.to_owned())
+}
+
+/// The tools of an `allowed-tools` value, text or list; nothing when it is neither.
+pub(crate) fn tool_list(node: &Node) -> Option<ToolList> {
+    if let Some(items) = node.items() {
+        let texts: Vec<&str> = items.iter().filter_map(Node::text).collect();
+        let list = ToolList::from_items(texts.iter().copied());
+        if list.grants.iter().all(|grant| grant.balanced) {
+            return Some(list);
+        }
+        // YAML cut `[Bash(npm run build, npm test)]` at the comma; put together again it is one tool.
+        let joined = texts.join(", ");
+        let whole = ToolList::from_items([joined.as_str()]);
+        return Some(if whole.grants.iter().all(|grant| grant.balanced) { whole } else { list });
+    }
+    let scalar = node.scalar()?;
+    Some(if scalar.is_null() { ToolList::parse("") } else { ToolList::parse(&scalar.text) })
+}
+
+/// Booleans as clients read them: YAML 1.1's words and the digits too.
+pub(crate) fn boolean(node: &Node) -> Option<bool> {
+    match node.text()?.trim().to_ascii_lowercase().as_str() {
+        "true" | "yes" | "on" | "1" => Some(true),
+        "false" | "no" | "off" | "0" => Some(false),
+        _ => None,
+    }
+}
+
+/// The items of a list, or the words of a text separated by commas, else by blanks.
+fn words(node: &Node) -> Vec<String> {
+    let Some(text) = node.text() else { return list_of_texts(node) };
+    if node.is_null() {
+        return Vec::new();
+    }
+    let comma = text.contains(',');
+    text.split(|character: char| if comma { character == ',' } else { character.is_whitespace() })
+        .map(str::trim)
+        .filter(|word| !word.is_empty())
+        .map(str::to_owned)
+        .collect()
+}
+
+/// The items of a list, or one text separated by commas.
+fn list_of_texts(node: &Node) -> Vec<String> {
+    match (node.items(), node.text()) {
+        (Some(items), _) => items.iter().map(Node::to_text).filter(|item| !item.is_empty()).collect(),
+        (None, Some(text)) => {
+            text.split(',').map(str::trim).filter(|item| !item.is_empty()).map(str::to_owned).collect()
+        }
+        (None, None) => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parse;
+
+    fn entry(frontmatter: &str) -> Entry {
+        let text = format!("---\nname: demo\ndescription: d\n{frontmatter}---\nbody\n");
+        parse(text.as_bytes()).skill(&Origin::at("x/demo/SKILL.md")).unwrap()
+    }
+
+    #[test]
+    fn texts_keep_their_source_and_the_rest_keeps_its_order() {
+        let entry =
+            entry("license: 1.0\nzeta: 1\nversion: 1.10\nmetadata:\n  b: 2.0\n  a: {x: 1}\nalpha: [yes]\n");
+        assert_eq!(entry.license.as_deref(), Some("1.0"));
+        assert_eq!(entry.version.as_deref(), Some("1.10"));
+        assert_eq!(entry.metadata, [("b".into(), "2.0".into()), ("a".into(), r#"{"x":1}"#.into())]);
+        assert_eq!(Value::Object(entry.extra).to_string(), r#"{"zeta":1,"alpha":["yes"]}"#);
+    }
+
+    #[test]
+    fn tags_and_version_are_found_at_the_top_or_in_metadata() {
+        assert_eq!(entry("metadata:\n  tags: a, b c\n  version: 2\n").tags, ["a", "b c"]);
+        assert_eq!(entry("tags: [x, y]\nmetadata:\n  tags: z\n").tags, ["x", "y"]);
+        assert_eq!(entry("metadata:\n  version: 2\n").version.as_deref(), Some("2"));
+    }
+
+    #[test]
+    fn invocation_understands_the_words_clients_do() {
+        let both = entry("disable-model-invocation: yes\nuser-invocable: 0\n").invocation;
+        assert_eq!(both, Invocation { model: false, user: false });
+        assert_eq!(entry("disable-model-invocation: maybe\n").invocation, Invocation::default());
+    }
+
+    #[test]
+    fn absent_and_empty_tools_differ() {
+        assert_eq!(entry("").allowed_tools, None);
+        assert_eq!(entry("allowed-tools: \"\"\n").allowed_tools.unwrap().grants.len(), 0);
+        assert_eq!(entry("allowed-tools:\n").allowed_tools.unwrap().grants.len(), 0);
+        assert_eq!(
+            entry("allowed-tools: [Read, 'Bash(git add:*)']\n").allowed_tools.unwrap().grants.len(),
+            2
+        );
+    }
+
+    #[test]
+    fn an_argument_hint_in_brackets_is_text() {
+        assert_eq!(
+            entry("argument-hint: [file] [--all]\n").client.argument_hint.as_deref(),
+            Some("[file] [--all]")
+        );
+        assert_eq!(entry("argument-hint: [file]\n").client.argument_hint.as_deref(), Some("[file]"));
+    }
+
+    #[test]
+    fn a_missing_name_is_the_folder_and_a_missing_description_is_no_skill() {
+        let origin = Origin::at("x/demo/SKILL.md");
+        assert_eq!(parse(b"---\ndescription: d\n---\n").skill(&origin).unwrap().name, "demo");
+        assert!(parse(b"---\ndescription: d\n---\n").skill(&Origin::text("<stdin>")).is_none());
+        assert!(parse(b"---\nname: demo\ndescription: '  '\n---\n").skill(&origin).is_none());
+    }
+
+    #[test]
+    fn load_returns_every_problem() {
+        let document = parse(b"---\nname: De_mo\ndescription: d\ncompatibility: ''\n---\n");
+        let error = document.load(&Origin::at("x/other/SKILL.md"), None, &Profile::spec()).unwrap_err();
+        assert!(error.problems.len() >= 3, "{error}");
+        assert!(document.load(&Origin::at("x/other/SKILL.md"), None, &Profile::lenient()).is_ok());
+    }
+}
