@@ -1,0 +1,19 @@
+//! A path that passes cannot escape, whatever separator the reader of it believes in.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use prowess_core::RelPath;
+
+fuzz_target!(|bytes: &[u8]| {
+    let request = std::str::from_utf8(bytes).ok().and_then(|text| RelPath::from_request(text).ok());
+    for path in RelPath::from_bytes(bytes).ok().into_iter().chain(request) {
+        let text = path.as_str();
+        assert_eq!(RelPath::parse(text).as_ref(), Ok(&path));
+        assert!(!text.starts_with('/') && !text.contains('\\') && !text.contains(':'));
+        assert!(text.chars().all(|character| !character.is_control()));
+        for component in text.split('/') {
+            assert!(!matches!(component, "" | "." | ".."), "{text:?}");
+            assert!(!component.eq_ignore_ascii_case(".git"));
+        }
+    }
+});
