@@ -3,7 +3,12 @@
 //! `cargo bench -p prowess-core --bench parse` prints times and ratios. With `-- --count WHAT N` it only does `WHAT`
 //! (`nothing`, `events`, `parse` or `skill`) N times, for counting instructions; docs/performance.md has the commands.
 
-#![allow(clippy::print_stdout, clippy::unwrap_used, clippy::disallowed_methods, reason = "a program that measures and prints")]
+#![allow(
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "a program that measures and prints"
+)]
 
 use std::fmt::Write as _;
 use std::hint::black_box;

@@ -225,7 +225,7 @@ pub(crate) struct SyntaxError {
 /// Reads YAML text; every span is moved by `base`, the place of the text in its file.
 pub(crate) fn read(yaml: &str, base: usize) -> Read {
     let mut builder =
-        Builder { base, open: Vec::new(), root: None, findings: Vec::new(), nodes: 0, documents: 0 };
+        Builder { yaml, base, open: Vec::new(), root: None, findings: Vec::new(), nodes: 0, documents: 0 };
     let options = options! {
         disallow_directives: true,
         // One more than allowed, so that the tree builder names the limit in our own words.
@@ -254,11 +254,12 @@ pub(crate) fn read(yaml: &str, base: usize) -> Read {
 /// A collection that is still open.
 #[derive(Debug)]
 enum Open {
-    Sequence { start: usize, items: Vec<Node> },
-    Mapping { start: usize, pairs: Vec<Pair>, key: Option<(String, Span)> },
+    Sequence { start: usize, flow: bool, items: Vec<Node> },
+    Mapping { start: usize, flow: bool, pairs: Vec<Pair>, key: Option<(String, Span)> },
 }
 
-struct Builder {
+struct Builder<'y> {
+    yaml: &'y str,
     base: usize,
     open: Vec<Open>,
     root: Option<Node>,
@@ -269,7 +270,7 @@ struct Builder {
 
 type Next = std::ops::ControlFlow<()>;
 
-impl Builder {
+impl Builder<'_> {
     fn event(&mut self, event: Event<'_>, span: granit_parser::Span) -> Next {
         let span = self.span(span);
         match event {
@@ -283,16 +284,23 @@ impl Builder {
                     ScalarStyle::Literal => Style::Literal,
                     ScalarStyle::Folded => Style::Folded,
                 };
-                let scalar = Scalar { text: text.into_owned(), style };
-                self.add(Node { span, kind: NodeKind::Scalar(scalar) });
+                let (span, text) = match style {
+                    // The parser says `~` where nothing is written.
+                    Style::Plain if span.is_empty() => (self.empty_value(span), String::new()),
+                    Style::Literal | Style::Folded => (self.block_scalar(span), text.into_owned()),
+                    Style::Plain | Style::SingleQuoted | Style::DoubleQuoted => (span, text.into_owned()),
+                };
+                self.add(Node { span, kind: NodeKind::Scalar(Scalar { text, style }) });
             }
             Event::SequenceStart(style, anchor, tag) => {
                 self.start(style, anchor, tag.is_some(), span)?;
-                self.open.push(Open::Sequence { start: span.start, items: Vec::new() });
+                let flow = style == StructureStyle::Flow;
+                self.open.push(Open::Sequence { start: span.start, flow, items: Vec::new() });
             }
             Event::MappingStart(style, anchor, tag) => {
                 self.start(style, anchor, tag.is_some(), span)?;
-                self.open.push(Open::Mapping { start: span.start, pairs: Vec::new(), key: None });
+                let flow = style == StructureStyle::Flow;
+                self.open.push(Open::Mapping { start: span.start, flow, pairs: Vec::new(), key: None });
             }
             Event::SequenceEnd | Event::MappingEnd => self.close(span.end),
             Event::Alias(_) | Event::UnresolvedAlias(_) => {
@@ -324,6 +332,36 @@ impl Builder {
     fn span(&self, span: granit_parser::Span) -> Span {
         let range = span.byte_range().unwrap_or(0..0);
         Span::new(self.base + range.start, self.base + range.end)
+    }
+
+    /// The place of a value that is not written: behind the colon of its key.
+    fn empty_value(&self, span: Span) -> Span {
+        let Some(Open::Mapping { key: Some((_, key)), .. }) = self.open.last() else { return span };
+        let behind = self.yaml.get(key.end - self.base..).unwrap_or("");
+        let colon = behind.find(|character: char| !matches!(character, ' ' | '\t'));
+        match colon.filter(|at| behind.get(*at..).is_some_and(|text| text.starts_with(':'))) {
+            Some(at) => Span::at(key.end + at + 1),
+            None => span,
+        }
+    }
+
+    /// The place of a block scalar with its indicator and without the blank lines behind it; the parser gives
+    /// that of its text.
+    fn block_scalar(&self, span: Span) -> Span {
+        let before = self.yaml.get(..span.start - self.base).unwrap_or("").trim_end();
+        let line = before.rfind('\n').map_or(0, |at| at + 1);
+        let header = before.get(line..).unwrap_or("");
+        let header = header.find(" #").and_then(|comment| header.get(..comment)).unwrap_or(header);
+        let header =
+            header.trim_end().trim_end_matches(|character: char| matches!(character, '0'..='9' | '+' | '-'));
+        let text = self.yaml.get(span.start - self.base..span.end - self.base).unwrap_or("");
+        let end = span.start + text.trim_end().len();
+        if header.ends_with(['|', '>']) {
+            let start = self.base + line + header.len() - 1;
+            Span::new(start, if text.trim().is_empty() { start + 1 } else { end })
+        } else {
+            Span::new(span.start, end)
+        }
     }
 
     fn start(&mut self, style: StructureStyle, anchor: usize, tagged: bool, span: Span) -> Next {
@@ -404,10 +442,12 @@ impl Builder {
     fn close(&mut self, end: usize) {
         let Some(open) = self.open.pop() else { return };
         let node = match open {
-            Open::Sequence { start, items } => {
+            Open::Sequence { start, flow, items } => {
+                let end = if flow { end } else { items.last().map_or(start, |item| item.span.end) };
                 Node { span: Span::new(start, end), kind: NodeKind::Sequence(items) }
             }
-            Open::Mapping { start, pairs, .. } => {
+            Open::Mapping { start, flow, pairs, .. } => {
+                let end = if flow { end } else { pairs.last().map_or(start, |pair| pair.value.span.end) };
                 find_duplicates(&pairs, self.open.is_empty(), &mut self.findings);
                 Node { span: Span::new(start, end), kind: NodeKind::Mapping(pairs) }
             }
@@ -498,7 +538,21 @@ mod tests {
         let root = read(yaml, 4).root.unwrap();
         assert_eq!(root.get("name").unwrap().span.slice(&text), Some("'a b'"));
         assert_eq!(root.get("list").unwrap().span.slice(&text), Some("[x, y]"));
+        assert_eq!(root.get("description").unwrap().span.slice(&text), Some(">-\n  one\n  two"));
         assert_eq!(root.pairs().unwrap()[1].key_span.slice(&text), Some("description"));
+    }
+
+    #[test]
+    fn places_of_blocks_and_of_nothing() {
+        let yaml = "a: | # why\n\n  x\n\n\nb :  # none\nc:\n  - |\n    y\n  - z\n\n# tail\nd:\n  e: f\n\n";
+        let root = read(yaml, 0).root.unwrap();
+        let slice = |key: &str| root.get(key).unwrap().span.slice(yaml);
+        assert_eq!(slice("a"), Some("| # why\n\n  x"));
+        assert_eq!(slice("c"), Some("- |\n    y\n  - z"));
+        assert_eq!(root.get("c").unwrap().items().unwrap()[0].span.slice(yaml), Some("|\n    y"));
+        assert_eq!(slice("d"), Some("e: f"));
+        let nothing = root.get("b").unwrap();
+        assert_eq!((nothing.text(), nothing.span), (Some(""), Span::at(yaml.find("b :").unwrap() + 3)));
     }
 
     #[test]
