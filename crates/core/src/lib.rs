@@ -30,6 +30,7 @@
 
 pub mod check;
 pub mod document;
+pub mod fix;
 pub mod limits;
 pub mod manifest;
 pub mod origin;
@@ -43,6 +44,7 @@ pub mod tools;
 
 pub use check::{check, check_description, check_name};
 pub use document::{Document, parse, read_frontmatter};
+pub use fix::{FixMode, Fixed, fix};
 pub use manifest::{FileEntry, FileKind, Manifest};
 pub use origin::{Origin, Scope};
 pub use path::RelPath;

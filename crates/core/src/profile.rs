@@ -152,6 +152,9 @@ impl Profile {
     /// Everything wrong with a skill, in the order of the file. `files` are those of its folder, if known.
     pub fn check(&self, document: &Document, files: Option<&Manifest>, at: &Origin) -> Vec<Problem> {
         let mut findings = check::findings(document, files, at, &self.reserved_words);
+        // A fix costs a second reading, so only what will be said gets one.
+        findings.retain(|finding| self.level(finding.rule) != Level::Off);
+        check::fixes::attach(document, at, &mut findings);
         // Findings without a place are about the whole file and come first.
         findings.sort_by_key(|finding| finding.span.map_or(0, |span| span.start + 1));
         self.judge(findings)

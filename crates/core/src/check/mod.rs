@@ -5,6 +5,7 @@ pub(crate) mod body;
 pub(crate) mod description;
 pub(crate) mod fields;
 pub(crate) mod files;
+pub(crate) mod fixes;
 pub(crate) mod hidden;
 pub(crate) mod links;
 pub(crate) mod name;
@@ -52,7 +53,9 @@ pub fn rule(code: &str) -> Result<&'static Rule, UnknownRule> {
 ///
 /// `files` are those of its folder; without them, links and sizes are not looked at.
 pub fn check(document: &Document, files: Option<&Manifest>, at: &Origin) -> Vec<Finding> {
-    findings(document, files, at, name::RESERVED_WORDS)
+    let mut findings = findings(document, files, at, name::RESERVED_WORDS);
+    fixes::attach(document, at, &mut findings);
+    findings
 }
 
 /// The same with a host's own reserved words.

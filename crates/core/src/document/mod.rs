@@ -1,5 +1,6 @@
 //! A SKILL.md as read: text, spanned frontmatter, body, and findings. Reading never fails.
 
+pub(crate) mod emit;
 pub(crate) mod repair;
 pub(crate) mod rules;
 pub mod split;
@@ -10,6 +11,7 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
+pub use emit::{EditError, markdown};
 pub use split::Fences;
 pub use stream::read_frontmatter;
 pub use yaml::{Node, NodeKind, Pair, Scalar, Style};
@@ -116,7 +118,7 @@ impl Document {
         if read.error.is_some() {
             // Perhaps the frontmatter ends earlier, at a line that was meant as a fence.
             if let Some((close, body)) = near_close
-                && self.read_to_near_close(fences.open, fences.yaml.start, close, body)
+                && self.read_to_near_close(fences.open, fences.yaml.start, close, body, false)
             {
                 return;
             }
@@ -129,7 +131,7 @@ impl Document {
     fn read_unclosed(&mut self, open: Span, yaml: Span, near_close: Option<(Span, usize)>) {
         self.check_leading(open);
         if let Some((close, body)) = near_close
-            && self.read_to_near_close(open, yaml.start, close, body)
+            && self.read_to_near_close(open, yaml.start, close, body, true)
         {
             return;
         }
@@ -144,13 +146,15 @@ impl Document {
         self.root = yaml::read(text, yaml.start).root;
     }
 
-    /// Takes an irregular closing fence when the text before it reads as a mapping.
-    fn read_to_near_close(&mut self, open: Span, start: usize, close: Span, body: usize) -> bool {
+    /// Takes an irregular closing fence when the text before it reads as a mapping; without a regular one, also
+    /// when it can be repaired into one.
+    fn read_to_near_close(&mut self, open: Span, start: usize, close: Span, body: usize, only: bool) -> bool {
         let place = Span::new(start, close.start);
         let Some(yaml) = place.slice(&self.text).map(str::to_owned) else { return false };
         let read = yaml::read(&yaml, start);
         let mapping = read.root.as_ref().is_some_and(|root| root.pairs().is_some());
-        if read.error.is_some() || !mapping {
+        let reads = if read.error.is_some() { only && repair::repair(&yaml).is_some() } else { mapping };
+        if !reads {
             return false;
         }
         let line_end = if body == close.end { "\n" } else { "" };
@@ -312,9 +316,10 @@ impl Document {
         self.text.get(self.body_offset()..).unwrap_or("")
     }
 
-    /// The body without the white space around it.
+    /// The body without the white space around it, or the byte order mark of a file without frontmatter.
     pub fn body(&self) -> &str {
-        self.body_raw().trim()
+        let body = self.body_raw();
+        body.strip_prefix('\u{feff}').filter(|_| self.fences.is_none()).unwrap_or(body).trim()
     }
 
     /// Whether the fields come from repaired YAML.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use prowess_core::document::Node;
-use prowess_core::{Origin, Profile, Severity, check, parse, read_frontmatter};
+use prowess_core::{FixMode, Origin, Preset, Profile, Severity, check, fix, parse, read_frontmatter};
 use serde_json::Value;
 
 use crate::data;
@@ -129,4 +129,35 @@ fn hard_cases(folder: &std::path::Path) -> String {
         let _ = writeln!(page, "| {code} | {count} |");
     }
     page
+}
+
+#[test]
+fn fixing_the_corpus_is_complete_and_changes_no_identity() {
+    let Some(folder) = data::external("fixing the corpus") else { return };
+    let mut files = data::unpack(folder.join("corpus/natural.tar.zst"));
+    files.append(&mut data::unpack(folder.join("hard-cases/hard.tar.zst")));
+    let (mut changed, mut renamed) = (0, 0);
+    for (path, bytes) in &files {
+        let at = Origin::at(path.as_str());
+        let before = parse(bytes);
+        for preset in [Preset::Spec, Preset::SkillsRef] {
+            let profile = Profile::new(preset);
+            let once = fix(&before, None, &at, &profile, FixMode::Safe).document;
+            let twice = fix(&once, None, &at, &profile, FixMode::Safe);
+            assert!(once.raw() == twice.document.raw(), "{path}: fixing again changes something");
+            assert_eq!(once.name(&at), before.name(&at), "{path}");
+            assert_eq!(once.description(), before.description(), "{path}");
+            assert!(once.body() == before.body(), "{path}: the body changed");
+            let left = profile.check(&once, None, &at);
+            let left: Vec<&str> =
+                left.iter().filter(|p| p.fix.as_ref().is_some_and(|fix| fix.safe)).map(|p| p.code).collect();
+            let readable = before.raw() == before.text().as_bytes();
+            assert!(left.is_empty() || !readable, "{path}: {left:?} could still be fixed");
+            changed += usize::from(preset == Preset::Spec && once.raw() != before.raw());
+        }
+        let all = fix(&before, None, &at, &Profile::spec(), FixMode::All);
+        renamed += usize::from(all.document.name(&at) != before.name(&at));
+    }
+    println!("{changed} of {} files changed, {renamed} renamed by unsafe fixes", files.len());
+    assert!(changed > 0 && renamed > 0);
 }

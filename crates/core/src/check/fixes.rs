@@ -1,0 +1,139 @@
+//! The edits that remove findings: what is safe to write without asking, and what only the author can decide.
+//!
+//! A fix is safe when it writes down what the lenient reader reads anyway. Whatever changes the skill's identity,
+//! its meaning or its text is not.
+
+use serde_json::Value;
+
+use super::name::suggest;
+use crate::document::Document;
+use crate::origin::Origin;
+use crate::problem::{Edit, Finding, Fix};
+use crate::skill::{normalize, tool_list};
+use crate::span::Span;
+
+/// Adds a fix to every finding that has one.
+pub(crate) fn attach(document: &Document, at: &Origin, findings: &mut [Finding]) {
+    // Edits are offered only where the frontmatter reads as it is; broken YAML is repaired first.
+    let sound = !document.repaired() && document.findings().iter().all(|finding| !finding.rule.refuses());
+    for finding in findings.iter_mut().filter(|finding| finding.fix.is_none()) {
+        finding.fix = match finding.code() {
+            "hidden-bidi" | "hidden-zero-width" | "hidden-tag-characters" | "control-character" => {
+                finding.span.and_then(|span| remove_character(document, span))
+            }
+            "fence-leading-text" => finding.span.map(|span| Fix {
+                title: "remove what stands before the fence".to_owned(),
+                edits: vec![Edit { span, replacement: String::new() }],
+                safe: false,
+            }),
+            _ if !sound => None,
+            code => in_frontmatter(document, at, code, finding),
+        };
+    }
+}
+
+fn in_frontmatter(document: &Document, at: &Origin, code: &str, finding: &Finding) -> Option<Fix> {
+    match code {
+        "name-missing" => {
+            // What the lenient reader takes for the name; a folder with an unfit name gets a better one.
+            let folder = normalize(at.folder.as_deref()?);
+            let name = suggest(&folder);
+            set(document, "name", name.clone().into(), format!("call it {name}"), name == folder)
+        }
+        "name-padded" | "name-normalized" => {
+            let name = document.name(at)?;
+            set(document, "name", name.clone().into(), format!("write {name}"), true)
+        }
+        "name-uppercase"
+        | "name-underscore"
+        | "name-invalid-character"
+        | "name-edge-hyphen"
+        | "name-double-hyphen"
+        | "name-too-long" => {
+            let name = suggest(&document.name(at)?);
+            set(document, "name", name.clone().into(), format!("call it {name}"), false)
+        }
+        "name-folder-mismatch" | "name-not-text" => {
+            let name = suggest(at.folder.as_deref()?);
+            set(document, "name", name.clone().into(), format!("call it {name}"), false)
+        }
+        "license-empty" | "compatibility-empty" => {
+            let key = finding.field.as_deref()?;
+            remove(document, key, format!("remove the empty {key}"), true)
+        }
+        "tools-empty" => {
+            let key = finding.field.as_deref()?;
+            remove(document, key, format!("remove the empty {key}"), false)
+        }
+        "tools-list" | "tools-commas" => {
+            let key = finding.field.as_deref()?;
+            let tools = tool_list(document.field(key)?)?;
+            let sound = !tools.grants.is_empty() && tools.grants.iter().all(|grant| grant.balanced);
+            let title = "write one text, separated by blanks";
+            sound.then(|| set(document, key, tools.to_spec_string().into(), title.to_owned(), true))?
+        }
+        "yaml-flow-style" => {
+            let pair = document
+                .pairs()
+                .iter()
+                .find(|pair| Some(pair.value.span.start) == finding.span.map(|span| span.start))?;
+            let source = pair.value.span.slice(document.text())?;
+            let value = pair.value.to_json();
+            let empty = value.as_array().is_some_and(Vec::is_empty)
+                || value.as_object().is_some_and(serde_json::Map::is_empty);
+            let simple = !empty && !source.contains(['#', '\n']) && !holds_collections(&value);
+            simple.then(|| {
+                set(document, &pair.key, value, "write the items on lines of their own".to_owned(), true)
+            })?
+        }
+        "metadata-not-text" => {
+            let key = finding.field.as_deref()?.strip_prefix("metadata.")?;
+            let mut metadata = document.field("metadata")?.to_json();
+            let value = document.field("metadata")?.get(key)?.to_text();
+            metadata.as_object_mut()?.insert(key.to_owned(), Value::String(value));
+            set(document, "metadata", metadata, "write the value as JSON text".to_owned(), false)
+        }
+        "invocation-not-boolean" => {
+            let key = finding.field.as_deref()?;
+            remove(document, key, format!("remove {key}, which is ignored"), false)
+        }
+        _ => None,
+    }
+}
+
+fn holds_collections(value: &Value) -> bool {
+    let is_collection = |value: &Value| value.is_array() || value.is_object();
+    match value {
+        Value::Array(items) => items.iter().any(is_collection),
+        Value::Object(map) => map.values().any(is_collection),
+        _ => false,
+    }
+}
+
+/// The fix that sets a field, when writing it changes nothing else.
+fn set(document: &Document, key: &str, value: Value, title: String, safe: bool) -> Option<Fix> {
+    document.with_field(key, &value).ok()?;
+    let edit = document.setting(key, &value).ok()?;
+    (edit.span.slice(document.text()) != Some(edit.replacement.as_str())).then(|| Fix {
+        title,
+        edits: vec![edit],
+        safe,
+    })
+}
+
+fn remove(document: &Document, key: &str, title: String, safe: bool) -> Option<Fix> {
+    document.without_field(key).ok()?;
+    Some(Fix { title, edits: vec![document.removal(key)?], safe })
+}
+
+/// Removes one hidden character, when it stands in the file as it is and not as an escape.
+fn remove_character(document: &Document, span: Span) -> Option<Fix> {
+    let text = span.slice(document.text())?;
+    let single = text.chars().count() == 1 && !text.is_ascii()
+        || text.chars().all(|c| c.is_control() && !c.is_whitespace());
+    single.then(|| Fix {
+        title: "remove the character".to_owned(),
+        edits: vec![Edit { span, replacement: String::new() }],
+        safe: false,
+    })
+}
