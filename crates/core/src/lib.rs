@@ -29,6 +29,7 @@
 //! ```
 
 pub mod check;
+pub mod dict;
 pub mod document;
 pub mod fix;
 pub mod limits;
@@ -43,6 +44,7 @@ pub mod span;
 pub mod tools;
 
 pub use check::{check, check_description, check_name};
+pub use dict::{DictError, Skill};
 pub use document::{Document, parse, read_frontmatter};
 pub use fix::{FixMode, Fixed, fix};
 pub use manifest::{FileEntry, FileKind, Manifest};

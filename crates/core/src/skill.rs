@@ -243,7 +243,12 @@ impl Document {
 
 /// The form of a name that is stored and compared.
 pub(crate) fn normalize(name: &str) -> String {
-    if name.is_ascii() { name.trim().to_owned() } else { name.trim().nfkc().collect() }
+    if name.is_ascii() {
+        return name.trim().to_owned();
+    }
+    // Normalising may uncover blanks, so they go last.
+    let normal: String = name.nfkc().collect();
+    normal.trim().to_owned()
 }
 
 fn plain_text(node: &Node) -> Option<String> {

@@ -170,7 +170,7 @@ fn check_text<Word: AsRef<str>>(
     };
     let whole = 0..written.len();
     let trimmed = written.trim();
-    let name: String = trimmed.nfkc().collect();
+    let name = normalize(written);
     let shown = name.escape_debug();
     let better = || format!("call it `{}`", suggest(&name));
 
