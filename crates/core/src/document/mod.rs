@@ -1,6 +1,7 @@
 //! A SKILL.md as read: text, spanned frontmatter, body, and findings. Reading never fails.
 
 pub(crate) mod emit;
+mod plain;
 pub(crate) mod repair;
 pub(crate) mod rules;
 pub mod split;
@@ -331,6 +332,14 @@ impl Document {
     pub fn findings(&self) -> &[Finding] {
         &self.findings
     }
+}
+
+/// Whether the narrow reader reads this text as the full reader does; nothing when it gives up. For tests.
+#[doc(hidden)]
+pub fn quick_reader_agrees(yaml: &str) -> Option<bool> {
+    let quick = plain::read(yaml, 0)?;
+    let full = yaml::read_events(yaml, 0);
+    Some(full.error.is_none() && full.findings.is_empty() && full.root == Some(quick))
 }
 
 fn syntax_finding(rule: &'static crate::rule::Rule, error: &SyntaxError, text: &str) -> Finding {

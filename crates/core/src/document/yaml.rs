@@ -6,6 +6,7 @@
 use granit_parser::{Event, Parser, ScalarStyle, StructureStyle, options};
 use serde_json::{Map, Number, Value};
 
+use super::plain;
 use super::rules::{
     DUPLICATE_IDENTITY, DUPLICATE_KEY, YAML_ANCHOR, YAML_COMPLEX_KEY, YAML_FLOW_STYLE, YAML_LIMIT,
     YAML_MERGE_KEY, YAML_SEVERAL_DOCUMENTS, YAML_TAG,
@@ -224,6 +225,14 @@ pub(crate) struct SyntaxError {
 
 /// Reads YAML text; every span is moved by `base`, the place of the text in its file.
 pub(crate) fn read(yaml: &str, base: usize) -> Read {
+    match plain::read(yaml, base) {
+        Some(root) => Read { root: Some(root), findings: Vec::new(), error: None },
+        None => read_events(yaml, base),
+    }
+}
+
+/// Reads YAML text with the full reader.
+pub(crate) fn read_events(yaml: &str, base: usize) -> Read {
     let mut builder =
         Builder { yaml, base, open: Vec::new(), root: None, findings: Vec::new(), nodes: 0, documents: 0 };
     let options = options! {
