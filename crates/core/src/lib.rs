@@ -38,6 +38,7 @@ pub mod origin;
 pub mod path;
 pub mod problem;
 pub mod profile;
+pub mod render;
 pub mod rule;
 pub mod skill;
 pub mod span;

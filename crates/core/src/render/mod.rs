@@ -1,0 +1,14 @@
+//! The text a model sees: the catalog of skills, an activated skill, one skill described.
+//!
+//! All escaping happens in `escape.rs`. Nothing from a skill can close a wrapper or speak outside it.
+
+mod activation;
+mod catalog;
+mod escape;
+
+pub use activation::{ActivationStyle, Inlined, compose, describe, render_activation};
+pub use catalog::{CatalogStyle, Shape, render_catalog};
+pub use escape::{collapse, cut, neutralize, visible, xml};
+
+#[cfg(test)]
+mod tests;
