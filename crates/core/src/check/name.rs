@@ -62,7 +62,7 @@ rules! {
     NAME_NORMALIZED = "name-normalized" [W O E E O],
         "the name changes when it is normalised",
         "Some characters have a plainer equivalent (NFKC), and the name is known by that. Write the plain form.";
-    NAME_PADDED = "name-padded" [W O E E O],
+    NAME_PADDED = "name-padded" [E O E E O],
         "the name has blanks around it",
         "The blanks are removed when the skill is loaded; other readers keep them.";
     NAME_STARTS_WITH_DIGIT = "name-starts-with-digit" [O O O O O],

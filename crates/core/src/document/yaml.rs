@@ -283,7 +283,10 @@ impl Builder {
                     ScalarStyle::Literal => Style::Literal,
                     ScalarStyle::Folded => Style::Folded,
                 };
-                let scalar = Scalar { text: text.into_owned(), style };
+                // The parser writes `~` where nothing stands; an author who wrote nothing said nothing.
+                let nothing = style == Style::Plain && span.is_empty();
+                let text = if nothing { String::new() } else { text.into_owned() };
+                let scalar = Scalar { text, style };
                 self.add(Node { span, kind: NodeKind::Scalar(scalar) });
             }
             Event::SequenceStart(style, anchor, tag) => {
@@ -489,6 +492,14 @@ mod tests {
         let root = read.root.unwrap();
         assert_eq!(root.get("version").unwrap().text(), Some("1.0"));
         assert_eq!(root.get("folded").unwrap().text(), Some("a b\n"));
+    }
+
+    #[test]
+    fn nothing_written_is_no_text() {
+        let root = read("a:\nb: ~\nc: ''\nd: # none\n", 0).root.unwrap();
+        let texts: Vec<_> = ["a", "b", "c", "d"].map(|key| root.get(key).unwrap().text().unwrap()).into();
+        assert_eq!(texts, ["", "~", "", ""]);
+        assert_eq!(root.to_json().to_string(), r#"{"a":null,"b":null,"c":"","d":null}"#);
     }
 
     #[test]
