@@ -3,7 +3,7 @@
 //! Every scalar keeps the text its author wrote (`1.0` stays `1.0`) and offers a typed JSON view beside it.
 //! Whatever was read before an error stays in the tree.
 
-use granit_parser::{Event, Parser, ScalarStyle, StructureStyle, options};
+use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, StructureStyle, options};
 use serde_json::{Map, Number, Value};
 
 use super::rules::{
@@ -225,7 +225,7 @@ pub(crate) struct SyntaxError {
 /// Reads YAML text; every span is moved by `base`, the place of the text in its file.
 pub(crate) fn read(yaml: &str, base: usize) -> Read {
     let mut builder =
-        Builder { base, open: Vec::new(), root: None, findings: Vec::new(), nodes: 0, documents: 0 };
+        Builder { yaml, base, open: Vec::new(), root: None, findings: Vec::new(), nodes: 0, documents: 0 };
     let options = options! {
         disallow_directives: true,
         // One more than allowed, so that the tree builder names the limit in our own words.
@@ -243,6 +243,11 @@ pub(crate) fn read(yaml: &str, base: usize) -> Read {
             }
             Err(problem) => {
                 let at = problem.marker().byte_offset().unwrap_or(0).min(yaml.len());
+                // The parser looks ahead and may meet the limit first; it is no fault of syntax to repair.
+                if matches!(problem.kind(), ErrorKind::RecursionLimitExceeded) {
+                    builder.too_deep(Span::at(base + at));
+                    break;
+                }
                 error = Some(SyntaxError { at: base + at, message: problem.info() });
                 break;
             }
@@ -258,7 +263,8 @@ enum Open {
     Mapping { start: usize, pairs: Vec<Pair>, key: Option<(String, Span)> },
 }
 
-struct Builder {
+struct Builder<'y> {
+    yaml: &'y str,
     base: usize,
     open: Vec<Open>,
     root: Option<Node>,
@@ -269,7 +275,7 @@ struct Builder {
 
 type Next = std::ops::ControlFlow<()>;
 
-impl Builder {
+impl Builder<'_> {
     fn event(&mut self, event: Event<'_>, span: granit_parser::Span) -> Next {
         let span = self.span(span);
         match event {
@@ -305,8 +311,10 @@ impl Builder {
                         .with_help("write the value out"),
                 );
                 self.count(span)?;
-                let nothing = Scalar { text: String::new(), style: Style::Plain };
-                self.add(Node { span, kind: NodeKind::Scalar(nothing) });
+                // It stands for itself, so that nothing else is said about what is not there.
+                let source = Span::new(span.start - self.base, span.end - self.base).slice(self.yaml);
+                let scalar = Scalar { text: source.unwrap_or("").to_owned(), style: Style::Plain };
+                self.add(Node { span, kind: NodeKind::Scalar(scalar) });
             }
             Event::DocumentStart(..) => {
                 self.documents += 1;
@@ -335,11 +343,15 @@ impl Builder {
             self.findings.push(Finding::new(&YAML_FLOW_STYLE, "a value in brackets").with_span(span));
         }
         if self.open.len() >= MAX_YAML_DEPTH {
-            let message = format!("collections nest deeper than {MAX_YAML_DEPTH}");
-            self.findings.push(Finding::new(&YAML_LIMIT, message).with_span(span));
+            self.too_deep(span);
             return Next::Break(());
         }
         self.count(span)
+    }
+
+    fn too_deep(&mut self, span: Span) {
+        let message = format!("collections nest deeper than {MAX_YAML_DEPTH}");
+        self.findings.push(Finding::new(&YAML_LIMIT, message).with_span(span));
     }
 
     fn node_properties(&mut self, anchor: usize, tagged: bool, span: Span) {
@@ -543,6 +555,9 @@ mod tests {
     #[test]
     fn depth_and_size_are_bounded() {
         assert_eq!(codes(&format!("a: {}1{}", "[".repeat(32), "]".repeat(32))).last(), Some(&"yaml-limit"));
+        for tower in ["[".repeat(1000), format!("{}{}", "[".repeat(99), "]".repeat(99)), "{a: ".repeat(99)] {
+            assert_eq!(codes(&format!("a: {tower}")).last(), Some(&"yaml-limit"), "{tower}");
+        }
         assert_eq!(codes(&"k: v\n".repeat(6000)).last().copied(), Some("duplicate-key"));
         let wide: String = (0..6000).map(|n| format!("k{n}: v\n")).collect();
         assert_eq!(codes(&wide), ["yaml-limit"]);
