@@ -1,0 +1,6 @@
+//! Runs the language-neutral vectors of `conformance/` at the root of the repository.
+
+mod documents;
+mod paths;
+mod tools;
+mod vectors;
