@@ -1,11 +1,13 @@
 //! What a catalog holds of a skill: the [`Entry`], made from the fields of a [`Document`].
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use unicode_normalization::UnicodeNormalization as _;
 
 use crate::check;
-use crate::document::{Document, Node};
+use crate::document::{Document, Node, Pair};
 use crate::manifest::Manifest;
 use crate::origin::Origin;
 use crate::problem::{Problem, Severity};
@@ -114,7 +116,7 @@ pub struct Entry {
     pub version: Option<String>,
     /// What clients understand beyond the specification.
     pub client: ClientFields,
-    /// Every other field, typed, in the order of the file.
+    /// Every other field, typed, in the order of the file; `metadata` too when it is no mapping.
     pub extra: Map<String, Value>,
     /// Where it comes from.
     pub origin: Origin,
@@ -171,13 +173,12 @@ impl Document {
     /// Whatever can be said about the skill, even when it is broken: missing texts are empty.
     pub fn entry(&self, at: &Origin) -> Entry {
         let name = self.name(at).unwrap_or_default();
-        let metadata: Vec<(String, String)> = self
-            .field("metadata")
-            .and_then(Node::pairs)
-            .map(|pairs| pairs.iter().map(|pair| (pair.key.clone(), pair.value.to_text())).collect())
-            .unwrap_or_default();
+        let metadata = self.field("metadata").and_then(Node::pairs).map(texts).unwrap_or_default();
         let nested = |key: &str| self.field("metadata").and_then(|node| node.get(key));
         let known = |key: &str| SPEC_FIELDS.contains(&key) || CLIENT_FIELDS.contains(&key);
+        // Metadata that is no mapping has no other place to stay in.
+        let shapeless =
+            |pair: &Pair| pair.key == "metadata" && pair.value.pairs().is_none() && !pair.value.is_null();
         Entry {
             key: name.clone(),
             name,
@@ -195,7 +196,7 @@ impl Document {
             extra: self
                 .pairs()
                 .iter()
-                .filter(|pair| !known(&pair.key))
+                .filter(|pair| !known(&pair.key) || shapeless(pair))
                 .map(|pair| (pair.key.clone(), pair.value.to_json()))
                 .collect(),
             metadata,
@@ -249,6 +250,20 @@ pub(crate) fn normalize(name: &str) -> String {
     // Normalising may uncover blanks, so they go last.
     let normal: String = name.nfkc().collect();
     normal.trim().to_owned()
+}
+
+/// Keys and values as text, in the order of the file; of two equal keys the last wins.
+fn texts(pairs: &[Pair]) -> Vec<(String, String)> {
+    let mut places = BTreeMap::new();
+    let mut texts: Vec<(String, String)> = Vec::with_capacity(pairs.len());
+    for pair in pairs {
+        let place = *places.entry(pair.key.as_str()).or_insert(texts.len());
+        match texts.get_mut(place) {
+            Some((_, text)) => *text = pair.value.to_text(),
+            None => texts.push((pair.key.clone(), pair.value.to_text())),
+        }
+    }
+    texts
 }
 
 fn plain_text(node: &Node) -> Option<String> {
@@ -325,6 +340,14 @@ mod tests {
         assert_eq!(entry.version.as_deref(), Some("1.10"));
         assert_eq!(entry.metadata, [("b".into(), "2.0".into()), ("a".into(), r#"{"x":1}"#.into())]);
         assert_eq!(Value::Object(entry.extra).to_string(), r#"{"zeta":1,"alpha":["yes"]}"#);
+    }
+
+    #[test]
+    fn of_two_equal_metadata_keys_the_last_wins_and_shapeless_metadata_is_kept() {
+        let twice = entry("metadata:\n  a: 1\n  b: x\n  a: 2\n").metadata;
+        assert_eq!(twice, [("a".into(), "2".into()), ("b".into(), "x".into())]);
+        assert_eq!(Value::Object(entry("metadata: [a]\n").extra).to_string(), r#"{"metadata":["a"]}"#);
+        assert!(entry("metadata:\n").extra.is_empty());
     }
 
     #[test]

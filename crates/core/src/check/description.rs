@@ -56,7 +56,9 @@ pub(super) fn check_presence(document: &Document, findings: &mut Vec<Finding>) {
             Finding::new(&DESCRIPTION_MISSING, "there is no description")
                 .with_field("description")
                 .with_span(document.fences().map(|fences| fences.open))
-                .with_help("add `description:` and say what the skill does and when to use it"),
+                .with_help(super::misspelt(document, "description").unwrap_or_else(|| {
+                    "add `description:` and say what the skill does and when to use it".to_owned()
+                })),
         );
         return;
     };

@@ -93,6 +93,13 @@ pub(crate) fn identity(document: &Document, at: &Origin) -> Vec<Finding> {
     findings
 }
 
+/// The advice for a field that is there in other letters.
+pub(crate) fn misspelt(document: &Document, field: &str) -> Option<String> {
+    let pair =
+        document.pairs().iter().find(|pair| pair.key.eq_ignore_ascii_case(field) && pair.key != field)?;
+    Some(format!("write `{field}` in lower case instead of `{}`", pair.key))
+}
+
 /// The place of a part of a scalar's text, or of the whole scalar when the text is not in the file as it is.
 pub(crate) fn part_of(document: &Document, node: &Node, part: std::ops::Range<usize>) -> Span {
     let (Some(scalar), Some(source)) = (node.scalar(), node.span.slice(document.text())) else {

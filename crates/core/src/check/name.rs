@@ -62,7 +62,7 @@ rules! {
     NAME_NORMALIZED = "name-normalized" [W O E E O],
         "the name changes when it is normalised",
         "Some characters have a plainer equivalent (NFKC), and the name is known by that. Write the plain form.";
-    NAME_PADDED = "name-padded" [W O E E O],
+    NAME_PADDED = "name-padded" [E O E E O],
         "the name has blanks around it",
         "The blanks are removed when the skill is loaded; other readers keep them.";
     NAME_STARTS_WITH_DIGIT = "name-starts-with-digit" [O O O O O],
@@ -107,6 +107,7 @@ pub(super) fn check_presence(document: &Document, at: &Origin, findings: &mut Ve
         || "add `name: my-skill`".to_owned(),
         |folder| format!("add `name: {}`", suggest(folder)),
     );
+    let help = super::misspelt(document, "name").unwrap_or(help);
     match (node, fallback) {
         (_, None) => push(
             Finding::new(&NAME_UNKNOWN, "there is no name and no folder to take it from").with_help(help),

@@ -6,6 +6,7 @@
 
 use super::yaml;
 use crate::problem::Edit;
+use crate::skill::SPEC_FIELDS;
 use crate::span::Span;
 
 /// Text that now reads as YAML, and the edits that made it.
@@ -69,6 +70,7 @@ pub(crate) fn apply(text: &str, edits: &[Edit]) -> String {
 #[derive(Clone, Copy, Debug)]
 struct Line<'t> {
     indent: usize,
+    begin: usize,
     start: usize,
     text: &'t str,
 }
@@ -111,7 +113,7 @@ impl<'t> Repair<'t> {
                 let replacement = blanks.replace('\t', "  ");
                 self.edits.push(Edit { span: Span::new(at, at + blanks.len()), replacement });
             }
-            lines.push(Line { indent: blanks.len() + tabs, start: at + blanks.len(), text });
+            lines.push(Line { indent: blanks.len() + tabs, begin: at, start: at + blanks.len(), text });
             at += full.len();
         }
         lines
@@ -150,7 +152,7 @@ impl<'t> Repair<'t> {
         if head.is_item() {
             let text = head.text.get(1..).unwrap_or("").trim_start();
             let start = head.end() - text.len();
-            let inner = Line { indent: head.indent + (start - head.start), start, text };
+            let inner = Line { indent: head.indent + (start - head.start), begin: start, start, text };
             if inner.is_item() || key_length(text).is_some() {
                 let mut block = vec![inner];
                 block.extend_from_slice(below);
@@ -169,7 +171,18 @@ impl<'t> Repair<'t> {
         if value.is_empty() && nested.is_some_and(|line| line.is_item() || key_length(line.text).is_some()) {
             return self.block(below);
         }
-        self.quote(start, value, below);
+        // A field of the specification that is indented by mistake is no continuation of the one above it.
+        let stray = below.iter().position(|line| !value.is_empty() && is_known_field(line.text));
+        let Some((mine, others)) = stray.and_then(|at| below.split_at_checked(at)) else {
+            return self.quote(start, value, below);
+        };
+        if let Some(first) = others.first() {
+            self.replace(Span::new(first.begin, first.start), " ".repeat(head.indent));
+            let moved = Line { indent: head.indent, ..*first };
+            let own: Vec<Line<'t>> = [&[*head], mine].concat();
+            self.entry(&own);
+            self.entry(&[&[moved], others.get(1..).unwrap_or(&[])].concat());
+        }
     }
 
     /// Whether the lines are YAML by themselves, with the edits already made to them.
@@ -240,6 +253,11 @@ fn key_length(text: &str) -> Option<usize> {
             text.get(..colon).is_some_and(|key| matches!(key, "name" | "description")).then_some(colon)
         }
     }
+}
+
+/// Whether the line is one of the specification's fields.
+fn is_known_field(text: &str) -> bool {
+    key_length(text).and_then(|colon| text.get(..colon)).is_some_and(|key| SPEC_FIELDS.contains(&key))
 }
 
 /// The text inside quotes that the author meant as quotes.
@@ -365,6 +383,15 @@ mod tests {
             repaired("description: |\nOne.\nTwo! [\nname: x\n"),
             r#"{"description":"One.\nTwo! [","name":"x"}"#
         );
+    }
+
+    #[test]
+    fn fields_indented_by_mistake_are_fields() {
+        assert_eq!(
+            repaired("name: demo\n description: Does it\n   at length\n  license: MIT\n"),
+            r#"{"name":"demo","description":"Does it at length","license":"MIT"}"#
+        );
+        assert_eq!(repaired("name: demo\n description: a: b\n"), r#"{"name":"demo","description":"a: b"}"#);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! Every scalar keeps the text its author wrote (`1.0` stays `1.0`) and offers a typed JSON view beside it.
 //! Whatever was read before an error stays in the tree.
 
-use granit_parser::{Event, Parser, ScalarStyle, StructureStyle, options};
+use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, StructureStyle, options};
 use serde_json::{Map, Number, Value};
 
 use super::plain;
@@ -252,6 +252,11 @@ pub(crate) fn read_events(yaml: &str, base: usize) -> Read {
             }
             Err(problem) => {
                 let at = problem.marker().byte_offset().unwrap_or(0).min(yaml.len());
+                // The parser looks ahead and may meet the limit first; it is no fault of syntax to repair.
+                if matches!(problem.kind(), ErrorKind::RecursionLimitExceeded) {
+                    builder.too_deep(Span::at(base + at));
+                    break;
+                }
                 error = Some(SyntaxError { at: base + at, message: problem.info() });
                 break;
             }
@@ -319,8 +324,10 @@ impl Builder<'_> {
                         .with_help("write the value out"),
                 );
                 self.count(span)?;
-                let nothing = Scalar { text: String::new(), style: Style::Plain };
-                self.add(Node { span, kind: NodeKind::Scalar(nothing) });
+                // It stands for itself, so that nothing else is said about what is not there.
+                let source = Span::new(span.start - self.base, span.end - self.base).slice(self.yaml);
+                let scalar = Scalar { text: source.unwrap_or("").to_owned(), style: Style::Plain };
+                self.add(Node { span, kind: NodeKind::Scalar(scalar) });
             }
             Event::DocumentStart(..) => {
                 self.documents += 1;
@@ -379,11 +386,15 @@ impl Builder<'_> {
             self.findings.push(Finding::new(&YAML_FLOW_STYLE, "a value in brackets").with_span(span));
         }
         if self.open.len() >= MAX_YAML_DEPTH {
-            let message = format!("collections nest deeper than {MAX_YAML_DEPTH}");
-            self.findings.push(Finding::new(&YAML_LIMIT, message).with_span(span));
+            self.too_deep(span);
             return Next::Break(());
         }
         self.count(span)
+    }
+
+    fn too_deep(&mut self, span: Span) {
+        let message = format!("collections nest deeper than {MAX_YAML_DEPTH}");
+        self.findings.push(Finding::new(&YAML_LIMIT, message).with_span(span));
     }
 
     fn node_properties(&mut self, anchor: usize, tagged: bool, span: Span) {
@@ -541,6 +552,14 @@ mod tests {
     }
 
     #[test]
+    fn nothing_written_is_no_text() {
+        let root = read("a:\nb: ~\nc: ''\nd: # none\n", 0).root.unwrap();
+        let texts: Vec<_> = ["a", "b", "c", "d"].map(|key| root.get(key).unwrap().text().unwrap()).into();
+        assert_eq!(texts, ["", "~", "", ""]);
+        assert_eq!(root.to_json().to_string(), r#"{"a":null,"b":null,"c":"","d":null}"#);
+    }
+
+    #[test]
     fn spans_cover_the_value_in_the_file() {
         let yaml = "name: 'a b'\ndescription: >-\n  one\n  two\nlist: [x, y]\n";
         let text = format!("---\n{yaml}---\n");
@@ -595,6 +614,9 @@ mod tests {
     #[test]
     fn depth_and_size_are_bounded() {
         assert_eq!(codes(&format!("a: {}1{}", "[".repeat(32), "]".repeat(32))).last(), Some(&"yaml-limit"));
+        for tower in ["[".repeat(1000), format!("{}{}", "[".repeat(99), "]".repeat(99)), "{a: ".repeat(99)] {
+            assert_eq!(codes(&format!("a: {tower}")).last(), Some(&"yaml-limit"), "{tower}");
+        }
         assert_eq!(codes(&"k: v\n".repeat(6000)).last().copied(), Some("duplicate-key"));
         let wide: String = (0..6000).map(|n| format!("k{n}: v\n")).collect();
         assert_eq!(codes(&wide), ["yaml-limit"]);

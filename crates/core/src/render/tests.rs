@@ -1,5 +1,7 @@
 //! Tests of every rendering: exact texts, and that nothing gets out of its wrapper.
 
+#![allow(clippy::string_slice, reason = "these are tests")]
+
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

@@ -1,5 +1,14 @@
 //! Behaviour of the whole library, over vectors, real files and hostile ones.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    reason = "these are tests"
+)]
 
+mod conformance;
 mod corpus;
 mod data;
 mod hostile;

@@ -1,0 +1,9 @@
+//! Runs the language-neutral vectors of `conformance/` at the root of the repository.
+
+mod documents;
+mod five_systems;
+mod page;
+mod paths;
+mod skills_ref;
+mod tools;
+mod vectors;

@@ -1,0 +1,98 @@
+//! The profile `skills-ref` against the reference validator: its own test cases, and what it did with 77 probes.
+
+use std::collections::BTreeSet;
+
+use prowess_core::Preset;
+use serde_json::{Map, Value, json};
+
+use super::vectors::{Reading, Verdict, codes, list, load, report, text, word};
+
+#[test]
+fn the_official_cases_hold_in_their_profile() {
+    let vectors = load("skills-ref/official.json");
+    let (cases, pending) = (list(&vectors["cases"]), list(&vectors["pending"]));
+    let ids: BTreeSet<&str> = cases.iter().chain(pending).map(|case| word(&case["id"])).collect();
+    assert_eq!((cases.len() + pending.len(), ids.len()), (40, 40));
+    let mut faults = Vec::new();
+    for case in cases {
+        let found = Reading::of(case).faults(&case["expect"]);
+        faults.extend(found.into_iter().map(|fault| format!("{}: {fault}", case["id"])));
+    }
+    report(&faults);
+}
+
+#[test]
+fn the_probes_agree_but_for_the_listed_differences() {
+    let probes = load("skills-ref/probes.json");
+    let mut faults = Vec::new();
+    let mut differences = BTreeSet::new();
+    for case in list(&probes["cases"]) {
+        let id = word(&case["id"]);
+        let reading = Reading::of(case);
+        faults.extend(reading.faults(&case["expect"]).into_iter().map(|fault| format!("{id}: {fault}")));
+        let verdict = reading.verdict(Preset::SkillsRef);
+        let mut differs = |what: &str| differences.insert((id.to_owned(), what.to_owned()));
+        if case["observed"]["valid"] != json!(valid(&verdict, word(&case["call"]))) {
+            differs("verdict");
+        }
+        for what in different_values(&reading, &case["observed"]) {
+            differs(&what);
+        }
+        for message in list(&case["observed"]["messages"]) {
+            let said = said(&probes["messages"], word(message), &verdict);
+            let excused = differences.contains(&(id.to_owned(), "verdict".to_owned()));
+            if !said && !excused {
+                faults.push(format!("{id}: no code says {message}; there are {:?}", verdict.errors));
+            }
+        }
+    }
+    let listed = load("skills-ref/differences.json");
+    let listed: BTreeSet<(String, String)> = list(&listed["differences"])
+        .iter()
+        .map(|difference| (word(&difference["probe"]).to_owned(), word(&difference["what"]).to_owned()))
+        .collect();
+    faults.extend(differences.difference(&listed).map(|found| format!("not listed: {found:?}")));
+    faults.extend(
+        listed.difference(&differences).map(|listed| format!("listed, but there is none: {listed:?}")),
+    );
+    report(&faults);
+}
+
+/// Whether the profile sees no error of the kind that the call looks for.
+fn valid(verdict: &Verdict, call: &str) -> bool {
+    if call == "parse_frontmatter" {
+        let parts = ["not-utf8", "byte-order-mark", "frontmatter-", "fence-", "yaml-", "duplicate-"];
+        !verdict.errors.iter().any(|code| parts.iter().any(|part| code.starts_with(part)))
+    } else {
+        verdict.loads()
+    }
+}
+
+/// Whether one of the errors says what the message says.
+fn said(table: &Value, message: &str, verdict: &Verdict) -> bool {
+    let row = list(table).iter().find(|row| message.contains(word(&row["contains"])));
+    row.is_some_and(|row| !codes(&row["codes"]).is_disjoint(&verdict.errors))
+}
+
+/// The fields that skills-ref returned with another value than ours.
+fn different_values(reading: &Reading, observed: &Value) -> Vec<String> {
+    let nothing = Map::new();
+    let theirs = observed["skill"].as_object().unwrap_or(&nothing);
+    let ours = reading.skill();
+    let mut different = Vec::new();
+    for (field, value) in theirs {
+        let same = match field.as_str() {
+            "metadata" => ours[field] == *value,
+            "allowed-tools" => ours["allowed_tools"] == *value,
+            // An empty note is none here.
+            field => ours[field].as_str().unwrap_or("") == text(value).trim(),
+        };
+        if !same {
+            different.push(field.clone());
+        }
+    }
+    if observed["body"].as_str().is_some_and(|body| ours["body"] != body) {
+        different.push("body".to_owned());
+    }
+    different
+}
