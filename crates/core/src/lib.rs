@@ -28,6 +28,7 @@
 //! # Ok::<(), prowess_core::LoadError>(())
 //! ```
 
+pub mod catalog;
 pub mod check;
 pub mod dict;
 pub mod document;
@@ -44,6 +45,7 @@ pub mod skill;
 pub mod span;
 pub mod tools;
 
+pub use catalog::{Candidate, Catalog, Delta, Duplicates, Obstacle, Stamp, Standing};
 pub use check::{check, check_description, check_name};
 pub use dict::{DictError, Skill};
 pub use document::{Document, parse, read_frontmatter};

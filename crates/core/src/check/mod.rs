@@ -118,7 +118,7 @@ pub(crate) fn part_of(document: &Document, node: &Node, part: std::ops::Range<us
 }
 
 /// How many edits turn one word into another.
-fn distance(a: &str, b: &str) -> usize {
+pub(crate) fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, x) in a.chars().enumerate() {

@@ -1,0 +1,87 @@
+//! A skill that was found, before it is decided whether it is offered.
+
+use serde::{Deserialize, Serialize};
+
+use crate::problem::Problem;
+use crate::skill::Entry;
+
+/// What keeps a skill from being offered or used.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "obstacle")]
+pub enum Obstacle {
+    /// It cannot be loaded.
+    Broken {
+        /// Why.
+        problems: Vec<Problem>,
+    },
+    /// It was turned off.
+    Disabled {
+        /// By which configuration.
+        by: String,
+    },
+    /// It may be seen, but not used before somebody trusts it.
+    Untrusted,
+}
+
+/// What tells two states of a file apart without reading it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Stamp {
+    /// The size in bytes.
+    pub size: u64,
+    /// When it last changed, in nanoseconds since 1970.
+    pub modified: i64,
+    /// When its name, owner or contents last changed, in nanoseconds since 1970.
+    pub changed: i64,
+    /// Which file it is on its device.
+    pub inode: u64,
+    /// The device.
+    pub device: u64,
+}
+
+/// A skill that was found.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Candidate {
+    /// What is known of it; for a broken one, whatever could be read.
+    pub entry: Entry,
+    /// What keeps it from being offered or used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub obstacle: Option<Obstacle>,
+    /// Whether it is to be active from the start.
+    pub preload: bool,
+    /// Where filters and folders see it: a path with `/`, without the file.
+    pub virtual_path: String,
+    /// The clients that look where it lies.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub readers: Vec<&'static str>,
+    /// The state of its SKILL.md when it was read.
+    #[serde(skip)]
+    pub stamp: Stamp,
+}
+
+impl Candidate {
+    /// A skill without anything against it, at the virtual path of its key.
+    pub fn new(entry: Entry) -> Self {
+        let virtual_path = entry.key.clone();
+        Self {
+            entry,
+            obstacle: None,
+            preload: false,
+            virtual_path,
+            readers: Vec::new(),
+            stamp: Stamp::default(),
+        }
+    }
+
+    /// Whether this is what somebody means by a key: its key, its name, or its folder's name when it is broken.
+    pub fn answers_to(&self, key: &str) -> bool {
+        let broken = matches!(self.obstacle, Some(Obstacle::Broken { .. }));
+        self.entry.key == key
+            || self.entry.name == key
+            || (broken && self.entry.origin.folder.as_deref() == Some(key))
+    }
+
+    /// Whether it may be activated, run and served.
+    pub fn is_usable(&self) -> bool {
+        self.obstacle.is_none()
+    }
+}

@@ -1,0 +1,126 @@
+//! Tests of precedence, shadowing and what a catalog can say about them.
+
+use super::*;
+use crate::{Origin, Scope, parse};
+
+fn candidate(name: &str, location: &str, scope: Scope) -> Candidate {
+    let text = format!("---\nname: {name}\ndescription: d\n---\n");
+    let at = Origin::at(format!("{location}/SKILL.md")).in_scope(scope);
+    let mut candidate = Candidate::new(parse(text.as_bytes()).skill(&at).unwrap());
+    candidate.virtual_path = location.to_owned();
+    candidate
+}
+
+fn with(mut candidate: Candidate, obstacle: Obstacle) -> Candidate {
+    candidate.obstacle = Some(obstacle);
+    candidate
+}
+
+fn offered(catalog: &Catalog, key: &str) -> String {
+    catalog.get(key).unwrap().entry.origin.location.clone()
+}
+
+#[test]
+fn the_first_the_last_or_neither_wins() {
+    let both = || vec![candidate("a", "one/a", Scope::Project), candidate("a", "two/a", Scope::User)];
+    let first = Catalog::new(both(), Duplicates::First).unwrap();
+    assert_eq!(offered(&first, "a"), "one/a/SKILL.md");
+    assert_eq!(first.why("a")[1].1, &Standing::Shadowed { by: "one/a/SKILL.md".into() });
+    assert_eq!(offered(&Catalog::new(both(), Duplicates::Last).unwrap(), "a"), "two/a/SKILL.md");
+    let error = Catalog::new(both(), Duplicates::Error).unwrap_err();
+    assert_eq!((error.first.as_str(), error.second.as_str()), ("one/a/SKILL.md", "two/a/SKILL.md"));
+}
+
+#[test]
+fn what_cannot_be_used_never_stands_in_the_way() {
+    for obstacle in [
+        Obstacle::Untrusted,
+        Obstacle::Broken { problems: Vec::new() },
+        Obstacle::Disabled { by: "x".into() },
+    ] {
+        for duplicates in [Duplicates::First, Duplicates::Last, Duplicates::Error] {
+            let first = with(candidate("a", "one/a", Scope::Project), obstacle.clone());
+            let last = with(candidate("a", "three/a", Scope::Project), obstacle.clone());
+            let catalog =
+                Catalog::new(vec![first, candidate("a", "two/a", Scope::User), last], duplicates).unwrap();
+            assert_eq!(offered(&catalog, "a"), "two/a/SKILL.md", "{obstacle:?} {duplicates:?}");
+        }
+    }
+}
+
+#[test]
+fn an_untrusted_skill_alone_is_listed_and_a_broken_one_is_not() {
+    let seen = with(candidate("a", "one/a", Scope::Project), Obstacle::Untrusted);
+    let broken = with(candidate("b", "one/b", Scope::Project), Obstacle::Broken { problems: Vec::new() });
+    let catalog = Catalog::new(vec![seen, broken], Duplicates::First).unwrap();
+    assert!(catalog.has("a") && !catalog.get("a").unwrap().is_usable());
+    assert!(!catalog.has("b"));
+    assert!(matches!(catalog.why("b")[0].1, Standing::Hindered { obstacle: Obstacle::Broken { .. } }));
+}
+
+#[test]
+fn remote_never_shadows_local() {
+    let both = vec![candidate("a", "here/a", Scope::User), candidate("a", "there/a", Scope::Remote)];
+    assert_eq!(offered(&Catalog::new(both, Duplicates::Last).unwrap(), "a"), "here/a/SKILL.md");
+}
+
+#[test]
+fn preload_is_anyones_wish() {
+    let mut second = candidate("a", "two/a", Scope::User);
+    second.preload = true;
+    let catalog =
+        Catalog::new(vec![candidate("a", "one/a", Scope::Project), second], Duplicates::First).unwrap();
+    assert_eq!(catalog.preloaded().len(), 1);
+    assert_eq!(offered(&catalog, "a"), "one/a/SKILL.md");
+}
+
+#[test]
+fn prefixed_namesakes_live_side_by_side() {
+    let mut other = candidate("a", "two/a", Scope::User);
+    other.entry.key = "team:a".into();
+    let catalog = Catalog::new(vec![candidate("a", "one/a", Scope::User), other], Duplicates::Error).unwrap();
+    assert_eq!(catalog.iter().map(|c| c.entry.key.as_str()).collect::<Vec<_>>(), ["a", "team:a"]);
+    assert_eq!(catalog.why("a").len(), 2);
+}
+
+#[test]
+fn folders_hold_what_is_below_them() {
+    let catalog = Catalog::new(
+        vec![
+            candidate("a", "skills/billing/a", Scope::User),
+            candidate("b", "skills/billing-x/b", Scope::User),
+            candidate("c", "skills/c", Scope::User),
+        ],
+        Duplicates::First,
+    )
+    .unwrap();
+    let names =
+        |folder: &str| catalog.list_for_dir(folder).iter().map(|e| e.name.clone()).collect::<Vec<_>>();
+    assert_eq!(names(""), ["a", "b", "c"]);
+    assert_eq!(names("skills/billing"), ["a"]);
+    assert_eq!(names("/skills/billing/"), ["a"]);
+    assert_eq!(names("skills/billing/a"), ["a"]);
+    assert!(names("skill").is_empty());
+}
+
+#[test]
+fn a_delta_names_what_changed() {
+    let make = |names: &[(&str, &str)]| {
+        let candidates = names.iter().map(|(name, place)| candidate(name, place, Scope::User)).collect();
+        Catalog::new(candidates, Duplicates::First).unwrap()
+    };
+    let before = make(&[("a", "x/a"), ("b", "x/b"), ("c", "x/c")]);
+    let broken = with(candidate("c", "x/c", Scope::User), Obstacle::Broken { problems: Vec::new() });
+    let now = vec![
+        candidate("a", "x/a", Scope::User),
+        candidate("b", "y/b", Scope::User),
+        candidate("d", "x/d", Scope::User),
+        broken,
+    ];
+    let after = Catalog::new(now, Duplicates::First).unwrap();
+    let delta = after.since(&before);
+    assert_eq!((delta.added, delta.changed), (vec!["d".to_owned()], vec!["b".to_owned()]));
+    assert_eq!((delta.removed, delta.newly_broken), (vec!["c".to_owned()], vec!["c".to_owned()]));
+    assert!(before.since(&before).is_empty());
+    assert_eq!(after.similar("dd"), ["d", "a", "b", "c"]);
+}
