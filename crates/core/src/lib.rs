@@ -42,7 +42,7 @@ pub mod span;
 pub mod tools;
 
 pub use check::{check, check_description, check_name};
-pub use document::{Document, parse, read_frontmatter};
+pub use document::{Document, parse, parse_head, read_frontmatter};
 pub use manifest::{FileEntry, FileKind, Manifest};
 pub use origin::{Origin, Scope};
 pub use path::RelPath;
