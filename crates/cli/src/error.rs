@@ -5,6 +5,8 @@ use std::io;
 
 use prowess::{ConfigError, SourceError};
 
+use crate::commands::shown;
+
 /// Why a command ended early.
 #[derive(Debug)]
 pub(crate) enum CommandError {
@@ -58,13 +60,13 @@ fn plain(message: &str) -> String {
 
 impl From<&SourceError> for Failure {
     fn from(error: &SourceError) -> Self {
-        Self::of(error, error.path().to_string_lossy().into_owned(), error.hint())
+        Self::of(error, shown(error.path()), error.hint())
     }
 }
 
 impl From<&ConfigError> for Failure {
     fn from(error: &ConfigError) -> Self {
-        Self::of(error, error.path().to_string_lossy().into_owned(), error.hint())
+        Self::of(error, shown(error.path()), error.hint())
     }
 }
 

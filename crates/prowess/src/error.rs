@@ -3,29 +3,34 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+/// A path as people know it: without the `./` that a walk of the current folder begins with.
+pub(crate) fn shown(path: &Path) -> std::path::Display<'_> {
+    path.strip_prefix(".").ok().filter(|rest| !rest.as_os_str().is_empty()).unwrap_or(path).display()
+}
+
 /// Why a place could not be read. Each variant names the path and knows what to do about it.
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
     /// There is nothing at the path.
-    #[error("there is no such file or folder: {}", .path.display())]
+    #[error("there is no such file or folder: {}", shown(.path))]
     Missing {
         /// The path that was asked for.
         path: PathBuf,
     },
     /// A folder was given where skills are wanted, and there are none.
-    #[error("there is no SKILL.md in this folder or below it: {}", .path.display())]
+    #[error("there is no SKILL.md in this folder or below it: {}", shown(.path))]
     NoSkill {
         /// The folder.
         path: PathBuf,
     },
     /// A folder stands where a file is wanted.
-    #[error("this is a folder, not a file: {}", .path.display())]
+    #[error("this is a folder, not a file: {}", shown(.path))]
     Folder {
         /// The path.
         path: PathBuf,
     },
     /// The path is neither a file nor a folder: a FIFO, a device, a socket.
-    #[error("this is {kind}, not a regular file: {}", .path.display())]
+    #[error("this is {kind}, not a regular file: {}", shown(.path))]
     NotRegular {
         /// The path.
         path: PathBuf,
@@ -33,7 +38,7 @@ pub enum SourceError {
         kind: &'static str,
     },
     /// The file is larger than what is read of its kind.
-    #[error("the file is too large: {}: {size} bytes, at most {limit}", .path.display())]
+    #[error("the file is too large: {}: {size} bytes, at most {limit}", shown(.path))]
     TooLarge {
         /// The path.
         path: PathBuf,
@@ -43,7 +48,7 @@ pub enum SourceError {
         limit: u64,
     },
     /// The walk stopped at its limit of depth.
-    #[error("folders this deep are not looked into: {}: more than {limit} below the start", .path.display())]
+    #[error("folders this deep are not looked into: {}: more than {limit} below the start", shown(.path))]
     TooDeep {
         /// The first folder that was left out.
         path: PathBuf,
@@ -51,7 +56,7 @@ pub enum SourceError {
         limit: usize,
     },
     /// The walk stopped at its limit of folders or entries.
-    #[error("the walk stopped here: {}: more than {limit} {what}", .path.display())]
+    #[error("the walk stopped here: {}: more than {limit} {what}", shown(.path))]
     TooMany {
         /// The first folder that was left out.
         path: PathBuf,
@@ -61,7 +66,7 @@ pub enum SourceError {
         limit: usize,
     },
     /// The system refused or failed.
-    #[error("could not read: {}", .path.display())]
+    #[error("could not read: {}", shown(.path))]
     Io {
         /// The path.
         path: PathBuf,

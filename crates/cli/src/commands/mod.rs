@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 const STDIN: &str = "-";
 
 /// A path as people know it: without the `./` that a walk of the current folder begins with.
-fn shown(path: &Path) -> String {
+pub(crate) fn shown(path: &Path) -> String {
     let text = path.to_string_lossy();
     text.strip_prefix("./").filter(|rest| !rest.is_empty()).unwrap_or(&text).to_owned()
 }

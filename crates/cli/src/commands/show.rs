@@ -84,7 +84,8 @@ fn read(path: &Path) -> Result<(Head, Option<Found>), CommandError> {
             None => {
                 // Tells a folder that cannot be listed from one without a skill.
                 std::fs::read_dir(path).map_err(|error| SourceError::io(path, error))?;
-                return Err(SourceError::NoSkill { path: path.to_owned() }.into());
+                let error = format!("there is no SKILL.md in this folder: {}", shown(path));
+                return Err(Failure::new(error, "give the folder of one skill, or its SKILL.md").into());
             }
         }
     } else {
@@ -160,8 +161,10 @@ impl Card {
             text.push_str(&wrap(&clean(&line), WIDTH - 2, "  "));
         }
         text.push('\n');
-        for (label, value) in self.rows() {
-            let _ = writeln!(text, "  {:16}{}", clean(&label), clean(&value));
+        let rows = self.rows();
+        let width = rows.iter().map(|(label, _)| label.chars().count()).max().unwrap_or(0).min(32);
+        for (label, value) in rows {
+            let _ = writeln!(text, "  {:width$}  {}", clean(&label), clean(&value));
         }
         text.push_str(&self.files_text());
         let _ = writeln!(text, "\n{}", self.verdict());
@@ -192,17 +195,25 @@ impl Card {
         for (key, value) in &entry.metadata {
             row(&format!("metadata.{key}"), Some(value.clone()));
         }
-        let short = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let short = |value: &Value| match value {
+            Value::String(text) => text.clone(),
+            Value::Array(items) if items.iter().all(Value::is_string) => {
+                items.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", ")
+            }
+            other => other.to_string(),
+        };
         if let Value::Object(client) = self.client() {
             for (key, value) in &client {
-                row(&key.replace('_', "-"), Some(short(value)));
+                // The one field that is written with underscores.
+                let label = if key == "when_to_use" { key.clone() } else { key.replace('_', "-") };
+                row(&label, Some(short(value)));
             }
         }
         for (key, value) in &entry.extra {
             row(key, Some(short(value)));
         }
         let bytes = self.document.raw().len().saturating_sub(entry.body_offset);
-        row("instructions", Some(format!("{bytes} bytes, about {} tokens", bytes / 4)));
+        row("instructions", Some(format!("{}, about {}", count(bytes, "byte"), count(bytes / 4, "token"))));
         rows
     }
 
