@@ -8,7 +8,7 @@ mod ui;
 
 use std::process::ExitCode;
 
-use clap::Parser as _;
+use clap::{ColorChoice, Parser as _};
 
 use args::{Args, Command};
 use error::CommandError;
@@ -28,7 +28,7 @@ enum Outcome {
 fn main() -> ExitCode {
     let args = match Args::try_parse() {
         Ok(args) => args,
-        Err(error) => return ui::usage(&error),
+        Err(error) => return ui::usage(&error, asked_color()),
     };
     let mut ui = Ui::new(args.color);
     let outcome = run(&args, &mut ui).and_then(|outcome| ui.finish().map(|()| outcome));
@@ -42,6 +42,14 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+/// The choice of colours on a command line that gives no other arguments: help, or a mistake.
+fn asked_color() -> ColorChoice {
+    let words: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    let together = words.iter().find_map(|word| word.strip_prefix("--color="));
+    let apart = || words.iter().skip_while(|word| *word != "--color").nth(1).map(String::as_str);
+    together.or_else(apart).and_then(|word| word.parse().ok()).unwrap_or(ColorChoice::Auto)
 }
 
 fn run(args: &Args, ui: &mut Ui) -> Result<Outcome, CommandError> {

@@ -31,12 +31,7 @@ pub(crate) struct Ui {
 impl Ui {
     /// A door that uses colours as asked.
     pub(crate) fn new(color: ColorChoice) -> Self {
-        let color = match color {
-            ColorChoice::Auto => anstream::ColorChoice::Auto,
-            ColorChoice::Always => anstream::ColorChoice::Always,
-            ColorChoice::Never => anstream::ColorChoice::Never,
-        };
-        Self { color, pending: String::new() }
+        Self { color: choice(color), pending: String::new() }
     }
 
     /// Writes a result. Text of others in it has been through [`clean`] or [`clean_lines`].
@@ -105,8 +100,16 @@ impl Ui {
     }
 }
 
+fn choice(color: ColorChoice) -> anstream::ColorChoice {
+    match color {
+        ColorChoice::Auto => anstream::ColorChoice::Auto,
+        ColorChoice::Always => anstream::ColorChoice::Always,
+        ColorChoice::Never => anstream::ColorChoice::Never,
+    }
+}
+
 /// Shows help, the version, or why the command line is not understood.
-pub(crate) fn usage(error: &clap::Error) -> ExitCode {
+pub(crate) fn usage(error: &clap::Error, color: ColorChoice) -> ExitCode {
     if error.use_stderr() {
         // An argument may be a file name that the shell put there.
         let text = clean_lines(&error.render().to_string());
@@ -114,7 +117,7 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
         return ExitCode::from(2);
     }
     let text = error.render().ansi().to_string();
-    let mut out = AutoStream::auto(io::stdout().lock());
+    let mut out = AutoStream::new(io::stdout().lock(), choice(color));
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => ExitCode::from(2),
         _ => ExitCode::SUCCESS,

@@ -94,19 +94,22 @@ pub struct ScanOptions {
     pub max_folders: usize,
     /// How many entries are looked at in all.
     pub max_entries: usize,
+    /// How many folders that do not lie below the start are looked into, through links.
+    pub max_outside: usize,
 }
 
 impl ScanOptions {
-    /// The limits for a folder that somebody named on purpose: only a depth that no real tree reaches.
+    /// The limits for a folder that somebody named on purpose: a depth that no real tree reaches, and what links
+    /// may add. A link to `/` must not become a walk over the whole disk.
     pub const fn named() -> Self {
-        Self { max_depth: MAX_DEPTH, max_folders: usize::MAX, max_entries: usize::MAX }
+        Self { max_depth: MAX_DEPTH, max_folders: usize::MAX, max_entries: usize::MAX, max_outside: 2_000 }
     }
 }
 
 impl Default for ScanOptions {
     /// The limits for a folder that is searched by itself.
     fn default() -> Self {
-        Self { max_depth: 6, max_folders: 2_000, max_entries: 20_000 }
+        Self { max_depth: 6, max_folders: 2_000, max_entries: 20_000, max_outside: 2_000 }
     }
 }
 
@@ -174,6 +177,8 @@ struct Walk<'a> {
     seen: BTreeSet<PathBuf>,
     seen_files: BTreeSet<PathBuf>,
     entries: usize,
+    root: PathBuf,
+    outside: usize,
 }
 
 impl<'a> Walk<'a> {
@@ -187,17 +192,21 @@ impl<'a> Walk<'a> {
             seen: BTreeSet::new(),
             seen_files: BTreeSet::new(),
             entries: 0,
+            root: PathBuf::new(),
+            outside: 0,
         }
     }
 
     fn run(mut self, start: Place) {
+        self.root.clone_from(&start.real);
         self.folders.push_back(start);
         while let Some(place) = self.folders.pop_front().or_else(|| self.links.pop_front()) {
             if self.seen.contains(&place.real) {
                 continue;
             }
             if let Err(problem) = self.look_into(place) {
-                let enough = matches!(problem, SourceError::TooMany { .. });
+                let outside = self.outside == self.options.max_outside + 1;
+                let enough = matches!(problem, SourceError::TooMany { .. }) && !outside;
                 self.scan.problems.push(problem);
                 if enough {
                     break;
@@ -217,6 +226,16 @@ impl<'a> Walk<'a> {
         let limit = self.options.max_folders;
         if self.seen.len() >= limit {
             return Err(SourceError::TooMany { path, what: "folders", limit });
+        }
+        if !real.starts_with(&self.root) {
+            self.outside += 1;
+            let limit = self.options.max_outside;
+            if self.outside > limit {
+                // Said once; what lies below the start is still looked into.
+                let first = self.outside == limit + 1;
+                let what = "folders outside the start";
+                return if first { Err(SourceError::TooMany { path, what, limit }) } else { Ok(()) };
+            }
         }
         let failed = |error| SourceError::io(&path, error);
         let mut entries = Vec::new();
@@ -250,7 +269,7 @@ impl<'a> Walk<'a> {
             if kind.is_symlink() {
                 // A link to a file, or to nothing, is no folder to look into.
                 let Ok(real) = fs::canonicalize(&below) else { continue };
-                if real.is_dir() && !real.file_name().is_some_and(is_left_out) {
+                if real.is_dir() {
                     self.push_link(Place { path: below, real, depth: depth + 1 }, &mut too_deep);
                 }
             } else if depth >= self.options.max_depth {
@@ -375,6 +394,11 @@ mod tests {
         let folders = ScanOptions { max_folders: 3, ..ScanOptions::named() };
         let (skills, problems) = found(folder.path(), &folders);
         assert_eq!((skills, problems), (vec!["a/SKILL.md".to_owned()], vec!["b".to_owned()]));
+        let elsewhere = tree(&["x/y/SKILL.md", "z/SKILL.md"]);
+        symlink(elsewhere.path(), folder.path().join("0-link")).unwrap();
+        let outside = ScanOptions { max_outside: 2, ..ScanOptions::named() };
+        let (skills, problems) = found(folder.path(), &outside);
+        assert_eq!((skills.len(), problems), (3, vec!["0-link/z".to_owned()]));
         let entries = ScanOptions { max_entries: 4, ..ScanOptions::named() };
         assert_eq!(found(folder.path(), &entries).1.len(), 1);
     }

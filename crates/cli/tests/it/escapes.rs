@@ -80,3 +80,24 @@ fn nothing_in_a_skill_its_path_or_an_argument_reaches_the_terminal_as_it_is() {
         assert!(!output.stdout.is_empty() || !output.stderr.is_empty(), "{args:?}");
     }
 }
+
+#[test]
+fn bytes_of_a_skill_are_cleaned_for_a_terminal() {
+    let place = Place::with(&[("a/SKILL.md", "---\nname: a\ndescription: d\n---\n\u{1b}[31mred\u{9b}2J\n")]);
+    for option in ["--raw", "--body"] {
+        // `script` gives the command a terminal of its own.
+        let mut command = std::process::Command::new("script");
+        let line = format!("{} show {option} a", env!("CARGO_BIN_EXE_prowess"));
+        command
+            .args(["-qec", &line, "/dev/null"])
+            .current_dir(place.path())
+            .stdin(std::process::Stdio::null());
+        let Ok(output) = command.output() else {
+            println!("skipped: script cannot run here");
+            return;
+        };
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(text.contains("\\u{1b}[31mred\\u{9b}2J"), "{text:?}");
+        assert!(!text.contains(['\u{1b}', '\u{9b}']), "{text:?}");
+    }
+}
