@@ -42,7 +42,11 @@ impl Ui {
 
     /// Writes one JSON object on one line. Characters that could control a terminal are escaped.
     pub(crate) fn json(&mut self, value: &Value) -> Result<(), CommandError> {
-        let text = value.to_string();
+        self.json_text(&value.to_string())
+    }
+
+    /// The same for an object that is text already.
+    pub(crate) fn json_text(&mut self, text: &str) -> Result<(), CommandError> {
         let mut line = String::with_capacity(text.len() + 1);
         for character in text.chars() {
             if is_unsafe(character) {

@@ -7,8 +7,10 @@ use prowess::{LineIndex, Position, Problem, Severity, Span};
 
 use super::{Checked, Reporter, Summary};
 use crate::error::{CommandError, Failure};
-use crate::ui::{STRONG, Ui, clean, push_clean};
+use crate::ui::{STRONG, Ui, clean, count, push_clean};
 
+/// The most problems of one file that are shown.
+const MAX_SHOWN: usize = 100;
 /// The most bytes of a file that are shown for one problem.
 const MAX_EXCERPT: usize = 16 * 1024;
 /// How much of a very long line is shown before and behind a place.
@@ -23,13 +25,24 @@ pub(crate) struct Human {
 impl Reporter for Human {
     fn file(&mut self, file: &Checked, ui: &mut Ui) -> Result<(), CommandError> {
         let lines = LineIndex::new(file.document.text());
-        for problem in &file.problems {
-            if !(self.quiet && problem.severity == Severity::Info) {
-                let text = render(&file.path, file.document.text(), &lines, problem);
-                ui.print(&format!("{text}\n\n"))?;
-            }
+        let problems: Vec<&Problem> = file
+            .problems
+            .iter()
+            .filter(|problem| !(self.quiet && problem.severity == Severity::Info))
+            .collect();
+        let shown = gravest(&problems);
+        for problem in &shown {
+            let text = render(&file.path, file.document.text(), &lines, problem);
+            ui.print(&format!("{text}\n\n"))?;
         }
-        Ok(())
+        match problems.len() - shown.len() {
+            0 => Ok(()),
+            more => ui.print(&format!(
+                "{} more in {}; --format json lists every one\n\n",
+                count(more, "problem"),
+                clean(&file.path)
+            )),
+        }
     }
 
     fn failure(&mut self, _: &Failure, _: &mut Ui) -> Result<(), CommandError> {
@@ -39,6 +52,15 @@ impl Reporter for Human {
     fn finish(&mut self, summary: &Summary, ui: &mut Ui) -> Result<(), CommandError> {
         ui.print(&format!("{STRONG}{}{STRONG:#}\n", summary.line()))
     }
+}
+
+/// As many problems as people will read, the gravest of them, in the order of the file.
+fn gravest<'a>(problems: &[&'a Problem]) -> Vec<&'a Problem> {
+    let mut places: Vec<usize> = (0..problems.len()).collect();
+    places.sort_by_key(|at| problems.get(*at).map(|problem| std::cmp::Reverse(problem.severity)));
+    places.truncate(MAX_SHOWN);
+    places.sort_unstable();
+    places.into_iter().filter_map(|at| problems.get(at).copied()).collect()
 }
 
 /// One problem as text, with colours.

@@ -1,5 +1,7 @@
 //! Problems as JSON: one envelope with every checked file.
 
+use std::fmt::Write as _;
+
 use prowess::{LineIndex, Problem, Related, Span};
 use serde_json::{Value, json};
 
@@ -10,19 +12,25 @@ use crate::ui::Ui;
 /// The version of every envelope.
 pub(crate) const VERSION: u32 = 1;
 
-/// Gathers the files and writes them at the end.
+/// Gathers the files and writes them at the end, as text: a tree of values would take ten times the memory.
 #[derive(Default)]
 pub(crate) struct Json {
-    files: Vec<Value>,
+    files: String,
     failures: Vec<Value>,
 }
 
 impl Reporter for Json {
     fn file(&mut self, file: &Checked, _: &mut Ui) -> Result<(), CommandError> {
         let lines = LineIndex::new(file.document.text());
-        let problems: Vec<Value> =
-            file.problems.iter().map(|problem| self::problem(problem, &lines)).collect();
-        self.files.push(json!({ "path": file.path, "problems": problems }));
+        if !self.files.is_empty() {
+            self.files.push(',');
+        }
+        let _ = write!(self.files, r#"{{"path":{},"problems":["#, json!(file.path));
+        for (at, problem) in file.problems.iter().enumerate() {
+            let comma = if at == 0 { "" } else { "," };
+            let _ = write!(self.files, "{comma}{}", self::problem(problem, &lines));
+        }
+        self.files.push_str("]}");
         Ok(())
     }
 
@@ -37,18 +45,17 @@ impl Reporter for Json {
     }
 
     fn finish(&mut self, summary: &Summary, ui: &mut Ui) -> Result<(), CommandError> {
-        ui.json(&json!({
-            "version": VERSION,
-            "files": std::mem::take(&mut self.files),
-            "summary": {
-                "files": summary.files,
-                "errors": summary.errors,
-                "warnings": summary.warnings,
-                "infos": summary.infos,
-                "ignored": summary.ignored,
-            },
-            "failures": std::mem::take(&mut self.failures),
-        }))
+        let sums = json!({
+            "files": summary.files,
+            "errors": summary.errors,
+            "warnings": summary.warnings,
+            "infos": summary.infos,
+            "ignored": summary.ignored,
+        });
+        let (files, failures) = (std::mem::take(&mut self.files), json!(self.failures));
+        ui.json_text(&format!(
+            r#"{{"version":{VERSION},"files":[{files}],"summary":{sums},"failures":{failures}}}"#
+        ))
     }
 }
 

@@ -173,3 +173,22 @@ fn any_bytes_give_a_report_and_never_a_panic() {
         assert!(ended < 2, "{number}: {ended}");
     }
 }
+
+#[test]
+fn a_file_with_very_many_problems_shows_the_gravest_and_counts_the_rest() {
+    let place = Place::with(&[]);
+    // One line of a megabyte, so that counting columns from its start each time would take minutes.
+    let text = format!("---\nname: many\ndescription: d\n---\n{}", "[x](y.md) ".repeat(100_000));
+    place.write("many/SKILL.md", text.as_bytes());
+    place.write("many/z/SKILL.md", format!("{text}\u{e0041}").as_bytes());
+    let shown = place.run(&["check", "many/SKILL.md"]);
+    assert_eq!(
+        shown.matches("warning[link-missing]").count() + shown.matches("warning[file-large]").count(),
+        100
+    );
+    assert!(shown.contains("more in many/SKILL.md; --format json lists every one"), "{shown}");
+    let report = place.json(&["check", "--json", "many/SKILL.md"]);
+    assert!(report["files"][0]["problems"].as_array().unwrap().len() > 90_000);
+    // The error stands last in the file, and is shown all the same.
+    assert!(place.run(&["check", "many/z/SKILL.md"]).contains("error[hidden-tag-characters]"));
+}
