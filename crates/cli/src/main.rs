@@ -1,2 +1,62 @@
-//! stub
-fn main() {}
+//! The command `prowess`: checks, shows and explains Agent Skills.
+
+mod args;
+mod commands;
+mod error;
+mod report;
+mod ui;
+
+use std::process::ExitCode;
+
+use clap::{ColorChoice, Parser as _};
+
+use args::{Args, Command};
+use error::CommandError;
+use ui::Ui;
+
+/// How a command ended, when it could do its work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Outcome {
+    /// Nothing is wrong.
+    Fine,
+    /// Problems were found.
+    Problems,
+    /// Some of the work could not be done; what could, was.
+    Incomplete,
+}
+
+fn main() -> ExitCode {
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => return ui::usage(&error, asked_color()),
+    };
+    let mut ui = Ui::new(args.color);
+    let outcome = run(&args, &mut ui).and_then(|outcome| ui.finish().map(|()| outcome));
+    match outcome {
+        // Nobody reads on: that is the reader's choice and no fault.
+        Ok(Outcome::Fine) | Err(CommandError::ClosedPipe) => ExitCode::SUCCESS,
+        Ok(Outcome::Problems) => ExitCode::from(1),
+        Ok(Outcome::Incomplete) => ExitCode::from(2),
+        Err(CommandError::Failed(failure)) => {
+            ui.failure(&failure);
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// The choice of colours on a command line that gives no other arguments: help, or a mistake.
+fn asked_color() -> ColorChoice {
+    let words: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    let together = words.iter().find_map(|word| word.strip_prefix("--color="));
+    let apart = || words.iter().skip_while(|word| *word != "--color").nth(1).map(String::as_str);
+    together.or_else(apart).and_then(|word| word.parse().ok()).unwrap_or(ColorChoice::Auto)
+}
+
+fn run(args: &Args, ui: &mut Ui) -> Result<Outcome, CommandError> {
+    match &args.command {
+        Command::Check(check) => commands::check::run(check, args.json, ui),
+        Command::Show(show) => commands::show::run(show, args.json, ui),
+        Command::Rule(rule) => commands::rule::run(rule, args.json, ui),
+        Command::Try(query) => commands::try_::run(query, args.json, ui),
+    }
+}

@@ -57,44 +57,84 @@ pub struct Position {
 #[derive(Clone, Debug)]
 pub struct LineIndex<'t> {
     text: &'t str,
-    starts: Vec<usize>,
+    marks: Vec<Mark>,
+    lines: usize,
 }
+
+/// A place whose position is known: the start of a line, or one of several inside a long line.
+#[derive(Clone, Copy, Debug)]
+struct Mark {
+    offset: usize,
+    line: usize,
+    chars: usize,
+    utf16: usize,
+}
+
+/// How far apart the known places of a long line are, so that no line is counted through for each offset.
+const MARK_DISTANCE: usize = 1024;
 
 impl<'t> LineIndex<'t> {
     /// Finds the line starts of `text`; a line ends with `\n`.
     pub fn new(text: &'t str) -> Self {
-        let mut starts = vec![0];
-        starts.extend(text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1));
-        Self { text, starts }
+        let mut marks = Vec::new();
+        let mut lines = 0;
+        let mut start = 0;
+        for line in text.split('\n') {
+            lines += 1;
+            let mut mark = Mark { offset: start, line: lines, chars: 0, utf16: 0 };
+            marks.push(mark);
+            let mut rest = line;
+            while rest.len() > MARK_DISTANCE {
+                let (piece, behind) = rest.split_at(boundary(rest, MARK_DISTANCE));
+                mark.offset += piece.len();
+                mark.chars += piece.chars().count();
+                mark.utf16 += utf16_len(piece);
+                marks.push(mark);
+                rest = behind;
+            }
+            start += line.len() + 1;
+        }
+        Self { text, marks, lines }
     }
 
     /// How many lines the text has; an empty text has one.
     pub fn lines(&self) -> usize {
-        self.starts.len()
+        self.lines
     }
 
     /// The position of a byte; beyond the end it is the end, inside a character that character.
     pub fn position(&self, offset: usize) -> Position {
-        let (line, before) = self.line_before(offset);
-        Position { line, column: before.chars().count() + 1 }
+        let (mark, behind) = self.nearest(offset);
+        Position { line: mark.line, column: mark.chars + behind.chars().count() + 1 }
     }
 
     /// The position as editors that count UTF-16 units want it (LSP): both numbers from zero.
     pub fn position_utf16(&self, offset: usize) -> (usize, usize) {
-        let (line, before) = self.line_before(offset);
-        (line - 1, before.chars().map(char::len_utf16).sum())
+        let (mark, behind) = self.nearest(offset);
+        (mark.line - 1, mark.utf16 + utf16_len(behind))
     }
 
-    /// The line number of an offset and the text of that line before the offset.
-    fn line_before(&self, offset: usize) -> (usize, &'t str) {
-        let mut end = offset.min(self.text.len());
-        while !self.text.is_char_boundary(end) {
-            end -= 1;
-        }
-        let line = self.starts.partition_point(|start| *start <= end);
-        let start = self.starts.get(line - 1).copied().unwrap_or(0);
-        (line, self.text.get(start..end).unwrap_or(""))
+    /// The last known place before an offset, and the text between the two.
+    fn nearest(&self, offset: usize) -> (Mark, &'t str) {
+        let end = boundary(self.text, offset);
+        let after = self.marks.partition_point(|mark| mark.offset <= end);
+        let first = Mark { offset: 0, line: 1, chars: 0, utf16: 0 };
+        let mark = self.marks.get(after.wrapping_sub(1)).copied().unwrap_or(first);
+        (mark, self.text.get(mark.offset..end).unwrap_or(""))
     }
+}
+
+/// The nearest character boundary at or before an offset.
+fn boundary(text: &str, offset: usize) -> usize {
+    let mut end = offset.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    end
+}
+
+fn utf16_len(text: &str) -> usize {
+    text.chars().map(char::len_utf16).sum()
 }
 
 #[cfg(test)]
@@ -111,5 +151,22 @@ mod tests {
         assert_eq!(index.position(6), index.position(5), "inside a character is that character");
         assert_eq!(index.position_utf16(9), (1, 3));
         assert_eq!(index.position(999), Position { line: 3, column: 1 });
+    }
+
+    #[test]
+    fn positions_in_long_lines_are_exact() {
+        let text = format!("x\n{}\ny{}", "é😀a".repeat(2_000), "b".repeat(3_000));
+        let index = LineIndex::new(&text);
+        assert_eq!((index.lines(), LineIndex::new("").lines()), (3, 1));
+        let (mut line, mut column, mut units) = (1, 1, 0);
+        for (at, character) in text.char_indices() {
+            assert_eq!(index.position(at), Position { line, column }, "{at}");
+            assert_eq!(index.position_utf16(at), (line - 1, units), "{at}");
+            column += 1;
+            units += character.len_utf16();
+            if character == '\n' {
+                (line, column, units) = (line + 1, 1, 0);
+            }
+        }
     }
 }

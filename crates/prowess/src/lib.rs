@@ -1,1 +1,36 @@
-//! stub
+//! Prowess, the Agent Skills runtime: reads, judges and finds skills.
+//!
+//! This crate is everything of [`prowess_core`] and what touches the world: folders, files and the
+//! environment. From a folder to an opinion about each skill below it:
+//!
+//! ```
+//! use prowess::{Profile, ScanOptions, files, scan};
+//!
+//! # let folder = tempfile::tempdir()?;
+//! # std::fs::create_dir(folder.path().join("tidy-up"))?;
+//! # std::fs::write(folder.path().join("tidy-up/SKILL.md"), "---\nname: tidy-up\ndescription: Tidies up.\n---\n")?;
+//! # let folder = folder.path();
+//! let found = scan(folder, &ScanOptions::named());
+//! for skill in &found.skills {
+//!     let document = files::read_skill(&skill.path)?.document();
+//!     let listing = files::list(skill.folder())?;
+//!     let problems = Profile::spec().check(&document, Some(&listing.manifest), &skill.origin());
+//!     assert!(problems.is_empty());
+//! }
+//! assert_eq!(found.skills.len(), 1);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+pub use prowess_core::*;
+
+pub mod builtin;
+pub mod config;
+pub mod env;
+mod error;
+pub mod files;
+pub mod glob;
+pub mod scan;
+
+pub use config::{Config, ConfigError};
+pub use error::SourceError;
+pub use scan::{Found, Scan, ScanOptions, scan};

@@ -53,19 +53,21 @@ pub struct Document {
 /// assert!(document.findings().is_empty());
 /// ```
 pub fn parse(skill_md: &[u8]) -> Document {
+    parse_head(skill_md, skill_md.len() as u64)
+}
+
+/// Reads a SKILL.md of which only the first bytes are at hand, because all of it would be too much to hold.
+///
+/// `size` is that of the whole file. Give at least [`MAX_FILE_BYTES`] bytes of a file that has as many.
+pub fn parse_head(head: &[u8], size: u64) -> Document {
     let mut findings = Vec::new();
-    let kept = if skill_md.len() > MAX_FILE_BYTES {
+    if size > MAX_FILE_BYTES as u64 {
         findings.push(
-            Finding::new(
-                &FILE_TOO_LARGE,
-                format!("the file has {} bytes, more than {MAX_FILE_BYTES}", skill_md.len()),
-            )
-            .with_help("move material into files under references/"),
+            Finding::new(&FILE_TOO_LARGE, format!("the file has {size} bytes, more than {MAX_FILE_BYTES}"))
+                .with_help("move material into files under references/"),
         );
-        skill_md.get(..MAX_FILE_BYTES).unwrap_or(skill_md)
-    } else {
-        skill_md
-    };
+    }
+    let kept = head.get(..MAX_FILE_BYTES).unwrap_or(head);
     Document::read(kept, split::split(kept), true, findings)
 }
 

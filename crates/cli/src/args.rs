@@ -1,0 +1,131 @@
+//! The grammar of the command line.
+
+use std::path::PathBuf;
+
+use clap::{ColorChoice, Parser, Subcommand, ValueEnum};
+use prowess::rule::Preset;
+
+/// Check, show and explain Agent Skills: folders with a SKILL.md that teach an agent how to do one thing.
+#[derive(Debug, Parser)]
+#[command(name = "prowess", version, disable_help_subcommand = false, after_help = EXIT_CODES)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+    /// Write JSON instead of text
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    // In an attribute, since the marks that Markdown wants would be shown to people.
+    #[arg(help = "When to use colours; auto heeds NO_COLOR and CLICOLOR_FORCE")]
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub(crate) color: ColorChoice,
+}
+
+const EXIT_CODES: &str = "Exit codes: 0 fine, 1 problems were found, 2 could not do it or wrong usage";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Check(Check),
+    Show(Show),
+    Rule(Rule),
+    Try(Try),
+}
+
+/// Check skills and show each problem at its place in the file
+///
+/// A path is a SKILL.md, the folder of a skill, or a folder with skills anywhere below it. Folders whose name
+/// begins with a dot are skipped, except those where agents keep skills, such as .claude and .agents. Levels
+/// of rules and paths to ignore may stand in a file prowess.toml, in the folder or above it.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Check {
+    /// What to check; - reads a SKILL.md from standard input [default: .]
+    #[arg(value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+    /// Where the text from standard input belongs: gives the folder's name, levels and ignores
+    #[arg(long, value_name = "PATH")]
+    pub(crate) path: Option<PathBuf>,
+    /// Whose rules count
+    #[arg(long, value_name = "PROFILE", value_parser = profiles())]
+    pub(crate) profile: Option<Preset>,
+    /// Turn a rule off
+    #[arg(long, value_name = "CODE", value_delimiter = ',')]
+    pub(crate) allow: Vec<String>,
+    /// Make a rule a warning
+    #[arg(long, value_name = "CODE", value_delimiter = ',')]
+    pub(crate) warn: Vec<String>,
+    /// Make a rule an error
+    #[arg(long, value_name = "CODE", value_delimiter = ',')]
+    pub(crate) deny: Vec<String>,
+    /// How to write the problems
+    #[arg(long, value_name = "FORMAT", default_value = "human", conflicts_with = "json")]
+    pub(crate) format: Format,
+    /// Do not show what is only worth knowing
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+/// How problems are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For people, with the place in the file
+    Human,
+    /// One JSON object
+    Json,
+    /// Workflow commands that GitHub shows beside the lines
+    Github,
+}
+
+/// Show how Prowess reads one skill
+///
+/// Whatever can be read is shown, also of a broken skill. The exit code is 1 when the skill does not load.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Show {
+    /// A SKILL.md or the folder of a skill; - reads standard input
+    #[arg(value_name = "PATH")]
+    pub(crate) path: PathBuf,
+    /// Whose rules count for the problems
+    #[arg(long, value_name = "PROFILE", value_parser = profiles(), default_value = "spec")]
+    pub(crate) profile: Preset,
+    /// Write the instructions only, byte for byte
+    #[arg(long, conflicts_with_all = ["raw", "json"])]
+    pub(crate) body: bool,
+    /// Write the file, byte for byte
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) raw: bool,
+}
+
+/// Explain a rule, or list all rules
+#[derive(Debug, clap::Args)]
+pub(crate) struct Rule {
+    /// The code of the rule, such as name-too-long
+    #[arg(value_name = "CODE")]
+    pub(crate) code: Option<String>,
+}
+
+/// Take a task through the stages that exist, with two built-in skills
+///
+/// Shows what an agent sees of all skills, which skill fits the task, and what is loaded when it is used.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Try {
+    /// The task, in plain words
+    #[arg(value_name = "TASK", required = true)]
+    pub(crate) task: Vec<String>,
+}
+
+/// The profiles with their summaries, from the one table.
+fn profiles() -> impl clap::builder::TypedValueParser<Value = Preset> {
+    use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser as _};
+    PossibleValuesParser::new(
+        Preset::ALL.map(|preset| PossibleValue::new(preset.name()).help(preset.summary())),
+    )
+    .try_map(|name| name.parse::<Preset>())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn the_grammar_is_consistent() {
+        super::Args::command().debug_assert();
+    }
+}

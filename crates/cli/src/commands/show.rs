@@ -1,0 +1,268 @@
+//! `prowess show`: how one skill is read.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use prowess::files::{self, Head};
+use prowess::limits::MAX_FILE_BYTES;
+use prowess::{
+    Document, Entry, FileKind, Found, LineIndex, Manifest, Origin, Problem, Profile, Severity, SourceError,
+    ToolList,
+};
+use serde_json::{Map, Value, json};
+
+use super::{STDIN, shown, skill_file};
+use crate::Outcome;
+use crate::args::Show;
+use crate::error::{CommandError, Failure};
+use crate::report::json::VERSION;
+use crate::ui::{self, STRONG, Ui, clean, count, size, wrap};
+
+/// The width of the card.
+const WIDTH: usize = 80;
+
+/// Everything that is known about the skill.
+struct Card {
+    path: String,
+    document: Document,
+    entry: Entry,
+    loads: bool,
+    problems: Vec<Problem>,
+    profile: &'static str,
+    files: Option<Manifest>,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Show, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
+    let (head, found) = read(&args.path)?;
+    let path = found.as_ref().map_or_else(|| "<stdin>".to_owned(), |found| shown(&found.path));
+    let document = head.document();
+    if args.body || args.raw {
+        if !head.is_whole() || head.bytes.len() > MAX_FILE_BYTES {
+            let (path, limit) = (path.into(), MAX_FILE_BYTES as u64);
+            return Err(SourceError::TooLarge { path, size: head.size, limit }.into());
+        }
+        let from = if args.body { document.body_offset() } else { 0 };
+        ui.raw(head.bytes.get(from..).unwrap_or(&[]))?;
+        return Ok(Outcome::Fine);
+    }
+    let (origin, files) = match &found {
+        Some(found) => {
+            let listing = files::list(found.folder());
+            if let Err(error) = &listing {
+                ui.failure(&Failure::from(error));
+            }
+            (found.origin(), listing.ok().map(|listing| listing.manifest))
+        }
+        None => (Origin::text("<stdin>"), None),
+    };
+    let profile = Profile::new(args.profile);
+    let card = Card {
+        path,
+        entry: document.entry(&origin),
+        loads: document.load(&origin, files.as_ref(), &Profile::lenient()).is_ok(),
+        problems: profile.check(&document, files.as_ref(), &origin),
+        profile: args.profile.name(),
+        document,
+        files,
+    };
+    if json {
+        ui.json(&card.json())?;
+    } else {
+        ui.print(&card.text())?;
+    }
+    Ok(if card.loads { Outcome::Fine } else { Outcome::Problems })
+}
+
+fn read(path: &Path) -> Result<(Head, Option<Found>), CommandError> {
+    if path.as_os_str() == STDIN {
+        return Ok((Head::whole(ui::read_input(MAX_FILE_BYTES)?), None));
+    }
+    let path = if path.is_dir() {
+        match skill_file(path) {
+            Some(file) => file,
+            None => {
+                // Tells a folder that cannot be listed from one without a skill.
+                std::fs::read_dir(path).map_err(|error| SourceError::io(path, error))?;
+                let error = format!("there is no SKILL.md in this folder: {}", shown(path));
+                return Err(Failure::new(error, "give the folder of one skill, or its SKILL.md").into());
+            }
+        }
+    } else {
+        path.to_owned()
+    };
+    Ok((files::read_skill(&path)?, Some(Found { path })))
+}
+
+impl Card {
+    fn json(&self) -> Value {
+        let entry = &self.entry;
+        let text = |text: &str| if text.is_empty() { Value::Null } else { text.into() };
+        let metadata: Map<String, Value> =
+            entry.metadata.iter().map(|(key, value)| (key.clone(), value.clone().into())).collect();
+        let lines = LineIndex::new(self.document.text());
+        let problems: Vec<Value> = self
+            .problems
+            .iter()
+            .map(|problem| {
+                let position = problem.span.map(|span| lines.position(span.start));
+                json!({
+                    "code": problem.code,
+                    "field": problem.field,
+                    "severity": problem.severity.name(),
+                    "message": problem.message,
+                    "line": position.map(|position| position.line),
+                    "column": position.map(|position| position.column),
+                })
+            })
+            .collect();
+        json!({
+            "version": VERSION,
+            "path": self.path,
+            "loads": self.loads,
+            "repaired": entry.repaired,
+            "name": text(&entry.name),
+            "description": text(&entry.description),
+            "license": entry.license,
+            "compatibility": entry.compatibility,
+            "metadata": if self.document.field("metadata").is_some() { Value::Object(metadata) } else { Value::Null },
+            "allowed_tools": entry.allowed_tools.as_ref().map(tools),
+            "tags": entry.tags,
+            "skill_version": entry.version,
+            "invocation": entry.invocation,
+            "client": self.client(),
+            "extra": entry.extra,
+            "body_offset": entry.body_offset,
+            "body_bytes": self.document.raw().len().saturating_sub(entry.body_offset),
+            "profile": self.profile,
+            "problems": problems,
+            "files": self.files.as_ref().map(|files| &files.files),
+        })
+    }
+
+    /// The fields of clients, with tools as a list like that of `allowed_tools`.
+    fn client(&self) -> Value {
+        let mut client = serde_json::to_value(&self.entry.client).unwrap_or(Value::Null);
+        if let (Some(fields), Some(list)) = (client.as_object_mut(), &self.entry.client.disallowed_tools) {
+            fields.insert("disallowed_tools".to_owned(), tools(list).into());
+        }
+        client
+    }
+
+    fn text(&self) -> String {
+        let entry = &self.entry;
+        let name = if entry.name.is_empty() { "(no name)" } else { &entry.name };
+        let mut text = format!("{STRONG}{}{STRONG:#}  {}\n\n", clean(name), clean(&self.path));
+        if entry.description.is_empty() {
+            text.push_str("  (no description)\n");
+        } else {
+            // Line breaks of the author are blanks here, and nothing else is taken away.
+            let line = entry.description.split_whitespace().collect::<Vec<_>>().join(" ");
+            text.push_str(&wrap(&clean(&line), WIDTH - 2, "  "));
+        }
+        text.push('\n');
+        let rows = self.rows();
+        let width = rows.iter().map(|(label, _)| label.chars().count()).max().unwrap_or(0).min(32);
+        for (label, value) in rows {
+            let _ = writeln!(text, "  {:width$}  {}", clean(&label), clean(&value));
+        }
+        text.push_str(&self.files_text());
+        let _ = writeln!(text, "\n{}", self.verdict());
+        text
+    }
+
+    fn rows(&self) -> Vec<(String, String)> {
+        let entry = &self.entry;
+        let mut rows = Vec::new();
+        let mut row =
+            |label: &str, value: Option<String>| rows.extend(value.map(|value| (label.to_owned(), value)));
+        row("version", entry.version.clone());
+        row("license", entry.license.clone());
+        row("compatibility", entry.compatibility.clone());
+        let list = |tools: &ToolList| match self::tools(tools).as_slice() {
+            [] => "(none)".to_owned(),
+            tools => tools.join(", "),
+        };
+        row("allowed tools", entry.allowed_tools.as_ref().map(list));
+        row("tags", (!entry.tags.is_empty()).then(|| entry.tags.join(", ")));
+        let who = match (entry.invocation.model, entry.invocation.user) {
+            (true, true) => None,
+            (true, false) => Some("by the model only"),
+            (false, true) => Some("by the user only"),
+            (false, false) => Some("by nobody"),
+        };
+        row("started", who.map(str::to_owned));
+        for (key, value) in &entry.metadata {
+            row(&format!("metadata.{key}"), Some(value.clone()));
+        }
+        let short = |value: &Value| match value {
+            Value::String(text) => text.clone(),
+            Value::Array(items) if items.iter().all(Value::is_string) => {
+                items.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", ")
+            }
+            other => other.to_string(),
+        };
+        if let Value::Object(client) = self.client() {
+            for (key, value) in &client {
+                // The one field that is written with underscores.
+                let label = if key == "when_to_use" { key.clone() } else { key.replace('_', "-") };
+                row(&label, Some(short(value)));
+            }
+        }
+        for (key, value) in &entry.extra {
+            row(key, Some(short(value)));
+        }
+        let bytes = self.document.raw().len().saturating_sub(entry.body_offset);
+        row("instructions", Some(format!("{}, about {}", count(bytes, "byte"), count(bytes / 4, "token"))));
+        rows
+    }
+
+    fn files_text(&self) -> String {
+        let mut text = String::new();
+        let groups = [
+            (FileKind::Script, "scripts"),
+            (FileKind::Reference, "references"),
+            (FileKind::Asset, "assets"),
+            (FileKind::Other, "other files"),
+        ];
+        let Some(manifest) = &self.files else { return text };
+        for (kind, label) in groups {
+            let files: Vec<_> = manifest
+                .files
+                .iter()
+                .filter(|file| file.kind == kind && !self.path.ends_with(&format!("/{}", file.path.as_str())))
+                .filter(|file| file.path.as_str() != self.path)
+                .collect();
+            if files.is_empty() {
+                continue;
+            }
+            let _ = writeln!(text, "\n  {label}");
+            for file in files.iter().take(20) {
+                let _ = writeln!(text, "    {}  {}", clean(file.path.as_str()), size(file.size));
+            }
+            if files.len() > 20 {
+                let _ = writeln!(text, "    and {} more", files.len() - 20);
+            }
+        }
+        text
+    }
+
+    fn verdict(&self) -> String {
+        let of = |severity| self.problems.iter().filter(|problem| problem.severity == severity).count();
+        let (errors, warnings) = (of(Severity::Error), of(Severity::Warning));
+        let loads = match (self.loads, self.entry.repaired) {
+            (true, false) => "loads",
+            (true, true) => "loads after a repair",
+            (false, _) => "does not load",
+        };
+        if errors + warnings == 0 {
+            return format!("{loads}; no problems under {}", self.profile);
+        }
+        let (errors, warnings) = (count(errors, "error"), count(warnings, "warning"));
+        format!("{loads}; {errors}, {warnings} under {}: see prowess check", self.profile)
+    }
+}
+
+fn tools(list: &ToolList) -> Vec<String> {
+    list.grants.iter().map(|grant| grant.raw.clone()).collect()
+}

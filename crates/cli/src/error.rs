@@ -1,0 +1,115 @@
+//! [`CommandError`]: why a command could not do its work, as error, cause and hint.
+
+use std::error::Error;
+use std::io;
+
+use prowess::{ConfigError, SourceError};
+
+use crate::commands::shown;
+
+/// Why a command ended early.
+#[derive(Debug)]
+pub(crate) enum CommandError {
+    /// Nobody reads the output any more.
+    ClosedPipe,
+    /// It could not be done, or the command line makes no sense.
+    Failed(Failure),
+}
+
+/// Something that could not be done, in the words people see.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Failure {
+    /// What it is about, when that is a path.
+    pub(crate) path: Option<String>,
+    /// What could not be done.
+    pub(crate) error: String,
+    /// Why, each one step deeper.
+    pub(crate) causes: Vec<String>,
+    /// What to do.
+    pub(crate) hints: Vec<String>,
+}
+
+impl Failure {
+    /// A failure in these words, with what to do about it.
+    pub(crate) fn new(error: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { path: None, error: error.into(), causes: Vec::new(), hints: vec![hint.into()] }
+    }
+
+    fn of(error: &dyn Error, path: String, hint: &str) -> Self {
+        let mut causes = Vec::new();
+        let mut deeper = error.source();
+        while let Some(cause) = deeper {
+            causes.push(plain(&cause.to_string()));
+            deeper = cause.source();
+        }
+        Self { path: Some(path), error: error.to_string(), causes, hints: vec![hint.to_owned()] }
+    }
+}
+
+/// A message of the system without its number and its capital letter.
+fn plain(message: &str) -> String {
+    let words = message.split(" (os error").next().unwrap_or(message);
+    let mut characters = words.chars();
+    match (characters.next(), characters.clone().next()) {
+        (Some(first), Some(second)) if first.is_uppercase() && second.is_lowercase() => {
+            first.to_lowercase().chain(characters).collect()
+        }
+        _ => words.to_owned(),
+    }
+}
+
+impl From<&SourceError> for Failure {
+    fn from(error: &SourceError) -> Self {
+        Self::of(error, shown(error.path()), error.hint())
+    }
+}
+
+impl From<&ConfigError> for Failure {
+    fn from(error: &ConfigError) -> Self {
+        Self::of(error, shown(error.path()), error.hint())
+    }
+}
+
+impl From<Failure> for CommandError {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure)
+    }
+}
+
+impl From<SourceError> for CommandError {
+    fn from(error: SourceError) -> Self {
+        Self::Failed(Failure::from(&error))
+    }
+}
+
+impl CommandError {
+    /// The error of writing results.
+    pub(crate) fn writing(error: &io::Error) -> Self {
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            return Self::ClosedPipe;
+        }
+        let mut failure = Failure::new("could not write the result", "look at where the output goes");
+        failure.causes.push(plain(&error.to_string()));
+        Self::Failed(failure)
+    }
+
+    /// The error of reading standard input.
+    pub(crate) fn reading_input(error: &io::Error) -> Self {
+        let mut failure =
+            Failure::new("could not read standard input", "pipe a SKILL.md into it, or name a path");
+        failure.causes.push(plain(&error.to_string()));
+        Self::Failed(failure)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn causes_are_lower_case_and_carry_no_numbers() {
+        assert_eq!(plain("Permission denied (os error 13)"), "permission denied");
+        assert_eq!(plain("YAML is hard"), "YAML is hard");
+        assert_eq!(plain(""), "");
+    }
+}

@@ -1,0 +1,219 @@
+//! Problems for people, in the look of rustc: what, where, the place in the file, and what to do.
+
+use std::ops::Range;
+
+use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
+use prowess::{LineIndex, Position, Problem, Severity, Span};
+
+use super::{Checked, Reporter, Summary};
+use crate::error::{CommandError, Failure};
+use crate::ui::{STRONG, Ui, clean, count, push_clean};
+
+/// The most problems of one file that are shown.
+const MAX_SHOWN: usize = 100;
+/// The most bytes of a file that are shown for one problem.
+const MAX_EXCERPT: usize = 16 * 1024;
+/// How much of a very long line is shown before and behind a place.
+const MAX_AROUND: usize = 400;
+
+/// Writes problems as they come.
+pub(crate) struct Human {
+    /// Leaves out what is only worth knowing.
+    pub(crate) quiet: bool,
+}
+
+impl Reporter for Human {
+    fn file(&mut self, file: &Checked, ui: &mut Ui) -> Result<(), CommandError> {
+        let lines = LineIndex::new(file.document.text());
+        let problems: Vec<&Problem> = file
+            .problems
+            .iter()
+            .filter(|problem| !(self.quiet && problem.severity == Severity::Info))
+            .collect();
+        let shown = gravest(&problems);
+        for problem in &shown {
+            let text = render(&file.path, file.document.text(), &lines, problem);
+            ui.print(&format!("{text}\n\n"))?;
+        }
+        match problems.len() - shown.len() {
+            0 => Ok(()),
+            more => ui.print(&format!(
+                "{} more in {}; --format json lists every one\n\n",
+                count(more, "problem"),
+                clean(&file.path)
+            )),
+        }
+    }
+
+    fn failure(&mut self, _: &Failure, _: &mut Ui) -> Result<(), CommandError> {
+        Ok(())
+    }
+
+    fn finish(&mut self, summary: &Summary, ui: &mut Ui) -> Result<(), CommandError> {
+        ui.print(&format!("{STRONG}{}{STRONG:#}\n", summary.line()))
+    }
+}
+
+/// As many problems as people will read, the gravest of them, in the order of the file.
+fn gravest<'a>(problems: &[&'a Problem]) -> Vec<&'a Problem> {
+    let mut places: Vec<usize> = (0..problems.len()).collect();
+    places.sort_by_key(|at| problems.get(*at).map(|problem| std::cmp::Reverse(problem.severity)));
+    places.truncate(MAX_SHOWN);
+    places.sort_unstable();
+    places.into_iter().filter_map(|at| problems.get(at).copied()).collect()
+}
+
+/// One problem as text, with colours.
+fn render(path: &str, text: &str, lines: &LineIndex<'_>, problem: &Problem) -> String {
+    let level = match problem.severity {
+        Severity::Error => Level::ERROR,
+        Severity::Warning => Level::WARNING,
+        Severity::Info => Level::INFO,
+    };
+    let title = level.primary_title(clean(&problem.message)).id(problem.code);
+    let mut group = Group::with_title(title);
+    let path = clean(path);
+    let mut place = None;
+    match problem.span {
+        None => group = group.element(Origin::path(path.as_ref())),
+        Some(span) => {
+            let (snippet, drawn) = snippet(text, lines, span, problem);
+            place = Some((drawn, lines.position(span.start)));
+            group = group.element(snippet.path(path.as_ref()));
+        }
+    }
+    if let Some(help) = &problem.help {
+        group = group.element(Level::HELP.message(clean(help).into_owned()));
+    }
+    let rendered = Renderer::styled().render(&[group]);
+    match place {
+        Some((drawn, there)) if drawn != there => correct(&rendered, &path, drawn, there),
+        _ => rendered,
+    }
+}
+
+/// Puts the position in the file where the renderer put the one in the cleaned excerpt.
+fn correct(rendered: &str, path: &str, drawn: Position, there: Position) -> String {
+    let (title, rest) = rendered.split_once('\n').unwrap_or((rendered, ""));
+    let place = |position: Position| format!("{path}:{}:{}", position.line, position.column);
+    format!("{title}\n{}", rest.replacen(&place(drawn), &place(there), 1))
+}
+
+/// The lines a problem is about, cleaned, with the places marked, and the position the renderer will see.
+fn snippet<'a>(
+    text: &str,
+    lines: &LineIndex<'_>,
+    span: Span,
+    problem: &'a Problem,
+) -> (Snippet<'a, annotate_snippets::Annotation<'a>>, Position) {
+    let mut places: Vec<(Span, Option<&str>)> = vec![(span, None)];
+    places.extend(problem.related.iter().map(|related| (related.span, Some(related.message.as_str()))));
+    let mut window = whole_lines(text, &places);
+    if window.len() > MAX_EXCERPT {
+        // Other places, and the rest of a long one, are named by the message; the start is what is looked for.
+        places.truncate(1);
+        if let Some(first) = places.first_mut() {
+            let line_end = text.get(span.start..).and_then(|rest| rest.find('\n'));
+            first.0.end = span.end.min(line_end.map_or(text.len(), |length| span.start + length));
+            window = around(text, first.0);
+            first.0.end = first.0.end.min(window.end);
+        }
+    }
+    let first_line = lines.position(window.start).line;
+    let marks: Vec<Range<usize>> = places.iter().map(|(span, _)| span.start..span.end).collect();
+    let (source, marks) = cleaned(text, window, &marks);
+    let mut drawn = LineIndex::new(&source).position(marks.first().map_or(0, |mark| mark.start));
+    drawn.line += first_line - 1;
+    let annotations = marks.into_iter().zip(&places).map(|(mark, (_, label))| match label {
+        None => AnnotationKind::Primary.span(mark),
+        Some(label) => AnnotationKind::Context.span(mark).label(clean(label).into_owned()),
+    });
+    let annotations: Vec<_> = annotations.collect();
+    (Snippet::source(source).line_start(first_line).annotations(annotations), drawn)
+}
+
+/// The whole lines from the first to the last of some places.
+fn whole_lines(text: &str, places: &[(Span, Option<&str>)]) -> Range<usize> {
+    let start = places.iter().map(|(span, _)| span.start).min().unwrap_or(0).min(text.len());
+    let end = places.iter().map(|(span, _)| span.end).max().unwrap_or(0).clamp(start, text.len());
+    let start = text.get(..start).and_then(|before| before.rfind('\n')).map_or(0, |at| at + 1);
+    // A place that ends with a line end does not reach into the next line.
+    let from = if end > start && text.as_bytes().get(end - 1) == Some(&b'\n') { end - 1 } else { end };
+    let end = text.get(from..).and_then(|rest| rest.find('\n')).map_or(text.len(), |length| from + length);
+    start..end
+}
+
+/// Part of one line around the start of a place.
+fn around(text: &str, span: Span) -> Range<usize> {
+    let line = whole_lines(text, &[(Span::at(span.start), None)]);
+    let mut start = span.start.saturating_sub(MAX_AROUND).max(line.start);
+    let mut end = span.start.saturating_add(MAX_AROUND).min(line.end);
+    while !text.is_char_boundary(start) {
+        start += 1;
+    }
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    start..end
+}
+
+/// A part of the text in visible form, and where some places of the text are in it.
+fn cleaned(text: &str, window: Range<usize>, places: &[Range<usize>]) -> (String, Vec<Range<usize>>) {
+    let excerpt = text.get(window.clone()).unwrap_or("");
+    let mut source = String::with_capacity(excerpt.len());
+    let mut marks = vec![usize::MAX..usize::MAX; places.len()];
+    let set = |at: usize, length: usize, marks: &mut Vec<Range<usize>>| {
+        for (mark, place) in marks.iter_mut().zip(places) {
+            if mark.start == usize::MAX && at >= place.start {
+                mark.start = length;
+            }
+            if mark.end == usize::MAX && at >= place.end {
+                mark.end = length;
+            }
+        }
+    };
+    let mut characters = excerpt.char_indices().peekable();
+    while let Some((at, character)) = characters.next() {
+        set(window.start + at, source.len(), &mut marks);
+        match character {
+            '\n' => source.push('\n'),
+            '\t' => source.push_str("    "),
+            '\r' if characters.peek().is_none_or(|(_, next)| *next == '\n') => {}
+            other => push_clean(&mut source, other),
+        }
+    }
+    set(usize::MAX, source.len(), &mut marks);
+    (source, marks)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_follow_their_text_through_the_cleaning() {
+        let text = "a\u{1b}b\tc\r\nd";
+        let at = |needle: &str| text.find(needle).unwrap();
+        let (source, marks) = cleaned(text, 0..text.len(), &[at("b")..at("b") + 1, at("c")..at("c") + 1]);
+        assert_eq!(source, "a\\u{1b}b    c\nd");
+        assert_eq!(
+            marks.iter().map(|mark| source.get(mark.clone())).collect::<Vec<_>>(),
+            [Some("b"), Some("c")]
+        );
+    }
+
+    #[test]
+    fn places_beyond_the_text_are_its_end() {
+        let (source, marks) = cleaned("ab", 0..2, &[5..9, 1..9]);
+        assert_eq!((source.as_str(), marks), ("ab", vec![2..2, 1..2]));
+        assert_eq!(whole_lines("ab\ncd\nef", &[(Span::new(1, 6), None)]), 0..5);
+        assert_eq!(whole_lines("ab", &[(Span::new(7, 9), None)]), 0..2);
+    }
+
+    #[test]
+    fn a_very_long_line_is_cut_around_the_place() {
+        let text = "é".repeat(20_000);
+        let window = around(&text, Span::new(20_000, 20_002));
+        assert!(window.len() <= 2 * MAX_AROUND && text.get(window).is_some());
+    }
+}

@@ -1,0 +1,90 @@
+//! Problems as JSON: one envelope with every checked file.
+
+use std::fmt::Write as _;
+
+use prowess::{LineIndex, Problem, Related, Span};
+use serde_json::{Value, json};
+
+use super::{Checked, Reporter, Summary};
+use crate::error::{CommandError, Failure};
+use crate::ui::Ui;
+
+/// The version of every envelope.
+pub(crate) const VERSION: u32 = 1;
+
+/// Gathers the files and writes them at the end, as text: a tree of values would take ten times the memory.
+#[derive(Default)]
+pub(crate) struct Json {
+    files: String,
+    failures: Vec<Value>,
+}
+
+impl Reporter for Json {
+    fn file(&mut self, file: &Checked, _: &mut Ui) -> Result<(), CommandError> {
+        let lines = LineIndex::new(file.document.text());
+        if !self.files.is_empty() {
+            self.files.push(',');
+        }
+        let _ = write!(self.files, r#"{{"path":{},"problems":["#, json!(file.path));
+        for (at, problem) in file.problems.iter().enumerate() {
+            let comma = if at == 0 { "" } else { "," };
+            let _ = write!(self.files, "{comma}{}", self::problem(problem, &lines));
+        }
+        self.files.push_str("]}");
+        Ok(())
+    }
+
+    fn failure(&mut self, failure: &Failure, _: &mut Ui) -> Result<(), CommandError> {
+        self.failures.push(json!({
+            "path": failure.path,
+            "error": failure.error,
+            "cause": failure.causes.first(),
+            "hint": failure.hints.first(),
+        }));
+        Ok(())
+    }
+
+    fn finish(&mut self, summary: &Summary, ui: &mut Ui) -> Result<(), CommandError> {
+        let sums = json!({
+            "files": summary.files,
+            "errors": summary.errors,
+            "warnings": summary.warnings,
+            "infos": summary.infos,
+            "ignored": summary.ignored,
+        });
+        let (files, failures) = (std::mem::take(&mut self.files), json!(self.failures));
+        ui.json_text(&format!(
+            r#"{{"version":{VERSION},"files":[{files}],"summary":{sums},"failures":{failures}}}"#
+        ))
+    }
+}
+
+/// One problem with everything that is known about it.
+pub(crate) fn problem(problem: &Problem, lines: &LineIndex<'_>) -> Value {
+    let (start, end) = ends(problem.span, lines);
+    json!({
+        "code": problem.code,
+        "field": problem.field,
+        "severity": problem.severity.name(),
+        "message": problem.message,
+        "line": start.map(|position| position.line),
+        "column": start.map(|position| position.column),
+        "end_line": end.map(|position| position.line),
+        "end_column": end.map(|position| position.column),
+        "span": problem.span,
+        "help": problem.help,
+        "related": problem.related.iter().map(|place| related(place, lines)).collect::<Vec<_>>(),
+        "fix": problem.fix,
+    })
+}
+
+fn related(place: &Related, lines: &LineIndex<'_>) -> Value {
+    let position = lines.position(place.span.start);
+    json!({ "message": place.message, "line": position.line, "column": position.column, "span": place.span })
+}
+
+type Ends = (Option<prowess::Position>, Option<prowess::Position>);
+
+fn ends(span: Option<Span>, lines: &LineIndex<'_>) -> Ends {
+    (span.map(|span| lines.position(span.start)), span.map(|span| lines.position(span.end)))
+}

@@ -1,0 +1,83 @@
+//! Problems on their way out: what was checked, and one small renderer for each format.
+
+pub(crate) mod github;
+pub(crate) mod human;
+pub(crate) mod json;
+
+use std::fmt::Write as _;
+
+use prowess::{Document, Problem, Severity};
+
+use crate::error::{CommandError, Failure};
+use crate::ui::{Ui, count};
+
+/// One checked file.
+pub(crate) struct Checked {
+    /// Its path as people know it.
+    pub(crate) path: String,
+    /// The file as read.
+    pub(crate) document: Document,
+    /// What is wrong with it.
+    pub(crate) problems: Vec<Problem>,
+}
+
+/// The sums over all files.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Summary {
+    /// Files that were checked.
+    pub(crate) files: usize,
+    /// Files with an error or a warning.
+    pub(crate) bad_files: usize,
+    /// Files that the configuration leaves alone.
+    pub(crate) ignored: usize,
+    pub(crate) errors: usize,
+    pub(crate) warnings: usize,
+    pub(crate) infos: usize,
+    /// What could not be looked at.
+    pub(crate) failures: usize,
+}
+
+impl Summary {
+    /// Adds a file.
+    pub(crate) fn add(&mut self, problems: &[Problem]) {
+        let of = |severity| problems.iter().filter(|problem| problem.severity == severity).count();
+        let (errors, warnings, infos) = (of(Severity::Error), of(Severity::Warning), of(Severity::Info));
+        self.files += 1;
+        self.bad_files += usize::from(errors + warnings > 0);
+        self.errors += errors;
+        self.warnings += warnings;
+        self.infos += infos;
+    }
+
+    /// The line at the end.
+    pub(crate) fn line(&self) -> String {
+        let skills = count(self.files, "skill");
+        let mut line = match (self.errors, self.warnings) {
+            (0, 0) if self.files == 0 => format!("{skills} checked"),
+            (0, 0) => format!("{skills} checked: no problems"),
+            (errors, warnings) => format!(
+                "{skills} checked: {}, {} in {}",
+                count(errors, "error"),
+                count(warnings, "warning"),
+                count(self.bad_files, "file")
+            ),
+        };
+        if self.ignored > 0 {
+            let _ = write!(line, "; {} ignored", self.ignored);
+        }
+        if self.failures > 0 {
+            let _ = write!(line, "; {} could not be checked", self.failures);
+        }
+        line
+    }
+}
+
+/// Writes what was checked, in one format.
+pub(crate) trait Reporter {
+    /// Takes a checked file.
+    fn file(&mut self, file: &Checked, ui: &mut Ui) -> Result<(), CommandError>;
+    /// Takes what could not be checked; people have been told on stderr.
+    fn failure(&mut self, failure: &Failure, ui: &mut Ui) -> Result<(), CommandError>;
+    /// Writes the end.
+    fn finish(&mut self, summary: &Summary, ui: &mut Ui) -> Result<(), CommandError>;
+}

@@ -1,0 +1,260 @@
+//! The only door to the terminal: results to stdout, the rest to stderr, and nothing that could control it.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::io::{self, IsTerminal as _, Read as _, Write as _};
+use std::process::ExitCode;
+
+use anstream::AutoStream;
+use anstyle::{AnsiColor, Effects, Style};
+use clap::ColorChoice;
+use serde_json::Value;
+
+use crate::error::{CommandError, Failure};
+
+/// Words that matter most.
+pub(crate) const STRONG: Style = Style::new().effects(Effects::BOLD);
+/// Words that may be passed over.
+pub(crate) const FAINT: Style = Style::new().effects(Effects::DIMMED);
+const ERROR: Style = AnsiColor::BrightRed.on_default().effects(Effects::BOLD);
+const HINT: Style = AnsiColor::BrightCyan.on_default().effects(Effects::BOLD);
+
+/// How much text is gathered before it is written.
+const CHUNK: usize = 64 * 1024;
+
+/// Writes results and complaints.
+pub(crate) struct Ui {
+    color: anstream::ColorChoice,
+    pending: String,
+}
+
+impl Ui {
+    /// A door that uses colours as asked.
+    pub(crate) fn new(color: ColorChoice) -> Self {
+        Self { color: choice(color), pending: String::new() }
+    }
+
+    /// Writes a result. Text of others in it has been through [`clean`] or [`clean_lines`].
+    pub(crate) fn print(&mut self, text: &str) -> Result<(), CommandError> {
+        self.pending.push_str(text);
+        if self.pending.len() >= CHUNK { self.flush() } else { Ok(()) }
+    }
+
+    /// Writes one JSON object on one line. Characters that could control a terminal are escaped.
+    pub(crate) fn json(&mut self, value: &Value) -> Result<(), CommandError> {
+        self.json_text(&value.to_string())
+    }
+
+    /// The same for an object that is text already.
+    pub(crate) fn json_text(&mut self, text: &str) -> Result<(), CommandError> {
+        let mut line = String::with_capacity(text.len() + 1);
+        for character in text.chars() {
+            if is_unsafe(character) {
+                // Such characters stand only inside strings, where this is the same text.
+                for unit in character.encode_utf16(&mut [0; 2]) {
+                    let _ = write!(line, "\\u{unit:04x}");
+                }
+            } else {
+                line.push(character);
+            }
+        }
+        line.push('\n');
+        self.bytes(line.as_bytes())
+    }
+
+    /// Writes bytes of a file: as they are, unless a terminal would interpret them.
+    pub(crate) fn raw(&mut self, bytes: &[u8]) -> Result<(), CommandError> {
+        if io::stdout().is_terminal() {
+            self.print(&clean_lines(&String::from_utf8_lossy(bytes)))
+        } else {
+            self.bytes(bytes)
+        }
+    }
+
+    fn bytes(&mut self, bytes: &[u8]) -> Result<(), CommandError> {
+        self.flush()?;
+        let mut out = io::stdout().lock();
+        out.write_all(bytes).and_then(|()| out.flush()).map_err(|error| CommandError::writing(&error))
+    }
+
+    /// Tells what could not be done.
+    pub(crate) fn failure(&mut self, failure: &Failure) {
+        // What came before should be seen before; if stdout is gone, the complaint still counts.
+        let _ = self.flush();
+        let mut text = format!("{ERROR}error{ERROR:#}: {}\n", clean(&failure.error));
+        for cause in &failure.causes {
+            let _ = writeln!(text, "  {STRONG}cause{STRONG:#}: {}", clean(cause));
+        }
+        for hint in &failure.hints {
+            let _ = writeln!(text, "  {HINT}hint{HINT:#}: {}", clean(hint));
+        }
+        let _ = AutoStream::new(io::stderr().lock(), self.color).write_all(text.as_bytes());
+    }
+
+    /// Writes what is still pending.
+    pub(crate) fn finish(&mut self) -> Result<(), CommandError> {
+        self.flush()
+    }
+
+    fn flush(&mut self) -> Result<(), CommandError> {
+        let text = std::mem::take(&mut self.pending);
+        let mut out = AutoStream::new(io::stdout().lock(), self.color);
+        let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+        written.map_err(|error| CommandError::writing(&error))
+    }
+}
+
+fn choice(color: ColorChoice) -> anstream::ColorChoice {
+    match color {
+        ColorChoice::Auto => anstream::ColorChoice::Auto,
+        ColorChoice::Always => anstream::ColorChoice::Always,
+        ColorChoice::Never => anstream::ColorChoice::Never,
+    }
+}
+
+/// Shows help, the version, or why the command line is not understood.
+pub(crate) fn usage(error: &clap::Error, color: ColorChoice) -> ExitCode {
+    if error.use_stderr() {
+        // An argument may be a file name that the shell put there.
+        let text = clean_lines(&error.render().to_string());
+        let _ = io::stderr().lock().write_all(text.as_bytes());
+        return ExitCode::from(2);
+    }
+    let text = error.render().ansi().to_string();
+    let mut out = AutoStream::new(io::stdout().lock(), choice(color));
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => ExitCode::from(2),
+        _ => ExitCode::SUCCESS,
+    }
+}
+
+/// Reads standard input, at most one byte more than `limit`.
+pub(crate) fn read_input(limit: usize) -> Result<Vec<u8>, CommandError> {
+    let mut bytes = Vec::new();
+    let read = io::stdin().lock().take(limit as u64 + 1).read_to_end(&mut bytes);
+    read.map(|_| bytes).map_err(|error| CommandError::reading_input(&error))
+}
+
+/// Text of others on one line, with everything that is not plainly visible as an escape.
+pub(crate) fn clean(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(is_unsafe) {
+        return Cow::Borrowed(text);
+    }
+    let mut cleaned = String::with_capacity(text.len() + 16);
+    for character in text.chars() {
+        push_clean(&mut cleaned, character);
+    }
+    Cow::Owned(cleaned)
+}
+
+/// The same for text of several lines: line ends stay, and tabs become blanks.
+pub(crate) fn clean_lines(text: &str) -> String {
+    let mut cleaned = String::with_capacity(text.len());
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        match character {
+            '\n' => cleaned.push('\n'),
+            '\t' => cleaned.push_str("    "),
+            '\r' if characters.peek() == Some(&'\n') => {}
+            other => push_clean(&mut cleaned, other),
+        }
+    }
+    cleaned
+}
+
+/// Adds one character in visible form.
+pub(crate) fn push_clean(text: &mut String, character: char) {
+    match character {
+        '\n' => text.push_str("\\n"),
+        '\r' => text.push_str("\\r"),
+        '\t' => text.push_str("\\t"),
+        other if is_unsafe(other) => text.extend(other.escape_unicode()),
+        other => text.push(other),
+    }
+}
+
+/// Whether a character could control a terminal, turn text around, or hide.
+fn is_unsafe(character: char) -> bool {
+    if character.is_ascii() {
+        return character.is_ascii_control();
+    }
+    matches!(character,
+        '\u{80}'..='\u{9F}'
+        | '\u{AD}'
+        | '\u{34F}'
+        | '\u{61C}'
+        | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}'
+        | '\u{180B}'..='\u{180F}'
+        | '\u{200B}'..='\u{200F}'
+        | '\u{2028}'..='\u{202E}'
+        | '\u{2060}'..='\u{206F}'
+        | '\u{3164}' | '\u{FEFF}' | '\u{FFA0}'
+        | '\u{FFF0}'..='\u{FFFB}'
+        | '\u{1BCA0}'..='\u{1BCA3}'
+        | '\u{1D173}'..='\u{1D17A}'
+        | '\u{E0000}'..='\u{E0FFF}')
+}
+
+/// Breaks text at blanks into lines of at most `width` characters, as long as words allow.
+pub(crate) fn wrap(text: &str, width: usize, indent: &str) -> String {
+    let mut lines = String::new();
+    let mut column = 0;
+    for word in text.split_whitespace() {
+        let length = word.chars().count();
+        if column > 0 && column + 1 + length > width {
+            lines.push('\n');
+            column = 0;
+        }
+        if column == 0 {
+            lines.push_str(indent);
+        } else {
+            lines.push(' ');
+            column += 1;
+        }
+        lines.push_str(word);
+        column += length;
+    }
+    lines.push('\n');
+    lines
+}
+
+/// A number and its noun: `1 file`, `2 files`.
+pub(crate) fn count(number: usize, noun: &str) -> String {
+    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
+}
+
+/// A size as people read it.
+pub(crate) fn size(bytes: u64) -> String {
+    match bytes {
+        0..1_000 => format!("{bytes} B"),
+        1_000..1_000_000 => format!("{}.{} KB", bytes / 1_000, bytes % 1_000 / 100),
+        _ => format!("{}.{} MB", bytes / 1_000_000, bytes % 1_000_000 / 100_000),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_control_and_invisible_character_becomes_visible() {
+        for code in 0..=0x10_FFFF_u32 {
+            let Some(character) = char::from_u32(code) else { continue };
+            let cleaned = clean(&character.to_string()).into_owned();
+            assert!(!cleaned.chars().any(|c| c.is_control() || is_unsafe(c)), "U+{code:04X}");
+            if is_unsafe(character) {
+                assert!(cleaned.starts_with('\\') && cleaned.is_ascii(), "U+{code:04X}");
+            }
+        }
+        assert_eq!(clean("a\u{1b}[31m\u{202e}\n"), "a\\u{1b}[31m\\u{202e}\\n");
+        assert_eq!(clean_lines("a\tb\r\nc\rd"), "a    b\nc\\rd");
+        assert!(matches!(clean("plain é 日本 😀"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn wrapping_keeps_words_whole() {
+        assert_eq!(wrap("aa bb  ccccccc d", 5, "> "), "> aa bb\n> ccccccc\n> d\n");
+        assert_eq!([count(1, "file"), count(0, "file")], ["1 file", "0 files"]);
+        assert_eq!([size(999), size(1_234), size(52_428_800)], ["999 B", "1.2 KB", "52.4 MB"]);
+    }
+}

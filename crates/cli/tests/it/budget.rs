@@ -1,0 +1,29 @@
+//! How many crates the core may bring along.
+
+use std::collections::BTreeSet;
+use std::process::Command;
+
+/// The most distinct crates of the core, itself included.
+const MAX_CORE_CRATES: usize = 40;
+
+#[test]
+fn the_core_stays_within_its_budget_of_crates() {
+    let output = Command::new(env!("CARGO"))
+        .args(["tree", "-p", "prowess-core", "-e", "normal", "--prefix", "none", "--locked", "--offline"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output();
+    let tree = match output {
+        Ok(output) if output.status.success() => String::from_utf8(output.stdout).unwrap(),
+        Ok(output) => {
+            println!("skipped: cargo tree cannot run here: {}", String::from_utf8_lossy(&output.stderr));
+            return;
+        }
+        Err(error) => {
+            println!("skipped: cargo tree cannot run here: {error}");
+            return;
+        }
+    };
+    let crates: BTreeSet<&str> = tree.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    assert!(crates.contains("prowess-core"), "{tree}");
+    assert!(crates.len() <= MAX_CORE_CRATES, "{} crates:\n{tree}", crates.len());
+}

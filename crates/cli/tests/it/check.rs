@@ -1,0 +1,276 @@
+//! `prowess check`: formats, levels, standard input, exit codes.
+
+use crate::{BAD, GOOD, Place, code};
+use insta::assert_snapshot;
+use serde_json::json;
+use std::os::unix::fs::symlink;
+
+fn two() -> Place {
+    Place::with(&[("good/SKILL.md", GOOD), (".claude/skills/bad/SKILL.md", BAD)])
+}
+
+#[test]
+fn people_see_each_problem_at_its_place() {
+    assert_snapshot!(two().run(&["check"]), @"
+    exit 1
+    --- stdout
+    error[name-uppercase]: the name has upper-case letters: Bad
+     --> .claude/skills/bad/SKILL.md:2:7
+      |
+    2 | name: Bad
+      |       ^^^
+      |
+      = help: call it `bad`
+
+    error[name-folder-mismatch]: the name is not the name of the folder: Bad in bad
+     --> .claude/skills/bad/SKILL.md:2:7
+      |
+    2 | name: Bad
+      |       ^^^
+      |
+      = help: give the folder and the skill the same name
+
+    info[field-unknown]: the field is not in the specification: mood
+     --> .claude/skills/bad/SKILL.md:4:1
+      |
+    4 | mood: grim
+      | ^^^^
+      |
+      = help: put it below `metadata:`
+
+    warning[link-missing]: there is no such file in the skill: more.md
+     --> .claude/skills/bad/SKILL.md:6:1
+      |
+    6 | [more](more.md)
+      | ^^^^^^^^^^^^^^^
+
+    2 skills checked: 2 errors, 1 warning in 1 file
+    ");
+}
+
+#[test]
+fn quiet_leaves_out_what_is_only_worth_knowing() {
+    let text = two().run(&["check", "-q"]);
+    assert!(!text.contains("info[") && text.contains("error[name-uppercase]"), "{text}");
+}
+
+#[test]
+fn a_good_skill_is_one_line() {
+    assert_snapshot!(two().run(&["check", "good"]), @"
+    exit 0
+    --- stdout
+    1 skill checked: no problems
+    ");
+    assert_snapshot!(two().run(&["check", "good/SKILL.md", "good"]), @"
+    exit 0
+    --- stdout
+    1 skill checked: no problems
+    ");
+}
+
+#[test]
+fn github_gets_workflow_commands() {
+    assert_snapshot!(two().run(&["check", "--format", "github"]), @"
+    exit 1
+    --- stdout
+    ::error file=.claude/skills/bad/SKILL.md,line=2,col=7,endLine=2,endColumn=10,title=name-uppercase::the name has upper-case letters: Bad%0Ahelp: call it `bad`
+    ::error file=.claude/skills/bad/SKILL.md,line=2,col=7,endLine=2,endColumn=10,title=name-folder-mismatch::the name is not the name of the folder: Bad in bad%0Ahelp: give the folder and the skill the same name
+    ::notice file=.claude/skills/bad/SKILL.md,line=4,col=1,endLine=4,endColumn=5,title=field-unknown::the field is not in the specification: mood%0Ahelp: put it below `metadata:`
+    ::warning file=.claude/skills/bad/SKILL.md,line=6,col=1,endLine=6,endColumn=16,title=link-missing::there is no such file in the skill: more.md
+    2 skills checked: 2 errors, 1 warning in 1 file
+    ");
+}
+
+#[test]
+fn json_lists_every_file_with_its_problems() {
+    let place = two();
+    let report = place.json(&["check", "--json"]);
+    assert_eq!(report, place.json(&["check", "--format", "json"]));
+    assert_eq!(report["version"], 1);
+    assert_eq!(
+        report["summary"],
+        json!({ "files": 2, "errors": 2, "warnings": 1, "infos": 1, "ignored": 0 })
+    );
+    assert_eq!(report["failures"], json!([]));
+    assert_eq!(report["files"][1], json!({ "path": "good/SKILL.md", "problems": [] }));
+    assert_eq!(report["files"][0]["path"], ".claude/skills/bad/SKILL.md");
+    assert_snapshot!(report["files"][0]["problems"][0].to_string(), @r#"{"code":"name-uppercase","field":"name","severity":"error","message":"the name has upper-case letters: Bad","line":2,"column":7,"end_line":2,"end_column":10,"span":{"start":10,"end":13},"help":"call it `bad`","related":[],"fix":{"title":"call it bad","edits":[{"span":{"start":10,"end":13},"replacement":"bad"}],"safe":false}}"#);
+}
+
+#[test]
+fn both_places_of_a_doubled_key_are_shown() {
+    let place = Place::with(&[("a/SKILL.md", "---\nname: a\nname: b\ndescription: d\n---\n")]);
+    assert_snapshot!(place.run(&["check"]), @"
+    exit 1
+    --- stdout
+    error[duplicate-identity]: the key stands twice: name
+     --> a/SKILL.md:3:1
+      |
+    2 | name: a
+      | ---- first here
+    3 | name: b
+      | ^^^^
+      |
+      = help: keep one of them
+
+    error[name-folder-mismatch]: the name is not the name of the folder: b in a
+     --> a/SKILL.md:3:7
+      |
+    3 | name: b
+      |       ^
+      |
+      = help: give the folder and the skill the same name
+
+    1 skill checked: 2 errors, 0 warnings in 1 file
+    ");
+    let report = place.json(&["check", "--json"]);
+    assert_eq!(report["files"][0]["problems"][0]["related"][0]["line"], 2);
+}
+
+#[test]
+fn levels_change_what_is_said_and_how_it_ends() {
+    let place = two();
+    let run = |args: &[&str]| {
+        let mut all = vec!["check", "--json", ".claude/skills/bad"];
+        all.extend(args);
+        let output = place.output(&all);
+        let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let found: Vec<String> = report["files"][0]["problems"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|p| format!("{} {}", p["severity"].as_str().unwrap(), p["code"].as_str().unwrap()))
+            .collect();
+        (code(&output), found)
+    };
+    let (ended, found) = run(&["--allow", "name-uppercase,name-folder-mismatch", "--warn", "field-unknown"]);
+    assert_eq!((ended, found), (0, vec!["warning field-unknown".into(), "warning link-missing".into()]));
+    let (ended, found) = run(&["--profile", "lenient", "--deny", "link-missing"]);
+    assert_eq!(ended, 1);
+    assert!(found.contains(&"error link-missing".to_owned()), "{found:?}");
+}
+
+#[test]
+fn wrong_usage_says_what_to_do_and_ends_with_two() {
+    let place = two();
+    for args in [
+        &["check", "--allow", "name-uppercas"][..],
+        &["check", "--allow", "description-missing"],
+        &["check", "--profile", "strict"],
+        &["check", "--path", "x"],
+        &["check", "--format", "xml"],
+        &["chek"],
+        &[],
+    ] {
+        let output = place.output(args);
+        assert_eq!(code(&output), 2, "{args:?}");
+        assert!(output.stdout.is_empty() && !output.stderr.is_empty(), "{args:?}");
+    }
+    assert_snapshot!(place.run(&["check", "--allow", "name-uppercas"]), @"
+    exit 2
+    --- stderr
+    error: --allow: no such rule: name-uppercas; did you mean name-uppercase?
+      hint: list the rules with: prowess rule
+    ");
+    assert_snapshot!(place.run(&["check", "--warn", "description-missing"]), @"
+    exit 2
+    --- stderr
+    error: --warn: this rule is always an error, because the skill cannot be loaded: description-missing
+      hint: leave the path out of the check instead
+    ");
+    assert_snapshot!(place.run(&["check", "--path", "x"]), @"
+    exit 2
+    --- stderr
+    error: --path belongs to standard input, and - is not among the paths
+      hint: write: prowess check - --path skills/pdf/SKILL.md
+    ");
+}
+
+#[test]
+fn standard_input_is_a_skill_of_its_own() {
+    let place = two();
+    assert_snapshot!(place.run_with_input(&["check", "-"], BAD.as_bytes()), @"
+    exit 1
+    --- stdout
+    error[name-uppercase]: the name has upper-case letters: Bad
+     --> <stdin>:2:7
+      |
+    2 | name: Bad
+      |       ^^^
+      |
+      = help: call it `bad`
+
+    info[field-unknown]: the field is not in the specification: mood
+     --> <stdin>:4:1
+      |
+    4 | mood: grim
+      | ^^^^
+      |
+      = help: put it below `metadata:`
+
+    1 skill checked: 1 error, 0 warnings in 1 file
+    ");
+    let text = place.run_with_input(&["check", "-", "--path", "skills/good"], GOOD.as_bytes());
+    assert_snapshot!(text, @"
+    exit 0
+    --- stdout
+    1 skill checked: no problems
+    ");
+    let text = place.run_with_input(&["check", "-", "--path", "skills/other/SKILL.md"], GOOD.as_bytes());
+    assert!(
+        text.contains("error[name-folder-mismatch]") && text.contains("skills/other/SKILL.md:2:7"),
+        "{text}"
+    );
+}
+
+#[test]
+fn the_name_of_the_current_folder_counts() {
+    let place = two();
+    let output = place.command().current_dir(place.path().join("good")).arg("check").output().unwrap();
+    assert_eq!(code(&output), 0, "{output:?}");
+    let args = ["check", "SKILL.md"];
+    let output = place.command().current_dir(place.path().join("good")).args(args).output().unwrap();
+    assert_eq!(code(&output), 0, "{output:?}");
+}
+
+#[test]
+fn of_two_spellings_the_capitals_win_and_small_letters_are_warned_about() {
+    let place = Place::with(&[
+        ("both/SKILL.md", "---\nname: both\ndescription: d\n---\n"),
+        ("both/skill.md", "nothing"),
+        ("small/skill.md", "---\nname: small\ndescription: d\n---\n"),
+        ("mixed/Skill.md", "nothing"),
+    ]);
+    assert_snapshot!(place.run(&["check"]), @"
+    exit 0
+    --- stdout
+    warning[file-name-case]: the file is not called SKILL.md: skill.md
+    --> small/skill.md
+     = help: rename it to SKILL.md
+
+    2 skills checked: 0 errors, 1 warning in 1 file
+    ");
+}
+
+#[test]
+fn links_in_circles_end_and_a_skill_behind_a_link_is_checked_once() {
+    let place = two();
+    symlink("..", place.path().join("good/up")).unwrap();
+    symlink("good", place.path().join("again")).unwrap();
+    symlink("loop", place.path().join("loop")).unwrap();
+    let report = place.json(&["check", "--json"]);
+    assert_eq!((&report["summary"]["files"], &report["failures"]), (&json!(2), &json!([])));
+}
+
+#[test]
+fn colours_come_only_when_asked_for_or_wanted() {
+    let place = two();
+    let colored = |command: &mut std::process::Command| {
+        command.output().unwrap().stdout.windows(2).any(|pair| pair == b"\x1b[")
+    };
+    assert!(!colored(place.command().arg("check")));
+    assert!(colored(place.command().args(["check", "--color", "always"])));
+    assert!(colored(place.command().arg("check").env("CLICOLOR_FORCE", "1")));
+    assert!(!colored(place.command().args(["check", "--color", "never"]).env("CLICOLOR_FORCE", "1")));
+    assert!(!colored(place.command().arg("check").env("NO_COLOR", "1").env("CLICOLOR_FORCE", "1")));
+}

@@ -1,0 +1,72 @@
+//! The reference pages that come from the tables: `PROWESS_UPDATE_DOCS=1` writes them, otherwise they must be current.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use prowess::Level;
+use prowess::rule::Preset;
+
+use crate::Place;
+
+fn compare(page: &str, text: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference").join(page);
+    if std::env::var_os("PROWESS_UPDATE_DOCS").is_some() {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, text).unwrap();
+    }
+    let written = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        written == text,
+        "docs/reference/{page} is out of date: run PROWESS_UPDATE_DOCS=1 cargo test --workspace"
+    );
+}
+
+#[test]
+fn the_page_of_rules_is_current() {
+    let mut text = String::from(
+        "# Rules\n\nThis page is generated from the table of rules; `PROWESS_UPDATE_DOCS=1 cargo test --workspace` \
+         writes it.\n\nA rule marked with * keeps a skill from loading under every profile, and its level cannot \
+         be lowered.\n\n| rule | what is wrong |",
+    );
+    for preset in Preset::ALL {
+        let _ = write!(text, " `{}` |", preset.name());
+    }
+    let _ = writeln!(text, "\n| --- | --- |{}", " --- |".repeat(Preset::ALL.len()));
+    for rule in prowess::check::rules() {
+        let star = if rule.refuses() { " *" } else { "" };
+        let _ = write!(text, "| [`{0}`](#{0}){star} | {1} |", rule.code, rule.summary.replace('|', "\\|"));
+        for preset in Preset::ALL {
+            let word = match rule.level(preset) {
+                Level::Off => "–",
+                Level::Info => "info",
+                Level::Warning => "warning",
+                Level::Error => "error",
+            };
+            let _ = write!(text, " {word} |");
+        }
+        text.push('\n');
+    }
+    for rule in prowess::check::rules() {
+        let _ = write!(text, "\n## {}\n\n{}.\n\n{}\n", rule.code, rule.summary, rule.explanation);
+    }
+    compare("rules.md", &text);
+}
+
+#[test]
+fn the_page_of_commands_is_current() {
+    let place = Place::with(&[]);
+    let help = |args: &[&str]| {
+        let text = String::from_utf8(place.output(args).stdout).unwrap();
+        let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
+        lines.join("\n").trim_end().to_owned()
+    };
+    let mut text = String::from(
+        "# The command line\n\nThis page is generated from the help of the commands; \
+         `PROWESS_UPDATE_DOCS=1 cargo test --workspace` writes it.\n",
+    );
+    let _ = write!(text, "\n## prowess\n\n```text\n{}\n```\n", help(&["--help"]));
+    for command in ["check", "show", "rule", "try"] {
+        let _ = write!(text, "\n## prowess {command}\n\n```text\n{}\n```\n", help(&[command, "--help"]));
+    }
+    compare("cli.md", &text);
+}

@@ -1,0 +1,103 @@
+//! No character of a skill, a path or an argument can control a terminal.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt as _;
+
+use crate::Place;
+
+/// Whether a character may be written.
+fn harmless(character: char) -> bool {
+    let hidden = matches!(character,
+        '\u{61C}' | '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2060}'..='\u{206F}' | '\u{FEFF}'
+        | '\u{2028}' | '\u{2029}' | '\u{E0000}'..='\u{E0FFF}');
+    character == '\n' || !(character.is_control() || hidden)
+}
+
+/// Every character that could do harm, in one text without line breaks.
+fn nasty() -> String {
+    let codes = (0..0x20).chain(0x7F..0xA0).chain([0x61C, 0xFEFF]).chain(0x200B..0x2010);
+    let codes = codes.chain(0x2028..0x202F).chain(0x2060..0x2070).chain(0xE0000..0xE0080);
+    codes.filter(|code| !matches!(code, 0 | 0x0A | 0x0D)).filter_map(char::from_u32).collect::<String>()
+        + "\u{1b}[31m\u{1b}]0;title\u{7}\u{9b}2J"
+}
+
+#[test]
+fn nothing_in_a_skill_its_path_or_an_argument_reaches_the_terminal_as_it_is() {
+    let place = Place::with(&[]);
+    let nasty = nasty();
+    let quoted: String = nasty.chars().map(|c| format!("\\U{:08X}", u32::from(c))).collect();
+    let folder = format!("f{}", nasty.chars().filter(|c| *c != '/').take(40).collect::<String>());
+    let texts = [
+        format!(
+            "---\nname: \"x{quoted}\"\ndescription: \"d{quoted}\"\nlicense: \"{quoted}\"\n\"k{quoted}\": 1\nmetadata:\n  \"{quoted}\": \"{quoted}\"\nallowed-tools: \"Bash({quoted})\"\n---\n{nasty}\n[x](a{nasty}b)\n"
+        ),
+        format!("---\nname: x{nasty}\ndescription: d{nasty}: {nasty}\n{nasty}: {nasty}\n---\n{nasty}\n"),
+        format!("---\nname: a\n{nasty}: b\n{nasty}: c\ndescription: d\ndescription: {nasty}\n"),
+        format!("{nasty}\n---\nname: a\ndescription: b\n---\n"),
+    ];
+    for (number, text) in texts.iter().enumerate() {
+        place.write(&format!("{folder}{number}/SKILL.md"), text.as_bytes());
+        place.write(&format!("{folder}{number}/scripts/{}.sh", &folder), b"");
+        std::fs::write(place.path().join(format!("{folder}{number}/notes")), "").unwrap();
+    }
+    std::fs::create_dir(place.path().join(OsString::from_vec(b"raw\xff\x9b".to_vec()))).unwrap();
+    place.write(&format!("{folder}bad/prowess.toml"), format!("\"{quoted}\" = 1\n").as_bytes());
+    place.write(&format!("{folder}bad/x/SKILL.md"), b"");
+    std::fs::create_dir(place.path().join(format!("{folder}empty"))).unwrap();
+    let missing = format!("missing{nasty}");
+    let show: Vec<String> = (0..texts.len()).map(|number| format!("{folder}{number}")).collect();
+    let empty = format!("{folder}empty");
+    let mut runs: Vec<Vec<&str>> = vec![
+        vec!["check"],
+        vec!["check", "--format", "json"],
+        vec!["check", "--format", "github"],
+        vec!["check", "--profile", "lenient"],
+        vec!["check", &missing, &empty],
+        vec!["check", "--json", &missing, &empty],
+        vec!["check", "--allow", &missing],
+        vec!["check", "--profile", &missing],
+        vec![&missing],
+        vec!["show", &missing],
+        vec!["show", &empty],
+        vec!["rule", &missing],
+        vec!["try", &missing],
+        vec!["try", "--json", &missing],
+    ];
+    for folder in &show {
+        runs.push(vec!["show", folder]);
+        runs.push(vec!["show", "--json", folder]);
+    }
+    for mut args in runs {
+        // An argument that is missing on purpose comes after the option.
+        args.insert(0, "never");
+        args.insert(0, "--color");
+        let output = place.output(&args);
+        for bytes in [&output.stdout, &output.stderr] {
+            let text = std::str::from_utf8(bytes).unwrap();
+            let bad = text.chars().find(|character| !harmless(*character));
+            assert_eq!(bad, None, "{args:?}: {}", text.escape_debug());
+        }
+        assert!(!output.stdout.is_empty() || !output.stderr.is_empty(), "{args:?}");
+    }
+}
+
+#[test]
+fn bytes_of_a_skill_are_cleaned_for_a_terminal() {
+    let place = Place::with(&[("a/SKILL.md", "---\nname: a\ndescription: d\n---\n\u{1b}[31mred\u{9b}2J\n")]);
+    for option in ["--raw", "--body"] {
+        // `script` gives the command a terminal of its own.
+        let mut command = std::process::Command::new("script");
+        let line = format!("{} show {option} a", env!("CARGO_BIN_EXE_prowess"));
+        command
+            .args(["-qec", &line, "/dev/null"])
+            .current_dir(place.path())
+            .stdin(std::process::Stdio::null());
+        let Ok(output) = command.output() else {
+            println!("skipped: script cannot run here");
+            return;
+        };
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(text.contains("\\u{1b}[31mred\\u{9b}2J"), "{text:?}");
+        assert!(!text.contains(['\u{1b}', '\u{9b}']), "{text:?}");
+    }
+}

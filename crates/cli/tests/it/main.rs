@@ -1,0 +1,111 @@
+//! Whole commands, as people run them.
+
+#![cfg(unix)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::disallowed_methods,
+    reason = "a test that cannot go on fails, and tests start the command and read what it wrote"
+)]
+
+mod budget;
+mod check;
+mod config;
+mod docs;
+mod escapes;
+mod hard_input;
+mod show;
+mod small;
+
+use std::ffi::OsStr;
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use tempfile::TempDir;
+
+/// A skill without problems under every profile.
+pub(crate) const GOOD: &str = "---\nname: good\ndescription: Does it well.\n---\n# Good\n";
+/// A skill with an error, a warning and an info under `spec`.
+pub(crate) const BAD: &str =
+    "---\nname: Bad\ndescription: Does it badly.\nmood: grim\n---\n[more](more.md)\n";
+
+/// A folder with skills, to run commands in.
+pub(crate) struct Place {
+    folder: TempDir,
+}
+
+impl Place {
+    /// A folder that holds these files.
+    pub(crate) fn with(files: &[(&str, &str)]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        // The search for prowess.toml ends here.
+        std::fs::create_dir(folder.path().join(".git")).unwrap();
+        let place = Self { folder };
+        for (path, text) in files {
+            place.write(path, text.as_bytes());
+        }
+        place
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub(crate) fn write(&self, path: &str, bytes: &[u8]) {
+        let path = self.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, bytes).unwrap();
+    }
+
+    /// The command, in this folder, with an empty environment.
+    pub(crate) fn command(&self) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_prowess"));
+        command.current_dir(self.path()).env_clear().stdin(Stdio::null());
+        command
+    }
+
+    /// Runs the command.
+    pub(crate) fn output<S: AsRef<OsStr>>(&self, args: &[S]) -> Output {
+        self.command().args(args).output().unwrap()
+    }
+
+    /// Runs the command and tells what it wrote and how it ended.
+    pub(crate) fn run<S: AsRef<OsStr>>(&self, args: &[S]) -> String {
+        self.transcript(&self.output(args))
+    }
+
+    /// The same with standard input.
+    pub(crate) fn run_with_input(&self, args: &[&str], input: &[u8]) -> String {
+        let mut command = self.command();
+        command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        child.stdin.take().unwrap().write_all(input).unwrap();
+        self.transcript(&child.wait_with_output().unwrap())
+    }
+
+    pub(crate) fn transcript(&self, output: &Output) -> String {
+        let text = |bytes: &[u8]| {
+            String::from_utf8(bytes.to_vec()).unwrap().replace(&*self.path().to_string_lossy(), "[DIR]")
+        };
+        let (out, err) = (text(&output.stdout), text(&output.stderr));
+        let mut transcript = format!("exit {}\n", output.status.code().unwrap());
+        for (label, text) in [("stdout", out), ("stderr", err)] {
+            if !text.is_empty() {
+                let _ = write!(transcript, "--- {label}\n{text}");
+            }
+        }
+        transcript
+    }
+
+    /// Runs the command for a JSON object.
+    pub(crate) fn json(&self, args: &[&str]) -> serde_json::Value {
+        serde_json::from_slice(&self.output(args).stdout).unwrap()
+    }
+}
+
+/// The exit code of a run.
+pub(crate) fn code(output: &Output) -> i32 {
+    output.status.code().unwrap()
+}

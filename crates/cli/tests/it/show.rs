@@ -1,0 +1,249 @@
+//! `prowess show`: the card, the envelope, and bytes as they are.
+
+use crate::{BAD, GOOD, Place, code};
+use insta::assert_snapshot;
+use serde_json::json;
+
+const FULL: &str = "---
+name: full
+description: >
+  Does everything there is to do, and says so at some length, so that the text
+  has to be broken into lines.
+license: MIT
+compatibility: Needs git
+allowed-tools: Read Bash(git:*)
+metadata:
+  author: someone
+  version: 1.10
+tags: [a, b]
+disable-model-invocation: true
+when_to_use: always
+disallowed-tools: Write
+mood: {now: fine}
+---
+# Full
+";
+
+fn full() -> Place {
+    Place::with(&[
+        ("full/SKILL.md", FULL),
+        ("full/scripts/run.sh", "echo"),
+        ("full/references/a.md", "a"),
+        ("full/notes.txt", ""),
+    ])
+}
+
+#[test]
+fn people_see_a_card() {
+    assert_snapshot!(full().run(&["show", "full"]), @r#"
+    exit 0
+    --- stdout
+    full  full/SKILL.md
+
+      Does everything there is to do, and says so at some length, so that the text
+      has to be broken into lines.
+
+      version           1.10
+      license           MIT
+      compatibility     Needs git
+      allowed tools     Read, Bash(git:*)
+      tags              a, b
+      started           by the user only
+      metadata.author   someone
+      metadata.version  1.10
+      when_to_use       always
+      disallowed-tools  Write
+      mood              {"now":"fine"}
+      instructions      7 bytes, about 1 token
+
+      scripts
+        scripts/run.sh  4 B
+
+      references
+        references/a.md  1 B
+
+      other files
+        notes.txt  0 B
+
+    loads; no problems under spec
+    "#);
+}
+
+#[test]
+fn programs_see_every_field() {
+    let place = full();
+    let mut card = place.json(&["show", "--json", "full/SKILL.md"]);
+    let files = card["files"].take();
+    assert_eq!(files.as_array().unwrap().len(), 4);
+    assert_snapshot!(serde_json::to_string_pretty(&card).unwrap(), @r#"
+    {
+      "version": 1,
+      "path": "full/SKILL.md",
+      "loads": true,
+      "repaired": false,
+      "name": "full",
+      "description": "Does everything there is to do, and says so at some length, so that the text has to be broken into lines.",
+      "license": "MIT",
+      "compatibility": "Needs git",
+      "metadata": {
+        "author": "someone",
+        "version": "1.10"
+      },
+      "allowed_tools": [
+        "Read",
+        "Bash(git:*)"
+      ],
+      "tags": [
+        "a",
+        "b"
+      ],
+      "skill_version": "1.10",
+      "invocation": {
+        "model": false,
+        "user": true
+      },
+      "client": {
+        "when_to_use": "always",
+        "disallowed_tools": [
+          "Write"
+        ]
+      },
+      "extra": {
+        "mood": {
+          "now": "fine"
+        }
+      },
+      "body_offset": 364,
+      "body_bytes": 7,
+      "profile": "spec",
+      "problems": [
+        {
+          "code": "field-client",
+          "field": "tags",
+          "severity": "info",
+          "message": "the field belongs to some clients, not to the specification: tags",
+          "line": 12,
+          "column": 1
+        },
+        {
+          "code": "field-client",
+          "field": "disable-model-invocation",
+          "severity": "info",
+          "message": "the field belongs to some clients, not to the specification: disable-model-invocation",
+          "line": 13,
+          "column": 1
+        },
+        {
+          "code": "field-client",
+          "field": "when_to_use",
+          "severity": "info",
+          "message": "the field belongs to some clients, not to the specification: when_to_use",
+          "line": 14,
+          "column": 1
+        },
+        {
+          "code": "field-client",
+          "field": "disallowed-tools",
+          "severity": "info",
+          "message": "the field belongs to some clients, not to the specification: disallowed-tools",
+          "line": 15,
+          "column": 1
+        },
+        {
+          "code": "field-unknown",
+          "field": "mood",
+          "severity": "info",
+          "message": "the field is not in the specification: mood",
+          "line": 16,
+          "column": 1
+        }
+      ],
+      "files": null
+    }
+    "#);
+}
+
+#[test]
+fn what_is_absent_is_null_and_what_is_empty_is_empty() {
+    let place = Place::with(&[("a/SKILL.md", "---\nname: a\ndescription: d\nallowed-tools: ''\n---\n")]);
+    let card = place.json(&["show", "--json", "a"]);
+    assert_eq!((&card["license"], &card["metadata"]), (&json!(null), &json!(null)));
+    assert_eq!(card["allowed_tools"], json!([]));
+    let card = Place::with(&[("good/SKILL.md", GOOD)]).json(&["show", "--json", "good"]);
+    assert_eq!(card["allowed_tools"], json!(null));
+}
+
+#[test]
+fn a_skill_that_does_not_load_shows_what_it_has_and_ends_with_one() {
+    let place = Place::with(&[("a/SKILL.md", "---\nname: a\nlicense: MIT\n---\n")]);
+    assert_snapshot!(place.run(&["show", "a"]), @"
+    exit 1
+    --- stdout
+    a  a/SKILL.md
+
+      (no description)
+
+      license       MIT
+      instructions  0 bytes, about 0 tokens
+
+    does not load; 1 error, 0 warnings under spec: see prowess check
+    ");
+    let card = place.json(&["show", "--json", "a"]);
+    assert_eq!(
+        (&card["loads"], &card["name"], &card["description"]),
+        (&json!(false), &json!("a"), &json!(null))
+    );
+}
+
+#[test]
+fn body_and_raw_are_byte_for_byte() {
+    let bytes = b"\xef\xbb\xbf---\r\nname: a\r\ndescription: d\r\n---\r\n\r\n\x1b[31m\xff\xfe\x00 end";
+    let place = Place::with(&[]);
+    place.write("a/SKILL.md", bytes);
+    assert_eq!(place.output(&["show", "--raw", "a"]).stdout, bytes);
+    assert_eq!(place.output(&["show", "--body", "a"]).stdout, b"\r\n\x1b[31m\xff\xfe\x00 end");
+    assert_eq!(code(&place.output(&["show", "--raw", "--json", "a"])), 2);
+}
+
+#[test]
+fn standard_input_has_no_folder() {
+    let place = Place::with(&[]);
+    let text = place.run_with_input(&["show", "-"], BAD.as_bytes());
+    assert_snapshot!(text, @"
+    exit 0
+    --- stdout
+    Bad  <stdin>
+
+      Does it badly.
+
+      mood          grim
+      instructions  16 bytes, about 4 tokens
+
+    loads; 1 error, 0 warnings under spec: see prowess check
+    ");
+}
+
+#[test]
+fn what_cannot_be_read_ends_with_two() {
+    let place = Place::with(&[("empty/notes.txt", "")]);
+    assert_snapshot!(place.run(&["show", "nope"]), @"
+    exit 2
+    --- stderr
+    error: there is no such file or folder: nope
+      hint: check the spelling, and that a link does not lead nowhere
+    ");
+    assert_snapshot!(place.run(&["show", "empty"]), @"
+    exit 2
+    --- stderr
+    error: there is no SKILL.md in this folder: empty
+      hint: give the folder of one skill, or its SKILL.md
+    ");
+    std::fs::create_dir(place.path().join("big")).unwrap();
+    std::fs::File::create(place.path().join("big/SKILL.md")).unwrap().set_len(50 << 20).unwrap();
+    assert_snapshot!(place.run(&["show", "--raw", "big"]), @"
+    exit 2
+    --- stderr
+    error: the file is too large: big/SKILL.md: 52428800 bytes, at most 1048576
+      hint: make the file smaller, or split it
+    ");
+}

@@ -1,0 +1,371 @@
+//! `prowess.toml`: how hard the rules are taken in a project, and which paths are left alone.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use prowess_core::check;
+use prowess_core::rule::Preset;
+use prowess_core::{Level, LineIndex, Profile};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::env;
+use crate::error::SourceError;
+use crate::files;
+use crate::glob::Glob;
+
+/// The name of the file.
+pub const FILE_NAME: &str = "prowess.toml";
+
+/// The largest configuration that is read, in bytes.
+pub const MAX_CONFIG_BYTES: usize = 1024 * 1024;
+
+/// What a `prowess.toml` says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// The file it was read from.
+    pub file: PathBuf,
+    /// The profile to start from.
+    pub profile: Option<Preset>,
+    /// Levels of rules.
+    pub levels: Vec<(String, Level)>,
+    /// What holds for some paths only; of two that match, the later one counts.
+    pub paths: Vec<PathConfig>,
+}
+
+/// What holds for the paths a glob matches.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PathConfig {
+    /// The paths, relative to the folder of the file.
+    pub glob: Glob,
+    /// Whether they are left alone.
+    pub ignore: Option<bool>,
+    /// Levels of rules.
+    pub levels: Vec<(String, Level)>,
+}
+
+/// Why a `prowess.toml` could not be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The file could not be read.
+    #[error("could not read the configuration")]
+    Read(#[from] SourceError),
+    /// Something in it is not understood.
+    #[error("the configuration is not understood: {}:{line}: {message}", .file.display())]
+    Content {
+        /// The file.
+        file: PathBuf,
+        /// The line, from one.
+        line: usize,
+        /// The key and what is wrong with it.
+        message: String,
+        /// What to do.
+        hint: String,
+    },
+}
+
+impl ConfigError {
+    /// The file it is about.
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::Read(error) => error.path(),
+            Self::Content { file, .. } => file,
+        }
+    }
+
+    /// What to do about it.
+    pub fn hint(&self) -> &str {
+        match self {
+            Self::Read(error) => error.hint(),
+            Self::Content { hint, .. } => hint,
+        }
+    }
+}
+
+/// Why a level cannot be given to a rule.
+pub fn refuse_level(code: &str, level: Level) -> Result<(), (String, String)> {
+    match check::rule(code) {
+        Err(unknown) => Err((unknown.to_string(), "list the rules with: prowess rule".to_owned())),
+        // Silence would look as if the level had been taken.
+        Ok(rule) if rule.refuses() && level < Level::Error => Err((
+            format!("this rule is always an error, because the skill cannot be loaded: {code}"),
+            "leave the path out of the check instead".to_owned(),
+        )),
+        Ok(_) => Ok(()),
+    }
+}
+
+impl Config {
+    /// The file that counts for a path: the nearest one in its folder or above, up to the root of its git
+    /// repository or of the file system. `folder` is absolute.
+    pub fn find(folder: &Path) -> Option<PathBuf> {
+        for above in folder.ancestors() {
+            let file = above.join(FILE_NAME);
+            if fs::symlink_metadata(&file).is_ok() {
+                return Some(file);
+            }
+            if fs::symlink_metadata(above.join(".git")).is_ok() {
+                return None;
+            }
+        }
+        None
+    }
+
+    /// Reads a file.
+    pub fn read(file: &Path) -> Result<Self, ConfigError> {
+        let bytes = files::read_small(file, MAX_CONFIG_BYTES)?;
+        Self::parse(&String::from_utf8_lossy(&bytes), file)
+    }
+
+    /// Reads the text of a file.
+    pub fn parse(text: &str, file: &Path) -> Result<Self, ConfigError> {
+        let config = Self { file: env::absolute(file), profile: None, levels: Vec::new(), paths: Vec::new() };
+        Reader { file, lines: LineIndex::new(text) }.read(text, config)
+    }
+
+    /// Whether a path is left alone.
+    pub fn ignores(&self, path: &Path) -> bool {
+        self.matching(path).filter_map(|part| part.ignore).last().unwrap_or(false)
+    }
+
+    /// The profile for a path; `preset` beats the file's own.
+    pub fn profile(&self, path: &Path, preset: Option<Preset>) -> Profile {
+        let mut profile = Profile::new(preset.or(self.profile).unwrap_or(Preset::Spec));
+        let parts = self.matching(path).flat_map(|part| &part.levels);
+        for (code, level) in self.levels.iter().chain(parts) {
+            // Every code was looked up when the file was read.
+            if let Ok(changed) = profile.clone().with_level(code, *level) {
+                profile = changed;
+            }
+        }
+        profile
+    }
+
+    /// The parts that are about a path, in the order of the file.
+    fn matching(&self, path: &Path) -> impl Iterator<Item = &PathConfig> {
+        let folder = self.file.parent().unwrap_or(Path::new("/"));
+        let relative = env::absolute(path).strip_prefix(folder).ok().map(|path| {
+            let segments: Vec<_> = path.iter().map(|segment| segment.to_string_lossy()).collect();
+            segments.join("/")
+        });
+        self.paths.iter().filter(move |part| relative.as_deref().is_some_and(|path| part.glob.matches(path)))
+    }
+}
+
+/// Walks the spanned TOML, so that every complaint has its line.
+struct Reader<'a> {
+    file: &'a Path,
+    lines: LineIndex<'a>,
+}
+
+impl Reader<'_> {
+    fn fail<T>(
+        &self,
+        at: std::ops::Range<usize>,
+        message: impl Into<String>,
+        hint: &str,
+    ) -> Result<T, ConfigError> {
+        Err(ConfigError::Content {
+            file: self.file.to_owned(),
+            line: self.lines.position(at.start).line,
+            message: message.into(),
+            hint: hint.to_owned(),
+        })
+    }
+
+    fn read(&self, text: &str, mut config: Config) -> Result<Config, ConfigError> {
+        let table = match DeTable::parse(text) {
+            Ok(table) => table,
+            Err(error) => {
+                return self.fail(error.span().unwrap_or(0..0), error.message(), "correct the TOML");
+            }
+        };
+        for (key, value) in table.get_ref() {
+            match key.get_ref().as_ref() {
+                "check" => self.check(self.table("check", value)?, &mut config)?,
+                other => return self.unknown(other, key, "check"),
+            }
+        }
+        Ok(config)
+    }
+
+    fn check(&self, table: &DeTable<'_>, config: &mut Config) -> Result<(), ConfigError> {
+        for (key, value) in table {
+            match key.get_ref().as_ref() {
+                "profile" => {
+                    let name = self.text("check.profile", value)?;
+                    match name.parse::<Preset>() {
+                        Ok(preset) => config.profile = Some(preset),
+                        Err(error) => {
+                            let hint = "take one of the profiles that come with Prowess";
+                            return self.fail(value.span(), format!("check.profile: {error}"), hint);
+                        }
+                    }
+                }
+                "levels" => config.levels = self.levels("check.levels", value)?,
+                "paths" => {
+                    let Some(items) = value.get_ref().as_array() else {
+                        let hint = "write each as [[check.paths]]";
+                        return self.fail(value.span(), "check.paths: a list of tables is wanted", hint);
+                    };
+                    for item in items {
+                        config.paths.push(self.path(item)?);
+                    }
+                }
+                other => {
+                    return self.unknown(&format!("check.{other}"), key, "profile, levels, paths");
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn path(&self, item: &Spanned<DeValue<'_>>) -> Result<PathConfig, ConfigError> {
+        let (mut glob, mut ignore, mut levels) = (None, None, Vec::new());
+        for (key, value) in self.table("check.paths", item)? {
+            match key.get_ref().as_ref() {
+                "glob" => match Glob::parse(self.text("check.paths.glob", value)?) {
+                    Ok(parsed) => glob = Some(parsed),
+                    Err(reason) => {
+                        let message = format!("check.paths.glob: {reason}");
+                        return self.fail(
+                            value.span(),
+                            message,
+                            "write a path such as vendor/** or drafts/*",
+                        );
+                    }
+                },
+                "ignore" => match value.get_ref().as_bool() {
+                    Some(value) => ignore = Some(value),
+                    None => {
+                        let message = "check.paths.ignore: true or false is wanted";
+                        return self.fail(value.span(), message, "write ignore = true");
+                    }
+                },
+                "levels" => levels = self.levels("check.paths.levels", value)?,
+                other => return self.unknown(&format!("check.paths.{other}"), key, "glob, ignore, levels"),
+            }
+        }
+        match glob {
+            Some(glob) => Ok(PathConfig { glob, ignore, levels }),
+            None => self.fail(item.span(), "check.paths: the glob is missing", "say which paths it is about"),
+        }
+    }
+
+    fn levels(&self, key: &str, value: &Spanned<DeValue<'_>>) -> Result<Vec<(String, Level)>, ConfigError> {
+        let mut levels = Vec::new();
+        for (code, value) in self.table(key, value)? {
+            let (name, at) = (code.get_ref().as_ref(), code.span());
+            let key = format!("{key}.{name}");
+            let level = match self.text(&key, value)? {
+                "off" => Level::Off,
+                "info" => Level::Info,
+                "warning" => Level::Warning,
+                "error" => Level::Error,
+                other => {
+                    let message = format!("{key}: no such level: {other}");
+                    return self.fail(value.span(), message, "the levels are off, info, warning and error");
+                }
+            };
+            if let Err((message, hint)) = refuse_level(name, level) {
+                return self.fail(at, format!("{key}: {message}"), &hint);
+            }
+            levels.push((name.to_owned(), level));
+        }
+        Ok(levels)
+    }
+
+    fn table<'t, 'i>(
+        &self,
+        key: &str,
+        value: &'t Spanned<DeValue<'i>>,
+    ) -> Result<&'t DeTable<'i>, ConfigError> {
+        match value.get_ref().as_table() {
+            Some(table) => Ok(table),
+            None => self.fail(value.span(), format!("{key}: a table is wanted"), "write it as a TOML table"),
+        }
+    }
+
+    fn text<'t>(&self, key: &str, value: &'t Spanned<DeValue<'_>>) -> Result<&'t str, ConfigError> {
+        match value.get_ref().as_str() {
+            Some(text) => Ok(text),
+            None => self.fail(value.span(), format!("{key}: a text is wanted"), "put the value in quotes"),
+        }
+    }
+
+    fn unknown<T, K>(&self, key: &str, at: &Spanned<K>, known: &str) -> Result<T, ConfigError> {
+        self.fail(at.span(), format!("no such key: {key}"), &format!("the keys here are: {known}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prowess_core::check::rule;
+
+    fn parse(text: &str) -> Result<Config, String> {
+        Config::parse(text, Path::new("/p/prowess.toml")).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn later_parts_beat_earlier_ones_and_the_caller_beats_the_profile() {
+        let config = parse(
+            "[check]\nprofile = 'anthropic'\n[check.levels]\nname-folder-mismatch = 'off'\n\
+             [[check.paths]]\nglob = 'vendor/**'\nignore = true\n\
+             [[check.paths]]\nglob = 'vendor/ours'\nignore = false\nlevels = { name-folder-mismatch = 'info' }\n",
+        )
+        .unwrap();
+        assert!(config.ignores(Path::new("/p/vendor/x/SKILL.md")));
+        assert!(!config.ignores(Path::new("/p/vendor/ours/SKILL.md")));
+        assert!(!config.ignores(Path::new("/elsewhere/vendor/x/SKILL.md")));
+        let mismatch = rule("name-folder-mismatch").unwrap();
+        let profile = config.profile(Path::new("/p/a/SKILL.md"), None);
+        assert_eq!((profile.preset(), profile.level(mismatch)), (Preset::Anthropic, Level::Off));
+        let profile = config.profile(Path::new("/p/vendor/ours/SKILL.md"), Some(Preset::Lenient));
+        assert_eq!((profile.preset(), profile.level(mismatch)), (Preset::Lenient, Level::Info));
+    }
+
+    #[test]
+    fn every_mistake_names_the_file_the_line_and_the_key() {
+        for (text, expected) in [
+            ("x = 1", "1: no such key: x"),
+            ("[check]\n\nprofil = 'spec'", "3: no such key: check.profil"),
+            ("[check]\nprofile = 'strict'", "2: check.profile: no such profile: strict; the profiles are"),
+            ("[check]\nprofile = 1", "2: check.profile: a text is wanted"),
+            (
+                "[check.levels]\nname-to-long = 'off'",
+                "2: check.levels.name-to-long: no such rule: name-to-long;",
+            ),
+            ("[check.levels]\nname-too-long = 'of'", "2: check.levels.name-too-long: no such level: of"),
+            (
+                "[check.levels]\ndescription-missing = 'off'",
+                "2: check.levels.description-missing: this rule is",
+            ),
+            ("[[check.paths]]\nignore = true", "1: check.paths: the glob is missing"),
+            ("[[check.paths]]\nglob = '../x'", "2: check.paths.glob: a glob has no segments"),
+            ("[[check.paths]]\nglob = 'x'\nignore = 1", "3: check.paths.ignore: true or false"),
+            ("[[check.paths]]\nglob = 'x'\nskip = true", "3: no such key: check.paths.skip"),
+            ("check = 1", "1: check: a table is wanted"),
+            ("[check]\npaths = 1", "2: check.paths: a list of tables is wanted"),
+            ("[check", "1: "),
+        ] {
+            let error = parse(text).unwrap_err();
+            let start = format!("the configuration is not understood: /p/prowess.toml:{expected}");
+            assert!(error.starts_with(&start), "{text:?}: {error}");
+        }
+    }
+
+    #[test]
+    fn the_nearest_file_counts_and_the_search_ends_at_the_repository() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        fs::create_dir_all(root.join("repo/.git")).unwrap();
+        fs::create_dir_all(root.join("repo/a/b")).unwrap();
+        fs::write(root.join(FILE_NAME), "").unwrap();
+        assert_eq!(Config::find(&root.join("repo/a/b")), None);
+        fs::write(root.join("repo/prowess.toml"), "").unwrap();
+        assert_eq!(Config::find(&root.join("repo/a/b")), Some(root.join("repo/prowess.toml")));
+        fs::write(root.join("repo/a/prowess.toml"), "").unwrap();
+        assert_eq!(Config::find(&root.join("repo/a/b")), Some(root.join("repo/a/prowess.toml")));
+    }
+}

@@ -1,0 +1,123 @@
+//! [`SourceError`]: why a place could not be read.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A path as people know it: without the `./` that a walk of the current folder begins with.
+pub(crate) fn shown(path: &Path) -> std::path::Display<'_> {
+    path.strip_prefix(".").ok().filter(|rest| !rest.as_os_str().is_empty()).unwrap_or(path).display()
+}
+
+/// Why a place could not be read. Each variant names the path and knows what to do about it.
+#[derive(Debug, thiserror::Error)]
+pub enum SourceError {
+    /// There is nothing at the path.
+    #[error("there is no such file or folder: {}", shown(.path))]
+    Missing {
+        /// The path that was asked for.
+        path: PathBuf,
+    },
+    /// A folder was given where skills are wanted, and there are none.
+    #[error("there is no SKILL.md in this folder or below it: {}", shown(.path))]
+    NoSkill {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A folder stands where a file is wanted.
+    #[error("this is a folder, not a file: {}", shown(.path))]
+    Folder {
+        /// The path.
+        path: PathBuf,
+    },
+    /// The path is neither a file nor a folder: a FIFO, a device, a socket.
+    #[error("this is {kind}, not a regular file: {}", shown(.path))]
+    NotRegular {
+        /// The path.
+        path: PathBuf,
+        /// What it is, with its article: `a FIFO`.
+        kind: &'static str,
+    },
+    /// The file is larger than what is read of its kind.
+    #[error("the file is too large: {}: {size} bytes, at most {limit}", shown(.path))]
+    TooLarge {
+        /// The path.
+        path: PathBuf,
+        /// Its size in bytes.
+        size: u64,
+        /// The most that is read.
+        limit: u64,
+    },
+    /// The walk stopped at its limit of depth.
+    #[error("folders this deep are not looked into: {}: more than {limit} below the start", shown(.path))]
+    TooDeep {
+        /// The first folder that was left out.
+        path: PathBuf,
+        /// The limit.
+        limit: usize,
+    },
+    /// The walk stopped at its limit of folders or entries.
+    #[error("the walk stopped here: {}: more than {limit} {what}", shown(.path))]
+    TooMany {
+        /// The first folder that was left out.
+        path: PathBuf,
+        /// What was counted: `folders` or `entries`.
+        what: &'static str,
+        /// The limit.
+        limit: usize,
+    },
+    /// The system refused or failed.
+    #[error("could not read: {}", shown(.path))]
+    Io {
+        /// The path.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+}
+
+impl SourceError {
+    /// The error of an operation at a path.
+    pub fn io(path: &Path, source: io::Error) -> Self {
+        let path = path.to_owned();
+        match source.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Self::Missing { path },
+            _ => Self::Io { path, source },
+        }
+    }
+
+    /// The path it is about.
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::Missing { path }
+            | Self::NoSkill { path }
+            | Self::Folder { path }
+            | Self::NotRegular { path, .. }
+            | Self::TooLarge { path, .. }
+            | Self::TooDeep { path, .. }
+            | Self::TooMany { path, .. }
+            | Self::Io { path, .. } => path,
+        }
+    }
+
+    /// What to do about it.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Missing { .. } => "check the spelling, and that a link does not lead nowhere",
+            Self::NoSkill { .. } => {
+                "a skill is a folder with a file SKILL.md; give such a folder or one above it"
+            }
+            Self::Folder { .. } => "SKILL.md must be a file; rename or remove the folder",
+            Self::NotRegular { .. } => "put a regular file in its place, or leave it out",
+            Self::TooLarge { .. } => "make the file smaller, or split it",
+            Self::TooDeep { .. } => "give a folder nearer to the skills",
+            Self::TooMany { .. } => "give a folder with fewer entries below it, or raise the limit",
+            Self::Io { source, .. } => match source.kind() {
+                io::ErrorKind::PermissionDenied => {
+                    "make it readable for this user, or leave it out of what you name"
+                }
+                _ => "try again; if it persists, the disk or its connection may be at fault",
+            },
+        }
+    }
+}

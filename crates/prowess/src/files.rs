@@ -1,0 +1,342 @@
+//! The files of a skill on disk: reading one without blocking and within a limit, and listing them all.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File, FileType, Metadata};
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use prowess_core::limits::MAX_FILE_BYTES;
+use prowess_core::path::MAX_DEPTH;
+use prowess_core::{Document, FileEntry, Manifest, RelPath, parse_head};
+
+use crate::error::SourceError;
+use crate::scan::LEFT_OUT;
+
+/// The most entries of a skill's folder that are listed: twenty times what a skill may have.
+pub const MAX_LISTED_ENTRIES: usize = 10_000;
+
+/// The bytes of a SKILL.md, at most one more than a reader takes.
+#[derive(Clone, Debug)]
+pub struct Head {
+    /// The first bytes; all of them unless the file is larger than [`MAX_FILE_BYTES`].
+    pub bytes: Vec<u8>,
+    /// The size of the whole file.
+    pub size: u64,
+}
+
+impl Head {
+    /// The head of bytes that are all at hand.
+    pub fn whole(bytes: Vec<u8>) -> Self {
+        let size = bytes.len() as u64;
+        Self { bytes, size }
+    }
+
+    /// The document these bytes make.
+    pub fn document(&self) -> Document {
+        parse_head(&self.bytes, self.size)
+    }
+
+    /// Whether all bytes of the file are here.
+    pub fn is_whole(&self) -> bool {
+        self.size == self.bytes.len() as u64
+    }
+}
+
+/// Reads a SKILL.md: regular files only, never waiting for a writer, never more than a reader takes.
+pub fn read_skill(path: &Path) -> Result<Head, SourceError> {
+    read_head(path, MAX_FILE_BYTES)
+}
+
+/// Reads a whole file of at most `limit` bytes.
+pub fn read_small(path: &Path, limit: usize) -> Result<Vec<u8>, SourceError> {
+    let head = read_head(path, limit)?;
+    if head.bytes.len() > limit {
+        return Err(SourceError::TooLarge { path: path.to_owned(), size: head.size, limit: limit as u64 });
+    }
+    Ok(head.bytes)
+}
+
+fn read_head(path: &Path, limit: usize) -> Result<Head, SourceError> {
+    let failed = |error| SourceError::io(path, error);
+    // Asked before opening, since opening a device can already have an effect, and after, since the path may
+    // have become something else.
+    regular(path, &fs::metadata(path).map_err(failed)?)?;
+    let file = open(path).map_err(failed)?;
+    let metadata = file.metadata().map_err(failed)?;
+    regular(path, &metadata)?;
+    let mut bytes = Vec::new();
+    file.take(limit as u64 + 1).read_to_end(&mut bytes).map_err(failed)?;
+    // Files of /proc have no size, and others grow while they are read.
+    let read = bytes.len() as u64;
+    let size = if bytes.len() > limit { metadata.len().max(read) } else { read };
+    Ok(Head { bytes, size })
+}
+
+fn open(path: &Path) -> std::io::Result<File> {
+    let mut options = File::options();
+    options.read(true);
+    #[cfg(unix)]
+    {
+        use rustix::fs::OFlags;
+        use std::os::unix::fs::OpenOptionsExt as _;
+        options.custom_flags((OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed());
+    }
+    options.open(path)
+}
+
+fn regular(path: &Path, metadata: &Metadata) -> Result<(), SourceError> {
+    let kind = metadata.file_type();
+    if kind.is_file() {
+        Ok(())
+    } else if kind.is_dir() {
+        Err(SourceError::Folder { path: path.to_owned() })
+    } else {
+        Err(SourceError::NotRegular { path: path.to_owned(), kind: word_for(kind) })
+    }
+}
+
+fn word_for(kind: FileType) -> &'static str {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt as _;
+        if kind.is_fifo() {
+            return "a FIFO";
+        }
+        if kind.is_socket() {
+            return "a socket";
+        }
+        if kind.is_char_device() || kind.is_block_device() {
+            return "a device";
+        }
+    }
+    let _ = kind;
+    "a special file"
+}
+
+/// The files of a skill's folder, and what was left out of the list.
+#[derive(Clone, Debug, Default)]
+pub struct Listing {
+    /// The files.
+    pub manifest: Manifest,
+    /// What was left out, in the order of the walk.
+    pub skipped: Vec<Skipped>,
+}
+
+/// Something in a skill's folder that is not in its list of files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Skipped {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Why it was left out.
+    pub reason: String,
+}
+
+/// Lists the files below a skill's folder.
+///
+/// A link is followed when it stays inside the folder, or lands in the folder where the target of a linked
+/// SKILL.md lies; any other is left out and said to be. `.git` and `node_modules` are no part of a skill.
+pub fn list(folder: &Path) -> Result<Listing, SourceError> {
+    let real = fs::canonicalize(folder).map_err(|error| SourceError::io(folder, error))?;
+    let mut roots = vec![real.clone()];
+    for name in crate::scan::FILE_NAMES {
+        // Stores such as that of Nix link every file of a skill to one folder elsewhere.
+        if let Ok(target) = fs::canonicalize(folder.join(name))
+            && let Some(parent) = target.parent()
+        {
+            roots.push(parent.to_owned());
+        }
+    }
+    let mut lister = Lister { roots, entries: 0, files: Vec::new(), skipped: Vec::new() };
+    let mut above = BTreeSet::from([real.clone()]);
+    lister.folder(folder, &real, "", 0, &mut above)?;
+    Ok(Listing { manifest: Manifest::new(lister.files), skipped: lister.skipped })
+}
+
+struct Lister {
+    roots: Vec<PathBuf>,
+    entries: usize,
+    files: Vec<FileEntry>,
+    skipped: Vec<Skipped>,
+}
+
+impl Lister {
+    /// Lists one folder; `real` is where it lies without links, `above` all such places on the way to it.
+    fn folder(
+        &mut self,
+        path: &Path,
+        real: &Path,
+        prefix: &str,
+        depth: usize,
+        above: &mut BTreeSet<PathBuf>,
+    ) -> Result<(), SourceError> {
+        let reader = fs::read_dir(path).map_err(|error| SourceError::io(path, error))?;
+        let mut entries: Vec<fs::DirEntry> = Vec::new();
+        for entry in reader {
+            if self.entries >= MAX_LISTED_ENTRIES {
+                self.skip(path, format!("more than {MAX_LISTED_ENTRIES} entries in the skill"));
+                break;
+            }
+            self.entries += 1;
+            match entry {
+                Ok(entry) => entries.push(entry),
+                Err(error) => self.skip(path, error.to_string()),
+            }
+        }
+        entries.sort_by_key(fs::DirEntry::file_name);
+        for entry in entries {
+            let (place, name) = (entry.path(), entry.file_name());
+            if LEFT_OUT.iter().any(|left| name == *left) {
+                continue;
+            }
+            let Some(name) = name.to_str() else {
+                self.skip(&place, "the name is not UTF-8".to_owned());
+                continue;
+            };
+            let relative = if prefix.is_empty() { name.to_owned() } else { format!("{prefix}/{name}") };
+            let below = match self.target(&entry, &place, &real.join(name)) {
+                Ok(target) => target,
+                Err(reason) => {
+                    self.skip(&place, reason);
+                    continue;
+                }
+            };
+            let (target, metadata) = below;
+            if metadata.is_dir() {
+                if depth + 1 >= MAX_DEPTH {
+                    self.skip(&place, format!("more than {MAX_DEPTH} folders deep"));
+                } else if !above.insert(target.clone()) {
+                    self.skip(&place, "the link leads back to a folder above it".to_owned());
+                } else {
+                    if let Err(error) = self.folder(&place, &target, &relative, depth + 1, above) {
+                        self.skip(&place, error.to_string());
+                    }
+                    above.remove(&target);
+                }
+            } else if metadata.is_file() {
+                match RelPath::parse(&relative) {
+                    Ok(path) => {
+                        let mut file = FileEntry::new(path, metadata.len());
+                        file.executable = executable(&metadata);
+                        self.files.push(file);
+                    }
+                    Err(error) => self.skip(&place, error.to_string()),
+                }
+            } else {
+                self.skip(&place, format!("{}, not a regular file", word_for(metadata.file_type())));
+            }
+        }
+        Ok(())
+    }
+
+    /// Where an entry leads without links, and what is there; or why it is left out.
+    fn target(&self, entry: &fs::DirEntry, place: &Path, real: &Path) -> Result<(PathBuf, Metadata), String> {
+        let plain = entry.metadata().map_err(|error| error.to_string())?;
+        if !plain.is_symlink() {
+            return Ok((real.to_owned(), plain));
+        }
+        let target = fs::canonicalize(place).map_err(|_| "the link leads nowhere".to_owned())?;
+        if !self.roots.iter().any(|root| target.starts_with(root)) {
+            return Err("the link leads out of the skill".to_owned());
+        }
+        let metadata = fs::metadata(place).map_err(|error| error.to_string())?;
+        Ok((target, metadata))
+    }
+
+    fn skip(&mut self, path: &Path, reason: String) {
+        self.skipped.push(Skipped { path: path.to_owned(), reason });
+    }
+}
+
+fn executable(metadata: &Metadata) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        metadata.permissions().mode() & 0o111 != 0
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = metadata;
+        false
+    }
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    fn paths(listing: &Listing) -> Vec<&str> {
+        listing.manifest.files.iter().map(|file| file.path.as_str()).collect()
+    }
+
+    #[test]
+    fn a_huge_file_is_read_only_to_the_cap_and_keeps_its_true_size() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("SKILL.md");
+        File::create(&path).unwrap().set_len(50 << 20).unwrap();
+        let head = read_skill(&path).unwrap();
+        assert_eq!((head.bytes.len(), head.size), (MAX_FILE_BYTES + 1, 50 << 20));
+        assert!(!head.is_whole());
+        assert!(head.document().findings()[0].message.contains("52428800"));
+        assert!(matches!(read_small(&path, 10), Err(SourceError::TooLarge { size: 52_428_800, .. })));
+    }
+
+    #[test]
+    fn what_is_no_regular_file_is_named_and_never_waited_for() {
+        let device = read_skill(Path::new("/dev/null")).unwrap_err();
+        assert_eq!(device.to_string(), "this is a device, not a regular file: /dev/null");
+        assert!(matches!(read_skill(Path::new("/")), Err(SourceError::Folder { .. })));
+        assert!(matches!(read_skill(Path::new("/no/such")), Err(SourceError::Missing { .. })));
+    }
+
+    #[test]
+    fn links_are_listed_only_while_they_stay_inside() {
+        let folder = tempfile::tempdir().unwrap();
+        let skill = folder.path().join("skill");
+        fs::create_dir_all(skill.join("references")).unwrap();
+        fs::create_dir_all(skill.join(".git")).unwrap();
+        for (path, text) in
+            [("SKILL.md", "x"), ("references/a.md", "abc"), (".git/config", ""), ("CON.txt", "")]
+        {
+            fs::write(skill.join(path), text).unwrap();
+        }
+        fs::write(folder.path().join("secret"), "s").unwrap();
+        symlink("references", skill.join("docs")).unwrap();
+        symlink("..", skill.join("references/up")).unwrap();
+        symlink("../secret", skill.join("secret")).unwrap();
+        symlink("nowhere", skill.join("dangling")).unwrap();
+        let listing = list(&skill).unwrap();
+        assert_eq!(paths(&listing), ["SKILL.md", "docs/a.md", "references/a.md"]);
+        let reasons: Vec<&str> = listing.skipped.iter().map(|skipped| skipped.reason.as_str()).collect();
+        assert!(reasons.contains(&"the link leads out of the skill"), "{reasons:?}");
+        assert!(reasons.contains(&"the link leads nowhere"), "{reasons:?}");
+        assert!(reasons.contains(&"the link leads back to a folder above it"), "{reasons:?}");
+        assert_eq!(listing.skipped.len(), 5, "{reasons:?}");
+    }
+
+    #[test]
+    fn a_skill_whose_files_are_links_into_a_store_is_complete() {
+        let folder = tempfile::tempdir().unwrap();
+        let (store, skill) = (folder.path().join("store/pdf"), folder.path().join("skills/pdf"));
+        for path in [&store.join("scripts"), &skill] {
+            fs::create_dir_all(path).unwrap();
+        }
+        fs::write(store.join("SKILL.md"), "x").unwrap();
+        fs::write(store.join("scripts/run.sh"), "x").unwrap();
+        symlink(store.join("SKILL.md"), skill.join("SKILL.md")).unwrap();
+        symlink(store.join("scripts"), skill.join("scripts")).unwrap();
+        assert_eq!(paths(&list(&skill).unwrap()), ["SKILL.md", "scripts/run.sh"]);
+    }
+
+    #[test]
+    fn a_list_ends_at_its_limit_and_says_so() {
+        let folder = tempfile::tempdir().unwrap();
+        for number in 0..=MAX_LISTED_ENTRIES {
+            File::create(folder.path().join(number.to_string())).unwrap();
+        }
+        let listing = list(folder.path()).unwrap();
+        assert_eq!(listing.manifest.files.len(), MAX_LISTED_ENTRIES);
+        assert_eq!(listing.skipped.len(), 1);
+    }
+}
