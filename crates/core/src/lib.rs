@@ -48,7 +48,7 @@ pub mod tools;
 pub use catalog::{Candidate, Catalog, Delta, Duplicates, Obstacle, Stamp, Standing};
 pub use check::{check, check_description, check_name};
 pub use dict::{DictError, Skill};
-pub use document::{Document, parse, parse_head, read_frontmatter};
+pub use document::{Document, parse, parse_head, parse_prefix, read_frontmatter};
 pub use fix::{FixMode, Fixed, fix};
 pub use manifest::{FileEntry, FileKind, Manifest};
 pub use origin::{Origin, Scope};

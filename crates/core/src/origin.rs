@@ -1,5 +1,7 @@
 //! Where a skill comes from: the source that listed it, how far it is trusted, and where its SKILL.md lies.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 /// The circle a skill comes from, which decides precedence and trust.
@@ -29,7 +31,7 @@ pub struct Origin {
     /// The name of the folder that holds it, when there is one.
     pub folder: Option<String>,
     /// The name of the file, when there is one.
-    pub file: Option<String>,
+    pub file: Option<Cow<'static, str>>,
 }
 
 impl Origin {
@@ -45,7 +47,10 @@ impl Origin {
     pub fn at(location: impl Into<String>) -> Self {
         let location = location.into();
         let mut segments = location.rsplit('/');
-        let file = segments.next().filter(|segment| !segment.is_empty()).map(str::to_owned);
+        let file = segments.next().filter(|segment| !segment.is_empty()).map(|file| match file {
+            "SKILL.md" => Cow::Borrowed("SKILL.md"),
+            other => Cow::Owned(other.to_owned()),
+        });
         let folder =
             segments.next().filter(|segment| !matches!(*segment, "" | "." | "..")).map(str::to_owned);
         Self { scope: Scope::default(), location, folder, file }

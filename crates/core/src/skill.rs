@@ -51,10 +51,10 @@ impl Default for Invocation {
     }
 }
 
-/// Fields that one or another client understands beyond the specification. All are data; nothing is executed.
+/// What clients understand beyond the specification, field by field.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct ClientFields {
+pub struct Fields {
     /// When the model should use the skill, in addition to the description.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub when_to_use: Option<String>,
@@ -85,6 +85,51 @@ pub struct ClientFields {
     /// Commands the skill would have a client run. Prowess never does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hooks: Option<Value>,
+}
+
+/// Fields that one or another client understands beyond the specification. All are data; nothing is executed.
+///
+/// Most skills have none of them, and those keep nothing for them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(from = "Fields", into = "Fields")]
+pub struct ClientFields(Option<Box<Fields>>);
+
+impl From<Fields> for ClientFields {
+    fn from(fields: Fields) -> Self {
+        Self((fields != Fields::default()).then(|| Box::new(fields)))
+    }
+}
+
+impl From<ClientFields> for Fields {
+    fn from(fields: ClientFields) -> Self {
+        fields.0.map(|fields| *fields).unwrap_or_default()
+    }
+}
+
+impl std::ops::Deref for ClientFields {
+    type Target = Fields;
+
+    fn deref(&self) -> &Fields {
+        static NONE: Fields = Fields::none();
+        self.0.as_deref().unwrap_or(&NONE)
+    }
+}
+
+impl Fields {
+    const fn none() -> Self {
+        Self {
+            when_to_use: None,
+            argument_hint: None,
+            arguments: Vec::new(),
+            disallowed_tools: None,
+            model: None,
+            effort: None,
+            context: None,
+            agent: None,
+            paths: Vec::new(),
+            hooks: None,
+        }
+    }
 }
 
 /// A skill as a catalog holds it: small, immutable, and complete but for its body and files.
@@ -223,7 +268,10 @@ impl Document {
     }
 
     fn client_fields(&self) -> ClientFields {
-        ClientFields {
+        if !self.pairs().iter().any(|pair| CLIENT_FIELDS.contains(&pair.key.as_str())) {
+            return ClientFields::default();
+        }
+        Fields {
             when_to_use: self.text_field("when_to_use"),
             // Square brackets are what people write there, and YAML reads them as a list.
             argument_hint: self.pair("argument-hint").and_then(|pair| {
@@ -239,6 +287,7 @@ impl Document {
             paths: self.field("paths").map(list_of_texts).unwrap_or_default(),
             hooks: self.field("hooks").filter(|node| !node.is_null()).map(Node::to_json),
         }
+        .into()
     }
 }
 

@@ -1,5 +1,7 @@
 //! The environment of the process: the only room that reads it.
 
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
 use std::path::{Component, Path, PathBuf};
 
 /// The absolute form of a path, by its letters alone: `.` and `..` are resolved, links are not.
@@ -19,6 +21,62 @@ pub fn absolute(path: &Path) -> PathBuf {
         }
     }
     plain
+}
+
+/// The variables of the environment that Prowess looks at, taken once.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Environment {
+    variables: BTreeMap<String, OsString>,
+}
+
+impl Environment {
+    /// That of this process.
+    pub fn current() -> Self {
+        #[expect(clippy::disallowed_methods, reason = "this is the one reader")]
+        let variables =
+            std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
+        Self { variables: variables.collect() }
+    }
+
+    /// One with exactly these variables.
+    pub fn of<const N: usize>(variables: [(&str, &str); N]) -> Self {
+        Self { variables: variables.map(|(name, value)| (name.to_owned(), value.into())).into() }
+    }
+
+    /// A variable that says something.
+    pub fn get(&self, name: &str) -> Option<&OsStr> {
+        self.variables
+            .get(name)
+            .map(OsString::as_os_str)
+            .filter(|value| !value.to_str().is_some_and(|text| text.trim().is_empty()) && !value.is_empty())
+    }
+
+    /// The user's folder.
+    pub fn home(&self) -> Option<PathBuf> {
+        self.get("HOME").or_else(|| self.get("USERPROFILE")).map(PathBuf::from)
+    }
+
+    /// A folder of the XDG specification, such as `XDG_STATE_HOME`, or its default below the user's folder.
+    pub fn xdg(&self, variable: &str, default: &str) -> Option<PathBuf> {
+        // A relative path is to be ignored, says the specification.
+        let given = self.get(variable).map(PathBuf::from).filter(|path| path.is_absolute());
+        given.or_else(|| Some(self.home()?.join(default)))
+    }
+
+    /// A path with a leading `~` or `${VARIABLE:-default}` written out; nothing when that is not known.
+    pub fn expand(&self, path: &str) -> Option<PathBuf> {
+        if let Some(rest) = path.strip_prefix("${") {
+            let (name, after) = rest.split_once(":-")?;
+            let (default, below) = after.split_once('}')?;
+            let base = self.get(name).map(PathBuf::from).or_else(|| self.expand(default))?;
+            return Some(base.join(below.trim_start_matches('/')));
+        }
+        match path.strip_prefix('~') {
+            Some("") => self.home(),
+            Some(below) if below.starts_with('/') => Some(self.home()?.join(below.trim_start_matches('/'))),
+            _ => Some(PathBuf::from(path)),
+        }
+    }
 }
 
 #[cfg(test)]

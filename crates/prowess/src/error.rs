@@ -8,6 +8,11 @@ pub(crate) fn shown(path: &Path) -> std::path::Display<'_> {
     path.strip_prefix(".").ok().filter(|rest| !rest.as_os_str().is_empty()).unwrap_or(path).display()
 }
 
+/// The keys somebody may have meant.
+fn also(similar: &[String]) -> String {
+    if similar.is_empty() { String::new() } else { format!("; did you mean {}?", similar.join(" or ")) }
+}
+
 /// Why a place could not be read. Each variant names the path and knows what to do about it.
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
@@ -28,6 +33,44 @@ pub enum SourceError {
     Folder {
         /// The path.
         path: PathBuf,
+    },
+    /// A file stands where a folder is wanted.
+    #[error("this is a file, not a folder: {}", shown(.path))]
+    NotFolder {
+        /// The path.
+        path: PathBuf,
+    },
+    /// A path or link leads out of the skill.
+    #[error("this leads out of the skill: {}", shown(.path))]
+    Outside {
+        /// The path.
+        path: PathBuf,
+    },
+    /// No skill has this key.
+    #[error("there is no such skill: {key}{}", also(.similar))]
+    Unknown {
+        /// The key.
+        key: String,
+        /// Keys that resemble it.
+        similar: Vec<String>,
+        /// The key as a path, for those who ask every error for one.
+        path: PathBuf,
+    },
+    /// A path from outside breaks a rule of paths.
+    #[error("{error}")]
+    BadPath {
+        /// What is wrong with it.
+        error: prowess_core::path::PathError,
+        /// The path, made harmless.
+        path: PathBuf,
+    },
+    /// A file the program keeps for itself is not what it wrote.
+    #[error("this file is not understood: {}: {reason}", shown(.path))]
+    Damaged {
+        /// The path.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
     },
     /// The path is neither a file nor a folder: a FIFO, a device, a socket.
     #[error("this is {kind}, not a regular file: {}", shown(.path))]
@@ -86,12 +129,22 @@ impl SourceError {
         }
     }
 
+    /// A key that no skill has.
+    pub(crate) fn unknown(key: &str, similar: Vec<String>) -> Self {
+        Self::Unknown { key: key.escape_debug().to_string(), similar, path: PathBuf::from(key) }
+    }
+
     /// The path it is about.
     pub fn path(&self) -> &Path {
         match self {
             Self::Missing { path }
             | Self::NoSkill { path }
             | Self::Folder { path }
+            | Self::NotFolder { path }
+            | Self::Outside { path }
+            | Self::Unknown { path, .. }
+            | Self::BadPath { path, .. }
+            | Self::Damaged { path, .. }
             | Self::NotRegular { path, .. }
             | Self::TooLarge { path, .. }
             | Self::TooDeep { path, .. }
@@ -107,6 +160,11 @@ impl SourceError {
             Self::NoSkill { .. } => {
                 "a skill is a folder with a file SKILL.md; give such a folder or one above it"
             }
+            Self::NotFolder { .. } => "give the folder that holds the skills",
+            Self::Outside { .. } => "only files below the skill's own folder can be read",
+            Self::Unknown { .. } => "list the skills with: prowess list",
+            Self::BadPath { error, .. } => error.hint(),
+            Self::Damaged { .. } => "remove the file, or restore it from a copy",
             Self::Folder { .. } => "SKILL.md must be a file; rename or remove the folder",
             Self::NotRegular { .. } => "put a regular file in its place, or leave it out",
             Self::TooLarge { .. } => "make the file smaller, or split it",

@@ -56,19 +56,37 @@ pub fn read_small(path: &Path, limit: usize) -> Result<Vec<u8>, SourceError> {
     Ok(head.bytes)
 }
 
-fn read_head(path: &Path, limit: usize) -> Result<Head, SourceError> {
+/// The text of an open file, unless it is too large or no regular file.
+pub(crate) fn read_text(file: File, limit: usize) -> Option<String> {
+    let metadata = file.metadata().ok()?;
+    if !metadata.is_file() || metadata.len() > limit as u64 {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    file.take(limit as u64).read_to_end(&mut bytes).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Opens a regular file, never waiting for a writer.
+pub(crate) fn open_regular(path: &Path) -> Result<File, SourceError> {
     let failed = |error| SourceError::io(path, error);
     // Asked before opening, since opening a device can already have an effect, and after, since the path may
     // have become something else.
     regular(path, &fs::metadata(path).map_err(failed)?)?;
     let file = open(path).map_err(failed)?;
-    let metadata = file.metadata().map_err(failed)?;
-    regular(path, &metadata)?;
+    regular(path, &file.metadata().map_err(failed)?)?;
+    Ok(file)
+}
+
+fn read_head(path: &Path, limit: usize) -> Result<Head, SourceError> {
+    let failed = |error| SourceError::io(path, error);
+    let file = open_regular(path)?;
+    let length = file.metadata().map_err(failed)?.len();
     let mut bytes = Vec::new();
     file.take(limit as u64 + 1).read_to_end(&mut bytes).map_err(failed)?;
     // Files of /proc have no size, and others grow while they are read.
     let read = bytes.len() as u64;
-    let size = if bytes.len() > limit { metadata.len().max(read) } else { read };
+    let size = if bytes.len() > limit { length.max(read) } else { read };
     Ok(Head { bytes, size })
 }
 
@@ -84,7 +102,7 @@ fn open(path: &Path) -> std::io::Result<File> {
     options.open(path)
 }
 
-fn regular(path: &Path, metadata: &Metadata) -> Result<(), SourceError> {
+pub(crate) fn regular(path: &Path, metadata: &Metadata) -> Result<(), SourceError> {
     let kind = metadata.file_type();
     if kind.is_file() {
         Ok(())

@@ -23,14 +23,25 @@
 
 pub use prowess_core::*;
 
+mod beneath;
 pub mod builtin;
+mod cache;
+pub mod clients;
 pub mod config;
 pub mod env;
 mod error;
 pub mod files;
 pub mod glob;
+mod handle;
+pub mod registry;
+pub mod resources;
 pub mod scan;
+pub mod source;
+pub mod trust;
 
 pub use config::{Config, ConfigError};
 pub use error::SourceError;
+pub use registry::{Registry, RegistryError, discover, load, loads};
+pub use resources::{Resource, TooLarge};
 pub use scan::{Found, Scan, ScanOptions, scan};
+pub use source::{DirSource, MemorySource, Source};

@@ -1,5 +1,7 @@
 //! A skill that was found, before it is decided whether it is offered.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use crate::problem::Problem;
@@ -56,6 +58,9 @@ pub struct Candidate {
     /// The state of its SKILL.md when it was read.
     #[serde(skip)]
     pub stamp: Stamp,
+    /// The source that listed it, and through which it is read.
+    #[serde(skip)]
+    pub source: Arc<str>,
 }
 
 impl Candidate {
@@ -69,6 +74,7 @@ impl Candidate {
             virtual_path,
             readers: Vec::new(),
             stamp: Stamp::default(),
+            source: Arc::default(),
         }
     }
 

@@ -3,7 +3,7 @@
 mod candidate;
 mod delta;
 
-use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -58,10 +58,10 @@ pub enum Standing {
 /// Many skills as one, in a fixed order. A change makes a new catalog.
 #[derive(Clone, Debug, Default)]
 pub struct Catalog {
-    candidates: Vec<Candidate>,
+    candidates: Vec<Arc<Candidate>>,
     standings: Vec<Standing>,
-    /// The offered candidates by key.
-    offered: BTreeMap<String, usize>,
+    /// The places of the offered candidates, sorted by key.
+    offered: Vec<usize>,
 }
 
 impl Catalog {
@@ -69,37 +69,27 @@ impl Catalog {
     ///
     /// Broken, disabled and untrusted skills never stand in the way of another. An untrusted skill whose key nobody
     /// else has is listed, and marked. A skill that anyone asks to preload is preloaded.
-    pub fn new(candidates: Vec<Candidate>, duplicates: Duplicates) -> Result<Self, DuplicateError> {
-        let mut catalog = Self {
-            standings: vec![Standing::Listed; candidates.len()],
-            candidates,
-            offered: BTreeMap::new(),
-        };
-        let mut preload: BTreeMap<String, bool> = BTreeMap::new();
-        // Skills that may be used come before those that may only be seen.
-        for only_seen in [false, true] {
-            for at in 0..catalog.candidates.len() {
-                let Some(candidate) = catalog.candidates.get(at) else { continue };
-                match &candidate.obstacle {
-                    None if only_seen => continue,
-                    Some(Obstacle::Untrusted) if !only_seen => continue,
-                    Some(obstacle @ (Obstacle::Broken { .. } | Obstacle::Disabled { .. })) => {
-                        let obstacle = obstacle.clone();
-                        catalog.set(at, Standing::Hindered { obstacle });
-                        continue;
-                    }
-                    None | Some(Obstacle::Untrusted) => {}
-                }
-                *preload.entry(candidate.entry.key.clone()).or_default() |= candidate.preload;
-                catalog.offer(at, duplicates, only_seen)?;
+    pub fn new(candidates: Vec<Arc<Candidate>>, duplicates: Duplicates) -> Result<Self, DuplicateError> {
+        let standings = vec![Standing::Listed; candidates.len()];
+        let mut catalog = Self { candidates, standings, offered: Vec::new() };
+        // By key, and within a key in the order of precedence.
+        let mut order: Vec<usize> = (0..catalog.candidates.len()).collect();
+        order.sort_by(|a, b| catalog.key(*a).cmp(catalog.key(*b)));
+        let mut rest = order.as_slice();
+        while let Some(first) = rest.first() {
+            let key = catalog.key(*first);
+            let same = rest.iter().take_while(|at| catalog.key(**at) == key).count();
+            let (namesakes, after) = rest.split_at(same);
+            if let Some(winner) = catalog.settle(namesakes, duplicates)? {
+                catalog.offered.push(winner);
             }
-        }
-        for (key, at) in &catalog.offered {
-            if let Some(candidate) = catalog.candidates.get_mut(*at) {
-                candidate.preload = preload.get(key).copied().unwrap_or(false);
-            }
+            rest = after;
         }
         Ok(catalog)
+    }
+
+    fn key(&self, at: usize) -> &str {
+        self.candidates.get(at).map_or("", |candidate| candidate.entry.key.as_str())
     }
 
     fn set(&mut self, at: usize, standing: Standing) {
@@ -112,43 +102,69 @@ impl Catalog {
         self.candidates.get(at).map(|candidate| candidate.entry.origin.location.clone()).unwrap_or_default()
     }
 
-    /// Offers a candidate unless its key is taken.
-    fn offer(&mut self, at: usize, duplicates: Duplicates, only_seen: bool) -> Result<(), DuplicateError> {
-        let key = self.candidates.get(at).map(|candidate| candidate.entry.key.clone()).unwrap_or_default();
-        let Some(&taken) = self.offered.get(&key) else {
-            self.offered.insert(key, at);
-            return Ok(());
-        };
-        let usable = self.candidates.get(taken).is_some_and(|candidate| candidate.obstacle.is_none());
-        let may_replace = !(only_seen && usable);
-        let remote =
-            |at: usize| self.candidates.get(at).is_some_and(|c| c.entry.origin.scope == crate::Scope::Remote);
-        match duplicates {
-            // What comes from another machine never takes the place of what is here.
-            Duplicates::Last if may_replace && (!remote(at) || remote(taken)) => {
-                let by = self.location(at);
-                self.set(taken, Standing::Shadowed { by });
-                self.offered.insert(key, at);
-            }
-            Duplicates::Error if may_replace => {
-                return Err(DuplicateError { key, first: self.location(taken), second: self.location(at) });
-            }
-            Duplicates::First | Duplicates::Last | Duplicates::Error => {
-                let by = self.location(taken);
-                self.set(at, Standing::Shadowed { by });
+    /// Decides which of the candidates with one key is offered, and notes what becomes of the others.
+    fn settle(
+        &mut self,
+        namesakes: &[usize],
+        duplicates: Duplicates,
+    ) -> Result<Option<usize>, DuplicateError> {
+        let mut usable = Vec::with_capacity(1);
+        let mut only_seen = Vec::new();
+        let mut preload = false;
+        for at in namesakes {
+            let Some(candidate) = self.candidates.get(*at) else { continue };
+            preload |= candidate.preload && candidate.obstacle.is_none();
+            match &candidate.obstacle {
+                None => usable.push(*at),
+                Some(Obstacle::Untrusted) => only_seen.push(*at),
+                Some(obstacle @ (Obstacle::Broken { .. } | Obstacle::Disabled { .. })) => {
+                    let obstacle = obstacle.clone();
+                    self.set(*at, Standing::Hindered { obstacle });
+                }
             }
         }
-        Ok(())
+        // Skills that may be used come before those that may only be seen.
+        let rivals = if usable.is_empty() { &only_seen } else { &usable };
+        if let (Duplicates::Error, [first, second, ..]) = (duplicates, rivals.as_slice()) {
+            let key = self.key(*first).to_owned();
+            return Err(DuplicateError { key, first: self.location(*first), second: self.location(*second) });
+        }
+        // What comes from another machine never takes the place of what is here.
+        let is_local = |at: &&usize| {
+            self.candidates.get(**at).is_some_and(|c| c.entry.origin.scope != crate::Scope::Remote)
+        };
+        let winner = match duplicates {
+            Duplicates::First | Duplicates::Error => rivals.iter().find(is_local).or(rivals.first()),
+            Duplicates::Last => rivals.iter().rfind(is_local).or(rivals.last()),
+        };
+        let Some(winner) = winner.copied() else { return Ok(None) };
+        if namesakes.len() > 1 {
+            let by = self.location(winner);
+            for at in usable.iter().chain(&only_seen).filter(|at| **at != winner) {
+                self.set(*at, Standing::Shadowed { by: by.clone() });
+            }
+        }
+        if let Some(candidate) =
+            self.candidates.get_mut(winner).filter(|candidate| candidate.preload != preload)
+        {
+            Arc::make_mut(candidate).preload = preload;
+        }
+        Ok(Some(winner))
+    }
+
+    fn position(&self, key: &str) -> Option<usize> {
+        let found = self.offered.binary_search_by(|at| self.key(*at).cmp(key)).ok()?;
+        self.offered.get(found).copied()
     }
 
     /// The offered skill with this key.
     pub fn get(&self, key: &str) -> Option<&Candidate> {
-        self.offered.get(key).and_then(|at| self.candidates.get(*at))
+        self.candidates.get(self.position(key)?).map(AsRef::as_ref)
     }
 
     /// Whether a skill with this key is offered.
     pub fn has(&self, key: &str) -> bool {
-        self.offered.contains_key(key)
+        self.position(key).is_some()
     }
 
     /// How many skills are offered.
@@ -163,7 +179,7 @@ impl Catalog {
 
     /// The offered skills, sorted by key.
     pub fn iter(&self) -> impl Iterator<Item = &Candidate> {
-        self.offered.values().filter_map(|at| self.candidates.get(*at))
+        self.offered.iter().filter_map(|at| self.candidates.get(*at)).map(AsRef::as_ref)
     }
 
     /// The entries of the offered skills, sorted by key.
@@ -184,7 +200,7 @@ impl Catalog {
 
     /// Every candidate and what became of it, in the order of precedence.
     pub fn all(&self) -> impl Iterator<Item = (&Candidate, &Standing)> {
-        self.candidates.iter().zip(&self.standings)
+        self.candidates.iter().map(AsRef::as_ref).zip(&self.standings)
     }
 
     /// Every candidate with this key or name and what became of it: the answer to "why is it not there".
@@ -214,7 +230,7 @@ impl Catalog {
     }
 
     /// The candidates, to make another catalog from.
-    pub fn into_candidates(self) -> Vec<Candidate> {
+    pub fn into_candidates(self) -> Vec<Arc<Candidate>> {
         self.candidates
     }
 }

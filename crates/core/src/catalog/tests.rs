@@ -3,6 +3,10 @@
 use super::*;
 use crate::{Origin, Scope, parse};
 
+fn made(candidates: Vec<Candidate>, duplicates: Duplicates) -> Result<Catalog, DuplicateError> {
+    Catalog::new(candidates.into_iter().map(Arc::new).collect(), duplicates)
+}
+
 fn candidate(name: &str, location: &str, scope: Scope) -> Candidate {
     let text = format!("---\nname: {name}\ndescription: d\n---\n");
     let at = Origin::at(format!("{location}/SKILL.md")).in_scope(scope);
@@ -23,11 +27,11 @@ fn offered(catalog: &Catalog, key: &str) -> String {
 #[test]
 fn the_first_the_last_or_neither_wins() {
     let both = || vec![candidate("a", "one/a", Scope::Project), candidate("a", "two/a", Scope::User)];
-    let first = Catalog::new(both(), Duplicates::First).unwrap();
+    let first = made(both(), Duplicates::First).unwrap();
     assert_eq!(offered(&first, "a"), "one/a/SKILL.md");
     assert_eq!(first.why("a")[1].1, &Standing::Shadowed { by: "one/a/SKILL.md".into() });
-    assert_eq!(offered(&Catalog::new(both(), Duplicates::Last).unwrap(), "a"), "two/a/SKILL.md");
-    let error = Catalog::new(both(), Duplicates::Error).unwrap_err();
+    assert_eq!(offered(&made(both(), Duplicates::Last).unwrap(), "a"), "two/a/SKILL.md");
+    let error = made(both(), Duplicates::Error).unwrap_err();
     assert_eq!((error.first.as_str(), error.second.as_str()), ("one/a/SKILL.md", "two/a/SKILL.md"));
 }
 
@@ -41,8 +45,7 @@ fn what_cannot_be_used_never_stands_in_the_way() {
         for duplicates in [Duplicates::First, Duplicates::Last, Duplicates::Error] {
             let first = with(candidate("a", "one/a", Scope::Project), obstacle.clone());
             let last = with(candidate("a", "three/a", Scope::Project), obstacle.clone());
-            let catalog =
-                Catalog::new(vec![first, candidate("a", "two/a", Scope::User), last], duplicates).unwrap();
+            let catalog = made(vec![first, candidate("a", "two/a", Scope::User), last], duplicates).unwrap();
             assert_eq!(offered(&catalog, "a"), "two/a/SKILL.md", "{obstacle:?} {duplicates:?}");
         }
     }
@@ -52,7 +55,7 @@ fn what_cannot_be_used_never_stands_in_the_way() {
 fn an_untrusted_skill_alone_is_listed_and_a_broken_one_is_not() {
     let seen = with(candidate("a", "one/a", Scope::Project), Obstacle::Untrusted);
     let broken = with(candidate("b", "one/b", Scope::Project), Obstacle::Broken { problems: Vec::new() });
-    let catalog = Catalog::new(vec![seen, broken], Duplicates::First).unwrap();
+    let catalog = made(vec![seen, broken], Duplicates::First).unwrap();
     assert!(catalog.has("a") && !catalog.get("a").unwrap().is_usable());
     assert!(!catalog.has("b"));
     assert!(matches!(catalog.why("b")[0].1, Standing::Hindered { obstacle: Obstacle::Broken { .. } }));
@@ -61,15 +64,14 @@ fn an_untrusted_skill_alone_is_listed_and_a_broken_one_is_not() {
 #[test]
 fn remote_never_shadows_local() {
     let both = vec![candidate("a", "here/a", Scope::User), candidate("a", "there/a", Scope::Remote)];
-    assert_eq!(offered(&Catalog::new(both, Duplicates::Last).unwrap(), "a"), "here/a/SKILL.md");
+    assert_eq!(offered(&made(both, Duplicates::Last).unwrap(), "a"), "here/a/SKILL.md");
 }
 
 #[test]
 fn preload_is_anyones_wish() {
     let mut second = candidate("a", "two/a", Scope::User);
     second.preload = true;
-    let catalog =
-        Catalog::new(vec![candidate("a", "one/a", Scope::Project), second], Duplicates::First).unwrap();
+    let catalog = made(vec![candidate("a", "one/a", Scope::Project), second], Duplicates::First).unwrap();
     assert_eq!(catalog.preloaded().len(), 1);
     assert_eq!(offered(&catalog, "a"), "one/a/SKILL.md");
 }
@@ -78,14 +80,14 @@ fn preload_is_anyones_wish() {
 fn prefixed_namesakes_live_side_by_side() {
     let mut other = candidate("a", "two/a", Scope::User);
     other.entry.key = "team:a".into();
-    let catalog = Catalog::new(vec![candidate("a", "one/a", Scope::User), other], Duplicates::Error).unwrap();
+    let catalog = made(vec![candidate("a", "one/a", Scope::User), other], Duplicates::Error).unwrap();
     assert_eq!(catalog.iter().map(|c| c.entry.key.as_str()).collect::<Vec<_>>(), ["a", "team:a"]);
     assert_eq!(catalog.why("a").len(), 2);
 }
 
 #[test]
 fn folders_hold_what_is_below_them() {
-    let catalog = Catalog::new(
+    let catalog = made(
         vec![
             candidate("a", "skills/billing/a", Scope::User),
             candidate("b", "skills/billing-x/b", Scope::User),
@@ -107,7 +109,7 @@ fn folders_hold_what_is_below_them() {
 fn a_delta_names_what_changed() {
     let make = |names: &[(&str, &str)]| {
         let candidates = names.iter().map(|(name, place)| candidate(name, place, Scope::User)).collect();
-        Catalog::new(candidates, Duplicates::First).unwrap()
+        made(candidates, Duplicates::First).unwrap()
     };
     let before = make(&[("a", "x/a"), ("b", "x/b"), ("c", "x/c")]);
     let broken = with(candidate("c", "x/c", Scope::User), Obstacle::Broken { problems: Vec::new() });
@@ -117,7 +119,7 @@ fn a_delta_names_what_changed() {
         candidate("d", "x/d", Scope::User),
         broken,
     ];
-    let after = Catalog::new(now, Duplicates::First).unwrap();
+    let after = made(now, Duplicates::First).unwrap();
     let delta = after.since(&before);
     assert_eq!((delta.added, delta.changed), (vec!["d".to_owned()], vec!["b".to_owned()]));
     assert_eq!((delta.removed, delta.newly_broken), (vec!["c".to_owned()], vec!["c".to_owned()]));

@@ -71,6 +71,19 @@ pub fn parse_head(head: &[u8], size: u64) -> Document {
     Document::read(kept, split::split(kept), true, findings)
 }
 
+/// Reads the frontmatter from the first bytes of a file; nothing when they do not reach far enough.
+///
+/// `complete` says that the file ends with these bytes. The document [has no body](Document::has_body).
+pub fn parse_prefix(bytes: &[u8], complete: bool) -> Option<Document> {
+    let outline = if complete { split::split(bytes) } else { split::split_prefix(bytes) };
+    let head = match outline.split {
+        Split::NeedMore => return None,
+        Split::Found(fences) => bytes.get(..fences.body).unwrap_or(bytes),
+        Split::NoFrontmatter | Split::Unclosed { .. } | Split::TooLarge { .. } => bytes,
+    };
+    Some(Document::read(head, outline, false, Vec::new()))
+}
+
 impl Document {
     /// Reads bytes whose fences are known. `whole` says whether the body is among them.
     fn read(bytes: &[u8], outline: Outline, whole: bool, mut findings: Vec<Finding>) -> Self {

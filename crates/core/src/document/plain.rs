@@ -14,9 +14,13 @@ pub(crate) fn read(yaml: &str, base: usize) -> Option<Node> {
     let mut top: Vec<Pair> = Vec::with_capacity(8);
     let mut nested: Vec<Pair> = Vec::new();
     let mut at = 0;
-    for (number, line) in yaml.split('\n').enumerate() {
+    let mut number = 0;
+    while at < yaml.len() {
+        let rest = yaml.get(at..)?;
+        let line = rest.get(..memchr::memchr(b'\n', rest.as_bytes()).unwrap_or(rest.len()))?;
         let start = base + at;
         at += line.len() + 1;
+        number += 1;
         if line.is_empty() {
             continue;
         }
@@ -106,13 +110,15 @@ fn is_plain(text: &str) -> bool {
     if !begins || bytes.last().is_none_or(|byte| matches!(byte, b' ' | b':')) {
         return false;
     }
-    let mut previous = b'a';
-    for byte in bytes {
-        let ends = (previous == b':' && *byte == b' ') || (previous == b' ' && *byte == b'#');
-        if ends || *byte < b' ' || *byte == 0x7F {
-            return false;
-        }
-        previous = *byte;
+    if bytes.iter().any(|byte| *byte < b' ' || *byte == 0x7F) {
+        return false;
+    }
+    let cut = memchr::memchr2_iter(b':', b'#', bytes).any(|at| match bytes.get(at) {
+        Some(b':') => bytes.get(at + 1) == Some(&b' '),
+        _ => at > 0 && bytes.get(at - 1) == Some(&b' '),
+    });
+    if cut {
+        return false;
     }
     !has_special(text)
 }

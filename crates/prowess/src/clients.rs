@@ -1,0 +1,340 @@
+//! Where each agent looks for skills: one table of clients, and what it says about a project and its user.
+
+use std::path::{Path, PathBuf};
+
+use prowess_core::Scope;
+
+use crate::env::Environment;
+
+/// Folders that are walked although their name begins with a dot, because some client keeps skills there.
+pub const DOT_FOLDERS: &[&str] = &[
+    ".adal",
+    ".agents",
+    ".aider-desk",
+    ".augment",
+    ".autohand",
+    ".bob",
+    ".claude",
+    ".claude-plugin",
+    ".cline",
+    ".codeartsdoer",
+    ".codebuddy",
+    ".codemaker",
+    ".codestudio",
+    ".codex",
+    ".commandcode",
+    ".continue",
+    ".cortex",
+    ".crush",
+    ".curated",
+    ".cursor",
+    ".devin",
+    ".experimental",
+    ".factory",
+    ".forge",
+    ".gemini",
+    ".github",
+    ".goose",
+    ".grok",
+    ".hermes",
+    ".iflow",
+    ".inferencesh",
+    ".jazz",
+    ".junie",
+    ".kilo",
+    ".kilocode",
+    ".kimchi",
+    ".kiro",
+    ".kode",
+    ".lingma",
+    ".mcpjam",
+    ".minimax",
+    ".moxby",
+    ".mux",
+    ".neovate",
+    ".ona",
+    ".opencode",
+    ".openhands",
+    ".pi",
+    ".pochi",
+    ".posit",
+    ".qoder",
+    ".qwen",
+    ".reasonix",
+    ".roo",
+    ".rovodev",
+    ".system",
+    ".tabnine",
+    ".terramind",
+    ".tinycloud",
+    ".trae",
+    ".vibe",
+    ".windsurf",
+    ".zcode",
+    ".zencoder",
+];
+
+/// Which of a project's and a user's skills with one name a client takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum First {
+    /// The project's.
+    Project,
+    /// The user's.
+    User,
+}
+
+/// An agent that reads skills.
+///
+/// Paths may begin with `~`, and with `${VARIABLE:-default}` for a folder that a variable of the environment moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Client {
+    /// The name used in options.
+    pub id: &'static str,
+    /// The name people know.
+    pub name: &'static str,
+    /// Folders of a project, relative to its root, the strongest first.
+    pub project: &'static [&'static str],
+    /// Folders of a user.
+    pub user: &'static [&'static str],
+    /// Folders of the machine's administrator.
+    pub admin: &'static [&'static str],
+    /// Paths whose existence shows that the client is installed; `<project>` is the project.
+    pub detect: &'static [&'static str],
+    /// Whether the folders above the current one count too, up to the root of the git repository.
+    pub ancestors: bool,
+    /// How many folders below a root are looked into.
+    pub depth: usize,
+    /// Who wins when a project and a user have a skill of one name.
+    pub first: First,
+}
+
+/// A folder that a client looks into.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Root {
+    /// The folder; it need not exist.
+    pub path: PathBuf,
+    /// Whose skills lie there.
+    pub scope: Scope,
+    /// The clients that look there.
+    pub readers: Vec<&'static str>,
+    /// How many folders below it are looked into.
+    pub depth: usize,
+}
+
+/// The client with this name.
+pub fn client(id: &str) -> Option<&'static Client> {
+    CLIENTS.iter().find(|client| client.id == id)
+}
+
+impl Client {
+    /// The folders it looks into from a folder, the strongest first.
+    pub fn roots(&self, from: &Path, environment: &Environment) -> Vec<Root> {
+        let root = |path: PathBuf, scope| Root { path, scope, readers: vec![self.id], depth: self.depth };
+        let mut project = Vec::new();
+        for folder in env_folders(from, self.ancestors) {
+            project.extend(self.project.iter().map(|path| root(folder.join(path), Scope::Project)));
+        }
+        let expand = |path: &&str| environment.expand(path);
+        let mut user: Vec<Root> =
+            self.user.iter().filter_map(expand).map(|path| root(path, Scope::User)).collect();
+        let admin = self.admin.iter().filter_map(expand).map(|path| root(path, Scope::User));
+        match self.first {
+            First::Project => {
+                project.extend(user);
+                project.extend(admin);
+                project
+            }
+            // Such a client puts the administrator's skills before everyone's.
+            First::User => admin.chain(user.drain(..)).chain(project).collect(),
+        }
+    }
+
+    /// Whether it seems to be installed.
+    pub fn is_installed(&self, project: &Path, environment: &Environment) -> bool {
+        self.detect.iter().any(|path| match path.strip_prefix("<project>/") {
+            Some(below) => project.join(below).exists(),
+            None => environment.expand(path).is_some_and(|path| path.exists()),
+        })
+    }
+}
+
+/// The folders that every client together looks into, each once, with who reads it: the project's, then the user's.
+pub fn common_roots(from: &Path, environment: &Environment) -> Vec<Root> {
+    let mut roots: Vec<Root> = Vec::new();
+    for scope in [Scope::Project, Scope::User] {
+        // The folder that most clients share comes first.
+        let mut found: Vec<Root> = Vec::new();
+        let shared = |client: &&Client| !client.project.contains(&".agents/skills");
+        let mut clients: Vec<&Client> = CLIENTS.iter().collect();
+        clients.sort_by_key(|client| (shared(client), client.id));
+        for client in clients {
+            // A folder without a dot is somebody's own, not a client's.
+            let everywhere = Client { ancestors: true, first: First::Project, ..*client };
+            for root in everywhere.roots(from, environment).into_iter().filter(|root| root.scope == scope) {
+                let plain =
+                    scope == Scope::Project && client.project.iter().all(|path| !path.starts_with('.'));
+                match found.iter_mut().find(|other| other.path == root.path) {
+                    Some(other) => {
+                        other.readers.extend(root.readers);
+                        other.depth = other.depth.max(root.depth);
+                    }
+                    None if plain => {}
+                    None => found.push(root),
+                }
+            }
+        }
+        roots.extend(found);
+    }
+    roots
+}
+
+/// The folder, and those above it up to the root of its git repository; only itself outside of one.
+fn env_folders(from: &Path, ancestors: bool) -> Vec<&Path> {
+    let top = from.ancestors().position(|folder| folder.join(".git").exists());
+    match top {
+        Some(top) if ancestors => from.ancestors().take(top + 1).collect(),
+        _ => vec![from],
+    }
+}
+
+/// The clients, sorted by name.
+#[rustfmt::skip]
+pub const CLIENTS: &[Client] = &[
+    Client { id: "adal", name: "AdaL", project: &[".adal/skills"], user: &["~/.adal/skills"], admin: &[], detect: &["~/.adal"], ancestors: false, depth: 6, first: First::Project },
+    Client { id: "aider-desk", name: "AiderDesk", project: &[".aider-desk/skills"], user: &["~/.aider-desk/skills"], admin: &[], detect: &["~/.aider-desk"], ancestors: false, depth: 6, first: First::Project },
+    Client { id: "amp", name: "Amp", project: &[".agents/skills"], user: &["${XDG_CONFIG_HOME:-~/.config}/agents/skills", "~/.agents/skills"], admin: &[], detect: &["${XDG_CONFIG_HOME:-~/.config}/amp"], ancestors: false, depth: 6, first: First::Project },
+    Client { id: "antigravity", name: "Antigravity", project: &[".agents/skills"], user: &["~/.gemini/antigravity/skills", "~/.agents/skills"], admin: &[], detect: &["~/.gemini/antigravity"], ancestors: false, depth: 6, first: First::Project },
+    Client { id: "antigravity-cli", name: "Antigravity CLI", project: &[".agents/skills"], user: &["~/.gemini/antigravity-cli/skills", "~/.agents/skills"], admin: &[], detect: &["~/.gemini/antigravity-cli"], ancestors: false, depth: 6, first: First::Project },
+    Client { id: "astrbot", name: "AstrBot", project: &["data/skills"], user: &["~/.astrbot/data/skills"], admin: &[], detect: &["<project>/data/skills", "~/.astrbot"], ancestors: false, depth: 6, first: First::Project },
+    Client { id: "augment", name: "Augment", project: &[".augment/skills"], user: &["~/.augment/skills"], admin: &[], detect: &["~/.augment"], ancestors: false, depth: 6, first: First::Project },
+    Client { id: "autohand-code", name: "Autohand Code CLI", project: &[".autohand/skills"], user: &["${AUTOHAND_HOME:-~/.autohand}/skills"], admin: &[], detect: &["${AUTOHAND_HOME:-~/.autohand}"], ancestors: false, depth: 6, first: First::Project },
+    Client { id: "bob", name: "IBM Bob", project: &[".bob/skills"], user: &["~/.bob/skills"], admin: &[], detect: &["~/.bob"], ancestors: false, depth: 6, first: First::Project },
+    Client { id: "claude-code", name: "Claude Code", project: &[".claude/skills"], user: &["${CLAUDE_CONFIG_DIR:-~/.claude}/skills"], admin: &["/etc/claude-code/.claude/skills"], detect: &["${CLAUDE_CONFIG_DIR:-~/.claude}"], ancestors: true, depth: 1, first: First::User },
+    Client { id: "cline", name: "Cline", project: &[".agents/skills"], user: &["~/.agents/skills"], admin: &[], detect: &["~/.cline"], ancestors: false, depth: 6, first: First::Project },
+    Client { id: "codearts-agent", name: "CodeArts Agent", project: &[".codeartsdoer/skills"], user: &["~/.codeartsdoer/skills"], admin: &[], detect: &["~/.codeartsdoer"], ancestors: false, depth: 6, first: First::Project },
+    Client { id: "codebuddy", name: "CodeBuddy", project: &[".codebuddy/skills"], user: &["~/.codebuddy/skills"], admin: &[], detect: &["<project>/.codebuddy", "~/.codebuddy"], ancestors: false, depth: 6, first: First::Project },
+    Client { id: "codemaker", name: "Codemaker", project: &[".codemaker/skills"], user: &["~/.codemaker/skills"], admin: &[], detect: &["~/.codemaker"], ancestors: false, depth: 6, first: First::Project },
+    Client { id: "codestudio", name: "Code Studio", project: &[".codestudio/skills"], user: &["~/.codestudio/skills"], admin: &[], detect: &["~/.codestudio"], ancestors: false, depth: 6, first: First::Project },
+    Client { id: "codex", name: "Codex", project: &[".agents/skills", ".codex/skills"], user: &["~/.agents/skills", "${CODEX_HOME:-~/.codex}/skills"], admin: &["/etc/codex/skills"], detect: &["${CODEX_HOME:-~/.codex}", "/etc/codex"], ancestors: true, depth: 6, first: First::Project },
+    Client { id: "command-code", name: "Command Code", project: &[".commandcode/skills"], user: &["~/.commandcode/skills"], admin: &[], detect: &["~/.commandcode"], ancestors: false, depth: 6, first: First::Project },
+    Client { id: "continue", name: "Continue", project: &[".continue/skills"], user: &["~/.continue/skills"], admin: &[], detect: &["<project>/.continue", "~/.continue"], ancestors: false, depth: 6, first: First::Project },
+    Client { id: "cortex", name: "Cortex Code", project: &[".cortex/skills"], user: &["~/.snowflake/cortex/skills"], admin: &[], detect: &["~/.snowflake/cortex"], ancestors: false, depth: 6, first: First::Project },
+    Client { id: "crush", name: "Crush", project: &[".crush/skills"], user: &["~/.config/crush/skills"], admin: &[], detect: &["~/.config/crush"], ancestors: false, depth: 6, first: First::Project },
+    Client { id: "cursor", name: "Cursor", project: &[".agents/skills", ".cursor/skills", ".claude/skills", ".codex/skills"], user: &["~/.agents/skills", "~/.cursor/skills", "~/.claude/skills", "~/.codex/skills"], admin: &[], detect: &["~/.cursor"], ancestors: false, depth: 6, first: First::Project },
+    Client { id: "deepagents", name: "Deep Agents", project: &[".agents/skills"], user: &["~/.deepagents/agent/skills", "~/.agents/skills"], admin: &[], detect: &["~/.deepagents"], ancestors: false, depth: 6, first: First::Project },
+    Client { id: "devin", name: "Devin for Terminal", project: &[".devin/skills"], user: &["${XDG_CONFIG_HOME:-~/.config}/devin/skills"], admin: &[], detect: &["${XDG_CONFIG_HOME:-~/.config}/devin"], ancestors: false, depth: 6, first: First::Project },
+    Client { id: "dexto", name: "Dexto", project: &[".agents/skills"], user: &["~/.agents/skills"], admin: &[], detect: &["~/.dexto"], ancestors: false, depth: 6, first: First::Project },
+    Client { id: "droid", name: "Droid", project: &[".agents/skills"], user: &["~/.factory/skills", "~/.agents/skills"], admin: &[], detect: &["~/.factory"], ancestors: false, depth: 6, first: First::Project },
+    Client { id: "eve", name: "Eve", project: &["agent/skills"], user: &[], admin: &[], detect: &[], ancestors: false, depth: 6, first: First::Project },
+    Client { id: "firebender", name: "Firebender", project: &[".agents/skills"], user: &["~/.firebender/skills", "~/.agents/skills"], admin: &[], detect: &["~/.firebender"], ancestors: false, depth: 6, first: First::Project },
+    Client { id: "forgecode", name: "ForgeCode", project: &[".forge/skills"], user: &["~/.forge/skills"], admin: &[], detect: &["~/.forge"], ancestors: false, depth: 6, first: First::Project },
+    Client { id: "fx", name: "fx", project: &[".agents/skills"], user: &["~/.agents/skills"], admin: &[], detect: &["~/.fx"], ancestors: false, depth: 6, first: First::Project },
+    Client { id: "gemini-cli", name: "Gemini CLI", project: &[".agents/skills", ".gemini/skills"], user: &["~/.agents/skills", "~/.gemini/skills"], admin: &[], detect: &["~/.gemini"], ancestors: false, depth: 1, first: First::Project },
+    Client { id: "github-copilot", name: "GitHub Copilot", project: &[".github/skills", ".claude/skills", ".agents/skills"], user: &["~/.copilot/skills", "~/.claude/skills", "~/.agents/skills"], admin: &[], detect: &["~/.copilot"], ancestors: false, depth: 1, first: First::Project },
+    Client { id: "goose", name: "Goose", project: &[".goose/skills"], user: &["${XDG_CONFIG_HOME:-~/.config}/goose/skills"], admin: &[], detect: &["${XDG_CONFIG_HOME:-~/.config}/goose"], ancestors: false, depth: 6, first: First::Project },
+    Client { id: "grok", name: "Grok Build", project: &[".grok/skills"], user: &["${GROK_HOME:-~/.grok}/skills"], admin: &[], detect: &["${GROK_HOME:-~/.grok}"], ancestors: false, depth: 6, first: First::Project },
+    Client { id: "hermes-agent", name: "Hermes Agent", project: &[".hermes/skills"], user: &["${HERMES_HOME:-~/.hermes}/skills"], admin: &[], detect: &["${HERMES_HOME:-~/.hermes}"], ancestors: false, depth: 6, first: First::Project },
+    Client { id: "iflow-cli", name: "iFlow CLI", project: &[".iflow/skills"], user: &["~/.iflow/skills"], admin: &[], detect: &["~/.iflow"], ancestors: false, depth: 6, first: First::Project },
+    Client { id: "inference-sh", name: "inference.sh", project: &[".inferencesh/skills"], user: &["~/.inferencesh/skills"], admin: &[], detect: &["~/.inferencesh"], ancestors: false, depth: 6, first: First::Project },
+    Client { id: "jazz", name: "Jazz", project: &[".jazz/skills"], user: &["~/.jazz/skills"], admin: &[], detect: &["~/.jazz", "<project>/.jazz"], ancestors: false, depth: 6, first: First::Project },
+    Client { id: "junie", name: "Junie", project: &[".junie/skills"], user: &["~/.junie/skills"], admin: &[], detect: &["~/.junie"], ancestors: false, depth: 6, first: First::Project },
+    Client { id: "kilo", name: "Kilo Code", project: &[".agents/skills"], user: &["~/.kilo/skills", "~/.agents/skills"], admin: &[], detect: &["~/.kilo", "~/.kilocode"], ancestors: false, depth: 6, first: First::Project },
+    Client { id: "kimchi", name: "Kimchi", project: &[".kimchi/skills"], user: &["~/.config/kimchi/harness/skills"], admin: &[], detect: &["~/.config/kimchi"], ancestors: false, depth: 6, first: First::Project },
+    Client { id: "kimi-code-cli", name: "Kimi Code CLI", project: &[".agents/skills"], user: &["~/.agents/skills"], admin: &[], detect: &["~/.kimi-code", "~/.kimi"], ancestors: false, depth: 6, first: First::Project },
+    Client { id: "kiro-cli", name: "Kiro CLI", project: &[".kiro/skills"], user: &["~/.kiro/skills"], admin: &[], detect: &["~/.kiro"], ancestors: false, depth: 6, first: First::Project },
+    Client { id: "kode", name: "Kode", project: &[".kode/skills"], user: &["~/.kode/skills"], admin: &[], detect: &["~/.kode"], ancestors: false, depth: 6, first: First::Project },
+    Client { id: "lingma", name: "Lingma", project: &[".lingma/skills"], user: &["~/.lingma/skills"], admin: &[], detect: &["~/.lingma"], ancestors: false, depth: 6, first: First::Project },
+    Client { id: "loaf", name: "Loaf", project: &[".agents/skills"], user: &["~/.agents/skills"], admin: &[], detect: &["~/.loaf"], ancestors: false, depth: 6, first: First::Project },
+    Client { id: "mcpjam", name: "MCPJam", project: &[".mcpjam/skills"], user: &["~/.mcpjam/skills"], admin: &[], detect: &["~/.mcpjam"], ancestors: false, depth: 6, first: First::Project },
+    Client { id: "minimax-code", name: "MiniMax Code", project: &[".minimax/skills"], user: &["~/.minimax/skills"], admin: &[], detect: &["~/.minimax", "/Applications/MiniMax Code.app"], ancestors: false, depth: 6, first: First::Project },
+    Client { id: "mistral-vibe", name: "Mistral Vibe", project: &[".vibe/skills"], user: &["${VIBE_HOME:-~/.vibe}/skills"], admin: &[], detect: &["${VIBE_HOME:-~/.vibe}"], ancestors: false, depth: 6, first: First::Project },
+    Client { id: "moxby", name: "Moxby", project: &[".moxby/skills"], user: &["~/.moxby/skills"], admin: &[], detect: &["~/.moxby"], ancestors: false, depth: 6, first: First::Project },
+    Client { id: "mux", name: "Mux", project: &[".mux/skills"], user: &["~/.mux/skills"], admin: &[], detect: &["~/.mux"], ancestors: false, depth: 6, first: First::Project },
+    Client { id: "neovate", name: "Neovate", project: &[".neovate/skills"], user: &["~/.neovate/skills"], admin: &[], detect: &["~/.neovate"], ancestors: false, depth: 6, first: First::Project },
+    Client { id: "ona", name: "Ona", project: &[".ona/skills"], user: &["~/.ona/skills"], admin: &[], detect: &["~/.ona"], ancestors: false, depth: 6, first: First::Project },
+    Client { id: "openclaw", name: "OpenClaw", project: &["skills"], user: &["~/.openclaw/skills"], admin: &[], detect: &["~/.openclaw", "~/.clawdbot", "~/.moltbot"], ancestors: false, depth: 6, first: First::Project },
+    Client { id: "opencode", name: "OpenCode", project: &[".opencode/skills", ".opencode/skill", ".claude/skills", ".agents/skills"], user: &["${XDG_CONFIG_HOME:-~/.config}/opencode/skills", "~/.claude/skills", "~/.agents/skills"], admin: &[], detect: &["${XDG_CONFIG_HOME:-~/.config}/opencode"], ancestors: true, depth: 6, first: First::Project },
+    Client { id: "openhands", name: "OpenHands", project: &[".openhands/skills"], user: &["~/.openhands/skills"], admin: &[], detect: &["~/.openhands"], ancestors: false, depth: 6, first: First::Project },
+    Client { id: "pi", name: "Pi", project: &[".agents/skills"], user: &["~/.agents/skills"], admin: &[], detect: &["~/.pi/agent"], ancestors: false, depth: 6, first: First::Project },
+    Client { id: "pochi", name: "Pochi", project: &[".pochi/skills"], user: &["~/.pochi/skills"], admin: &[], detect: &["~/.pochi"], ancestors: false, depth: 6, first: First::Project },
+    Client { id: "posit-assistant", name: "Posit Assistant", project: &[".posit/assistant/skills"], user: &["~/.posit/assistant/skills"], admin: &[], detect: &["~/.posit/assistant", "~/.positai"], ancestors: false, depth: 6, first: First::Project },
+    Client { id: "promptscript", name: "PromptScript", project: &[".agents/skills"], user: &[], admin: &[], detect: &["<project>/.promptscript", "<project>/promptscript.yaml"], ancestors: false, depth: 6, first: First::Project },
+    Client { id: "qoder", name: "Qoder", project: &[".qoder/skills"], user: &["~/.qoder/skills"], admin: &[], detect: &["~/.qoder"], ancestors: false, depth: 6, first: First::Project },
+    Client { id: "qoder-cn", name: "Qoder CN", project: &[".qoder/skills"], user: &["~/.qoder-cn/skills"], admin: &[], detect: &["~/.qoder-cn"], ancestors: false, depth: 6, first: First::Project },
+    Client { id: "qwen-code", name: "Qwen Code", project: &[".qwen/skills"], user: &["~/.qwen/skills"], admin: &[], detect: &["~/.qwen"], ancestors: false, depth: 6, first: First::Project },
+    Client { id: "reasonix", name: "Reasonix", project: &[".reasonix/skills"], user: &["~/.reasonix/skills"], admin: &[], detect: &["~/.reasonix"], ancestors: false, depth: 6, first: First::Project },
+    Client { id: "replit", name: "Replit", project: &[".agents/skills"], user: &["${XDG_CONFIG_HOME:-~/.config}/agents/skills", "~/.agents/skills"], admin: &[], detect: &["<project>/.replit"], ancestors: false, depth: 6, first: First::Project },
+    Client { id: "roo", name: "Roo Code", project: &[".roo/skills"], user: &["~/.roo/skills"], admin: &[], detect: &["~/.roo"], ancestors: false, depth: 6, first: First::Project },
+    Client { id: "rovodev", name: "Rovo Dev", project: &[".rovodev/skills"], user: &["~/.rovodev/skills"], admin: &[], detect: &["~/.rovodev"], ancestors: false, depth: 6, first: First::Project },
+    Client { id: "sarvam-code", name: "Sarvam Code", project: &[".agents/skills"], user: &["~/.agents/skills"], admin: &[], detect: &["${SARVAM_HOME:-~/.sarvam}"], ancestors: false, depth: 6, first: First::Project },
+    Client { id: "tabnine-cli", name: "Tabnine CLI", project: &[".tabnine/agent/skills"], user: &["~/.tabnine/agent/skills"], admin: &[], detect: &["~/.tabnine"], ancestors: false, depth: 6, first: First::Project },
+    Client { id: "terramind", name: "Terramind", project: &[".terramind/skills"], user: &["~/.terramind/skills"], admin: &[], detect: &["~/.terramind"], ancestors: false, depth: 6, first: First::Project },
+    Client { id: "tinycloud", name: "Tinycloud", project: &[".tinycloud/skills"], user: &["~/.tinycloud/skills"], admin: &[], detect: &["~/.tinycloud"], ancestors: false, depth: 6, first: First::Project },
+    Client { id: "trae", name: "Trae", project: &[".trae/skills"], user: &["~/.trae/skills"], admin: &[], detect: &["~/.trae"], ancestors: false, depth: 6, first: First::Project },
+    Client { id: "trae-cn", name: "Trae CN", project: &[".trae/skills"], user: &["~/.trae-cn/skills"], admin: &[], detect: &["~/.trae-cn"], ancestors: false, depth: 6, first: First::Project },
+    Client { id: "universal", name: "Universal", project: &[".agents/skills"], user: &["${XDG_CONFIG_HOME:-~/.config}/agents/skills", "~/.agents/skills"], admin: &[], detect: &[], ancestors: false, depth: 6, first: First::Project },
+    Client { id: "warp", name: "Warp", project: &[".agents/skills"], user: &["~/.agents/skills"], admin: &[], detect: &["~/.warp"], ancestors: false, depth: 6, first: First::Project },
+    Client { id: "windsurf", name: "Windsurf", project: &[".windsurf/skills"], user: &["~/.codeium/windsurf/skills"], admin: &[], detect: &["~/.codeium/windsurf"], ancestors: false, depth: 6, first: First::Project },
+    Client { id: "zcode", name: "ZCode", project: &[".zcode/skills"], user: &["~/.zcode/skills"], admin: &[], detect: &["~/.zcode", "/Applications/ZCode.app"], ancestors: false, depth: 6, first: First::Project },
+    Client { id: "zed", name: "Zed", project: &[".agents/skills"], user: &["~/.agents/skills"], admin: &[], detect: &["${XDG_CONFIG_HOME:-~/.config}/zed"], ancestors: false, depth: 6, first: First::Project },
+    Client { id: "zencoder", name: "Zencoder", project: &[".zencoder/skills"], user: &["~/.zencoder/skills"], admin: &[], detect: &["~/.zencoder"], ancestors: false, depth: 6, first: First::Project },
+    Client { id: "zenflow", name: "Zenflow", project: &[".zencoder/skills"], user: &["~/.zencoder/skills"], admin: &[], detect: &["~/.zencoder"], ancestors: false, depth: 6, first: First::Project },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tables_are_sorted_and_agree() {
+        assert!(DOT_FOLDERS.is_sorted());
+        assert!(CLIENTS.is_sorted_by_key(|client| client.id));
+        for client in CLIENTS {
+            for path in client.project.iter().filter(|path| path.starts_with('.')) {
+                let top = path.split('/').next().unwrap();
+                assert!(DOT_FOLDERS.binary_search(&top).is_ok(), "{top} of {} is not walked", client.id);
+            }
+        }
+    }
+
+    #[test]
+    fn precedence_is_the_clients_own() {
+        let environment = Environment::of([("HOME", "/home/me"), ("CODEX_HOME", " ")]);
+        let paths = |id: &str| {
+            let roots = client(id).unwrap().roots(Path::new("/p"), &environment);
+            roots.iter().map(|root| root.path.display().to_string()).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            paths("codex"),
+            [
+                "/p/.agents/skills",
+                "/p/.codex/skills",
+                "/home/me/.agents/skills",
+                "/home/me/.codex/skills",
+                "/etc/codex/skills"
+            ]
+        );
+        assert_eq!(
+            paths("claude-code"),
+            ["/etc/claude-code/.claude/skills", "/home/me/.claude/skills", "/p/.claude/skills"]
+        );
+    }
+
+    #[test]
+    fn folders_above_count_up_to_the_repository() {
+        let folder = tempfile::tempdir().unwrap();
+        let deep = folder.path().join("a/b");
+        std::fs::create_dir_all(&deep).unwrap();
+        std::fs::create_dir(folder.path().join(".git")).unwrap();
+        let environment = Environment::of([("HOME", "/nowhere")]);
+        let roots = common_roots(&deep, &environment);
+        let shared: Vec<&Root> = roots.iter().filter(|root| root.path.ends_with(".agents/skills")).collect();
+        assert_eq!(shared.len(), 4, "three folders of the project and the user's");
+        assert_eq!(shared[0].path, deep.join(".agents/skills"));
+        assert!(shared[0].readers.contains(&"codex") && shared[0].readers.contains(&"cursor"));
+        assert!(
+            roots.iter().position(|r| r.scope == Scope::User)
+                > roots.iter().rposition(|r| r.scope == Scope::Project)
+        );
+    }
+}

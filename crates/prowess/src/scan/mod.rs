@@ -1,0 +1,328 @@
+//! The walk: finds every SKILL.md below a folder, in a fixed order, within named limits.
+
+mod ignore;
+mod walk;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use prowess_core::path::MAX_DEPTH;
+use prowess_core::{Origin, Stamp};
+
+use crate::clients::DOT_FOLDERS;
+use crate::env;
+use crate::error::SourceError;
+pub(crate) use walk::{Opened, Visitor, walk};
+
+/// The names of the file that makes a folder a skill; the first wins when both are there.
+pub const FILE_NAMES: [&str; 2] = ["SKILL.md", "skill.md"];
+
+/// Folders that hold other people's history and packages, never skills of this tree.
+pub const LEFT_OUT: [&str; 2] = [".git", "node_modules"];
+
+/// Which file makes a folder a skill.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FileName {
+    /// `SKILL.md`, or else `skill.md`.
+    Either,
+    /// A file of exactly this name.
+    Exact(String),
+    /// A file of this name in any case.
+    AnyCase(String),
+}
+
+/// What a start that is not there means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MissingRoot {
+    /// Nothing is found, and that is fine.
+    Skip,
+    /// It is an error.
+    Error,
+}
+
+/// What becomes of a file or folder that cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnError {
+    /// The walk ends there.
+    Fail,
+    /// It is reported; the rest stands.
+    Report,
+    /// It is left out without a word.
+    Ignore,
+}
+
+/// What a walk looks at, and its limits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScanOptions {
+    /// How many folders below the start are looked into.
+    pub max_depth: usize,
+    /// How many folders are looked into in all.
+    pub max_folders: usize,
+    /// How many entries are looked at in all.
+    pub max_entries: usize,
+    /// How many folders are looked into that only links lead to.
+    pub max_outside: usize,
+    /// Folders whose name begins with one of these are left out.
+    pub skip_prefixes: Vec<String>,
+    /// Whether folders whose name begins with a dot are left out, other than those where clients keep skills.
+    pub skip_hidden: bool,
+    /// Whether what `.gitignore` files name is left out.
+    pub gitignore: bool,
+    /// Whether a skill's own folder is looked into for more skills.
+    pub stop_at_skill: bool,
+    /// Which file makes a folder a skill.
+    pub file_name: FileName,
+    /// What a start that is not there means.
+    pub missing_root: MissingRoot,
+    /// What becomes of what cannot be read.
+    pub on_error: OnError,
+}
+
+impl ScanOptions {
+    /// The limits for a folder that somebody named on purpose: a depth that no real tree reaches, and what links
+    /// may add. A link to `/` must not become a walk over the whole disk.
+    pub fn named() -> Self {
+        Self {
+            max_depth: MAX_DEPTH,
+            max_folders: usize::MAX,
+            max_entries: usize::MAX,
+            missing_root: MissingRoot::Error,
+            ..Self::default()
+        }
+    }
+}
+
+impl Default for ScanOptions {
+    /// The limits for a folder that is searched by itself.
+    fn default() -> Self {
+        Self {
+            max_depth: 6,
+            max_folders: 2_000,
+            max_entries: 20_000,
+            max_outside: 2_000,
+            skip_prefixes: Vec::new(),
+            skip_hidden: true,
+            gitignore: false,
+            stop_at_skill: true,
+            file_name: FileName::Either,
+            missing_root: MissingRoot::Skip,
+            on_error: OnError::Report,
+        }
+    }
+}
+
+/// What a walk found.
+#[derive(Debug, Default)]
+pub struct Scan {
+    /// The skills, sorted by path, each once.
+    pub skills: Vec<Found>,
+    /// What could not be looked into, and the limits that were reached.
+    pub problems: Vec<SourceError>,
+}
+
+/// One SKILL.md.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Found {
+    /// The path of the file, beginning with the path the walk was given.
+    pub path: PathBuf,
+}
+
+impl Found {
+    /// The folder of the skill.
+    pub fn folder(&self) -> &Path {
+        match self.path.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        }
+    }
+
+    /// Where the skill comes from; the folder's name is found even when the path is just `SKILL.md`.
+    pub fn origin(&self) -> Origin {
+        origin(&self.path)
+    }
+}
+
+/// Where the skill at a path comes from.
+pub(crate) fn origin(path: &Path) -> Origin {
+    let mut origin = match path.to_str() {
+        Some(text) => Origin::at(text),
+        None => Origin::at(path.to_string_lossy()),
+    };
+    if origin.folder.is_none() {
+        let folder = Found { path: path.to_owned() };
+        origin.folder = env::absolute(folder.folder()).file_name().map(|name| name.to_string_lossy().into());
+    }
+    origin
+}
+
+/// Finds every SKILL.md in a folder and below it.
+///
+/// Links to folders are followed. What has been reached without links is not reported again through one, so
+/// a link back up the tree ends there.
+pub fn scan(root: &Path, options: &ScanOptions) -> Scan {
+    let mut collect = Collect(Vec::new());
+    let problems = walk(root, options, &mut collect);
+    let mut skills = collect.0;
+    skills.sort();
+    Scan { skills, problems }
+}
+
+/// Only the paths matter.
+struct Collect(Vec<Found>);
+
+impl Visitor for Collect {
+    fn is_known(&mut self, _: &Path, _: &Stamp) -> bool {
+        true
+    }
+
+    fn found(&mut self, path: PathBuf, _: Opened) -> Result<(), SourceError> {
+        self.0.push(Found { path });
+        Ok(())
+    }
+}
+
+/// Whether a folder of this name is never looked into, unless it is the start.
+fn is_left_out(name: &std::ffi::OsStr, options: &ScanOptions) -> bool {
+    let Some(name) = name.to_str() else { return false };
+    LEFT_OUT.contains(&name)
+        || (options.skip_hidden && name.starts_with('.') && DOT_FOLDERS.binary_search(&name).is_err())
+        || options.skip_prefixes.iter().any(|prefix| name.starts_with(prefix.as_str()))
+}
+
+/// Whether an error only says that there is nothing.
+fn is_missing(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    fn tree(files: &[&str]) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        for file in files {
+            let path = folder.path().join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "").unwrap();
+        }
+        folder
+    }
+
+    fn found(folder: &Path, options: &ScanOptions) -> (Vec<String>, Vec<String>) {
+        let scan = scan(folder, options);
+        let below = |path: &Path| path.strip_prefix(folder).unwrap().to_string_lossy().into_owned();
+        (
+            scan.skills.iter().map(|skill| below(&skill.path)).collect(),
+            scan.problems.iter().map(|problem| below(problem.path())).collect(),
+        )
+    }
+
+    #[test]
+    fn client_folders_are_walked_and_other_hidden_ones_are_not() {
+        let folder = tree(&[
+            ".claude/skills/a/SKILL.md",
+            ".hidden/b/SKILL.md",
+            ".git/c/SKILL.md",
+            "node_modules/d/SKILL.md",
+            "e/Skill.md",
+            "f/skill.md",
+            "g/SKILL.md",
+            "g/skill.md",
+            "g/nested/SKILL.md",
+        ]);
+        let (skills, problems) = found(folder.path(), &ScanOptions::default());
+        assert_eq!(skills, [".claude/skills/a/SKILL.md", "f/skill.md", "g/SKILL.md"]);
+        assert!(problems.is_empty());
+        let nested = ScanOptions { stop_at_skill: false, ..ScanOptions::default() };
+        assert!(found(folder.path(), &nested).0.contains(&"g/nested/SKILL.md".to_owned()));
+        let exact = ScanOptions { file_name: FileName::Exact("SKILL.md".into()), ..ScanOptions::default() };
+        assert_eq!(found(folder.path(), &exact).0, [".claude/skills/a/SKILL.md", "g/SKILL.md"]);
+        let any = ScanOptions { file_name: FileName::AnyCase("SKILL.md".into()), ..ScanOptions::default() };
+        assert_eq!(
+            found(folder.path(), &any).0,
+            [".claude/skills/a/SKILL.md", "e/Skill.md", "f/skill.md", "g/SKILL.md"]
+        );
+        let all =
+            ScanOptions { skip_hidden: false, skip_prefixes: vec!["f".into()], ..ScanOptions::default() };
+        assert_eq!(
+            found(folder.path(), &all).0,
+            [".claude/skills/a/SKILL.md", ".hidden/b/SKILL.md", "g/SKILL.md"]
+        );
+        let hidden = scan(&folder.path().join(".hidden"), &ScanOptions::default());
+        assert_eq!(hidden.skills.len(), 1, "a folder that was named is looked into whatever its name");
+    }
+
+    #[test]
+    fn loops_end_and_a_skill_reached_twice_is_one() {
+        let folder = tree(&["z/real/SKILL.md", "z/other/notes.md"]);
+        symlink("z/real", folder.path().join("a-link")).unwrap();
+        symlink("..", folder.path().join("z/up")).unwrap();
+        symlink("self", folder.path().join("self")).unwrap();
+        symlink("../real/SKILL.md", folder.path().join("z/other/SKILL.md")).unwrap();
+        let (skills, problems) = found(folder.path(), &ScanOptions::default());
+        assert_eq!(skills, ["z/real/SKILL.md"]);
+        assert!(problems.is_empty(), "{problems:?}");
+    }
+
+    #[test]
+    fn a_skill_outside_the_tree_is_found_through_its_link() {
+        let elsewhere = tree(&["pdf/SKILL.md"]);
+        let folder = tree(&["notes.md"]);
+        symlink(elsewhere.path().join("pdf"), folder.path().join("pdf")).unwrap();
+        fs::create_dir(folder.path().join("gone")).unwrap();
+        symlink("/nowhere", folder.path().join("gone/SKILL.md")).unwrap();
+        let (skills, _) = found(folder.path(), &ScanOptions::default());
+        assert_eq!(skills, ["gone/SKILL.md", "pdf/SKILL.md"]);
+    }
+
+    #[test]
+    fn every_limit_is_reported_where_it_was_reached() {
+        let folder = tree(&["1/2/3/SKILL.md", "a/SKILL.md", "b/SKILL.md"]);
+        let depth = ScanOptions { max_depth: 2, ..ScanOptions::named() };
+        let (skills, problems) = found(folder.path(), &depth);
+        assert_eq!((skills.len(), problems), (2, vec!["1/2/3".to_owned()]));
+        let folders = ScanOptions { max_folders: 3, ..ScanOptions::named() };
+        let (skills, problems) = found(folder.path(), &folders);
+        assert_eq!((skills.len(), problems), (2, vec!["1".to_owned()]));
+        let elsewhere = tree(&["x/y/SKILL.md", "z/SKILL.md"]);
+        symlink(elsewhere.path(), folder.path().join("0-link")).unwrap();
+        let outside = ScanOptions { max_outside: 2, ..ScanOptions::named() };
+        let (skills, problems) = found(folder.path(), &outside);
+        assert_eq!((skills.len(), problems), (3, vec!["0-link/z".to_owned()]));
+        let entries = ScanOptions { max_entries: 4, ..ScanOptions::named() };
+        assert_eq!(found(folder.path(), &entries).1.len(), 1);
+    }
+
+    #[test]
+    fn a_start_may_be_a_skill_a_file_or_nothing() {
+        let folder = tree(&["SKILL.md", "inner/SKILL.md"]);
+        assert_eq!(found(folder.path(), &ScanOptions::default()).0, ["SKILL.md"]);
+        let file = scan(&folder.path().join("SKILL.md"), &ScanOptions::default());
+        assert!(matches!(file.problems.as_slice(), [SourceError::NotFolder { .. }]), "{:?}", file.problems);
+        let nowhere = folder.path().join("nowhere");
+        assert!(scan(&nowhere, &ScanOptions::default()).problems.is_empty());
+        assert!(matches!(
+            scan(&nowhere, &ScanOptions::named()).problems.as_slice(),
+            [SourceError::Missing { .. }]
+        ));
+    }
+
+    #[test]
+    fn what_git_ignores_is_left_out_on_request() {
+        let folder = tree(&["a/SKILL.md", "out/b/SKILL.md", "x/out/c/SKILL.md"]);
+        fs::write(folder.path().join(".gitignore"), "/out/\n").unwrap();
+        let options = ScanOptions { gitignore: true, ..ScanOptions::default() };
+        assert_eq!(found(folder.path(), &options).0, ["a/SKILL.md", "x/out/c/SKILL.md"]);
+        assert_eq!(found(folder.path(), &ScanOptions::default()).0.len(), 3);
+    }
+
+    #[test]
+    fn the_folder_of_a_bare_file_name_is_the_current_one() {
+        let skill = Found { path: PathBuf::from("SKILL.md") };
+        assert_eq!(skill.folder(), Path::new("."));
+        assert_eq!(skill.origin().folder.as_deref(), Some("prowess"));
+    }
+}

@@ -1,0 +1,103 @@
+//! Skills that live in memory: written by the host, or made from data.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use prowess_core::{Candidate, FileEntry, Manifest, Origin, RelPath, Scope, Skill, parse};
+
+use super::{Chunk, Offer, Slice, Source};
+use crate::error::SourceError;
+
+/// Skills that live in memory, by key.
+#[derive(Debug)]
+pub struct MemorySource {
+    id: String,
+    skills: RwLock<BTreeMap<String, Held>>,
+}
+
+/// One skill: its text and its other files.
+#[derive(Clone, Debug)]
+struct Held {
+    text: String,
+    scope: Scope,
+    files: BTreeMap<RelPath, Vec<u8>>,
+}
+
+impl MemorySource {
+    /// An empty source.
+    pub fn new(id: impl Into<String>) -> Self {
+        Self { id: id.into(), skills: RwLock::default() }
+    }
+
+    /// Puts a SKILL.md under a key, in the place of what was there.
+    pub fn insert(&self, key: impl Into<String>, skill_md: impl Into<String>, scope: Scope) {
+        let held = Held { text: skill_md.into(), scope, files: BTreeMap::new() };
+        self.skills.write().unwrap_or_else(PoisonError::into_inner).insert(key.into(), held);
+    }
+
+    /// Puts a skill made from data under its own key.
+    pub fn insert_skill(&self, skill: &Skill, scope: Scope) {
+        self.insert(skill.entry.key.clone(), skill.to_markdown(), scope);
+    }
+
+    /// Gives a skill another file; false when there is no such skill.
+    pub fn insert_file(&self, key: &str, path: RelPath, bytes: impl Into<Vec<u8>>) -> bool {
+        let mut skills = self.skills.write().unwrap_or_else(PoisonError::into_inner);
+        skills.get_mut(key).is_some_and(|held| {
+            held.files.insert(path, bytes.into());
+            true
+        })
+    }
+
+    /// Takes a skill away; false when there is none.
+    pub fn remove(&self, key: &str) -> bool {
+        self.skills.write().unwrap_or_else(PoisonError::into_inner).remove(key).is_some()
+    }
+
+    fn held(&self, skill: &Candidate) -> Result<Held, SourceError> {
+        let skills = self.skills.read().unwrap_or_else(PoisonError::into_inner);
+        let key = skill.virtual_path.as_str();
+        skills.get(key).cloned().ok_or_else(|| SourceError::unknown(key, Vec::new()))
+    }
+}
+
+impl Source for MemorySource {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn list(&self) -> Result<Offer, SourceError> {
+        let skills = self.skills.read().unwrap_or_else(PoisonError::into_inner);
+        let mut offer = Offer::default();
+        for (key, held) in skills.iter() {
+            let mut at = Origin::text(format!("{}:{key}", self.id)).in_scope(held.scope);
+            at.folder = Some(key.clone());
+            let mut candidate = super::dir::candidate(&parse(held.text.as_bytes()), &at);
+            candidate.virtual_path.clone_from(key);
+            offer.candidates.push(Arc::new(candidate));
+        }
+        Ok(offer)
+    }
+
+    fn files(&self, skill: &Candidate) -> Result<Manifest, SourceError> {
+        let held = self.held(skill)?;
+        let mut files: Vec<FileEntry> =
+            held.files.iter().map(|(path, bytes)| FileEntry::new(path.clone(), bytes.len() as u64)).collect();
+        if let Ok(path) = RelPath::parse("SKILL.md") {
+            files.push(FileEntry::new(path, held.text.len() as u64));
+        }
+        Ok(Manifest::new(files))
+    }
+
+    fn read(&self, skill: &Candidate, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
+        let held = self.held(skill)?;
+        let bytes = match held.files.get(path) {
+            Some(bytes) => bytes.as_slice(),
+            None if path.as_str() == "SKILL.md" => held.text.as_bytes(),
+            None => return Err(SourceError::Missing { path: path.as_str().into() }),
+        };
+        let start = usize::try_from(slice.offset).unwrap_or(usize::MAX).min(bytes.len());
+        let end = start.saturating_add(slice.limit).min(bytes.len());
+        Ok(Chunk { bytes: bytes.get(start..end).unwrap_or(&[]).to_vec(), size: bytes.len() as u64 })
+    }
+}

@@ -1,0 +1,206 @@
+//! What a person trusts: whole folders by their path, single skills by the digest of all their files.
+//!
+//! Sources named on purpose, the user's own skills and built-in ones are trusted. A project's skills that were found
+//! by themselves, and remote ones, are seen but not used before somebody says so.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use prowess_core::{Candidate, Manifest, Scope};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use crate::env::Environment;
+use crate::error::SourceError;
+use crate::{beneath, files};
+
+/// The largest trust file that is read.
+const MAX_BYTES: usize = 16 << 20;
+
+/// What is trusted.
+#[derive(Clone, Debug, Default)]
+pub struct Trust {
+    everything: bool,
+    approvals: Approvals,
+}
+
+/// What a person approved, as it is stored.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Approvals {
+    version: u32,
+    /// Folders whose skills are trusted, whatever is in them.
+    pub folders: Vec<PathBuf>,
+    /// Skills that are trusted as they were.
+    pub skills: Vec<Approval>,
+}
+
+/// One skill that is trusted as it was.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Approval {
+    /// Its name, for people.
+    pub name: String,
+    /// The place of its SKILL.md.
+    pub location: String,
+    /// The digest of all its files.
+    pub digest: String,
+}
+
+impl Trust {
+    /// Trust in all skills: the host has decided otherwise who may use what.
+    pub fn everything() -> Self {
+        Self { everything: true, approvals: Approvals::default() }
+    }
+
+    /// Trust in what was approved, and in what needs no approval.
+    pub fn in_approved(approvals: Approvals) -> Self {
+        Self { everything: false, approvals }
+    }
+
+    /// Whether a skill may be used. Its files are listed only when that decides it.
+    pub fn holds(&self, skill: &Candidate, files: impl FnOnce() -> Result<Manifest, SourceError>) -> bool {
+        let origin = &skill.entry.origin;
+        if self.everything || !matches!(origin.scope, Scope::Project | Scope::Remote) {
+            return true;
+        }
+        let path = Path::new(&origin.location);
+        if origin.scope == Scope::Project
+            && self.approvals.folders.iter().any(|folder| path.starts_with(folder))
+        {
+            return true;
+        }
+        let Some(approval) =
+            self.approvals.skills.iter().find(|approval| approval.location == origin.location)
+        else {
+            return false;
+        };
+        let folder = path.parent().unwrap_or(Path::new("."));
+        files().and_then(|files| tree_digest(folder, &files)).is_ok_and(|digest| digest == approval.digest)
+    }
+}
+
+impl Approvals {
+    /// The file that holds them: `prowess/trust.json` in the user's state folder.
+    pub fn file(environment: &Environment) -> Option<PathBuf> {
+        Some(environment.xdg("XDG_STATE_HOME", ".local/state")?.join("prowess/trust.json"))
+    }
+
+    /// Reads them; none when there is no file. A file that is not understood is an error, never nothing.
+    pub fn load(file: &Path) -> Result<Self, SourceError> {
+        let bytes = match files::read_small(file, MAX_BYTES) {
+            Ok(bytes) => bytes,
+            Err(SourceError::Missing { .. }) => return Ok(Self { version: 1, ..Self::default() }),
+            Err(error) => return Err(error),
+        };
+        let damaged = |reason: String| SourceError::Damaged { path: file.to_owned(), reason };
+        let approvals: Self = serde_json::from_slice(&bytes).map_err(|error| damaged(error.to_string()))?;
+        if approvals.version != 1 {
+            return Err(damaged(format!("version {} is not known", approvals.version)));
+        }
+        Ok(approvals)
+    }
+
+    /// Writes them, whole or not at all, for the user alone.
+    pub fn save(&self, file: &Path) -> Result<(), SourceError> {
+        let failed = |error| SourceError::io(file, error);
+        let folder = file.parent().unwrap_or(Path::new("."));
+        fs::create_dir_all(folder).map_err(failed)?;
+        let text = serde_json::to_string_pretty(&Self { version: 1, ..self.clone() })
+            .map_err(|error| failed(std::io::Error::other(error)))?;
+        let temporary = folder.join(format!(".trust.{}", std::process::id()));
+        let write = || -> std::io::Result<()> {
+            let mut options = fs::File::options();
+            options.write(true).create(true).truncate(true);
+            #[cfg(unix)]
+            {
+                use std::os::unix::fs::OpenOptionsExt as _;
+                options.mode(0o600);
+            }
+            let mut output = options.open(&temporary)?;
+            output.write_all(text.as_bytes())?;
+            output.write_all(b"\n")?;
+            output.sync_all()?;
+            fs::rename(&temporary, file)
+        };
+        write().map_err(|error| {
+            let _ = fs::remove_file(&temporary);
+            failed(error)
+        })
+    }
+
+    /// Trusts a folder, whatever is in it.
+    pub fn trust_folder(&mut self, folder: PathBuf) {
+        if !self.folders.contains(&folder) {
+            self.folders.push(folder);
+            self.folders.sort();
+        }
+    }
+
+    /// Trusts a skill as it is now; returns the digest that says so.
+    pub fn trust_skill(&mut self, skill: &Candidate, files: &Manifest) -> Result<String, SourceError> {
+        let location = skill.entry.origin.location.clone();
+        let folder = Path::new(&location).parent().unwrap_or(Path::new("."));
+        let digest = tree_digest(folder, files)?;
+        self.skills.retain(|approval| approval.location != location);
+        self.skills.push(Approval { name: skill.entry.name.clone(), location, digest: digest.clone() });
+        self.skills.sort_by(|a, b| a.location.cmp(&b.location));
+        Ok(digest)
+    }
+
+    /// Takes trust back from a folder, or from the skills with this name or place; how many there were.
+    pub fn revoke(&mut self, what: &str, folder: &Path) -> usize {
+        let before = self.folders.len() + self.skills.len();
+        self.folders.retain(|trusted| trusted != folder);
+        self.skills.retain(|approval| {
+            approval.name != what
+                && approval.location != what
+                && Path::new(&approval.location).parent() != Some(folder)
+        });
+        before - self.folders.len() - self.skills.len()
+    }
+}
+
+/// The digest of a skill's files: any change of a name, a byte or an executable bit changes it.
+///
+/// It is the SHA-256 of `agent-skill-tree 1`, then a line for each file in the order of its path: mode, SHA-256 of
+/// the bytes, size, path.
+pub fn tree_digest(folder: &Path, files: &Manifest) -> Result<String, SourceError> {
+    let mut tree = Sha256::new();
+    tree.update(b"agent-skill-tree 1\n");
+    for file in &files.files {
+        let shown = folder.join(file.path.as_str());
+        let own = file.path.as_str() == "SKILL.md";
+        let mut open = if own {
+            beneath::open_skill_file(folder, "SKILL.md")?
+        } else {
+            beneath::open(folder, &file.path, "SKILL.md")?
+        };
+        let (digest, size) = hash(&mut open).map_err(|error| SourceError::io(&shown, error))?;
+        let mode = if file.executable { "100755" } else { "100644" };
+        tree.update(format!("{mode} {digest} {size} {}\n", file.path));
+    }
+    Ok(format!("sha256:{}", hex(&tree.finalize())))
+}
+
+fn hash(file: &mut fs::File) -> std::io::Result<(String, u64)> {
+    use std::io::Read as _;
+    let mut hasher = Sha256::new();
+    let mut buffer = vec![0; 64 * 1024];
+    let mut size = 0;
+    loop {
+        let got = file.read(&mut buffer)?;
+        if got == 0 {
+            return Ok((hex(&hasher.finalize()), size));
+        }
+        hasher.update(buffer.get(..got).unwrap_or(&[]));
+        size += got as u64;
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
