@@ -67,9 +67,9 @@ fn main() {
     println!("{count} skills; peak memory after discovering them: {:.1} MB", peak_megabytes());
     let cache = std::env::temp_dir().join(format!("prowess-bench-{}", std::process::id()));
     discover(&folder, Some(cache.clone()));
-    let walk = best(rounds, || drop(black_box(bare_walk(&folder))));
-    let cold = best(rounds, || drop(black_box(discover(&folder, None))));
-    let warm = best(rounds, || drop(black_box(discover(&folder, Some(cache.clone())))));
+    let walk = best(rounds, || _ = black_box(bare_walk(&folder)));
+    let cold = best(rounds, || _ = black_box(discover(&folder, None)));
+    let warm = best(rounds, || _ = black_box(discover(&folder, Some(cache.clone()))));
     let index = fs::metadata(&cache).map_or(0, |file| file.len());
     let _ = fs::remove_file(&cache);
     println!("bare walk     {walk:8.1} ms CPU");

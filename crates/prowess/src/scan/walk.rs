@@ -317,6 +317,12 @@ impl<V: Visitor> Walk<'_, V> {
                 }
                 Ok(false)
             }
+            // A folder that may not be looked into is said to be so when it is its turn.
+            Err(error)
+                if error.kind() == io::ErrorKind::PermissionDenied && folder.state_below(below).is_err() =>
+            {
+                Ok(false)
+            }
             Err(error) => {
                 self.visitor.found(path.clone(), Opened::Failed(SourceError::io(&path, error)))?;
                 Ok(true)
