@@ -26,7 +26,7 @@ pub struct Fixed {
 
 /// Each round applies every fix that does not touch another's bytes; the next sees what they left. The longest
 /// useful chain is a repair, then the fields, then what they uncover.
-const MAX_ROUNDS: usize = 50;
+const MAX_ROUNDS: usize = 200;
 
 /// Fixes what a profile complains about. The file itself is not touched; `document.raw()` is what to write.
 ///

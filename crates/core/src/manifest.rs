@@ -77,7 +77,13 @@ impl Manifest {
 
     /// Whether a path names a file, or a folder that holds one.
     pub fn contains(&self, path: &RelPath) -> bool {
-        self.get(path).is_some() || self.files.iter().any(|file| file.path.starts_with(path))
+        if self.get(path).is_some() {
+            return true;
+        }
+        // What lies in a folder stands together, right behind the folder's own name with a slash.
+        let below = format!("{path}/");
+        let first = self.files.partition_point(|file| file.path.as_str() < below.as_str());
+        self.files.get(first).is_some_and(|file| file.path.as_str().starts_with(&below))
     }
 
     /// The sum of the sizes.

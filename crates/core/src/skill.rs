@@ -161,7 +161,7 @@ pub struct Entry {
     pub version: Option<String>,
     /// What clients understand beyond the specification.
     pub client: ClientFields,
-    /// Every other field, typed, in the order of the file; `metadata` too when it is no mapping.
+    /// Every other field, typed, in the order of the file; known fields too when their shape is not theirs.
     pub extra: Map<String, Value>,
     /// Where it comes from.
     pub origin: Origin,
@@ -220,10 +220,10 @@ impl Document {
         let name = self.name(at).unwrap_or_default();
         let metadata = self.field("metadata").and_then(Node::pairs).map(texts).unwrap_or_default();
         let nested = |key: &str| self.field("metadata").and_then(|node| node.get(key));
-        let known = |key: &str| SPEC_FIELDS.contains(&key) || CLIENT_FIELDS.contains(&key);
-        // Metadata that is no mapping has no other place to stay in.
-        let shapeless =
-            |pair: &Pair| pair.key == "metadata" && pair.value.pairs().is_none() && !pair.value.is_null();
+        let kept = |pair: &&Pair| {
+            let key = pair.key.as_str();
+            !(SPEC_FIELDS.contains(&key) || CLIENT_FIELDS.contains(&key)) || has_wrong_shape(pair)
+        };
         Entry {
             key: name.clone(),
             name,
@@ -241,7 +241,7 @@ impl Document {
             extra: self
                 .pairs()
                 .iter()
-                .filter(|pair| !known(&pair.key) || shapeless(pair))
+                .filter(kept)
                 .map(|pair| (pair.key.clone(), pair.value.to_json()))
                 .collect(),
             metadata,
@@ -320,7 +320,7 @@ fn plain_text(node: &Node) -> Option<String> {
     (!written.is_empty()).then(|| written.to_owned())
 }
 
-/// The tools of an `allowed-tools` value, text or list; nothing when it is neither.
+/// The tools of an `allowed-tools` value; none when it is neither text nor list.
 pub(crate) fn tool_list(node: &Node) -> Option<ToolList> {
     if let Some(items) = node.items() {
         let texts: Vec<&str> = items.iter().filter_map(Node::text).collect();
@@ -333,8 +333,21 @@ pub(crate) fn tool_list(node: &Node) -> Option<ToolList> {
         let whole = ToolList::from_items([joined.as_str()]);
         return Some(if whole.grants.iter().all(|grant| grant.balanced) { whole } else { list });
     }
-    let scalar = node.scalar()?;
+    // What is neither text nor list grants nothing; that is not the same as saying nothing.
+    let Some(scalar) = node.scalar() else { return Some(ToolList::parse("")) };
     Some(if scalar.is_null() { ToolList::parse("") } else { ToolList::parse(&scalar.text) })
+}
+
+/// Whether a field that is known holds something that cannot be read as what it is for.
+pub(crate) fn has_wrong_shape(pair: &Pair) -> bool {
+    let (value, is_text) = (&pair.value, pair.value.scalar().is_some());
+    match pair.key.as_str() {
+        "metadata" => value.pairs().is_none() && !value.is_null(),
+        "license" | "compatibility" | "version" | "when_to_use" | "model" | "effort" | "context"
+        | "agent" => !is_text,
+        "tags" | "arguments" | "paths" | "allowed-tools" | "disallowed-tools" => value.pairs().is_some(),
+        _ => false,
+    }
 }
 
 /// Booleans as clients read them: YAML 1.1's words and the digits too.

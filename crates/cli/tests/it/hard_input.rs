@@ -188,7 +188,7 @@ fn a_file_with_very_many_problems_shows_the_gravest_and_counts_the_rest() {
     );
     assert!(shown.contains("more in many/SKILL.md; --format json lists every one"), "{shown}");
     let report = place.json(&["check", "--json", "many/SKILL.md"]);
-    assert!(report["files"][0]["problems"].as_array().unwrap().len() > 90_000);
+    assert!(report["files"][0]["problems"].as_array().unwrap().len() > 150);
     // The error stands last in the file, and is shown all the same.
     assert!(place.run(&["check", "many/z/SKILL.md"]).contains("error[hidden-tag-characters]"));
 }

@@ -1,10 +1,11 @@
 //! Rules about the description: present, text, not too long.
 
 use super::part_of;
-use crate::document::{Document, Node};
+use crate::document::{Document, Node, Style};
 use crate::limits::MAX_DESCRIPTION_CHARS;
 use crate::problem::Finding;
 use crate::rule::rules;
+use crate::span::Span;
 
 rules! {
     DESCRIPTION_MISSING = "description-missing" [E E E E E],
@@ -19,6 +20,9 @@ rules! {
     DESCRIPTION_NULL = "description-null" [E O E E W],
         "the description is null",
         "A plain `null` or `~` means nothing to YAML; read as text it is a poor description.\n\nSay what the skill does and when to use it.";
+    DESCRIPTION_CUT = "description-cut" [W O W W W],
+        "a comment cuts the description short",
+        "A blank and a `#` begin a comment in YAML, so what follows is no part of the description.\n\n```\ndescription: Fix issue #12     # wrong: reads `Fix issue`\ndescription: 'Fix issue #12'   # right\n```";
     DESCRIPTION_TOO_LONG = "description-too-long" [E E E E W],
         "the description has more than 1024 characters",
         "The specification allows 1024 characters, counted without the blanks around them. Every skill's description is in every prompt.\n\nMove the details into the body.";
@@ -85,7 +89,26 @@ pub(super) fn check(document: &Document, findings: &mut Vec<Finding>) {
                 .with_span(node.span),
         );
     }
+    if let Some(comment) = comment_behind(document, node) {
+        findings.push(
+            Finding::new(&DESCRIPTION_CUT, "a comment cuts the description short")
+                .with_field("description")
+                .with_span(comment)
+                .with_help("put the description in quotes if this is part of it"),
+        );
+    }
     check_text(text, findings, &|finding, part| finding.with_span(part_of(document, node, part)));
+}
+
+/// The comment on the line where a plain text ends.
+fn comment_behind(document: &Document, node: &Node) -> Option<Span> {
+    let plain = node.scalar().is_some_and(|scalar| scalar.style == Style::Plain);
+    let line = document.text().get(node.span.end..)?.lines().next()?;
+    let comment = line.trim_start();
+    let start = node.span.end + line.len() - comment.len();
+    // A blank behind the `#` makes it look like the comment it is.
+    let meant = comment.strip_prefix('#').is_some_and(|text| text.starts_with(|c: char| !c.is_whitespace()));
+    (plain && meant && !document.repaired()).then(|| Span::new(start, node.span.end + line.len()))
 }
 
 type Place<'p> = &'p dyn Fn(Finding, std::ops::Range<usize>) -> Finding;

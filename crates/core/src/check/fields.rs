@@ -3,8 +3,9 @@
 use crate::document::{Document, Node, Pair};
 use crate::limits::MAX_COMPATIBILITY_CHARS;
 use crate::problem::Finding;
+use crate::render::inline;
 use crate::rule::rules;
-use crate::skill::{CLIENT_FIELDS, SPEC_FIELDS, boolean};
+use crate::skill::{CLIENT_FIELDS, SPEC_FIELDS, boolean, has_wrong_shape};
 
 rules! {
     FIELD_UNKNOWN = "field-unknown" [I E E E O],
@@ -13,6 +14,9 @@ rules! {
     FIELD_CLIENT = "field-client" [I E E E O],
         "a field belongs to some clients, not to the specification",
         "Clients such as Claude Code understand it, and Prowess does too; strict validators refuse it.";
+    FIELD_NOT_TEXT = "field-not-text" [W O W W W],
+        "a client's field is a list or a mapping and should be text",
+        "The field is read as text, or as a list of texts. What is there is kept as it is and not used.";
     LICENSE_NOT_TEXT = "license-not-text" [E O E E W],
         "the license is a list or a mapping",
         "The license is a short name such as `MIT`, or the name of a file in the skill.";
@@ -52,20 +56,25 @@ pub(super) fn check(document: &Document, findings: &mut Vec<Finding>) {
         if CLIENT_FIELDS.contains(&key) {
             let message = format!("the field belongs to some clients, not to the specification: {key}");
             findings.push(about(pair, Finding::new(&FIELD_CLIENT, message)));
+            if has_wrong_shape(pair) && key != "disallowed-tools" {
+                let message = format!("{key} is {}, not text", pair.value.shape());
+                findings.push(about(pair, Finding::new(&FIELD_NOT_TEXT, message)).with_span(pair.value.span));
+            }
         } else if !SPEC_FIELDS.contains(&key) {
-            let message = format!("the field is not in the specification: {}", key.escape_debug());
-            findings.push(about(
-                pair,
-                Finding::new(&FIELD_UNKNOWN, message).with_help("put it below `metadata:`"),
-            ));
+            let message = format!("the field is not in the specification: {}", inline(key));
+            let meant = SPEC_FIELDS.iter().find(|field| field.eq_ignore_ascii_case(key));
+            let help = meant.map_or_else(
+                || "put it below `metadata:`".to_owned(),
+                |field| format!("write `{field}` in lower case"),
+            );
+            findings.push(about(pair, Finding::new(&FIELD_UNKNOWN, message).with_help(help)));
         }
         match key {
             "license" => check_license(pair, findings),
             "compatibility" => check_compatibility(pair, findings),
             "metadata" => check_metadata(pair, findings),
             "disable-model-invocation" | "user-invocable" if boolean(&pair.value).is_none() => {
-                let message =
-                    format!("{key} is neither true nor false: {}", pair.value.to_text().escape_debug());
+                let message = format!("{key} is neither true nor false: {}", inline(&pair.value.to_text()));
                 let finding =
                     Finding::new(&INVOCATION_NOT_BOOLEAN, message).with_help("write `true` or `false`");
                 findings.push(about(pair, finding));
@@ -127,8 +136,7 @@ fn check_metadata(pair: &Pair, findings: &mut Vec<Finding>) {
     for inner in pairs {
         let field = format!("metadata.{}", inner.key);
         if Node::scalar(&inner.value).is_none() {
-            let message =
-                format!("the metadata value is {}: {}", inner.value.shape(), inner.key.escape_debug());
+            let message = format!("the metadata value is {}: {}", inner.value.shape(), inline(&inner.key));
             findings.push(
                 Finding::new(&METADATA_NOT_TEXT, message)
                     .with_field(field.clone())
@@ -137,7 +145,7 @@ fn check_metadata(pair: &Pair, findings: &mut Vec<Finding>) {
             );
         }
         if inner.key.starts_with("io.modelcontextprotocol/") {
-            let message = format!("the metadata key is reserved for MCP: {}", inner.key.escape_debug());
+            let message = format!("the metadata key is reserved for MCP: {}", inline(&inner.key));
             findings.push(
                 Finding::new(&METADATA_RESERVED_KEY, message).with_field(field).with_span(inner.key_span),
             );

@@ -6,17 +6,26 @@
 use serde_json::Value;
 
 use super::name::suggest;
-use crate::document::Document;
+use crate::document::emit::scalar;
+use crate::document::{Document, Style};
 use crate::origin::Origin;
 use crate::problem::{Edit, Finding, Fix};
 use crate::skill::{normalize, tool_list};
 use crate::span::Span;
 
-/// Adds a fix to every finding that has one.
+/// How many findings of one document get a fix at a time: each is tried out on the whole document. Whoever applies
+/// them asks again for the next ones.
+const MAX_FIXES: usize = 32;
+
+/// Adds a fix to the findings that have one, the first [`MAX_FIXES`] of them.
 pub(crate) fn attach(document: &Document, at: &Origin, findings: &mut [Finding]) {
     // Edits are offered only where the frontmatter reads as it is; broken YAML is repaired first.
+    let mut left = MAX_FIXES;
     let sound = !document.repaired() && document.findings().iter().all(|finding| !finding.rule.refuses());
     for finding in findings.iter_mut().filter(|finding| finding.fix.is_none()) {
+        if left == 0 {
+            break;
+        }
         finding.fix = match finding.code() {
             "hidden-bidi" | "hidden-zero-width" | "hidden-tag-characters" | "control-character" => {
                 finding.span.and_then(|span| remove_character(document, span))
@@ -29,6 +38,7 @@ pub(crate) fn attach(document: &Document, at: &Origin, findings: &mut [Finding])
             _ if !sound => None,
             code => in_frontmatter(document, at, code, finding),
         };
+        left -= usize::from(finding.fix.is_some());
     }
 }
 
@@ -88,10 +98,13 @@ fn in_frontmatter(document: &Document, at: &Origin, code: &str, finding: &Findin
         }
         "metadata-not-text" => {
             let key = finding.field.as_deref()?.strip_prefix("metadata.")?;
-            let mut metadata = document.field("metadata")?.to_json();
-            let value = document.field("metadata")?.get(key)?.to_text();
-            metadata.as_object_mut()?.insert(key.to_owned(), Value::String(value));
-            set(document, "metadata", metadata, "write the value as JSON text".to_owned(), false)
+            let pairs = document.field("metadata")?.pairs()?;
+            let pair = pairs.iter().find(|pair| pair.key == key)?;
+            let behind = document.text().get(pair.key_span.end..)?;
+            let span = Span::new(pair.key_span.end + behind.find(':')? + 1, pair.value.span.end);
+            let replacement = format!(" {}", scalar(&pair.value.to_text(), Style::SingleQuoted, false));
+            let edits = vec![Edit { span, replacement }];
+            Some(Fix { title: "write the value as JSON text".to_owned(), edits, safe: false })
         }
         "invocation-not-boolean" => {
             let key = finding.field.as_deref()?;

@@ -6,6 +6,7 @@ use crate::document::Document;
 use crate::manifest::Manifest;
 use crate::path::RelPath;
 use crate::problem::Finding;
+use crate::render::inline;
 use crate::rule::rules;
 use crate::span::Span;
 
@@ -34,6 +35,9 @@ enum Target {
     Inside(RelPath),
 }
 
+/// How many links are complained about; the rest of such a file is the same.
+const MAX_FINDINGS: usize = 200;
+
 /// Checks the links and images of the body.
 pub(super) fn check(document: &Document, files: Option<&Manifest>, findings: &mut Vec<Finding>) {
     let body = document.body_raw();
@@ -43,9 +47,13 @@ pub(super) fn check(document: &Document, files: Option<&Manifest>, findings: &mu
     {
         return;
     }
+    let most = findings.len() + MAX_FINDINGS;
     for (event, range) in Parser::new(body).into_offset_iter() {
+        if findings.len() >= most {
+            break;
+        }
         let Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) = event else { continue };
-        let shown = dest_url.escape_debug();
+        let shown = inline(&dest_url);
         let finding = match target(&dest_url) {
             Target::Elsewhere => continue,
             Target::Outside => {

@@ -8,6 +8,7 @@ use crate::document::{Document, Node};
 use crate::limits::MAX_NAME_CHARS;
 use crate::origin::Origin;
 use crate::problem::Finding;
+use crate::render::inline;
 use crate::rule::rules;
 use crate::skill::normalize;
 
@@ -97,7 +98,8 @@ pub fn check_name(name: &str) -> Vec<Finding> {
 pub(super) fn check_presence(document: &Document, at: &Origin, findings: &mut Vec<Finding>) {
     let node = document.field("name");
     let text = node.and_then(Node::text).map(str::trim);
-    let span = document.pair("name").map(|pair| pair.key_span);
+    let fence = || document.fences().map(|fences| fences.open);
+    let span = document.pair("name").map(|pair| pair.key_span).or_else(fence);
     let fallback = at.folder.as_deref();
     let mut push = |finding: Finding| findings.push(finding.with_field("name").with_span(span));
     if text.is_some_and(|text| !text.is_empty()) {
@@ -143,11 +145,8 @@ pub(super) fn check<Word: AsRef<str>>(
     if let Some(folder) = at.folder.as_deref()
         && normalize(folder) != name
     {
-        let message = format!(
-            "the name is not the name of the folder: {} in {}",
-            name.escape_debug(),
-            folder.escape_debug()
-        );
+        let message =
+            format!("the name is not the name of the folder: {} in {}", inline(&name), inline(folder));
         findings.push(
             Finding::new(&NAME_FOLDER_MISMATCH, message)
                 .with_field("name")
@@ -172,7 +171,7 @@ fn check_text<Word: AsRef<str>>(
     let whole = 0..written.len();
     let trimmed = written.trim();
     let name = normalize(written);
-    let shown = name.escape_debug();
+    let shown = inline(&name);
     let better = || format!("call it `{}`", suggest(&name));
 
     if trimmed.len() != written.len() {
@@ -182,8 +181,7 @@ fn check_text<Word: AsRef<str>>(
         );
     }
     if name != trimmed {
-        let message =
-            format!("the name changes when it is normalised: {} becomes {shown}", trimmed.escape_debug());
+        let message = format!("the name changes when it is normalised: {} becomes {shown}", inline(trimmed));
         push(Finding::new(&NAME_NORMALIZED, message).with_help(format!("write {shown}")), whole.clone());
     }
     let length = name.chars().count();

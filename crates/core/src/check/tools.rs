@@ -2,6 +2,7 @@
 
 use crate::document::{Document, Pair};
 use crate::problem::Finding;
+use crate::render::inline;
 use crate::rule::rules;
 use crate::skill::tool_list;
 use crate::tools::ToolForm;
@@ -40,7 +41,8 @@ fn check_pair(pair: &Pair, grants: bool, findings: &mut Vec<Finding>) {
     let mut push = |finding: Finding| {
         findings.push(finding.with_field(pair.key.clone()).with_span(pair.value.span));
     };
-    let texts_only = pair.value.items().is_none_or(|items| items.iter().all(|item| item.scalar().is_some()));
+    let texts_only = pair.value.pairs().is_none()
+        && pair.value.items().is_none_or(|items| items.iter().all(|item| item.scalar().is_some()));
     let Some(tools) = tool_list(&pair.value).filter(|_| texts_only) else {
         return push(Finding::new(
             &TOOLS_NOT_TEXT,
@@ -53,19 +55,23 @@ fn check_pair(pair: &Pair, grants: bool, findings: &mut Vec<Finding>) {
                 .with_help("name the tools, or leave the field out"),
         );
     }
-    let spec_form = || format!("write `{}`", tools.to_spec_string().escape_debug());
+    let spec_form = || format!("write `{}`", inline(&tools.to_spec_string()));
     if pair.value.items().is_some() {
         push(Finding::new(&TOOLS_LIST, "the tools are a list").with_help(spec_form()));
     } else if matches!(tools.form, ToolForm::Commas | ToolForm::Mixed) {
         push(Finding::new(&TOOLS_COMMAS, "the tools are separated by commas").with_help(spec_form()));
     }
     for grant in &tools.grants {
-        let shown = grant.raw.escape_debug();
+        let shown = inline(&grant.raw);
         if !grant.balanced {
             push(Finding::new(&TOOLS_UNBALANCED, format!("a parenthesis is not closed: {shown}")));
         }
-        let anything = grant.pattern.as_deref().is_none_or(|pattern| matches!(pattern.trim(), "*" | ":*"));
-        if grants && anything && grant.base_name().eq_ignore_ascii_case("bash") {
+        let anything = grant
+            .pattern
+            .as_deref()
+            .is_none_or(|pattern| pattern.trim().chars().all(|c| matches!(c, '*' | ':')));
+        let shell = matches!(grant.base_name().to_ascii_lowercase().as_str(), "bash" | "shell" | "*");
+        if grants && anything && shell {
             let message = format!("the skill asks for every shell command: {shown}");
             push(
                 Finding::new(&TOOLS_UNRESTRICTED_SHELL, message)

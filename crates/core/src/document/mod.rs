@@ -6,6 +6,7 @@ pub(crate) mod repair;
 pub(crate) mod rules;
 pub mod split;
 mod stream;
+mod words;
 pub mod yaml;
 
 use std::borrow::Cow;
@@ -26,7 +27,6 @@ use rules::{
     YAML_SYNTAX, YAML_UNREADABLE,
 };
 use split::{BOM, Outline, Split};
-use yaml::SyntaxError;
 
 /// A SKILL.md as read.
 ///
@@ -131,16 +131,31 @@ impl Document {
         self.check_leading(fences.open);
         let yaml = fences.yaml.slice(&self.text).unwrap_or("").to_owned();
         let read = yaml::read(&yaml, fences.yaml.start);
-        if read.error.is_some() {
+        let several = read.findings.iter().any(|finding| finding.rule == &rules::YAML_SEVERAL_DOCUMENTS);
+        if read.error.is_some() || several {
             // Perhaps the frontmatter ends earlier, at a line that was meant as a fence.
+            // One at the left margin is no part of any value, so what stands before it may also be repaired.
+            let at_margin =
+                |close: Span| !self.text.get(close.start..).is_some_and(|text| text.starts_with([' ', '\t']));
             if let Some((close, body)) = near_close
-                && self.read_to_near_close(fences.open, fences.yaml.start, close, body, false)
+                && self.read_to_near_close(fences.open, fences.yaml.start, close, body, at_margin(close))
             {
                 return;
             }
         }
+        if read.error.is_some() && self.read_to_prose(fences.open, fences.yaml.start, &yaml) {
+            return;
+        }
         self.fences = Some(fences);
         self.take(&yaml, fences.yaml, read);
+    }
+
+    /// Takes prose at the left margin for the body of a file whose closing fence is missing.
+    fn read_to_prose(&mut self, open: Span, start: usize, yaml: &str) -> bool {
+        repair::prose_start(yaml).is_some_and(|at| {
+            let place = start + at;
+            self.read_to_near_close(open, start, Span::at(place), place, true)
+        })
     }
 
     /// There is no closing fence; perhaps there is a line that was meant as one.
@@ -149,6 +164,11 @@ impl Document {
         if let Some((close, body)) = near_close
             && self.read_to_near_close(open, yaml.start, close, body, true)
         {
+            return;
+        }
+        let capped = Span::new(yaml.start, yaml.end.min(yaml.start + MAX_FRONTMATTER_BYTES));
+        let text = capped.slice(&self.text).unwrap_or("").to_owned();
+        if self.read_to_prose(open, yaml.start, &text) {
             return;
         }
         self.add(
@@ -174,8 +194,14 @@ impl Document {
             return false;
         }
         let line_end = if body == close.end { "\n" } else { "" };
+        let missing = close.is_empty();
+        let what = if missing {
+            "the closing fence is missing"
+        } else {
+            "the closing fence is not a line of three dashes"
+        };
         self.add(
-            Finding::new(&FENCE_IRREGULAR, "the closing fence is not a line of three dashes")
+            Finding::new(&FENCE_IRREGULAR, what)
                 .with_span(close)
                 .with_help("write exactly `---` on a line of its own")
                 .with_fix(Fix {
@@ -219,9 +245,7 @@ impl Document {
         };
         let Some(repaired) = repair::repair(yaml) else {
             self.findings.extend(findings);
-            self.add(
-                syntax_finding(&YAML_UNREADABLE, &error, &self.text).with_help("put the value in quotes"),
-            );
+            self.add(words::syntax_finding(&YAML_UNREADABLE, &error, &self.text, place));
             self.root = root;
             return;
         };
@@ -236,7 +260,7 @@ impl Document {
             edits: edits.collect(),
             safe: true,
         };
-        self.add(syntax_finding(&YAML_SYNTAX, &error, &self.text).with_fix(fix));
+        self.add(words::syntax_finding(&YAML_SYNTAX, &error, &self.text, place).with_fix(fix));
         self.findings.extend(second.findings.into_iter().map(|mut finding| {
             finding.span = finding.span.map(to_source);
             for related in &mut finding.related {
@@ -355,13 +379,6 @@ pub fn quick_reader_agrees(yaml: &str) -> Option<bool> {
     let quick = plain::read(yaml, 0)?;
     let full = yaml::read_events(yaml, 0);
     Some(full.error.is_none() && full.findings.is_empty() && full.root == Some(quick))
-}
-
-fn syntax_finding(rule: &'static crate::rule::Rule, error: &SyntaxError, text: &str) -> Finding {
-    let rest = text.get(error.at..).unwrap_or("");
-    let width = rest.chars().next().filter(|character| *character != '\n').map_or(0, char::len_utf8);
-    Finding::new(rule, format!("the frontmatter is not valid YAML: {}", error.message))
-        .with_span(Span::new(error.at, error.at + width))
 }
 
 /// The bytes as text of the same length, and the bytes themselves when they are not UTF-8.

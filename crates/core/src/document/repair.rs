@@ -44,6 +44,9 @@ impl Repaired {
 pub(crate) fn repair(yaml: &str) -> Option<Repaired> {
     let mut repair = Repair { yaml, edits: Vec::new() };
     let lines = repair.lines();
+    if prose_start(yaml).is_some() {
+        return None;
+    }
     repair.block(&lines);
     let mut edits = repair.edits;
     edits.sort_by_key(|edit| edit.span);
@@ -64,6 +67,22 @@ pub(crate) fn apply(text: &str, edits: &[Edit]) -> String {
     }
     result.push_str(text.get(from..).unwrap_or(""));
     result
+}
+
+/// Where prose stands at the left margin below a blank line: that is the body of a file whose closing fence is
+/// missing, and no part of a value.
+pub(crate) fn prose_start(yaml: &str) -> Option<usize> {
+    let lines = Repair { yaml, edits: Vec::new() }.lines();
+    let keyed = lines.iter().position(|line| line.indent == 0 && key_length(line.text).is_some())?;
+    lines.get(keyed..)?.windows(2).find_map(|pair| match pair {
+        [above, line] => {
+            let prose =
+                line.indent == 0 && !line.is_comment() && !line.is_item() && key_length(line.text).is_none();
+            let value = line.text.starts_with(['"', '\'', '[', '{', ']', '}']);
+            (above.is_blank() && !line.is_blank() && prose && !value).then_some(line.begin)
+        }
+        _ => None,
+    })
 }
 
 /// One line: where its text begins and ends, and how far it is indented once tabs are blanks.
@@ -402,6 +421,11 @@ mod tests {
         let root = yaml::read(&repaired.text, 0).root.unwrap();
         let span = repaired.span_to_source(root.get("description").unwrap().span);
         assert_eq!(span.slice(yaml), Some("a: b"));
+    }
+
+    #[test]
+    fn a_body_without_a_fence_before_it_is_no_value() {
+        assert!(repair("name: x\ndescription: d\n\nBody text here\n").is_none());
     }
 
     #[test]

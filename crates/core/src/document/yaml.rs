@@ -13,6 +13,7 @@ use super::rules::{
 };
 use crate::limits::{MAX_YAML_DEPTH, MAX_YAML_NODES};
 use crate::problem::Finding;
+use crate::render::inline;
 use crate::span::Span;
 
 /// A value in the frontmatter and its place in the file.
@@ -489,7 +490,7 @@ fn find_duplicates(pairs: &[Pair], top: bool, findings: &mut Vec<Finding>) {
     let mut report = |first: &Pair, second: &Pair| {
         let identity = top && matches!(second.key.as_str(), "name" | "description");
         let rule = if identity { &DUPLICATE_IDENTITY } else { &DUPLICATE_KEY };
-        let key = second.key.escape_debug();
+        let key = inline(&second.key);
         findings.push(
             Finding::new(rule, format!("the key stands twice: {key}"))
                 .with_field(second.key.clone())

@@ -26,6 +26,21 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     })
 }
 
+/// Text inside a message: on one line, with everything unseen made visible.
+pub fn inline(text: &str) -> Cow<'_, str> {
+    replace(
+        text,
+        |c| is_unseen(c) || matches!(c, '\n' | '\t'),
+        |out, c| match c {
+            '\n' => out.push_str("\\n"),
+            '\t' => out.push_str("\\t"),
+            c => {
+                let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
+            }
+        },
+    )
+}
+
 /// Text on one line: every run of white space is one blank, the edges have none.
 pub fn collapse(text: &str) -> Cow<'_, str> {
     let tidy = !text.starts_with(char::is_whitespace)

@@ -8,7 +8,7 @@ mod escape;
 
 pub use activation::{ActivationStyle, Inlined, compose, describe, render_activation};
 pub use catalog::{CatalogStyle, Shape, render_catalog};
-pub use escape::{collapse, cut, neutralize, visible, xml};
+pub use escape::{collapse, cut, inline, neutralize, visible, xml};
 
 #[cfg(test)]
 mod tests;

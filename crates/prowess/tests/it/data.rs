@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Read as _;
+use std::io::{Read as _, Write as _};
 use std::path::PathBuf;
 
 /// The folder of external test data; prints why a test skips when there is none.
 pub(crate) fn external(what: &str) -> Option<PathBuf> {
     let folder = std::env::var_os("PROWESS_TEST_DATA").map(PathBuf::from).filter(|folder| folder.is_dir());
     if folder.is_none() {
-        println!("skipped: {what} needs the folder that PROWESS_TEST_DATA names");
+        // Straight to standard error: what a passing test prints is otherwise not shown.
+        let _ = writeln!(std::io::stderr(), "skipped: {what} needs the folder that PROWESS_TEST_DATA names");
     }
     folder
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use prowess_core::{Origin, Profile, Severity, parse};
+use prowess_core::{Origin, Preset, Profile, Severity, parse};
 
 use crate::data;
 
@@ -59,6 +59,9 @@ fn child() {
     let before = peak_kib();
     let document = parse(&bytes);
     let at = Origin::at("demo/SKILL.md");
+    for preset in Preset::ALL {
+        Profile::new(preset).check(&document, None, &at);
+    }
     let problems = Profile::lenient().check(&document, None, &at);
     assert_eq!(
         document.skill(&at).is_none(),
@@ -115,6 +118,12 @@ fn large_documents() -> Vec<(String, String)> {
         ("53-repair-quotes", format!("description: \"{}\n", "\"a ".repeat(20_000))),
         ("54-repair-items", format!("tags:\n{}", "  - @x: y: z\n".repeat(4_000))),
         ("55-repair-nested-items", format!("a: [\n{}", "- ".repeat(30_000))),
+        // A fix for every line, in one profile or another.
+        ("57-flow-values", numbered(3_000, &|n| format!("k{n}: [a]\n"))),
+        (
+            "58-metadata-lists",
+            format!("name: t\ndescription: d\nmetadata:\n{}", numbered(2_400, &|n| format!("  k{n}: [a]\n"))),
+        ),
         ("56-tabs", format!("a:\n{}b: c\n", "\t".repeat(60_000))),
     ];
     documents.into_iter().map(|(name, text)| (name.to_owned(), text)).collect()
