@@ -13,3 +13,5 @@ mod conformance;
 mod corpus;
 mod data;
 mod hostile;
+#[cfg(unix)]
+mod registry;
