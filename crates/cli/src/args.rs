@@ -28,6 +28,9 @@ pub(crate) enum Command {
     Show(Show),
     Rule(Rule),
     Try(Try),
+    List(List),
+    Why(Why),
+    Trust(Trust),
 }
 
 /// Check skills and show each problem at its place in the file
@@ -109,6 +112,67 @@ pub(crate) struct Try {
     /// The task, in plain words
     #[arg(value_name = "TASK", required = true)]
     pub(crate) task: Vec<String>,
+}
+
+/// Where skills are looked for.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Places {
+    /// Look into this folder instead of where agents keep skills; may be given more than once
+    #[arg(long = "in", value_name = "FOLDER")]
+    pub(crate) roots: Vec<PathBuf>,
+    /// See what this client would see, such as codex or claude-code
+    #[arg(long, value_name = "CLIENT", conflicts_with = "roots")]
+    pub(crate) client: Option<String>,
+    /// Read every skill anew instead of what was remembered of it
+    #[arg(long)]
+    pub(crate) no_cache: bool,
+}
+
+/// List the skills an agent would be offered here
+///
+/// Without options, these are the skills in every folder where a client looks: in this folder and those above it
+/// up to the root of the git repository, and in the user's own. A project's skills are marked until they are
+/// trusted; an agent may see them and not use them.
+#[derive(Debug, clap::Args)]
+pub(crate) struct List {
+    #[command(flatten)]
+    pub(crate) places: Places,
+    /// Also list what is broken, shadowed or turned off
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Show about how many tokens each skill costs in every prompt
+    #[arg(long)]
+    pub(crate) cost: bool,
+}
+
+/// Explain why a skill is offered or not
+///
+/// Shows every skill of that name that was found, where, how it was read, and what keeps it from being offered.
+/// The exit code is 1 when no skill of that name is offered.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Why {
+    /// The name of the skill
+    #[arg(value_name = "NAME")]
+    pub(crate) name: String,
+    #[command(flatten)]
+    pub(crate) places: Places,
+}
+
+/// Trust a project's skills, or take trust back
+///
+/// A folder is trusted by its path, whatever is in it later. A single skill is trusted as it is: any change of its
+/// files takes the trust away. Without an argument, the current folder is meant.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Trust {
+    /// The name of a skill, or a folder
+    #[arg(value_name = "NAME|FOLDER")]
+    pub(crate) what: Option<String>,
+    /// Take the trust back
+    #[arg(long, conflicts_with = "list")]
+    pub(crate) revoke: bool,
+    /// List what is trusted
+    #[arg(long)]
+    pub(crate) list: bool,
 }
 
 /// The profiles with their summaries, from the one table.

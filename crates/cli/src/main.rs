@@ -58,5 +58,8 @@ fn run(args: &Args, ui: &mut Ui) -> Result<Outcome, CommandError> {
         Command::Show(show) => commands::show::run(show, args.json, ui),
         Command::Rule(rule) => commands::rule::run(rule, args.json, ui),
         Command::Try(query) => commands::try_::run(query, args.json, ui),
+        Command::List(list) => commands::list::run(list, args.json, ui),
+        Command::Why(why) => commands::why::run(why, args.json, ui),
+        Command::Trust(trust) => commands::trust::run(trust, args.json, ui),
     }
 }

@@ -31,6 +31,8 @@ pub struct Config {
     pub levels: Vec<(String, Level)>,
     /// What holds for some paths only; of two that match, the later one counts.
     pub paths: Vec<PathConfig>,
+    /// Names of skills that are turned off.
+    pub disabled: Vec<Glob>,
 }
 
 /// What holds for the paths a glob matches.
@@ -119,7 +121,13 @@ impl Config {
 
     /// Reads the text of a file.
     pub fn parse(text: &str, file: &Path) -> Result<Self, ConfigError> {
-        let config = Self { file: env::absolute(file), profile: None, levels: Vec::new(), paths: Vec::new() };
+        let config = Self {
+            file: env::absolute(file),
+            profile: None,
+            levels: Vec::new(),
+            paths: Vec::new(),
+            disabled: Vec::new(),
+        };
         Reader { file, lines: LineIndex::new(text) }.read(text, config)
     }
 
@@ -183,7 +191,8 @@ impl Reader<'_> {
         for (key, value) in table.get_ref() {
             match key.get_ref().as_ref() {
                 "check" => self.check(self.table("check", value)?, &mut config)?,
-                other => return self.unknown(other, key, "check"),
+                "skills" => self.skills(self.table("skills", value)?, &mut config)?,
+                other => return self.unknown(other, key, "check, skills"),
             }
         }
         Ok(config)
@@ -214,6 +223,26 @@ impl Reader<'_> {
                 }
                 other => {
                     return self.unknown(&format!("check.{other}"), key, "profile, levels, paths");
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn skills(&self, table: &DeTable<'_>, config: &mut Config) -> Result<(), ConfigError> {
+        for (key, value) in table {
+            let name = key.get_ref().as_ref();
+            if name != "disable" {
+                return self.unknown(&format!("skills.{name}"), key, "disable");
+            }
+            let hint = "write disable = [\"name\"]; `*` stands for any text";
+            let Some(items) = value.get_ref().as_array() else {
+                return self.fail(value.span(), "skills.disable: a list of names is wanted", hint);
+            };
+            for item in items {
+                match Glob::parse(self.text("skills.disable", item)?) {
+                    Ok(glob) => config.disabled.push(glob),
+                    Err(reason) => return self.fail(item.span(), format!("skills.disable: {reason}"), hint),
                 }
             }
         }

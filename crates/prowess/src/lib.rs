@@ -33,6 +33,7 @@ mod error;
 pub mod files;
 pub mod glob;
 mod handle;
+pub mod library;
 pub mod registry;
 pub mod resources;
 pub mod scan;

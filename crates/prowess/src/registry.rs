@@ -41,6 +41,9 @@ pub struct Disabled {
     pub glob: Glob,
     /// Who turned it off, such as the path of a configuration.
     pub by: String,
+    /// Whether that counts for the user's own and built-in skills too. A project that is not trusted must not be
+    /// able to hide them.
+    pub everyones: bool,
 }
 
 /// What is called for each file or folder that cannot be read.
@@ -159,7 +162,10 @@ impl Registry {
             return;
         }
         let names = [&candidate.entry.key, &candidate.entry.name];
-        let off = self.disabled.iter().find(|disabled| names.iter().any(|name| disabled.glob.matches(name)));
+        let users = matches!(candidate.entry.origin.scope, Scope::User | Scope::Builtin);
+        let off = self.disabled.iter().find(|disabled| {
+            (disabled.everyones || !users) && names.iter().any(|name| disabled.glob.matches(name))
+        });
         if let Some(disabled) = off {
             candidate.obstacle = Some(Obstacle::Disabled { by: disabled.by.clone() });
         } else if !self.trust.holds(candidate, || source.files(candidate)) {

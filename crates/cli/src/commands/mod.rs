@@ -1,11 +1,23 @@
 //! One file for each command.
 
 pub(crate) mod check;
+pub(crate) mod list;
 pub(crate) mod rule;
 pub(crate) mod show;
+pub(crate) mod trust;
 pub(crate) mod try_;
+pub(crate) mod why;
 
 use std::path::{Path, PathBuf};
+
+use prowess::Registry;
+use prowess::clients::{self, CLIENTS};
+use prowess::env::Environment;
+use prowess::library::{LibraryError, LibraryOptions, library};
+
+use crate::args::Places;
+use crate::error::{CommandError, Failure};
+use crate::ui::Ui;
 
 /// The word that means standard input.
 const STDIN: &str = "-";
@@ -23,4 +35,28 @@ fn skill_file(folder: &Path) -> Option<PathBuf> {
     let name =
         prowess::scan::FILE_NAMES.into_iter().find(|wanted| names.iter().any(|name| name == wanted))?;
     Some(folder.join(name))
+}
+
+/// The skills in the places that were asked for. What could not be read is said, and the rest stands.
+fn registry(places: &Places, ui: &mut Ui) -> Result<Registry, CommandError> {
+    let client = match &places.client {
+        None => None,
+        Some(id) => Some(clients::client(id).ok_or_else(|| {
+            let known: Vec<&str> = CLIENTS.iter().map(|client| client.id).collect();
+            Failure::new(format!("no such client: {id}"), format!("the clients are {}", known.join(", ")))
+        })?),
+    };
+    let options = LibraryOptions { roots: places.roots.clone(), client, cache: !places.no_cache };
+    let mut registry =
+        library(Path::new("."), &Environment::current(), &options).map_err(|error| match error {
+            LibraryError::Config(error) => CommandError::from(Failure::from(&error)),
+            LibraryError::Approvals(error) => CommandError::from(Failure::from(&error)),
+        })?;
+    registry
+        .refresh()
+        .map_err(|error| Failure::new(error.to_string(), "check the folders that were named"))?;
+    for problem in registry.problems() {
+        ui.failure(&Failure::from(problem));
+    }
+    Ok(registry)
 }

@@ -244,12 +244,25 @@ fn the_cache_says_what_the_disk_says() {
 fn disabled_skills_are_hidden_and_shadow_nothing() {
     let one = tree(&[("a/SKILL.md", &skill("a")), ("b/SKILL.md", &skill("b"))]);
     let mut registry = registry(&[one.path()]);
-    registry.disable([Disabled { glob: Glob::parse("a*").unwrap(), by: "prowess.toml".into() }]);
+    registry.disable([Disabled {
+        glob: Glob::parse("a*").unwrap(),
+        by: "prowess.toml".into(),
+        everyones: false,
+    }]);
     registry.refresh().unwrap();
     assert_eq!(keys(&registry), ["b"]);
     assert!(registry.document("a").is_err() && registry.files("a").is_err());
     let catalog = registry.catalog();
     assert!(matches!(catalog.why("a")[0].1, Standing::Hindered { obstacle: Obstacle::Disabled { .. } }));
+
+    // A project that nobody trusts cannot hide the user's own skills.
+    for (everyones, offered) in [(false, true), (true, false)] {
+        let mut registry = Registry::new();
+        registry.add(DirSource::new(one.path(), ScanOptions::named()).in_scope(Scope::User));
+        registry.disable([Disabled { glob: Glob::parse("a").unwrap(), by: "x".into(), everyones }]);
+        registry.refresh().unwrap();
+        assert_eq!(registry.catalog().has("a"), offered);
+    }
 }
 
 #[test]

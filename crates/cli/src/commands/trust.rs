@@ -1,0 +1,87 @@
+//! `prowess trust`: which of a project's skills agents may use.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use prowess::env::{self, Environment};
+use prowess::library::needs_trust;
+use prowess::trust::Approvals;
+use serde_json::json;
+
+use super::registry;
+use crate::Outcome;
+use crate::args::{Places, Trust};
+use crate::error::{CommandError, Failure};
+use crate::report::json::VERSION;
+use crate::ui::{Ui, clean};
+
+/// Runs the command.
+pub(crate) fn run(args: &Trust, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
+    let environment = Environment::current();
+    let Some(file) = Approvals::file(&environment) else {
+        return Err(Failure::new("there is no place to keep approvals", "set HOME or XDG_STATE_HOME").into());
+    };
+    let mut approvals = Approvals::load(&file).map_err(|error| Failure::from(&error))?;
+    if args.list {
+        return list(&approvals, json, ui);
+    }
+    let what = args.what.as_deref().unwrap_or(".");
+    let folder = env::absolute(Path::new(what));
+    let done = if args.revoke {
+        let count = approvals.revoke(what, &folder);
+        if count == 0 {
+            let error = format!("this is not trusted: {}", clean(what));
+            return Err(Failure::new(error, "list what is trusted with: prowess trust --list").into());
+        }
+        format!("no longer trusted: {}", clean(what))
+    } else if folder.is_dir() {
+        approvals.trust_folder(folder.clone());
+        format!("trusted, whatever is in it: {}", clean(&folder.to_string_lossy()))
+    } else {
+        trust_skill(what, &mut approvals, ui)?
+    };
+    approvals.save(&file).map_err(|error| Failure::from(&error))?;
+    if json {
+        ui.json(&json!({"version": VERSION, "done": done}))?;
+    } else {
+        ui.print(&format!("{done}\n"))?;
+    }
+    Ok(Outcome::Fine)
+}
+
+fn trust_skill(name: &str, approvals: &mut Approvals, ui: &mut Ui) -> Result<String, CommandError> {
+    let registry = registry(&Places { roots: Vec::new(), client: None, no_cache: false }, ui)?;
+    let skill = registry.get(name).map_err(|error| Failure::from(&error))?;
+    if !needs_trust(skill.entry.origin.scope) {
+        let error = format!("this skill needs no trust: {}", clean(name));
+        return Err(Failure::new(error, "only a project's own skills do").into());
+    }
+    let files = registry.files(name).map_err(|error| Failure::from(&error))?;
+    let digest = approvals.trust_skill(skill, &files).map_err(|error| Failure::from(&error))?;
+    Ok(format!("trusted as it is: {} {digest}", clean(name)))
+}
+
+fn list(approvals: &Approvals, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
+    if json {
+        ui.json(&json!({"version": VERSION, "folders": approvals.folders, "skills": approvals.skills}))?;
+        return Ok(Outcome::Fine);
+    }
+    let mut text = String::new();
+    for folder in &approvals.folders {
+        let _ = writeln!(text, "folder  {}", clean(&folder.to_string_lossy()));
+    }
+    for approval in &approvals.skills {
+        let _ = writeln!(
+            text,
+            "skill   {}  {}  {}",
+            clean(&approval.name),
+            clean(&approval.location),
+            approval.digest
+        );
+    }
+    if text.is_empty() {
+        text.push_str("nothing is trusted\n");
+    }
+    ui.print(&text)?;
+    Ok(Outcome::Fine)
+}

@@ -1,0 +1,102 @@
+//! `prowess why`: what became of the skills of one name.
+
+use std::fmt::Write as _;
+
+use prowess::{Candidate, Obstacle, Standing};
+use serde_json::{Value, json};
+
+use super::list::{row, why};
+use super::registry;
+use crate::Outcome;
+use crate::args::Why;
+use crate::error::{CommandError, Failure};
+use crate::report::json::VERSION;
+use crate::ui::{STRONG, Ui, clean};
+
+/// Runs the command.
+pub(crate) fn run(args: &Why, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
+    let registry = registry(&args.places, ui)?;
+    let catalog = registry.catalog();
+    let found = catalog.why(&args.name);
+    let offered = catalog.get(&args.name).is_some_and(Candidate::is_usable);
+    let outcome = if offered { Outcome::Fine } else { Outcome::Problems };
+    if json {
+        let candidates: Vec<Value> =
+            found.iter().map(|(candidate, standing)| reasons(candidate, standing)).collect();
+        let similar = catalog.similar(&args.name);
+        ui.json(&json!({"version": VERSION, "name": args.name, "offered": offered, "candidates": candidates, "similar": similar}))?;
+        return Ok(outcome);
+    }
+    if found.is_empty() {
+        let similar = catalog.similar(&args.name).join(", ");
+        let hint = if similar.is_empty() {
+            "a skill is a folder with a SKILL.md in a place where agents look; --in names another".to_owned()
+        } else {
+            format!("there is {similar}")
+        };
+        ui.failure(&Failure::new(format!("no skill of this name was found: {}", clean(&args.name)), hint));
+        return Ok(Outcome::Problems);
+    }
+    let mut text = String::new();
+    for (candidate, standing) in found {
+        page(&mut text, candidate, standing);
+    }
+    ui.print(&text)?;
+    Ok(outcome)
+}
+
+fn page(text: &mut String, candidate: &Candidate, standing: &Standing) {
+    let entry = &candidate.entry;
+    let untrusted = candidate.obstacle == Some(Obstacle::Untrusted);
+    let verdict =
+        if untrusted && *standing == Standing::Listed { "seen, not trusted" } else { why(standing) };
+    let _ = writeln!(text, "{STRONG}{}{STRONG:#}: {verdict}", clean(&entry.key));
+    let _ = writeln!(text, "  found: {}", clean(&entry.origin.location));
+    if !candidate.readers.is_empty() {
+        let _ = writeln!(text, "  read by: {}", candidate.readers.join(", "));
+    }
+    if entry.repaired {
+        text.push_str("  parsed: after a repair of its YAML; prowess check says what is wrong\n");
+    }
+    match standing {
+        Standing::Listed if untrusted => text.push_str("  hint: prowess trust lets agents use it\n"),
+        Standing::Listed => {}
+        Standing::Shadowed { by } => {
+            let _ = writeln!(text, "  shadowed by: {}", clean(by));
+        }
+        Standing::Hindered { obstacle: Obstacle::Disabled { by } } => {
+            let _ = writeln!(text, "  turned off by: {}", clean(by));
+        }
+        Standing::Hindered { obstacle: Obstacle::Broken { problems } } => {
+            for problem in problems {
+                let _ = writeln!(
+                    text,
+                    "  {}[{}]: {}",
+                    problem.severity.name(),
+                    problem.code,
+                    clean(&problem.message)
+                );
+            }
+        }
+        Standing::Hindered { obstacle: Obstacle::Untrusted } => {}
+    }
+}
+
+fn reasons(candidate: &Candidate, standing: &Standing) -> Value {
+    let mut value = row(candidate, standing);
+    let (key, reason): (&str, Value) = match standing {
+        Standing::Shadowed { by } => ("shadowed_by", by.as_str().into()),
+        Standing::Hindered { obstacle: Obstacle::Disabled { by } } => ("disabled_by", by.as_str().into()),
+        Standing::Hindered { obstacle: Obstacle::Broken { problems } } => {
+            let rows = problems
+                .iter()
+                .map(|p| json!({"code": p.code, "severity": p.severity.name(), "message": p.message}));
+            ("problems", rows.collect())
+        }
+        Standing::Listed | Standing::Hindered { obstacle: Obstacle::Untrusted } => return value,
+    };
+    if let Some(map) = value.as_object_mut() {
+        map.insert(key.to_owned(), reason);
+    }
+    value
+}
