@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::document::{Document, Node, markdown, parse};
+use crate::document::{Document, markdown, parse};
 use crate::origin::Origin;
 use crate::skill::{Entry, tool_list};
 
@@ -176,7 +176,7 @@ fn spec_tools(tools: &Value) -> Option<String> {
         _ => return None,
     };
     let document = parse(markdown(&Map::from_iter([("t".to_owned(), yaml.clone())]), "").as_bytes());
-    document.field("t").and_then(|node: &Node| tool_list(node)).map(|tools| tools.to_spec_string())
+    document.field("t").map(|node| tool_list(node).to_spec_string())
 }
 
 #[cfg(test)]

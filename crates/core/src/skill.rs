@@ -230,7 +230,7 @@ impl Document {
             description: self.description().unwrap_or_default().to_owned(),
             license: self.text_field("license"),
             compatibility: self.text_field("compatibility"),
-            allowed_tools: self.field("allowed-tools").and_then(tool_list),
+            allowed_tools: self.field("allowed-tools").map(tool_list),
             invocation: Invocation {
                 model: !self.field("disable-model-invocation").and_then(boolean).unwrap_or(false),
                 user: self.field("user-invocable").and_then(boolean).unwrap_or(true),
@@ -279,7 +279,7 @@ impl Document {
                 if pair.value.scalar().is_some() { plain_text(&pair.value) } else { written() }
             }),
             arguments: self.field("arguments").map(words).unwrap_or_default(),
-            disallowed_tools: self.field("disallowed-tools").and_then(tool_list),
+            disallowed_tools: self.field("disallowed-tools").map(tool_list),
             model: self.text_field("model"),
             effort: self.text_field("effort"),
             context: self.text_field("context"),
@@ -321,21 +321,21 @@ fn plain_text(node: &Node) -> Option<String> {
 }
 
 /// The tools of an `allowed-tools` value; none when it is neither text nor list.
-pub(crate) fn tool_list(node: &Node) -> Option<ToolList> {
+pub(crate) fn tool_list(node: &Node) -> ToolList {
     if let Some(items) = node.items() {
         let texts: Vec<&str> = items.iter().filter_map(Node::text).collect();
         let list = ToolList::from_items(texts.iter().copied());
         if list.grants.iter().all(|grant| grant.balanced) {
-            return Some(list);
+            return list;
         }
         // YAML cut `[Bash(npm run build, npm test)]` at the comma; put together again it is one tool.
         let joined = texts.join(", ");
         let whole = ToolList::from_items([joined.as_str()]);
-        return Some(if whole.grants.iter().all(|grant| grant.balanced) { whole } else { list });
+        return if whole.grants.iter().all(|grant| grant.balanced) { whole } else { list };
     }
     // What is neither text nor list grants nothing; that is not the same as saying nothing.
-    let Some(scalar) = node.scalar() else { return Some(ToolList::parse("")) };
-    Some(if scalar.is_null() { ToolList::parse("") } else { ToolList::parse(&scalar.text) })
+    let Some(scalar) = node.scalar() else { return ToolList::parse("") };
+    ToolList::parse(if scalar.is_null() { "" } else { &scalar.text })
 }
 
 /// Whether a field that is known holds something that cannot be read as what it is for.

@@ -60,7 +60,6 @@ fn page(text: &mut String, candidate: &Candidate, standing: &Standing) {
     }
     match standing {
         Standing::Listed if untrusted => text.push_str("  hint: prowess trust lets agents use it\n"),
-        Standing::Listed => {}
         Standing::Shadowed { by } => {
             let _ = writeln!(text, "  shadowed by: {}", clean(by));
         }
@@ -78,7 +77,7 @@ fn page(text: &mut String, candidate: &Candidate, standing: &Standing) {
                 );
             }
         }
-        Standing::Hindered { obstacle: Obstacle::Untrusted } => {}
+        Standing::Listed | Standing::Hindered { obstacle: Obstacle::Untrusted } => {}
     }
 }
 

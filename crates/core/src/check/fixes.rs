@@ -77,7 +77,7 @@ fn in_frontmatter(document: &Document, at: &Origin, code: &str, finding: &Findin
         }
         "tools-list" | "tools-commas" => {
             let key = finding.field.as_deref()?;
-            let tools = tool_list(document.field(key)?)?;
+            let tools = tool_list(document.field(key)?);
             let sound = !tools.grants.is_empty() && tools.grants.iter().all(|grant| grant.balanced);
             let title = "write one text, separated by blanks";
             sound.then(|| set(document, key, tools.to_spec_string().into(), title.to_owned(), true))?

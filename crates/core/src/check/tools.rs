@@ -43,7 +43,7 @@ fn check_pair(pair: &Pair, grants: bool, findings: &mut Vec<Finding>) {
     };
     let texts_only = pair.value.pairs().is_none()
         && pair.value.items().is_none_or(|items| items.iter().all(|item| item.scalar().is_some()));
-    let Some(tools) = tool_list(&pair.value).filter(|_| texts_only) else {
+    let Some(tools) = texts_only.then(|| tool_list(&pair.value)) else {
         return push(Finding::new(
             &TOOLS_NOT_TEXT,
             format!("the tools are {} that cannot be read as tools", pair.value.shape()),
