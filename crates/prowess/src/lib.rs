@@ -23,14 +23,17 @@
 
 pub use prowess_core::*;
 
+pub mod atomic;
 pub mod builtin;
 pub mod config;
 pub mod env;
 mod error;
 pub mod files;
 pub mod glob;
+pub mod scaffold;
 pub mod scan;
 
+pub use atomic::WriteError;
 pub use config::{Config, ConfigError};
 pub use error::SourceError;
 pub use scan::{Found, Scan, ScanOptions, scan};

@@ -5,15 +5,28 @@
 
 use serde_json::Value;
 
-use super::name::suggest;
+use super::name::suggest_name;
 use crate::document::Document;
 use crate::origin::Origin;
 use crate::problem::{Edit, Finding, Fix};
 use crate::skill::{normalize, tool_list};
 use crate::span::Span;
 
+/// Whether the text can be written back without losing bytes: all of it is there, and all of it is text.
+pub(crate) fn is_writable(document: &Document) -> bool {
+    document.has_body()
+        && document.raw() == document.text().as_bytes()
+        && document.findings().iter().all(|finding| finding.code() != "file-too-large")
+}
+
 /// Adds a fix to every finding that has one.
 pub(crate) fn attach(document: &Document, at: &Origin, findings: &mut [Finding]) {
+    if !is_writable(document) {
+        for finding in findings {
+            finding.fix = None;
+        }
+        return;
+    }
     // Edits are offered only where the frontmatter reads as it is; broken YAML is repaired first.
     let sound = !document.repaired() && document.findings().iter().all(|finding| !finding.rule.refuses());
     for finding in findings.iter_mut().filter(|finding| finding.fix.is_none()) {
@@ -37,7 +50,7 @@ fn in_frontmatter(document: &Document, at: &Origin, code: &str, finding: &Findin
         "name-missing" => {
             // What the lenient reader takes for the name; a folder with an unfit name gets a better one.
             let folder = normalize(at.folder.as_deref()?);
-            let name = suggest(&folder);
+            let name = suggest_name(&folder);
             set(document, "name", name.clone().into(), format!("call it {name}"), name == folder)
         }
         "name-padded" | "name-normalized" => {
@@ -50,11 +63,11 @@ fn in_frontmatter(document: &Document, at: &Origin, code: &str, finding: &Findin
         | "name-edge-hyphen"
         | "name-double-hyphen"
         | "name-too-long" => {
-            let name = suggest(&document.name(at)?);
+            let name = suggest_name(&document.name(at)?);
             set(document, "name", name.clone().into(), format!("call it {name}"), false)
         }
         "name-folder-mismatch" | "name-not-text" => {
-            let name = suggest(at.folder.as_deref()?);
+            let name = suggest_name(at.folder.as_deref()?);
             set(document, "name", name.clone().into(), format!("call it {name}"), false)
         }
         "license-empty" | "compatibility-empty" => {
