@@ -213,7 +213,10 @@ impl Checker<'_> {
             };
             match written {
                 Ok(()) => (document, applied) = (fixed.document, fixed.applied),
-                Err(error) => self.failed(&error)?,
+                Err(error) => {
+                    self.summary.unwritten += 1;
+                    self.complain(&Failure::from(&error))?;
+                }
             }
         }
         let problems = profile.check(&document, files.as_ref(), &at);
@@ -257,10 +260,13 @@ impl Checker<'_> {
     }
 
     fn failed(&mut self, failure: impl Into<Failure>) -> Result<(), CommandError> {
-        let failure = failure.into();
         self.summary.failures += 1;
-        self.ui.failure(&failure);
-        self.reporter.failure(&failure, self.ui)
+        self.complain(&failure.into())
+    }
+
+    fn complain(&mut self, failure: &Failure) -> Result<(), CommandError> {
+        self.ui.failure(failure);
+        self.reporter.failure(failure, self.ui)
     }
 
     fn finish(mut self) -> Result<Outcome, CommandError> {
@@ -278,7 +284,7 @@ impl Checker<'_> {
             });
         }
         self.reporter.finish(&self.summary, self.ui)?;
-        Ok(match (self.summary.failures, self.summary.errors) {
+        Ok(match (self.summary.failures + self.summary.unwritten, self.summary.errors) {
             (0, 0) => Outcome::Fine,
             (0, _) => Outcome::Problems,
             _ => Outcome::Incomplete,

@@ -43,8 +43,10 @@ pub(crate) struct Summary {
     pub(crate) fixable: usize,
     /// Problems with a fix that is not safe.
     pub(crate) unsafe_fixable: usize,
-    /// What could not be looked at or written.
+    /// What could not be looked at.
     pub(crate) failures: usize,
+    /// Files that should have been fixed and could not be written.
+    pub(crate) unwritten: usize,
 }
 
 impl Summary {
@@ -92,6 +94,9 @@ impl Summary {
         }
         if self.failures > 0 {
             let _ = write!(line, "; {} could not be checked", self.failures);
+        }
+        if self.unwritten > 0 {
+            let _ = write!(line, "; {} could not be written", self.unwritten);
         }
         line
     }

@@ -11,9 +11,13 @@
 mod budget;
 mod check;
 mod config;
+mod corpus;
 mod docs;
 mod escapes;
+mod fix;
 mod hard_input;
+mod new;
+mod schemas;
 mod show;
 mod small;
 
