@@ -272,10 +272,10 @@ impl Checker<'_> {
     fn finish(mut self) -> Result<Outcome, CommandError> {
         if self.diff {
             let files = count(self.changes, "file");
-            let fixes = if self.summary.fixed == 1 { "fix" } else { "fixes" };
+            let word = if self.summary.fixed == 1 { "fix" } else { "fixes" };
             self.ui.note(&match self.changes {
                 0 => "no file would change".to_owned(),
-                _ => format!("{files} would change: {} {fixes}", self.summary.fixed),
+                _ => format!("{files} would change: {} {word}", self.summary.fixed),
             });
             return Ok(match (self.summary.failures, self.changes) {
                 (0, 0) => Outcome::Fine,

@@ -94,7 +94,7 @@ fn render(path: &str, text: &str, lines: &LineIndex<'_>, problem: &Problem) -> S
         _ => rendered,
     };
     match fix.and_then(|fix| patch::small(text, lines, fix)) {
-        Some(patch) => format!("{rendered}\n{patch}"),
+        Some(change) => format!("{rendered}\n{change}"),
         None => rendered,
     }
 }

@@ -51,7 +51,7 @@ pub(crate) struct Summary {
 
 impl Summary {
     /// Adds a file.
-    pub(crate) fn add(&mut self, problems: &[Problem], fixed: usize) {
+    pub(crate) fn add(&mut self, problems: &[Problem], removed: usize) {
         let of = |severity| problems.iter().filter(|problem| problem.severity == severity).count();
         let (errors, warnings, infos) = (of(Severity::Error), of(Severity::Warning), of(Severity::Info));
         self.files += 1;
@@ -59,7 +59,7 @@ impl Summary {
         self.errors += errors;
         self.warnings += warnings;
         self.infos += infos;
-        self.fixed += fixed;
+        self.fixed += removed;
         let fixes = problems.iter().filter_map(|problem| problem.fix.as_ref());
         let (safe, others): (Vec<&Fix>, Vec<&Fix>) = fixes.partition(|fix| fix.safe);
         self.fixable += safe.len();

@@ -127,8 +127,18 @@ impl Document {
         // A collection on either side: everything behind the colon changes.
         let behind = self.text.get(pair.key_span.end..).unwrap_or("");
         let colon = behind.find(':').ok_or_else(|| EditError::NotWritable(key.to_owned()))?;
-        let span = Span::new(pair.key_span.end + colon + 1, old.span.end);
-        Ok(Edit { span, replacement: writer.after_colon(value, indent.len()) })
+        let from = pair.key_span.end + colon + 1;
+        let span = Span::new(from, old.span.end);
+        let new = writer.after_colon(value, indent.len());
+        // A comment behind the key stays there when the value stands below it.
+        let line = self.text.get(from..old.span.start).and_then(|between| between.split_once('\n'));
+        let comment = line.map(|(line, _)| line.trim_end()).filter(|line| line.trim_start().starts_with('#'));
+        let replacement = match (comment, new.strip_prefix(writer.line_break)) {
+            (Some(comment), Some(_)) => format!("{comment}{new}"),
+            (Some(comment), None) if !new.contains('\n') => format!("{new}{comment}"),
+            _ => new,
+        };
+        Ok(Edit { span, replacement })
     }
 
     fn insertion(

@@ -1,6 +1,8 @@
 //! Properties of writing frontmatter, over documents as people write them: comments, any quoting, blocks,
 //! brackets, either line ending.
 
+#![allow(clippy::string_slice, reason = "these are tests")]
+
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use serde_json::json;
@@ -158,6 +160,13 @@ proptest! {
             }
             // A new field is an insertion: not one byte goes.
             None => prop_assert!(start + end >= text.len(), "{:?}", changed.text()),
+        }
+        // A comment between the key and a value below it stays, unless a block takes its line.
+        let notes = |text: &str| text.matches("# why").count();
+        let between = document.pair(key).map_or("", |pair| &text[pair.key_span.end..pair.value.span.start]);
+        let block = changed.field(key).and_then(Node::scalar).is_some_and(|new| new.style == Style::Literal);
+        if between.contains("# why") && !block {
+            prop_assert_eq!(notes(changed.text()), notes(&text), "{:?}", changed.text());
         }
         // Comments outside the field are still there, and the rest of the fields say the same.
         for pair in document.pairs().iter().filter(|pair| pair.key != key) {

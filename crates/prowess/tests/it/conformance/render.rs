@@ -18,7 +18,7 @@ fn skill(dict: &Value) -> Skill {
     dict.insert("description".to_owned(), description.into());
     let mut skill = Skill::from_dict(&dict).unwrap();
     if let Some(key) = key {
-        skill.entry.key = word(&key).to_owned();
+        word(&key).clone_into(&mut skill.entry.key);
     }
     skill
 }
@@ -85,7 +85,8 @@ fn every_rendering_is_as_its_vector_says() {
         let expected = if expect.is_object() { expect.clone() } else { text(expect).into() };
         let found = rendered(case);
         // As text, since the order of keys counts.
-        if found.to_string() != expected.to_string() {
+        let (found, expected) = (found.to_string(), expected.to_string());
+        if found != expected {
             faults.push(format!("{id}\n    found    {found}\n    expected {expected}"));
         }
     }
