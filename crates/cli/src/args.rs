@@ -25,6 +25,7 @@ const EXIT_CODES: &str = "Exit codes: 0 fine, 1 problems were found, 2 could not
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Check(Check),
+    New(New),
     Show(Show),
     Rule(Rule),
     Try(Try),
@@ -64,6 +65,15 @@ pub(crate) struct Check {
     /// Do not show what is only worth knowing
     #[arg(long, short)]
     pub(crate) quiet: bool,
+    /// Apply the safe fixes and report what is left; of standard input, write the fixed text
+    #[arg(long)]
+    pub(crate) fix: bool,
+    /// Apply all fixes, also those that rename, drop or change something
+    #[arg(long)]
+    pub(crate) unsafe_fixes: bool,
+    /// Show what the fixes would change and change nothing; exit code 1 when something would change
+    #[arg(long, conflicts_with_all = ["json", "format"])]
+    pub(crate) diff: bool,
 }
 
 /// How problems are written.
@@ -75,6 +85,38 @@ pub(crate) enum Format {
     Json,
     /// Workflow commands that GitHub shows beside the lines
     Github,
+    /// SARIF 2.1.0, for code scanning and editors
+    Sarif,
+}
+
+/// Make a new skill that has no problems under any profile
+///
+/// The folder is made complete or not at all, and nothing that is there is touched.
+#[derive(Debug, clap::Args)]
+pub(crate) struct New {
+    /// The name: small letters, digits and single hyphens
+    #[arg(value_name = "NAME")]
+    pub(crate) name: String,
+    /// Where to make it; the folder must be there
+    #[arg(long, value_name = "FOLDER", default_value = ".")]
+    pub(crate) dir: PathBuf,
+    /// Which folders to begin with
+    #[arg(long, value_name = "PARTS", value_delimiter = ',')]
+    pub(crate) with: Vec<Part>,
+    /// What the skill does and when to use it
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) description: Option<String>,
+}
+
+/// A folder of a skill.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+pub(crate) enum Part {
+    /// Programs the agent runs
+    Scripts,
+    /// Pages the agent reads when it needs them
+    References,
+    /// Files the agent uses, such as templates
+    Assets,
 }
 
 /// Show how Prowess reads one skill

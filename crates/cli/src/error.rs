@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::io;
 
-use prowess::{ConfigError, SourceError};
+use prowess::{ConfigError, SourceError, WriteError};
 
 use crate::commands::shown;
 
@@ -66,6 +66,12 @@ impl From<&SourceError> for Failure {
 
 impl From<&ConfigError> for Failure {
     fn from(error: &ConfigError) -> Self {
+        Self::of(error, shown(error.path()), error.hint())
+    }
+}
+
+impl From<&WriteError> for Failure {
+    fn from(error: &WriteError) -> Self {
         Self::of(error, shown(error.path()), error.hint())
     }
 }

@@ -55,6 +55,7 @@ fn asked_color() -> ColorChoice {
 fn run(args: &Args, ui: &mut Ui) -> Result<Outcome, CommandError> {
     match &args.command {
         Command::Check(check) => commands::check::run(check, args.json, ui),
+        Command::New(new) => commands::new::run(new, args.json, ui),
         Command::Show(show) => commands::show::run(show, args.json, ui),
         Command::Rule(rule) => commands::rule::run(rule, args.json, ui),
         Command::Try(query) => commands::try_::run(query, args.json, ui),

@@ -17,7 +17,11 @@ pub(crate) const STRONG: Style = Style::new().effects(Effects::BOLD);
 /// Words that may be passed over.
 pub(crate) const FAINT: Style = Style::new().effects(Effects::DIMMED);
 const ERROR: Style = AnsiColor::BrightRed.on_default().effects(Effects::BOLD);
-const HINT: Style = AnsiColor::BrightCyan.on_default().effects(Effects::BOLD);
+pub(crate) const HINT: Style = AnsiColor::BrightCyan.on_default().effects(Effects::BOLD);
+/// What goes, in a patch.
+pub(crate) const GONE: Style = AnsiColor::Red.on_default();
+/// What comes, in a patch.
+pub(crate) const COME: Style = AnsiColor::Green.on_default();
 
 /// How much text is gathered before it is written.
 const CHUNK: usize = 64 * 1024;
@@ -26,12 +30,19 @@ const CHUNK: usize = 64 * 1024;
 pub(crate) struct Ui {
     color: anstream::ColorChoice,
     pending: String,
+    /// Whether results give way to a fixed text on stdout.
+    aside: bool,
 }
 
 impl Ui {
     /// A door that uses colours as asked.
     pub(crate) fn new(color: ColorChoice) -> Self {
-        Self { color: choice(color), pending: String::new() }
+        Self { color: choice(color), pending: String::new(), aside: false }
+    }
+
+    /// From here on results go to stderr, because stdout is for the text of a file.
+    pub(crate) fn step_aside(&mut self) {
+        self.aside = true;
     }
 
     /// Writes a result. Text of others in it has been through [`clean`] or [`clean_lines`].
@@ -59,7 +70,7 @@ impl Ui {
             }
         }
         line.push('\n');
-        self.bytes(line.as_bytes())
+        if self.aside { self.print(&line) } else { self.bytes(line.as_bytes()) }
     }
 
     /// Writes bytes of a file: as they are, unless a terminal would interpret them.
@@ -75,6 +86,13 @@ impl Ui {
         self.flush()?;
         let mut out = io::stdout().lock();
         out.write_all(bytes).and_then(|()| out.flush()).map_err(|error| CommandError::writing(&error))
+    }
+
+    /// Tells something about the run that is no result.
+    pub(crate) fn note(&mut self, text: &str) {
+        let _ = self.flush();
+        let text = format!("{STRONG}{}{STRONG:#}\n", clean(text));
+        let _ = AutoStream::new(io::stderr().lock(), self.color).write_all(text.as_bytes());
     }
 
     /// Tells what could not be done.
@@ -98,6 +116,11 @@ impl Ui {
 
     fn flush(&mut self) -> Result<(), CommandError> {
         let text = std::mem::take(&mut self.pending);
+        if self.aside {
+            // As with complaints: whoever closed stderr did not want to know.
+            let _ = AutoStream::new(io::stderr().lock(), self.color).write_all(text.as_bytes());
+            return Ok(());
+        }
         let mut out = AutoStream::new(io::stdout().lock(), self.color);
         let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
         written.map_err(|error| CommandError::writing(&error))

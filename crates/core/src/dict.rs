@@ -235,7 +235,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { cases: 5_000, failure_persistence: None, ..ProptestConfig::default() })]
+        #![proptest_config(crate::testing::many())]
 
         #[test]
         fn any_texts_survive_the_way_to_markdown_and_back(name in "[^\\s]\\PC{0,20}", description in any::<String>(), key in any::<String>(), value in any::<String>(), body in any::<String>()) {

@@ -1,5 +1,6 @@
 //! Applying fixes: again and again until nothing more can be fixed, and never what changes more than it says.
 
+use crate::check::fixes::is_writable;
 use crate::document::{Document, parse, repair};
 use crate::manifest::Manifest;
 use crate::origin::Origin;
@@ -49,8 +50,7 @@ pub fn fix(
     mode: FixMode,
 ) -> Fixed {
     let mut fixed = Fixed { document: document.clone(), applied: Vec::new() };
-    // Text that is not UTF-8 cannot be written back without losing bytes.
-    if document.raw() != document.text().as_bytes() {
+    if !is_writable(document) {
         return fixed;
     }
     for _ in 0..MAX_ROUNDS {
@@ -136,5 +136,10 @@ mod tests {
         let at = Origin::at("x/demo/SKILL.md");
         let document = parse(b"\xEF\xBB\xBF---\nname: demo\ndescription: \xff\n---\n");
         assert!(fix(&document, None, &at, &Profile::spec(), FixMode::All).applied.is_empty());
+        assert!(Profile::spec().check(&document, None, &at).iter().all(|problem| problem.fix.is_none()));
+        // Of a file beyond the limit only the beginning is at hand.
+        let large = crate::parse_head(b"\xEF\xBB\xBF---\nname: demo\ndescription: d\n---\n", 2 << 20);
+        assert!(fix(&large, None, &at, &Profile::spec(), FixMode::All).applied.is_empty());
+        assert!(Profile::spec().check(&large, None, &at).iter().all(|problem| problem.fix.is_none()));
     }
 }

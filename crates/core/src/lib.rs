@@ -43,6 +43,8 @@ pub mod render;
 pub mod rule;
 pub mod skill;
 pub mod span;
+#[cfg(test)]
+mod testing;
 pub mod tools;
 
 pub use catalog::{Candidate, Catalog, Delta, Duplicates, Obstacle, Stamp, Standing};

@@ -23,6 +23,7 @@
 
 pub use prowess_core::*;
 
+pub mod atomic;
 mod beneath;
 pub mod builtin;
 mod cache;
@@ -36,10 +37,12 @@ mod handle;
 pub mod library;
 pub mod registry;
 pub mod resources;
+pub mod scaffold;
 pub mod scan;
 pub mod source;
 pub mod trust;
 
+pub use atomic::WriteError;
 pub use config::{Config, ConfigError};
 pub use error::SourceError;
 pub use registry::{Registry, RegistryError, discover, load, loads};

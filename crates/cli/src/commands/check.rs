@@ -7,7 +7,10 @@ use prowess::config::refuse_level;
 use prowess::files::{self, Head};
 use prowess::limits::MAX_FILE_BYTES;
 use prowess::rule::Preset;
-use prowess::{Config, Found, Level, Manifest, Origin, Profile, ScanOptions, SourceError, env, scan};
+use prowess::{
+    Config, FixMode, Found, Level, Manifest, Origin, Profile, ScanOptions, SourceError, atomic, env, fix,
+    scan,
+};
 
 use super::{STDIN, shown};
 use crate::Outcome;
@@ -16,8 +19,9 @@ use crate::error::{CommandError, Failure};
 use crate::report::github::Github;
 use crate::report::human::Human;
 use crate::report::json::Json;
-use crate::report::{Checked, Reporter, Summary};
-use crate::ui::{self, Ui};
+use crate::report::sarif::Sarif;
+use crate::report::{Checked, Reporter, Summary, patch};
+use crate::ui::{self, Ui, count};
 
 /// Runs the command.
 pub(crate) fn run(args: &Check, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
@@ -33,10 +37,22 @@ pub(crate) fn run(args: &Check, json: bool, ui: &mut Ui) -> Result<Outcome, Comm
         Format::Json => Box::new(Json::default()),
         Format::Human => Box::new(Human { quiet: args.quiet }),
         Format::Github => Box::new(Github { quiet: args.quiet }),
+        Format::Sarif => Box::new(Sarif::new(args.quiet)),
     };
+    let fixing = match (args.unsafe_fixes, args.fix || args.diff) {
+        (true, _) => Some(FixMode::All),
+        (false, true) => Some(FixMode::Safe),
+        (false, false) => None,
+    };
+    if reads_stdin && fixing.is_some() && !args.diff {
+        ui.step_aside();
+    }
     let mut checker = Checker {
         preset: args.profile,
         levels: levels(args)?,
+        fixing,
+        diff: args.diff,
+        changes: 0,
         configs: BTreeMap::new(),
         seen: BTreeSet::new(),
         summary: Summary::default(),
@@ -74,9 +90,23 @@ fn levels(args: &Check) -> Result<Vec<(String, Level)>, CommandError> {
     Ok(levels)
 }
 
+/// What is judged: the bytes, the files beside them, and where they come from.
+struct Subject {
+    head: Head,
+    files: Option<Manifest>,
+    at: Origin,
+    /// The path as people know it.
+    path: String,
+}
+
 struct Checker<'a> {
     preset: Option<Preset>,
     levels: Vec<(String, Level)>,
+    fixing: Option<FixMode>,
+    /// Whether changes are shown and not made.
+    diff: bool,
+    /// How many files would change.
+    changes: usize,
     /// Each configuration is read once; one that cannot be used is complained about once.
     configs: BTreeMap<PathBuf, Option<Config>>,
     seen: BTreeSet<PathBuf>,
@@ -109,22 +139,37 @@ impl Checker<'_> {
             Ok(head) => head,
             Err(error) => return self.failed(&error),
         };
-        let manifest = self.manifest(skill)?;
-        self.judge(&head, manifest.as_ref(), &skill.origin(), &profile, shown(&skill.path))
+        let files = self.manifest(skill)?;
+        let subject = Subject { head, files, at: skill.origin(), path: shown(&skill.path) };
+        self.judge(subject, &profile, Some(&skill.path))
     }
 
     fn stdin(&mut self, path: Option<&Path>) -> Result<(), CommandError> {
         let head = Head::whole(ui::read_input(MAX_FILE_BYTES)?);
+        if self.fixing.is_some() && head.bytes.len() > MAX_FILE_BYTES {
+            let (path, size, limit) = ("<stdin>".into(), head.size, MAX_FILE_BYTES as u64);
+            return self.failed(&SourceError::TooLarge { path, size, limit });
+        }
         let Some(path) = path else {
             let profile = self.with_levels(Profile::new(self.preset.unwrap_or(Preset::Spec)));
-            return self.judge(&head, None, &Origin::text("<stdin>"), &profile, "<stdin>".to_owned());
+            let path = "<stdin>".to_owned();
+            let subject = Subject { head, files: None, at: Origin::text("<stdin>"), path };
+            return self.judge(subject, &profile, None);
         };
         let is_file = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("md"));
         let skill = Found { path: if is_file { path.to_owned() } else { path.join("SKILL.md") } };
-        let Some(profile) = self.profile(&skill.path)? else { return Ok(()) };
+        let failures = self.summary.failures;
+        let Some(profile) = self.profile(&skill.path)? else {
+            // What is ignored comes out as it went in.
+            if self.fixing.is_some() && !self.diff && failures == self.summary.failures {
+                self.ui.raw(&head.bytes)?;
+            }
+            return Ok(());
+        };
         // The folder need not be there yet.
-        let manifest = if skill.folder().is_dir() { self.manifest(&skill)? } else { None };
-        self.judge(&head, manifest.as_ref(), &skill.origin(), &profile, shown(&skill.path))
+        let files = if skill.folder().is_dir() { self.manifest(&skill)? } else { None };
+        let subject = Subject { head, files, at: skill.origin(), path: shown(&skill.path) };
+        self.judge(subject, &profile, None)
     }
 
     /// The files of a skill; what is left out of the list is no fault of the skill.
@@ -135,18 +180,48 @@ impl Checker<'_> {
         }
     }
 
+    /// Judges, and before that fixes when asked to. Without a file the text came from standard input.
     fn judge(
         &mut self,
-        head: &Head,
-        files: Option<&Manifest>,
-        at: &Origin,
+        subject: Subject,
         profile: &Profile,
-        path: String,
+        file: Option<&Path>,
     ) -> Result<(), CommandError> {
-        let document = head.document();
-        let problems = profile.check(&document, files, at);
-        self.summary.add(&problems);
-        self.reporter.file(&Checked { path, document, problems }, self.ui)
+        let Subject { head, files, at, path } = subject;
+        let mut document = head.document();
+        let mut applied = Vec::new();
+        if let Some(mode) = self.fixing {
+            let fixed = fix(&document, files.as_ref(), &at, profile, mode);
+            let changed = fixed.document.raw() != document.raw();
+            if self.diff {
+                self.summary.files += 1;
+                if changed {
+                    self.changes += 1;
+                    self.summary.fixed += fixed.applied.len();
+                    let diff = patch::unified(&path, document.text(), fixed.document.text());
+                    self.ui.raw(diff.as_bytes())?;
+                }
+                return Ok(());
+            }
+            let written = match file {
+                Some(file) if changed => atomic::replace(file, &head.bytes, fixed.document.raw()),
+                Some(_) => Ok(()),
+                None => {
+                    self.ui.raw(fixed.document.raw())?;
+                    Ok(())
+                }
+            };
+            match written {
+                Ok(()) => (document, applied) = (fixed.document, fixed.applied),
+                Err(error) => {
+                    self.summary.unwritten += 1;
+                    self.complain(&Failure::from(&error))?;
+                }
+            }
+        }
+        let problems = profile.check(&document, files.as_ref(), &at);
+        self.summary.add(&problems, applied.len());
+        self.reporter.file(&Checked { path, document, problems, fixed: applied }, self.ui)
     }
 
     /// The profile for a path, unless the path is ignored or its configuration cannot be used.
@@ -185,15 +260,31 @@ impl Checker<'_> {
     }
 
     fn failed(&mut self, failure: impl Into<Failure>) -> Result<(), CommandError> {
-        let failure = failure.into();
         self.summary.failures += 1;
-        self.ui.failure(&failure);
-        self.reporter.failure(&failure, self.ui)
+        self.complain(&failure.into())
+    }
+
+    fn complain(&mut self, failure: &Failure) -> Result<(), CommandError> {
+        self.ui.failure(failure);
+        self.reporter.failure(failure, self.ui)
     }
 
     fn finish(mut self) -> Result<Outcome, CommandError> {
+        if self.diff {
+            let files = count(self.changes, "file");
+            let word = if self.summary.fixed == 1 { "fix" } else { "fixes" };
+            self.ui.note(&match self.changes {
+                0 => "no file would change".to_owned(),
+                _ => format!("{files} would change: {} {word}", self.summary.fixed),
+            });
+            return Ok(match (self.summary.failures, self.changes) {
+                (0, 0) => Outcome::Fine,
+                (0, _) => Outcome::Problems,
+                _ => Outcome::Incomplete,
+            });
+        }
         self.reporter.finish(&self.summary, self.ui)?;
-        Ok(match (self.summary.failures, self.summary.errors) {
+        Ok(match (self.summary.failures + self.summary.unwritten, self.summary.errors) {
             (0, 0) => Outcome::Fine,
             (0, _) => Outcome::Problems,
             _ => Outcome::Incomplete,

@@ -2,6 +2,7 @@
 
 pub(crate) mod check;
 pub(crate) mod list;
+pub(crate) mod new;
 pub(crate) mod rule;
 pub(crate) mod show;
 pub(crate) mod trust;

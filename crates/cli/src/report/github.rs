@@ -44,7 +44,7 @@ impl Reporter for Github {
             failure.path.as_deref().map(|path| format!("file={},", property(path))).unwrap_or_default();
         let hints: String = failure.hints.iter().map(|hint| format!("\nhint: {hint}")).collect();
         let message = data(&format!("{}{hints}", failure.error));
-        ui.print(&format!("::error {file}title=not checked::{message}\n"))
+        ui.print(&format!("::error {file}title=not done::{message}\n"))
     }
 
     fn finish(&mut self, summary: &Summary, ui: &mut Ui) -> Result<(), CommandError> {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use prowess::{LineIndex, Position, Problem, Severity, Span};
 
-use super::{Checked, Reporter, Summary};
+use super::{Checked, Reporter, Summary, patch};
 use crate::error::{CommandError, Failure};
 use crate::ui::{STRONG, Ui, clean, count, push_clean};
 
@@ -82,13 +82,20 @@ fn render(path: &str, text: &str, lines: &LineIndex<'_>, problem: &Problem) -> S
             group = group.element(snippet.path(path.as_ref()));
         }
     }
-    if let Some(help) = &problem.help {
+    let fix = problem.fix.as_ref();
+    // A fix says what to do better than words that say the same.
+    let help = problem.help.as_ref().filter(|help| fix.is_none_or(|fix| fix.title != help.replace('`', "")));
+    if let Some(help) = help {
         group = group.element(Level::HELP.message(clean(help).into_owned()));
     }
     let rendered = Renderer::styled().render(&[group]);
-    match place {
+    let rendered = match place {
         Some((drawn, there)) if drawn != there => correct(&rendered, &path, drawn, there),
         _ => rendered,
+    };
+    match fix.and_then(|fix| patch::small(text, lines, fix)) {
+        Some(change) => format!("{rendered}\n{change}"),
+        None => rendered,
     }
 }
 

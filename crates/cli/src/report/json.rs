@@ -30,7 +30,8 @@ impl Reporter for Json {
             let comma = if at == 0 { "" } else { "," };
             let _ = write!(self.files, "{comma}{}", self::problem(problem, &lines));
         }
-        self.files.push_str("]}");
+        let fixed: Vec<Value> = file.fixed.iter().map(applied).collect();
+        let _ = write!(self.files, r#"],"fixed":{}}}"#, json!(fixed));
         Ok(())
     }
 
@@ -51,6 +52,9 @@ impl Reporter for Json {
             "warnings": summary.warnings,
             "infos": summary.infos,
             "ignored": summary.ignored,
+            "fixed": summary.fixed,
+            "fixable": summary.fixable,
+            "unsafe_fixable": summary.unsafe_fixable,
         });
         let (files, failures) = (std::mem::take(&mut self.files), json!(self.failures));
         ui.json_text(&format!(
@@ -76,6 +80,12 @@ pub(crate) fn problem(problem: &Problem, lines: &LineIndex<'_>) -> Value {
         "related": problem.related.iter().map(|place| related(place, lines)).collect::<Vec<_>>(),
         "fix": problem.fix,
     })
+}
+
+/// A problem that is no more, and what removed it.
+fn applied(problem: &Problem) -> Value {
+    let (title, safe) = problem.fix.as_ref().map(|fix| (fix.title.as_str(), fix.safe)).unzip();
+    json!({ "code": problem.code, "message": problem.message, "title": title, "safe": safe })
 }
 
 fn related(place: &Related, lines: &LineIndex<'_>) -> Value {

@@ -3,10 +3,12 @@
 pub(crate) mod github;
 pub(crate) mod human;
 pub(crate) mod json;
+pub(crate) mod patch;
+pub(crate) mod sarif;
 
 use std::fmt::Write as _;
 
-use prowess::{Document, Problem, Severity};
+use prowess::{Document, Fix, Problem, Severity};
 
 use crate::error::{CommandError, Failure};
 use crate::ui::{Ui, count};
@@ -17,8 +19,10 @@ pub(crate) struct Checked {
     pub(crate) path: String,
     /// The file as read.
     pub(crate) document: Document,
-    /// What is wrong with it.
+    /// What is wrong with it, or still is after fixing.
     pub(crate) problems: Vec<Problem>,
+    /// What was wrong with it and has been fixed.
+    pub(crate) fixed: Vec<Problem>,
 }
 
 /// The sums over all files.
@@ -33,13 +37,21 @@ pub(crate) struct Summary {
     pub(crate) errors: usize,
     pub(crate) warnings: usize,
     pub(crate) infos: usize,
+    /// Problems that were fixed.
+    pub(crate) fixed: usize,
+    /// Problems with a safe fix.
+    pub(crate) fixable: usize,
+    /// Problems with a fix that is not safe.
+    pub(crate) unsafe_fixable: usize,
     /// What could not be looked at.
     pub(crate) failures: usize,
+    /// Files that should have been fixed and could not be written.
+    pub(crate) unwritten: usize,
 }
 
 impl Summary {
     /// Adds a file.
-    pub(crate) fn add(&mut self, problems: &[Problem]) {
+    pub(crate) fn add(&mut self, problems: &[Problem], removed: usize) {
         let of = |severity| problems.iter().filter(|problem| problem.severity == severity).count();
         let (errors, warnings, infos) = (of(Severity::Error), of(Severity::Warning), of(Severity::Info));
         self.files += 1;
@@ -47,6 +59,11 @@ impl Summary {
         self.errors += errors;
         self.warnings += warnings;
         self.infos += infos;
+        self.fixed += removed;
+        let fixes = problems.iter().filter_map(|problem| problem.fix.as_ref());
+        let (safe, others): (Vec<&Fix>, Vec<&Fix>) = fixes.partition(|fix| fix.safe);
+        self.fixable += safe.len();
+        self.unsafe_fixable += others.len();
     }
 
     /// The line at the end.
@@ -62,11 +79,24 @@ impl Summary {
                 count(self.bad_files, "file")
             ),
         };
+        if self.fixed > 0 {
+            let _ = write!(line, "; {} fixed", self.fixed);
+        }
+        let more = match (self.fixable, self.unsafe_fixable) {
+            (0, 0) => String::new(),
+            (0, others) => format!("; {others} fixable with --unsafe-fixes"),
+            (safe, 0) => format!("; {safe} fixable with --fix"),
+            (safe, others) => format!("; {safe} fixable with --fix, {others} more with --unsafe-fixes"),
+        };
+        line.push_str(&more);
         if self.ignored > 0 {
             let _ = write!(line, "; {} ignored", self.ignored);
         }
         if self.failures > 0 {
             let _ = write!(line, "; {} could not be checked", self.failures);
+        }
+        if self.unwritten > 0 {
+            let _ = write!(line, "; {} could not be written", self.unwritten);
         }
         line
     }

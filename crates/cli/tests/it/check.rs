@@ -19,8 +19,10 @@ fn people_see_each_problem_at_its_place() {
       |
     2 | name: Bad
       |       ^^^
+    help: call it bad (unsafe; --unsafe-fixes applies it)
       |
-      = help: call it `bad`
+    2 - name: Bad
+    2 + name: bad
 
     error[name-folder-mismatch]: the name is not the name of the folder: Bad in bad
      --> .claude/skills/bad/SKILL.md:2:7
@@ -29,6 +31,10 @@ fn people_see_each_problem_at_its_place() {
       |       ^^^
       |
       = help: give the folder and the skill the same name
+    help: call it bad (unsafe; --unsafe-fixes applies it)
+      |
+    2 - name: Bad
+    2 + name: bad
 
     info[field-unknown]: the field is not in the specification: mood
      --> .claude/skills/bad/SKILL.md:4:1
@@ -44,7 +50,7 @@ fn people_see_each_problem_at_its_place() {
     6 | [more](more.md)
       | ^^^^^^^^^^^^^^^
 
-    2 skills checked: 2 errors, 1 warning in 1 file
+    2 skills checked: 2 errors, 1 warning in 1 file; 2 fixable with --unsafe-fixes
     ");
 }
 
@@ -77,7 +83,7 @@ fn github_gets_workflow_commands() {
     ::error file=.claude/skills/bad/SKILL.md,line=2,col=7,endLine=2,endColumn=10,title=name-folder-mismatch::the name is not the name of the folder: Bad in bad%0Ahelp: give the folder and the skill the same name
     ::notice file=.claude/skills/bad/SKILL.md,line=4,col=1,endLine=4,endColumn=5,title=field-unknown::the field is not in the specification: mood%0Ahelp: put it below `metadata:`
     ::warning file=.claude/skills/bad/SKILL.md,line=6,col=1,endLine=6,endColumn=16,title=link-missing::there is no such file in the skill: more.md
-    2 skills checked: 2 errors, 1 warning in 1 file
+    2 skills checked: 2 errors, 1 warning in 1 file; 2 fixable with --unsafe-fixes
     ");
 }
 
@@ -89,10 +95,13 @@ fn json_lists_every_file_with_its_problems() {
     assert_eq!(report["version"], 1);
     assert_eq!(
         report["summary"],
-        json!({ "files": 2, "errors": 2, "warnings": 1, "infos": 1, "ignored": 0 })
+        json!({
+            "files": 2, "errors": 2, "warnings": 1, "infos": 1, "ignored": 0, "fixed": 0, "fixable": 0,
+            "unsafe_fixable": 2,
+        })
     );
     assert_eq!(report["failures"], json!([]));
-    assert_eq!(report["files"][1], json!({ "path": "good/SKILL.md", "problems": [] }));
+    assert_eq!(report["files"][1], json!({ "path": "good/SKILL.md", "problems": [], "fixed": [] }));
     assert_eq!(report["files"][0]["path"], ".claude/skills/bad/SKILL.md");
     assert_snapshot!(report["files"][0]["problems"][0].to_string(), @r#"{"code":"name-uppercase","field":"name","severity":"error","message":"the name has upper-case letters: Bad","line":2,"column":7,"end_line":2,"end_column":10,"span":{"start":10,"end":13},"help":"call it `bad`","related":[],"fix":{"title":"call it bad","edits":[{"span":{"start":10,"end":13},"replacement":"bad"}],"safe":false}}"#);
 }
@@ -197,8 +206,10 @@ fn standard_input_is_a_skill_of_its_own() {
       |
     2 | name: Bad
       |       ^^^
+    help: call it bad (unsafe; --unsafe-fixes applies it)
       |
-      = help: call it `bad`
+    2 - name: Bad
+    2 + name: bad
 
     info[field-unknown]: the field is not in the specification: mood
      --> <stdin>:4:1
@@ -208,7 +219,7 @@ fn standard_input_is_a_skill_of_its_own() {
       |
       = help: put it below `metadata:`
 
-    1 skill checked: 1 error, 0 warnings in 1 file
+    1 skill checked: 1 error, 0 warnings in 1 file; 1 fixable with --unsafe-fixes
     ");
     let text = place.run_with_input(&["check", "-", "--path", "skills/good"], GOOD.as_bytes());
     assert_snapshot!(text, @"

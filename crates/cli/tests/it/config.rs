@@ -27,7 +27,10 @@ fn paths_are_ignored_and_levels_are_taken() {
     let report = place.json(&["check", "--json"]);
     assert_eq!(
         report["summary"],
-        json!({ "files": 2, "errors": 0, "warnings": 2, "infos": 1, "ignored": 1 })
+        json!({
+            "files": 2, "errors": 0, "warnings": 2, "infos": 1, "ignored": 1, "fixed": 0, "fixable": 0,
+            "unsafe_fixable": 1,
+        })
     );
     assert_snapshot!(place.run(&["check", "vendor"]), @"
     exit 0

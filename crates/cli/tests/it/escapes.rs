@@ -51,6 +51,10 @@ fn nothing_in_a_skill_its_path_or_an_argument_reaches_the_terminal_as_it_is() {
         vec!["check"],
         vec!["check", "--format", "json"],
         vec!["check", "--format", "github"],
+        vec!["check", "--format", "sarif"],
+        vec!["new", &missing],
+        vec!["new", "x", "--description", &missing],
+        vec!["new", "x", "--dir", &missing],
         vec!["check", "--profile", "lenient"],
         vec!["check", &missing, &empty],
         vec!["check", "--json", &missing, &empty],
@@ -63,10 +67,12 @@ fn nothing_in_a_skill_its_path_or_an_argument_reaches_the_terminal_as_it_is() {
         vec!["try", &missing],
         vec!["try", "--json", &missing],
     ];
+    let last = [vec!["check", "--fix"], vec!["check", "--unsafe-fixes"]];
     for folder in &show {
         runs.push(vec!["show", folder]);
         runs.push(vec!["show", "--json", folder]);
     }
+    runs.extend(last);
     for mut args in runs {
         // An argument that is missing on purpose comes after the option.
         args.insert(0, "never");
@@ -84,10 +90,10 @@ fn nothing_in_a_skill_its_path_or_an_argument_reaches_the_terminal_as_it_is() {
 #[test]
 fn bytes_of_a_skill_are_cleaned_for_a_terminal() {
     let place = Place::with(&[("a/SKILL.md", "---\nname: a\ndescription: d\n---\n\u{1b}[31mred\u{9b}2J\n")]);
-    for option in ["--raw", "--body"] {
+    for option in ["show --raw", "show --body", "check --color never --diff --unsafe-fixes"] {
         // `script` gives the command a terminal of its own.
         let mut command = std::process::Command::new("script");
-        let line = format!("{} show {option} a", env!("CARGO_BIN_EXE_prowess"));
+        let line = format!("{} {option} a", env!("CARGO_BIN_EXE_prowess"));
         command
             .args(["-qec", &line, "/dev/null"])
             .current_dir(place.path())

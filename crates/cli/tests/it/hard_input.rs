@@ -29,7 +29,7 @@ fn a_missing_path_and_a_folder_without_a_skill_are_named() {
     assert_snapshot!(place.run(&["check", "--format", "github", "nope"]), @"
     exit 2
     --- stdout
-    ::error file=nope,title=not checked::there is no such file or folder: nope%0Ahint: check the spelling, and that a link does not lead nowhere
+    ::error file=nope,title=not done::there is no such file or folder: nope%0Ahint: check the spelling, and that a link does not lead nowhere
     0 skills checked; 1 could not be checked
     --- stderr
     error: there is no such file or folder: nope

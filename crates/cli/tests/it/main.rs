@@ -3,6 +3,7 @@
 #![cfg(unix)]
 #![allow(
     clippy::unwrap_used,
+    clippy::panic,
     clippy::indexing_slicing,
     clippy::disallowed_methods,
     reason = "a test that cannot go on fails, and tests start the command and read what it wrote"
@@ -11,9 +12,13 @@
 mod budget;
 mod check;
 mod config;
+mod corpus;
 mod docs;
 mod escapes;
+mod fix;
 mod hard_input;
+mod new;
+mod schemas;
 mod show;
 mod small;
 

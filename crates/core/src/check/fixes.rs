@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use super::name::suggest;
+use super::name::suggest_name;
 use crate::document::emit::scalar;
 use crate::document::{Document, Style};
 use crate::origin::Origin;
@@ -17,8 +17,21 @@ use crate::span::Span;
 /// them asks again for the next ones.
 const MAX_FIXES: usize = 32;
 
+/// Whether the text can be written back without losing bytes: all of it is there, and all of it is text.
+pub(crate) fn is_writable(document: &Document) -> bool {
+    document.has_body()
+        && document.raw() == document.text().as_bytes()
+        && document.findings().iter().all(|finding| finding.code() != "file-too-large")
+}
+
 /// Adds a fix to the findings that have one, the first [`MAX_FIXES`] of them.
 pub(crate) fn attach(document: &Document, at: &Origin, findings: &mut [Finding]) {
+    if !is_writable(document) {
+        for finding in findings {
+            finding.fix = None;
+        }
+        return;
+    }
     // Edits are offered only where the frontmatter reads as it is; broken YAML is repaired first.
     let mut left = MAX_FIXES;
     let sound = !document.repaired() && document.findings().iter().all(|finding| !finding.rule.refuses());
@@ -47,7 +60,7 @@ fn in_frontmatter(document: &Document, at: &Origin, code: &str, finding: &Findin
         "name-missing" => {
             // What the lenient reader takes for the name; a folder with an unfit name gets a better one.
             let folder = normalize(at.folder.as_deref()?);
-            let name = suggest(&folder);
+            let name = suggest_name(&folder);
             set(document, "name", name.clone().into(), format!("call it {name}"), name == folder)
         }
         "name-padded" | "name-normalized" => {
@@ -60,11 +73,11 @@ fn in_frontmatter(document: &Document, at: &Origin, code: &str, finding: &Findin
         | "name-edge-hyphen"
         | "name-double-hyphen"
         | "name-too-long" => {
-            let name = suggest(&document.name(at)?);
+            let name = suggest_name(&document.name(at)?);
             set(document, "name", name.clone().into(), format!("call it {name}"), false)
         }
         "name-folder-mismatch" | "name-not-text" => {
-            let name = suggest(at.folder.as_deref()?);
+            let name = suggest_name(at.folder.as_deref()?);
             set(document, "name", name.clone().into(), format!("call it {name}"), false)
         }
         "license-empty" | "compatibility-empty" => {

@@ -12,7 +12,7 @@ pub(crate) mod name;
 pub(crate) mod tools;
 
 pub use description::check_description;
-pub use name::check_name;
+pub use name::{check_name, suggest_name};
 
 use crate::document::{self, Document, Node, Style};
 use crate::manifest::Manifest;

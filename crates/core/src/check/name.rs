@@ -107,7 +107,7 @@ pub(super) fn check_presence(document: &Document, at: &Origin, findings: &mut Ve
     }
     let help = fallback.map_or_else(
         || "add `name: my-skill`".to_owned(),
-        |folder| format!("add `name: {}`", suggest(folder)),
+        |folder| format!("add `name: {}`", suggest_name(folder)),
     );
     let help = super::misspelt(document, "name").unwrap_or(help);
     match (node, fallback) {
@@ -172,7 +172,7 @@ fn check_text<Word: AsRef<str>>(
     let trimmed = written.trim();
     let name = normalize(written);
     let shown = inline(&name);
-    let better = || format!("call it `{}`", suggest(&name));
+    let better = || format!("call it `{}`", suggest_name(&name));
 
     if trimmed.len() != written.len() {
         push(
@@ -265,7 +265,11 @@ fn shown_character(character: char) -> String {
 }
 
 /// A valid name that resembles the given one.
-pub(crate) fn suggest(name: &str) -> String {
+///
+/// ```
+/// assert_eq!(prowess_core::check::suggest_name("My_PDF Tools!"), "my-pdf-tools");
+/// ```
+pub fn suggest_name(name: &str) -> String {
     let mut result = String::new();
     for character in name.nfkc().flat_map(char::to_lowercase) {
         if is_letter_or_digit(character) {
@@ -300,7 +304,7 @@ mod tests {
     #[test]
     fn suggestions_are_valid() {
         for name in ["My Skill!", "--a__b--", "x".repeat(99).as_str(), "???", "Straße"] {
-            let findings = check_name(&suggest(name));
+            let findings = check_name(&suggest_name(name));
             assert!(findings.iter().all(|f| f.code() == "name-not-ascii"), "{name}: {findings:?}");
         }
     }

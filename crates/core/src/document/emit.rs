@@ -54,6 +54,7 @@ impl Document {
         let base = self.writable(key)?;
         match base.removal(key) {
             Some(edit) => base.changed(key, None, &[edit]),
+            None if base.pair(key).is_some() => Err(EditError::NotWritable(key.to_owned())),
             None => Ok(base),
         }
     }
@@ -107,11 +108,12 @@ impl Document {
         let line_break =
             if self.frontmatter().is_some_and(|yaml| yaml.contains("\r\n")) { "\r\n" } else { "\n" };
         let indent = self.indent_of(root.span.start);
-        let writer = Writer { line_break, flow };
+        let mut writer = Writer { line_break, flow, blocks: true };
         let Some(pair) = self.pair(key) else {
             return self.insertion(key, value, root, &writer, &indent);
         };
         let old = &pair.value;
+        writer.blocks = self.block_fits(old.span.end.max(pair.key_span.end), indent.len());
         if let (Some(scalar), true) =
             (old.scalar(), !matches!(value, Value::Array(_) | Value::Object(_)) || flow)
         {
@@ -125,8 +127,18 @@ impl Document {
         // A collection on either side: everything behind the colon changes.
         let behind = self.text.get(pair.key_span.end..).unwrap_or("");
         let colon = behind.find(':').ok_or_else(|| EditError::NotWritable(key.to_owned()))?;
-        let span = Span::new(pair.key_span.end + colon + 1, old.span.end);
-        Ok(Edit { span, replacement: writer.after_colon(value, indent.len()) })
+        let from = pair.key_span.end + colon + 1;
+        let span = Span::new(from, old.span.end);
+        let new = writer.after_colon(value, indent.len());
+        // A comment behind the key stays there when the value stands below it.
+        let line = self.text.get(from..old.span.start).and_then(|between| between.split_once('\n'));
+        let comment = line.map(|(line, _)| line.trim_end()).filter(|line| line.trim_start().starts_with('#'));
+        let replacement = match (comment, new.strip_prefix(writer.line_break)) {
+            (Some(comment), Some(_)) => format!("{comment}{new}"),
+            (Some(comment), None) if !new.contains('\n') => format!("{new}{comment}"),
+            _ => new,
+        };
+        Ok(Edit { span, replacement })
     }
 
     fn insertion(
@@ -140,21 +152,25 @@ impl Document {
         let fences = self.fences.ok_or(EditError::NoFrontmatter)?;
         let name = scalar(key, Style::Plain, writer.flow);
         if writer.flow {
-            let empty = root.pairs().is_none_or(<[Pair]>::is_empty);
-            let at = root.span.end.saturating_sub(1);
-            let comma = if empty { "" } else { ", " };
+            let last = root.pairs().and_then(<[Pair]>::last);
+            // Behind the last value, since a comma or a comment may stand before the bracket.
+            let at = match last.map(|pair| pair.value.span) {
+                Some(span) if !span.is_empty() => span.end,
+                Some(_) => root.span.end.saturating_sub(1),
+                None => root.span.start + 1,
+            };
+            let comma = if last.is_some() { ", " } else { "" };
             let text = writer.inline(value, Style::Plain, 0);
             return Ok(Edit { span: Span::at(at), replacement: format!("{comma}{name}: {text}") });
         }
-        let line = format!("{indent}{name}:{}{}", writer.after_colon(value, indent.len()), writer.line_break);
         let first = self.pairs().first().map_or(fences.yaml.end, |pair| self.line_start(pair.key_span.start));
         let at = match key {
             "name" => first,
-            "description" => self
-                .pair("name")
-                .map_or(first, |pair| self.line_end(pair.value.span.end.max(pair.key_span.end))),
+            "description" => self.pair("name").map_or(first, |pair| self.behind(pair)),
             _ => fences.yaml.end,
         };
+        let writer = Writer { blocks: at == 0 || self.block_fits(at - 1, indent.len()), ..*writer };
+        let line = format!("{indent}{name}:{}{}", writer.after_colon(value, indent.len()), writer.line_break);
         Ok(Edit { span: Span::at(at), replacement: line })
     }
 
@@ -173,6 +189,27 @@ impl Document {
         self.text.get(..at).and_then(|before| before.rfind('\n')).map_or(0, |at| at + 1)
     }
 
+    /// Whether a block may end here: nothing on the rest of the line, and no deeper line, a comment say, below it
+    /// that would become part of the block.
+    fn block_fits(&self, at: usize, indent: usize) -> bool {
+        let rest = self.text.get(at..self.line_end(at)).unwrap_or("");
+        let below = self.text.get(self.line_end(at)..).unwrap_or("");
+        let next = below.lines().find(|line| !line.trim().is_empty()).unwrap_or("");
+        rest.trim_start_matches(':').trim_end_matches(['\r', '\n']).is_empty()
+            && next.len() - next.trim_start().len() <= indent
+    }
+
+    /// The first line behind a field. Blank lines may be part of a block, so they are.
+    fn behind(&self, pair: &Pair) -> usize {
+        let mut at = self.line_end(pair.value.span.end.max(pair.key_span.end));
+        let block =
+            pair.value.scalar().is_some_and(|old| matches!(old.style, Style::Literal | Style::Folded));
+        while block && self.text.get(at..).is_some_and(|rest| rest.starts_with(['\n', '\r'])) {
+            at = self.line_end(at);
+        }
+        at
+    }
+
     /// The first byte of the next line.
     fn line_end(&self, at: usize) -> usize {
         self.text.get(at..).and_then(|after| after.find('\n')).map_or(self.text.len(), |line| at + line + 1)
@@ -188,7 +225,7 @@ impl Document {
 /// A whole SKILL.md: frontmatter with these fields, in this order, then the body.
 pub fn markdown(fields: &Map<String, Value>, body: &str) -> String {
     let mut text = String::from("---\n");
-    let writer = Writer { line_break: "\n", flow: false };
+    let writer = Writer { line_break: "\n", flow: false, blocks: true };
     for (key, value) in fields {
         let _ = writeln!(text, "{}:{}", scalar(key, Style::Plain, false), writer.after_colon(value, 0));
     }
@@ -205,7 +242,10 @@ pub fn markdown(fields: &Map<String, Value>, body: &str) -> String {
 
 struct Writer<'w> {
     line_break: &'w str,
+    /// Whether the value stands in brackets.
     flow: bool,
+    /// Whether text of several lines may be written as a block.
+    blocks: bool,
 }
 
 impl Writer<'_> {
@@ -271,11 +311,14 @@ impl Writer<'_> {
     }
 
     fn nested(&self, value: &Value) -> String {
-        Writer { line_break: self.line_break, flow: true }.inline(value, Style::Plain, 0)
+        Writer { flow: true, ..*self }.inline(value, Style::Plain, 0)
     }
 
     /// A literal block, when the text can be one.
     fn block(&self, text: &str, indent: usize) -> Option<String> {
+        if !self.blocks {
+            return None;
+        }
         let lines: Vec<&str> = text.strip_suffix('\n').unwrap_or(text).split('\n').collect();
         let fits = |line: &&str| line.trim_end() == *line && line.chars().all(is_printable);
         // A first line that is blank or indented would need an indentation indicator.
@@ -372,102 +415,6 @@ fn is_printable(character: char) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::yaml;
-    use super::*;
-    use proptest::prelude::*;
-    use serde_json::json;
-
-    fn read_json(text: &str) -> Option<Value> {
-        let read = yaml::read(text, 0);
-        if read.error.is_some() { None } else { read.root.map(|root| root.to_json()) }
-    }
-
-    const TEXT: &str = "---\n# ours\nname: demo   # the name\ndescription: \"old\"\nmetadata:\n  a: b # keep\n  c: d\nlicense:\n---\nBody.\n";
-
-    fn set(key: &str, value: Value) -> String {
-        parse(TEXT.as_bytes()).with_field(key, &value).unwrap().text().to_owned()
-    }
-
-    #[test]
-    fn setting_a_field_changes_only_its_bytes() {
-        assert_eq!(set("name", json!("other")), TEXT.replace("demo ", "other "));
-        assert_eq!(set("description", json!("a: b")), TEXT.replace("\"old\"", "\"a: b\""));
-        assert_eq!(set("license", json!("MIT")), TEXT.replace("license:", "license: MIT"));
-        assert_eq!(
-            set("metadata", json!({"x": "1.0"})),
-            TEXT.replace("\n  a: b # keep\n  c: d", "\n  x: '1.0'")
-        );
-        assert_eq!(set("version", json!("yes")), TEXT.replace("license:\n", "license:\nversion: 'yes'\n"));
-        assert_eq!(
-            set("tags", json!(["a", "b: c"])),
-            TEXT.replace("license:\n", "license:\ntags:\n  - a\n  - 'b: c'\n")
-        );
-        let removed = parse(TEXT.as_bytes()).without_field("metadata").unwrap();
-        assert_eq!(removed.text(), TEXT.replace("metadata:\n  a: b # keep\n  c: d\n", ""));
-    }
-
-    #[test]
-    fn line_endings_flow_roots_and_missing_names() {
-        let crlf = parse(b"---\r\ndescription: d\r\n---\r\nB\r\n").with_field("name", &json!("nn")).unwrap();
-        assert_eq!(crlf.text(), "---\r\nname: nn\r\ndescription: d\r\n---\r\nB\r\n");
-        let flow =
-            parse(b"---\n{name: n, description: d}\n---\n").with_field("license", &json!("a, b")).unwrap();
-        assert_eq!(flow.text(), "---\n{name: n, description: d, license: 'a, b'}\n---\n");
-        let block = parse(b"---\nname: n\ndescription: >\n  one\n  two\n---\n")
-            .with_field("description", &json!("x\ny\n"))
-            .unwrap();
-        assert_eq!(block.text(), "---\nname: n\ndescription: |\n  x\n  y\n---\n");
-    }
-
-    #[test]
-    fn what_cannot_be_written_is_refused() {
-        let error = |text: &str, key: &str| parse(text.as_bytes()).with_field(key, &json!("v")).unwrap_err();
-        assert_eq!(error("# no\n", "name"), EditError::NoFrontmatter);
-        assert_eq!(error("---\na: 1\na: 2\n---\n", "a"), EditError::Ambiguous("a".to_owned()));
-        assert_eq!(error("---\nname: &x a\n---\n", "name"), EditError::Unreadable);
-    }
-
-    #[test]
-    fn repaired_frontmatter_is_written_as_it_was_read() {
-        let document = parse(b"---\nname: a\ndescription: Use when: x\n---\n")
-            .with_field("license", &json!("MIT"))
-            .unwrap();
-        assert_eq!(document.text(), "---\nname: a\ndescription: 'Use when: x'\nlicense: MIT\n---\n");
-    }
-
-    #[test]
-    fn whole_files_read_back() {
-        let fields = json!({"name": "n", "description": "Line one.\nLine two: three\n", "metadata": {"v": "1.0", "on": "off"}, "x": [1, {"a": [true, null]}], "e": {}, "l": []});
-        let text = markdown(fields.as_object().unwrap(), "Do it.");
-        let document = parse(text.as_bytes());
-        assert_eq!(Value::Object(document.frontmatter_json()), fields, "{text}");
-        assert_eq!(document.body(), "Do it.");
-        assert!(document.findings().iter().all(|finding| finding.code() == "yaml-flow-style"));
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig { cases: 20_000, failure_persistence: None, ..ProptestConfig::default() })]
-
-        #[test]
-        fn every_scalar_reads_back(text in any::<String>(), flow in any::<bool>(), style in 0..3usize) {
-            let style = [Style::Plain, Style::SingleQuoted, Style::DoubleQuoted][style];
-            let yaml = if flow { format!("{{k: {}}}", scalar(&text, style, true)) } else { format!("k: {}\n", scalar(&text, style, false)) };
-            prop_assert_eq!(read_json(&yaml), Some(json!({"k": text})), "{}", yaml);
-        }
-
-        #[test]
-        fn every_field_can_be_set_and_nothing_else_changes(text in any::<String>(), key in 0..5usize) {
-            let key = ["name", "description", "license", "metadata", "extra"][key];
-            let document = parse(TEXT.as_bytes());
-            let changed = document.with_field(key, &json!(text)).unwrap();
-            prop_assert_eq!(changed.field(key).map(Node::to_json), Some(json!(text)));
-            prop_assert_eq!(changed.body_raw(), document.body_raw());
-            for other in ["name", "description", "license", "metadata"].iter().filter(|other| **other != key) {
-                prop_assert_eq!(changed.field(other).map(Node::to_json), document.field(other).map(Node::to_json));
-            }
-            let back = changed.with_field(key, &document.field(key).map_or(json!(""), Node::to_json));
-            prop_assert!(back.is_ok());
-        }
-    }
-}
+mod properties;
+#[cfg(test)]
+mod tests;

@@ -166,7 +166,7 @@ fn hostile() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 100_000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(crate::testing::many())]
 
     #[test]
     fn a_catalog_reads_back_whatever_the_skills_say(skills in prop::collection::vec((hostile(), hostile()), 1..4)) {

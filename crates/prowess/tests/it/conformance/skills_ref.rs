@@ -11,14 +11,27 @@ use super::vectors::{Reading, Verdict, codes, list, load, report, text, word};
 fn the_official_cases_hold_in_their_profile() {
     let vectors = load("skills-ref/official.json");
     let (cases, pending) = (list(&vectors["cases"]), list(&vectors["pending"]));
-    let ids: BTreeSet<&str> = cases.iter().chain(pending).map(|case| word(&case["id"])).collect();
-    assert_eq!((cases.len() + pending.len(), ids.len()), (40, 40));
+    let rendered = list(&vectors["rendered"]);
+    let ids: BTreeSet<&str> =
+        cases.iter().chain(rendered).chain(pending).map(|case| word(&case["id"])).collect();
+    assert_eq!((cases.len() + rendered.len() + pending.len(), ids.len()), (40, 40));
     let mut faults = Vec::new();
     for case in cases {
         let found = Reading::of(case).faults(&case["expect"]);
         faults.extend(found.into_iter().map(|fault| format!("{}: {fault}", case["id"])));
     }
     report(&faults);
+}
+
+#[test]
+fn what_is_rendered_has_its_vector() {
+    let vectors = load("render.json");
+    for file in ["skills-ref/official.json", "skills-ref/probes.json"] {
+        for case in list(&load(file)["rendered"]) {
+            let vector = list(&vectors["cases"]).iter().find(|vector| vector["id"] == case["vector"]);
+            assert!(vector.is_some_and(|vector| vector["need"] == "skills-ref"), "{case}");
+        }
+    }
 }
 
 #[test]

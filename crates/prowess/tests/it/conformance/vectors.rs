@@ -194,7 +194,7 @@ impl Reading {
 }
 
 /// The files of a folder: a path of one byte, a path with its size, or a numbered pattern.
-fn manifest(files: &[Value]) -> Manifest {
+pub(crate) fn manifest(files: &[Value]) -> Manifest {
     let entry = |path: &str, size: u64| FileEntry::new(RelPath::parse(path).unwrap(), size);
     let mut entries = Vec::new();
     for file in files {

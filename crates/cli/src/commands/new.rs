@@ -1,0 +1,74 @@
+//! `prowess new`: makes a skill that no profile complains about.
+
+use std::fmt::Write as _;
+
+use prowess::atomic::make_folder;
+use prowess::check::suggest_name;
+use prowess::scaffold::{self, scaffold};
+use serde_json::json;
+
+use super::shown;
+use crate::Outcome;
+use crate::args::{New, Part};
+use crate::error::{CommandError, Failure};
+use crate::report::json::VERSION;
+use crate::ui::{FAINT, Ui, clean};
+
+/// Runs the command.
+pub(crate) fn run(args: &New, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
+    let parts: Vec<scaffold::Part> = args.with.iter().map(|part| part_of(*part)).collect();
+    let files = scaffold(&args.name, args.description.as_deref(), &parts).map_err(|problems| {
+        let about_name = problems.iter().any(|problem| problem.field.as_deref() == Some("name"));
+        let what = if about_name { "name" } else { "description" };
+        let value = if about_name { &args.name } else { args.description.as_ref().unwrap_or(&args.name) };
+        let mut shown: String = value.chars().take(80).collect();
+        if shown.len() < value.len() {
+            shown.push('…');
+        }
+        let mut failure =
+            Failure::new(format!("this {what} is not fit for a skill: {shown}"), hint(args, about_name));
+        failure.causes = problems.into_iter().map(|problem| problem.message).collect();
+        failure
+    })?;
+    let folder = args.dir.join(&args.name);
+    let contents: Vec<(&str, &[u8])> = files.iter().map(|(path, text)| (*path, text.as_bytes())).collect();
+    make_folder(&folder, &contents).map_err(|error| Failure::from(&error))?;
+    let (path, names) = (shown(&folder), files.iter().map(|(path, _)| *path).collect::<Vec<_>>());
+    if json {
+        ui.json(&json!({ "version": VERSION, "name": args.name, "path": path, "files": names }))?;
+        return Ok(Outcome::Fine);
+    }
+    let path = clean(&path);
+    let mut text = String::new();
+    for name in names {
+        let _ = writeln!(text, "made {path}/{name}");
+    }
+    let _ = writeln!(
+        text,
+        "\n{FAINT}say in SKILL.md what the skill does and when to use it, then: prowess check {path}{FAINT:#}"
+    );
+    ui.print(&text)?;
+    Ok(Outcome::Fine)
+}
+
+fn part_of(part: Part) -> scaffold::Part {
+    match part {
+        Part::Scripts => scaffold::Part::Scripts,
+        Part::References => scaffold::Part::References,
+        Part::Assets => scaffold::Part::Assets,
+    }
+}
+
+/// What to do about a name or description that is refused.
+fn hint(args: &New, about_name: bool) -> String {
+    if !about_name {
+        return "say in at most 1024 characters what the skill does and when to use it, without angle brackets"
+            .to_owned();
+    }
+    let better = suggest_name(&args.name);
+    if scaffold(&better, None, &[]).is_ok() {
+        format!("call it {better}")
+    } else {
+        "use a-z, 0-9 and single hyphens, at most 64 characters, and no name of a vendor".to_owned()
+    }
+}

@@ -1,0 +1,88 @@
+//! What a fix would change: a few lines below a problem, or a unified diff of a file.
+
+use std::fmt::Write as _;
+
+use prowess::{Edit, Fix, LineIndex};
+use similar::TextDiff;
+
+use crate::ui::{COME, GONE, HINT, clean};
+
+/// The most lines that are shown of each side of a small patch.
+const MAX_LINES: usize = 8;
+/// The most characters that are shown of a line.
+const MAX_LINE: usize = 400;
+
+/// The lines that a fix would change, as they are and as they would be, with its title above.
+pub(crate) fn small(text: &str, lines: &LineIndex<'_>, fix: &Fix) -> Option<String> {
+    let (first, last) = (fix.edits.first()?, fix.edits.last()?);
+    let start = text.get(..first.span.start)?.rfind('\n').map_or(0, |at| at + 1);
+    let end = text.get(last.span.end..)?.find('\n').map_or(text.len(), |at| last.span.end + at + 1);
+    let new = applied(text, start, end, &fix.edits)?;
+    let number = lines.position(start).line;
+    let (old, new): (Vec<&str>, Vec<&str>) = (text.get(start..end)?.lines().collect(), new.lines().collect());
+    let same = old.iter().zip(&new).take_while(|(old, new)| old == new).count();
+    let (old, new) = (old.get(same..)?, new.get(same..)?);
+    let behind = old.iter().rev().zip(new.iter().rev()).take_while(|(old, new)| old == new).count();
+    let (old, new) = (old.get(..old.len() - behind)?, new.get(..new.len() - behind)?);
+    let number = number + same;
+    let width = (number + old.len().max(new.len())).to_string().len();
+    let unsafely = if fix.safe { "" } else { " (unsafe; --unsafe-fixes applies it)" };
+    let mut patch = format!("{HINT}help{HINT:#}: {}{unsafely}\n{:width$} |", clean(&fix.title), "");
+    for (sign, style, side) in [('-', GONE, old), ('+', COME, new)] {
+        for (at, line) in side.iter().take(MAX_LINES).enumerate() {
+            let line = clean(line.strip_suffix('\r').unwrap_or(line)).replace("\\t", "    ");
+            let shown: String = line.chars().take(MAX_LINE).collect();
+            let more = if shown.len() < line.len() { "…" } else { "" };
+            let line = format!("{sign} {shown}{more}");
+            let _ = write!(patch, "\n{:width$} {style}{}{style:#}", number + at, line.trim_end());
+        }
+        if let Some(more) = side.len().checked_sub(MAX_LINES).filter(|more| *more > 0) {
+            let _ = write!(patch, "\n{:width$} {style}{sign}{style:#} and {more} more lines", "");
+        }
+    }
+    Some(patch)
+}
+
+/// The part of a text from `start` to `end` with edits applied that lie in it.
+fn applied(text: &str, start: usize, end: usize, edits: &[Edit]) -> Option<String> {
+    let mut result = String::new();
+    let mut from = start;
+    for edit in edits {
+        result.push_str(text.get(from..edit.span.start)?);
+        result.push_str(&edit.replacement);
+        from = edit.span.end;
+    }
+    result.push_str(text.get(from..end)?);
+    Some(result)
+}
+
+/// A unified diff of one file, as `patch -p0` takes it.
+pub(crate) fn unified(path: &str, old: &str, new: &str) -> String {
+    let path = clean(path);
+    let diff = TextDiff::from_lines(old, new);
+    diff.unified_diff().context_radius(3).header(&path, &path).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prowess::Span;
+
+    #[test]
+    fn a_patch_shows_only_lines_that_differ() {
+        let text = "a\nb\nc\n";
+        let edits = vec![Edit { span: Span::new(0, 4), replacement: "a\nB\nb2\n".to_owned() }];
+        let fix = Fix { title: "do".to_owned(), edits, safe: false };
+        let patch = small(text, &LineIndex::new(text), &fix).unwrap();
+        let plain = anstream::adapter::strip_str(&patch).to_string();
+        assert_eq!(plain, "help: do (unsafe; --unsafe-fixes applies it)\n  |\n2 - b\n2 + B\n3 + b2");
+    }
+
+    #[test]
+    fn a_diff_keeps_line_ends_and_says_where_the_last_is_missing() {
+        assert_eq!(
+            unified("x", "a\r\nb", "a\r\nc"),
+            "--- x\n+++ x\n@@ -1,2 +1,2 @@\n a\r\n-b\n\\ No newline at end of file\n+c\n\\ No newline at end of file\n"
+        );
+    }
+}

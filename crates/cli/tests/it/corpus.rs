@@ -1,0 +1,81 @@
+//! Fixing thousands of real files through the command: complete, and once is enough.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::{Place, code};
+
+fn unpack(archive: &Path, folder: &Path) {
+    let file = fs::File::open(archive).unwrap();
+    let mut tar = tar::Archive::new(ruzstd::decoding::StreamingDecoder::new(file).unwrap());
+    for entry in tar.entries().unwrap() {
+        let mut entry = entry.unwrap();
+        if entry.header().entry_type().is_file() {
+            // A file that is not called SKILL.md there becomes the one of a folder of its name.
+            let path = entry.path().unwrap().into_owned();
+            let named = path.file_name().is_some_and(|name| name.eq_ignore_ascii_case("SKILL.md"));
+            let path = folder.join(if named { path } else { path.with_extension("").join("SKILL.md") });
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::io::copy(&mut entry, &mut fs::File::create(path).unwrap()).unwrap();
+        }
+    }
+}
+
+fn contents(folder: &Path, into: &mut BTreeMap<PathBuf, Vec<u8>>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            contents(&path, into);
+        } else {
+            into.insert(path.clone(), fs::read(&path).unwrap());
+        }
+    }
+}
+
+#[test]
+fn fixing_the_corpus_twice_changes_nothing_the_second_time() {
+    let Some(data) = std::env::var_os("PROWESS_TEST_DATA").map(PathBuf::from).filter(|data| data.is_dir())
+    else {
+        return println!("skipped: fixing the corpus needs the folder that PROWESS_TEST_DATA names");
+    };
+    let place = Place::with(&[]);
+    let root = place.path().join("all");
+    for archive in ["corpus/natural.tar.zst", "hard-cases/hard.tar.zst"] {
+        unpack(&data.join(archive), &root);
+    }
+    let snapshot = || {
+        let mut files = BTreeMap::new();
+        contents(&root, &mut files);
+        files
+    };
+    let before = snapshot();
+    // Every file is named, so that none is passed over by the walk.
+    let mut arguments: Vec<String> = before.keys().map(|path| path.to_str().unwrap().to_owned()).collect();
+    arguments.insert(0, "--json".to_owned());
+    arguments.insert(0, "check".to_owned());
+    let run = |more: &[&str]| {
+        let output = place.command().args(&arguments).args(more).output().unwrap();
+        assert_eq!(code(&output), 1, "{}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice::<Value>(&output.stdout).unwrap()
+    };
+    let first = run(&["--fix"]);
+    let once = snapshot();
+    let second = run(&["--fix"]);
+    let twice = snapshot();
+    assert!(once == twice, "fixing again changes something");
+    assert_eq!(second["summary"]["fixed"], 0);
+    let changed = before.iter().filter(|(path, bytes)| once[*path] != **bytes).count();
+    println!("{changed} of {} files changed, {} problems fixed", before.len(), first["summary"]["fixed"]);
+    assert!(changed > 0 && before.len() == once.len(), "no file came and none went");
+    let left = run(&[]);
+    assert_eq!(left["summary"]["files"], before.len());
+    assert_eq!(left["summary"]["fixable"], 0);
+    for file in left["files"].as_array().unwrap() {
+        for problem in file["problems"].as_array().unwrap() {
+            assert_ne!(problem["fix"]["safe"], true, "{}: {problem}", file["path"]);
+        }
+    }
+}

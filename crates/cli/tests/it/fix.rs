@@ -1,0 +1,317 @@
+//! `prowess check --fix`, `--unsafe-fixes`, `--diff`, and fixes in SARIF.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::process::Command;
+
+use crate::{GOOD, Place, code};
+use insta::assert_snapshot;
+use serde_json::json;
+
+/// A skill with two safe fixes.
+const LOOSE: &str =
+    "---\nname: loose # ours\ndescription: Use when: asked\nallowed-tools: Read, Grep\n---\nBody\n";
+const TIDY: &str =
+    "---\nname: loose # ours\ndescription: 'Use when: asked'\nallowed-tools: Read Grep\n---\nBody\n";
+/// A skill with a fix that only its author can want.
+const NAMED: &str = "---\nname: Bad\ndescription: Does it.\n---\n";
+
+fn loose() -> Place {
+    Place::with(&[("bad/SKILL.md", NAMED), ("loose/SKILL.md", LOOSE), ("good/SKILL.md", GOOD)])
+}
+
+fn text(place: &Place, path: &str) -> String {
+    fs::read_to_string(place.path().join(path)).unwrap()
+}
+
+fn entries(place: &Place, path: &str) -> usize {
+    fs::read_dir(place.path().join(path)).unwrap().count()
+}
+
+#[test]
+fn people_see_the_patch_of_a_fix() {
+    assert_snapshot!(loose().run(&["check", "bad", "loose"]), @"
+    exit 1
+    --- stdout
+    error[name-uppercase]: the name has upper-case letters: Bad
+     --> bad/SKILL.md:2:7
+      |
+    2 | name: Bad
+      |       ^^^
+    help: call it bad (unsafe; --unsafe-fixes applies it)
+      |
+    2 - name: Bad
+    2 + name: bad
+
+    error[name-folder-mismatch]: the name is not the name of the folder: Bad in bad
+     --> bad/SKILL.md:2:7
+      |
+    2 | name: Bad
+      |       ^^^
+      |
+      = help: give the folder and the skill the same name
+    help: call it bad (unsafe; --unsafe-fixes applies it)
+      |
+    2 - name: Bad
+    2 + name: bad
+
+    error[yaml-syntax]: the frontmatter is not valid YAML: a colon and a blank inside a value without quotes
+     --> loose/SKILL.md:3:22
+      |
+    3 | description: Use when: asked
+      |                      ^
+      |
+      = help: put the value of description in quotes
+    help: write it as the lenient reader reads it
+      |
+    3 - description: Use when: asked
+    3 + description: 'Use when: asked'
+
+    warning[tools-commas]: the tools are separated by commas
+     --> loose/SKILL.md:4:16
+      |
+    4 | allowed-tools: Read, Grep
+      |                ^^^^^^^^^^
+      |
+      = help: write `Read Grep`
+
+    2 skills checked: 3 errors, 1 warning in 2 files; 1 fixable with --fix, 2 more with --unsafe-fixes
+    ");
+}
+
+#[test]
+fn safe_fixes_are_applied_and_what_is_left_decides() {
+    let place = loose();
+    assert_snapshot!(place.run(&["check", "--fix", "loose", "good"]), @"
+    exit 0
+    --- stdout
+    2 skills checked: no problems; 2 fixed
+    ");
+    assert_eq!(text(&place, "loose/SKILL.md"), TIDY);
+    assert_eq!(entries(&place, "loose"), 1);
+    let output = place.output(&["check", "--fix"]);
+    assert_eq!(code(&output), 1);
+    assert_eq!(
+        (text(&place, "bad/SKILL.md"), text(&place, "good/SKILL.md")),
+        (NAMED.to_owned(), GOOD.to_owned())
+    );
+    assert_snapshot!(place.run(&["check", "--unsafe-fixes"]), @"
+    exit 0
+    --- stdout
+    3 skills checked: no problems; 1 fixed
+    ");
+    assert_eq!(text(&place, "bad/SKILL.md"), "---\nname: bad\ndescription: Does it.\n---\n");
+}
+
+#[test]
+fn json_tells_what_was_fixed() {
+    let report = loose().json(&["check", "--fix", "--json", "loose"]);
+    assert_eq!(report["files"][0]["problems"], json!([]));
+    assert_eq!(report["summary"]["fixed"], 2);
+    assert_eq!(
+        report["files"][0]["fixed"][1],
+        json!({
+            "code": "tools-commas", "message": "the tools are separated by commas",
+            "title": "write one text, separated by blanks", "safe": true,
+        })
+    );
+}
+
+#[test]
+fn a_diff_shows_everything_and_changes_nothing() {
+    let place = loose();
+    assert_snapshot!(place.run(&["check", "--diff"]), @"
+    exit 1
+    --- stdout
+    --- loose/SKILL.md
+    +++ loose/SKILL.md
+    @@ -1,6 +1,6 @@
+     ---
+     name: loose # ours
+    -description: Use when: asked
+    -allowed-tools: Read, Grep
+    +description: 'Use when: asked'
+    +allowed-tools: Read Grep
+     ---
+     Body
+    --- stderr
+    1 file would change: 2 fixes
+    ");
+    let all = place.run(&["check", "--diff", "--unsafe-fixes"]);
+    assert!(
+        all.contains("-name: Bad\n+name: bad\n") && all.contains("2 files would change: 3 fixes"),
+        "{all}"
+    );
+    assert_eq!((text(&place, "loose/SKILL.md"), text(&place, "bad/SKILL.md")), (LOOSE.into(), NAMED.into()));
+    assert_snapshot!(place.run(&["check", "--diff", "--fix", "bad"]), @"
+    exit 0
+    --- stderr
+    no file would change
+    ");
+    assert_eq!(code(&place.output(&["check", "--diff", "nope"])), 2);
+    for format in [&["--format", "json"][..], &["--json"]] {
+        assert_eq!(code(&place.output(&[&["check", "--diff"], format].concat())), 2);
+    }
+}
+
+#[test]
+fn a_diff_can_be_applied_by_patch() {
+    let crlf = LOOSE.replace('\n', "\r\n");
+    let place = Place::with(&[("loose/SKILL.md", crlf.trim_end())]);
+    let diff = place.output(&["check", "--diff"]).stdout;
+    place.write("diff", &diff);
+    let mut command = Command::new("patch");
+    command.args(["--binary", "-p0", "-i", "diff"]).current_dir(place.path());
+    match command.output() {
+        Ok(output) => assert!(output.status.success(), "{output:?}"),
+        Err(error) => return println!("skipped: patch cannot run here: {error}"),
+    }
+    assert_eq!(text(&place, "loose/SKILL.md"), TIDY.replace('\n', "\r\n").trim_end());
+}
+
+#[test]
+fn of_standard_input_the_fixed_text_comes_out() {
+    let place = loose();
+    assert_snapshot!(place.run_with_input(&["check", "--fix", "-"], LOOSE.as_bytes()), @"
+    exit 0
+    --- stdout
+    ---
+    name: loose # ours
+    description: 'Use when: asked'
+    allowed-tools: Read Grep
+    ---
+    Body
+    --- stderr
+    1 skill checked: no problems; 2 fixed
+    ");
+    // What cannot be fixed comes out as it went in, and the report says so beside it.
+    let odd = "---\nname: x\n---\n";
+    let transcript = place.run_with_input(&["check", "--fix", "-", "--json"], odd.as_bytes());
+    assert!(
+        transcript.starts_with(&format!("exit 1\n--- stdout\n{odd}--- stderr\n{{\"version\":1")),
+        "{transcript}"
+    );
+    place.write("prowess.toml", b"[[check.paths]]\nglob = \"vendor/**\"\nignore = true\n");
+    let transcript = place.run_with_input(&["check", "--fix", "-", "--path", "vendor/x"], LOOSE.as_bytes());
+    assert!(transcript.starts_with(&format!("exit 0\n--- stdout\n{LOOSE}--- stderr\n")), "{transcript}");
+    let large = vec![b'x'; (1 << 20) + 1];
+    let transcript = place.run_with_input(&["check", "--fix", "-"], &large);
+    assert!(transcript.starts_with("exit 2\n--- stderr\nerror: the file is too large"), "{transcript}");
+    let diff = place.run_with_input(&["check", "--diff", "-", "--path", "loose"], LOOSE.as_bytes());
+    assert!(diff.starts_with("exit 1\n--- stdout\n--- loose/SKILL.md\n"), "{diff}");
+}
+
+#[test]
+fn mode_and_line_endings_stay() {
+    let place = Place::with(&[("loose/SKILL.md", &LOOSE.replace('\n', "\r\n"))]);
+    let path = place.path().join("loose/SKILL.md");
+    fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
+    assert_eq!(code(&place.output(&["check", "--fix"])), 0);
+    assert_eq!(text(&place, "loose/SKILL.md"), TIDY.replace('\n', "\r\n"));
+    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o7777, 0o640);
+}
+
+#[test]
+fn a_linked_file_is_fixed_where_it_lies_and_the_link_stays() {
+    let place = Place::with(&[("store/loose.md", LOOSE)]);
+    fs::create_dir(place.path().join("loose")).unwrap();
+    symlink("../store/loose.md", place.path().join("loose/SKILL.md")).unwrap();
+    assert_eq!(code(&place.output(&["check", "--fix", "loose"])), 0);
+    assert_eq!(text(&place, "store/loose.md"), TIDY);
+    assert!(fs::symlink_metadata(place.path().join("loose/SKILL.md")).unwrap().is_symlink());
+    assert_eq!((entries(&place, "store"), entries(&place, "loose")), (1, 1));
+}
+
+#[test]
+fn a_read_only_file_is_named_and_the_others_are_fixed() {
+    let place = loose();
+    place.write("other/SKILL.md", LOOSE.replace("loose", "other").as_bytes());
+    let path = place.path().join("loose/SKILL.md");
+    fs::set_permissions(&path, Permissions::from_mode(0o444)).unwrap();
+    let transcript = place.run(&["check", "--fix", "loose", "other"]);
+    assert!(transcript.starts_with("exit 2\n") && transcript.contains("error[yaml-syntax]"), "{transcript}");
+    assert!(
+        transcript.ends_with(
+            "; 2 fixed; 1 fixable with --fix; 1 could not be written\n--- stderr\n\
+             error: the file is read-only, so it is left alone: loose/SKILL.md\n  \
+             hint: make the file writable for this user, or leave it out\n"
+        ),
+        "{transcript}"
+    );
+    assert_eq!(text(&place, "loose/SKILL.md"), LOOSE);
+    assert_eq!(text(&place, "other/SKILL.md"), TIDY.replace("loose", "other"));
+    assert_eq!(entries(&place, "loose"), 1);
+}
+
+#[test]
+fn a_folder_that_may_not_be_written_loses_nothing() {
+    let place = loose();
+    let folder = place.path().join("loose");
+    fs::set_permissions(place.path(), Permissions::from_mode(0o755)).unwrap();
+    fs::set_permissions(folder.join("SKILL.md"), Permissions::from_mode(0o666)).unwrap();
+    fs::set_permissions(&folder, Permissions::from_mode(0o555)).unwrap();
+    // Permissions do not bind root, so the command runs as nobody.
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all"]);
+    command.args([env!("CARGO_BIN_EXE_prowess"), "check", "--fix", "loose"]).current_dir(place.path());
+    let output = match command.output() {
+        Ok(output) if code(&output) != 127 && code(&output) != 126 => output,
+        other => return println!("skipped: setpriv cannot run here: {other:?}"),
+    };
+    let said = String::from_utf8_lossy(&output.stderr);
+    if said.contains("setpriv") {
+        return println!("skipped: setpriv cannot run here: {said}");
+    }
+    assert_eq!(code(&output), 2);
+    assert!(said.contains("error: could not write: loose/SKILL.md\n  cause: permission denied\n"), "{said}");
+    assert_eq!(text(&place, "loose/SKILL.md"), LOOSE);
+    fs::set_permissions(&folder, Permissions::from_mode(0o755)).unwrap();
+    assert_eq!(entries(&place, "loose"), 1);
+}
+
+#[test]
+fn what_cannot_be_written_back_whole_is_not_touched() {
+    let mut bytes = LOOSE.as_bytes().to_vec();
+    bytes.push(0xFF);
+    let place = Place::with(&[]);
+    place.write("loose/SKILL.md", &bytes);
+    let large = format!("\u{feff}{GOOD}{}", "x\n".repeat(1 << 20));
+    place.write("good/SKILL.md", large.as_bytes());
+    let report = place.json(&["check", "--unsafe-fixes", "--json"]);
+    assert_eq!((&report["summary"]["fixed"], &report["summary"]["fixable"]), (&json!(0), &json!(0)));
+    assert_eq!(fs::read(place.path().join("loose/SKILL.md")).unwrap(), bytes);
+    assert_eq!(text(&place, "good/SKILL.md"), large);
+}
+
+#[test]
+fn sarif_has_rules_places_and_fixes() {
+    let place = loose();
+    let report = place.json(&["check", "--format", "sarif", ".", "nope"]);
+    let run = &report["runs"][0];
+    assert_eq!(
+        (report["version"].as_str(), run["columnKind"].as_str()),
+        (Some("2.1.0"), Some("unicodeCodePoints"))
+    );
+    let rules = run["tool"]["driver"]["rules"].as_array().unwrap();
+    assert_eq!(rules.len(), prowess::check::rules().count());
+    assert!(rules.iter().all(|rule| rule["help"]["text"].is_string()));
+    let results = run["results"].as_array().unwrap();
+    for result in results {
+        let index = usize::try_from(result["ruleIndex"].as_u64().unwrap()).unwrap();
+        assert_eq!(rules[index]["id"], result["ruleId"]);
+    }
+    let result = results.iter().find(|result| result["ruleId"] == "yaml-syntax").unwrap();
+    assert_snapshot!(result["locations"][0].to_string(), @r#"{"physicalLocation":{"artifactLocation":{"uri":"loose/SKILL.md"},"region":{"startLine":3,"startColumn":22,"endLine":3,"endColumn":23,"byteOffset":44,"byteLength":1}}}"#);
+    assert_snapshot!(result["fixes"].to_string(), @r#"[{"description":{"text":"write it as the lenient reader reads it"},"artifactChanges":[{"artifactLocation":{"uri":"loose/SKILL.md"},"replacements":[{"deletedRegion":{"startLine":3,"startColumn":14,"endLine":3,"endColumn":29,"byteOffset":36,"byteLength":15},"insertedContent":{"text":"'Use when: asked'"}}]}],"properties":{"safe":true}}]"#);
+    let name = results.iter().find(|result| result["ruleId"] == "name-uppercase").unwrap();
+    assert_eq!(
+        (name["level"].as_str(), &name["fixes"][0]["properties"]["safe"]),
+        (Some("error"), &json!(false))
+    );
+    assert_eq!(run["invocations"][0]["executionSuccessful"], false);
+    assert_eq!(
+        run["invocations"][0]["toolExecutionNotifications"][0]["locations"][0]["physicalLocation"]["artifactLocation"]
+            ["uri"],
+        "nope"
+    );
+}

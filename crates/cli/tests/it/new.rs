@@ -1,0 +1,90 @@
+//! `prowess new`: a skill without problems, or nothing at all.
+
+use std::fs;
+
+use crate::{Place, code};
+use insta::assert_snapshot;
+use serde_json::json;
+
+#[test]
+fn a_new_skill_passes_every_profile() {
+    let place = Place::with(&[]);
+    assert_snapshot!(place.run(&["new", "pdf-forms", "--with", "scripts,references,assets"]), @"
+    exit 0
+    --- stdout
+    made pdf-forms/SKILL.md
+    made pdf-forms/scripts/example.sh
+    made pdf-forms/references/details.md
+    made pdf-forms/assets/template.md
+
+    say in SKILL.md what the skill does and when to use it, then: prowess check pdf-forms
+    ");
+    fs::create_dir_all(place.path().join(".claude/skills")).unwrap();
+    let args =
+        ["new", "--json", "b2", "--dir", ".claude/skills", "--description", "Use when: \"asked\" # now"];
+    assert_eq!(
+        place.json(&args),
+        json!({ "version": 1, "name": "b2", "path": ".claude/skills/b2", "files": ["SKILL.md"] })
+    );
+    for profile in ["spec", "skills-ref", "anthropic", "plugin", "lenient"] {
+        let report = place.json(&["check", "--json", "--profile", profile]);
+        for file in report["files"].as_array().unwrap() {
+            assert_eq!(file["problems"], json!([]), "{profile}");
+        }
+        assert_eq!(report["summary"]["files"], 2);
+    }
+    assert_eq!(
+        place.json(&["show", "--json", ".claude/skills/b2"])["description"],
+        "Use when: \"asked\" # now"
+    );
+}
+
+#[test]
+fn what_is_there_and_what_does_not_fit_is_refused_and_nothing_is_left() {
+    let place = Place::with(&[("taken/notes.md", "mine")]);
+    fs::create_dir(place.path().join("empty")).unwrap();
+    fs::write(place.path().join("file"), "mine").unwrap();
+    let listing = || {
+        let mut names: Vec<_> =
+            fs::read_dir(place.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        names
+    };
+    let before = listing();
+    assert_snapshot!(place.run(&["new", "taken"]), @"
+    exit 2
+    --- stderr
+    error: there is something of this name already: taken
+      hint: choose another name or another folder
+    ");
+    assert_snapshot!(place.run(&["new", "My_Skill"]), @"
+    exit 2
+    --- stderr
+    error: this name is not fit for a skill: My_Skill
+      cause: the name has upper-case letters: My_Skill
+      cause: the name has an underscore: My_Skill
+      hint: call it my-skill
+    ");
+    assert_snapshot!(place.run(&["new", "ok", "--description", "<b>"]), @"
+    exit 2
+    --- stderr
+    error: this description is not fit for a skill: <b>
+      cause: the description contains an angle bracket
+      hint: say in at most 1024 characters what the skill does and when to use it, without angle brackets
+    ");
+    for args in [
+        &["new", "empty"][..],
+        &["new", "file"],
+        &["new", "../up"],
+        &["new", ""],
+        &["new", "claude-x"],
+        &["new", "x", "--dir", "nowhere"],
+        &["new", "x", "--dir", "file"],
+        &["new", "x", "--with", "tests"],
+    ] {
+        let output = place.output(args);
+        assert_eq!(code(&output), 2, "{args:?}");
+        assert!(output.stdout.is_empty() && !output.stderr.is_empty(), "{args:?}");
+        assert_eq!(listing(), before, "{args:?}");
+    }
+}

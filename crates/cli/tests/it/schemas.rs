@@ -1,0 +1,243 @@
+//! The schemas in `docs/schemas`: real output fits them, and that of the frontmatter agrees with the profile `spec`.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use prowess::{Origin, Profile, Severity, parse};
+use serde_json::{Value, json};
+
+use crate::{BAD, GOOD, Place};
+
+fn repository(path: &str) -> String {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path);
+    std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()))
+}
+
+fn schema(name: &str) -> Value {
+    let schema: Value = serde_json::from_str(&repository(&format!("docs/schemas/{name}.json"))).unwrap();
+    assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
+    schema
+}
+
+/// The part of JSON Schema that our schemas use; any other word fails, so that nothing is passed over.
+struct Validator<'s> {
+    root: &'s Value,
+}
+
+impl Validator<'_> {
+    /// Why a value does not fit, if it does not.
+    fn fault(&self, schema: &Value, value: &Value, at: &str) -> Option<String> {
+        for (word, rule) in schema.as_object().unwrap() {
+            let fits = match word.as_str() {
+                "$schema" | "title" | "description" | "$defs" => true,
+                "$ref" => {
+                    let pointer = rule.as_str().unwrap().strip_prefix('#').unwrap();
+                    match self.fault(self.root.pointer(pointer).unwrap(), value, at) {
+                        Some(fault) => return Some(fault),
+                        None => true,
+                    }
+                }
+                "type" => match rule {
+                    Value::Array(types) => types.iter().any(|name| is_a(value, name.as_str().unwrap())),
+                    name => is_a(value, name.as_str().unwrap()),
+                },
+                "const" => value == rule,
+                "enum" => rule.as_array().unwrap().contains(value),
+                "minimum" => value.as_f64().is_none_or(|number| number >= rule.as_f64().unwrap()),
+                "minLength" => length(value).is_none_or(|length| length >= rule.as_u64().unwrap()),
+                "maxLength" => length(value).is_none_or(|length| length <= rule.as_u64().unwrap()),
+                "pattern" => value.as_str().is_none_or(|text| matches(rule.as_str().unwrap(), text)),
+                "required" => value.as_object().is_none_or(|map| {
+                    rule.as_array().unwrap().iter().all(|key| map.contains_key(key.as_str().unwrap()))
+                }),
+                "anyOf" => rule.as_array().unwrap().iter().any(|one| self.fault(one, value, at).is_none()),
+                "properties" | "additionalProperties" | "items" => {
+                    if let Some(fault) = self.inside(schema, word, rule, value, at) {
+                        return Some(fault);
+                    }
+                    true
+                }
+                other => panic!("the validator does not know this word: {other}"),
+            };
+            if !fits {
+                return Some(format!("{at}: {value} does not fit {word}: {rule}"));
+            }
+        }
+        None
+    }
+
+    fn inside(&self, schema: &Value, word: &str, rule: &Value, value: &Value, at: &str) -> Option<String> {
+        if word == "items" {
+            let items = value.as_array()?.iter().enumerate();
+            return items.into_iter().find_map(|(n, item)| self.fault(rule, item, &format!("{at}/{n}")));
+        }
+        value.as_object()?.iter().find_map(|(key, inner)| {
+            let at = format!("{at}/{key}");
+            match (word, schema["properties"].get(key), rule) {
+                ("properties", Some(named), _) => self.fault(named, inner, &at),
+                ("properties", None, _) | (_, Some(_), _) | (_, None, Value::Bool(true)) => None,
+                (_, None, Value::Bool(false)) => Some(format!("{at}: no such member")),
+                (_, None, rule) => self.fault(rule, inner, &at),
+            }
+        })
+    }
+}
+
+fn is_a(value: &Value, name: &str) -> bool {
+    match name {
+        "integer" => value.is_u64() || value.is_i64(),
+        "number" => value.is_number(),
+        "string" => value.is_string(),
+        "boolean" => value.is_boolean(),
+        "null" => value.is_null(),
+        "array" => value.is_array(),
+        "object" => value.is_object(),
+        other => panic!("no such type: {other}"),
+    }
+}
+
+fn length(value: &Value) -> Option<u64> {
+    value.as_str().map(|text| text.chars().count() as u64)
+}
+
+/// The patterns of our schemas, by hand: a test need not bring a regex engine.
+fn matches(pattern: &str, text: &str) -> bool {
+    let limited = |most: usize| (1..=most).contains(&text.trim().chars().count());
+    match pattern {
+        r"^[\p{Ll}\p{Lm}\p{Lo}\p{N}]+(?:-[\p{Ll}\p{Lm}\p{Lo}\p{N}]+)*$" => {
+            let letter = |c: char| c.is_alphanumeric() && c.to_lowercase().eq([c]);
+            text.split('-').all(|part| !part.is_empty() && part.chars().all(letter))
+        }
+        r"^\s*\S(?:[\s\S]{0,1022}\S)?\s*$" => limited(1024),
+        r"^\s*\S(?:[\s\S]{0,498}\S)?\s*$" => limited(500),
+        other => panic!("no such pattern: {other}"),
+    }
+}
+
+fn assert_fits(name: &str, value: &Value) {
+    let schema = schema(name);
+    let fault = Validator { root: &schema }.fault(&schema, value, "");
+    assert_eq!(fault, None, "docs/schemas/{name}.json");
+}
+
+#[test]
+fn every_output_fits_its_schema() {
+    let place = Place::with(&[
+        ("good/SKILL.md", GOOD),
+        ("bad/SKILL.md", BAD),
+        ("twice/SKILL.md", "---\nname: twice\nname: b\ndescription: x\n---\n"),
+        ("none/SKILL.md", "nothing"),
+        (
+            "rich/SKILL.md",
+            "---\nname: rich\ndescription: Use when: rich\nallowed-tools: [Read, Grep]\nmetadata: {a: 1}\nwhen_to_use: now\nargument-hint: '[x]'\narguments: [a]\ndisallowed-tools: Bash\nmodel: m\neffort: high\ncontext: fork\nagent: a\npaths: [b]\nhooks: {c: d}\nextra: [1, {x: y}]\ntags: [t]\nversion: 1.0\n---\n",
+        ),
+        ("rich/scripts/a.sh", ""),
+        ("rich/references/a.md", ""),
+        ("rich/assets/a", ""),
+    ]);
+    let report = place.json(&["check", "--json", ".", "missing"]);
+    assert_eq!(
+        (report["summary"]["files"].clone(), report["failures"].as_array().unwrap().len()),
+        (json!(5), 1)
+    );
+    assert_fits("check", &report);
+    for folder in ["good", "bad", "none", "rich"] {
+        assert_fits("show", &place.json(&["show", "--json", folder]));
+    }
+    assert_fits("check", &place.json(&["check", "--json", "--fix"]));
+    assert_fits("rules", &place.json(&["rule", "--json"]));
+    assert_fits("rule", &place.json(&["rule", "--json", "name-too-long"]));
+    for task in ["fill in a pdf form", "bake bread"] {
+        assert_fits("try", &place.json(&["try", "--json", task]));
+    }
+    assert_fits("new", &place.json(&["new", "--json", "fresh", "--with", "scripts"]));
+}
+
+#[test]
+fn a_schema_refuses_what_does_not_fit() {
+    let place = Place::with(&[("bad/SKILL.md", BAD)]);
+    let good = place.json(&["check", "--json"]);
+    let schema = schema("check");
+    let refuses = |pointer: &str, value: Value| {
+        let mut changed = good.clone();
+        *changed.pointer_mut(pointer).unwrap() = value;
+        Validator { root: &schema }.fault(&schema, &changed, "").is_some()
+    };
+    assert!(refuses("/version", json!(2)));
+    assert!(refuses("/files/0/problems/0/severity", json!("grave")));
+    assert!(refuses("/files/0/problems/0/span/start", json!(-1)));
+    assert!(refuses("/files/0/problems/0", json!({})));
+    assert!(refuses("/summary", json!(null)));
+}
+
+/// Errors of `spec` about values; the others are about the file, the folder or YAML.
+fn about_values(code: &str) -> bool {
+    let subjects =
+        ["name-", "description-", "license-", "compatibility-", "metadata-", "tools-", "frontmatter-empty"];
+    code != "name-folder-mismatch" && subjects.iter().any(|subject| code.starts_with(subject))
+}
+
+/// Cases in which a schema cannot say what the profile says, with the reason.
+const BEYOND: &[(&str, &str)] = &[
+    ("53 fullwidth hyphen U+FF0D -> -", "a name is judged as NFKC writes it"),
+    ("V21", "a name is judged as NFKC writes it"),
+    ("full-width-hyphen", "a name is judged as NFKC writes it"),
+];
+
+#[test]
+fn the_schema_of_the_frontmatter_agrees_with_the_profile() {
+    let schema = schema("frontmatter");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance/documents");
+    let mut files: Vec<String> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| format!("documents/{}", entry.unwrap().file_name().to_str().unwrap()))
+        .collect();
+    files.extend([
+        "five-systems/cases.json".to_owned(),
+        "skills-ref/official.json".to_owned(),
+        "skills-ref/probes.json".to_owned(),
+    ]);
+    let (mut compared, mut refused) = (0, 0);
+    let mut different = BTreeSet::new();
+    for file in files {
+        let vectors: Value = serde_json::from_str(&repository(&format!("conformance/{file}"))).unwrap();
+        for case in vectors["cases"].as_array().unwrap() {
+            let Some(input) = case["input"].as_str() else { continue };
+            let at = Origin::at("skills/demo/SKILL.md").in_folder(case["folder"].as_str().unwrap_or("demo"));
+            let document = parse(input.as_bytes());
+            let errors: Vec<&str> = Profile::spec()
+                .check(&document, None, &at)
+                .iter()
+                .filter(|problem| problem.severity == Severity::Error)
+                .map(|problem| problem.code)
+                .collect();
+            // A file whose frontmatter does not read says nothing about values.
+            let unread = [
+                "yaml-",
+                "duplicate-",
+                "frontmatter-missing",
+                "frontmatter-unclosed",
+                "frontmatter-not",
+                "frontmatter-too",
+                "file-too",
+            ];
+            if errors.iter().any(|code| unread.iter().any(|part| code.starts_with(part))) {
+                continue;
+            }
+            let accepted = !errors.iter().any(|code| about_values(code));
+            let value = Value::Object(document.frontmatter_json());
+            let fault = Validator { root: &schema }.fault(&schema, &value, "");
+            compared += 1;
+            refused += usize::from(!accepted);
+            if accepted != fault.is_none() {
+                different.insert(format!("{}: {errors:?} but {fault:?}", case["id"]));
+            }
+        }
+    }
+    let different: Vec<&String> = different
+        .iter()
+        .filter(|case| !BEYOND.iter().any(|(id, _)| case.starts_with(&format!("\"{id}\""))))
+        .collect();
+    assert!(different.is_empty(), "{different:#?}");
+    assert!(compared > 100 && refused > 20, "{compared} compared, {refused} refused");
+}

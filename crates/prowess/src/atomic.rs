@@ -1,0 +1,214 @@
+//! Changing what lies on disk: a reader sees all of the old or all of the new, and nothing is lost on the way.
+
+use std::fs::{self, File, Metadata};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use crate::error::shown;
+use crate::files;
+
+/// Why something could not be written. Each variant names the path; whatever was there before is still there.
+#[derive(Debug, thiserror::Error)]
+pub enum WriteError {
+    /// The file is not the one that was read.
+    #[error("the file has changed since it was read, so it is left alone: {}", shown(.path))]
+    Changed {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file may not be written.
+    #[error("the file is read-only, so it is left alone: {}", shown(.path))]
+    ReadOnly {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Something of that name is there already.
+    #[error("there is something of this name already: {}", shown(.path))]
+    Exists {
+        /// What should have been made.
+        path: PathBuf,
+    },
+    /// The system refused or failed.
+    #[error("could not write: {}", shown(.path))]
+    Io {
+        /// What should have been written.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+}
+
+impl WriteError {
+    fn io(path: &Path, source: io::Error) -> Self {
+        Self::Io { path: path.to_owned(), source }
+    }
+
+    /// The path it is about.
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::Changed { path }
+            | Self::ReadOnly { path }
+            | Self::Exists { path }
+            | Self::Io { path, .. } => path,
+        }
+    }
+
+    /// What to do about it.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Changed { .. } => "run the command again",
+            Self::ReadOnly { .. } => "make the file writable for this user, or leave it out",
+            Self::Exists { .. } => "choose another name or another folder",
+            Self::Io { source, .. } => match source.kind() {
+                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                    "make room on the disk, then run the command again"
+                }
+                io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+                    "make the folder writable for this user, or leave it out"
+                }
+                io::ErrorKind::NotFound => "make the folder first, or check its spelling",
+                _ => "try again; if it persists, the disk or its connection may be at fault",
+            },
+        }
+    }
+}
+
+/// The steps of replacing a file, in order; the tests stop at each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    Create,
+    Write,
+    Sync,
+    Compare,
+    Rename,
+}
+
+/// Replaces a file that holds `before` by one that holds `after`.
+///
+/// The new bytes are written beside it, brought to the disk, and take its name. Permissions stay, and the owner
+/// where the system lets us. A link stays a link: the file it leads to is replaced, in its own folder. A file
+/// that may not be written is left alone, as an editor would, and so is one that no longer holds `before`.
+///
+/// Two things are as with most editors: a further hard link keeps the old bytes, and extended attributes are
+/// those of a new file. Somebody who writes in the instant between the last look and the renaming is not noticed.
+pub fn replace(path: &Path, before: &[u8], after: &[u8]) -> Result<(), WriteError> {
+    replace_stepwise(path, before, after, |_| Ok(()))
+}
+
+fn replace_stepwise(
+    path: &Path,
+    before: &[u8],
+    after: &[u8],
+    mut at: impl FnMut(Step) -> io::Result<()>,
+) -> Result<(), WriteError> {
+    let failed = |error| WriteError::io(path, error);
+    let target = fs::canonicalize(path).map_err(failed)?;
+    let old = fs::metadata(&target).map_err(failed)?;
+    // Renaming needs no permission for the file itself, so it is asked for.
+    let writable = !old.permissions().readonly() && old.is_file();
+    if !writable || File::options().write(true).open(&target).is_err() {
+        return Err(WriteError::ReadOnly { path: path.to_owned() });
+    }
+    let temporary = Temporary(beside(&target));
+    at(Step::Create).map_err(failed)?;
+    let mut file = File::options().write(true).create_new(true).open(&temporary.0).map_err(failed)?;
+    at(Step::Write).and_then(|()| file.write_all(after)).map_err(failed)?;
+    keep_owner(&file, &old);
+    file.set_permissions(old.permissions()).map_err(failed)?;
+    at(Step::Sync).and_then(|()| file.sync_all()).map_err(failed)?;
+    drop(file);
+    at(Step::Compare).map_err(failed)?;
+    if files::read_small(&target, before.len()).ok().as_deref() != Some(before) {
+        return Err(WriteError::Changed { path: path.to_owned() });
+    }
+    at(Step::Rename).and_then(|()| fs::rename(&temporary.0, &target)).map_err(failed)?;
+    sync_folder_of(&target);
+    Ok(())
+}
+
+/// Makes a folder with these files, all or nothing. The folder above it must be there.
+///
+/// It is made under another name beside its place, and gets its own when it is complete. Something that is there
+/// already, be it an empty folder, is never touched.
+pub fn make_folder(path: &Path, contents: &[(&str, &[u8])]) -> Result<(), WriteError> {
+    let failed = |error| WriteError::io(path, error);
+    let exists = || WriteError::Exists { path: path.to_owned() };
+    if path.symlink_metadata().is_ok() {
+        return Err(exists());
+    }
+    let temporary = Temporary(beside(path));
+    fs::create_dir(&temporary.0).map_err(failed)?;
+    for (name, bytes) in contents {
+        let file = temporary.0.join(name);
+        if let Some(folder) = file.parent() {
+            fs::create_dir_all(folder).map_err(failed)?;
+        }
+        let mut file = File::options().write(true).create_new(true).open(file).map_err(failed)?;
+        file.write_all(bytes).and_then(|()| file.sync_all()).map_err(failed)?;
+    }
+    rename_to_new(&temporary.0, path).map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists | io::ErrorKind::DirectoryNotEmpty => exists(),
+        _ => failed(error),
+    })?;
+    sync_folder_of(path);
+    Ok(())
+}
+
+/// Something unfinished, which goes when it is dropped; once it was renamed there is nothing to remove.
+struct Temporary(PathBuf);
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        let _ = if self.0.is_dir() { fs::remove_dir_all(&self.0) } else { fs::remove_file(&self.0) };
+    }
+}
+
+/// A name in the same folder that nobody else uses, hidden and never taken for a skill.
+fn beside(path: &Path) -> PathBuf {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let number = COUNT.fetch_add(1, Ordering::Relaxed);
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    folder.join(format!(".prowess-{}-{number}.tmp", std::process::id()))
+}
+
+/// Gives a new file the owner of the old one; only some users may, and the others own what they write.
+fn keep_owner(file: &File, old: &Metadata) {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{MetadataExt as _, fchown};
+        let _ = fchown(file, Some(old.uid()), Some(old.gid()));
+    }
+    #[cfg(not(unix))]
+    let _ = (file, old);
+}
+
+/// Brings a renaming to the disk; where a folder cannot be synchronised there is nothing more to do.
+fn sync_folder_of(path: &Path) {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if let Ok(folder) = File::options().read(true).open(folder) {
+        let _ = folder.sync_all();
+    }
+}
+
+/// Renames without ever replacing what is there.
+fn rename_to_new(from: &Path, to: &Path) -> io::Result<()> {
+    #[cfg(any(target_os = "linux", target_vendor = "apple"))]
+    {
+        use rustix::fs::{CWD, RenameFlags, renameat_with};
+        match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+            // Some file systems do not know the flag.
+            Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) => {}
+            result => return result.map_err(io::Error::from),
+        }
+    }
+    if to.symlink_metadata().is_ok() {
+        return Err(io::ErrorKind::AlreadyExists.into());
+    }
+    fs::rename(from, to)
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests;

@@ -1,0 +1,163 @@
+//! Tests of changing files: stopped at each step, changed meanwhile, read-only, linked, on a full disk.
+
+#![allow(clippy::disallowed_methods, reason = "these are tests")]
+
+use super::*;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::process::Command;
+
+fn folder_with(text: &str) -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("SKILL.md");
+    fs::write(&path, text).unwrap();
+    (folder, path)
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let mut names: Vec<String> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_replaced_file_keeps_its_mode_and_nothing_lies_beside_it() {
+    for mode in [0o600, 0o644, 0o755, 0o664] {
+        let (folder, path) = folder_with("old");
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        replace(&path, b"old", b"new").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o7777, mode);
+        assert_eq!(names(folder.path()), ["SKILL.md"]);
+    }
+}
+
+#[test]
+fn stopped_at_any_step_the_old_file_is_whole_and_alone() {
+    for stop in [Step::Create, Step::Write, Step::Sync, Step::Compare, Step::Rename] {
+        let (folder, path) = folder_with("old");
+        let error = replace_stepwise(&path, b"old", b"new", |step| {
+            if step == stop { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
+        })
+        .unwrap_err();
+        assert!(error.path() == path && error.hint().contains("make room"), "{stop:?}: {error}");
+        assert_eq!(fs::read(&path).unwrap(), b"old", "{stop:?}");
+        assert_eq!(names(folder.path()), ["SKILL.md"], "{stop:?}");
+    }
+}
+
+#[test]
+fn a_file_that_changed_meanwhile_is_left_alone() {
+    for theirs in ["theirs", "", "oldest", "ol"] {
+        let (folder, path) = folder_with("old");
+        let error = replace_stepwise(&path, b"old", b"new", |step| {
+            if step == Step::Compare { fs::write(&path, theirs) } else { Ok(()) }
+        })
+        .unwrap_err();
+        assert!(matches!(error, WriteError::Changed { .. }), "{error}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), theirs);
+        assert_eq!(names(folder.path()), ["SKILL.md"]);
+    }
+    let (folder, path) = folder_with("old");
+    let gone = replace_stepwise(&path, b"old", b"new", |step| {
+        if step == Step::Compare { fs::remove_file(&path) } else { Ok(()) }
+    });
+    assert!(matches!(gone, Err(WriteError::Changed { .. })));
+    assert_eq!(names(folder.path()), [""; 0]);
+}
+
+#[test]
+fn a_read_only_file_is_left_alone_though_it_could_be_renamed_over() {
+    let (folder, path) = folder_with("old");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).unwrap();
+    let error = replace(&path, b"old", b"new").unwrap_err();
+    assert!(
+        matches!(error, WriteError::ReadOnly { .. }) && error.to_string().contains("SKILL.md"),
+        "{error}"
+    );
+    assert_eq!(fs::read(&path).unwrap(), b"old");
+    assert_eq!(names(folder.path()), ["SKILL.md"]);
+    assert!(matches!(replace(Path::new("/dev/null"), b"", b"x"), Err(WriteError::ReadOnly { .. })));
+    assert!(matches!(replace(&folder.path().join("no"), b"", b"x"), Err(WriteError::Io { .. })));
+}
+
+#[test]
+fn a_link_stays_a_link_and_its_target_changes_in_its_own_folder() {
+    let (folder, path) = folder_with("old");
+    let skill = folder.path().join("skill");
+    fs::create_dir(&skill).unwrap();
+    let link = skill.join("SKILL.md");
+    symlink("../SKILL.md", &link).unwrap();
+    replace(&link, b"old", b"new").unwrap();
+    assert!(link.symlink_metadata().unwrap().is_symlink());
+    assert_eq!(fs::read_link(&link).unwrap(), Path::new("../SKILL.md"));
+    assert_eq!(fs::read(&path).unwrap(), b"new");
+    assert_eq!(names(&skill), ["SKILL.md"]);
+    assert_eq!(names(folder.path()), ["SKILL.md", "skill"]);
+}
+
+#[test]
+fn another_hard_link_keeps_the_old_bytes() {
+    let (folder, path) = folder_with("old");
+    let other = folder.path().join("other");
+    fs::hard_link(&path, &other).unwrap();
+    replace(&path, b"old", b"new").unwrap();
+    assert_eq!((fs::read(&path).unwrap(), fs::read(&other).unwrap()), (b"new".to_vec(), b"old".to_vec()));
+}
+
+#[test]
+fn a_full_disk_leaves_the_old_file_and_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let mounted = Command::new("mount")
+        .args(["-t", "tmpfs", "-o", "size=64k", "none"])
+        .arg(folder.path())
+        .output()
+        .is_ok_and(|output| output.status.success());
+    if !mounted {
+        println!("skipped: a small disk cannot be mounted here");
+        return;
+    }
+    let path = folder.path().join("SKILL.md");
+    fs::write(&path, "old").unwrap();
+    let replaced = replace(&path, b"old", &vec![b'x'; 256 * 1024]);
+    let made = make_folder(&folder.path().join("new"), &[("a/b", b"x"), ("c", &vec![b'x'; 256 * 1024])]);
+    let left = (fs::read(&path).unwrap(), names(folder.path()));
+    let unmounted = Command::new("umount").arg(folder.path()).status().unwrap();
+    assert!(unmounted.success());
+    for result in [replaced, made] {
+        let error = result.unwrap_err();
+        assert!(
+            matches!(&error, WriteError::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull),
+            "{error:?}"
+        );
+    }
+    assert_eq!(left, (b"old".to_vec(), vec!["SKILL.md".to_owned()]));
+}
+
+#[test]
+fn a_folder_is_made_whole_and_never_over_another() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("new");
+    make_folder(&path, &[("SKILL.md", b"x"), ("scripts/a.sh", b"y")]).unwrap();
+    assert_eq!(names(&path), ["SKILL.md", "scripts"]);
+    assert_eq!(names(folder.path()), ["new"]);
+    assert!(matches!(make_folder(&path, &[]), Err(WriteError::Exists { .. })));
+    let empty = folder.path().join("empty");
+    fs::create_dir(&empty).unwrap();
+    assert!(matches!(make_folder(&empty, &[("a", b"")]), Err(WriteError::Exists { .. })));
+    // Even one that appears at the last moment.
+    let temporary = folder.path().join("t");
+    fs::create_dir(&temporary).unwrap();
+    assert_eq!(rename_to_new(&temporary, &empty).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+    fs::remove_dir(&temporary).unwrap();
+    let dangling = folder.path().join("dangling");
+    symlink("nowhere", &dangling).unwrap();
+    assert!(matches!(make_folder(&dangling, &[]), Err(WriteError::Exists { .. })));
+    assert!(matches!(make_folder(&folder.path().join("no/x"), &[]), Err(WriteError::Io { .. })));
+    // A file in the way of a folder: nothing half-made stays.
+    let clash = make_folder(&folder.path().join("half"), &[("a", b""), ("a/b", b"")]);
+    assert!(clash.is_err());
+    assert_eq!(names(folder.path()), ["dangling", "empty", "new"]);
+}

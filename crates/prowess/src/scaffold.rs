@@ -1,0 +1,124 @@
+//! The files of a new skill: one that no profile complains about.
+
+use prowess_core::document::markdown;
+use prowess_core::rule::Preset;
+use prowess_core::{FileEntry, Manifest, Origin, Problem, Profile, RelPath, parse};
+use serde_json::{Map, Value};
+
+/// A folder that a new skill may begin with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Part {
+    /// `scripts/`: programs the agent runs.
+    Scripts,
+    /// `references/`: pages the agent reads when it needs them.
+    References,
+    /// `assets/`: files the agent uses, such as templates.
+    Assets,
+}
+
+/// A file of a new skill: its path in the folder, and its text.
+pub type NewFile = (&'static str, String);
+
+/// The files of a new skill, SKILL.md first; or every problem that some profile has with its name or description.
+///
+/// ```
+/// use prowess::scaffold::{Part, scaffold};
+///
+/// let files = scaffold("pdf-forms", Some("Fills in PDF forms."), &[Part::Scripts]).unwrap();
+/// assert_eq!(files[0].0, "SKILL.md");
+/// assert!(files[0].1.starts_with("---\nname: pdf-forms\ndescription: Fills in PDF forms.\n---\n"));
+/// assert_eq!(scaffold("PDF", None, &[]).unwrap_err()[0].code, "name-uppercase");
+/// ```
+pub fn scaffold(name: &str, description: Option<&str>, parts: &[Part]) -> Result<Vec<NewFile>, Vec<Problem>> {
+    let title = title(name);
+    let own = format!("Helps with {}. Use when the task calls for it.", title.to_lowercase());
+    let fields = Map::from_iter([
+        ("name".to_owned(), Value::from(name)),
+        ("description".to_owned(), Value::from(description.unwrap_or(&own))),
+    ]);
+    let mut body = format!(
+        "# {title}\n\nSay here what the agent should do, step by step.\n\n## Steps\n\n\
+         1. Look at what the user gave.\n2. Do the work.\n3. Check the result.\n"
+    );
+    let mut files = Vec::new();
+    for part in [Part::Scripts, Part::References, Part::Assets] {
+        if !parts.contains(&part) {
+            continue;
+        }
+        let (path, text, section) = match part {
+            Part::Scripts => (
+                "scripts/example.sh",
+                "#!/bin/sh\n# Say here what the script does and what it expects.\nset -eu\necho \"hello\"\n",
+                "## Scripts\n\n- [scripts/example.sh](scripts/example.sh): run it with `sh scripts/example.sh`\n",
+            ),
+            Part::References => (
+                "references/details.md",
+                "# Details\n\nPut here what is needed only sometimes.\n",
+                "## References\n\n- [references/details.md](references/details.md): read it when the steps are not enough\n",
+            ),
+            Part::Assets => (
+                "assets/template.md",
+                "# Template\n\nPut here what the agent copies and fills in.\n",
+                "## Assets\n\n- [assets/template.md](assets/template.md): copy it and fill it in\n",
+            ),
+        };
+        body.push('\n');
+        body.push_str(section);
+        files.push((path, text.to_owned()));
+    }
+    files.insert(0, ("SKILL.md", markdown(&fields, &body)));
+    let problems = problems(name, &files);
+    if problems.is_empty() { Ok(files) } else { Err(problems) }
+}
+
+/// `pdf-forms` becomes `Pdf forms`.
+fn title(name: &str) -> String {
+    let words = name.replace('-', " ");
+    let mut characters = words.chars();
+    characters.next().map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
+}
+
+/// What any profile says, each problem once.
+fn problems(name: &str, files: &[NewFile]) -> Vec<Problem> {
+    let Some((_, text)) = files.first() else { return Vec::new() };
+    let document = parse(text.as_bytes());
+    let entry = |(path, text): &NewFile| Some(FileEntry::new(RelPath::parse(path).ok()?, text.len() as u64));
+    let manifest = Manifest::new(files.iter().filter_map(entry).collect());
+    let at = Origin::at(format!("{name}/SKILL.md")).in_folder(name);
+    let mut problems: Vec<Problem> = Vec::new();
+    for preset in Preset::ALL {
+        for problem in Profile::new(preset).check(&document, Some(&manifest), &at) {
+            if problems.iter().all(|known| known.code != problem.code) {
+                problems.push(problem);
+            }
+        }
+    }
+    problems
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_new_skill_has_no_problem_under_any_profile() {
+        for description in [None, Some("Use when: asked # \"really\""), Some("Two\nlines.")] {
+            let files = scaffold("a-b2", description, &[Part::Assets, Part::Scripts, Part::References]);
+            assert_eq!(files.unwrap().len(), 4);
+        }
+    }
+
+    #[test]
+    fn a_name_or_description_that_some_profile_refuses_is_refused() {
+        for name in ["", "A", "a_b", "-a", "a--b", "claude-x", "é", "a/b", "..", "a\nb", &"x".repeat(65)] {
+            let problems = scaffold(name, None, &[]).unwrap_err();
+            assert!(
+                problems.iter().any(|problem| problem.code.starts_with("name-")),
+                "{name:?}: {problems:?}"
+            );
+        }
+        for description in ["", "<b>", &"x".repeat(1025), "a\u{202e}b"] {
+            assert!(scaffold("a", Some(description), &[]).is_err(), "{description:?}");
+        }
+    }
+}
