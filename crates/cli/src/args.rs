@@ -30,6 +30,7 @@ pub(crate) enum Command {
     Rule(Rule),
     Try(Try),
     List(List),
+    Cat(Cat),
     Why(Why),
     Trust(Trust),
 }
@@ -124,8 +125,8 @@ pub(crate) enum Part {
 /// Whatever can be read is shown, also of a broken skill. The exit code is 1 when the skill does not load.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Show {
-    /// A SKILL.md or the folder of a skill; - reads standard input
-    #[arg(value_name = "PATH")]
+    /// A SKILL.md, the folder of a skill, or the name of one that is listed; - reads standard input
+    #[arg(value_name = "PATH|NAME")]
     pub(crate) path: PathBuf,
     /// Whose rules count for the problems
     #[arg(long, value_name = "PROFILE", value_parser = profiles(), default_value = "spec")]
@@ -185,6 +186,19 @@ pub(crate) struct List {
     /// Show about how many tokens each skill costs in every prompt
     #[arg(long)]
     pub(crate) cost: bool,
+}
+
+/// Write the instructions of a skill, or one of its files
+#[derive(Debug, clap::Args)]
+pub(crate) struct Cat {
+    /// The name of the skill
+    #[arg(value_name = "NAME")]
+    pub(crate) name: String,
+    /// A file of the skill, relative to its folder
+    #[arg(value_name = "RESOURCE")]
+    pub(crate) resource: Option<String>,
+    #[command(flatten)]
+    pub(crate) places: Places,
 }
 
 /// Explain why a skill is offered or not

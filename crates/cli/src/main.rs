@@ -60,6 +60,7 @@ fn run(args: &Args, ui: &mut Ui) -> Result<Outcome, CommandError> {
         Command::Rule(rule) => commands::rule::run(rule, args.json, ui),
         Command::Try(query) => commands::try_::run(query, args.json, ui),
         Command::List(list) => commands::list::run(list, args.json, ui),
+        Command::Cat(cat) => commands::cat::run(cat, args.json, ui),
         Command::Why(why) => commands::why::run(why, args.json, ui),
         Command::Trust(trust) => commands::trust::run(trust, args.json, ui),
     }

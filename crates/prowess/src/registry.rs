@@ -13,7 +13,7 @@ use crate::error::SourceError;
 use crate::glob::Glob;
 use crate::resources::{self, Resource, TooLarge};
 use crate::scan::ScanOptions;
-use crate::source::{DirSource, MemorySource, Slice, Source};
+use crate::source::{Chunk, DirSource, MemorySource, Slice, Source};
 use crate::trust::Trust;
 use crate::{files, scan};
 
@@ -230,6 +230,14 @@ impl Registry {
     pub fn files(&self, key: &str) -> Result<Manifest, SourceError> {
         let candidate = self.get(key)?;
         self.source(candidate)?.files(candidate)
+    }
+
+    /// Bytes of a file of a skill. `path` is as a model or a person wrote it.
+    pub fn read_bytes(&self, key: &str, path: &str, slice: Slice) -> Result<Chunk, SourceError> {
+        let candidate = self.get(key)?;
+        let path = RelPath::from_request(path)
+            .map_err(|error| SourceError::BadPath { path: PathBuf::from(error.path()), error })?;
+        self.source(candidate)?.read(candidate, &path, slice)
     }
 
     /// A file of a skill. `path` is as a model or a person wrote it.

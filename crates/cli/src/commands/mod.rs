@@ -1,5 +1,6 @@
 //! One file for each command.
 
+pub(crate) mod cat;
 pub(crate) mod check;
 pub(crate) mod list;
 pub(crate) mod new;

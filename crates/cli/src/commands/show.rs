@@ -1,7 +1,7 @@
 //! `prowess show`: how one skill is read.
 
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use prowess::files::{self, Head};
 use prowess::limits::MAX_FILE_BYTES;
@@ -11,9 +11,9 @@ use prowess::{
 };
 use serde_json::{Map, Value, json};
 
-use super::{STDIN, shown, skill_file};
+use super::{STDIN, registry, shown, skill_file};
 use crate::Outcome;
-use crate::args::Show;
+use crate::args::{Places, Show};
 use crate::error::{CommandError, Failure};
 use crate::report::json::VERSION;
 use crate::ui::{self, STRONG, Ui, clean, count, size, wrap};
@@ -34,7 +34,7 @@ struct Card {
 
 /// Runs the command.
 pub(crate) fn run(args: &Show, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
-    let (head, found) = read(&args.path)?;
+    let (head, found) = read(&named(&args.path, ui)?)?;
     let path = found.as_ref().map_or_else(|| "<stdin>".to_owned(), |found| shown(&found.path));
     let document = head.document();
     if args.body || args.raw {
@@ -72,6 +72,18 @@ pub(crate) fn run(args: &Show, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
         ui.print(&card.text())?;
     }
     Ok(if card.loads { Outcome::Fine } else { Outcome::Problems })
+}
+
+/// The path that was given, or that of the listed skill whose name it is.
+fn named(path: &Path, ui: &mut Ui) -> Result<PathBuf, CommandError> {
+    let name = path.to_str().filter(|name| *name != STDIN && !name.contains(['/', '\\']) && !path.exists());
+    let Some(name) = name else { return Ok(path.to_owned()) };
+    let places = Places { roots: Vec::new(), client: None, no_cache: false };
+    let registry = registry(&places, ui)?;
+    // A skill that is broken or hidden can be shown too.
+    let catalog = registry.catalog();
+    let found = catalog.get(name).or_else(|| catalog.why(name).first().map(|(candidate, _)| *candidate));
+    Ok(found.map_or_else(|| path.to_owned(), |candidate| PathBuf::from(&candidate.entry.origin.location)))
 }
 
 fn read(path: &Path) -> Result<(Head, Option<Found>), CommandError> {
