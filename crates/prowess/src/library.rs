@@ -80,7 +80,8 @@ pub fn library(
             everyones,
         }));
     }
-    registry.trust(Trust::in_approved(approvals));
+    let digests = cache.map(|cache| cache.join("prowess/digests"));
+    registry.trust(Trust::in_approved(approvals).with_digests(digests));
     Ok(registry)
 }
 

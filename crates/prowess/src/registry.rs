@@ -144,6 +144,7 @@ impl Registry {
             }
             candidates.append(&mut listed);
         }
+        self.trust.remember();
         if let Some(call) = &self.on_problem {
             problems.iter().for_each(call);
         }

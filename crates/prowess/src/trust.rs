@@ -6,13 +6,16 @@
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use prowess_core::{Candidate, Manifest, Scope};
+use prowess_core::{Candidate, Manifest, Scope, Stamp};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
+use crate::cache::Index;
 use crate::env::Environment;
 use crate::error::SourceError;
+use crate::handle::stamp_of;
 use crate::{beneath, files};
 
 /// The largest trust file that is read.
@@ -23,6 +26,7 @@ const MAX_BYTES: usize = 16 << 20;
 pub struct Trust {
     everything: bool,
     approvals: Approvals,
+    digests: Option<Arc<Digests>>,
 }
 
 /// What a person approved, as it is stored.
@@ -49,12 +53,26 @@ pub struct Approval {
 impl Trust {
     /// Trust in all skills: the host has decided otherwise who may use what.
     pub fn everything() -> Self {
-        Self { everything: true, approvals: Approvals::default() }
+        Self { everything: true, ..Self::default() }
     }
 
     /// Trust in what was approved, and in what needs no approval.
     pub fn in_approved(approvals: Approvals) -> Self {
-        Self { everything: false, approvals }
+        Self { approvals, ..Self::default() }
+    }
+
+    /// Remembers the digests of files in a file, so that only what changed is read again. Safe to delete.
+    #[must_use]
+    pub fn with_digests(mut self, file: Option<PathBuf>) -> Self {
+        self.digests = file.map(|file| Arc::new(Digests::load(file)));
+        self
+    }
+
+    /// Writes down the digests that were computed.
+    pub(crate) fn remember(&self) {
+        if let Some(digests) = &self.digests {
+            digests.save();
+        }
     }
 
     /// Whether a skill may be used. Its files are listed only when that decides it.
@@ -75,7 +93,9 @@ impl Trust {
             return false;
         };
         let folder = path.parent().unwrap_or(Path::new("."));
-        files().and_then(|files| tree_digest(folder, &files)).is_ok_and(|digest| digest == approval.digest)
+        files()
+            .and_then(|files| digest_of(folder, &files, self.digests.as_deref()))
+            .is_ok_and(|digest| digest == approval.digest)
     }
 }
 
@@ -165,6 +185,57 @@ impl Approvals {
 /// It is the SHA-256 of `agent-skill-tree 1`, then a line for each file in the order of its path: mode, SHA-256 of
 /// the bytes, size, path.
 pub fn tree_digest(folder: &Path, files: &Manifest) -> Result<String, SourceError> {
+    digest_of(folder, files, None)
+}
+
+/// Digests of files by path and state.
+#[derive(Debug)]
+struct Digests {
+    file: PathBuf,
+    known: Index,
+    fresh: Mutex<Vec<(Vec<u8>, Stamp, String)>>,
+}
+
+impl Digests {
+    fn load(file: PathBuf) -> Self {
+        Self { known: Index::load(&file), file, fresh: Mutex::default() }
+    }
+
+    /// The digest of an open file: the one that is known of this state of it, or a new one.
+    fn of(&self, path: &Path, file: &mut fs::File) -> std::io::Result<(String, u64)> {
+        let metadata = file.metadata()?;
+        let stamp = stamp_of(&metadata);
+        if let Some(at) = self.known.find(path, &stamp)
+            && let Ok(digest) = std::str::from_utf8(self.known.head(at))
+        {
+            return Ok((digest.to_owned(), metadata.len()));
+        }
+        let (digest, size) = hash(file)?;
+        let mut fresh = self.fresh.lock().unwrap_or_else(PoisonError::into_inner);
+        fresh.push((path.as_os_str().as_encoded_bytes().to_vec(), stamp, digest.clone()));
+        Ok((digest, size))
+    }
+
+    /// Adds what is new to the file; what is known of other skills stays.
+    fn save(&self) {
+        let mut fresh = self.fresh.lock().unwrap_or_else(PoisonError::into_inner);
+        if fresh.is_empty() {
+            return;
+        }
+        fresh.sort();
+        fresh.dedup_by(|a, b| a.0 == b.0);
+        let is_new = |path: &[u8]| fresh.binary_search_by(|(new, ..)| new.as_slice().cmp(path)).is_ok();
+        let kept =
+            (0..self.known.len()).filter_map(|at| self.known.skill(at)).filter(|(path, ..)| !is_new(path));
+        let mut all: Vec<(&[u8], Stamp, &[u8])> = kept.collect();
+        all.extend(fresh.iter().map(|(path, stamp, digest)| (path.as_slice(), *stamp, digest.as_bytes())));
+        all.sort_by(|a, b| a.0.cmp(b.0));
+        // A cache that cannot be written costs time and nothing else.
+        let _ = Index::save(all, &self.file);
+    }
+}
+
+fn digest_of(folder: &Path, files: &Manifest, digests: Option<&Digests>) -> Result<String, SourceError> {
     let mut tree = Sha256::new();
     tree.update(b"agent-skill-tree 1\n");
     for file in &files.files {
@@ -175,7 +246,11 @@ pub fn tree_digest(folder: &Path, files: &Manifest) -> Result<String, SourceErro
         } else {
             beneath::open(folder, &file.path, "SKILL.md")?
         };
-        let (digest, size) = hash(&mut open).map_err(|error| SourceError::io(&shown, error))?;
+        let hashed = match digests {
+            Some(digests) => digests.of(&shown, &mut open),
+            None => hash(&mut open),
+        };
+        let (digest, size) = hashed.map_err(|error| SourceError::io(&shown, error))?;
         let mode = if file.executable { "100755" } else { "100644" };
         tree.update(format!("{mode} {digest} {size} {}\n", file.path));
     }

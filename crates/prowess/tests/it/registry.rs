@@ -270,9 +270,10 @@ fn trust_is_given_to_folders_by_path_and_to_skills_by_their_bytes() {
     let folder =
         tree(&[("a/SKILL.md", &skill("a")), ("a/scripts/x.sh", "echo"), ("b/SKILL.md", &skill("b"))]);
     let user = tree(&[("a/SKILL.md", &skill("a"))]);
+    let cache = tempfile::tempdir().unwrap();
     let made = |approvals: Approvals, with_user: bool| {
         let mut registry = Registry::new();
-        registry.trust(Trust::in_approved(approvals));
+        registry.trust(Trust::in_approved(approvals).with_digests(Some(cache.path().join("digests"))));
         registry.add(DirSource::new(folder.path(), ScanOptions::default()).in_scope(Scope::Project));
         if with_user {
             registry.add(DirSource::new(user.path(), ScanOptions::default()).in_scope(Scope::User));
@@ -292,7 +293,12 @@ fn trust_is_given_to_folders_by_path_and_to_skills_by_their_bytes() {
     let file = state.path().join("deep/trust.json");
     approvals.save(&file).unwrap();
     let approvals = Approvals::load(&file).unwrap();
-    assert!(made(approvals.clone(), false).get("a").unwrap().is_usable());
+    for _ in 0..2 {
+        assert!(
+            made(approvals.clone(), false).get("a").unwrap().is_usable(),
+            "with digests computed, then remembered"
+        );
+    }
     write(folder.path(), "a/scripts/x.sh", "echo changed");
     assert!(
         !made(approvals.clone(), false).get("a").unwrap().is_usable(),
