@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use anstream::AutoStream;
 use anstyle::{AnsiColor, Effects, Style};
 use clap::ColorChoice;
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::error::{CommandError, Failure};
@@ -56,10 +57,21 @@ impl Ui {
         self.json_text(&value.to_string())
     }
 
+    /// The same for anything that can be written as one.
+    pub(crate) fn json_of(&mut self, value: &impl Serialize) -> Result<(), CommandError> {
+        let text = serde_json::to_string(value).map_err(|error| CommandError::writing(&error.into()))?;
+        self.json_text(&text)
+    }
+
     /// The same for an object that is text already.
     pub(crate) fn json_text(&mut self, text: &str) -> Result<(), CommandError> {
         let mut line = String::with_capacity(text.len() + 1);
-        for character in text.chars() {
+        // All that is unsafe in ASCII is escaped by every writer of JSON, but for one.
+        let plain = text.is_ascii() && !text.contains('\u{7f}');
+        if plain {
+            line.push_str(text);
+        }
+        for character in if plain { "" } else { text }.chars() {
             if is_unsafe(character) {
                 // Such characters stand only inside strings, where this is the same text.
                 for unit in character.encode_utf16(&mut [0; 2]) {

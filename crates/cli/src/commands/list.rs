@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use prowess::render::{collapse, cut};
-use prowess::{Candidate, Obstacle, Standing};
-use serde_json::{Value, json};
+use prowess::{Candidate, Obstacle, Registry, Scope, Standing};
+use serde::Serialize;
 
 use super::registry;
 use crate::Outcome;
@@ -24,38 +24,42 @@ pub(crate) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
     let mut left_out: Vec<(&Candidate, &Standing)> =
         catalog.all().filter(|(_, standing)| **standing != Standing::Listed).collect();
     left_out.sort_by(|a, b| a.0.entry.key.cmp(&b.0.entry.key));
+    let others = left_out.iter().filter(|_| args.all).copied();
+    let shown = catalog.iter().map(|candidate| (candidate, &Standing::Listed)).chain(others);
+    let rows: Vec<Row<'_>> = shown
+        .map(|(candidate, standing)| {
+            let mut row = Row::new(candidate, standing);
+            row.cost = args.cost.then(|| Cost::of(candidate, &registry));
+            row
+        })
+        .collect();
     if json {
-        let skills: Vec<Value> = catalog.iter().map(|candidate| row(candidate, &Standing::Listed)).collect();
-        let others: Vec<Value> = left_out
+        let problems = registry
+            .problems()
             .iter()
-            .filter(|_| args.all)
-            .map(|(candidate, standing)| row(candidate, standing))
-            .collect();
-        let problems: Vec<Value> =
-            registry.problems().iter().map(|p| json!({"error": p.to_string(), "hint": p.hint()})).collect();
-        ui.json(&json!({
-            "version": VERSION,
-            "skills": skills,
-            "left_out": others,
-            "problems": problems,
-            "summary": {"skills": catalog.len(), "left_out": left_out.len(), "cost": catalog.iter().map(cost).sum::<usize>()},
-        }))?;
+            .map(|problem| Unread { error: problem.to_string(), hint: problem.hint() });
+        ui.json_of(&Report {
+            version: VERSION,
+            skills: rows,
+            unread: problems.collect(),
+            summary: Summary { skills: catalog.len(), left_out: left_out.len() },
+        })?;
         return Ok(outcome);
     }
     let mut text = String::new();
-    for candidate in catalog.iter() {
-        line(&mut text, candidate, "", args.cost);
-    }
-    for (candidate, standing) in left_out.iter().filter(|_| args.all) {
-        line(&mut text, candidate, &format!("{}: ", why(standing)), args.cost);
+    for row in &rows {
+        line(&mut text, row);
     }
     if catalog.is_empty() {
         text.push_str("no skills here\n");
     } else {
         let _ = write!(text, "\n{}", count(catalog.len(), "skill"));
         if args.cost {
-            let _ =
-                write!(text, ", about {} tokens in every prompt", catalog.iter().map(cost).sum::<usize>());
+            let prompt: u64 = rows.iter().filter_map(|row| row.cost.as_ref()).map(|cost| cost.catalog).sum();
+            let _ = write!(
+                text,
+                "; tokens in every prompt, when used, in its files; about {prompt} in every prompt"
+            );
         }
         let untrusted = catalog.iter().filter(|candidate| !candidate.is_usable()).count();
         if untrusted > 0 {
@@ -70,48 +74,134 @@ pub(crate) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
     Ok(outcome)
 }
 
-fn line(text: &mut String, candidate: &Candidate, mark: &str, with_cost: bool) {
-    let entry = &candidate.entry;
-    let trust = if candidate.obstacle == Some(Obstacle::Untrusted) { "not trusted: " } else { "" };
-    let description = cut(&collapse(&entry.description), Some(SHOWN)).into_owned();
-    let tokens = if with_cost { format!("{:>5}  ", cost(candidate)) } else { String::new() };
-    let _ = writeln!(
-        text,
-        "{tokens}{STRONG}{}{STRONG:#}  {FAINT}{mark}{trust}{FAINT:#}{}",
-        clean(&entry.key),
-        clean(&description)
-    );
+fn line(text: &mut String, row: &Row<'_>) {
+    let mark = match row.state {
+        "active" => String::new(),
+        "untrusted" => "not trusted: ".to_owned(),
+        other => format!("{other}: "),
+    };
+    let description = cut(&collapse(row.description), Some(SHOWN)).into_owned();
+    if let Some(Cost { catalog, instructions, resources }) = row.cost {
+        let _ = write!(text, "{catalog:>5} {instructions:>6} {resources:>7}  ");
+    }
+    let _ =
+        writeln!(text, "{STRONG}{}{STRONG:#}  {FAINT}{mark}{FAINT:#}{}", clean(row.key), clean(&description));
 }
 
-/// About how many tokens a skill costs in every prompt: its name and description, four bytes a token.
-fn cost(candidate: &Candidate) -> usize {
-    (candidate.entry.key.len() + candidate.entry.description.len()).div_ceil(4)
+#[derive(Serialize)]
+struct Report<'r> {
+    version: u32,
+    skills: Vec<Row<'r>>,
+    unread: Vec<Unread>,
+    summary: Summary,
 }
 
-/// What became of a candidate, in a word or two.
-pub(super) fn why(standing: &Standing) -> &'static str {
-    match standing {
-        Standing::Listed => "offered",
-        Standing::Shadowed { .. } => "shadowed",
-        Standing::Hindered { obstacle: Obstacle::Broken { .. } } => "broken",
-        Standing::Hindered { obstacle: Obstacle::Disabled { .. } } => "turned off",
-        Standing::Hindered { obstacle: Obstacle::Untrusted } => "not trusted",
+#[derive(Serialize)]
+struct Summary {
+    skills: usize,
+    left_out: usize,
+}
+
+/// A file or folder that could not be read.
+#[derive(Serialize)]
+struct Unread {
+    error: String,
+    hint: &'static str,
+}
+
+/// A skill and what became of it.
+#[derive(Serialize)]
+pub(super) struct Row<'r> {
+    name: &'r str,
+    key: &'r str,
+    description: &'r str,
+    path: &'r str,
+    source: &'r str,
+    scope: Scope,
+    pub(super) state: &'static str,
+    preload: bool,
+    repaired: bool,
+    readers: &'r [&'static str],
+    problems: Vec<Brief<'r>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shadowed_by: Option<&'r str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    disabled_by: Option<&'r str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cost: Option<Cost>,
+}
+
+/// A problem in short.
+#[derive(Serialize)]
+struct Brief<'r> {
+    code: &'static str,
+    severity: &'static str,
+    message: &'r str,
+}
+
+/// About how many tokens a skill costs at each level, four bytes a token.
+#[derive(Clone, Copy, Serialize)]
+struct Cost {
+    catalog: u64,
+    instructions: u64,
+    resources: u64,
+}
+
+impl Cost {
+    fn of(candidate: &Candidate, registry: &Registry) -> Self {
+        let entry = &candidate.entry;
+        let tokens = |bytes: u64| bytes.div_ceil(4);
+        let files = registry.files(&entry.key).map(|files| files.total_size()).unwrap_or(0);
+        Self {
+            catalog: tokens((entry.key.len() + entry.description.len()) as u64),
+            instructions: tokens(candidate.stamp.size.saturating_sub(entry.body_offset as u64)),
+            resources: tokens(files.saturating_sub(candidate.stamp.size)),
+        }
     }
 }
 
-/// A candidate as JSON.
-pub(super) fn row(candidate: &Candidate, standing: &Standing) -> Value {
-    let entry = &candidate.entry;
-    json!({
-        "key": entry.key,
-        "name": entry.name,
-        "description": entry.description,
-        "location": entry.origin.location,
-        "scope": entry.origin.scope,
-        "standing": why(standing),
-        "trusted": candidate.obstacle != Some(Obstacle::Untrusted),
-        "preload": candidate.preload,
-        "repaired": entry.repaired,
-        "readers": candidate.readers,
-    })
+impl<'r> Row<'r> {
+    pub(super) fn new(candidate: &'r Candidate, standing: &'r Standing) -> Self {
+        let entry = &candidate.entry;
+        let untrusted = candidate.obstacle == Some(Obstacle::Untrusted);
+        let (mut problems, mut shadowed_by, mut disabled_by) = (Vec::new(), None, None);
+        let state = match standing {
+            Standing::Listed if untrusted => "untrusted",
+            Standing::Listed => "active",
+            Standing::Shadowed { by } => {
+                shadowed_by = Some(by.as_str());
+                "shadowed"
+            }
+            Standing::Hindered { obstacle: Obstacle::Broken { problems: why } } => {
+                let brief = |problem: &'r prowess::Problem| Brief {
+                    code: problem.code,
+                    severity: problem.severity.name(),
+                    message: &problem.message,
+                };
+                problems = why.iter().map(brief).collect();
+                "broken"
+            }
+            Standing::Hindered { obstacle: Obstacle::Disabled { by } } => {
+                disabled_by = Some(by.as_str());
+                "disabled"
+            }
+            Standing::Hindered { obstacle: Obstacle::Untrusted } => "untrusted",
+        };
+        Self {
+            name: &entry.name,
+            key: &entry.key,
+            description: &entry.description,
+            path: &entry.origin.location,
+            source: &candidate.source,
+            scope: entry.origin.scope,
+            state,
+            preload: candidate.preload,
+            repaired: entry.repaired,
+            readers: &candidate.readers,
+            problems,
+            shadowed_by,
+            disabled_by,
+            cost: None,
+        }
+    }
 }

@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 
 use prowess::{Candidate, Obstacle, Standing};
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::list::{row, why};
+use super::list::Row;
 use super::registry;
 use crate::Outcome;
 use crate::args::Why;
@@ -21,8 +21,8 @@ pub(crate) fn run(args: &Why, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
     let offered = catalog.get(&args.name).is_some_and(Candidate::is_usable);
     let outcome = if offered { Outcome::Fine } else { Outcome::Problems };
     if json {
-        let candidates: Vec<Value> =
-            found.iter().map(|(candidate, standing)| reasons(candidate, standing)).collect();
+        let candidates: Vec<Row<'_>> =
+            found.iter().map(|(candidate, standing)| Row::new(candidate, standing)).collect();
         let similar = catalog.similar(&args.name);
         ui.json(&json!({"version": VERSION, "name": args.name, "offered": offered, "candidates": candidates, "similar": similar}))?;
         return Ok(outcome);
@@ -48,8 +48,12 @@ pub(crate) fn run(args: &Why, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
 fn page(text: &mut String, candidate: &Candidate, standing: &Standing) {
     let entry = &candidate.entry;
     let untrusted = candidate.obstacle == Some(Obstacle::Untrusted);
-    let verdict =
-        if untrusted && *standing == Standing::Listed { "seen, not trusted" } else { why(standing) };
+    let verdict = match Row::new(candidate, standing).state {
+        "active" => "offered",
+        "untrusted" => "seen, not trusted",
+        "disabled" => "turned off",
+        other => other,
+    };
     let _ = writeln!(text, "{STRONG}{}{STRONG:#}: {verdict}", clean(&entry.key));
     let _ = writeln!(text, "  found: {}", clean(&entry.origin.location));
     if !candidate.readers.is_empty() {
@@ -79,23 +83,4 @@ fn page(text: &mut String, candidate: &Candidate, standing: &Standing) {
         }
         Standing::Listed | Standing::Hindered { obstacle: Obstacle::Untrusted } => {}
     }
-}
-
-fn reasons(candidate: &Candidate, standing: &Standing) -> Value {
-    let mut value = row(candidate, standing);
-    let (key, reason): (&str, Value) = match standing {
-        Standing::Shadowed { by } => ("shadowed_by", by.as_str().into()),
-        Standing::Hindered { obstacle: Obstacle::Disabled { by } } => ("disabled_by", by.as_str().into()),
-        Standing::Hindered { obstacle: Obstacle::Broken { problems } } => {
-            let rows = problems
-                .iter()
-                .map(|p| json!({"code": p.code, "severity": p.severity.name(), "message": p.message}));
-            ("problems", rows.collect())
-        }
-        Standing::Listed | Standing::Hindered { obstacle: Obstacle::Untrusted } => return value,
-    };
-    if let Some(map) = value.as_object_mut() {
-        map.insert(key.to_owned(), reason);
-    }
-    value
 }
