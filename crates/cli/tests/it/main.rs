@@ -17,6 +17,7 @@ mod docs;
 mod escapes;
 mod fix;
 mod hard_input;
+mod library;
 mod new;
 mod schemas;
 mod show;
