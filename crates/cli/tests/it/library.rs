@@ -2,17 +2,16 @@
 
 use std::ffi::OsStr;
 use std::fs::{self, Permissions};
-use std::io::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Command, Output};
 
-use crate::{Place, code};
+use crate::{Place, code, skipped};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
 /// Skills of a project and of its user: offered, shadowed, broken and turned off.
-fn shelf() -> Place {
+pub(crate) fn shelf() -> Place {
     Place::with(&[
         (".claude/skills/pdf/SKILL.md", "---\nname: pdf\ndescription: Reads PDF files.\n---\nRead.\n"),
         (".claude/skills/pdf/scripts/read.sh", "echo\n"),
@@ -188,7 +187,7 @@ fn why_names_the_place_and_the_reason() {
       found: [DIR]/.claude/skills/loud/SKILL.md
       read by: claude-code
       parsed: after a repair of its YAML; prowess check says what is wrong
-      hint: prowess trust lets agents use it
+      hint: agents may use it after: prowess trust loud
     ");
     output(&place, &["trust", "loud"]);
     assert_snapshot!(why("loud"), @"
@@ -245,6 +244,7 @@ fn why_names_the_place_and_the_reason() {
       found: [DIR]/.claude/skills/pdf/SKILL.md
       read by: [READERS]
       shadowed by: [DIR]/home/.claude/skills/pdf/SKILL.md
+      hint: it is not trusted; prowess trust pdf
     pdf: offered
       found: [DIR]/home/.claude/skills/pdf/SKILL.md
       read by: [READERS]
@@ -261,8 +261,12 @@ fn why_names_the_place_and_the_reason() {
 /// The clients that read the user's `.claude/skills`, as they are shown.
 fn readers(place: &Place) -> String {
     let why = json_of(place, &["why", "--json", "pdf"]);
-    let names: Vec<&str> =
-        why["candidates"][0]["readers"].as_array().unwrap().iter().map(|name| name.as_str().unwrap()).collect();
+    let names: Vec<&str> = why["candidates"][0]["readers"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|name| name.as_str().unwrap())
+        .collect();
     names.join(", ")
 }
 
@@ -368,7 +372,9 @@ fn damaged_approvals_are_an_error_and_never_none() {
     output(&place, &["trust", "pdf"]);
     let file = place.path().join("state/prowess/trust.json");
     let whole = fs::read(&file).unwrap();
-    for damaged in [&whole[..whole.len() / 2], b"", b"{}", b"{\"version\":2,\"folders\":[],\"skills\":[]}", b"\xff"] {
+    for damaged in
+        [&whole[..whole.len() / 2], b"", b"{}", b"{\"version\":2,\"folders\":[],\"skills\":[]}", b"\xff"]
+    {
         fs::write(&file, damaged).unwrap();
         for args in [&["list"][..], &["why", "pdf"], &["trust", "pdf"], &["trust", "--list"], &["trust"]] {
             let ended = output(&place, args);
@@ -391,7 +397,10 @@ const NAME: &str = "x\u{1b}]0;t\u{7}";
 #[test]
 fn nothing_of_a_skill_or_a_path_controls_the_terminal() {
     let place = Place::with(&[
-        (".claude/skills/a\u{1b}[31m/SKILL.md", "---\nname: \"x\\e]0;t\\a\"\ndescription: \"d\\e[2J \\u202E\"\n---\n"),
+        (
+            ".claude/skills/a\u{1b}[31m/SKILL.md",
+            "---\nname: \"x\\e]0;t\\a\"\ndescription: \"d\\e[2J \\u202E\"\n---\n",
+        ),
         (".claude/skills/\u{202e}b/SKILL.md", "---\nname: b\nname: c\ndescription: \"\\e[2J\"\n---\n"),
     ]);
     let odd = OsStr::from_bytes(b".claude/skills/\xff\x1b[5m");
@@ -459,8 +468,6 @@ fn a_folder_that_may_not_be_read_is_named_and_the_others_are_listed() {
               hint: make it readable for this user, or leave it out of what you name
             ");
         }
-        _ => {
-            let _ = writeln!(std::io::stderr(), "skipped: setpriv cannot run here, or this is not root");
-        }
+        _ => skipped("setpriv cannot run here, or this is not root"),
     }
 }

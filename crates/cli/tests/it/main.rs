@@ -111,6 +111,11 @@ impl Place {
     }
 }
 
+/// Says why a test does nothing here. Straight to standard error: what a passing test prints is otherwise not shown.
+pub(crate) fn skipped(reason: &str) {
+    let _ = writeln!(std::io::stderr(), "skipped: {reason}");
+}
+
 /// The exit code of a run.
 pub(crate) fn code(output: &Output) -> i32 {
     output.status.code().unwrap()
