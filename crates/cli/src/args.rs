@@ -20,6 +20,13 @@ pub(crate) struct Args {
     pub(crate) color: ColorChoice,
 }
 
+impl Args {
+    /// Whether the result is to be JSON in an envelope of ours.
+    pub(crate) fn wants_json(&self) -> bool {
+        self.json || matches!(&self.command, Command::Check(check) if check.format == Some(Format::Json))
+    }
+}
+
 const EXIT_CODES: &str = "Exit codes: 0 fine, 1 problems were found, 2 could not do it or wrong usage";
 
 #[derive(Debug, Subcommand)]
@@ -60,9 +67,9 @@ pub(crate) struct Check {
     /// Make a rule an error
     #[arg(long, value_name = "CODE", value_delimiter = ',')]
     pub(crate) deny: Vec<String>,
-    /// How to write the problems
-    #[arg(long, value_name = "FORMAT", default_value = "human", conflicts_with = "json")]
-    pub(crate) format: Format,
+    /// How to write the problems [default: human]
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<Format>,
     /// Do not show what is only worth knowing
     #[arg(long, short)]
     pub(crate) quiet: bool,

@@ -4,8 +4,10 @@ use std::error::Error;
 use std::io;
 
 use prowess::{ConfigError, SourceError, WriteError};
+use serde_json::{Value, json};
 
 use crate::commands::shown;
+use crate::report::json::VERSION;
 
 /// Why a command ended early.
 #[derive(Debug)]
@@ -33,6 +35,15 @@ impl Failure {
     /// A failure in these words, with what to do about it.
     pub(crate) fn new(error: impl Into<String>, hint: impl Into<String>) -> Self {
         Self { path: None, error: error.into(), causes: Vec::new(), hints: vec![hint.into()] }
+    }
+
+    /// The failure in the envelope of every JSON output.
+    pub(crate) fn json(&self) -> Value {
+        let hint = Some(self.hints.join("; ")).filter(|hint| !hint.is_empty());
+        json!({
+            "version": VERSION,
+            "error": { "message": self.error, "causes": self.causes, "hint": hint },
+        })
     }
 
     fn of(error: &dyn Error, path: String, hint: &str) -> Self {

@@ -39,6 +39,10 @@ fn main() -> ExitCode {
         Ok(Outcome::Incomplete) => ExitCode::from(2),
         Err(CommandError::Failed(failure)) => {
             ui.failure(&failure);
+            if args.wants_json() {
+                // Whoever reads JSON finds some, also of a failure; if stdout is gone, stderr has it.
+                let _ = ui.json(&failure.json());
+            }
             ExitCode::from(2)
         }
     }

@@ -16,6 +16,30 @@ pub enum Level {
     Error,
 }
 
+impl Level {
+    /// All of them, the mildest first.
+    pub const ALL: [Self; 4] = [Self::Off, Self::Info, Self::Warning, Self::Error];
+
+    /// The word used in `prowess.toml`, in JSON and for people.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Info => "info",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        }
+    }
+}
+
+impl std::str::FromStr for Level {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let level = Self::ALL.into_iter().find(|level| level.name() == text);
+        level.ok_or_else(|| format!("no such level: {text}"))
+    }
+}
+
 /// The profiles that come with Prowess, in the order of the columns of every rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

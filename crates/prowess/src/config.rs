@@ -286,14 +286,11 @@ impl Reader<'_> {
         for (code, value) in self.table(key, value)? {
             let (name, at) = (code.get_ref().as_ref(), code.span());
             let key = format!("{key}.{name}");
-            let level = match self.text(&key, value)? {
-                "off" => Level::Off,
-                "info" => Level::Info,
-                "warning" => Level::Warning,
-                "error" => Level::Error,
-                other => {
-                    let message = format!("{key}: no such level: {other}");
-                    return self.fail(value.span(), message, "the levels are off, info, warning and error");
+            let level = match self.text(&key, value)?.parse::<Level>() {
+                Ok(level) => level,
+                Err(message) => {
+                    let hint = format!("the levels are {}", Level::ALL.map(Level::name).join(", "));
+                    return self.fail(value.span(), format!("{key}: {message}"), &hint);
                 }
             };
             if let Err((message, hint)) = refuse_level(name, level) {

@@ -8,6 +8,17 @@ pub(crate) fn shown(path: &Path) -> std::path::Display<'_> {
     path.strip_prefix(".").ok().filter(|rest| !rest.as_os_str().is_empty()).unwrap_or(path).display()
 }
 
+/// Whether links that lead to each other are the reason.
+fn is_loop(error: &io::Error) -> bool {
+    #[cfg(unix)]
+    return error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error());
+    #[cfg(not(unix))]
+    {
+        let _ = error;
+        false
+    }
+}
+
 /// The keys somebody may have meant.
 fn also(similar: &[String]) -> String {
     if similar.is_empty() { String::new() } else { format!("; did you mean {}?", similar.join(" or ")) }
@@ -165,11 +176,20 @@ impl SourceError {
             Self::Unknown { .. } => "list the skills with: prowess list",
             Self::BadPath { error, .. } => error.hint(),
             Self::Damaged { .. } => "remove the file, or restore it from a copy",
-            Self::Folder { .. } => "SKILL.md must be a file; rename or remove the folder",
+            Self::Folder { path } if path.file_name().is_some_and(|name| name == "SKILL.md") => {
+                "SKILL.md must be a file; rename or remove the folder"
+            }
+            Self::Folder { .. } => "a file is wanted here; rename or remove the folder",
+            Self::NotRegular { kind: "a FIFO", .. } => {
+                "put a regular file in its place, or pipe the text into: prowess check -"
+            }
             Self::NotRegular { .. } => "put a regular file in its place, or leave it out",
             Self::TooLarge { .. } => "make the file smaller, or split it",
             Self::TooDeep { .. } => "give a folder nearer to the skills",
             Self::TooMany { .. } => "give a folder with fewer entries below it, or raise the limit",
+            Self::Io { source, .. } if is_loop(source) => {
+                "the link leads in a circle; remove it, or let it lead to a file"
+            }
             Self::Io { source, .. } => match source.kind() {
                 io::ErrorKind::PermissionDenied => {
                     "make it readable for this user, or leave it out of what you name"

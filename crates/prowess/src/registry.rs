@@ -229,7 +229,11 @@ impl Registry {
 
     /// The files of a skill, listed now.
     pub fn files(&self, key: &str) -> Result<Manifest, SourceError> {
-        let candidate = self.get(key)?;
+        self.files_of(self.get(key)?)
+    }
+
+    /// The files of a skill that was found, offered or not, listed now.
+    pub fn files_of(&self, candidate: &Candidate) -> Result<Manifest, SourceError> {
         self.source(candidate)?.files(candidate)
     }
 

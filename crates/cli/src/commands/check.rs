@@ -32,8 +32,15 @@ pub(crate) fn run(args: &Check, json: bool, ui: &mut Ui) -> Result<Outcome, Comm
             Failure::new("--path belongs to standard input, and - is not among the paths", hint).into()
         );
     }
-    let reporter: Box<dyn Reporter> = match args.format {
-        _ if json => Box::new(Json::default()),
+    let format = match (args.format, json) {
+        (None | Some(Format::Json), true) => Format::Json,
+        (Some(_), true) => {
+            let error = "--json is one format, and --format names another";
+            return Err(Failure::new(error, "leave one of the two out").into());
+        }
+        (format, false) => format.unwrap_or(Format::Human),
+    };
+    let reporter: Box<dyn Reporter> = match format {
         Format::Json => Box::new(Json::default()),
         Format::Human => Box::new(Human { quiet: args.quiet }),
         Format::Github => Box::new(Github { quiet: args.quiet }),
@@ -231,7 +238,9 @@ impl Checker<'_> {
         let Some(file) = file else {
             return Ok(Some(self.with_levels(Profile::new(self.preset.unwrap_or(Preset::Spec)))));
         };
-        if !self.configs.contains_key(&file) {
+        if let Some(None) = self.configs.get(&file) {
+            self.summary.failures += 1;
+        } else if !self.configs.contains_key(&file) {
             let config = match Config::read(&file) {
                 Ok(config) => Some(config),
                 Err(error) => {

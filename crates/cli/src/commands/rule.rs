@@ -33,15 +33,6 @@ pub(crate) fn run(args: &Rule, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
     Ok(Outcome::Fine)
 }
 
-fn word(level: Level) -> &'static str {
-    match level {
-        Level::Off => "off",
-        Level::Info => "info",
-        Level::Warning => "warning",
-        Level::Error => "error",
-    }
-}
-
 fn letter(level: Level) -> char {
     match level {
         Level::Off => '-',
@@ -54,7 +45,7 @@ fn letter(level: Level) -> char {
 fn row(rule: &RuleRow) -> Value {
     let levels: Map<String, Value> = Preset::ALL
         .iter()
-        .map(|preset| (preset.name().to_owned(), word(rule.level(*preset)).into()))
+        .map(|preset| (preset.name().to_owned(), rule.level(*preset).name().into()))
         .collect();
     json!({
         "code": rule.code,
@@ -81,7 +72,7 @@ fn table() -> String {
 fn page(rule: &RuleRow) -> String {
     let mut text = format!("{STRONG}{}{STRONG:#}: {}\n\n{}\n\n", rule.code, rule.summary, rule.explanation);
     for preset in Preset::ALL {
-        let _ = writeln!(text, "{:12}{}", preset.name(), word(rule.level(preset)));
+        let _ = writeln!(text, "{:12}{}", preset.name(), rule.level(preset).name());
     }
     if rule.refuses() {
         text.push_str("\nAlways an error: without this there is no skill to load.\n");

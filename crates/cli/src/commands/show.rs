@@ -60,7 +60,7 @@ pub(crate) fn run(args: &Show, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
     let card = Card {
         path,
         entry: document.entry(&origin),
-        loads: document.load(&origin, files.as_ref(), &Profile::lenient()).is_ok(),
+        loads: document.skill(&origin).is_some(),
         problems: profile.check(&document, files.as_ref(), &origin),
         profile: args.profile.name(),
         document,

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use prowess::Obstacle;
 use prowess::env::{self, Environment};
 use prowess::library::needs_trust;
 use prowess::trust::Approvals;
@@ -33,7 +34,8 @@ pub(crate) fn run(args: &Trust, json: bool, ui: &mut Ui) -> Result<Outcome, Comm
             let error = format!("this is not trusted: {}", clean(what));
             return Err(Failure::new(error, "list what is trusted with: prowess trust --list").into());
         }
-        format!("no longer trusted: {}", clean(what))
+        let shown = if folder.is_dir() { folder.to_string_lossy() } else { what.into() };
+        format!("no longer trusted: {}", clean(&shown))
     } else if folder.is_dir() {
         approvals.trust_folder(folder.clone());
         format!("trusted, whatever is in it: {}", clean(&folder.to_string_lossy()))
@@ -51,12 +53,20 @@ pub(crate) fn run(args: &Trust, json: bool, ui: &mut Ui) -> Result<Outcome, Comm
 
 fn trust_skill(name: &str, approvals: &mut Approvals, ui: &mut Ui) -> Result<String, CommandError> {
     let registry = registry(&Places { roots: Vec::new(), client: None, no_cache: false }, ui)?;
-    let skill = registry.get(name).map_err(|error| Failure::from(&error))?;
+    let catalog = registry.catalog();
+    // A skill that is not trusted may stand behind one that needs no trust.
+    let found = catalog.why(name);
+    let untrusted = found.iter().map(|(candidate, _)| *candidate);
+    let untrusted = untrusted.into_iter().find(|candidate| candidate.obstacle == Some(Obstacle::Untrusted));
+    let skill = match untrusted {
+        Some(skill) => skill,
+        None => registry.get(name).map_err(|error| Failure::from(&error))?,
+    };
     if !needs_trust(skill.entry.origin.scope) {
         let error = format!("this skill needs no trust: {}", clean(name));
         return Err(Failure::new(error, "only a project's own skills do").into());
     }
-    let files = registry.files(name).map_err(|error| Failure::from(&error))?;
+    let files = registry.files_of(skill).map_err(|error| Failure::from(&error))?;
     let digest = approvals.trust_skill(skill, &files).map_err(|error| Failure::from(&error))?;
     Ok(format!("trusted as it is: {} {digest}", clean(name)))
 }

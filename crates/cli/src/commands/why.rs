@@ -63,9 +63,14 @@ fn page(text: &mut String, candidate: &Candidate, standing: &Standing) {
         text.push_str("  parsed: after a repair of its YAML; prowess check says what is wrong\n");
     }
     match standing {
-        Standing::Listed if untrusted => text.push_str("  hint: prowess trust lets agents use it\n"),
+        Standing::Listed if untrusted => {
+            let _ = writeln!(text, "  hint: agents may use it after: prowess trust {}", clean(&entry.key));
+        }
         Standing::Shadowed { by } => {
             let _ = writeln!(text, "  shadowed by: {}", clean(by));
+            if untrusted {
+                let _ = writeln!(text, "  hint: it is not trusted; prowess trust {}", clean(&entry.key));
+            }
         }
         Standing::Hindered { obstacle: Obstacle::Disabled { by } } => {
             let _ = writeln!(text, "  turned off by: {}", clean(by));

@@ -48,7 +48,7 @@ impl Reporter for Github {
     }
 
     fn finish(&mut self, summary: &Summary, ui: &mut Ui) -> Result<(), CommandError> {
-        ui.print(&format!("{}\n", summary.line()))
+        ui.print(&format!("{}\n", summary.line(self.quiet)))
     }
 }
 

@@ -50,7 +50,7 @@ impl Reporter for Human {
     }
 
     fn finish(&mut self, summary: &Summary, ui: &mut Ui) -> Result<(), CommandError> {
-        ui.print(&format!("{STRONG}{}{STRONG:#}\n", summary.line()))
+        ui.print(&format!("{STRONG}{}{STRONG:#}\n", summary.line(self.quiet)))
     }
 }
 

@@ -66,12 +66,13 @@ impl Summary {
         self.unsafe_fixable += others.len();
     }
 
-    /// The line at the end.
-    pub(crate) fn line(&self) -> String {
+    /// The line at the end; quiet, without what is only worth knowing.
+    pub(crate) fn line(&self, quiet: bool) -> String {
         let skills = count(self.files, "skill");
         let mut line = match (self.errors, self.warnings) {
             (0, 0) if self.files == 0 => format!("{skills} checked"),
-            (0, 0) => format!("{skills} checked: no problems"),
+            (0, 0) if self.infos == 0 || quiet => format!("{skills} checked: no problems"),
+            (0, 0) => format!("{skills} checked: no errors or warnings, {}", count(self.infos, "info")),
             (errors, warnings) => format!(
                 "{skills} checked: {}, {} in {}",
                 count(errors, "error"),

@@ -285,3 +285,35 @@ fn colours_come_only_when_asked_for_or_wanted() {
     assert!(!colored(place.command().args(["check", "--color", "never"]).env("CLICOLOR_FORCE", "1")));
     assert!(!colored(place.command().arg("check").env("NO_COLOR", "1").env("CLICOLOR_FORCE", "1")));
 }
+
+#[test]
+fn json_may_be_asked_for_twice_but_not_together_with_another_format() {
+    let place = Place::with(&[("good/SKILL.md", GOOD)]);
+    assert_eq!(place.json(&["check", "--json", "--format", "json"]), place.json(&["check", "--json"]));
+    for format in ["human", "github", "sarif"] {
+        assert_eq!(code(&place.output(&["check", "--json", "--format", format])), 2, "{format}");
+    }
+}
+
+#[test]
+fn what_is_only_worth_knowing_is_counted_unless_quiet() {
+    let place = Place::with(&[("a/SKILL.md", "---\nname: a\ndescription: Does it.\nmood: grim\n---\n# A\n")]);
+    assert_snapshot!(place.run(&["check"]), @"
+    exit 0
+    --- stdout
+    info[field-unknown]: the field is not in the specification: mood
+     --> a/SKILL.md:4:1
+      |
+    4 | mood: grim
+      | ^^^^
+      |
+      = help: put it below `metadata:`
+
+    1 skill checked: no errors or warnings, 1 info
+    ");
+    assert_snapshot!(place.run(&["check", "-q"]), @"
+    exit 0
+    --- stdout
+    1 skill checked: no problems
+    ");
+}

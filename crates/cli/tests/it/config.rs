@@ -61,7 +61,7 @@ fn a_configuration_that_makes_no_sense_is_named_and_its_skills_are_not_judged_by
     assert_snapshot!(place.run(&["check"]), @"
     exit 2
     --- stdout
-    1 skill checked: no problems; 1 could not be checked
+    1 skill checked: no problems; 2 could not be checked
     --- stderr
     error: the configuration is not understood: [DIR]/a/prowess.toml:2: check.levels.name-to-long: no such rule: name-to-long; did you mean name-too-long?
       hint: list the rules with: prowess rule
@@ -70,9 +70,22 @@ fn a_configuration_that_makes_no_sense_is_named_and_its_skills_are_not_judged_by
     assert_snapshot!(place.run(&["check", "a"]), @"
     exit 2
     --- stdout
-    0 skills checked; 1 could not be checked
+    0 skills checked; 2 could not be checked
     --- stderr
     error: the configuration is not understood: [DIR]/a/prowess.toml:2: no such key: check.strict
       hint: the keys here are: profile, levels, paths
     ");
+}
+
+#[test]
+fn every_skill_below_a_broken_configuration_is_counted() {
+    let place = Place::with(&[
+        ("prowess.toml", "mood = 1\n"),
+        ("a/SKILL.md", GOOD),
+        ("b/SKILL.md", GOOD),
+        ("c/SKILL.md", GOOD),
+    ]);
+    let shown = place.run(&["check"]);
+    assert!(shown.contains("0 skills checked; 3 could not be checked"), "{shown}");
+    assert_eq!(shown.matches("error:").count(), 1, "{shown}");
 }

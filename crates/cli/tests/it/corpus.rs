@@ -39,7 +39,7 @@ fn contents(folder: &Path, into: &mut BTreeMap<PathBuf, Vec<u8>>) {
 fn fixing_the_corpus_twice_changes_nothing_the_second_time() {
     let Some(data) = std::env::var_os("PROWESS_TEST_DATA").map(PathBuf::from).filter(|data| data.is_dir())
     else {
-        return println!("skipped: fixing the corpus needs the folder that PROWESS_TEST_DATA names");
+        return crate::skipped("fixing the corpus needs the folder that PROWESS_TEST_DATA names");
     };
     let place = Place::with(&[]);
     let root = place.path().join("all");

@@ -38,9 +38,7 @@ fn the_page_of_rules_is_current() {
         for preset in Preset::ALL {
             let word = match rule.level(preset) {
                 Level::Off => "–",
-                Level::Info => "info",
-                Level::Warning => "warning",
-                Level::Error => "error",
+                level => level.name(),
             };
             let _ = write!(text, " {word} |");
         }
@@ -65,7 +63,7 @@ fn the_page_of_commands_is_current() {
          `PROWESS_UPDATE_DOCS=1 cargo test --workspace` writes it.\n",
     );
     let _ = write!(text, "\n## prowess\n\n```text\n{}\n```\n", help(&["--help"]));
-    for command in ["check", "new", "show", "rule", "try"] {
+    for command in ["check", "new", "show", "rule", "try", "list", "why", "trust"] {
         let _ = write!(text, "\n## prowess {command}\n\n```text\n{}\n```\n", help(&[command, "--help"]));
     }
     compare("cli.md", &text);

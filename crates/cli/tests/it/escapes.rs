@@ -99,7 +99,7 @@ fn bytes_of_a_skill_are_cleaned_for_a_terminal() {
             .current_dir(place.path())
             .stdin(std::process::Stdio::null());
         let Ok(output) = command.output() else {
-            println!("skipped: script cannot run here");
+            crate::skipped("script cannot run here");
             return;
         };
         let text = String::from_utf8(output.stdout).unwrap();

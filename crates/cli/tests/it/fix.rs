@@ -164,7 +164,7 @@ fn a_diff_can_be_applied_by_patch() {
     command.args(["--binary", "-p0", "-i", "diff"]).current_dir(place.path());
     match command.output() {
         Ok(output) => assert!(output.status.success(), "{output:?}"),
-        Err(error) => return println!("skipped: patch cannot run here: {error}"),
+        Err(error) => return crate::skipped(&format!("patch cannot run here: {error}")),
     }
     assert_eq!(text(&place, "loose/SKILL.md"), TIDY.replace('\n', "\r\n").trim_end());
 }
@@ -254,18 +254,22 @@ fn a_folder_that_may_not_be_written_loses_nothing() {
     let mut command = Command::new("setpriv");
     command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all"]);
     command.args([env!("CARGO_BIN_EXE_prowess"), "check", "--fix", "loose"]).current_dir(place.path());
-    let output = match command.output() {
+    let output = command.output();
+    let mode = fs::metadata(&folder).unwrap().permissions().mode();
+    // Before anything can return: what lies in a folder that may not be written cannot be removed.
+    fs::set_permissions(&folder, Permissions::from_mode(0o755)).unwrap();
+    assert_eq!(mode & 0o777, 0o555);
+    let output = match output {
         Ok(output) if code(&output) != 127 && code(&output) != 126 => output,
-        other => return println!("skipped: setpriv cannot run here: {other:?}"),
+        other => return crate::skipped(&format!("setpriv cannot run here: {other:?}")),
     };
     let said = String::from_utf8_lossy(&output.stderr);
     if said.contains("setpriv") {
-        return println!("skipped: setpriv cannot run here: {said}");
+        return crate::skipped(&format!("setpriv cannot run here: {said}"));
     }
     assert_eq!(code(&output), 2);
     assert!(said.contains("error: could not write: loose/SKILL.md\n  cause: permission denied\n"), "{said}");
     assert_eq!(text(&place, "loose/SKILL.md"), LOOSE);
-    fs::set_permissions(&folder, Permissions::from_mode(0o755)).unwrap();
     assert_eq!(entries(&place, "loose"), 1);
 }
 

@@ -44,7 +44,7 @@ fn a_fifo_a_device_a_folder_and_a_dead_link_do_not_stop_the_others() {
     fs::create_dir(&fifo).unwrap();
     let made = Command::new("mkfifo").arg(fifo.join("SKILL.md")).status();
     if !made.is_ok_and(|status| status.success()) {
-        println!("skipped: mkfifo cannot run here");
+        crate::skipped("mkfifo cannot run here");
         return;
     }
     for (folder, target) in [("device", "/dev/zero"), ("dead", "nowhere")] {
@@ -61,7 +61,7 @@ fn a_fifo_a_device_a_folder_and_a_dead_link_do_not_stop_the_others() {
     error: this is a device, not a regular file: device/SKILL.md
       hint: put a regular file in its place, or leave it out
     error: this is a FIFO, not a regular file: fifo/SKILL.md
-      hint: put a regular file in its place, or leave it out
+      hint: put a regular file in its place, or pipe the text into: prowess check -
     ");
     assert_snapshot!(place.run(&["check", "fifo/SKILL.md", "folder/SKILL.md"]), @"
     exit 2
@@ -69,7 +69,7 @@ fn a_fifo_a_device_a_folder_and_a_dead_link_do_not_stop_the_others() {
     0 skills checked; 2 could not be checked
     --- stderr
     error: this is a FIFO, not a regular file: fifo/SKILL.md
-      hint: put a regular file in its place, or leave it out
+      hint: put a regular file in its place, or pipe the text into: prowess check -
     error: there is no SKILL.md in this folder or below it: folder/SKILL.md
       hint: a skill is a folder with a file SKILL.md; give such a folder or one above it
     ");
@@ -120,14 +120,15 @@ fn what_may_not_be_read_is_named_and_the_others_are_checked() {
     }
     let mut command = Command::new("setpriv");
     command.args(["--reuid=65534", "--clear-groups"]).arg(&program).arg("check").arg(".");
-    let output = match command.env_clear().current_dir(place.path()).output() {
+    let output = command.env_clear().current_dir(place.path()).output();
+    // Before anything can return: a folder that may not be read cannot be removed either.
+    fs::set_permissions(place.path().join("folder"), Permissions::from_mode(0o755)).unwrap();
+    let output = match output {
         Ok(output) if !String::from_utf8_lossy(&output.stderr).contains("setpriv:") => output,
         _ => {
-            println!("skipped: setpriv cannot run here, or this is not root");
-            return;
+            return crate::skipped("setpriv cannot run here, or this is not root");
         }
     };
-    fs::set_permissions(place.path().join("folder"), Permissions::from_mode(0o755)).unwrap();
     assert_snapshot!(place.transcript(&output), @"
     exit 2
     --- stdout
@@ -191,4 +192,23 @@ fn a_file_with_very_many_problems_shows_the_gravest_and_counts_the_rest() {
     assert!(report["files"][0]["problems"].as_array().unwrap().len() > 150);
     // The error stands last in the file, and is shown all the same.
     assert!(place.run(&["check", "many/z/SKILL.md"]).contains("error[hidden-tag-characters]"));
+}
+
+#[test]
+fn a_hint_is_about_what_is_there() {
+    let place = Place::with(&[("folder/SKILL.md", GOOD), ("folder/prowess.toml/x", "")]);
+    fs::create_dir(place.path().join("loop")).unwrap();
+    symlink("SKILL.md", place.path().join("loop/SKILL.md")).unwrap();
+    assert_snapshot!(place.run(&["check", "loop/SKILL.md", "folder"]), @"
+    exit 2
+    --- stdout
+    0 skills checked; 2 could not be checked
+    --- stderr
+    error: could not read: loop/SKILL.md
+      cause: too many levels of symbolic links
+      hint: the link leads in a circle; remove it, or let it lead to a file
+    error: could not read the configuration
+      cause: this is a folder, not a file: [DIR]/folder/prowess.toml
+      hint: a file is wanted here; rename or remove the folder
+    ");
 }

@@ -17,6 +17,7 @@ mod docs;
 mod escapes;
 mod fix;
 mod hard_input;
+mod library;
 mod new;
 mod schemas;
 mod show;
@@ -108,6 +109,11 @@ impl Place {
     pub(crate) fn json(&self, args: &[&str]) -> serde_json::Value {
         serde_json::from_slice(&self.output(args).stdout).unwrap()
     }
+}
+
+/// Says why a test does nothing here. Straight to standard error: what a passing test prints is otherwise not shown.
+pub(crate) fn skipped(reason: &str) {
+    let _ = writeln!(std::io::stderr(), "skipped: {reason}");
 }
 
 /// The exit code of a run.

@@ -6,7 +6,7 @@ use std::path::Path;
 use prowess::{Origin, Profile, Severity, parse};
 use serde_json::{Value, json};
 
-use crate::{BAD, GOOD, Place};
+use crate::{BAD, GOOD, Place, library};
 
 fn repository(path: &str) -> String {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path);
@@ -151,6 +151,50 @@ fn every_output_fits_its_schema() {
         assert_fits("try", &place.json(&["try", "--json", task]));
     }
     assert_fits("new", &place.json(&["new", "--json", "fresh", "--with", "scripts"]));
+}
+
+#[test]
+fn every_output_about_the_library_fits_its_schema() {
+    let place = library::shelf();
+    let json_of = |args: &[&str]| library::json_of(&place, args);
+    let list = json_of(&["list", "--json", "--all"]);
+    assert_eq!(
+        (list["skills"].as_array().unwrap().len(), list["left_out"].as_array().unwrap().len()),
+        (3, 3)
+    );
+    assert_fits("list", &list);
+    for name in ["loud", "pdf", "torn", "draft", "pfd"] {
+        assert_fits("why", &json_of(&["why", "--json", name]));
+    }
+    for args in [&["trust", "--json", "pdf"][..], &["trust", "--json"], &["trust", "--json", "--list"]] {
+        assert_fits("trust", &json_of(args));
+    }
+    assert_fits("trust", &json_of(&["trust", "--json", "--revoke", "pdf"]));
+    assert!(Validator { root: &json!({}) }.fault(&schema("trust"), &json!({"version": 1}), "").is_some());
+}
+
+#[test]
+fn every_command_that_fails_says_so_in_json_too() {
+    let place = Place::with(&[]);
+    let long: &[&[&str]] = &[
+        &["show", "--json", "nope"],
+        &["rule", "--json", "nope"],
+        &["new", "--json", "My_Skill"],
+        &["check", "--json", "--deny", "nope"],
+        &["check", "--format", "json", "--path", "a"],
+        &["list", "--json", "--in", "nope"],
+        &["list", "--json", "--client", "nope"],
+        &["why", "--json", "a", "--client", "nope"],
+        &["trust", "--json", "nope"],
+    ];
+    for args in long {
+        let output = library::command(&place).args(*args).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        let said: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_fits("error", &said);
+        let error = format!("error: {}\n", said["error"]["message"].as_str().unwrap());
+        assert!(String::from_utf8(output.stderr).unwrap().starts_with(&error), "{args:?}: {said}");
+    }
 }
 
 #[test]

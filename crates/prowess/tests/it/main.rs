@@ -13,5 +13,7 @@ mod conformance;
 mod corpus;
 mod data;
 mod hostile;
+#[cfg(target_os = "linux")]
+mod io_count;
 #[cfg(unix)]
 mod registry;

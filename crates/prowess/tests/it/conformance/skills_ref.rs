@@ -1,8 +1,9 @@
 //! The profile `skills-ref` against the reference validator: its own test cases, and what it did with 77 probes.
 
 use std::collections::BTreeSet;
+use std::fs;
 
-use prowess_core::Preset;
+use prowess::{Preset, Profile, RegistryError, ScanOptions, SourceError};
 use serde_json::{Map, Value, json};
 
 use super::vectors::{Reading, Verdict, codes, list, load, report, text, word};
@@ -10,17 +11,53 @@ use super::vectors::{Reading, Verdict, codes, list, load, report, text, word};
 #[test]
 fn the_official_cases_hold_in_their_profile() {
     let vectors = load("skills-ref/official.json");
-    let (cases, pending) = (list(&vectors["cases"]), list(&vectors["pending"]));
-    let rendered = list(&vectors["rendered"]);
-    let ids: BTreeSet<&str> =
-        cases.iter().chain(rendered).chain(pending).map(|case| word(&case["id"])).collect();
-    assert_eq!((cases.len() + rendered.len() + pending.len(), ids.len()), (40, 40));
+    let sections = ["cases", "rendered", "folders"].map(|section| list(&vectors[section]));
+    let ids: BTreeSet<&str> = sections.iter().copied().flatten().map(|case| word(&case["id"])).collect();
+    assert_eq!((sections.map(<[Value]>::len), ids.len()), ([30, 4, 6], 40), "none is left out");
     let mut faults = Vec::new();
+    let [cases, _, folders] = sections;
     for case in cases {
         let found = Reading::of(case).faults(&case["expect"]);
         faults.extend(found.into_iter().map(|fault| format!("{}: {fault}", case["id"])));
     }
+    for case in folders {
+        let found = outcome(case);
+        if found != case["expect"] {
+            faults.push(format!("{}: found {found}, expected {}", case["id"], case["expect"]));
+        }
+    }
     report(&faults);
+}
+
+/// What comes of a call on a real folder.
+fn outcome(case: &Value) -> Value {
+    let folder = tempfile::tempdir().unwrap();
+    for (path, text) in case["tree"].as_object().unwrap() {
+        let path = folder.path().join(path);
+        match text.as_str() {
+            None => fs::create_dir_all(&path).unwrap(),
+            Some(text) => {
+                fs::create_dir_all(path.parent().unwrap()).unwrap();
+                fs::write(path, text).unwrap();
+            }
+        }
+    }
+    let path = folder.path().join(word(&case["path"]));
+    let found = match word(&case["call"]) {
+        "load" => prowess::load(&path, &Profile::new(Preset::SkillsRef)).map(|skill| vec![skill.entry]),
+        "discover" => prowess::discover(&[&path], &ScanOptions::named()),
+        other => panic!("no such call: {other}"),
+    };
+    match found {
+        Ok(entries) => {
+            let descriptions: Vec<&str> = entries.iter().map(|entry| entry.description.as_str()).collect();
+            json!({ "descriptions": descriptions })
+        }
+        Err(RegistryError::Source(SourceError::NoSkill { .. })) => json!({ "error": "no-skill" }),
+        Err(RegistryError::Source(SourceError::Missing { .. })) => json!({ "error": "missing" }),
+        Err(RegistryError::Source(SourceError::NotFolder { .. })) => json!({ "error": "not-a-folder" }),
+        Err(error) => panic!("{}: {error}", case["id"]),
+    }
 }
 
 #[test]
@@ -37,6 +74,7 @@ fn what_is_rendered_has_its_vector() {
 #[test]
 fn the_probes_agree_but_for_the_listed_differences() {
     let probes = load("skills-ref/probes.json");
+    assert_eq!((list(&probes["cases"]).len(), list(&probes["rendered"]).len()), (77, 1), "none is left out");
     let mut faults = Vec::new();
     let mut differences = BTreeSet::new();
     for case in list(&probes["cases"]) {

@@ -1,0 +1,473 @@
+//! `prowess list`, `why` and `trust`: what is offered here, what is not and why, and what a person lets agents use.
+
+use std::ffi::OsStr;
+use std::fs::{self, Permissions};
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::{Command, Output};
+
+use crate::{Place, code, skipped};
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+
+/// Skills of a project and of its user: offered, shadowed, broken and turned off.
+pub(crate) fn shelf() -> Place {
+    Place::with(&[
+        (".claude/skills/pdf/SKILL.md", "---\nname: pdf\ndescription: Reads PDF files.\n---\nRead.\n"),
+        (".claude/skills/pdf/scripts/read.sh", "echo\n"),
+        (".claude/skills/loud/SKILL.md", "---\nname: loud\ndescription: Use when: loud\n---\n"),
+        (".claude/skills/torn/SKILL.md", "---\nname: torn\nname: again\ndescription: d\n---\n"),
+        (".claude/skills/draft/SKILL.md", "---\nname: draft\ndescription: Not ready.\n---\n"),
+        ("home/.claude/skills/pdf/SKILL.md", "---\nname: pdf\ndescription: The user's own.\n---\n"),
+        ("home/.codex/skills/mail/SKILL.md", "---\nname: mail\ndescription: Writes letters.\n---\n"),
+        ("prowess.toml", "[skills]\ndisable = [\"draft\"]\n"),
+    ])
+}
+
+/// The command with a user's folders inside the place.
+pub(crate) fn command(place: &Place) -> Command {
+    let mut command = place.command();
+    for (name, folder) in [
+        ("HOME", "home"),
+        ("XDG_CACHE_HOME", "cache"),
+        ("XDG_CONFIG_HOME", "config"),
+        ("XDG_STATE_HOME", "state"),
+    ] {
+        command.env(name, place.path().join(folder));
+    }
+    command
+}
+
+fn output<S: AsRef<OsStr>>(place: &Place, args: &[S]) -> Output {
+    command(place).args(args).output().unwrap()
+}
+
+fn run<S: AsRef<OsStr>>(place: &Place, args: &[S]) -> String {
+    place.transcript(&output(place, args))
+}
+
+pub(crate) fn json_of(place: &Place, args: &[&str]) -> Value {
+    serde_json::from_slice(&output(place, args).stdout).unwrap()
+}
+
+#[test]
+fn a_list_shows_what_is_offered_and_counts_the_rest() {
+    let place = shelf();
+    assert_snapshot!(run(&place, &["list"]), @"
+    exit 0
+    --- stdout
+    loud  not trusted: Use when: loud
+    mail  Writes letters.
+    pdf  The user's own.
+
+    3 skills; 1 not trusted: prowess trust
+    3 left out: prowess list --all, prowess why NAME
+    ");
+    // The second time from the index, with the same words.
+    assert_eq!(run(&place, &["list"]), run(&place, &["list", "--no-cache"]));
+    assert_snapshot!(run(&place, &["list", "--all"]), @"
+    exit 0
+    --- stdout
+    loud  not trusted: Use when: loud
+    mail  Writes letters.
+    pdf  The user's own.
+    again  broken: d
+    draft  turned off: Not ready.
+    pdf  shadowed: not trusted: Reads PDF files.
+
+    3 skills; 1 not trusted: prowess trust
+    ");
+    assert_snapshot!(run(&place, &["list", "--cost"]), @"
+    exit 0
+    --- stdout
+        5  loud  not trusted: Use when: loud
+        5  mail  Writes letters.
+        5  pdf  The user's own.
+
+    3 skills, about 15 tokens in every prompt; 1 not trusted: prowess trust
+    3 left out: prowess list --all, prowess why NAME
+    ");
+}
+
+#[test]
+fn a_list_may_be_of_one_client_or_of_named_folders() {
+    let place = shelf();
+    assert_snapshot!(run(&place, &["list", "--client", "codex"]), @"
+    exit 0
+    --- stdout
+    mail  Writes letters.
+
+    1 skill
+    ");
+    assert_snapshot!(run(&place, &["list", "--client", "claude-code"]), @"
+    exit 0
+    --- stdout
+    loud  not trusted: Use when: loud
+    pdf  The user's own.
+
+    2 skills; 1 not trusted: prowess trust
+    3 left out: prowess list --all, prowess why NAME
+    ");
+    assert_snapshot!(run(&place, &["list", "--client", "nobody"]).chars().take(90).collect::<String>(), @"
+    exit 2
+    --- stderr
+    error: no such client: nobody
+      hint: the clients are adal, aider-desk,
+    ");
+    // A folder that was named needs no trust.
+    assert_snapshot!(run(&place, &["list", "--in", ".claude/skills/pdf", "--in", "home"]), @"
+    exit 0
+    --- stdout
+    mail  Writes letters.
+    pdf  Reads PDF files.
+
+    2 skills
+    1 left out: prowess list --all, prowess why NAME
+    ");
+    assert_snapshot!(run(&place, &["list", "--in", "nowhere"]), @"
+    exit 2
+    --- stderr
+    error: there is no such file or folder: [DIR]/nowhere
+      hint: check the folders that were named
+    ");
+    assert_snapshot!(run(&place, &["list", "--in", "prowess.toml"]), @"
+    exit 2
+    --- stderr
+    error: this is a file, not a folder: [DIR]/prowess.toml
+      hint: check the folders that were named
+    ");
+    assert_snapshot!(run(&Place::with(&[]), &["list"]), @"
+    exit 0
+    --- stdout
+    no skills here
+    ");
+}
+
+#[test]
+fn a_list_as_json_says_the_same() {
+    let place = shelf();
+    let list = json_of(&place, &["list", "--json"]);
+    assert_eq!((list["version"].clone(), list["left_out"].clone()), (json!(1), json!([])));
+    assert_eq!(list["summary"]["left_out"], 3);
+    let names: Vec<&str> =
+        list["skills"].as_array().unwrap().iter().map(|skill| skill["key"].as_str().unwrap()).collect();
+    assert_eq!(names, ["loud", "mail", "pdf"]);
+    let mut loud = list["skills"][0].clone();
+    assert!(loud["readers"].as_array().unwrap().contains(&json!("claude-code")));
+    loud["readers"] = json!([]);
+    assert_eq!(
+        loud,
+        json!({
+            "key": "loud",
+            "name": "loud",
+            "description": "Use when: loud",
+            "location": place.path().join(".claude/skills/loud/SKILL.md"),
+            "scope": "project",
+            "standing": "offered",
+            "trusted": false,
+            "preload": false,
+            "repaired": true,
+            "readers": [],
+        })
+    );
+    let all = json_of(&place, &["list", "--json", "--all"]);
+    let standings: Vec<&Value> =
+        all["left_out"].as_array().unwrap().iter().map(|skill| &skill["standing"]).collect();
+    assert_eq!(standings, ["broken", "turned off", "shadowed"]);
+}
+
+#[test]
+fn why_names_the_place_and_the_reason() {
+    let place = shelf();
+    let why = |name: &str| run(&place, &["why", "--client", "claude-code", name]);
+    assert_snapshot!(why("loud"), @"
+    exit 1
+    --- stdout
+    loud: seen, not trusted
+      found: [DIR]/.claude/skills/loud/SKILL.md
+      read by: claude-code
+      parsed: after a repair of its YAML; prowess check says what is wrong
+      hint: agents may use it after: prowess trust loud
+    ");
+    output(&place, &["trust", "loud"]);
+    assert_snapshot!(why("loud"), @"
+    exit 0
+    --- stdout
+    loud: offered
+      found: [DIR]/.claude/skills/loud/SKILL.md
+      read by: claude-code
+      parsed: after a repair of its YAML; prowess check says what is wrong
+    ");
+    assert_snapshot!(why("torn"), @"
+    exit 1
+    --- stdout
+    again: broken
+      found: [DIR]/.claude/skills/torn/SKILL.md
+      read by: claude-code
+      error[duplicate-identity]: the key stands twice: name
+      info[name-folder-mismatch]: the name is not the name of the folder: again in torn
+    ");
+    assert_snapshot!(why("draft"), @"
+    exit 1
+    --- stdout
+    draft: turned off
+      found: [DIR]/.claude/skills/draft/SKILL.md
+      read by: claude-code
+      turned off by: [DIR]/prowess.toml
+    ");
+    assert_snapshot!(why("pfd"), @"
+    exit 1
+    --- stderr
+    error: no skill of this name was found: pfd
+      hint: there is pdf
+    ");
+    assert_snapshot!(why("something-else"), @"
+    exit 1
+    --- stderr
+    error: no skill of this name was found: something-else
+      hint: a skill is a folder with a SKILL.md in a place where agents look; --in names another
+    ");
+    // Folders that were named need no trust; without it, the user's own skill is the one that is offered.
+    assert_snapshot!(run(&place, &["why", "pdf", "--in", ".claude/skills", "--in", "home"]), @"
+    exit 0
+    --- stdout
+    pdf: offered
+      found: [DIR]/.claude/skills/pdf/SKILL.md
+    pdf: shadowed
+      found: [DIR]/home/.claude/skills/pdf/SKILL.md
+      shadowed by: [DIR]/.claude/skills/pdf/SKILL.md
+    ");
+    assert_snapshot!(run(&place, &["why", "pdf"]).replace(&readers(&place), "[READERS]"), @"
+    exit 0
+    --- stdout
+    pdf: shadowed
+      found: [DIR]/.claude/skills/pdf/SKILL.md
+      read by: [READERS]
+      shadowed by: [DIR]/home/.claude/skills/pdf/SKILL.md
+      hint: it is not trusted; prowess trust pdf
+    pdf: offered
+      found: [DIR]/home/.claude/skills/pdf/SKILL.md
+      read by: [READERS]
+    ");
+    let unknown = json_of(&place, &["why", "--json", "pfd"]);
+    assert_eq!((unknown["offered"].clone(), unknown["candidates"].clone()), (json!(false), json!([])));
+    assert_eq!(unknown["similar"], json!(["pdf"]));
+    let torn = json_of(&place, &["why", "--json", "torn"]);
+    assert_eq!(torn["candidates"][0]["problems"][0]["code"], "duplicate-identity");
+    let draft = json_of(&place, &["why", "--json", "draft"]);
+    assert_eq!(draft["candidates"][0]["disabled_by"], json!(place.path().join("prowess.toml")));
+}
+
+/// The clients that read the user's `.claude/skills`, as they are shown.
+fn readers(place: &Place) -> String {
+    let why = json_of(place, &["why", "--json", "pdf"]);
+    let names: Vec<&str> = why["candidates"][0]["readers"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|name| name.as_str().unwrap())
+        .collect();
+    names.join(", ")
+}
+
+#[test]
+fn a_skill_is_trusted_as_it_is_and_no_longer_after_a_change() {
+    let place = shelf();
+    assert_snapshot!(run(&place, &["trust", "--list"]), @"
+    exit 0
+    --- stdout
+    nothing is trusted
+    ");
+    assert_snapshot!(run(&place, &["trust", "pdf"]), @"
+    exit 0
+    --- stdout
+    trusted as it is: pdf sha256:e35c6fd43f775b071b9da871c4195fa531d294b2c1b0321fd20df29f4cd528e3
+    ");
+    assert_snapshot!(run(&place, &["trust", "--list"]), @"
+    exit 0
+    --- stdout
+    skill   pdf  [DIR]/.claude/skills/pdf/SKILL.md  sha256:e35c6fd43f775b071b9da871c4195fa531d294b2c1b0321fd20df29f4cd528e3
+    ");
+    let trusted = || json_of(&place, &["why", "--json", "pdf"])["candidates"][0]["trusted"].clone();
+    assert_eq!(trusted(), json!(true));
+    let script = ".claude/skills/pdf/scripts/read.sh";
+    for (change, name) in [("rm -rf /\n", script), ("", ".claude/skills/pdf/more.md")] {
+        place.write(name, change.as_bytes());
+        assert_eq!(trusted(), json!(false), "{name}");
+        place.write(script, b"echo\n");
+        fs::remove_file(place.path().join(".claude/skills/pdf/more.md")).unwrap_or_default();
+        assert_eq!(trusted(), json!(true), "{name}");
+    }
+    fs::set_permissions(place.path().join(script), Permissions::from_mode(0o755)).unwrap();
+    assert_eq!(trusted(), json!(false));
+    assert_snapshot!(run(&place, &["trust", "--revoke", "pdf"]), @"
+    exit 0
+    --- stdout
+    no longer trusted: pdf
+    ");
+    assert_snapshot!(run(&place, &["trust", "--revoke", "pdf"]), @"
+    exit 2
+    --- stderr
+    error: this is not trusted: pdf
+      hint: list what is trusted with: prowess trust --list
+    ");
+    let mode = fs::metadata(place.path().join("state/prowess/trust.json")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+}
+
+#[test]
+fn a_folder_is_trusted_whatever_is_in_it() {
+    let place = shelf();
+    assert_snapshot!(run(&place, &["trust"]), @"
+    exit 0
+    --- stdout
+    trusted, whatever is in it: [DIR]
+    ");
+    assert_snapshot!(run(&place, &["trust", "--list"]), @"
+    exit 0
+    --- stdout
+    folder  [DIR]
+    ");
+    place.write(".claude/skills/pdf/scripts/read.sh", b"changed\n");
+    assert_snapshot!(run(&place, &["list"]), @"
+    exit 0
+    --- stdout
+    loud  Use when: loud
+    mail  Writes letters.
+    pdf  Reads PDF files.
+
+    3 skills
+    3 left out: prowess list --all, prowess why NAME
+    ");
+    assert_snapshot!(run(&place, &["trust", "--revoke"]), @"
+    exit 0
+    --- stdout
+    no longer trusted: [DIR]
+    ");
+    assert!(run(&place, &["list"]).contains("not trusted: Use when: loud"));
+    assert_snapshot!(run(&place, &["trust", "mail"]), @"
+    exit 2
+    --- stderr
+    error: this skill needs no trust: mail
+      hint: only a project's own skills do
+    ");
+    assert_snapshot!(run(&place, &["trust", "nope"]), @"
+    exit 2
+    --- stderr
+    error: there is no such skill: nope
+      hint: list the skills with: prowess list
+    ");
+    let nowhere = place.command().arg("trust").output().unwrap();
+    assert_snapshot!(place.transcript(&nowhere), @"
+    exit 2
+    --- stderr
+    error: there is no place to keep approvals
+      hint: set HOME or XDG_STATE_HOME
+    ");
+}
+
+#[test]
+fn damaged_approvals_are_an_error_and_never_none() {
+    let place = shelf();
+    output(&place, &["trust", "pdf"]);
+    let file = place.path().join("state/prowess/trust.json");
+    let whole = fs::read(&file).unwrap();
+    for damaged in
+        [&whole[..whole.len() / 2], b"", b"{}", b"{\"version\":2,\"folders\":[],\"skills\":[]}", b"\xff"]
+    {
+        fs::write(&file, damaged).unwrap();
+        for args in [&["list"][..], &["why", "pdf"], &["trust", "pdf"], &["trust", "--list"], &["trust"]] {
+            let ended = output(&place, args);
+            assert_eq!((code(&ended), ended.stdout.is_empty()), (2, true), "{args:?}");
+            assert_eq!(fs::read(&file).unwrap(), damaged, "{args:?}");
+        }
+    }
+    fs::write(&file, "{\"version\":2,\"folders\":[],\"skills\":[]}").unwrap();
+    assert_snapshot!(run(&place, &["list"]), @"
+    exit 2
+    --- stderr
+    error: this file is not understood: [DIR]/state/prowess/trust.json: version 2 is not known
+      hint: remove the file, or restore it from a copy
+    ");
+}
+
+/// A name that would set the title of a terminal.
+const NAME: &str = "x\u{1b}]0;t\u{7}";
+
+#[test]
+fn nothing_of_a_skill_or_a_path_controls_the_terminal() {
+    let place = Place::with(&[
+        (
+            ".claude/skills/a\u{1b}[31m/SKILL.md",
+            "---\nname: \"x\\e]0;t\\a\"\ndescription: \"d\\e[2J \\u202E\"\n---\n",
+        ),
+        (".claude/skills/\u{202e}b/SKILL.md", "---\nname: b\nname: c\ndescription: \"\\e[2J\"\n---\n"),
+    ]);
+    let odd = OsStr::from_bytes(b".claude/skills/\xff\x1b[5m");
+    fs::create_dir(place.path().join(odd)).unwrap();
+    fs::write(place.path().join(odd).join("SKILL.md"), "---\nname: odd\ndescription: d\n---\n").unwrap();
+    let escaped = OsStr::new("\u{1b}[31m");
+    let all: Vec<Vec<&OsStr>> = [
+        &["list", "--all", "--cost"][..],
+        &["list", "--all", "--json"],
+        &["why", NAME],
+        &["why", "a\u{1b}[31m"],
+        &["why", "\u{202e}b"],
+        &["why", "odd"],
+        &["why", "--json", NAME],
+        &["trust", NAME],
+        &["trust", "odd"],
+        &["trust", ".claude/skills/a\u{1b}[31m"],
+        &["trust", "--json", ".claude/skills/a\u{1b}[31m"],
+        &["trust", "--list"],
+        &["trust", "--list", "--json"],
+        &["trust", "--revoke", NAME],
+        &["list", "--client", "\u{1b}[31m"],
+        &["list", "--in", "\u{1b}[31m"],
+    ]
+    .iter()
+    .map(|args| args.iter().map(OsStr::new).collect())
+    .chain([vec![OsStr::new("list"), OsStr::new("--in"), odd], vec![OsStr::new("why"), escaped]])
+    .collect();
+    for args in all {
+        let ended = output(&place, &args);
+        assert!(!ended.stdout.is_empty() || !ended.stderr.is_empty(), "{args:?}");
+        for text in [ended.stdout, ended.stderr] {
+            let text = String::from_utf8(text).unwrap();
+            let hidden = text.chars().find(|c| (c.is_control() && *c != '\n') || *c == '\u{202e}');
+            assert_eq!(hidden, None, "{args:?}: {text:?}");
+        }
+    }
+}
+
+#[test]
+fn a_folder_that_may_not_be_read_is_named_and_the_others_are_listed() {
+    let place = shelf();
+    // Root may read everything, so the command runs as nobody, from a copy that nobody can reach.
+    let program = place.path().join("prowess");
+    fs::copy(env!("CARGO_BIN_EXE_prowess"), &program).unwrap();
+    let closed = place.path().join(".claude/skills/loud");
+    fs::set_permissions(place.path(), Permissions::from_mode(0o755)).unwrap();
+    fs::set_permissions(&closed, Permissions::from_mode(0o000)).unwrap();
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid=65534", "--clear-groups"]).arg(&program).args(["list", "--in", ".claude/skills"]);
+    let ended = command.env_clear().current_dir(place.path()).output();
+    fs::set_permissions(&closed, Permissions::from_mode(0o755)).unwrap();
+    match ended {
+        Ok(ended) if !String::from_utf8_lossy(&ended.stderr).contains("setpriv:") => {
+            assert_snapshot!(place.transcript(&ended), @"
+            exit 2
+            --- stdout
+            pdf  Reads PDF files.
+
+            1 skill
+            2 left out: prowess list --all, prowess why NAME
+            --- stderr
+            error: could not read: [DIR]/.claude/skills/loud
+              cause: permission denied
+              hint: make it readable for this user, or leave it out of what you name
+            ");
+        }
+        _ => skipped("setpriv cannot run here, or this is not root"),
+    }
+}
