@@ -47,6 +47,9 @@ pub(crate) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
         return Ok(outcome);
     }
     let mut text = String::new();
+    if args.cost && !rows.is_empty() {
+        let _ = writeln!(text, "{FAINT}prompt   used   files  tokens, about{FAINT:#}");
+    }
     for row in &rows {
         line(&mut text, row);
     }
@@ -56,10 +59,7 @@ pub(crate) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
         let _ = write!(text, "\n{}", count(catalog.len(), "skill"));
         if args.cost {
             let prompt: u64 = rows.iter().filter_map(|row| row.cost.as_ref()).map(|cost| cost.catalog).sum();
-            let _ = write!(
-                text,
-                "; tokens in every prompt, when used, in its files; about {prompt} in every prompt"
-            );
+            let _ = write!(text, ", about {prompt} tokens in every prompt");
         }
         let untrusted = catalog.iter().filter(|candidate| !candidate.is_usable()).count();
         if untrusted > 0 {
@@ -75,14 +75,17 @@ pub(crate) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
 }
 
 fn line(text: &mut String, row: &Row<'_>) {
-    let mark = match row.state {
-        "active" => String::new(),
-        "untrusted" => "not trusted: ".to_owned(),
+    let mut mark = match row.state {
+        "active" | "untrusted" => String::new(),
+        "disabled" => "turned off: ".to_owned(),
         other => format!("{other}: "),
     };
+    if !row.trusted {
+        mark.push_str("not trusted: ");
+    }
     let description = cut(&collapse(row.description), Some(SHOWN)).into_owned();
     if let Some(Cost { catalog, instructions, resources }) = row.cost {
-        let _ = write!(text, "{catalog:>5} {instructions:>6} {resources:>7}  ");
+        let _ = write!(text, "{catalog:>6} {instructions:>6} {resources:>7}  ");
     }
     let _ =
         writeln!(text, "{STRONG}{}{STRONG:#}  {FAINT}{mark}{FAINT:#}{}", clean(row.key), clean(&description));
@@ -119,6 +122,7 @@ pub(super) struct Row<'r> {
     source: &'r str,
     scope: Scope,
     pub(super) state: &'static str,
+    trusted: bool,
     preload: bool,
     repaired: bool,
     readers: &'r [&'static str],
@@ -195,6 +199,7 @@ impl<'r> Row<'r> {
             source: &candidate.source,
             scope: entry.origin.scope,
             state,
+            trusted: !untrusted,
             preload: candidate.preload,
             repaired: entry.repaired,
             readers: &candidate.readers,

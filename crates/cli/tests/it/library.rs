@@ -80,9 +80,10 @@ fn a_list_shows_what_is_offered_and_counts_the_rest() {
     assert_snapshot!(run(&place, &["list", "--cost"]), @"
     exit 0
     --- stdout
-        5  loud  not trusted: Use when: loud
-        5  mail  Writes letters.
-        5  pdf  The user's own.
+    prompt   used   files  tokens, about
+         5      0       0  loud  not trusted: Use when: loud
+         5      0       0  mail  Writes letters.
+         5      0       0  pdf  The user's own.
 
     3 skills, about 15 tokens in every prompt; 1 not trusted: prowess trust
     3 left out: prowess list --all, prowess why NAME
@@ -147,7 +148,7 @@ fn a_list_may_be_of_one_client_or_of_named_folders() {
 fn a_list_as_json_says_the_same() {
     let place = shelf();
     let list = json_of(&place, &["list", "--json"]);
-    assert_eq!((list["version"].clone(), list["left_out"].clone()), (json!(1), json!([])));
+    assert_eq!((list["version"].clone(), list["unread"].clone()), (json!(1), json!([])));
     assert_eq!(list["summary"]["left_out"], 3);
     let names: Vec<&str> =
         list["skills"].as_array().unwrap().iter().map(|skill| skill["key"].as_str().unwrap()).collect();
@@ -158,22 +159,23 @@ fn a_list_as_json_says_the_same() {
     assert_eq!(
         loud,
         json!({
-            "key": "loud",
             "name": "loud",
+            "key": "loud",
             "description": "Use when: loud",
-            "location": place.path().join(".claude/skills/loud/SKILL.md"),
+            "path": place.path().join(".claude/skills/loud/SKILL.md"),
+            "source": place.path().join(".claude/skills"),
             "scope": "project",
-            "standing": "offered",
+            "state": "untrusted",
             "trusted": false,
             "preload": false,
             "repaired": true,
             "readers": [],
+            "problems": [],
         })
     );
     let all = json_of(&place, &["list", "--json", "--all"]);
-    let standings: Vec<&Value> =
-        all["left_out"].as_array().unwrap().iter().map(|skill| &skill["standing"]).collect();
-    assert_eq!(standings, ["broken", "turned off", "shadowed"]);
+    let states: Vec<&Value> = all["skills"].as_array().unwrap().iter().map(|skill| &skill["state"]).collect();
+    assert_eq!(states, ["untrusted", "active", "active", "broken", "disabled", "shadowed"]);
 }
 
 #[test]
