@@ -89,8 +89,8 @@ impl Calls {
         // A line is the process, then the call: `12 read(3</tmp/skills/s01/SKILL.md>, ""..., 2048) = 2048`.
         let call = line.split_once(' ').map_or("", |(_, call)| call.trim_start());
         let name = call.split('(').next().unwrap();
-        // The folder itself might be a skill; that it is none costs one call.
-        if !line.contains("SKILL.md") || (name.starts_with("open") && line.contains("= -1 ENOENT")) {
+        // The folder itself might be a skill; that it is none costs a call.
+        if !line.contains("SKILL.md") || line.contains("= -1 ENOENT") {
             self.others += 1;
             return;
         }
