@@ -28,7 +28,7 @@ enum Outcome {
 fn main() -> ExitCode {
     let args = match Args::try_parse() {
         Ok(args) => args,
-        Err(error) => return ui::usage(&error, asked_color()),
+        Err(error) => return ui::usage(&error, asked_color(), asked_json()),
     };
     let mut ui = Ui::new(args.color);
     let outcome = run(&args, &mut ui).and_then(|outcome| ui.finish().map(|()| outcome));
@@ -46,6 +46,11 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+/// Whether a command line that is not understood asks for JSON.
+fn asked_json() -> bool {
+    std::env::args_os().take_while(|word| word != "--").any(|word| word == "--json")
 }
 
 /// The choice of colours on a command line that gives no other arguments: help, or a mistake.

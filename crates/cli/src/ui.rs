@@ -148,11 +148,18 @@ fn choice(color: ColorChoice) -> anstream::ColorChoice {
 }
 
 /// Shows help, the version, or why the command line is not understood.
-pub(crate) fn usage(error: &clap::Error, color: ColorChoice) -> ExitCode {
+pub(crate) fn usage(error: &clap::Error, color: ColorChoice, json: bool) -> ExitCode {
     if error.use_stderr() {
         // An argument may be a file name that the shell put there.
         let text = clean_lines(&error.render().to_string());
         let _ = io::stderr().lock().write_all(text.as_bytes());
+        if json {
+            let said = text.split("\n\n").next().unwrap_or(&text);
+            let said: Vec<&str> = said.trim_start_matches("error: ").split_whitespace().collect();
+            let failure =
+                Failure::new(said.join(" "), "list the commands and their options with: prowess help");
+            let _ = Ui::new(color).json(&failure.json());
+        }
         return ExitCode::from(2);
     }
     let text = error.render().ansi().to_string();

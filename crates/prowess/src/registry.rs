@@ -1,4 +1,44 @@
 //! Sources become one catalog, and stay one: refresh, register, read.
+//!
+//! From folders to a catalog, and from there to the text and the files of a skill:
+//!
+//! ```
+//! use prowess::resources::Groups;
+//! use prowess::source::Slice;
+//! use prowess::trust::{Approvals, Trust};
+//! use prowess::{DirSource, Registry, ScanOptions, Scope, TooLarge};
+//!
+//! # let folder = tempfile::tempdir()?;
+//! # let (project, own) = (folder.path().join("project"), folder.path().join("own"));
+//! # std::fs::create_dir_all(project.join("tidy-up"))?;
+//! # std::fs::create_dir_all(own.join("tidy-up/references"))?;
+//! # std::fs::write(project.join("tidy-up/SKILL.md"), "---\nname: tidy-up\ndescription: Not trusted.\n---\n")?;
+//! # std::fs::write(own.join("tidy-up/SKILL.md"), "---\nname: tidy-up\ndescription: Tidies up.\n---\nDo.\n")?;
+//! # std::fs::write(own.join("tidy-up/references/more.md"), "more\n")?;
+//! # let approvals = &folder.path().join("trust.json");
+//! let mut registry = Registry::new();
+//! registry
+//!     .add(DirSource::new(project, ScanOptions::default()).in_scope(Scope::Project))
+//!     .add(DirSource::new(own, ScanOptions::named()).in_scope(Scope::User))
+//!     .trust(Trust::in_approved(Approvals::load(approvals)?));
+//! registry.refresh()?;
+//!
+//! // What is found is seen; what is trusted may be used.
+//! let catalog = registry.catalog();
+//! for skill in catalog.iter().filter(|skill| skill.is_usable()) {
+//!     println!("{}: {}", skill.entry.key, skill.entry.description);
+//! }
+//! for (candidate, standing) in catalog.why("tidy-up") {
+//!     println!("{}: {standing:?}", candidate.entry.origin.location);
+//! }
+//!
+//! // Read now, not when it was listed.
+//! let body = registry.document("tidy-up")?.body().to_owned();
+//! let groups = Groups::of(&registry.files("tidy-up")?, true);
+//! let page = registry.read_resource("tidy-up", "references/more.md", Slice::first(4096), TooLarge::Page)?;
+//! assert_eq!((body.as_str(), groups.references.len(), page.size), ("Do.", 1, 5));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

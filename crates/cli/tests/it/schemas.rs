@@ -173,7 +173,7 @@ fn every_output_about_the_library_fits_its_schema() {
 #[test]
 fn every_command_that_fails_says_so_in_json_too() {
     let place = Place::with(&[]);
-    let long: &[&[&str]] = &[
+    let failing: &[&[&str]] = &[
         &["show", "--json", "nope"],
         &["rule", "--json", "nope"],
         &["new", "--json", "My_Skill"],
@@ -183,8 +183,9 @@ fn every_command_that_fails_says_so_in_json_too() {
         &["list", "--json", "--client", "nope"],
         &["why", "--json", "a", "--client", "nope"],
         &["trust", "--json", "nope"],
+        &["show", "--json", "--nope"],
     ];
-    for args in long {
+    for args in failing {
         let output = library::command(&place).args(*args).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{args:?}");
         let said: Value = serde_json::from_slice(&output.stdout).unwrap();

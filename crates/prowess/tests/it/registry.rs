@@ -489,3 +489,14 @@ fn a_client_sees_what_it_would_see() {
     assert_eq!(claude.get("shared").unwrap().readers, ["claude-code"]);
     assert_eq!(keys(&seen("codex")), ["mine"]);
 }
+
+#[test]
+fn the_page_for_programs_shows_the_example_that_runs() {
+    let page = fs::read_to_string(crate::data::repository("docs/library.md")).unwrap();
+    let shown = page.split("```rust\n").nth(1).unwrap().split("```").next().unwrap();
+    let source = fs::read_to_string(crate::data::repository("crates/prowess/src/registry.rs")).unwrap();
+    let example = source.split("//! ```\n").nth(1).unwrap();
+    let lines = example.lines().map(|line| line.trim_start_matches("//!").strip_prefix(' ').unwrap_or(""));
+    let example: Vec<&str> = lines.filter(|line| !line.starts_with("# ")).collect();
+    assert_eq!(shown.trim_end(), example.join("\n"));
+}
