@@ -155,7 +155,7 @@ impl Cost {
     fn of(candidate: &Candidate, registry: &Registry) -> Self {
         let entry = &candidate.entry;
         let tokens = |bytes: u64| bytes.div_ceil(4);
-        let files = registry.files(&entry.key).map(|files| files.total_size()).unwrap_or(0);
+        let files = registry.files(&entry.key).map_or(0, |files| files.total_size());
         Self {
             catalog: tokens((entry.key.len() + entry.description.len()) as u64),
             instructions: tokens(candidate.stamp.size.saturating_sub(entry.body_offset as u64)),
