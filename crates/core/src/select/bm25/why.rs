@@ -1,0 +1,48 @@
+//! Why a skill was found: which words, in which fields, and how much each added.
+
+use super::Bm25;
+use super::ask::Asked;
+use crate::select::{Field, Hit, Reason};
+
+impl Bm25 {
+    /// The hit with its reasons; they sum to the score, but for the last digit of a float.
+    pub(super) fn explain(&self, asked: &Asked, doc: u32, score: f32) -> Hit {
+        let mut why = Vec::new();
+        let mut found = 0.0;
+        for word in &asked.words {
+            let (docs, counts) = self.front.of(word.number);
+            let counts = match docs.binary_search(&doc) {
+                Ok(at) => counts.get(at).copied(),
+                Err(_) => {
+                    let (docs, counts) = self.back.of(word.number);
+                    let at = docs.binary_search(&doc).ok();
+                    at.and_then(|at| counts.get(at)).map(|body| [0, 0, *body])
+                }
+            };
+            let Some(counts) = counts else { continue };
+            if word.single {
+                found += word.weight;
+            }
+            let norms = self.norms.get(doc as usize).copied().unwrap_or_default();
+            let x: f32 = counts.iter().zip(norms).map(|(count, norm)| f32::from(*count) * norm).sum();
+            for ((count, norm), field) in counts.iter().zip(norms).zip([Field::Name, Field::Description, Field::Body]) {
+                if *count > 0 {
+                    why.push(Reason {
+                        term: word.text.clone(),
+                        instead_of: word.instead_of.clone(),
+                        field,
+                        score: word.weight * f32::from(*count) * norm / (self.settings.k1 + x),
+                    });
+                }
+            }
+        }
+        let factor = self.factor(found, asked.mass);
+        for reason in &mut why {
+            reason.score *= factor;
+        }
+        why.sort_by(|one, other| {
+            other.score.total_cmp(&one.score).then_with(|| (&one.term, one.field).cmp(&(&other.term, other.field)))
+        });
+        Hit { key: self.key(doc).to_owned(), score, why }
+    }
+}
