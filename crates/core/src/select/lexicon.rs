@@ -114,7 +114,8 @@ mod tests {
     fn a_text_has_one_number_and_a_number_one_text() {
         let mut lexicon = Lexicon::default();
         assert_eq!((lexicon.find("a"), lexicon.len()), (None, 0));
-        let words: Vec<String> = (0..1_000).map(|number| format!("word-{number}-{}", "x".repeat(number % 19))).collect();
+        let words: Vec<String> =
+            (0..1_000).map(|number| format!("word-{number}-{}", "x".repeat(number % 19))).collect();
         for _ in 0..2 {
             for (number, word) in (0..).zip(&words) {
                 assert_eq!(lexicon.add(word), number);
@@ -122,6 +123,9 @@ mod tests {
         }
         assert_eq!(lexicon.len(), words.len());
         assert!(lexicon.iter().eq(words.iter().map(String::as_str)));
-        assert_eq!((lexicon.find("word-7-xxxxxxx"), lexicon.find(""), lexicon.text(u32::MAX)), (Some(7), None, ""));
+        assert_eq!(
+            (lexicon.find("word-7-xxxxxxx"), lexicon.find(""), lexicon.text(u32::MAX)),
+            (Some(7), None, "")
+        );
     }
 }

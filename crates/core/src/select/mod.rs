@@ -3,13 +3,21 @@
 mod analyse;
 pub mod bm25;
 mod corpus;
+mod embedding;
+mod fused;
+mod keyword;
 mod lexicon;
+mod narrow;
 
 use serde::{Deserialize, Serialize};
 
 pub use analyse::Texts;
 pub use bm25::{Bm25, Mask, Settings};
-pub use corpus::{Corpus, Counts, MAX_BODY_BYTES, Reader, Terms};
+pub use corpus::{Corpus, Counts, MAX_BODY_BYTES, Reader, Terms, analyse};
+pub use embedding::{Embed, Embedding, Vectors, embedded_text};
+pub use fused::{Fused, MEANING_WEIGHT};
+pub use keyword::{All, Keyword, Tags};
+pub use narrow::{Narrowed, OnEmpty, OnError, Options, Whole, narrow, search};
 
 use crate::skill::Entry;
 
@@ -122,4 +130,34 @@ pub trait Selector: Send + Sync {
     /// `among` are the skills that may be shown; nothing else may be returned. An error is about the operation;
     /// that nothing fits is an empty list.
     fn select(&self, query: &Query, among: &[&Entry], limit: usize) -> Result<Vec<Hit>, SelectError>;
+}
+
+impl<S: Selector + ?Sized> Selector for Box<S> {
+    fn select(&self, query: &Query, among: &[&Entry], limit: usize) -> Result<Vec<Hit>, SelectError> {
+        (**self).select(query, among, limit)
+    }
+}
+
+/// The hits in their order: by score, then by key; at most `limit`, each key once.
+pub fn best(mut hits: Vec<Hit>, limit: usize) -> Vec<Hit> {
+    hits.sort_by(|one, other| other.score.total_cmp(&one.score).then_with(|| one.key.cmp(&other.key)));
+    let mut seen = std::collections::BTreeSet::new();
+    hits.retain(|hit| seen.len() < limit && seen.insert(hit.key.clone()));
+    hits
+}
+
+#[cfg(test)]
+pub(crate) mod testing {
+    //! Entries for tests.
+
+    use crate::origin::Origin;
+    use crate::skill::Entry;
+
+    /// A skill with a name and a description.
+    pub(crate) fn entry(name: &str, description: &str) -> Entry {
+        let mut entry = crate::parse(b"").entry(&Origin::text("<test>"));
+        (entry.key, entry.name, entry.description) =
+            (name.to_owned(), name.to_owned(), description.to_owned());
+        entry
+    }
 }

@@ -10,6 +10,7 @@ mod token;
 
 use rust_stemmers::{Algorithm, Stemmer};
 
+pub(crate) use stop::is_stop;
 pub(crate) use token::fold;
 use token::{Token, Tokens, parts};
 
@@ -104,7 +105,7 @@ impl Analyser {
 
     fn word(&self, word: &str, out: &mut Vec<Piece>) {
         let lower = word.to_lowercase();
-        if stop::is_stop(&lower) {
+        if is_stop(&lower) {
             return;
         }
         let cut = parts(word);
@@ -119,7 +120,7 @@ impl Analyser {
         for part in cut {
             let part = part.to_lowercase();
             let speaks = part.chars().nth(1).is_some() && part.contains(char::is_alphabetic);
-            if speaks && !stop::is_stop(&part) {
+            if speaks && !is_stop(&part) {
                 out.push(Piece { text: self.stem(&part), units: PART });
             }
         }
@@ -171,7 +172,10 @@ mod tests {
 
     #[test]
     fn words_are_stemmed_and_freed_of_stop_words_and_endings() {
-        assert_eq!(whole("Reviewing the user's Pull-Requests, please!"), ["review", "user", "pull", "request"]);
+        assert_eq!(
+            whole("Reviewing the user's Pull-Requests, please!"),
+            ["review", "user", "pull", "request"]
+        );
     }
 
     #[test]

@@ -32,7 +32,11 @@ fn unspaced(character: char) -> bool {
 }
 
 fn of_word(character: char) -> bool {
-    if character.is_ascii() { character.is_ascii_alphanumeric() } else { character.is_alphanumeric() && !unspaced(character) }
+    if character.is_ascii() {
+        character.is_ascii_alphanumeric()
+    } else {
+        character.is_alphanumeric() && !unspaced(character)
+    }
 }
 
 /// Whether a sign between two letters holds them together.
@@ -143,14 +147,33 @@ mod tests {
     fn compounds_stay_whole_and_signs_at_their_ends_go() {
         assert_eq!(
             words("Use next.js, c++/C# (k8s) -- and src/app_x.rs! it's a+b x#y a.. 'q' g+++"),
-            ["Use", "next.js", "c++", "C#", "k8s", "and", "src/app_x.rs", "it's", "a", "b", "x", "y", "a", "q", "g"]
+            [
+                "Use",
+                "next.js",
+                "c++",
+                "C#",
+                "k8s",
+                "and",
+                "src/app_x.rs",
+                "it's",
+                "a",
+                "b",
+                "x",
+                "y",
+                "a",
+                "q",
+                "g"
+            ]
         );
         assert_eq!(words("a--b ... \u{1b}[0m 😀 –"), ["a", "b", "0m"]);
     }
 
     #[test]
     fn scripts_without_blanks_are_runs_and_accents_go() {
-        assert_eq!(words("往下滚report.json，한국어 naïve ﬁx ﾃｽﾄ"), ["<往下滚>", "report.json", "<한국어>", "naive", "fix", "<テスト>"]);
+        assert_eq!(
+            words("往下滚report.json，한국어 naïve ﬁx ﾃｽﾄ"),
+            ["<往下滚>", "report.json", "<한국어>", "naive", "fix", "<テスト>"]
+        );
     }
 
     #[test]

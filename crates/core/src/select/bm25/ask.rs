@@ -63,7 +63,8 @@ impl Bm25 {
                     for piece in &pieces {
                         let times = f32::from(piece.units) / f32::from(WHOLE);
                         let known = self.known(&piece.text);
-                        let nearest = if known || piece.units < WHOLE { None } else { self.nearest(&piece.text) };
+                        let nearest =
+                            if known || piece.units < WHOLE { None } else { self.nearest(&piece.text) };
                         let word = nearest.unwrap_or(&piece.text);
                         let slot = wanted.entry((true, word.to_owned())).or_default();
                         if nearest.is_some() {
@@ -92,7 +93,8 @@ impl Bm25 {
             let said = if times > 1.0 { 1.0 + self.settings.repeat * times.ln() } else { times };
             let importance = if single { said } else { said * self.settings.pair };
             let number = self.lexicon.find(&text);
-            let skills = number.map_or(0, |number| self.front.range(number).len() + self.back.range(number).len());
+            let skills =
+                number.map_or(0, |number| self.front.range(number).len() + self.back.range(number).len());
             let weight = importance * self.idf(skills);
             if single {
                 asked.mass += weight;

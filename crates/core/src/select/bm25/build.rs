@@ -77,13 +77,15 @@ fn norms(order: &[(String, usize)], rows: &[Row], settings: &Settings) -> Vec<[f
     let mut means = [0.0_f32; 3];
     for (field, mean) in means.iter_mut().enumerate() {
         let lengths = rows.iter().filter_map(|row| row.lengths.get(field)).filter(|length| **length > 0);
-        let (sum, count) = lengths.fold((0_u64, 0_u64), |(sum, count), length| (sum + u64::from(*length), count + 1));
+        let (sum, count) =
+            lengths.fold((0_u64, 0_u64), |(sum, count), length| (sum + u64::from(*length), count + 1));
         // A field that no skill has, such as bodies that were not read, has no mean and needs none.
         *mean = if count == 0 { 1.0 } else { sum as f32 / count as f32 };
     }
     let norm = |row: &Row| {
         let mut norm = [0.0; 3];
-        let fields = norm.iter_mut().zip(&settings.weights).zip(&settings.lengths).zip(row.lengths).zip(means);
+        let fields =
+            norm.iter_mut().zip(&settings.weights).zip(&settings.lengths).zip(row.lengths).zip(means);
         for ((((norm, weight), b), length), mean) in fields {
             *norm = weight / f32::from(WHOLE) / (1.0 - b + b * length as f32 / mean);
         }
@@ -94,7 +96,11 @@ fn norms(order: &[(String, usize)], rows: &[Row], settings: &Settings) -> Vec<[f
 
 /// A share as a byte that is not less.
 fn ceiling(share: f32) -> u8 {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and 255 by the clamp")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "between 0 and 255 by the clamp"
+    )]
     let byte = (share * 255.0).ceil().clamp(0.0, 255.0) as u8;
     byte
 }

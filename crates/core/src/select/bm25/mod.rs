@@ -146,8 +146,10 @@ impl Bm25 {
     /// About how many bytes it holds.
     pub fn bytes(&self) -> usize {
         let keys: usize = self.keys.iter().map(|key| key.capacity() + size_of::<String>()).sum();
-        let front = 4 * (self.front.starts.capacity() + self.front.docs.capacity()) + 3 * self.front.counts.capacity();
-        let back = 4 * (self.back.starts.capacity() + self.back.docs.capacity()) + self.back.counts.capacity();
+        let front = 4 * (self.front.starts.capacity() + self.front.docs.capacity())
+            + 3 * self.front.counts.capacity();
+        let back =
+            4 * (self.back.starts.capacity() + self.back.docs.capacity()) + self.back.counts.capacity();
         let rest = 4 * self.shares.capacity() + self.most.capacity() + 16 * self.norms.capacity();
         keys + self.lexicon.bytes() + front + back + rest
     }

@@ -56,7 +56,9 @@ impl Bm25 {
             let bucket = (first, short(length));
             let from = words.partition_point(|(first, length, ..)| (*first, *length) < bucket);
             let same = words.get(from..).unwrap_or_default().iter();
-            for (_, _, other, rarity, number) in same.take_while(|(first, length, ..)| (*first, *length) == bucket) {
+            for (_, _, other, rarity, number) in
+                same.take_while(|(first, length, ..)| (*first, *length) == bucket)
+            {
                 // A change adds one letter and takes one away at most.
                 if (bits ^ other).count_ones() as usize > 2 * most {
                     continue;

@@ -110,12 +110,20 @@ impl Search<'_> {
 
     /// The words of bodies, those that can add most first.
     fn lists(&self) -> Vec<List<'_>> {
-        let mut lists: Vec<List<'_>> = self.asked.words.iter().map(|word| {
-            let (docs, counts) = self.index.back.of(word.number);
-            let most = self.index.most.get(word.number as usize).copied().unwrap_or(u8::MAX);
-            List { word, docs, counts, bound: word.weight * f32::from(most) / 255.0 }
-        }).filter(|list| !list.docs.is_empty()).collect();
-        lists.sort_by(|one, other| other.bound.total_cmp(&one.bound).then_with(|| one.word.text.cmp(&other.word.text)));
+        let mut lists: Vec<List<'_>> = self
+            .asked
+            .words
+            .iter()
+            .map(|word| {
+                let (docs, counts) = self.index.back.of(word.number);
+                let most = self.index.most.get(word.number as usize).copied().unwrap_or(u8::MAX);
+                List { word, docs, counts, bound: word.weight * f32::from(most) / 255.0 }
+            })
+            .filter(|list| !list.docs.is_empty())
+            .collect();
+        lists.sort_by(|one, other| {
+            other.bound.total_cmp(&one.bound).then_with(|| one.word.text.cmp(&other.word.text))
+        });
         lists
     }
 
@@ -187,7 +195,8 @@ impl Search<'_> {
     fn best(&self, scratch: &Scratch, docs: &[u32]) -> Vec<(u32, f32)> {
         let mut floor = 0.0;
         let mut best: Vec<(u32, f32)> = Vec::with_capacity(2 * self.limit);
-        let order = |one: &(u32, f32), other: &(u32, f32)| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0));
+        let order =
+            |one: &(u32, f32), other: &(u32, f32)| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0));
         for doc in docs {
             let slot = scratch.slot(*doc);
             if slot.sum < floor || !self.allowed(*doc) {

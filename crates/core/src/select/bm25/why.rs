@@ -25,7 +25,9 @@ impl Bm25 {
             }
             let norms = self.norms.get(doc as usize).copied().unwrap_or_default();
             let x: f32 = counts.iter().zip(norms).map(|(count, norm)| f32::from(*count) * norm).sum();
-            for ((count, norm), field) in counts.iter().zip(norms).zip([Field::Name, Field::Description, Field::Body]) {
+            for ((count, norm), field) in
+                counts.iter().zip(norms).zip([Field::Name, Field::Description, Field::Body])
+            {
                 if *count > 0 {
                     why.push(Reason {
                         term: word.text.clone(),
@@ -41,7 +43,10 @@ impl Bm25 {
             reason.score *= factor;
         }
         why.sort_by(|one, other| {
-            other.score.total_cmp(&one.score).then_with(|| (&one.term, one.field).cmp(&(&other.term, other.field)))
+            other
+                .score
+                .total_cmp(&one.score)
+                .then_with(|| (&one.term, one.field).cmp(&(&other.term, other.field)))
         });
         Hit { key: self.key(doc).to_owned(), score, why }
     }
