@@ -29,8 +29,13 @@ pub mod env;
 mod error;
 pub mod files;
 pub mod glob;
+pub mod index;
+pub mod process;
 pub mod scan;
+mod select_command;
 
 pub use config::{Config, ConfigError};
 pub use error::SourceError;
+pub use process::{ProcessError, ProcessLimits};
 pub use scan::{Found, Scan, ScanOptions, scan};
+pub use select_command::{CommandSelector, SELECT_TIMEOUT};

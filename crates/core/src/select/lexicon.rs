@@ -100,6 +100,26 @@ impl Lexicon {
         self.slots = slots;
     }
 
+    /// Its text, ends and slots, to be stored.
+    pub(super) fn raw(&self) -> (&str, &[u32], &[u32]) {
+        (&self.text, &self.ends, &self.slots)
+    }
+
+    /// A lexicon that was stored, if it can be one.
+    pub(super) fn from_raw(text: String, ends: Vec<u32>, slots: Vec<u32>) -> Option<Self> {
+        let count = u32::try_from(ends.len()).ok()?;
+        let used = slots.iter().filter(|slot| **slot != 0).count();
+        let sound = ends.is_sorted()
+            && ends.last().copied().unwrap_or(0) as usize == text.len()
+            && ends.iter().all(|end| text.is_char_boundary(*end as usize))
+            && slots.iter().all(|slot| *slot <= count)
+            && (slots.is_empty() || slots.len().is_power_of_two())
+            // A search for an unknown text ends at a free slot.
+            && used == ends.len()
+            && (used < slots.len() || slots.is_empty());
+        sound.then_some(Self { text, ends, slots })
+    }
+
     /// About how many bytes it holds.
     pub(super) fn bytes(&self) -> usize {
         self.text.capacity() + 4 * (self.ends.capacity() + self.slots.capacity())

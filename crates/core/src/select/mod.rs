@@ -8,6 +8,8 @@ mod fused;
 mod keyword;
 mod lexicon;
 mod narrow;
+mod store;
+mod trigger;
 
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +20,7 @@ pub use embedding::{Embed, Embedding, Vectors, embedded_text};
 pub use fused::{Fused, MEANING_WEIGHT};
 pub use keyword::{All, Keyword, Tags};
 pub use narrow::{Narrowed, OnEmpty, OnError, Options, Whole, narrow, search};
+pub use trigger::{TRIGGER_FILES, Trigger, triggers};
 
 use crate::skill::Entry;
 
