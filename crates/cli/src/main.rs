@@ -57,6 +57,7 @@ fn run(args: &Args, ui: &mut Ui) -> Result<Outcome, CommandError> {
         Command::Check(check) => commands::check::run(check, args.json, ui),
         Command::Show(show) => commands::show::run(show, args.json, ui),
         Command::Rule(rule) => commands::rule::run(rule, args.json, ui),
+        Command::Eval(eval) => commands::eval::run(eval, args.json, ui),
         Command::Try(query) => commands::try_::run(query, args.json, ui),
     }
 }

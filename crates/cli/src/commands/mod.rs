@@ -1,6 +1,7 @@
 //! One file for each command.
 
 pub(crate) mod check;
+pub(crate) mod eval;
 pub(crate) mod rule;
 pub(crate) mod show;
 pub(crate) mod try_;

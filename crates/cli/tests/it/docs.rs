@@ -65,7 +65,7 @@ fn the_page_of_commands_is_current() {
          `PROWESS_UPDATE_DOCS=1 cargo test --workspace` writes it.\n",
     );
     let _ = write!(text, "\n## prowess\n\n```text\n{}\n```\n", help(&["--help"]));
-    for command in ["check", "show", "rule", "try"] {
+    for command in ["check", "show", "rule", "eval", "try"] {
         let _ = write!(text, "\n## prowess {command}\n\n```text\n{}\n```\n", help(&[command, "--help"]));
     }
     compare("cli.md", &text);
