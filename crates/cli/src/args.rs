@@ -104,8 +104,8 @@ pub(crate) struct Rule {
 
 /// Measure how well skills are found
 ///
-/// In a folder: runs the queries that skills carry, in evals/evals.json, eval_queries.json or trigger-evals.json,
-/// against all skills below the folder, and tells who wins instead. With --pool and --queries: ranks skills from a
+/// In a folder: runs the trigger queries that skills carry, such as those in evals/evals.json, against all skills
+/// below the folder, and tells who wins instead. With --pool and --queries: ranks skills from a
 /// file for queries with known answers. Nothing leaves the machine. The exit code is 1 when a query fails.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Eval {

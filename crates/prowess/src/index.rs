@@ -9,7 +9,9 @@ pub fn analyse(texts: &[Texts<'_>], threads: usize) -> Corpus {
     let part = texts.len().div_ceil(threads.max(1)).max(1);
     let read = |texts: &[Texts<'_>]| {
         let mut reader = Reader::new();
-        texts.iter().for_each(|texts| reader.add(texts));
+        for texts in texts {
+            reader.add(texts);
+        }
         reader.finish()
     };
     if texts.len() <= part {

@@ -78,7 +78,8 @@ impl Selector for CommandSelector {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(unix)]
+#[cfg(test)]
 mod tests {
     use super::*;
     use prowess_core::{Origin, parse};

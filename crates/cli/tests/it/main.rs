@@ -13,6 +13,7 @@ mod check;
 mod config;
 mod docs;
 mod escapes;
+mod eval;
 mod hard_input;
 mod show;
 mod small;

@@ -39,6 +39,14 @@ pub struct Corpus {
     pub(super) rows: Vec<Row>,
     pub(super) numbers: Vec<u32>,
     pub(super) counts: Vec<Counts>,
+    /// For each term, in how many skills it stands in name or description, and in the body only.
+    pub(super) spread: Vec<[u32; 2]>,
+}
+
+/// Whether a term stands in name or description.
+pub(super) fn in_front(counts: Counts) -> bool {
+    let [name, about, _] = counts;
+    name | about != 0
 }
 
 impl Corpus {
@@ -56,11 +64,23 @@ impl Corpus {
         u32::try_from(self.numbers.len()).unwrap_or(u32::MAX)
     }
 
+    fn put(&mut self, number: u32, counts: Counts) {
+        self.numbers.push(number);
+        self.counts.push(counts);
+        let at = number as usize;
+        if at >= self.spread.len() {
+            self.spread.resize(self.lexicon.len(), [0; 2]);
+        }
+        if let Some([front, back]) = self.spread.get_mut(at) {
+            *(if in_front(counts) { front } else { back }) += 1;
+        }
+    }
+
     /// Adds a skill.
     pub fn push(&mut self, terms: &Terms) {
         for (text, counts) in &terms.terms {
-            self.numbers.push(self.lexicon.add(text));
-            self.counts.push(*counts);
+            let number = self.lexicon.add(text);
+            self.put(number, *counts);
         }
         self.rows.push(Row { end: self.end(), lengths: terms.lengths });
     }
@@ -71,6 +91,13 @@ impl Corpus {
         let base = self.end();
         self.numbers.extend(other.numbers.iter().filter_map(|number| numbers.get(*number as usize)));
         self.counts.extend_from_slice(&other.counts);
+        self.spread.resize(self.lexicon.len(), [0; 2]);
+        for (number, [front, back]) in numbers.iter().zip(&other.spread) {
+            if let Some([ahead, behind]) = self.spread.get_mut(*number as usize) {
+                *ahead += front;
+                *behind += back;
+            }
+        }
         self.rows.extend(other.rows.iter().map(|row| Row { end: row.end + base, ..*row }));
     }
 
@@ -132,10 +159,8 @@ impl Reader {
         });
         for number in self.touched.drain(..) {
             let Some(counts) = self.counts.get_mut(number as usize) else { continue };
-            self.corpus.numbers.push(number);
-            self.corpus
-                .counts
-                .push(std::mem::take(counts).map(|count| u8::try_from(count).unwrap_or(u8::MAX)));
+            let counts = std::mem::take(counts).map(|count| u8::try_from(count).unwrap_or(u8::MAX));
+            self.corpus.put(number, counts);
         }
         let end = self.corpus.end();
         self.corpus.rows.push(Row { end, lengths });
@@ -256,7 +281,9 @@ mod tests {
         let texts = ["alpha beta", "beta gamma", "", "gamma alpha beta"];
         let read = |texts: &[&str]| {
             let mut reader = Reader::new();
-            texts.iter().for_each(|text| reader.add(&Texts { name: text, about: vec![text], body: None }));
+            for text in texts {
+                reader.add(&Texts { name: text, about: vec![text], body: None });
+            }
             reader.finish()
         };
         let whole = read(&texts);

@@ -146,7 +146,7 @@ impl Selector for Embedding {
                 vec![Reason { term: "similarity".to_owned(), instead_of: None, field: Field::Skill, score }];
             Hit { key: entry.key.clone(), score, why }
         });
-        Ok(best(hits.filter(|hit| hit.score > 0.0).collect(), limit))
+        Ok(best(hits.collect(), limit))
     }
 }
 
@@ -155,6 +155,7 @@ mod tests {
     use super::*;
     use crate::select::testing::entry;
 
+    #[expect(clippy::unnecessary_wraps, reason = "the shape of an embedder")]
     fn letters(texts: &[&str]) -> Result<Vec<Vec<f32>>, String> {
         let count = |text: &str, letter: char| text.matches(letter).fold(0.0, |sum, _| sum + 1.0);
         Ok(texts.iter().map(|text| vec![count(text, 'a'), count(text, 'b')]).collect())

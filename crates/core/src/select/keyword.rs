@@ -121,7 +121,7 @@ mod tests {
         assert_eq!(keys(&select("", true)), []);
         let hit = &select("fill pdf", true)[0];
         assert_eq!((hit.why[0].field, hit.why[1].field), (Field::Description, Field::Name));
-        assert_eq!(hit.why.iter().map(|reason| reason.score).sum::<f32>(), hit.score);
+        assert!((hit.why.iter().map(|reason| reason.score).sum::<f32>() - hit.score).abs() < 1e-6);
     }
 
     #[test]

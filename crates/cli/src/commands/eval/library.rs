@@ -25,6 +25,9 @@ const SHOWN: usize = 5;
 /// A skill whose own description finds another with this share of its own score competes with it.
 const RIVAL: f32 = 0.5;
 
+/// Queries, each with the key of the skill that carries it.
+type Queries = Vec<(String, Trigger)>;
+
 /// One query, and what became of it.
 struct Asked {
     skill: String,
@@ -75,21 +78,18 @@ pub(super) fn run(args: &Eval, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
 }
 
 /// The skills below a folder, sorted by key, each key once; and the queries they carry.
-fn read(
-    folder: &Path,
-    ui: &mut Ui,
-    incomplete: &mut bool,
-) -> Result<(Vec<Skill>, Vec<(String, Trigger)>), CommandError> {
-    let found = scan(folder, &ScanOptions::named());
+fn read(folder: &Path, ui: &mut Ui, incomplete: &mut bool) -> Result<(Vec<Skill>, Queries), CommandError> {
+    let mut found = scan(folder, &ScanOptions::named());
+    if found.skills.is_empty() {
+        let nothing = || SourceError::NoSkill { path: folder.to_owned() };
+        return Err(found.problems.pop().unwrap_or_else(nothing).into());
+    }
     let mut failed = |failure: Failure, ui: &mut Ui| {
         *incomplete = true;
         ui.failure(&failure);
     };
     for problem in &found.problems {
         failed(Failure::from(problem), ui);
-    }
-    if found.skills.is_empty() {
-        return Err(SourceError::NoSkill { path: folder.to_owned() }.into());
     }
     let mut skills: BTreeMap<String, (Skill, Vec<Trigger>)> = BTreeMap::new();
     for place in &found.skills {
@@ -186,7 +186,9 @@ fn envelope(args: &Eval, skills: &[Skill], asked: &[Asked], overlap: &[(String, 
             .iter()
             .map(|(one, other, share)| json!({ "skills": [one, other], "share": (share * 100.0).round() / 100.0 }))
             .collect();
-        value["overlap"] = pairs.into();
+        if let Some(members) = value.as_object_mut() {
+            members.insert("overlap".to_owned(), pairs.into());
+        }
     }
     value
 }
@@ -237,7 +239,8 @@ fn page(args: &Eval, skills: &[Skill], asked: &[Asked], overlap: &[(String, Stri
         whole(spared, should_not),
     );
     if asked.is_empty() {
-        let _ = writeln!(text, "{FAINT}no skill carries queries: put them in {}{FAINT:#}", TRIGGER_FILES[1]);
+        let _ =
+            writeln!(text, "{FAINT}no skill carries queries: put them in evals/eval_queries.json{FAINT:#}");
     }
     text
 }

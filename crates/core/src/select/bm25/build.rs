@@ -2,18 +2,20 @@
 
 use std::sync::{Mutex, OnceLock};
 
-use super::{Bm25, Postings, Settings};
+use super::{Bm25, InBody, MAX_SKILLS, Postings, Settings};
 use crate::select::analyse::{Analyser, WHOLE};
-use crate::select::corpus::{Corpus, Row};
+use crate::select::corpus::{Corpus, Counts, Row, in_front};
 
 impl Bm25 {
     /// An index of the skills of a corpus; `keys` names them in their order.
     ///
     /// Whatever the order of the skills and the way the corpus came about, the index finds the same.
     pub fn new(keys: Vec<String>, corpus: Corpus, settings: Settings) -> Self {
-        let Corpus { lexicon, rows, numbers, counts } = corpus;
+        let Corpus { lexicon, rows, numbers, counts, mut spread } = corpus;
+        spread.resize(lexicon.len() + 1, [0; 2]);
         let mut order: Vec<(String, usize)> = keys.into_iter().zip(0..rows.len()).collect();
-        order.sort();
+        order.sort_unstable();
+        order.truncate(MAX_SKILLS);
         let norms = norms(&order, &rows, &settings);
         let ranges = || {
             order.iter().map(|(_, at)| {
@@ -25,45 +27,43 @@ impl Bm25 {
             let numbers = numbers.get(range.clone()).unwrap_or_default();
             numbers.iter().zip(counts.get(range).unwrap_or_default())
         };
-        let in_front = |counts: &[u8; 3]| matches!(counts, [name, about, _] if name | about != 0);
-
-        let (mut ahead, mut behind) = (vec![0; lexicon.len() + 1], vec![0; lexicon.len() + 1]);
-        for (number, counts) in ranges().flat_map(&terms) {
-            let starts = if in_front(counts) { &mut ahead } else { &mut behind };
-            bump(starts, *number as usize);
-        }
+        let (ahead, behind) = spread.into_iter().map(|[front, back]| (front, back)).unzip();
         let mut front = Postings::with_starts(ahead);
         let mut back = Postings::with_starts(behind);
-        let mut shares = vec![0.0; front.docs.len()];
-        let mut most = vec![0; lexicon.len()];
-        let share = |x: f32| x / (settings.k1 + x);
-        for ((doc, range), norm) in (0..).zip(ranges()).zip(&norms) {
+        for (doc, range) in (0..).zip(ranges()) {
             for (number, counts) in terms(range) {
-                let [name, about, body] = *counts;
-                let [x, y, z] = norm;
                 let at = *number as usize;
-                if in_front(counts) {
-                    let place = front.put(at, doc, *counts);
-                    if let Some(slot) = shares.get_mut(place) {
-                        *slot = share(f32::from(name) * x + f32::from(about) * y + f32::from(body) * z);
-                    }
+                if in_front(*counts) {
+                    front.put(at, (doc, *counts));
                 } else {
-                    back.put(at, doc, body);
-                    if let Some(slot) = most.get_mut(at) {
-                        *slot = (*slot).max(ceiling(share(f32::from(body) * z)));
-                    }
+                    back.put(at, InBody::new(doc, counts[2]));
                 }
             }
         }
+        let (front, back) = (front.filled(), back.filled());
+        // Term by term, not skill by skill: memory is read in its order.
+        let share = |x: f32| x / (settings.k1 + x);
+        let norm = |doc: u32| norms.get(doc as usize).copied().unwrap_or_default();
+        let in_all = |(doc, [name, about, body]): &(u32, Counts)| {
+            let [x, y, z] = norm(*doc);
+            share(f32::from(*name) * x + f32::from(*about) * y + f32::from(*body) * z)
+        };
+        let shares = front.items.iter().map(in_all).collect();
+        let body_norms: Vec<f32> = norms.iter().map(|[_, _, body]| *body).collect();
+        let in_body = |item: &InBody| {
+            share(f32::from(item.count()) * body_norms.get(item.doc() as usize).copied().unwrap_or(0.0))
+        };
+        let highest = |number| ceiling(back.of(number).iter().map(in_body).fold(0.0, f32::max));
+        let most = (0..u32::try_from(lexicon.len()).unwrap_or(u32::MAX)).map(highest).collect();
         Self {
             settings,
             keys: order.into_iter().map(|(key, _)| key).collect(),
             lexicon,
-            front: front.filled(),
+            front,
             shares,
-            back: back.filled(),
+            back,
             most,
-            body_norms: norms.iter().map(|[_, _, body]| *body).collect(),
+            body_norms,
             norms,
             analyser: Analyser::default(),
             near: OnceLock::new(),
@@ -105,12 +105,6 @@ fn ceiling(share: f32) -> u8 {
     byte
 }
 
-fn bump(starts: &mut [u32], at: usize) {
-    if let Some(count) = starts.get_mut(at) {
-        *count += 1;
-    }
-}
-
 impl<T: Clone + Default> Postings<T> {
     /// Room for as many skills as were counted for each term. Each start is a cursor until all is filled.
     fn with_starts(mut counts: Vec<u32>) -> Self {
@@ -118,20 +112,16 @@ impl<T: Clone + Default> Postings<T> {
         for count in &mut counts {
             sum += std::mem::replace(count, sum);
         }
-        let length = sum as usize;
-        Self { starts: counts, docs: vec![0; length], counts: vec![T::default(); length] }
+        Self { starts: counts, items: vec![T::default(); sum as usize] }
     }
 
     /// Puts a skill behind the others of a term.
-    fn put(&mut self, term: usize, doc: u32, counts: T) -> usize {
-        let Some(cursor) = self.starts.get_mut(term) else { return usize::MAX };
-        let place = *cursor as usize;
-        *cursor += 1;
-        if let (Some(to), Some(slot)) = (self.docs.get_mut(place), self.counts.get_mut(place)) {
-            *to = doc;
-            *slot = counts;
+    fn put(&mut self, term: usize, item: T) {
+        let Some(cursor) = self.starts.get_mut(term) else { return };
+        if let Some(slot) = self.items.get_mut(*cursor as usize) {
+            *slot = item;
         }
-        place
+        *cursor += 1;
     }
 
     /// Turns cursors, which now stand where the next term begins, back into starts.

@@ -63,13 +63,15 @@ impl Default for Settings {
     }
 }
 
+/// The most skills of an index: their numbers have 24 bits.
+pub const MAX_SKILLS: usize = 1 << 24;
+
 /// For each term the skills that have it, sorted.
 #[derive(Debug, Default)]
 struct Postings<T> {
     /// Where the skills of each term begin; one more at the end.
     starts: Vec<u32>,
-    docs: Vec<u32>,
-    counts: Vec<T>,
+    items: Vec<T>,
 }
 
 impl<T> Postings<T> {
@@ -79,10 +81,26 @@ impl<T> Postings<T> {
         start as usize..self.starts.get(at + 1).copied().unwrap_or(start) as usize
     }
 
-    /// The skills of a term, and what is known of each.
-    fn of(&self, number: u32) -> (&[u32], &[T]) {
-        let range = self.range(number);
-        (self.docs.get(range.clone()).unwrap_or_default(), self.counts.get(range).unwrap_or_default())
+    fn of(&self, number: u32) -> &[T] {
+        self.items.get(self.range(number)).unwrap_or_default()
+    }
+}
+
+/// A skill whose body alone has a term: 24 bits of its number and 8 of the count, in one word.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct InBody(u32);
+
+impl InBody {
+    const fn new(doc: u32, count: u8) -> Self {
+        Self(doc << 8 | count as u32)
+    }
+
+    const fn doc(self) -> u32 {
+        self.0 >> 8
+    }
+
+    const fn count(self) -> u8 {
+        self.0.to_le_bytes()[0]
     }
 }
 
@@ -107,11 +125,11 @@ pub struct Bm25 {
     keys: Vec<String>,
     lexicon: Lexicon,
     /// Terms that stand in name or description, with all their counts.
-    front: Postings<Counts>,
+    front: Postings<(u32, Counts)>,
     /// For each of those, `x ÷ (k1 + x)`.
     shares: Vec<f32>,
     /// Terms that stand in the body only.
-    back: Postings<u8>,
+    back: Postings<InBody>,
     /// For each term, the highest `x ÷ (k1 + x)` in `back`, rounded up to 1/255.
     most: Vec<u8>,
     /// For each skill and field, `weight ÷ (1 − b + b × length ÷ mean length)` of half a word.
@@ -146,10 +164,8 @@ impl Bm25 {
     /// About how many bytes it holds.
     pub fn bytes(&self) -> usize {
         let keys: usize = self.keys.iter().map(|key| key.capacity() + size_of::<String>()).sum();
-        let front = 4 * (self.front.starts.capacity() + self.front.docs.capacity())
-            + 3 * self.front.counts.capacity();
-        let back =
-            4 * (self.back.starts.capacity() + self.back.docs.capacity()) + self.back.counts.capacity();
+        let front = 4 * self.front.starts.capacity() + 8 * self.front.items.capacity();
+        let back = 4 * (self.back.starts.capacity() + self.back.items.capacity());
         let rest = 4 * self.shares.capacity() + self.most.capacity() + 16 * self.norms.capacity();
         keys + self.lexicon.bytes() + front + back + rest
     }

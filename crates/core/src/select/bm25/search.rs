@@ -1,7 +1,7 @@
 //! Finds the best skills without looking at more postings than needed; the result is as if all had been read.
 
 use super::ask::{Asked, Word};
-use super::{Bm25, Mask};
+use super::{Bm25, InBody, Mask};
 
 /// What is known of a skill so far.
 #[derive(Clone, Copy, Debug, Default)]
@@ -21,8 +21,7 @@ pub(super) struct Scratch {
 /// The postings of one word in bodies only, and the most that they can add.
 struct List<'a> {
     word: &'a Word,
-    docs: &'a [u32],
-    counts: &'a [u8],
+    items: &'a [InBody],
     bound: f32,
 }
 
@@ -59,8 +58,9 @@ impl Bm25 {
 
     /// What one word of a body adds.
     #[inline]
-    pub(super) fn back_share(&self, doc: u32, count: u8) -> f32 {
-        let x = f32::from(count) * self.body_norms.get(doc as usize).copied().unwrap_or(0.0);
+    fn back_share(&self, item: InBody) -> f32 {
+        let norm = self.body_norms.get(item.doc() as usize).copied().unwrap_or(0.0);
+        let x = f32::from(item.count()) * norm;
         x / (self.settings.k1 + x)
     }
 }
@@ -76,10 +76,10 @@ impl Search<'_> {
     fn run(&self, scratch: &mut Scratch) -> Vec<(u32, f32)> {
         for word in &self.asked.words {
             let range = self.index.front.range(word.number);
-            let docs = self.index.front.docs.get(range.clone()).unwrap_or_default();
+            let items = self.index.front.items.get(range.clone()).unwrap_or_default();
             let shares = self.index.shares.get(range).unwrap_or_default();
             let found = if word.single { word.weight } else { 0.0 };
-            for (doc, share) in docs.iter().zip(shares) {
+            for ((doc, _), share) in items.iter().zip(shares) {
                 scratch.add(*doc, word.weight * share, found);
             }
         }
@@ -93,7 +93,7 @@ impl Search<'_> {
         let mut floor = 0.0_f32;
         for (at, list) in lists.iter().enumerate() {
             // Asking what the best have costs a look at all that were touched; it must be able to pay.
-            if list.docs.len() > 128 && list.docs.len() * 2 > scratch.touched.len() {
+            if list.items.len() > 128 && list.items.len() * 2 > scratch.touched.len() {
                 floor = floor.max(self.floor(scratch));
                 let (sum, found) = rest(at);
                 if self.bound(Slot::default(), sum, found) < floor {
@@ -101,8 +101,8 @@ impl Search<'_> {
                 }
             }
             let found = if list.word.single { list.word.weight } else { 0.0 };
-            for (doc, count) in list.docs.iter().zip(list.counts) {
-                scratch.add(*doc, list.word.weight * self.index.back_share(*doc, *count), found);
+            for item in list.items {
+                scratch.add(item.doc(), list.word.weight * self.index.back_share(*item), found);
             }
         }
         self.best(scratch, &scratch.touched)
@@ -115,11 +115,11 @@ impl Search<'_> {
             .words
             .iter()
             .map(|word| {
-                let (docs, counts) = self.index.back.of(word.number);
+                let items = self.index.back.of(word.number);
                 let most = self.index.most.get(word.number as usize).copied().unwrap_or(u8::MAX);
-                List { word, docs, counts, bound: word.weight * f32::from(most) / 255.0 }
+                List { word, items, bound: word.weight * f32::from(most) / 255.0 }
             })
-            .filter(|list| !list.docs.is_empty())
+            .filter(|list| !list.items.is_empty())
             .collect();
         lists.sort_by(|one, other| {
             other.bound.total_cmp(&one.bound).then_with(|| one.word.text.cmp(&other.word.text))
@@ -181,10 +181,9 @@ impl Search<'_> {
             found -= weight;
             let mut from = 0;
             for doc in &left {
-                from = seek(list.docs, from, *doc);
-                if list.docs.get(from) == Some(doc) {
-                    let count = list.counts.get(from).copied().unwrap_or(0);
-                    scratch.add(*doc, list.word.weight * self.index.back_share(*doc, count), weight);
+                from = seek(list.items, from, *doc);
+                if let Some(item) = list.items.get(from).filter(|item| item.doc() == *doc) {
+                    scratch.add(*doc, list.word.weight * self.index.back_share(*item), weight);
                 }
             }
             left.retain(|doc| reaches(scratch.slot(*doc), sum, found));
@@ -236,13 +235,13 @@ impl Scratch {
 }
 
 /// The first place at or behind `from` whose skill is not smaller.
-fn seek(docs: &[u32], from: usize, doc: u32) -> usize {
+fn seek(items: &[InBody], from: usize, doc: u32) -> usize {
     let mut step = 1;
     let mut low = from;
-    while docs.get(low + step).is_some_and(|other| *other < doc) {
+    while items.get(low + step).is_some_and(|item| item.doc() < doc) {
         low += step;
         step *= 2;
     }
-    let high = (low + step + 1).min(docs.len());
-    low + docs.get(low..high).unwrap_or_default().partition_point(|other| *other < doc)
+    let high = (low + step + 1).min(items.len());
+    low + items.get(low..high).unwrap_or_default().partition_point(|item| item.doc() < doc)
 }

@@ -10,13 +10,13 @@ impl Bm25 {
         let mut why = Vec::new();
         let mut found = 0.0;
         for word in &asked.words {
-            let (docs, counts) = self.front.of(word.number);
-            let counts = match docs.binary_search(&doc) {
-                Ok(at) => counts.get(at).copied(),
+            let front = self.front.of(word.number);
+            let counts = match front.binary_search_by_key(&doc, |(doc, _)| *doc) {
+                Ok(at) => front.get(at).map(|(_, counts)| *counts),
                 Err(_) => {
-                    let (docs, counts) = self.back.of(word.number);
-                    let at = docs.binary_search(&doc).ok();
-                    at.and_then(|at| counts.get(at)).map(|body| [0, 0, *body])
+                    let back = self.back.of(word.number);
+                    let at = back.binary_search_by_key(&doc, |item| item.doc()).ok();
+                    at.and_then(|at| back.get(at)).map(|item| [0, 0, item.count()])
                 }
             };
             let Some(counts) = counts else { continue };

@@ -4,6 +4,7 @@ mod documents;
 mod five_systems;
 mod page;
 mod paths;
+mod select;
 mod skills_ref;
 mod tools;
 mod vectors;
