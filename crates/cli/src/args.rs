@@ -35,6 +35,7 @@ pub(crate) enum Command {
     New(New),
     Show(Show),
     Rule(Rule),
+    Eval(Eval),
     Try(Try),
     List(List),
     Cat(Cat),
@@ -152,6 +153,70 @@ pub(crate) struct Rule {
     /// The code of the rule, such as name-too-long
     #[arg(value_name = "CODE")]
     pub(crate) code: Option<String>,
+}
+
+/// Measure how well skills are found
+///
+/// In a folder: runs the trigger queries that skills carry, such as those in evals/evals.json, against all skills
+/// below the folder, and tells who wins instead. With --pool and --queries: ranks skills from a
+/// file for queries with known answers. Nothing leaves the machine. The exit code is 1 when a query fails.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Eval {
+    /// The folder with skills [default: .]
+    #[arg(value_name = "DIR", conflicts_with_all = ["pool", "queries", "run"])]
+    pub(crate) folder: Option<PathBuf>,
+    /// Skills, one a line: {"id", "name", "description", "body"}
+    #[arg(long, value_name = "FILE")]
+    pub(crate) pool: Option<PathBuf>,
+    /// Queries, one a line: {"id", "query", "relevant": [ids]}
+    #[arg(long, value_name = "FILE")]
+    pub(crate) queries: Option<PathBuf>,
+    /// Where to write the rankings, one a line: {"id", "ranked": [ids]}
+    #[arg(long, value_name = "FILE")]
+    pub(crate) run: Option<PathBuf>,
+    /// What ranks the skills
+    #[arg(long, value_name = "SELECTOR", default_value = "bm25")]
+    pub(crate) selector: SelectorName,
+    /// Vectors for embedding and fused, one a line: {"text", "vector"}
+    #[arg(long, value_name = "FILE")]
+    pub(crate) vectors: Option<PathBuf>,
+    /// How much meaning counts beside words, for fused
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) weight: Option<f32>,
+    /// Also list skills that compete for the same queries
+    #[arg(long, conflicts_with_all = ["pool", "queries"])]
+    pub(crate) overlap: bool,
+}
+
+/// What ranks skills.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SelectorName {
+    /// Every skill, by name
+    All,
+    /// The share of the words that name and description have
+    Keyword,
+    /// Tags in common; the query is a list with commas
+    Tags,
+    /// Words in name, description and body
+    Bm25,
+    /// The cosine of vectors
+    Embedding,
+    /// Words and vectors together
+    Fused,
+}
+
+impl SelectorName {
+    /// The name on the command line.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::All => "all",
+            Self::Keyword => "keyword",
+            Self::Tags => "tags",
+            Self::Bm25 => "bm25",
+            Self::Embedding => "embedding",
+            Self::Fused => "fused",
+        }
+    }
 }
 
 /// Take a task through the stages that exist, with two built-in skills

@@ -67,6 +67,7 @@ fn run(args: &Args, ui: &mut Ui) -> Result<Outcome, CommandError> {
         Command::New(new) => commands::new::run(new, args.json, ui),
         Command::Show(show) => commands::show::run(show, args.json, ui),
         Command::Rule(rule) => commands::rule::run(rule, args.json, ui),
+        Command::Eval(eval) => commands::eval::run(eval, args.json, ui),
         Command::Try(query) => commands::try_::run(query, args.json, ui),
         Command::List(list) => commands::list::run(list, args.json, ui),
         Command::Cat(cat) => commands::cat::run(cat, args.json, ui),

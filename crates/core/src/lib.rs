@@ -41,6 +41,7 @@ pub mod problem;
 pub mod profile;
 pub mod render;
 pub mod rule;
+pub mod select;
 pub mod skill;
 pub mod span;
 #[cfg(test)]

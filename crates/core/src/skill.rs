@@ -90,9 +90,21 @@ pub struct Fields {
 /// Fields that one or another client understands beyond the specification. All are data; nothing is executed.
 ///
 /// Most skills have none of them, and those keep nothing for them.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(from = "Fields", into = "Fields")]
 pub struct ClientFields(Option<Box<Fields>>);
+
+impl PartialEq for ClientFields {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl std::ops::DerefMut for ClientFields {
+    fn deref_mut(&mut self) -> &mut Fields {
+        self.0.get_or_insert_default()
+    }
+}
 
 impl From<Fields> for ClientFields {
     fn from(fields: Fields) -> Self {

@@ -2,6 +2,7 @@
 
 pub(crate) mod cat;
 pub(crate) mod check;
+pub(crate) mod eval;
 pub(crate) mod list;
 pub(crate) mod new;
 pub(crate) mod rule;

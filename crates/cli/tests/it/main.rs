@@ -15,6 +15,7 @@ mod config;
 mod corpus;
 mod docs;
 mod escapes;
+mod eval;
 mod fix;
 mod hard_input;
 mod library;

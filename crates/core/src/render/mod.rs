@@ -3,10 +3,12 @@
 //! All escaping happens in `escape.rs`. Nothing from a skill can close a wrapper or speak outside it.
 
 mod activation;
+mod budget;
 mod catalog;
 mod escape;
 
 pub use activation::{ActivationStyle, Inlined, compose, describe, render_activation};
+pub use budget::{Budget, BudgetReport, Budgeted, estimate_tokens, render_within};
 pub use catalog::{CatalogStyle, Shape, render_catalog};
 pub use escape::{collapse, cut, inline, neutralize, visible, xml};
 

@@ -5,6 +5,7 @@ mod five_systems;
 mod page;
 mod paths;
 mod render;
+mod select;
 mod skills_ref;
 mod tools;
 mod vectors;

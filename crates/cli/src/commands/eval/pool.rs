@@ -1,0 +1,131 @@
+//! A pool of skills and queries with known answers: writes the ranking of each query, and how good it is.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::path::Path;
+
+use prowess::select::{Options, Query, search};
+use prowess::{Entry, Origin, parse};
+use serde_json::{Value, json};
+
+use super::percent;
+use super::selectors::{Skill, lines, selector};
+use crate::Outcome;
+use crate::args::Eval;
+use crate::error::{CommandError, Failure};
+use crate::report::json::VERSION;
+use crate::ui::{Ui, count};
+
+/// How many skills of each ranking are written.
+const WRITTEN: usize = 50;
+
+/// Sums over all queries with known answers.
+#[derive(Default)]
+struct Totals {
+    judged: usize,
+    first: f64,
+    recall: f64,
+    reciprocal: f64,
+    ndcg: f64,
+}
+
+/// Runs the command over a pool.
+pub(super) fn run(
+    args: &Eval,
+    pool: &Path,
+    queries: &Path,
+    json: bool,
+    ui: &mut Ui,
+) -> Result<Outcome, CommandError> {
+    let skills = lines(pool)?.iter().map(|row| skill(row, pool)).collect::<Result<Vec<Skill>, Failure>>()?;
+    let selector = selector(args, &skills)?;
+    let mut among: Vec<&Entry> = skills.iter().map(|skill| &skill.entry).collect();
+    among.sort_by(|one, other| one.key.cmp(&other.key));
+    let options = Options { top_k: Some(WRITTEN), ..Options::default() };
+    let mut written = String::new();
+    let mut totals = Totals::default();
+    let queries = lines(queries)?;
+    for row in &queries {
+        let text = row.get("query").and_then(Value::as_str).unwrap_or_default();
+        let hits = search(&*selector, &Query::text(text), &among, &options).map_err(|error| {
+            Failure::new(format!("the query could not be answered: {error}"), "try another selector")
+        })?;
+        let ranked: Vec<&str> = hits.iter().map(|hit| hit.key.as_str()).collect();
+        let _ = writeln!(written, "{}", json!({ "id": row["id"], "ranked": ranked }));
+        totals.add(&ranked, &row["relevant"]);
+    }
+    if let Some(path) = &args.run {
+        std::fs::write(path, &written).map_err(|error| {
+            let mut failure = Failure::new(
+                format!("could not write the rankings: {}", path.display()),
+                "look at the folder it should lie in",
+            );
+            failure.causes.push(error.to_string());
+            failure
+        })?;
+    }
+    let name = args.selector.name();
+    if json {
+        ui.json(&json!({
+            "version": VERSION,
+            "selector": name,
+            "skills": skills.len(),
+            "queries": queries.len(),
+            "judged": totals.judged,
+            "hit_at_1": percent(totals.first, totals.judged),
+            "recall_at_10": percent(totals.recall, totals.judged),
+            "mrr": percent(totals.reciprocal, totals.judged),
+            "ndcg_at_10": percent(totals.ndcg, totals.judged),
+        }))?;
+    } else {
+        ui.print(&format!(
+            "{} over {}, selector {name}: first {:.1} %, in the first ten {:.1} %, MRR {:.1}, nDCG@10 {:.1}\n",
+            if queries.len() == 1 { "1 query".to_owned() } else { format!("{} queries", queries.len()) },
+            count(skills.len(), "skill"),
+            percent(totals.first, totals.judged),
+            percent(totals.recall, totals.judged),
+            percent(totals.reciprocal, totals.judged),
+            percent(totals.ndcg, totals.judged),
+        ))?;
+    }
+    Ok(Outcome::Fine)
+}
+
+fn skill(row: &Value, pool: &Path) -> Result<Skill, Failure> {
+    let text = |name: &str| row.get(name).and_then(Value::as_str);
+    let Some(id) = text("id").or_else(|| text("name")) else {
+        return Err(Failure::new(
+            format!("a skill has no id and no name: {}", pool.display()),
+            "each line is an object with id, name, description and, if there is one, body",
+        ));
+    };
+    let mut entry = parse(b"").entry(&Origin::text(id));
+    id.clone_into(&mut entry.key);
+    text("name").unwrap_or(id).clone_into(&mut entry.name);
+    text("description").unwrap_or_default().clone_into(&mut entry.description);
+    entry.client.when_to_use = text("when_to_use").map(str::to_owned);
+    let tags = row.get("tags").and_then(Value::as_array).into_iter().flatten();
+    entry.tags = tags.filter_map(Value::as_str).map(str::to_owned).collect();
+    Ok(Skill { entry, body: text("body").map(str::to_owned) })
+}
+
+impl Totals {
+    fn add(&mut self, ranked: &[&str], relevant: &Value) {
+        let relevant: BTreeSet<&str> =
+            relevant.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        if relevant.is_empty() {
+            return;
+        }
+        let gain = |place: usize| 1.0 / f64::from(u32::try_from(place + 2).unwrap_or(u32::MAX)).log2();
+        let places: Vec<usize> =
+            ranked.iter().enumerate().filter(|(_, key)| relevant.contains(**key)).map(|(at, _)| at).collect();
+        let ten = || places.iter().filter(|place| **place < 10);
+        self.judged += 1;
+        self.first += f64::from(u8::from(places.first() == Some(&0)));
+        self.recall += percent(ten().map(|_| 1.0).sum(), relevant.len()) / 100.0;
+        let first = places.first().and_then(|place| u32::try_from(place + 1).ok());
+        self.reciprocal += first.map_or(0.0, |place| 1.0 / f64::from(place));
+        let ideal: f64 = (0..relevant.len().min(10)).map(gain).sum();
+        self.ndcg += ten().map(|place| gain(*place)).sum::<f64>() / ideal;
+    }
+}

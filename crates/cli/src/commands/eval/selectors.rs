@@ -1,0 +1,95 @@
+//! The selectors by name, over skills whose bodies are at hand.
+
+use std::path::Path;
+
+use prowess::select::{
+    All, Bm25, Embedding, Fused, Keyword, MEANING_WEIGHT, Selector, Settings, Tags, Texts, Vectors,
+};
+use prowess::{Entry, files, index};
+use serde_json::Value;
+
+use crate::args::{Eval, SelectorName};
+use crate::error::{CommandError, Failure};
+
+/// The most bytes of a file with skills, queries or vectors.
+const MAX_LINES_BYTES: usize = 4 << 30;
+
+/// A skill that competes, and what stands in it.
+pub(super) struct Skill {
+    pub(super) entry: Entry,
+    pub(super) body: Option<String>,
+}
+
+/// The objects of a file, one a line.
+pub(super) fn lines(path: &Path) -> Result<Vec<Value>, CommandError> {
+    let bytes = files::read_small(path, MAX_LINES_BYTES)?;
+    let mut values = Vec::new();
+    for (number, line) in (1..).zip(bytes.split(|byte| *byte == b'\n')) {
+        if line.trim_ascii().is_empty() {
+            continue;
+        }
+        let value = serde_json::from_slice(line).map_err(|error| {
+            let mut failure = Failure::new(
+                format!("this line is not JSON: {}:{number}", path.display()),
+                "the file must hold one JSON object a line",
+            );
+            failure.causes.push(error.to_string());
+            failure
+        })?;
+        values.push(value);
+    }
+    Ok(values)
+}
+
+/// The selector that the command line names.
+pub(super) fn selector(args: &Eval, skills: &[Skill]) -> Result<Box<dyn Selector>, CommandError> {
+    Ok(match args.selector {
+        SelectorName::All => Box::new(All),
+        SelectorName::Keyword => Box::new(Keyword::default()),
+        SelectorName::Tags => Box::new(Tags),
+        SelectorName::Bm25 => Box::new(bm25(skills)),
+        SelectorName::Embedding => Box::new(embedding(args, skills)?),
+        SelectorName::Fused => {
+            let weight = args.weight.unwrap_or(MEANING_WEIGHT);
+            Box::new(Fused::new(bm25(skills), embedding(args, skills)?, weight))
+        }
+    })
+}
+
+pub(super) fn bm25(skills: &[Skill]) -> Bm25 {
+    let texts: Vec<Texts<'_>> =
+        skills.iter().map(|skill| Texts::of(&skill.entry, skill.body.as_deref())).collect();
+    let keys = skills.iter().map(|skill| skill.entry.key.clone()).collect();
+    Bm25::new(keys, index::analyse(&texts, index::threads()), Settings::default())
+}
+
+/// Vectors come from a file: the model runs elsewhere, and is no part of Prowess.
+fn embedding(args: &Eval, skills: &[Skill]) -> Result<Embedding, CommandError> {
+    let hint =
+        "write one {\"text\", \"vector\"} a line for every skill and query; docs/retrieval.md shows how";
+    let Some(path) = &args.vectors else {
+        return Err(Failure::new("this selector needs vectors: --vectors", hint).into());
+    };
+    let failed = |error: &dyn std::fmt::Display| {
+        let mut failure = Failure::new(format!("the vectors cannot be used: {}", path.display()), hint);
+        failure.causes.push(error.to_string());
+        failure
+    };
+    let mut vectors = Vectors::default();
+    for line in lines(path)? {
+        let text = line.get("text").and_then(Value::as_str);
+        let numbers = line.get("vector").and_then(Value::as_array);
+        let (Some(text), Some(numbers)) = (text, numbers) else {
+            return Err(failed(&"a line has no text or no vector").into());
+        };
+        #[expect(clippy::cast_possible_truncation, reason = "vectors are 32-bit floats")]
+        let vector = numbers.iter().map(|number| number.as_f64().unwrap_or(f64::NAN) as f32).collect();
+        vectors.insert(text.to_owned(), vector).map_err(|error| failed(&error))?;
+    }
+    let unknown = |texts: &[&str]| -> Result<Vec<Vec<f32>>, String> {
+        let shown: String = texts.first().unwrap_or(&"").chars().take(60).collect();
+        Err(format!("no vector for this text: {shown}"))
+    };
+    let entries: Vec<&Entry> = skills.iter().map(|skill| &skill.entry).collect();
+    Embedding::new(&entries, Box::new(unknown), vectors).map_err(|error| failed(&error).into())
+}

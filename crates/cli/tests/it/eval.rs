@@ -1,0 +1,143 @@
+//! `prowess eval`: the queries that skills carry, and pools with known answers.
+
+use crate::Place;
+use insta::assert_snapshot;
+
+const PDF: &str =
+    "---\nname: pdf-forms\ndescription: Fill in PDF forms. Use when a form has fields.\n---\nFill it.\n";
+const FILL: &str =
+    "---\nname: form-filler\ndescription: Fill in forms of web pages.\n---\nFill it in the browser.\n";
+const GIT: &str = "---\nname: commits\ndescription: Write git commit messages.\n---\nLook at the diff.\n";
+
+fn library() -> Place {
+    Place::with(&[
+        ("pdf/SKILL.md", PDF),
+        ("fill/SKILL.md", FILL),
+        ("git/SKILL.md", GIT),
+        (
+            "pdf/evals/evals.json",
+            r#"{"evals":[{"prompt":"fill the pdf"},{"prompt":"bake bread"},{"prompt":"fill the web form","should_trigger":false}]}"#,
+        ),
+        ("git/eval_queries.json", r#"[{"query":"git commit text","should_trigger":false}]"#),
+    ])
+}
+
+#[test]
+fn a_library_is_held_to_its_own_queries() {
+    let place = library();
+    assert_snapshot!(place.run(&["eval"]), @"
+    exit 1
+    --- stdout
+    commits
+      git commit text
+        first, but should not be
+    pdf-forms
+      bake bread
+        not found, nor is any other
+
+    3 skills, selector bm25
+      should be found: 1 of 2 in the first 5 (50.0 %), 1 first
+      should not be first: 1 of 2 are not (50.0 %)
+    ");
+    assert_snapshot!(place.run(&["eval", "--overlap", "--selector", "keyword", "."]), @"
+    exit 1
+    --- stdout
+    commits
+      git commit text
+        first, but should not be
+    pdf-forms
+      bake bread
+        not found, nor is any other
+
+    Skills that compete
+      none
+
+    3 skills, selector keyword
+      should be found: 1 of 2 in the first 5 (50.0 %), 1 first
+      should not be first: 1 of 2 are not (50.0 %)
+    ");
+    let value = place.json(&["eval", "--json", "--overlap"]);
+    assert_eq!((value["version"].as_u64(), value["skills"].as_u64()), (Some(1), Some(3)));
+    assert_eq!(value["should"], serde_json::json!({ "queries": 2, "passed": 1 }));
+    assert_eq!(value["queries"][0]["skill"], "commits");
+}
+
+#[test]
+fn queries_that_cannot_be_read_are_told_and_the_rest_is_done() {
+    let place = library();
+    place.write("fill/trigger-evals.json", b"{");
+    assert_snapshot!(place.run(&["eval", "--selector", "bm25"]), @"
+    exit 2
+    --- stdout
+    commits
+      git commit text
+        first, but should not be
+    pdf-forms
+      bake bread
+        not found, nor is any other
+
+    3 skills, selector bm25
+      should be found: 1 of 2 in the first 5 (50.0 %), 1 first
+      should not be first: 1 of 2 are not (50.0 %)
+    --- stderr
+    error: these queries are not JSON: fill/trigger-evals.json
+      cause: EOF while parsing an object at line 1 column 1
+      hint: write a list of objects with query and should_trigger
+    ");
+    assert_snapshot!(place.run(&["eval", "nowhere"]), @"
+    exit 2
+    --- stderr
+    error: there is no such file or folder: nowhere
+      hint: check the spelling, and that a link does not lead nowhere
+    ");
+}
+
+#[test]
+fn a_pool_gives_rankings_and_figures() {
+    let place = Place::with(&[
+        (
+            "pool.jsonl",
+            "{\"id\":\"a\",\"name\":\"pdf\",\"description\":\"Fill forms\",\"body\":\"Fields\"}\n\n{\"id\":\"b\",\"name\":\"git\",\"description\":\"Commit\"}\n",
+        ),
+        (
+            "queries.jsonl",
+            "{\"id\":\"1\",\"query\":\"commit\",\"relevant\":[\"b\"]}\n{\"id\":\"2\",\"query\":\"\",\"relevant\":[\"a\"]}\n",
+        ),
+        (
+            "vectors.jsonl",
+            "{\"text\":\"pdf: Fill forms\",\"vector\":[1,0]}\n{\"text\":\"git: Commit\",\"vector\":[0,1]}\n{\"text\":\"commit\",\"vector\":[1,1]}\n",
+        ),
+    ]);
+    let run = ["eval", "--pool", "pool.jsonl", "--queries", "queries.jsonl", "--run", "run.jsonl"];
+    assert_snapshot!(place.run(&run), @"
+    exit 0
+    --- stdout
+    2 queries over 2 skills, selector bm25: first 50.0 %, in the first ten 50.0 %, MRR 50.0, nDCG@10 50.0
+    ");
+    let written = std::fs::read_to_string(place.path().join("run.jsonl")).unwrap();
+    assert_eq!(written, "{\"id\":\"1\",\"ranked\":[\"b\"]}\n{\"id\":\"2\",\"ranked\":[]}\n");
+    let fused = [&run[..5], &["--selector", "fused", "--vectors", "vectors.jsonl", "--json"]].concat();
+    assert_snapshot!(place.run(&fused), @r#"
+    exit 0
+    --- stdout
+    {"version":1,"selector":"fused","skills":2,"queries":2,"judged":2,"hit_at_1":50.0,"recall_at_10":50.0,"mrr":50.0,"ndcg_at_10":50.0}
+    "#);
+    assert_snapshot!(place.run(&[&run[..5], &["--selector", "embedding"]].concat()), @r#"
+    exit 2
+    --- stderr
+    error: this selector needs vectors: --vectors
+      hint: write one {"text", "vector"} a line for every skill and query; docs/retrieval.md shows how
+    "#);
+    assert_snapshot!(place.run(&["eval", "--pool", "pool.jsonl"]), @"
+    exit 2
+    --- stderr
+    error: a pool and its queries belong together
+      hint: give both --pool and --queries, or a folder with skills
+    ");
+    assert_snapshot!(place.run(&["eval", "--pool", "queries.jsonl", "--queries", "none.jsonl"]), @"
+    exit 2
+    --- stderr
+    error: there is no such file or folder: none.jsonl
+      hint: check the spelling, and that a link does not lead nowhere
+    ");
+}

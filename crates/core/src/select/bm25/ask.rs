@@ -1,0 +1,118 @@
+//! What a query asks for: its words, weighed, and where the index has them.
+
+use std::collections::BTreeMap;
+
+use super::Bm25;
+use crate::select::analyse::{Analyser, Unit, WHOLE, fold, pair};
+
+/// The bytes of a query that are read, and the words of it that count: more would be work without effect.
+const MAX_QUERY_BYTES: usize = 16 * 1024;
+const MAX_WORDS: usize = 512;
+
+/// A word, or two that stand together, that the query asks for and the index has.
+#[derive(Clone, Debug)]
+pub(super) struct Word {
+    pub(super) number: u32,
+    pub(super) text: String,
+    /// What the query said, where that is unknown and this is the nearest.
+    pub(super) instead_of: Option<String>,
+    /// Importance times idf.
+    pub(super) weight: f32,
+    /// Whether it is one word, which counts for coverage.
+    pub(super) single: bool,
+}
+
+/// The words of a query, sorted.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Asked {
+    pub(super) words: Vec<Word>,
+    /// The weights of all single words, unknown ones too.
+    pub(super) mass: f32,
+}
+
+#[derive(Default)]
+struct Wanted {
+    times: f32,
+    instead_of: Option<String>,
+}
+
+impl Bm25 {
+    pub(super) fn ask(&self, text: &str) -> Asked {
+        let mut end = text.len().min(MAX_QUERY_BYTES);
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        let folded = fold(text.get(..end).unwrap_or_default());
+        // Sorted, so that sums of floats come out the same whatever the numbers of the terms.
+        let mut wanted: BTreeMap<(bool, String), Wanted> = BTreeMap::new();
+        let mut before: Option<String> = None;
+        let mut pieces = Vec::new();
+        let mut joined = String::new();
+        for unit in Analyser::units(&folded) {
+            if wanted.len() >= MAX_WORDS {
+                break;
+            }
+            match unit {
+                Unit::Gram(gram) => {
+                    wanted.entry((true, gram.to_owned())).or_default().times += 1.0;
+                    before = None;
+                }
+                Unit::Word(written) => {
+                    pieces.clear();
+                    self.analyser.pieces(written, &mut pieces);
+                    for piece in &pieces {
+                        let times = f32::from(piece.units) / f32::from(WHOLE);
+                        let known = self.known(&piece.text);
+                        let nearest =
+                            if known || piece.units < WHOLE { None } else { self.nearest(&piece.text) };
+                        let word = nearest.unwrap_or(&piece.text);
+                        let slot = wanted.entry((true, word.to_owned())).or_default();
+                        if nearest.is_some() {
+                            slot.times += times * self.settings.typo;
+                            slot.instead_of = Some(piece.text.clone());
+                        } else {
+                            slot.times += times;
+                        }
+                        if piece.units == WHOLE {
+                            if let Some(left) = &before {
+                                pair(left, word, &mut joined);
+                                wanted.entry((false, joined.clone())).or_default().times += 1.0;
+                            }
+                            before = Some(word.to_owned());
+                        }
+                    }
+                }
+            }
+        }
+        self.weigh(wanted)
+    }
+
+    fn weigh(&self, wanted: BTreeMap<(bool, String), Wanted>) -> Asked {
+        let mut asked = Asked::default();
+        for ((single, text), Wanted { times, instead_of }) in wanted {
+            let said = if times > 1.0 { 1.0 + self.settings.repeat * times.ln() } else { times };
+            let importance = if single { said } else { said * self.settings.pair };
+            let number = self.lexicon.find(&text);
+            let skills =
+                number.map_or(0, |number| self.front.range(number).len() + self.back.range(number).len());
+            let weight = importance * self.idf(skills);
+            if single {
+                asked.mass += weight;
+            }
+            if let Some(number) = number.filter(|_| skills > 0 && weight > 0.0) {
+                asked.words.push(Word { number, text, instead_of, weight, single });
+            }
+        }
+        asked
+    }
+
+    fn idf(&self, skills: usize) -> f32 {
+        let (all, some) = (self.keys.len() as f32, skills as f32);
+        (1.0 + (all - some + 0.5) / (some + 0.5)).ln()
+    }
+
+    fn known(&self, text: &str) -> bool {
+        let has = |number| !self.front.range(number).is_empty() || !self.back.range(number).is_empty();
+        self.lexicon.find(text).is_some_and(has)
+    }
+}

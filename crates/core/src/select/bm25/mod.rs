@@ -1,0 +1,216 @@
+//! BM25F: ranks skills by the words of a query, over name, description and body.
+//!
+//! For a word `t` of the query and a skill `d`, with the counts of `t` in the fields of `d`:
+//!
+//! ```text
+//! x        = Σ over fields  weight × count ÷ (1 − b + b × length ÷ mean length)
+//! S(d)     = Σ over words   importance(t) × idf(t) × x ÷ (k1 + x)
+//! score(d) = S(d) × (importance × idf of the words found ÷ that of all words) ^ coverage
+//! idf(t)   = ln(1 + (N − df + ½) ÷ (df + ½))
+//! ```
+//!
+//! Neighbouring words of the query are words too, of importance [`Settings::pair`]; they do not count for coverage.
+
+#![allow(clippy::cast_precision_loss, reason = "scores are 32-bit floats, and counts are far below 2^24")]
+
+mod ask;
+mod build;
+mod near;
+mod search;
+mod why;
+
+use std::sync::{Mutex, OnceLock};
+
+use serde::{Deserialize, Serialize};
+
+use super::analyse::Analyser;
+use super::corpus::Counts;
+use super::lexicon::Lexicon;
+use super::{Hit, Query, SelectError, Selector};
+use crate::skill::Entry;
+
+/// What decides the ranking. The defaults were chosen on real skills; docs/retrieval.md shows what each gives.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Settings {
+    /// How much a word counts in name, description and body.
+    pub weights: [f32; 3],
+    /// How much a long name, description or body makes each of its words count less, from 0 to 1.
+    pub lengths: [f32; 3],
+    /// How fast more of the same word stops to count.
+    pub k1: f32,
+    /// How much words that stand together count, beside one word.
+    pub pair: f32,
+    /// How much a word that the query says again counts: `1 + repeat × ln(times)`.
+    pub repeat: f32,
+    /// How much it counts that a skill has many of the words, not one of them often.
+    pub coverage: f32,
+    /// How much the nearest known word counts in place of an unknown one; 0 turns this off.
+    pub typo: f32,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            weights: [4.0, 3.0, 0.25],
+            lengths: [0.3, 0.3, 0.7],
+            k1: 1.6,
+            pair: 0.4,
+            repeat: 0.5,
+            coverage: 0.25,
+            typo: 0.6,
+        }
+    }
+}
+
+/// The most skills of an index: their numbers have 24 bits.
+pub const MAX_SKILLS: usize = 1 << 24;
+
+/// For each term the skills that have it, sorted.
+#[derive(Debug, Default)]
+struct Postings<T> {
+    /// Where the skills of each term begin; one more at the end.
+    starts: Vec<u32>,
+    items: Vec<T>,
+}
+
+impl<T> Postings<T> {
+    fn range(&self, number: u32) -> std::ops::Range<usize> {
+        let at = number as usize;
+        let start = self.starts.get(at).copied().unwrap_or(0);
+        start as usize..self.starts.get(at + 1).copied().unwrap_or(start) as usize
+    }
+
+    fn of(&self, number: u32) -> &[T] {
+        self.items.get(self.range(number)).unwrap_or_default()
+    }
+}
+
+/// A skill whose body alone has a term: 24 bits of its number and 8 of the count, in one word.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct InBody(u32);
+
+impl InBody {
+    const fn new(doc: u32, count: u8) -> Self {
+        Self(doc << 8 | count as u32)
+    }
+
+    const fn doc(self) -> u32 {
+        self.0 >> 8
+    }
+
+    const fn count(self) -> u8 {
+        self.0.to_le_bytes()[0]
+    }
+}
+
+/// The selector `bm25`: an index over the terms of many skills.
+///
+/// ```
+/// use prowess_core::select::{Bm25, Query, Reader, Settings, Texts};
+///
+/// let mut reader = Reader::new();
+/// for (name, about) in [("pdf-forms", "Fill in PDF forms"), ("commit-messages", "Write git commit messages")] {
+///     reader.add(&Texts { name, about: vec![about], body: None });
+/// }
+/// let keys = vec!["pdf-forms".to_owned(), "commit-messages".to_owned()];
+/// let index = Bm25::new(keys, reader.finish(), Settings::default());
+/// let hits = index.search("filling a form", 5, None);
+/// assert_eq!(hits[0].key, "pdf-forms");
+/// ```
+#[derive(Debug)]
+pub struct Bm25 {
+    settings: Settings,
+    /// Sorted: of equal scores the smaller key is first.
+    keys: Vec<String>,
+    lexicon: Lexicon,
+    /// Terms that stand in name or description, with all their counts.
+    front: Postings<(u32, Counts)>,
+    /// For each of those, `x ÷ (k1 + x)`.
+    shares: Vec<f32>,
+    /// Terms that stand in the body only.
+    back: Postings<InBody>,
+    /// For each term, the highest `x ÷ (k1 + x)` in `back`, rounded up to 1/255.
+    most: Vec<u8>,
+    /// For each skill and field, `weight ÷ (1 − b + b × length ÷ mean length)` of half a word.
+    norms: Vec<[f32; 3]>,
+    /// The same for bodies alone: what most of a search reads.
+    body_norms: Vec<f32>,
+    analyser: Analyser,
+    near: OnceLock<near::Words>,
+    scratch: Mutex<Vec<search::Scratch>>,
+}
+
+/// Which skills of an index may be found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mask(Vec<bool>);
+
+impl Bm25 {
+    /// How many skills it knows.
+    pub fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// Whether it knows none.
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+
+    /// What decides its ranking.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// About how many bytes it holds.
+    pub fn bytes(&self) -> usize {
+        let keys: usize = self.keys.iter().map(|key| key.capacity() + size_of::<String>()).sum();
+        let front = 4 * self.front.starts.capacity() + 8 * self.front.items.capacity();
+        let back = 4 * (self.back.starts.capacity() + self.back.items.capacity());
+        let rest = 4 * self.shares.capacity() + self.most.capacity() + 16 * self.norms.capacity();
+        keys + self.lexicon.bytes() + front + back + rest
+    }
+
+    /// Lets only these skills be found. Worth keeping for as long as they stay the same.
+    pub fn mask(&self, among: &[&Entry]) -> Mask {
+        let mut mask = vec![false; self.keys.len()];
+        let mut from = 0;
+        for entry in among {
+            // A catalog is sorted by key, as the index is: mostly it is the next one.
+            let next = self.keys.get(from).is_some_and(|key| *key == entry.key);
+            let found = if next { Ok(from) } else { self.keys.binary_search(&entry.key) };
+            if let Ok(at) = found {
+                if let Some(slot) = mask.get_mut(at) {
+                    *slot = true;
+                }
+                from = at + 1;
+            }
+        }
+        Mask(mask)
+    }
+
+    /// The best skills for a text, each with its reasons.
+    pub fn search(&self, text: &str, limit: usize, mask: Option<&Mask>) -> Vec<Hit> {
+        let asked = self.ask(text);
+        let ranked = self.rank(&asked, limit, mask);
+        ranked.into_iter().map(|(doc, score)| self.explain(&asked, doc, score)).collect()
+    }
+
+    /// The keys of the best skills and their scores, without reasons.
+    pub fn ranking(&self, text: &str, limit: usize, mask: Option<&Mask>) -> Vec<(&str, f32)> {
+        let ranked = self.rank(&self.ask(text), limit, mask);
+        ranked.into_iter().map(|(doc, score)| (self.key(doc), score)).collect()
+    }
+
+    fn key(&self, doc: u32) -> &str {
+        self.keys.get(doc as usize).map_or("", String::as_str)
+    }
+}
+
+impl Selector for Bm25 {
+    fn select(&self, query: &Query, among: &[&Entry], limit: usize) -> Result<Vec<Hit>, SelectError> {
+        Ok(self.search(&query.text, limit, Some(&self.mask(among))))
+    }
+}
+
+#[cfg(test)]
+mod tests;

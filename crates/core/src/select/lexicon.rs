@@ -1,0 +1,151 @@
+//! [`Lexicon`]: every distinct text once, with a number for each.
+
+/// Distinct texts, numbered in the order in which they came.
+///
+/// The numbers depend on that order, so nothing that is shown or compared may depend on the numbers.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Lexicon {
+    text: String,
+    /// Where each text ends in `text`.
+    ends: Vec<u32>,
+    /// An open table of numbers plus one; zero is free. Its length is a power of two.
+    slots: Vec<u32>,
+}
+
+/// The hash of a text: the same on every machine and in every run.
+fn hash(text: &str) -> usize {
+    const SEED: u64 = 0x9e37_79b9_7f4a_7c15;
+    let mut state = SEED ^ text.len() as u64;
+    let mut chunks = text.as_bytes().chunks_exact(8);
+    for chunk in &mut chunks {
+        let word = u64::from_le_bytes(chunk.try_into().unwrap_or_default());
+        state = (state.rotate_left(23) ^ word).wrapping_mul(SEED);
+    }
+    let mut last = [0; 8];
+    for (to, from) in last.iter_mut().zip(chunks.remainder()) {
+        *to = *from;
+    }
+    state = (state.rotate_left(23) ^ u64::from_le_bytes(last)).wrapping_mul(SEED);
+    // The upper half is the well mixed one.
+    usize::try_from(state >> 32).unwrap_or_default()
+}
+
+impl Lexicon {
+    /// How many texts there are.
+    pub(super) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// The text with a number.
+    pub(super) fn text(&self, number: u32) -> &str {
+        let at = number as usize;
+        let start = at.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
+        let end = self.ends.get(at).copied().unwrap_or(start);
+        self.text.get(start as usize..end as usize).unwrap_or_default()
+    }
+
+    /// The number of a text that is here.
+    pub(super) fn find(&self, text: &str) -> Option<u32> {
+        let mask = self.slots.len().checked_sub(1)?;
+        let mut at = hash(text) & mask;
+        loop {
+            let number = self.slots.get(at).copied()?.checked_sub(1)?;
+            if self.text(number) == text {
+                return Some(number);
+            }
+            at = (at + 1) & mask;
+        }
+    }
+
+    /// The number of a text, new or known.
+    pub(super) fn add(&mut self, text: &str) -> u32 {
+        if (self.ends.len() + 1) * 2 > self.slots.len() {
+            self.grow();
+        }
+        let mask = self.slots.len() - 1;
+        let mut at = hash(text) & mask;
+        while let Some(number) = self.slots.get(at).copied().and_then(|slot| slot.checked_sub(1)) {
+            if self.text(number) == text {
+                return number;
+            }
+            at = (at + 1) & mask;
+        }
+        let number = u32::try_from(self.ends.len()).unwrap_or(u32::MAX - 1);
+        self.text.push_str(text);
+        self.ends.push(u32::try_from(self.text.len()).unwrap_or(u32::MAX));
+        if let Some(slot) = self.slots.get_mut(at) {
+            *slot = number + 1;
+        }
+        number
+    }
+
+    /// The texts in the order of their numbers.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &str> {
+        (0..u32::try_from(self.ends.len()).unwrap_or(u32::MAX)).map(|number| self.text(number))
+    }
+
+    fn grow(&mut self) {
+        let size = (self.slots.len() * 2).max(64);
+        let mask = size - 1;
+        let mut slots = vec![0; size];
+        for (number, text) in (1..).zip(self.iter()) {
+            let mut at = hash(text) & mask;
+            while slots.get(at).is_some_and(|slot| *slot != 0) {
+                at = (at + 1) & mask;
+            }
+            if let Some(slot) = slots.get_mut(at) {
+                *slot = number;
+            }
+        }
+        self.slots = slots;
+    }
+
+    /// Its text, ends and slots, to be stored.
+    pub(super) fn raw(&self) -> (&str, &[u32], &[u32]) {
+        (&self.text, &self.ends, &self.slots)
+    }
+
+    /// A lexicon that was stored, if it can be one.
+    pub(super) fn from_raw(text: String, ends: Vec<u32>, slots: Vec<u32>) -> Option<Self> {
+        let count = u32::try_from(ends.len()).ok()?;
+        let used = slots.iter().filter(|slot| **slot != 0).count();
+        let sound = ends.is_sorted()
+            && ends.last().copied().unwrap_or(0) as usize == text.len()
+            && ends.iter().all(|end| text.is_char_boundary(*end as usize))
+            && slots.iter().all(|slot| *slot <= count)
+            && (slots.is_empty() || slots.len().is_power_of_two())
+            // A search for an unknown text ends at a free slot.
+            && used == ends.len()
+            && (used < slots.len() || slots.is_empty());
+        sound.then_some(Self { text, ends, slots })
+    }
+
+    /// About how many bytes it holds.
+    pub(super) fn bytes(&self) -> usize {
+        self.text.capacity() + 4 * (self.ends.capacity() + self.slots.capacity())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_has_one_number_and_a_number_one_text() {
+        let mut lexicon = Lexicon::default();
+        assert_eq!((lexicon.find("a"), lexicon.len()), (None, 0));
+        let words: Vec<String> =
+            (0..1_000).map(|number| format!("word-{number}-{}", "x".repeat(number % 19))).collect();
+        for _ in 0..2 {
+            for (number, word) in (0..).zip(&words) {
+                assert_eq!(lexicon.add(word), number);
+            }
+        }
+        assert_eq!(lexicon.len(), words.len());
+        assert!(lexicon.iter().eq(words.iter().map(String::as_str)));
+        assert_eq!(
+            (lexicon.find("word-7-xxxxxxx"), lexicon.find(""), lexicon.text(u32::MAX)),
+            (Some(7), None, "")
+        );
+    }
+}

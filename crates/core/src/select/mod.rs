@@ -1,0 +1,166 @@
+//! Selection: the right skills for a query, the best first, and why.
+
+mod analyse;
+pub mod bm25;
+mod corpus;
+mod embedding;
+mod fused;
+mod keyword;
+mod lexicon;
+mod narrow;
+mod store;
+mod trigger;
+
+use serde::{Deserialize, Serialize};
+
+pub use analyse::Texts;
+pub use bm25::{Bm25, Mask, Settings};
+pub use corpus::{Corpus, Counts, MAX_BODY_BYTES, Reader, Terms, analyse};
+pub use embedding::{Embed, Embedding, Vectors, embedded_text};
+pub use fused::{Fused, MEANING_WEIGHT};
+pub use keyword::{All, Keyword, Tags};
+pub use narrow::{Narrowed, OnEmpty, OnError, Options, Whole, narrow, search};
+pub use trigger::{TRIGGER_FILES, Trigger, triggers};
+
+use crate::skill::Entry;
+
+/// What is looked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Query {
+    /// In plain words: a task, a question, a few keywords.
+    pub text: String,
+    /// Tags, for the selector that goes by them.
+    pub tags: Vec<String>,
+}
+
+impl Query {
+    /// A query in plain words.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self { text: text.into(), tags: Vec::new() }
+    }
+
+    /// Whether it asks for nothing.
+    pub fn is_empty(&self) -> bool {
+        self.text.trim().is_empty() && self.tags.iter().all(|tag| tag.trim().is_empty())
+    }
+}
+
+/// A selected skill.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Hit {
+    /// Its key.
+    pub key: String,
+    /// How well it fits. Only comparable between the hits of one query and selector.
+    pub score: f32,
+    /// What made the score; the parts sum to it.
+    pub why: Vec<Reason>,
+}
+
+/// One part of a score.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Reason {
+    /// The term that was found, or what else counted.
+    pub term: String,
+    /// The word of the query, where that is unknown and `term` is the nearest known one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instead_of: Option<String>,
+    /// Where it was found.
+    pub field: Field,
+    /// What it adds to the score.
+    pub score: f32,
+}
+
+/// Where something was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Field {
+    /// In the name.
+    Name,
+    /// In the description, in `when_to_use` or in the tags.
+    Description,
+    /// In the body.
+    Body,
+    /// In the tags, by the selector that goes by them.
+    Tags,
+    /// In the skill as a whole: a selector that says no more.
+    Skill,
+}
+
+/// Why a selector could not rank.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SelectError {
+    /// The embedder failed.
+    #[error("the texts could not be embedded: {reason}")]
+    Embed {
+        /// What it said.
+        reason: String,
+    },
+    /// The embedder returned fewer or more vectors than it got texts.
+    #[error("the embedder returned {found} vectors for {wanted} texts")]
+    Count {
+        /// How many it returned.
+        found: usize,
+        /// How many were wanted.
+        wanted: usize,
+    },
+    /// A vector is not as wide as the others.
+    #[error("the embedder returned vectors of different width: {found} and {wanted}")]
+    Width {
+        /// The width of this one.
+        found: usize,
+        /// The width of the others.
+        wanted: usize,
+    },
+    /// A vector holds something that is no number.
+    #[error("the embedder returned a vector with a value that is no finite number")]
+    NotFinite,
+    /// The program could not be used.
+    #[error("the selector program failed: {program}: {reason}")]
+    Command {
+        /// The program.
+        program: String,
+        /// What went wrong.
+        reason: String,
+    },
+}
+
+/// Ranks skills for a query.
+pub trait Selector: Send + Sync {
+    /// The best of `among`, at most `limit`: the best first, of equal scores the smaller key first, each key once.
+    ///
+    /// `among` are the skills that may be shown; nothing else may be returned. An error is about the operation;
+    /// that nothing fits is an empty list.
+    fn select(&self, query: &Query, among: &[&Entry], limit: usize) -> Result<Vec<Hit>, SelectError>;
+}
+
+impl<S: Selector + ?Sized> Selector for Box<S> {
+    fn select(&self, query: &Query, among: &[&Entry], limit: usize) -> Result<Vec<Hit>, SelectError> {
+        (**self).select(query, among, limit)
+    }
+}
+
+/// The hits in their order: by score, then by key; at most `limit`, each key once.
+pub fn best(mut hits: Vec<Hit>, limit: usize) -> Vec<Hit> {
+    hits.sort_by(|one, other| other.score.total_cmp(&one.score).then_with(|| one.key.cmp(&other.key)));
+    let mut seen = std::collections::BTreeSet::new();
+    hits.retain(|hit| seen.len() < limit && seen.insert(hit.key.clone()));
+    hits
+}
+
+#[cfg(test)]
+pub(crate) mod testing {
+    //! Entries for tests.
+
+    use crate::origin::Origin;
+    use crate::skill::Entry;
+
+    /// A skill with a name and a description.
+    pub(crate) fn entry(name: &str, description: &str) -> Entry {
+        let mut entry = crate::parse(b"").entry(&Origin::text("<test>"));
+        (entry.key, entry.name, entry.description) =
+            (name.to_owned(), name.to_owned(), description.to_owned());
+        entry
+    }
+}

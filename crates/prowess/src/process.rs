@@ -1,0 +1,162 @@
+//! Other programs: the only room that starts one, always by its arguments and never through a shell.
+
+use std::io::{Read, Write as _};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How long and how much.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProcessLimits {
+    /// How long the program may take; then it is ended, with all it has started.
+    pub timeout: Duration,
+    /// The most bytes of its output that are taken.
+    pub max_output: usize,
+}
+
+/// What a program left behind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finished {
+    /// How it ended.
+    pub status: ExitStatus,
+    /// What it wrote to standard output.
+    pub stdout: Vec<u8>,
+    /// What it wrote to standard error, of which only the beginning is kept.
+    pub stderr: Vec<u8>,
+}
+
+/// Why a program has no result.
+#[derive(Debug, thiserror::Error)]
+pub enum ProcessError {
+    /// No program was named.
+    #[error("no program is named")]
+    Nothing,
+    /// It could not be started.
+    #[error("it could not be started: {0}")]
+    Start(std::io::Error),
+    /// It took too long.
+    #[error("it took more than {} ms", .0.as_millis())]
+    Timeout(Duration),
+    /// It wrote too much.
+    #[error("it wrote more than {0} bytes")]
+    TooMuch(usize),
+    /// The system could not say how it ended.
+    #[error("it could not be waited for: {0}")]
+    Wait(std::io::Error),
+}
+
+/// How often a running program is looked at.
+const PAUSE: Duration = Duration::from_millis(5);
+/// How long output may still come after the end.
+const GRACE: Duration = Duration::from_millis(500);
+const MAX_ERROR_TEXT: usize = 8 * 1024;
+
+/// Runs a program with this standard input until it ends.
+pub fn run(argv: &[String], input: Vec<u8>, limits: ProcessLimits) -> Result<Finished, ProcessError> {
+    let (program, arguments) = argv.split_first().ok_or(ProcessError::Nothing)?;
+    #[expect(clippy::disallowed_methods, reason = "this is the one starter")]
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    #[cfg(unix)]
+    {
+        use std::os::unix::process::CommandExt as _;
+        // A group of its own, so that what it starts can be ended with it.
+        command.process_group(0);
+    }
+    let mut child = command.spawn().map_err(ProcessError::Start)?;
+    let deadline = Instant::now() + limits.timeout;
+    if let Some(mut stdin) = child.stdin.take() {
+        // On a thread of its own: a program may write before it has read all. One that reads nothing is no fault.
+        thread::spawn(move || drop(stdin.write_all(&input)));
+    }
+    let stdout = child.stdout.take().map(|pipe| read(pipe, limits.max_output));
+    let stderr = child.stderr.take().map(|pipe| read(pipe, MAX_ERROR_TEXT));
+    let ended = wait(&mut child, deadline, limits.timeout);
+    if ended.is_err() {
+        end(&mut child);
+    }
+    let status = ended?;
+    let text = |pipe: Option<Receiver<Vec<u8>>>| {
+        let left = deadline.saturating_duration_since(Instant::now()).max(GRACE);
+        pipe.and_then(|pipe| pipe.recv_timeout(left).ok())
+    };
+    // Something that it started may hold the pipe open; its group is ended, and the text is what came until then.
+    let Some(stdout) = text(stdout) else {
+        end(&mut child);
+        return Err(ProcessError::Timeout(limits.timeout));
+    };
+    if stdout.len() > limits.max_output {
+        end(&mut child);
+        return Err(ProcessError::TooMuch(limits.max_output));
+    }
+    Ok(Finished { status, stdout, stderr: text(stderr).unwrap_or_default() })
+}
+
+fn wait(child: &mut Child, deadline: Instant, timeout: Duration) -> Result<ExitStatus, ProcessError> {
+    loop {
+        if let Some(status) = child.try_wait().map_err(ProcessError::Wait)? {
+            return Ok(status);
+        }
+        if Instant::now() >= deadline {
+            return Err(ProcessError::Timeout(timeout));
+        }
+        thread::sleep(PAUSE);
+    }
+}
+
+/// Reads at most one byte more than the limit, on a thread of its own.
+fn read(pipe: impl Read + Send + 'static, limit: usize) -> Receiver<Vec<u8>> {
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        let _ = pipe.take(limit as u64 + 1).read_to_end(&mut bytes);
+        let _ = sender.send(bytes);
+    });
+    receiver
+}
+
+/// Ends the program and all of its group.
+fn end(child: &mut Child) {
+    #[cfg(unix)]
+    if let Some(group) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
+        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+#[cfg(unix)]
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str, millis: u64) -> Result<Finished, ProcessError> {
+        let argv = ["sh", "-c", script].map(str::to_owned);
+        let limits = ProcessLimits { timeout: Duration::from_millis(millis), max_output: 1_000 };
+        run(&argv, b"in\n".to_vec(), limits)
+    }
+
+    #[test]
+    fn input_goes_in_and_output_comes_out() {
+        let done = shell("cat; echo oops >&2; exit 3", 10_000).unwrap();
+        assert_eq!((done.stdout.as_slice(), done.stderr.as_slice()), (&b"in\n"[..], &b"oops\n"[..]));
+        assert_eq!(done.status.code(), Some(3));
+    }
+
+    #[test]
+    fn a_program_that_hangs_is_ended_with_all_it_started() {
+        let start = Instant::now();
+        assert!(matches!(shell("sleep 60 & sleep 60", 200), Err(ProcessError::Timeout(_))));
+        assert!(matches!(shell("sleep 60 & exit 0", 200), Err(ProcessError::Timeout(_))));
+        assert!(start.elapsed() < Duration::from_secs(20));
+    }
+
+    #[test]
+    fn output_without_end_and_programs_that_are_not_there_are_errors() {
+        assert!(matches!(shell("yes | head -c 5000", 10_000), Err(ProcessError::TooMuch(1_000))));
+        let limits = ProcessLimits { timeout: Duration::from_secs(1), max_output: 1 };
+        assert!(matches!(run(&["/no/such/program".to_owned()], vec![], limits), Err(ProcessError::Start(_))));
+        assert!(matches!(run(&[], vec![], limits), Err(ProcessError::Nothing)));
+    }
+}
