@@ -168,10 +168,11 @@ pub(crate) struct Eval {
     /// Skills, one a line: {"id", "name", "description", "body"}
     #[arg(long, value_name = "FILE")]
     pub(crate) pool: Option<PathBuf>,
-    /// Queries, one a line: {"id", "query", "relevant": [ids]}
+    // In an attribute, since brackets are links to the documentation.
+    #[arg(help = r#"Queries, one a line: {"id", "query", "relevant": [ids]}"#)]
     #[arg(long, value_name = "FILE")]
     pub(crate) queries: Option<PathBuf>,
-    /// Where to write the rankings, one a line: {"id", "ranked": [ids]}
+    #[arg(help = r#"Where to write the rankings, one a line: {"id", "ranked": [ids]}"#)]
     #[arg(long, value_name = "FILE")]
     pub(crate) run: Option<PathBuf>,
     /// What ranks the skills
@@ -183,6 +184,9 @@ pub(crate) struct Eval {
     /// How much meaning counts beside words, for fused
     #[arg(long, value_name = "NUMBER")]
     pub(crate) weight: Option<f32>,
+    /// Other settings of bm25, as JSON: {"pair": 0}
+    #[arg(long, value_name = "JSON", value_parser = settings)]
+    pub(crate) settings: Option<prowess::select::Settings>,
     /// Also list skills that compete for the same queries
     #[arg(long, conflicts_with_all = ["pool", "queries"])]
     pub(crate) overlap: bool,
@@ -301,6 +305,11 @@ pub(crate) struct Trust {
     /// List what is trusted
     #[arg(long)]
     pub(crate) list: bool,
+}
+
+/// Settings as JSON; what is not said is as usual.
+fn settings(text: &str) -> Result<prowess::select::Settings, serde_json::Error> {
+    serde_json::from_str(text)
 }
 
 /// The profiles with their summaries, from the one table.

@@ -8,12 +8,12 @@ pub(super) struct Lexicon {
     text: String,
     /// Where each text ends in `text`.
     ends: Vec<u32>,
-    /// An open table of numbers plus one; zero is free. Its length is a power of two.
-    slots: Vec<u32>,
+    /// An open table: the hash above, the number plus one below; zero is free. Its length is a power of two.
+    slots: Vec<u64>,
 }
 
 /// The hash of a text: the same on every machine and in every run.
-fn hash(text: &str) -> usize {
+fn hash(text: &str) -> u32 {
     const SEED: u64 = 0x9e37_79b9_7f4a_7c15;
     let mut state = SEED ^ text.len() as u64;
     let mut chunks = text.as_bytes().chunks_exact(8);
@@ -27,7 +27,13 @@ fn hash(text: &str) -> usize {
     }
     state = (state.rotate_left(23) ^ u64::from_le_bytes(last)).wrapping_mul(SEED);
     // The upper half is the well mixed one.
-    usize::try_from(state >> 32).unwrap_or_default()
+    u32::try_from(state >> 32).unwrap_or_default()
+}
+
+/// The upper and the lower half of a slot.
+fn halves(slot: u64) -> (u32, u32) {
+    let half = |slot: u64| u32::try_from(slot & u64::from(u32::MAX)).unwrap_or_default();
+    (half(slot >> 32), half(slot))
 }
 
 impl Lexicon {
@@ -46,12 +52,19 @@ impl Lexicon {
 
     /// The number of a text that is here.
     pub(super) fn find(&self, text: &str) -> Option<u32> {
+        self.place(text, hash(text))?.ok()
+    }
+
+    /// The number of a text, or the free slot where it belongs; nothing when there are no slots.
+    fn place(&self, text: &str, hash: u32) -> Option<Result<u32, usize>> {
         let mask = self.slots.len().checked_sub(1)?;
-        let mut at = hash(text) & mask;
+        let mut at = hash as usize & mask;
         loop {
-            let number = self.slots.get(at).copied()?.checked_sub(1)?;
-            if self.text(number) == text {
-                return Some(number);
+            let (above, below) = halves(self.slots.get(at).copied()?);
+            let Some(number) = below.checked_sub(1) else { return Some(Err(at)) };
+            // The hash first: the text of another word is far away.
+            if above == hash && self.text(number) == text {
+                return Some(Ok(number));
             }
             at = (at + 1) & mask;
         }
@@ -59,24 +72,24 @@ impl Lexicon {
 
     /// The number of a text, new or known.
     pub(super) fn add(&mut self, text: &str) -> u32 {
-        if (self.ends.len() + 1) * 2 > self.slots.len() {
+        if (self.ends.len() + 1) * 4 > self.slots.len() * 3 {
             self.grow();
         }
-        let mask = self.slots.len() - 1;
-        let mut at = hash(text) & mask;
-        while let Some(number) = self.slots.get(at).copied().and_then(|slot| slot.checked_sub(1)) {
-            if self.text(number) == text {
-                return number;
+        let hash = hash(text);
+        match self.place(text, hash) {
+            Some(Ok(number)) => number,
+            free => {
+                let number = u32::try_from(self.ends.len()).unwrap_or(u32::MAX - 1);
+                self.text.push_str(text);
+                self.ends.push(u32::try_from(self.text.len()).unwrap_or(u32::MAX));
+                if let Some(Err(at)) = free
+                    && let Some(slot) = self.slots.get_mut(at)
+                {
+                    *slot = u64::from(hash) << 32 | u64::from(number + 1);
+                }
+                number
             }
-            at = (at + 1) & mask;
         }
-        let number = u32::try_from(self.ends.len()).unwrap_or(u32::MAX - 1);
-        self.text.push_str(text);
-        self.ends.push(u32::try_from(self.text.len()).unwrap_or(u32::MAX));
-        if let Some(slot) = self.slots.get_mut(at) {
-            *slot = number + 1;
-        }
-        number
     }
 
     /// The texts in the order of their numbers.
@@ -88,31 +101,31 @@ impl Lexicon {
         let size = (self.slots.len() * 2).max(64);
         let mask = size - 1;
         let mut slots = vec![0; size];
-        for (number, text) in (1..).zip(self.iter()) {
-            let mut at = hash(text) & mask;
+        for slot in self.slots.iter().filter(|slot| **slot != 0) {
+            let mut at = halves(*slot).0 as usize & mask;
             while slots.get(at).is_some_and(|slot| *slot != 0) {
                 at = (at + 1) & mask;
             }
-            if let Some(slot) = slots.get_mut(at) {
-                *slot = number;
+            if let Some(free) = slots.get_mut(at) {
+                *free = *slot;
             }
         }
         self.slots = slots;
     }
 
     /// Its text, ends and slots, to be stored.
-    pub(super) fn raw(&self) -> (&str, &[u32], &[u32]) {
+    pub(super) fn raw(&self) -> (&str, &[u32], &[u64]) {
         (&self.text, &self.ends, &self.slots)
     }
 
     /// A lexicon that was stored, if it can be one.
-    pub(super) fn from_raw(text: String, ends: Vec<u32>, slots: Vec<u32>) -> Option<Self> {
+    pub(super) fn from_raw(text: String, ends: Vec<u32>, slots: Vec<u64>) -> Option<Self> {
         let count = u32::try_from(ends.len()).ok()?;
         let used = slots.iter().filter(|slot| **slot != 0).count();
         let sound = ends.is_sorted()
             && ends.last().copied().unwrap_or(0) as usize == text.len()
             && ends.iter().all(|end| text.is_char_boundary(*end as usize))
-            && slots.iter().all(|slot| *slot <= count)
+            && slots.iter().all(|slot| halves(*slot).1 <= count)
             && (slots.is_empty() || slots.len().is_power_of_two())
             // A search for an unknown text ends at a free slot.
             && used == ends.len()
@@ -122,7 +135,7 @@ impl Lexicon {
 
     /// About how many bytes it holds.
     pub(super) fn bytes(&self) -> usize {
-        self.text.capacity() + 4 * (self.ends.capacity() + self.slots.capacity())
+        self.text.capacity() + 4 * self.ends.capacity() + 8 * self.slots.capacity()
     }
 }
 

@@ -4,7 +4,7 @@ use super::corpus::{Corpus, Counts, Row};
 use super::lexicon::Lexicon;
 
 /// The form and its version. Text analysis is part of it: terms made by other rules must not be mixed.
-const MAGIC: &[u8; 8] = b"PRWTRM02";
+const MAGIC: &[u8; 8] = b"PRWTRM03";
 
 impl Corpus {
     /// The corpus as bytes.
@@ -16,7 +16,8 @@ impl Corpus {
             bytes.extend(content);
         };
         put(text.len(), &mut text.bytes());
-        for numbers in [ends, slots, &self.numbers] {
+        put(slots.len(), &mut slots.iter().flat_map(|slot| slot.to_le_bytes()));
+        for numbers in [ends, &self.numbers] {
             put(numbers.len(), &mut numbers.iter().flat_map(|number| number.to_le_bytes()));
         }
         put(self.counts.len(), &mut self.counts.iter().flatten().copied());
@@ -39,9 +40,10 @@ impl Corpus {
         }
         let mut rest = content.strip_prefix(MAGIC)?;
         let text = std::str::from_utf8(take(&mut rest, 1)?).ok()?.to_owned();
-        let mut numbers = || Some(words(take(&mut rest, 4)?));
-        let lexicon = Lexicon::from_raw(text, numbers()?, numbers()?)?;
-        let numbers = numbers()?;
+        let (slots, _) = take(&mut rest, 8)?.as_chunks::<8>();
+        let slots = slots.iter().map(|slot| u64::from_le_bytes(*slot)).collect();
+        let lexicon = Lexicon::from_raw(text, words(take(&mut rest, 4)?), slots)?;
+        let numbers = words(take(&mut rest, 4)?);
         let (counts, _) = take(&mut rest, 3)?.as_chunks::<3>();
         let counts: Vec<Counts> = counts.to_vec();
         let (rows, _) = take(&mut rest, 16)?.as_chunks::<16>();
@@ -53,8 +55,10 @@ impl Corpus {
             })
             .collect();
         let (spread, _) = take(&mut rest, 8)?.as_chunks::<8>();
-        let half = |[a, b, c, d, e, f, g, h]: &[u8; 8]| {
-            [u32::from_le_bytes([*a, *b, *c, *d]), u32::from_le_bytes([*e, *f, *g, *h])]
+        let half = |both: &[u8; 8]| {
+            let (halves, _) = both.as_chunks::<4>();
+            let count = |at: usize| halves.get(at).map_or(0, |half| u32::from_le_bytes(*half));
+            [count(0), count(1)]
         };
         let spread: Vec<[u32; 2]> = spread.iter().map(half).collect();
         let known = u32::try_from(lexicon.len()).ok()?;

@@ -51,7 +51,8 @@ pub(super) fn run(args: &Eval, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
     let mut incomplete = false;
     let (skills, queries) = read(folder, ui, &mut incomplete)?;
     let among: Vec<&Entry> = skills.iter().map(|skill| &skill.entry).collect();
-    let overlap = if args.overlap { rivals(&bm25(&skills), &among) } else { Vec::new() };
+    let overlap =
+        if args.overlap { rivals(&bm25(&skills, args.settings.clone()), &among) } else { Vec::new() };
     let selector = selector(args, &skills)?;
     let options = Options { top_k: Some(DEPTH), ..Options::default() };
     let mut asked = Vec::new();

@@ -47,20 +47,20 @@ pub(super) fn selector(args: &Eval, skills: &[Skill]) -> Result<Box<dyn Selector
         SelectorName::All => Box::new(All),
         SelectorName::Keyword => Box::new(Keyword::default()),
         SelectorName::Tags => Box::new(Tags),
-        SelectorName::Bm25 => Box::new(bm25(skills)),
+        SelectorName::Bm25 => Box::new(bm25(skills, args.settings.clone())),
         SelectorName::Embedding => Box::new(embedding(args, skills)?),
         SelectorName::Fused => {
             let weight = args.weight.unwrap_or(MEANING_WEIGHT);
-            Box::new(Fused::new(bm25(skills), embedding(args, skills)?, weight))
+            Box::new(Fused::new(bm25(skills, args.settings.clone()), embedding(args, skills)?, weight))
         }
     })
 }
 
-pub(super) fn bm25(skills: &[Skill]) -> Bm25 {
+pub(super) fn bm25(skills: &[Skill], settings: Option<Settings>) -> Bm25 {
     let texts: Vec<Texts<'_>> =
         skills.iter().map(|skill| Texts::of(&skill.entry, skill.body.as_deref())).collect();
     let keys = skills.iter().map(|skill| skill.entry.key.clone()).collect();
-    Bm25::new(keys, index::analyse(&texts, index::threads()), Settings::default())
+    Bm25::new(keys, index::analyse(&texts, index::threads()), settings.unwrap_or_default())
 }
 
 /// Vectors come from a file: the model runs elsewhere, and is no part of Prowess.

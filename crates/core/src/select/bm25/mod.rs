@@ -31,7 +31,7 @@ use crate::skill::Entry;
 
 /// What decides the ranking. The defaults were chosen on real skills; docs/retrieval.md shows what each gives.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct Settings {
     /// How much a word counts in name, description and body.
     pub weights: [f32; 3],

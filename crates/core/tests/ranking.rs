@@ -1,0 +1,79 @@
+//! A property of selection: the same skills rank the same, to the last bit, however the index came about.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on fails")]
+
+use proptest::prelude::*;
+use prowess_core::select::{Bm25, Corpus, Hit, Reader, Settings, Texts};
+
+/// Words that share stems, parts and neighbours, and some that are hard.
+fn word() -> impl Strategy<Value = String> {
+    prop_oneof![
+        8 => prop::sample::select(vec![
+            "deploy", "deploys", "image", "images", "review", "code", "codeReview", "next.js", "snake_case", "c++",
+            "表单", "填写", "the", "kubernetes", "k8s", "git-commit", "pdf",
+        ]).prop_map(str::to_owned),
+        1 => "[a-z]{1,9}",
+        1 => "\\PC{0,6}",
+    ]
+}
+
+fn text(length: std::ops::Range<usize>) -> impl Strategy<Value = String> {
+    prop::collection::vec(word(), length).prop_map(|words| words.join(" "))
+}
+
+type Row = (String, String, Option<String>);
+
+fn read(rows: &[(usize, Row)]) -> Corpus {
+    let mut reader = Reader::new();
+    for (_, (name, about, body)) in rows {
+        reader.add(&Texts { name, about: vec![about], body: body.as_deref() });
+    }
+    reader.finish()
+}
+
+fn found(rows: &[(usize, Row)], corpus: Corpus, queries: &[String], limit: usize) -> Vec<Vec<Hit>> {
+    let keys = rows.iter().map(|(number, _)| format!("skill-{number:03}")).collect();
+    let index = Bm25::new(keys, corpus, Settings::default());
+    queries.iter().map(|query| index.search(query, limit, None)).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn the_ranking_does_not_depend_on_order_parts_or_storage(
+        (rows, shuffled) in prop::collection::vec((text(1..3), text(0..12), prop::option::of(text(0..40))), 0..40)
+            .prop_map(|rows| rows.into_iter().enumerate().collect::<Vec<_>>())
+            .prop_flat_map(|rows| (Just(rows.clone()), Just(rows).prop_shuffle())),
+        queries in prop::collection::vec(text(0..10), 1..4),
+        part in 1_usize..50,
+        limit in 1_usize..60,
+    ) {
+        let expected = found(&rows, read(&rows), &queries, limit);
+        for hits in &expected {
+            prop_assert!(hits.iter().all(|hit| hit.score.is_finite() && hit.score > 0.0));
+            for hit in hits {
+                let sum: f32 = hit.why.iter().map(|reason| reason.score).sum();
+                prop_assert!((sum - hit.score).abs() <= 1e-4 * hit.score.max(1.0), "{} {}", sum, hit.score);
+            }
+        }
+        // Another order, in parts as threads would make them, stored and read again.
+        let mut corpus = Corpus::default();
+        for part in shuffled.chunks(part) {
+            corpus.append(&Corpus::from_bytes(&read(part).to_bytes()).unwrap());
+        }
+        prop_assert_eq!(&found(&shuffled, corpus, &queries, limit), &expected);
+        // A refresh: one skill at a time, from its own terms.
+        let whole = read(&shuffled);
+        let mut corpus = Corpus::default();
+        for at in 0..whole.len() {
+            corpus.push(&whole.terms(at).unwrap());
+        }
+        prop_assert_eq!(&found(&shuffled, corpus, &queries, limit), &expected);
+        // More wanted is more of the same.
+        let all = found(&rows, read(&rows), &queries, usize::MAX);
+        for (hits, all) in expected.iter().zip(&all) {
+            prop_assert_eq!(&hits[..], &all[..limit.min(all.len())]);
+        }
+    }
+}
