@@ -160,6 +160,8 @@ fn every_output_about_the_library_fits_its_schema() {
     let list = json_of(&["list", "--json", "--all"]);
     assert_eq!(list["skills"].as_array().unwrap().len(), 6);
     assert_fits("list", &list);
+    assert_fits("list", &json_of(&["list", "--json", "--cost"]));
+    assert_fits("cat", &json_of(&["cat", "--json", "mail"]));
     for name in ["loud", "pdf", "torn", "draft", "pfd"] {
         assert_fits("why", &json_of(&["why", "--json", name]));
     }
