@@ -123,12 +123,18 @@ mod tests {
 
     #[test]
     fn brackets_become_lines_for_readers_that_want_them() {
-        let text = "---\nname: demo\ndescription: d\nmetadata: {a: b, v: 1.0}\n---\n";
+        let text = "---\nname: demo\ndescription: d\nmetadata: {a: b, v: '1.0'}\n---\n";
         assert_eq!(fixed(text, FixMode::Safe, Preset::Spec), text);
         assert_eq!(
             fixed(text, FixMode::Safe, Preset::SkillsRef),
-            "---\nname: demo\ndescription: d\nmetadata:\n  a: b\n  v: 1.0\n---\n"
+            "---\nname: demo\ndescription: d\nmetadata:\n  a: b\n  v: '1.0'\n---\n"
         );
+        // A number might be spelt otherwise afterwards, and a comment would be gone.
+        for kept in ["metadata: {v: 1.10}", "allowed-tools:\n  - Read # why\n  - Grep"] {
+            let text = format!("---\nname: demo\ndescription: d\n{kept}\n---\n");
+            assert_eq!(fixed(&text, FixMode::Safe, Preset::SkillsRef), text);
+            assert_eq!(fixed(&text, FixMode::Safe, Preset::Spec), text);
+        }
     }
 
     #[test]

@@ -49,6 +49,7 @@ mod system {
     use rustix::io::Errno;
 
     use super::SourceError;
+    use crate::scan::FILE_NAMES;
 
     const READ: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 
@@ -86,8 +87,11 @@ mod system {
     /// A file that a link leads to, when it lies in the folder of SKILL.md's own target.
     fn through_the_store(folder: &Path, root: &OwnedFd, path: &Path, skill_file: &str) -> Option<File> {
         let skill = openat(root, skill_file, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok()?;
-        let store = place_of(&skill)?.parent()?.to_owned();
-        if fs::canonicalize(folder).ok()? == store {
+        let skill = place_of(&skill)?;
+        let store = skill.parent()?.to_owned();
+        // A link to some note is no store, and a folder above the skill would open everything in it.
+        let is_skill = FILE_NAMES.iter().any(|name| skill.file_name().is_some_and(|file| file == *name));
+        if !is_skill || fs::canonicalize(folder).ok()?.starts_with(&store) {
             return None;
         }
         // Where the link leads is asked of what it opened; the bytes come from beneath the store all the same.

@@ -10,7 +10,7 @@ use prowess_core::path::MAX_DEPTH;
 use prowess_core::{Document, FileEntry, Manifest, RelPath, parse_head};
 
 use crate::error::SourceError;
-use crate::scan::LEFT_OUT;
+use crate::scan::{FILE_NAMES, LEFT_OUT};
 
 /// The most entries of a skill's folder that are listed: twenty times what a skill may have.
 pub const MAX_LISTED_ENTRIES: usize = 10_000;
@@ -156,10 +156,12 @@ pub struct Skipped {
 pub fn list(folder: &Path) -> Result<Listing, SourceError> {
     let real = fs::canonicalize(folder).map_err(|error| SourceError::io(folder, error))?;
     let mut roots = vec![real.clone()];
-    for name in crate::scan::FILE_NAMES {
+    for name in FILE_NAMES {
         // Stores such as that of Nix link every file of a skill to one folder elsewhere.
         if let Ok(target) = fs::canonicalize(folder.join(name))
             && let Some(parent) = target.parent()
+            && FILE_NAMES.iter().any(|name| target.file_name().is_some_and(|file| file == *name))
+            && !real.starts_with(parent)
         {
             roots.push(parent.to_owned());
         }

@@ -36,7 +36,11 @@ pub(crate) fn run(args: &Trust, json: bool, ui: &mut Ui) -> Result<Outcome, Comm
         }
         let shown = if folder.is_dir() { folder.to_string_lossy() } else { what.into() };
         format!("no longer trusted: {}", clean(&shown))
-    } else if folder.is_dir() {
+    } else if names_folder(what) {
+        if !folder.is_dir() {
+            let error = format!("there is no such folder: {}", clean(what));
+            return Err(Failure::new(error, "check the spelling").into());
+        }
         approvals.trust_folder(folder.clone());
         format!("trusted, whatever is in it: {}", clean(&folder.to_string_lossy()))
     } else {
@@ -49,6 +53,11 @@ pub(crate) fn run(args: &Trust, json: bool, ui: &mut Ui) -> Result<Outcome, Comm
         ui.print(&format!("{done}\n"))?;
     }
     Ok(Outcome::Fine)
+}
+
+/// Whether a folder is meant and not a skill: a repository must not be able to steer that by a folder of its name.
+fn names_folder(what: &str) -> bool {
+    matches!(what, "." | "..") || what.contains(['/', '\\']) || what.starts_with('~')
 }
 
 fn trust_skill(name: &str, approvals: &mut Approvals, ui: &mut Ui) -> Result<String, CommandError> {

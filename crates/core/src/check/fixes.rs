@@ -104,7 +104,10 @@ fn in_frontmatter(document: &Document, at: &Origin, code: &str, finding: &Findin
             let value = pair.value.to_json();
             let empty = value.as_array().is_some_and(Vec::is_empty)
                 || value.as_object().is_some_and(serde_json::Map::is_empty);
-            let simple = !empty && !source.contains(['#', '\n']) && !holds_collections(&value);
+            let simple = !empty
+                && !source.contains(['#', '\n'])
+                && !holds_collections(&value)
+                && holds_texts_only(&value);
             simple.then(|| {
                 set(document, &pair.key, value, "write the items on lines of their own".to_owned(), true)
             })?
@@ -127,6 +130,20 @@ fn in_frontmatter(document: &Document, at: &Origin, code: &str, finding: &Findin
     }
 }
 
+/// Whether writing the items anew cannot change how a number, a date or a word such as `True` is spelt.
+fn holds_texts_only(value: &Value) -> bool {
+    match value {
+        Value::Array(items) => items.iter().all(Value::is_string),
+        Value::Object(map) => map.values().all(Value::is_string),
+        _ => true,
+    }
+}
+
+/// Whether an edit would take a comment with it; then it is for the author to decide.
+fn drops_comment(document: &Document, edit: &Edit) -> bool {
+    edit.span.slice(document.text()).is_some_and(|text| text.contains('#'))
+}
+
 fn holds_collections(value: &Value) -> bool {
     let is_collection = |value: &Value| value.is_array() || value.is_object();
     match value {
@@ -140,6 +157,7 @@ fn holds_collections(value: &Value) -> bool {
 fn set(document: &Document, key: &str, value: Value, title: String, safe: bool) -> Option<Fix> {
     document.with_field(key, &value).ok()?;
     let edit = document.setting(key, &value).ok()?;
+    let safe = safe && !drops_comment(document, &edit);
     (edit.span.slice(document.text()) != Some(edit.replacement.as_str())).then(|| Fix {
         title,
         edits: vec![edit],
@@ -149,7 +167,9 @@ fn set(document: &Document, key: &str, value: Value, title: String, safe: bool) 
 
 fn remove(document: &Document, key: &str, title: String, safe: bool) -> Option<Fix> {
     document.without_field(key).ok()?;
-    Some(Fix { title, edits: vec![document.removal(key)?], safe })
+    let edit = document.removal(key)?;
+    let safe = safe && !drops_comment(document, &edit);
+    Some(Fix { title, edits: vec![edit], safe })
 }
 
 /// Removes one hidden character, when it stands in the file as it is and not as an escape.

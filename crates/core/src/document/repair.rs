@@ -218,7 +218,10 @@ impl<'t> Repair<'t> {
 
     /// Puts a value and its continuation lines in quotes.
     fn quote(&mut self, start: usize, value: &str, below: &[Line<'t>]) {
-        let rest: Vec<&Line<'t>> = below.iter().filter(|line| !line.is_blank()).collect();
+        // A line that is only a comment is none of the value to any reader.
+        let block_text = value.starts_with(['|', '>']);
+        let is_text = |line: &&Line<'t>| !line.is_blank() && (block_text || !line.is_comment());
+        let rest: Vec<&Line<'t>> = below.iter().filter(is_text).collect();
         let end = rest.last().map_or(start + value.len(), |line| line.end());
         let block = value.starts_with(['|', '>']) && value.len() <= 3;
         let separator = if value.starts_with('|') && block { "\n" } else { " " };
@@ -401,6 +404,14 @@ mod tests {
         assert_eq!(
             repaired("description: |\nOne.\nTwo! [\nname: x\n"),
             r#"{"description":"One.\nTwo! [","name":"x"}"#
+        );
+    }
+
+    #[test]
+    fn a_comment_line_below_a_broken_value_is_no_part_of_it() {
+        assert_eq!(
+            repaired("description: Use when: a\n  and: b\n  # third\nlicense: x\n"),
+            r#"{"description":"Use when: a and: b","license":"x"}"#
         );
     }
 

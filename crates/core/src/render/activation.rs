@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 
-use super::escape::{neutralize, visible, xml};
+use super::escape::{collapse, inline, neutralize, visible, xml};
 use crate::manifest::{FileKind, Manifest};
 use crate::path::RelPath;
 use crate::skill::Entry;
@@ -50,7 +50,7 @@ pub fn render_activation(
 ) -> String {
     let mut text = format!("<skill_content name=\"{}\">\n", xml(&entry.key));
     if let Some(compatibility) = entry.compatibility.as_deref().filter(|_| style.compatibility) {
-        let _ = writeln!(text, "Compatibility: {}\n", neutralize(compatibility, &[]));
+        let _ = writeln!(text, "Compatibility: {}\n", neutralize(&collapse(compatibility), &[]));
     }
     text.push_str(&neutralize(body.trim(), &[]));
     text.push('\n');
@@ -58,7 +58,7 @@ pub fn render_activation(
         let _ = write!(
             text,
             "\nSkill directory: {}\nRelative paths in this skill are relative to the skill directory.\n",
-            neutralize(&visible(folder), &[])
+            neutralize(&inline(folder), &[])
         );
     }
     let listed: Vec<_> = files.files.iter().filter(|file| file.path.as_str() != "SKILL.md").collect();
@@ -108,11 +108,11 @@ pub fn describe(entry: &Entry, files: &Manifest) -> String {
     let mut text = String::new();
     let mut line = |label: &str, value: &str| {
         if !value.is_empty() {
-            let _ = writeln!(text, "{label}: {}", neutralize(&visible(value), &[]));
+            let _ = writeln!(text, "{label}: {}", neutralize(&visible(&collapse(value)), &[]));
         }
     };
     line("name", &entry.key);
-    line("description", &super::collapse(&entry.description));
+    line("description", &entry.description);
     line("when to use", entry.client.when_to_use.as_deref().unwrap_or(""));
     line("compatibility", entry.compatibility.as_deref().unwrap_or(""));
     line("license", entry.license.as_deref().unwrap_or(""));

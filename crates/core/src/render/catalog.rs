@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::escape::{collapse, cut, visible, xml};
+use super::escape::{collapse, cut, neutralize, visible, xml};
 use crate::skill::Entry;
 
 /// How a catalog is laid out.
@@ -188,7 +188,9 @@ fn headed(skills: &[&Entry], style: &CatalogStyle, own: &str) -> String {
 
 /// One line for each skill. A name that could be taken for something else is in quotes.
 fn list(text: &mut String, skills: &[&Entry], style: &CatalogStyle, markup: bool) {
-    let safe = |value: &str| if markup { xml(value).into_owned() } else { visible(value).into_owned() };
+    let safe = |value: &str| {
+        if markup { xml(value).into_owned() } else { neutralize(&visible(value), &[]).into_owned() }
+    };
     for skill in skills {
         let mut name = quoted_unless_plain(&skill.name);
         if skill.key != skill.name {

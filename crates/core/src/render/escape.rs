@@ -76,6 +76,9 @@ const WRAPPERS: &[&str] = &[
     "skill",
 ];
 
+/// Longer than the name of any wrapper.
+const MAX_WRAPPER_CHARS: usize = 40;
+
 /// Instructions that cannot close a wrapper or open one: in every tag with such a name the `<` becomes `&lt;`.
 /// Invisible tag characters and bidirectional controls become `\u{…}`. Everything else stays as written.
 ///
@@ -108,7 +111,10 @@ pub fn neutralize<'t>(text: &'t str, more: &[&str]) -> Cow<'t, str> {
 
 /// Whether what follows a `<` is the name of a wrapper, slash and blanks before it allowed.
 fn is_wrapper_tag(rest: &str, more: &[&str]) -> bool {
-    let name = rest.trim_start_matches(|c: char| c == '/' || c.is_whitespace() || is_unseen(c));
+    // What nobody sees in or before a name does not make it another name.
+    let seen = |c: &char| !(is_unseen(*c) || matches!(c, '\u{200C}' | '\u{200D}' | '\u{FE00}'..='\u{FE0F}'));
+    let start = rest.chars().filter(seen).skip_while(|c| *c == '/' || c.is_whitespace());
+    let name: String = start.take(MAX_WRAPPER_CHARS).collect();
     WRAPPERS.iter().chain(more).any(|wrapper| {
         name.get(..wrapper.len()).is_some_and(|start| start.eq_ignore_ascii_case(wrapper))
             && name.get(wrapper.len()..).is_some_and(|after| {
@@ -158,6 +164,9 @@ mod tests {
             "<skill>",
             "</\u{200b}skill_content>",
             "</skill_content\t>",
+            "</\u{200d}skill_content>",
+            "</skill\u{200b}_content>",
+            "</skill_\u{ad}content>",
         ] {
             assert!(neutralize(tag, &[]).starts_with("&lt;"), "{tag:?}");
         }

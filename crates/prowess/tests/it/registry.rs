@@ -433,6 +433,19 @@ fn files_that_are_links_into_a_store_are_read_from_there() {
 }
 
 #[test]
+fn a_note_that_a_link_takes_for_a_skill_opens_nothing_beside_it() {
+    let folder = tree(&[("note.md", &skill("hh")), (".env", "CANARY"), ("skills/hh/x", "")]);
+    let hh = folder.path().join("skills/hh");
+    symlink("../../note.md", hh.join("SKILL.md")).unwrap();
+    symlink("../../.env", hh.join("e")).unwrap();
+    let mut registry = registry(&[&folder.path().join("skills")]);
+    registry.refresh().unwrap();
+    let read = registry.read_resource("hh", "e", Slice::first(99), TooLarge::Refuse);
+    assert!(matches!(read, Err(SourceError::Outside { .. })), "{read:?}");
+    assert!(!format!("{:?}", registry.files("hh").unwrap()).contains("\"e\""));
+}
+
+#[test]
 fn skills_in_memory_have_an_identity_and_files() {
     let memory = MemorySource::new("memory");
     memory.insert("team/a", skill("a"), Scope::Explicit);
