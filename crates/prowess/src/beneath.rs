@@ -12,11 +12,16 @@ use prowess_core::RelPath;
 
 use crate::error::SourceError;
 use crate::files;
+use crate::scan::LEFT_OUT;
 use crate::source::{Chunk, Slice};
 
 /// Opens a regular file of a skill. `skill_file` is the name of its SKILL.md.
 pub(crate) fn open(folder: &Path, path: &RelPath, skill_file: &str) -> Result<File, SourceError> {
     let shown = folder.join(path.as_str());
+    // What is in no list of the skill's files is in no digest of them either, so it is not to be had.
+    if path.components().any(|component| LEFT_OUT.contains(&component)) {
+        return Err(SourceError::Outside { path: shown });
+    }
     let file = system::open_beneath(folder, Path::new(path.as_str()), skill_file, &shown)?;
     files::regular(&shown, &file.metadata().map_err(|error| SourceError::io(&shown, error))?)?;
     Ok(file)

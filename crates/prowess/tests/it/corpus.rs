@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::time::{Duration, Instant};
 
 use prowess_core::document::{Node, quick_reader_agrees};
 use prowess_core::{FixMode, Origin, Preset, Profile, Severity, check, fix, parse, read_frontmatter};
@@ -21,14 +22,17 @@ fn the_corpus_reads_as_the_reference_reads_it() {
 
     let (mut refused_by_yaml, mut loaded_anyway, mut loaded) = (0, 0, 0);
     let mut differences = Vec::new();
+    let mut slowest = (Duration::ZERO, "");
     let mut codes: BTreeMap<&str, usize> = BTreeMap::new();
     let (mut clean, mut quick) = (0, 0);
     for row in &expected {
         let path = row["path"].as_str().unwrap();
         let bytes = &files[path];
+        let start = Instant::now();
         let document = parse(bytes);
         let at = Origin::at(path);
         let skill = document.skill(&at);
+        slowest = slowest.max((start.elapsed(), path));
         loaded += usize::from(skill.is_some());
 
         let problems = Profile::spec().check(&document, None, &at);
@@ -68,6 +72,7 @@ fn the_corpus_reads_as_the_reference_reads_it() {
     }
     let listed: Vec<&str> = DIFFERENCES.iter().map(|(path, _)| *path).collect();
     assert_eq!(differences, listed, "every difference is listed and explained, and no other");
+    println!("the slowest file takes {:?} to read: {}", slowest.0, slowest.1);
     println!("the narrow reader reads {quick} of {} files", files.len());
     assert_eq!(refused_by_yaml, 19);
     assert!(loaded_anyway >= 15, "{loaded_anyway} of 19");

@@ -433,6 +433,15 @@ fn files_that_are_links_into_a_store_are_read_from_there() {
 }
 
 #[test]
+fn what_no_digest_covers_cannot_be_read() {
+    let folder = tree(&[("a/SKILL.md", &skill("a")), ("a/node_modules/y.js", "CANARY")]);
+    let mut registry = registry(&[folder.path()]);
+    registry.refresh().unwrap();
+    assert_eq!(registry.files("a").unwrap().files.len(), 1);
+    assert!(registry.read_resource("a", "node_modules/y.js", Slice::first(99), TooLarge::Refuse).is_err());
+}
+
+#[test]
 fn a_note_that_a_link_takes_for_a_skill_opens_nothing_beside_it() {
     let folder = tree(&[("note.md", &skill("hh")), (".env", "CANARY"), ("skills/hh/x", "")]);
     let hh = folder.path().join("skills/hh");
