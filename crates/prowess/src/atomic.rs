@@ -128,6 +128,41 @@ fn replace_stepwise(
     Ok(())
 }
 
+/// Whether a file that Prowess owns is worth waiting for the disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Worth {
+    /// Losing it costs time only; whoever reads it can tell a torn one.
+    Time,
+    /// It is the only copy of what a person said, and for that person alone.
+    Keeping,
+}
+
+/// Writes a file that Prowess owns, whole or not at all, in the place of what was there. Folders are made.
+pub(crate) fn write_own(path: &Path, parts: &[&[u8]], worth: Worth) -> io::Result<()> {
+    fs::create_dir_all(path.parent().unwrap_or(Path::new(".")))?;
+    let temporary = Temporary(beside(path));
+    let mut options = File::options();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    if worth == Worth::Keeping {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        options.mode(0o600);
+    }
+    let mut file = options.open(&temporary.0)?;
+    for part in parts {
+        file.write_all(part)?;
+    }
+    if worth == Worth::Keeping {
+        file.sync_all()?;
+    }
+    drop(file);
+    fs::rename(&temporary.0, path)?;
+    if worth == Worth::Keeping {
+        sync_folder_of(path);
+    }
+    Ok(())
+}
+
 /// Makes a folder with these files, all or nothing. The folder above it must be there.
 ///
 /// It is made under another name beside its place, and gets its own when it is complete. Something that is there

@@ -4,13 +4,13 @@
 //! One file: a line that names the format, a checksum, then for each skill its path, its stamp and its frontmatter.
 //! A file that is damaged, of another version or gone is as good as none.
 
-use std::io::Write as _;
 use std::ops::Range;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use prowess_core::Stamp;
 
+use crate::atomic::{self, Worth};
 use crate::files;
 
 const FORMAT: &[u8] = b"prowess index 1\n";
@@ -126,25 +126,7 @@ impl Index {
             }
             put_bytes(&mut body, head);
         }
-        let folder = file.parent().unwrap_or(Path::new("."));
-        std::fs::create_dir_all(folder)?;
-        let temporary = folder.join(format!(
-            ".{}.{}",
-            file.file_name().unwrap_or_default().display(),
-            std::process::id()
-        ));
-        let write = || -> std::io::Result<()> {
-            let mut output = std::fs::File::create(&temporary)?;
-            output.write_all(FORMAT)?;
-            output.write_all(&checksum(&body).to_le_bytes())?;
-            output.write_all(&body)?;
-            // A lost cache costs time only, so the disk is not waited for; the checksum tells a torn one.
-            drop(output);
-            std::fs::rename(&temporary, file)
-        };
-        write().inspect_err(|_| {
-            let _ = std::fs::remove_file(&temporary);
-        })
+        atomic::write_own(file, &[FORMAT, &checksum(&body).to_le_bytes(), &body], Worth::Time)
     }
 }
 

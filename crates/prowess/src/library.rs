@@ -2,8 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use prowess_core::Scope;
-
 use crate::clients::{self, Client, Root};
 use crate::config::{self, Config, ConfigError};
 use crate::env::{self, Environment};
@@ -107,9 +105,4 @@ fn index_file(cache: &Path, root: &Path) -> PathBuf {
         .fold(5381u32, |sum, byte| sum.wrapping_mul(33) ^ u32::from(*byte));
     let tail: String = name.chars().rev().take(80).collect::<Vec<_>>().into_iter().rev().collect();
     cache.join(format!("prowess/index/{tail}-{sum:08x}"))
-}
-
-/// Whether skills of a scope are used without asking.
-pub fn needs_trust(scope: Scope) -> bool {
-    matches!(scope, Scope::Project | Scope::Remote)
 }

@@ -188,8 +188,6 @@ impl Registry {
         if let Some(call) = &self.on_problem {
             problems.iter().for_each(call);
         }
-        // Remote skills come after all others, wherever their source stands.
-        candidates.sort_by_key(|candidate| candidate.entry.origin.scope == Scope::Remote);
         let catalog = Catalog::new(candidates, self.duplicates)?;
         let delta = catalog.since(&self.catalog);
         self.catalog = Arc::new(catalog);
@@ -280,8 +278,7 @@ impl Registry {
     /// Bytes of a file of a skill. `path` is as a model or a person wrote it.
     pub fn read_bytes(&self, key: &str, path: &str, slice: Slice) -> Result<Chunk, SourceError> {
         let candidate = self.get(key)?;
-        let path = RelPath::from_request(path)
-            .map_err(|error| SourceError::BadPath { path: PathBuf::from(error.path()), error })?;
+        let path = requested(path)?;
         self.source(candidate)?.read(candidate, &path, slice)
     }
 
@@ -294,10 +291,15 @@ impl Registry {
         too_large: TooLarge,
     ) -> Result<Resource, SourceError> {
         let candidate = self.get(key)?;
-        let path = RelPath::from_request(path)
-            .map_err(|error| SourceError::BadPath { path: PathBuf::from(error.path()), error })?;
+        let path = requested(path)?;
         resources::read(self.source(candidate)?.as_ref(), candidate, &path, slice, too_large)
     }
+}
+
+/// The path of a file as a model or a person wrote it.
+fn requested(path: &str) -> Result<RelPath, SourceError> {
+    RelPath::from_request(path)
+        .map_err(|error| SourceError::BadPath { path: PathBuf::from(error.path()), error })
 }
 
 /// Loads one skill from its folder or its SKILL.md.

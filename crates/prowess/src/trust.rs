@@ -4,7 +4,6 @@
 //! by themselves, and remote ones, are seen but not used before somebody says so.
 
 use std::fs;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -12,6 +11,7 @@ use prowess_core::{Candidate, Manifest, Scope, Stamp};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
+use crate::atomic::{self, Worth};
 use crate::cache::Index;
 use crate::env::Environment;
 use crate::error::SourceError;
@@ -50,6 +50,11 @@ pub struct Approval {
     pub digest: String,
 }
 
+/// Whether skills of a scope are used only after somebody said so.
+pub fn needs_trust(scope: Scope) -> bool {
+    matches!(scope, Scope::Project | Scope::Remote)
+}
+
 impl Trust {
     /// Trust in all skills: the host has decided otherwise who may use what.
     pub fn everything() -> Self {
@@ -78,7 +83,7 @@ impl Trust {
     /// Whether a skill may be used. Its files are listed only when that decides it.
     pub fn holds(&self, skill: &Candidate, files: impl FnOnce() -> Result<Manifest, SourceError>) -> bool {
         let origin = &skill.entry.origin;
-        if self.everything || !matches!(origin.scope, Scope::Project | Scope::Remote) {
+        if self.everything || !needs_trust(origin.scope) {
             return true;
         }
         let path = Path::new(&origin.location);
@@ -123,29 +128,9 @@ impl Approvals {
     /// Writes them, whole or not at all, for the user alone.
     pub fn save(&self, file: &Path) -> Result<(), SourceError> {
         let failed = |error| SourceError::io(file, error);
-        let folder = file.parent().unwrap_or(Path::new("."));
-        fs::create_dir_all(folder).map_err(failed)?;
         let text = serde_json::to_string_pretty(&Self { version: 1, ..self.clone() })
             .map_err(|error| failed(std::io::Error::other(error)))?;
-        let temporary = folder.join(format!(".trust.{}", std::process::id()));
-        let write = || -> std::io::Result<()> {
-            let mut options = fs::File::options();
-            options.write(true).create(true).truncate(true);
-            #[cfg(unix)]
-            {
-                use std::os::unix::fs::OpenOptionsExt as _;
-                options.mode(0o600);
-            }
-            let mut output = options.open(&temporary)?;
-            output.write_all(text.as_bytes())?;
-            output.write_all(b"\n")?;
-            output.sync_all()?;
-            fs::rename(&temporary, file)
-        };
-        write().map_err(|error| {
-            let _ = fs::remove_file(&temporary);
-            failed(error)
-        })
+        atomic::write_own(file, &[text.as_bytes(), b"\n"], Worth::Keeping).map_err(failed)
     }
 
     /// Trusts a folder, whatever is in it.

@@ -5,8 +5,7 @@ use std::path::Path;
 
 use prowess::Obstacle;
 use prowess::env::{self, Environment};
-use prowess::library::needs_trust;
-use prowess::trust::Approvals;
+use prowess::trust::{Approvals, needs_trust};
 use serde_json::json;
 
 use super::registry;

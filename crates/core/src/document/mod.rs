@@ -1,22 +1,23 @@
 //! A SKILL.md as read: text, spanned frontmatter, body, and findings. Reading never fails.
 
 pub(crate) mod emit;
+mod node;
 mod plain;
 pub(crate) mod repair;
 pub(crate) mod rules;
 pub mod split;
 mod stream;
 mod words;
-pub mod yaml;
+pub(crate) mod yaml;
 
 use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
 pub use emit::{EditError, markdown};
+pub use node::{Node, NodeKind, Pair, Scalar, Style};
 pub use split::Fences;
 pub use stream::read_frontmatter;
-pub use yaml::{Node, NodeKind, Pair, Scalar, Style};
 
 use crate::limits::{MAX_FILE_BYTES, MAX_FRONTMATTER_BYTES};
 use crate::problem::{Edit, Finding, Fix};
@@ -177,9 +178,7 @@ impl Document {
                 .with_help("end it with a line that holds `---` and nothing else"),
         );
         // Whatever fields stand at the top stay available.
-        let end = yaml.end.min(yaml.start + MAX_FRONTMATTER_BYTES);
-        let text = self.text.get(yaml.start..end).unwrap_or("");
-        self.root = yaml::read(text, yaml.start).root;
+        self.root = yaml::read(&text, yaml.start).root;
     }
 
     /// Takes an irregular closing fence when the text before it reads as a mapping; without a regular one, also
@@ -338,7 +337,7 @@ impl Document {
 
     /// The whole frontmatter as a YAML 1.2 reader sees it, in the order of the file.
     pub fn frontmatter_json(&self) -> Map<String, Value> {
-        yaml::pairs_to_json(self.pairs())
+        node::pairs_to_json(self.pairs())
     }
 
     /// The first byte of the body: just after the closing fence, or zero when there is no frontmatter.

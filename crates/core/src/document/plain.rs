@@ -3,7 +3,7 @@
 //! It gives up at any doubt, and the full reader takes over; what it does read is exactly what the full reader
 //! would. A property test, a fuzz target and the corpus hold it to that.
 
-use super::yaml::{Node, NodeKind, Pair, Scalar, Style};
+use super::node::{Node, NodeKind, Pair, Scalar, Style};
 use crate::span::Span;
 
 /// More lines than real frontmatter has; the full reader counts against its own budget.

@@ -5,11 +5,9 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use prowess_core::{
-    Candidate, Document, Manifest, Obstacle, Origin, Profile, RelPath, Scope, Stamp, parse_prefix,
-};
+use prowess_core::{Candidate, Document, Manifest, Obstacle, RelPath, Scope, Stamp, parse_prefix};
 
-use super::{Chunk, Offer, Slice, Source};
+use super::{Chunk, Offer, Slice, Source, candidate};
 use crate::cache::Index;
 use crate::error::SourceError;
 use crate::scan::{Opened, ScanOptions, Visitor, walk};
@@ -249,22 +247,6 @@ fn virtual_path(root: &Path, skill_md: &Path) -> String {
     match below.to_str() {
         Some(text) if std::path::MAIN_SEPARATOR == '/' => text.to_owned(),
         _ => below.iter().map(|segment| segment.to_string_lossy()).collect::<Vec<_>>().join("/"),
-    }
-}
-
-/// What a document makes in a catalog: a skill, or a broken one with the reasons.
-pub(crate) fn candidate(document: &Document, at: &Origin) -> Candidate {
-    match document.skill(at) {
-        Some(entry) => Candidate::new(entry),
-        None => {
-            let mut candidate = Candidate::new(document.entry(at));
-            let problems = Profile::lenient().check(document, None, at);
-            candidate.obstacle = Some(Obstacle::Broken { problems });
-            if candidate.entry.key.is_empty() {
-                candidate.entry.key = at.folder.clone().unwrap_or_else(|| at.location.clone());
-            }
-            candidate
-        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use prowess_core::{Candidate, FileEntry, Manifest, Origin, RelPath, Scope, Skill, parse};
 
-use super::{Chunk, Offer, Slice, Source};
+use super::{Chunk, Offer, Slice, Source, candidate};
 use crate::error::SourceError;
 
 /// Skills that live in memory, by key.
@@ -72,9 +72,9 @@ impl Source for MemorySource {
         for (key, held) in skills.iter() {
             let mut at = Origin::text(format!("{}:{key}", self.id)).in_scope(held.scope);
             at.folder = Some(key.clone());
-            let mut candidate = super::dir::candidate(&parse(held.text.as_bytes()), &at);
-            candidate.virtual_path.clone_from(key);
-            offer.candidates.push(Arc::new(candidate));
+            let mut listed = candidate(&parse(held.text.as_bytes()), &at);
+            listed.virtual_path.clone_from(key);
+            offer.candidates.push(Arc::new(listed));
         }
         Ok(offer)
     }

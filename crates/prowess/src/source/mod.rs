@@ -5,7 +5,7 @@ mod memory;
 
 use std::sync::Arc;
 
-use prowess_core::{Candidate, Manifest, RelPath};
+use prowess_core::{Candidate, Document, Manifest, Obstacle, Origin, Profile, RelPath};
 
 pub use dir::DirSource;
 pub use memory::MemorySource;
@@ -59,4 +59,20 @@ pub trait Source: Send + Sync {
 
     /// Bytes of a file of a skill it listed. `SKILL.md` is that skill's own file, whatever it is called.
     fn read(&self, skill: &Candidate, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError>;
+}
+
+/// What a document makes in a catalog: a skill, or a broken one with the reasons.
+fn candidate(document: &Document, at: &Origin) -> Candidate {
+    match document.skill(at) {
+        Some(entry) => Candidate::new(entry),
+        None => {
+            let mut candidate = Candidate::new(document.entry(at));
+            let problems = Profile::lenient().check(document, None, at);
+            candidate.obstacle = Some(Obstacle::Broken { problems });
+            if candidate.entry.key.is_empty() {
+                candidate.entry.key = at.folder.clone().unwrap_or_else(|| at.location.clone());
+            }
+            candidate
+        }
+    }
 }

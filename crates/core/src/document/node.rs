@@ -1,0 +1,195 @@
+//! A value of the frontmatter: the text its author wrote (`1.0` stays `1.0`), its place, and a typed JSON view.
+
+use serde_json::{Map, Number, Value};
+
+use crate::span::Span;
+
+/// A value in the frontmatter and its place in the file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Node {
+    /// The bytes of the value in the file, quotes and block indicators included.
+    pub span: Span,
+    /// The value.
+    pub kind: NodeKind,
+}
+
+/// The three shapes of a YAML value.
+#[derive(Clone, Debug, PartialEq)]
+pub enum NodeKind {
+    /// A text, number, boolean or null.
+    Scalar(Scalar),
+    /// A list.
+    Sequence(Vec<Node>),
+    /// A mapping, in the order of the file.
+    Mapping(Vec<Pair>),
+}
+
+/// A key and its value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pair {
+    /// The key as text; a key that is a collection is its JSON text.
+    pub key: String,
+    /// The place of the key.
+    pub key_span: Span,
+    /// The value.
+    pub value: Node,
+}
+
+/// A scalar: the text after quotes and folding, and how it was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scalar {
+    /// The text; for a plain scalar exactly what the author wrote.
+    pub text: String,
+    /// How it was written.
+    pub style: Style,
+}
+
+/// How a scalar was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Style {
+    /// Without quotes.
+    Plain,
+    /// `'…'`
+    SingleQuoted,
+    /// `"…"`
+    DoubleQuoted,
+    /// `|`
+    Literal,
+    /// `>`
+    Folded,
+}
+
+impl Scalar {
+    /// Whether it is a plain `null`, `~` or nothing at all.
+    pub fn is_null(&self) -> bool {
+        self.style == Style::Plain && matches!(self.text.as_str(), "" | "~" | "null" | "Null" | "NULL")
+    }
+
+    /// The typed view of YAML 1.2's core schema; quoted and block scalars are always strings.
+    ///
+    /// Numbers that JSON cannot hold (infinities, integers beyond 64 bits) stay strings.
+    pub fn to_json(&self) -> Value {
+        let text = self.text.as_str();
+        if self.style != Style::Plain {
+            return Value::String(text.to_owned());
+        }
+        match text {
+            "" | "~" | "null" | "Null" | "NULL" => Value::Null,
+            "true" | "True" | "TRUE" => Value::Bool(true),
+            "false" | "False" | "FALSE" => Value::Bool(false),
+            _ => number(text).map_or_else(|| Value::String(text.to_owned()), Value::Number),
+        }
+    }
+}
+
+/// A number of the core schema: decimal, `0o` octal, `0x` hexadecimal, or a float.
+fn number(text: &str) -> Option<Number> {
+    let first = text.bytes().next()?;
+    if !(first.is_ascii_digit() || matches!(first, b'+' | b'-' | b'.')) {
+        return None;
+    }
+    if let Some(octal) = text.strip_prefix("0o") {
+        return digits(octal, 8);
+    }
+    if let Some(hexadecimal) = text.strip_prefix("0x") {
+        return digits(hexadecimal, 16);
+    }
+    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+    if !unsigned.is_empty() && unsigned.bytes().all(|byte| byte.is_ascii_digit()) {
+        let text = text.strip_prefix('+').unwrap_or(text);
+        return text.parse::<i64>().map(Number::from).or_else(|_| text.parse::<u64>().map(Number::from)).ok();
+    }
+    let (mantissa, exponent) =
+        unsigned.split_once(['e', 'E']).map_or((unsigned, None), |(m, e)| (m, Some(e)));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let digits_only = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+    let exponent_ok = exponent.is_none_or(|exponent| {
+        let digits = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
+        !digits.is_empty() && digits_only(digits)
+    });
+    if digits_only(whole)
+        && digits_only(fraction)
+        && !(whole.is_empty() && fraction.is_empty())
+        && exponent_ok
+    {
+        return text.strip_prefix('+').unwrap_or(text).parse().ok().and_then(Number::from_f64);
+    }
+    None
+}
+
+fn digits(text: &str, radix: u32) -> Option<Number> {
+    if text.is_empty() || !text.chars().all(|character| character.is_digit(radix)) {
+        return None;
+    }
+    u64::from_str_radix(text, radix).ok().map(Number::from)
+}
+
+impl Node {
+    /// The scalar, when it is one.
+    pub fn scalar(&self) -> Option<&Scalar> {
+        match &self.kind {
+            NodeKind::Scalar(scalar) => Some(scalar),
+            NodeKind::Sequence(_) | NodeKind::Mapping(_) => None,
+        }
+    }
+
+    /// The text of a scalar as its author wrote it.
+    pub fn text(&self) -> Option<&str> {
+        self.scalar().map(|scalar| scalar.text.as_str())
+    }
+
+    /// The pairs, when it is a mapping.
+    pub fn pairs(&self) -> Option<&[Pair]> {
+        match &self.kind {
+            NodeKind::Mapping(pairs) => Some(pairs),
+            NodeKind::Scalar(_) | NodeKind::Sequence(_) => None,
+        }
+    }
+
+    /// The items, when it is a list.
+    pub fn items(&self) -> Option<&[Node]> {
+        match &self.kind {
+            NodeKind::Sequence(items) => Some(items),
+            NodeKind::Scalar(_) | NodeKind::Mapping(_) => None,
+        }
+    }
+
+    /// The value of a key; the last one when a key stands twice.
+    pub fn get(&self, key: &str) -> Option<&Node> {
+        self.pairs()?.iter().rev().find(|pair| pair.key == key).map(|pair| &pair.value)
+    }
+
+    /// Whether it is a plain null or nothing at all.
+    pub fn is_null(&self) -> bool {
+        self.scalar().is_some_and(Scalar::is_null)
+    }
+
+    /// The typed view: what a YAML 1.2 reader makes of it, as JSON.
+    pub fn to_json(&self) -> Value {
+        match &self.kind {
+            NodeKind::Scalar(scalar) => scalar.to_json(),
+            NodeKind::Sequence(items) => Value::Array(items.iter().map(Node::to_json).collect()),
+            NodeKind::Mapping(pairs) => Value::Object(pairs_to_json(pairs)),
+        }
+    }
+
+    /// The value where a string is wanted: the source text of a scalar, the JSON text of anything else.
+    pub fn to_text(&self) -> String {
+        self.text().map_or_else(|| self.to_json().to_string(), str::to_owned)
+    }
+
+    /// The word for its shape in a message.
+    pub fn shape(&self) -> &'static str {
+        match &self.kind {
+            NodeKind::Scalar(scalar) if scalar.is_null() => "nothing",
+            NodeKind::Scalar(_) => "a text",
+            NodeKind::Sequence(_) => "a list",
+            NodeKind::Mapping(_) => "a mapping",
+        }
+    }
+}
+
+/// Pairs as a JSON object in the order of the file; of two equal keys the last wins.
+pub(crate) fn pairs_to_json(pairs: &[Pair]) -> Map<String, Value> {
+    pairs.iter().map(|pair| (pair.key.clone(), pair.value.to_json())).collect()
+}
