@@ -139,6 +139,8 @@ pub(crate) struct Show {
     /// Whose rules count for the problems
     #[arg(long, value_name = "PROFILE", value_parser = profiles(), default_value = "spec")]
     pub(crate) profile: Preset,
+    #[command(flatten)]
+    pub(crate) places: Places,
     /// Write the instructions only, byte for byte
     #[arg(long, conflicts_with_all = ["raw", "json"])]
     pub(crate) body: bool,
@@ -234,7 +236,7 @@ pub(crate) struct Try {
 }
 
 /// Where skills are looked for.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 pub(crate) struct Places {
     /// Look into this folder instead of where agents keep skills; may be given more than once
     #[arg(long = "in", value_name = "FOLDER")]

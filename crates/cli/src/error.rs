@@ -71,13 +71,13 @@ fn plain(message: &str) -> String {
 
 impl From<&SourceError> for Failure {
     fn from(error: &SourceError) -> Self {
-        Self::of(error, shown(error.path()), error.hint())
+        Self::of(error, shown(error.path()), &error.hint())
     }
 }
 
 impl From<&ConfigError> for Failure {
     fn from(error: &ConfigError) -> Self {
-        Self::of(error, shown(error.path()), error.hint())
+        Self::of(error, shown(error.path()), &error.hint())
     }
 }
 

@@ -163,6 +163,15 @@ pub(crate) fn write_own(path: &Path, parts: &[&[u8]], worth: Worth) -> io::Resul
     Ok(())
 }
 
+/// Waits until nobody else holds a lock, and holds it until the file is dropped. The file stays, since taking it away
+/// could take it from somebody who has just opened it.
+pub(crate) fn lock_own(path: &Path) -> io::Result<File> {
+    fs::create_dir_all(path.parent().unwrap_or(Path::new(".")))?;
+    let file = File::options().write(true).create(true).truncate(false).open(path)?;
+    file.lock()?;
+    Ok(file)
+}
+
 /// Makes a folder with these files, all or nothing. The folder above it must be there.
 ///
 /// It is made under another name beside its place, and gets its own when it is complete. Something that is there

@@ -68,7 +68,8 @@ mod system {
         let root = directory(folder).map_err(|error| SourceError::io(folder, error.into()))?;
         match beneath(&root, path) {
             Ok(file) => Ok(file.into()),
-            Err(Errno::XDEV) => through_the_store(folder, &root, path, skill_file)
+            Err(Errno::XDEV) => around_and_back(&root, path)
+                .or_else(|| through_the_store(folder, &root, path, skill_file))
                 .ok_or_else(|| SourceError::Outside { path: shown.to_owned() }),
             // A kernel without openat2, or a filter that does not know it.
             Err(Errno::NOSYS | Errno::PERM) => {
@@ -87,6 +88,13 @@ mod system {
 
     fn beneath(root: &OwnedFd, path: &Path) -> Result<OwnedFd, Errno> {
         openat2(root, path, READ, Mode::empty(), ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS)
+    }
+
+    /// A file of the skill that a link leads to by a path that begins elsewhere, such as an absolute one.
+    fn around_and_back(root: &OwnedFd, path: &Path) -> Option<File> {
+        let target = openat(root, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok()?;
+        let below = place_of(&target)?.strip_prefix(place_of(root)?).ok()?.to_owned();
+        beneath(root, &below).ok().map(File::from)
     }
 
     /// A file that a link leads to, when it lies in the folder of SKILL.md's own target.

@@ -21,6 +21,17 @@ const MAX_BYTES: usize = 512 << 20;
 /// A file that changed this short before it was indexed may change again without its stamp showing it.
 const UNSETTLED: i64 = 50_000_000;
 
+/// The moment before which a change is settled.
+fn settled() -> i64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
+    i64::try_from(now).unwrap_or(i64::MAX).saturating_sub(UNSETTLED)
+}
+
+/// Whether a file has been as it is for long enough that every further change shows in its stamp.
+pub(crate) fn is_settled(stamp: &Stamp) -> bool {
+    stamp.changed < settled()
+}
+
 /// Frontmatter by path, as it lies in the file.
 #[derive(Debug, Default)]
 pub(crate) struct Index {
@@ -112,8 +123,7 @@ impl Index {
         skills: impl IntoIterator<Item = (&'h [u8], Stamp, &'h [u8])>,
         file: &Path,
     ) -> std::io::Result<()> {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
-        let settled = i64::try_from(now).unwrap_or(i64::MAX).saturating_sub(UNSETTLED);
+        let settled = settled();
         let mut body = Vec::new();
         for (path, stamp, head) in skills {
             if stamp.changed >= settled {

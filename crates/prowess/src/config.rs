@@ -1,5 +1,6 @@
 //! `prowess.toml`: how hard the rules are taken in a project, and which paths are left alone.
 
+use std::borrow::Cow;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -76,10 +77,10 @@ impl ConfigError {
     }
 
     /// What to do about it.
-    pub fn hint(&self) -> &str {
+    pub fn hint(&self) -> Cow<'_, str> {
         match self {
             Self::Read(error) => error.hint(),
-            Self::Content { hint, .. } => hint,
+            Self::Content { hint, .. } => hint.into(),
         }
     }
 }

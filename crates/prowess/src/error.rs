@@ -1,7 +1,10 @@
 //! [`SourceError`]: why a place could not be read.
 
+use std::borrow::Cow;
 use std::io;
 use std::path::{Path, PathBuf};
+
+use crate::config::ConfigError;
 
 /// A path as people know it: without the `./` that a walk of the current folder begins with.
 pub(crate) fn shown(path: &Path) -> std::path::Display<'_> {
@@ -119,6 +122,9 @@ pub enum SourceError {
         /// The limit.
         limit: usize,
     },
+    /// A configuration could not be used.
+    #[error(transparent)]
+    Config(Box<ConfigError>),
     /// The system refused or failed.
     #[error("could not read: {}", shown(.path))]
     Io {
@@ -161,12 +167,21 @@ impl SourceError {
             | Self::TooDeep { path, .. }
             | Self::TooMany { path, .. }
             | Self::Io { path, .. } => path,
+            Self::Config(error) => error.path(),
         }
     }
 
     /// What to do about it.
-    pub fn hint(&self) -> &'static str {
+    pub fn hint(&self) -> Cow<'static, str> {
+        if let Self::Config(error) = self {
+            return error.hint().into_owned().into();
+        }
+        self.usual_hint().into()
+    }
+
+    fn usual_hint(&self) -> &'static str {
         match self {
+            Self::Config(_) => "",
             Self::Missing { .. } => "check the spelling, and that a link does not lead nowhere",
             Self::NoSkill { .. } => {
                 "a skill is a folder with a file SKILL.md; give such a folder or one above it"

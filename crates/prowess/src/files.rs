@@ -138,6 +138,19 @@ pub struct Listing {
     pub manifest: Manifest,
     /// What was left out, in the order of the walk.
     pub skipped: Vec<Skipped>,
+    /// Whether there was more than the limit, so that files are missing which could be read.
+    pub cut: bool,
+}
+
+impl Listing {
+    /// All files of the folder; an error when there are more than were listed.
+    pub fn complete(self, folder: &Path) -> Result<Manifest, SourceError> {
+        if self.cut {
+            let (path, limit) = (folder.to_owned(), MAX_LISTED_ENTRIES);
+            return Err(SourceError::TooMany { path, what: "entries", limit });
+        }
+        Ok(self.manifest)
+    }
 }
 
 /// Something in a skill's folder that is not in its list of files.
@@ -166,10 +179,10 @@ pub fn list(folder: &Path) -> Result<Listing, SourceError> {
             roots.push(parent.to_owned());
         }
     }
-    let mut lister = Lister { roots, entries: 0, files: Vec::new(), skipped: Vec::new() };
+    let mut lister = Lister { roots, entries: 0, files: Vec::new(), skipped: Vec::new(), cut: false };
     let mut above = BTreeSet::from([real.clone()]);
     lister.folder(folder, &real, "", 0, &mut above)?;
-    Ok(Listing { manifest: Manifest::new(lister.files), skipped: lister.skipped })
+    Ok(Listing { manifest: Manifest::new(lister.files), skipped: lister.skipped, cut: lister.cut })
 }
 
 struct Lister {
@@ -177,6 +190,7 @@ struct Lister {
     entries: usize,
     files: Vec<FileEntry>,
     skipped: Vec<Skipped>,
+    cut: bool,
 }
 
 impl Lister {
@@ -194,6 +208,7 @@ impl Lister {
         for entry in reader {
             if self.entries >= MAX_LISTED_ENTRIES {
                 self.skip(path, format!("more than {MAX_LISTED_ENTRIES} entries in the skill"));
+                self.cut = true;
                 break;
             }
             self.entries += 1;

@@ -1,9 +1,11 @@
 //! The skills a person has: the folders of one client or of all, what the configuration turns off, what is trusted.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::clients::{self, Client, Root};
 use crate::config::{self, Config, ConfigError};
+use crate::digests::Digests;
 use crate::env::{self, Environment};
 use crate::error::SourceError;
 use crate::registry::{Disabled, Registry};
@@ -42,20 +44,22 @@ pub fn library(
     let from = env::absolute(from);
     let mut registry = Registry::new();
     let cache = environment.xdg("XDG_CACHE_HOME", ".cache").filter(|_| options.cache);
+    let digests = Arc::new(Digests::load(cache.as_deref().map(|cache| cache.join("prowess/digests"))));
     if options.roots.is_empty() {
         let roots = match options.client {
             Some(client) => client.roots(&from, environment),
             None => clients::common_roots(&from, environment),
         };
         for root in roots {
-            registry.add(found(root, cache.as_deref()));
+            registry.add(found(root, cache.as_deref(), &digests));
         }
     } else {
         for root in &options.roots {
             let root = environment.expand(&root.to_string_lossy()).unwrap_or_else(|| root.clone());
             let root = env::absolute(&root);
             let index = cache.as_deref().map(|cache| index_file(cache, &root));
-            registry.add(DirSource::new(root, ScanOptions::named()).with_cache(index));
+            let source = DirSource::new(root, ScanOptions::named());
+            registry.add(source.with_cache(index).with_digests(Arc::clone(&digests)));
         }
     }
     let approvals = match Approvals::file(environment) {
@@ -69,7 +73,15 @@ pub fn library(
     for (file, own) in
         own.into_iter().map(|file| (file, true)).chain(Config::find(&from).map(|file| (file, false)))
     {
-        let config = Config::read(&file)?;
+        let config = match Config::read(&file) {
+            Ok(config) => config,
+            // A project's mistake must not take the user's own skills away.
+            Err(error) if !own => {
+                registry.note(SourceError::Config(Box::new(error)));
+                continue;
+            }
+            Err(error) => return Err(error.into()),
+        };
         let by = config.file.display().to_string();
         let everyones = own || approvals.folders.iter().any(|folder| config.file.starts_with(folder));
         registry.disable(config.disabled.iter().map(|glob| Disabled {
@@ -78,16 +90,16 @@ pub fn library(
             everyones,
         }));
     }
-    let digests = cache.map(|cache| cache.join("prowess/digests"));
-    registry.trust(Trust::in_approved(approvals).with_digests(digests));
+    registry.trust(Trust::in_approved(approvals));
     Ok(registry)
 }
 
 /// The skills in a folder that was found by itself.
-fn found(root: Root, cache: Option<&Path>) -> DirSource {
+fn found(root: Root, cache: Option<&Path>, digests: &Arc<Digests>) -> DirSource {
     let options = ScanOptions { max_depth: root.depth, ..ScanOptions::default() };
     let index = cache.map(|cache| index_file(cache, &root.path));
-    DirSource::new(root.path, options).in_scope(root.scope).read_by(root.readers).with_cache(index)
+    let source = DirSource::new(root.path, options).in_scope(root.scope).read_by(root.readers);
+    source.with_cache(index).with_digests(Arc::clone(digests))
 }
 
 /// The index of a folder: named by its path, so that each has its own.

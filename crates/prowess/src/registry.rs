@@ -46,16 +46,17 @@ use std::sync::Arc;
 use prowess_core::catalog::DuplicateError;
 use prowess_core::{
     Candidate, Catalog, Delta, Document, Duplicates, Entry, LoadError, Manifest, Obstacle, Origin, Profile,
-    RelPath, Scope, Skill, parse, parse_head,
+    RelPath, Scope, Skill, parse,
 };
 
 use crate::error::SourceError;
+use crate::files::{self, Head};
 use crate::glob::Glob;
 use crate::resources::{self, Resource, TooLarge};
+use crate::scan;
 use crate::scan::ScanOptions;
-use crate::source::{Chunk, DirSource, MemorySource, Slice, Source};
+use crate::source::{self, Chunk, DirSource, Layer, MemorySource, Slice};
 use crate::trust::Trust;
-use crate::{files, scan};
 
 /// Why a registry could not do what it was asked.
 #[derive(Debug, thiserror::Error)]
@@ -106,12 +107,14 @@ type OnProblem = Box<dyn Fn(&SourceError) + Send + Sync>;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Registry {
-    sources: Vec<Arc<dyn Source>>,
+    /// The first holds what is registered.
+    layers: Vec<Layer>,
     memory: Arc<MemorySource>,
     duplicates: Duplicates,
     disabled: Vec<Disabled>,
     trust: Trust,
     catalog: Arc<Catalog>,
+    noted: Vec<SourceError>,
     problems: Vec<SourceError>,
     on_problem: Option<OnProblem>,
 }
@@ -125,21 +128,30 @@ impl Default for Registry {
 impl Registry {
     /// A registry without sources: what is registered is all there is.
     pub fn new() -> Self {
+        let memory = Arc::new(MemorySource::new("registered"));
         Self {
-            sources: Vec::new(),
-            memory: Arc::new(MemorySource::new("registered")),
+            layers: vec![Layer::shared(memory.clone())],
+            memory,
             duplicates: Duplicates::default(),
             disabled: Vec::new(),
             trust: Trust::everything(),
             catalog: Arc::default(),
+            noted: Vec::new(),
             problems: Vec::new(),
             on_problem: None,
         }
     }
 
     /// Adds a source. Sources come in the order of precedence, the strongest first.
-    pub fn add(&mut self, source: impl Source + 'static) -> &mut Self {
-        self.sources.push(Arc::new(source));
+    pub fn add(&mut self, source: impl Into<Layer>) -> &mut Self {
+        let layer = source.into().beside(&self.layers);
+        self.layers.push(layer);
+        self
+    }
+
+    /// Notes something that could not be read before there was a registry, to be reported with the rest.
+    pub fn note(&mut self, problem: SourceError) -> &mut Self {
+        self.noted.push(problem);
         self
     }
 
@@ -171,22 +183,17 @@ impl Registry {
     pub fn refresh(&mut self) -> Result<Delta, RegistryError> {
         let mut candidates = Vec::new();
         let mut problems = Vec::new();
-        let memory: Arc<dyn Source> = self.memory.clone();
-        for source in std::iter::once(&memory).chain(&self.sources) {
-            let offer = source.list()?;
-            problems.extend(offer.problems);
-            let id: Arc<str> = source.id().into();
-            let mut listed = offer.candidates;
-            for candidate in &mut listed {
-                let candidate = Arc::make_mut(candidate);
-                self.judge(candidate, source.as_ref());
-                candidate.source = Arc::clone(&id);
+        for layer in &self.layers {
+            let mut offer = layer.list()?;
+            problems.append(&mut offer.problems);
+            for candidate in &mut offer.candidates {
+                self.judge(Arc::make_mut(candidate), layer);
             }
-            candidates.append(&mut listed);
+            candidates.append(&mut offer.candidates);
         }
-        self.trust.remember();
         if let Some(call) = &self.on_problem {
-            problems.iter().for_each(call);
+            self.noted.iter().chain(&problems).for_each(call);
+            candidates.iter().filter_map(|candidate| damage(candidate)).for_each(|damage| call(&damage));
         }
         let catalog = Catalog::new(candidates, self.duplicates)?;
         let delta = catalog.since(&self.catalog);
@@ -196,7 +203,7 @@ impl Registry {
     }
 
     /// Decides whether a skill that loads may be offered and used.
-    fn judge(&self, candidate: &mut Candidate, source: &dyn Source) {
+    fn judge(&self, candidate: &mut Candidate, layer: &Layer) {
         if candidate.obstacle.is_some() {
             return;
         }
@@ -207,7 +214,7 @@ impl Registry {
         });
         if let Some(disabled) = off {
             candidate.obstacle = Some(Obstacle::Disabled { by: disabled.by.clone() });
-        } else if !self.trust.holds(candidate, || source.files(candidate)) {
+        } else if !self.trust.holds(candidate, || layer.manifest(candidate)) {
             candidate.obstacle = Some(Obstacle::Untrusted);
         }
     }
@@ -217,9 +224,10 @@ impl Registry {
         Arc::clone(&self.catalog)
     }
 
-    /// What could not be read at the last refresh.
-    pub fn problems(&self) -> &[SourceError] {
-        &self.problems
+    /// What could not be looked at, at the last refresh and before. A skill that cannot be read is in the catalog, as
+    /// a broken one.
+    pub fn problems(&self) -> impl Iterator<Item = &SourceError> {
+        self.noted.iter().chain(&self.problems)
     }
 
     /// Registers a skill that lives in memory, before all sources. A taken key is an error unless `replace` is set.
@@ -248,21 +256,21 @@ impl Registry {
         SourceError::unknown(key, self.catalog.similar(key).into_iter().map(str::to_owned).collect())
     }
 
-    fn source(&self, candidate: &Candidate) -> Result<Arc<dyn Source>, SourceError> {
-        if *candidate.source == *self.memory.id() {
-            return Ok(self.memory.clone());
-        }
-        let source = self.sources.iter().find(|source| *source.id() == *candidate.source);
-        source.cloned().ok_or_else(|| self.unknown(&candidate.entry.key))
+    fn layer(&self, candidate: &Candidate) -> Result<&Layer, SourceError> {
+        let layer = self.layers.iter().find(|layer| layer.owns(candidate));
+        layer.ok_or_else(|| self.unknown(&candidate.entry.key))
     }
 
     /// The SKILL.md of a skill, read now: no stale body, no stale offset.
     pub fn document(&self, key: &str) -> Result<Document, SourceError> {
-        let candidate = self.get(key)?;
-        let limit = prowess_core::limits::MAX_FILE_BYTES;
-        let chunk =
-            self.source(candidate)?.read(candidate, &resources::skill_md()?, Slice::first(limit + 1))?;
-        Ok(parse_head(&chunk.bytes, chunk.size))
+        Ok(self.head_of(self.get(key)?)?.document())
+    }
+
+    /// The bytes of the SKILL.md of a skill that was found, offered or not, read now.
+    pub fn head_of(&self, candidate: &Candidate) -> Result<Head, SourceError> {
+        let slice = Slice::first(prowess_core::limits::MAX_FILE_BYTES + 1);
+        let Chunk { bytes, size } = self.read(candidate, &source::skill_md()?, slice)?;
+        Ok(Head { bytes, size })
     }
 
     /// The files of a skill, listed now.
@@ -272,14 +280,23 @@ impl Registry {
 
     /// The files of a skill that was found, offered or not, listed now.
     pub fn files_of(&self, candidate: &Candidate) -> Result<Manifest, SourceError> {
-        self.source(candidate)?.files(candidate)
+        self.layer(candidate)?.files(candidate)
+    }
+
+    /// The files of a skill that was found, offered or not: all of them or an error, each with its digest.
+    pub fn manifest_of(&self, candidate: &Candidate) -> Result<Manifest, SourceError> {
+        self.layer(candidate)?.manifest(candidate)
+    }
+
+    /// Bytes of a file of a skill that was found, offered or not.
+    pub fn read(&self, candidate: &Candidate, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
+        self.layer(candidate)?.read(candidate, path, slice)
     }
 
     /// Bytes of a file of a skill. `path` is as a model or a person wrote it.
     pub fn read_bytes(&self, key: &str, path: &str, slice: Slice) -> Result<Chunk, SourceError> {
         let candidate = self.get(key)?;
-        let path = requested(path)?;
-        self.source(candidate)?.read(candidate, &path, slice)
+        self.read(candidate, &requested(path)?, slice)
     }
 
     /// A file of a skill. `path` is as a model or a person wrote it.
@@ -292,8 +309,16 @@ impl Registry {
     ) -> Result<Resource, SourceError> {
         let candidate = self.get(key)?;
         let path = requested(path)?;
-        resources::read(self.source(candidate)?.as_ref(), candidate, &path, slice, too_large)
+        resources::read(self.layer(candidate)?, candidate, &path, slice, too_large)
     }
+}
+
+/// Why a skill is broken, for those who want to be told of each.
+fn damage(candidate: &Candidate) -> Option<SourceError> {
+    let Some(Obstacle::Broken { problems }) = &candidate.obstacle else { return None };
+    let path = PathBuf::from(&candidate.entry.origin.location);
+    let reason = problems.first().map(|problem| problem.message.clone()).unwrap_or_default();
+    Some(SourceError::Damaged { path, reason })
 }
 
 /// The path of a file as a model or a person wrote it.

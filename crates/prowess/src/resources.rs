@@ -4,7 +4,8 @@ use prowess_core::{Candidate, FileEntry, FileKind, Manifest, RelPath};
 use serde::Serialize;
 
 use crate::error::SourceError;
-use crate::source::{Slice, Source};
+use crate::scan::FILE_NAMES;
+use crate::source::{Layer, Slice};
 
 /// How many bytes of a resource are read unless a host says otherwise.
 pub const DEFAULT_LIMIT: usize = 64 * 1024;
@@ -69,8 +70,10 @@ impl Groups {
     /// Groups the files of a skill; `all` levels, or only those directly in a group's folder.
     pub fn of(files: &Manifest, all: bool) -> Self {
         let mut groups = Self::default();
-        for FileEntry { path, kind, .. } in files.files.iter().filter(|file| file.path.as_str() != "SKILL.md")
-        {
+        // Of the two names of a skill's own file the first that is there is that file.
+        let own = FILE_NAMES.iter().find(|name| files.files.iter().any(|file| file.path.as_str() == **name));
+        let others = files.files.iter().filter(|file| Some(&file.path.as_str()) != own);
+        for FileEntry { path, kind, .. } in others {
             let depth = path.components().count();
             let level = if *kind == FileKind::Other { 1 } else { 2 };
             if !all && depth > level {
@@ -88,13 +91,9 @@ impl Groups {
     }
 }
 
-pub(crate) fn skill_md() -> Result<RelPath, SourceError> {
-    RelPath::parse("SKILL.md").map_err(|error| SourceError::BadPath { path: "SKILL.md".into(), error })
-}
-
 /// Reads a resource through the source that listed its skill.
 pub(crate) fn read(
-    source: &dyn Source,
+    layer: &Layer,
     skill: &Candidate,
     path: &RelPath,
     slice: Slice,
@@ -103,7 +102,7 @@ pub(crate) fn read(
     // One byte more tells a file that ends here from one that goes on, and the size comes with it.
     let wanted = slice.limit.saturating_add(1);
     let first = if too_large == TooLarge::Page { wanted } else { wanted.min(slice.limit.max(1)) };
-    let mut chunk = source.read(skill, path, Slice { offset: slice.offset, limit: first })?;
+    let mut chunk = layer.read(skill, path, Slice { offset: slice.offset, limit: first })?;
     let rest = chunk.size.saturating_sub(slice.offset);
     let larger = rest > slice.limit as u64;
     let resource = |contents, next| Resource {

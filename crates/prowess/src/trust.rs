@@ -3,20 +3,16 @@
 //! Sources named on purpose, the user's own skills and built-in ones are trusted. A project's skills that were found
 //! by themselves, and remote ones, are seen but not used before somebody says so.
 
-use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
 
-use prowess_core::{Candidate, Manifest, Scope, Stamp};
+use prowess_core::{Candidate, Manifest, Scope};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
 
 use crate::atomic::{self, Worth};
-use crate::cache::Index;
+use crate::digests;
 use crate::env::Environment;
 use crate::error::SourceError;
-use crate::handle::stamp_of;
-use crate::{beneath, files};
+use crate::files;
 
 /// The largest trust file that is read.
 const MAX_BYTES: usize = 16 << 20;
@@ -26,7 +22,6 @@ const MAX_BYTES: usize = 16 << 20;
 pub struct Trust {
     everything: bool,
     approvals: Approvals,
-    digests: Option<Arc<Digests>>,
 }
 
 /// What a person approved, as it is stored.
@@ -66,21 +61,7 @@ impl Trust {
         Self { approvals, ..Self::default() }
     }
 
-    /// Remembers the digests of files in a file, so that only what changed is read again. Safe to delete.
-    #[must_use]
-    pub fn with_digests(mut self, file: Option<PathBuf>) -> Self {
-        self.digests = file.map(|file| Arc::new(Digests::load(file)));
-        self
-    }
-
-    /// Writes down the digests that were computed.
-    pub(crate) fn remember(&self) {
-        if let Some(digests) = &self.digests {
-            digests.save();
-        }
-    }
-
-    /// Whether a skill may be used. Its files are listed only when that decides it.
+    /// Whether a skill may be used. Its files, with their digests, are asked for only when they decide it.
     pub fn holds(&self, skill: &Candidate, files: impl FnOnce() -> Result<Manifest, SourceError>) -> bool {
         let origin = &skill.entry.origin;
         if self.everything || !needs_trust(origin.scope) {
@@ -97,10 +78,7 @@ impl Trust {
         else {
             return false;
         };
-        let folder = path.parent().unwrap_or(Path::new("."));
-        files()
-            .and_then(|files| digest_of(folder, &files, self.digests.as_deref()))
-            .is_ok_and(|digest| digest == approval.digest)
+        files().is_ok_and(|files| digests::of_tree(&files).as_deref() == Some(approval.digest.as_str()))
     }
 }
 
@@ -125,6 +103,20 @@ impl Approvals {
         Ok(approvals)
     }
 
+    /// Reads them, changes them and writes them, while nobody else does. What `change` refuses is not written.
+    pub fn update<T, E: From<SourceError>>(
+        file: &Path,
+        change: impl FnOnce(&mut Self) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let lock =
+            atomic::lock_own(&file.with_extension("lock")).map_err(|error| SourceError::io(file, error))?;
+        let mut approvals = Self::load(file)?;
+        let done = change(&mut approvals)?;
+        approvals.save(file)?;
+        drop(lock);
+        Ok(done)
+    }
+
     /// Writes them, whole or not at all, for the user alone.
     pub fn save(&self, file: &Path) -> Result<(), SourceError> {
         let failed = |error| SourceError::io(file, error);
@@ -141,126 +133,28 @@ impl Approvals {
         }
     }
 
-    /// Trusts a skill as it is now; returns the digest that says so.
-    pub fn trust_skill(&mut self, skill: &Candidate, files: &Manifest) -> Result<String, SourceError> {
+    /// Trusts a skill as it is now; returns the digest that says so, or nothing when `files` have none.
+    pub fn trust_skill(&mut self, skill: &Candidate, files: &Manifest) -> Option<String> {
         let location = skill.entry.origin.location.clone();
-        let folder = Path::new(&location).parent().unwrap_or(Path::new("."));
-        let digest = tree_digest(folder, files)?;
+        let digest = digests::of_tree(files)?;
         self.skills.retain(|approval| approval.location != location);
         self.skills.push(Approval { name: skill.entry.name.clone(), location, digest: digest.clone() });
         self.skills.sort_by(|a, b| a.location.cmp(&b.location));
-        Ok(digest)
+        Some(digest)
     }
 
-    /// Takes trust back from a folder, or from the skills with this name or place; how many there were.
-    pub fn revoke(&mut self, what: &str, folder: &Path) -> usize {
+    /// Takes trust back from a folder, and from the skills that lie right in it; how many there were.
+    pub fn revoke_folder(&mut self, folder: &Path) -> usize {
         let before = self.folders.len() + self.skills.len();
         self.folders.retain(|trusted| trusted != folder);
-        self.skills.retain(|approval| {
-            approval.name != what
-                && approval.location != what
-                && Path::new(&approval.location).parent() != Some(folder)
-        });
+        self.skills.retain(|approval| Path::new(&approval.location).parent() != Some(folder));
         before - self.folders.len() - self.skills.len()
     }
-}
 
-/// The digest of a skill's files: any change of a name, a byte or an executable bit changes it.
-///
-/// It is the SHA-256 of `agent-skill-tree 1`, then a line for each file in the order of its path: mode, SHA-256 of
-/// the bytes, size, path.
-pub fn tree_digest(folder: &Path, files: &Manifest) -> Result<String, SourceError> {
-    digest_of(folder, files, None)
-}
-
-/// Digests of files by path and state.
-#[derive(Debug)]
-struct Digests {
-    file: PathBuf,
-    known: Index,
-    fresh: Mutex<Vec<(Vec<u8>, Stamp, String)>>,
-}
-
-impl Digests {
-    fn load(file: PathBuf) -> Self {
-        Self { known: Index::load(&file), file, fresh: Mutex::default() }
+    /// Takes trust back from the skills with this name or place; how many there were.
+    pub fn revoke_skill(&mut self, what: &str) -> usize {
+        let before = self.skills.len();
+        self.skills.retain(|approval| approval.name != what && approval.location != what);
+        before - self.skills.len()
     }
-
-    /// The digest of an open file: the one that is known of this state of it, or a new one.
-    fn of(&self, path: &Path, file: &mut fs::File) -> std::io::Result<(String, u64)> {
-        let metadata = file.metadata()?;
-        let stamp = stamp_of(&metadata);
-        if let Some(at) = self.known.find(path, &stamp)
-            && let Ok(digest) = std::str::from_utf8(self.known.head(at))
-        {
-            return Ok((digest.to_owned(), metadata.len()));
-        }
-        let (digest, size) = hash(file)?;
-        let mut fresh = self.fresh.lock().unwrap_or_else(PoisonError::into_inner);
-        fresh.push((path.as_os_str().as_encoded_bytes().to_vec(), stamp, digest.clone()));
-        Ok((digest, size))
-    }
-
-    /// Adds what is new to the file; what is known of other skills stays.
-    fn save(&self) {
-        let mut fresh = self.fresh.lock().unwrap_or_else(PoisonError::into_inner);
-        if fresh.is_empty() {
-            return;
-        }
-        fresh.sort();
-        fresh.dedup_by(|a, b| a.0 == b.0);
-        let is_new = |path: &[u8]| fresh.binary_search_by(|(new, ..)| new.as_slice().cmp(path)).is_ok();
-        let kept =
-            (0..self.known.len()).filter_map(|at| self.known.skill(at)).filter(|(path, ..)| !is_new(path));
-        let mut all: Vec<(&[u8], Stamp, &[u8])> = kept.collect();
-        all.extend(fresh.iter().map(|(path, stamp, digest)| (path.as_slice(), *stamp, digest.as_bytes())));
-        all.sort_by(|a, b| a.0.cmp(b.0));
-        // A cache that cannot be written costs time and nothing else.
-        let _ = Index::save(all, &self.file);
-    }
-}
-
-fn digest_of(folder: &Path, files: &Manifest, digests: Option<&Digests>) -> Result<String, SourceError> {
-    let mut tree = Sha256::new();
-    tree.update(b"agent-skill-tree 1\n");
-    for file in &files.files {
-        let shown = folder.join(file.path.as_str());
-        let own = file.path.as_str() == "SKILL.md";
-        let mut open = if own {
-            beneath::open_skill_file(folder, "SKILL.md")?
-        } else {
-            beneath::open(folder, &file.path, "SKILL.md")?
-        };
-        let hashed = match digests {
-            Some(digests) => digests.of(&shown, &mut open),
-            None => hash(&mut open),
-        };
-        let (digest, size) = hashed.map_err(|error| SourceError::io(&shown, error))?;
-        let mode = if file.executable { "100755" } else { "100644" };
-        tree.update(format!("{mode} {digest} {size} {}\n", file.path));
-    }
-    Ok(format!("sha256:{}", hex(&tree.finalize())))
-}
-
-fn hash(file: &mut fs::File) -> std::io::Result<(String, u64)> {
-    use std::io::Read as _;
-    let mut hasher = Sha256::new();
-    let mut buffer = vec![0; 64 * 1024];
-    let mut size = 0;
-    loop {
-        let got = file.read(&mut buffer)?;
-        if got == 0 {
-            return Ok((hex(&hasher.finalize()), size));
-        }
-        hasher.update(buffer.get(..got).unwrap_or(&[]));
-        size += got as u64;
-    }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }

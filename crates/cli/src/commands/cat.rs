@@ -2,10 +2,10 @@
 
 use prowess::source::Slice;
 
-use super::registry;
+use super::{not_had, registry};
 use crate::Outcome;
 use crate::args::Cat;
-use crate::error::{CommandError, Failure};
+use crate::error::CommandError;
 use crate::ui::Ui;
 
 /// The largest file that is written out.
@@ -13,17 +13,17 @@ const LIMIT: usize = 64 << 20;
 
 /// Runs the command.
 pub(crate) fn run(args: &Cat, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
-    let registry = registry(&args.places, ui)?;
+    let registry = registry(&args.places)?;
     let (path, bytes) = match &args.resource {
         None => {
-            let document = registry.document(&args.name).map_err(|error| Failure::from(&error))?;
+            let document = registry.document(&args.name).map_err(|error| not_had(&error, &registry, ui))?;
             let body = document.raw().get(document.body_offset()..).unwrap_or(&[]).to_vec();
             ("SKILL.md".to_owned(), body)
         }
         Some(path) => {
             let chunk = registry
                 .read_bytes(&args.name, path, Slice::first(LIMIT))
-                .map_err(|error| Failure::from(&error))?;
+                .map_err(|error| not_had(&error, &registry, ui))?;
             (path.clone(), chunk.bytes)
         }
     };

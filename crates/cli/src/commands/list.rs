@@ -6,7 +6,7 @@ use prowess::render::{collapse, cut};
 use prowess::{Candidate, Obstacle, Registry, Scope, Standing};
 use serde::Serialize;
 
-use super::registry;
+use super::{registry, say_problems};
 use crate::Outcome;
 use crate::args::List;
 use crate::error::CommandError;
@@ -18,9 +18,11 @@ const SHOWN: usize = 100;
 
 /// Runs the command.
 pub(crate) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
-    let registry = registry(&args.places, ui)?;
+    let registry = registry(&args.places)?;
     let catalog = registry.catalog();
-    let outcome = if registry.problems().is_empty() { Outcome::Fine } else { Outcome::Incomplete };
+    say_problems(&registry, ui);
+    let complete = registry.problems().next().is_none();
+    let outcome = if complete { Outcome::Fine } else { Outcome::Incomplete };
     let mut left_out: Vec<(&Candidate, &Standing)> =
         catalog.all().filter(|(_, standing)| **standing != Standing::Listed).collect();
     left_out.sort_by(|a, b| a.0.entry.key.cmp(&b.0.entry.key));
@@ -36,8 +38,7 @@ pub(crate) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
     if json {
         let problems = registry
             .problems()
-            .iter()
-            .map(|problem| Unread { error: problem.to_string(), hint: problem.hint() });
+            .map(|problem| Unread { error: problem.to_string(), hint: problem.hint().into_owned() });
         ui.json_of(&Report {
             version: VERSION,
             skills: rows,
@@ -109,7 +110,7 @@ struct Summary {
 #[derive(Serialize)]
 struct Unread {
     error: String,
-    hint: &'static str,
+    hint: String,
 }
 
 /// A skill and what became of it.

@@ -13,10 +13,10 @@ pub(crate) mod why;
 
 use std::path::{Path, PathBuf};
 
-use prowess::Registry;
 use prowess::clients::{self, CLIENTS};
 use prowess::env::Environment;
 use prowess::library::{LibraryError, LibraryOptions, library};
+use prowess::{Registry, SourceError};
 
 use crate::args::Places;
 use crate::error::{CommandError, Failure};
@@ -40,8 +40,8 @@ fn skill_file(folder: &Path) -> Option<PathBuf> {
     Some(folder.join(name))
 }
 
-/// The skills in the places that were asked for. What could not be read is said, and the rest stands.
-fn registry(places: &Places, ui: &mut Ui) -> Result<Registry, CommandError> {
+/// The skills in the places that were asked for. What could not be looked at is for the command to say.
+fn registry(places: &Places) -> Result<Registry, CommandError> {
     let client = match &places.client {
         None => None,
         Some(id) => Some(clients::client(id).ok_or_else(|| {
@@ -58,8 +58,20 @@ fn registry(places: &Places, ui: &mut Ui) -> Result<Registry, CommandError> {
     registry
         .refresh()
         .map_err(|error| Failure::new(error.to_string(), "check the folders that were named"))?;
+    Ok(registry)
+}
+
+/// Says what could not be looked at; the rest stands.
+fn say_problems(registry: &Registry, ui: &mut Ui) {
     for problem in registry.problems() {
         ui.failure(&Failure::from(problem));
     }
-    Ok(registry)
+}
+
+/// A skill was asked for and could not be had: it may lie in what could not be looked at.
+fn not_had(error: &SourceError, registry: &Registry, ui: &mut Ui) -> CommandError {
+    if matches!(error, SourceError::Unknown { .. }) {
+        say_problems(registry, ui);
+    }
+    Failure::from(error).into()
 }

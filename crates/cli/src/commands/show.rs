@@ -1,7 +1,7 @@
 //! `prowess show`: how one skill is read.
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use prowess::files::{self, Head};
 use prowess::limits::MAX_FILE_BYTES;
@@ -34,8 +34,7 @@ struct Card {
 
 /// Runs the command.
 pub(crate) fn run(args: &Show, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
-    let (head, found) = read(&named(&args.path, ui)?)?;
-    let path = found.as_ref().map_or_else(|| "<stdin>".to_owned(), |found| shown(&found.path));
+    let Shown { head, path, origin, files } = read(args)?;
     let document = head.document();
     if args.body || args.raw {
         if !head.is_whole() || head.bytes.len() > MAX_FILE_BYTES {
@@ -46,15 +45,12 @@ pub(crate) fn run(args: &Show, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
         ui.raw(head.bytes.get(from..).unwrap_or(&[]))?;
         return Ok(Outcome::Fine);
     }
-    let (origin, files) = match &found {
-        Some(found) => {
-            let listing = files::list(found.folder());
-            if let Err(error) = &listing {
-                ui.failure(&Failure::from(error));
-            }
-            (found.origin(), listing.ok().map(|listing| listing.manifest))
+    let files = match files.transpose() {
+        Ok(files) => files,
+        Err(error) => {
+            ui.failure(&Failure::from(&error));
+            None
         }
-        None => (Origin::text("<stdin>"), None),
     };
     let profile = Profile::new(args.profile);
     let card = Card {
@@ -74,21 +70,25 @@ pub(crate) fn run(args: &Show, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
     Ok(if card.loads { Outcome::Fine } else { Outcome::Problems })
 }
 
-/// The path that was given, or that of the listed skill whose name it is.
-fn named(path: &Path, ui: &mut Ui) -> Result<PathBuf, CommandError> {
-    let name = path.to_str().filter(|name| *name != STDIN && !name.contains(['/', '\\']) && !path.exists());
-    let Some(name) = name else { return Ok(path.to_owned()) };
-    let places = Places { roots: Vec::new(), client: None, no_cache: false };
-    let registry = registry(&places, ui)?;
-    // A skill that is broken or hidden can be shown too.
-    let catalog = registry.catalog();
-    let found = catalog.get(name).or_else(|| catalog.why(name).first().map(|(candidate, _)| *candidate));
-    Ok(found.map_or_else(|| path.to_owned(), |candidate| PathBuf::from(&candidate.entry.origin.location)))
+/// The bytes that are shown, where they come from, and what lies beside them.
+struct Shown {
+    head: Head,
+    path: String,
+    origin: Origin,
+    files: Option<Result<Manifest, SourceError>>,
 }
 
-fn read(path: &Path) -> Result<(Head, Option<Found>), CommandError> {
+fn read(args: &Show) -> Result<Shown, CommandError> {
+    let path = args.path.as_path();
     if path.as_os_str() == STDIN {
-        return Ok((Head::whole(ui::read_input(MAX_FILE_BYTES)?), None));
+        let head = Head::whole(ui::read_input(MAX_FILE_BYTES)?);
+        let label = "<stdin>".to_owned();
+        return Ok(Shown { head, origin: Origin::text(&*label), path: label, files: None });
+    }
+    if let Some(name) = path.to_str().filter(|name| !name.contains(['/', '\\']) && !path.exists())
+        && let Some(shown) = listed(name, &args.places)?
+    {
+        return Ok(shown);
     }
     let path = if path.is_dir() {
         match skill_file(path) {
@@ -103,7 +103,23 @@ fn read(path: &Path) -> Result<(Head, Option<Found>), CommandError> {
     } else {
         path.to_owned()
     };
-    Ok((files::read_skill(&path)?, Some(Found { path })))
+    let head = files::read_skill(&path)?;
+    let found = Found { path };
+    let files = files::list(found.folder()).map(|listing| listing.manifest);
+    Ok(Shown { head, path: shown(&found.path), origin: found.origin(), files: Some(files) })
+}
+
+/// The skill of this name among those that are found, read through its own source.
+fn listed(name: &str, places: &Places) -> Result<Option<Shown>, CommandError> {
+    let registry = registry(places)?;
+    // A skill that is broken or hidden can be shown too.
+    let catalog = registry.catalog();
+    let found = catalog.get(name).or_else(|| catalog.why(name).first().map(|(candidate, _)| *candidate));
+    let Some(candidate) = found else { return Ok(None) };
+    let head = registry.head_of(candidate)?;
+    let origin = candidate.entry.origin.clone();
+    let path = shown(Path::new(&origin.location));
+    Ok(Some(Shown { head, path, origin, files: Some(registry.files_of(candidate)) }))
 }
 
 impl Card {

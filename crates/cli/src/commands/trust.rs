@@ -8,7 +8,7 @@ use prowess::env::{self, Environment};
 use prowess::trust::{Approvals, needs_trust};
 use serde_json::json;
 
-use super::registry;
+use super::{not_had, registry};
 use crate::Outcome;
 use crate::args::{Places, Trust};
 use crate::error::{CommandError, Failure};
@@ -21,31 +21,14 @@ pub(crate) fn run(args: &Trust, json: bool, ui: &mut Ui) -> Result<Outcome, Comm
     let Some(file) = Approvals::file(&environment) else {
         return Err(Failure::new("there is no place to keep approvals", "set HOME or XDG_STATE_HOME").into());
     };
-    let mut approvals = Approvals::load(&file).map_err(|error| Failure::from(&error))?;
     if args.list {
+        let approvals = Approvals::load(&file).map_err(|error| Failure::from(&error))?;
         return list(&approvals, json, ui);
     }
     let what = args.what.as_deref().unwrap_or(".");
-    let folder = env::absolute(Path::new(what));
-    let done = if args.revoke {
-        let count = approvals.revoke(what, &folder);
-        if count == 0 {
-            let error = format!("this is not trusted: {}", clean(what));
-            return Err(Failure::new(error, "list what is trusted with: prowess trust --list").into());
-        }
-        let shown = if folder.is_dir() { folder.to_string_lossy() } else { what.into() };
-        format!("no longer trusted: {}", clean(&shown))
-    } else if names_folder(what) {
-        if !folder.is_dir() {
-            let error = format!("there is no such folder: {}", clean(what));
-            return Err(Failure::new(error, "check the spelling").into());
-        }
-        approvals.trust_folder(folder.clone());
-        format!("trusted, whatever is in it: {}", clean(&folder.to_string_lossy()))
-    } else {
-        trust_skill(what, &mut approvals, ui)?
-    };
-    approvals.save(&file).map_err(|error| Failure::from(&error))?;
+    let done = Approvals::update(&file, |approvals| {
+        if args.revoke { revoke(what, approvals) } else { trust(what, approvals, ui) }
+    })?;
     if json {
         ui.json(&json!({"version": VERSION, "done": done}))?;
     } else {
@@ -54,13 +37,42 @@ pub(crate) fn run(args: &Trust, json: bool, ui: &mut Ui) -> Result<Outcome, Comm
     Ok(Outcome::Fine)
 }
 
+fn revoke(what: &str, approvals: &mut Approvals) -> Result<String, CommandError> {
+    let folder = env::absolute(Path::new(what));
+    // A place of an approved skill is a path as well.
+    let count = if names_folder(what) {
+        approvals.revoke_folder(&folder) + approvals.revoke_skill(what)
+    } else {
+        approvals.revoke_skill(what)
+    };
+    if count == 0 {
+        let error = format!("this is not trusted: {}", clean(what));
+        return Err(Failure::new(error, "list what is trusted with: prowess trust --list").into());
+    }
+    let shown = if names_folder(what) { folder.to_string_lossy() } else { what.into() };
+    Ok(format!("no longer trusted: {}", clean(&shown)))
+}
+
+fn trust(what: &str, approvals: &mut Approvals, ui: &mut Ui) -> Result<String, CommandError> {
+    if !names_folder(what) {
+        return trust_skill(what, approvals, ui);
+    }
+    let folder = env::absolute(Path::new(what));
+    if !folder.is_dir() {
+        let error = format!("there is no such folder: {}", clean(what));
+        return Err(Failure::new(error, "check the spelling").into());
+    }
+    approvals.trust_folder(folder.clone());
+    Ok(format!("trusted, whatever is in it: {}", clean(&folder.to_string_lossy())))
+}
+
 /// Whether a folder is meant and not a skill: a repository must not be able to steer that by a folder of its name.
 fn names_folder(what: &str) -> bool {
     matches!(what, "." | "..") || what.contains(['/', '\\']) || what.starts_with('~')
 }
 
 fn trust_skill(name: &str, approvals: &mut Approvals, ui: &mut Ui) -> Result<String, CommandError> {
-    let registry = registry(&Places { roots: Vec::new(), client: None, no_cache: false }, ui)?;
+    let registry = registry(&Places::default())?;
     let catalog = registry.catalog();
     // A skill that is not trusted may stand behind one that needs no trust.
     let found = catalog.why(name);
@@ -68,14 +80,17 @@ fn trust_skill(name: &str, approvals: &mut Approvals, ui: &mut Ui) -> Result<Str
     let untrusted = untrusted.into_iter().find(|candidate| candidate.obstacle == Some(Obstacle::Untrusted));
     let skill = match untrusted {
         Some(skill) => skill,
-        None => registry.get(name).map_err(|error| Failure::from(&error))?,
+        None => registry.get(name).map_err(|error| not_had(&error, &registry, ui))?,
     };
     if !needs_trust(skill.entry.origin.scope) {
         let error = format!("this skill needs no trust: {}", clean(name));
         return Err(Failure::new(error, "only a project's own skills do").into());
     }
-    let files = registry.files_of(skill).map_err(|error| Failure::from(&error))?;
-    let digest = approvals.trust_skill(skill, &files).map_err(|error| Failure::from(&error))?;
+    let files = registry.manifest_of(skill).map_err(|error| Failure::from(&error))?;
+    let Some(digest) = approvals.trust_skill(skill, &files) else {
+        let error = format!("the files of this skill have no digests: {}", clean(name));
+        return Err(Failure::new(error, "trust the folder it lies in").into());
+    };
     Ok(format!("trusted as it is: {} {digest}", clean(name)))
 }
 

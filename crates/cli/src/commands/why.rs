@@ -6,7 +6,7 @@ use prowess::{Candidate, Obstacle, Standing};
 use serde_json::json;
 
 use super::list::Row;
-use super::registry;
+use super::{registry, say_problems};
 use crate::Outcome;
 use crate::args::Why;
 use crate::error::{CommandError, Failure};
@@ -15,7 +15,7 @@ use crate::ui::{STRONG, Ui, clean};
 
 /// Runs the command.
 pub(crate) fn run(args: &Why, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
-    let registry = registry(&args.places, ui)?;
+    let registry = registry(&args.places)?;
     let catalog = registry.catalog();
     let found = catalog.why(&args.name);
     let offered = catalog.get(&args.name).is_some_and(Candidate::is_usable);
@@ -28,6 +28,7 @@ pub(crate) fn run(args: &Why, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
         return Ok(outcome);
     }
     if found.is_empty() {
+        say_problems(&registry, ui);
         let similar = catalog.similar(&args.name).join(", ");
         let hint = if similar.is_empty() {
             "a skill is a folder with a SKILL.md in a place where agents look; --in names another".to_owned()

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Command, Output};
 
-use crate::{Place, code, skipped};
+use crate::{GOOD, Place, code, skipped};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
@@ -472,4 +472,31 @@ fn a_folder_that_may_not_be_read_is_named_and_the_others_are_listed() {
         }
         _ => skipped("setpriv cannot run here, or this is not root"),
     }
+}
+
+#[test]
+fn a_skill_that_cannot_be_read_is_broken_and_takes_nothing_else_along() {
+    let place = Place::with(&[("skills/good/SKILL.md", GOOD), ("skills/round/x", "")]);
+    std::os::unix::fs::symlink("SKILL.md", place.path().join("skills/round/SKILL.md")).unwrap();
+    let listed = output(&place, &["list", "--in", "skills"]);
+    assert_eq!(code(&listed), 0);
+    assert!(listed.stderr.is_empty());
+    let why = run(&place, &["why", "round", "--in", "skills"]);
+    assert!(why.starts_with("exit 1\n") && why.contains("error[file-unreadable]: could not read"), "{why}");
+    let cat = run(&place, &["cat", "good", "--in", "skills"]);
+    insta::assert_snapshot!(cat, @r"
+    exit 0
+    --- stdout
+    # Good
+    ");
+}
+
+#[test]
+fn a_projects_configuration_that_is_not_understood_leaves_the_skills_alone() {
+    let place = Place::with(&[(".claude/skills/good/SKILL.md", GOOD), ("prowess.toml", "[skills\n")]);
+    let listed = run(&place, &["list"]);
+    assert!(listed.starts_with("exit 2\n") && listed.contains("good"), "{listed}");
+    assert!(listed.contains("the configuration is not understood: [DIR]/prowess.toml:1"), "{listed}");
+    let why = run(&place, &["why", "good"]);
+    assert!(!why.contains("prowess.toml"), "{why}");
 }

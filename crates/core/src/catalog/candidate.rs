@@ -58,7 +58,7 @@ pub struct Candidate {
     /// The state of its SKILL.md when it was read.
     #[serde(skip)]
     pub stamp: Stamp,
-    /// The source that listed it, and through which it is read.
+    /// The source that listed it, and through which it is read; within a source made of others, ` › ` and theirs.
     #[serde(skip)]
     pub source: Arc<str>,
 }

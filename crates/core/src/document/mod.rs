@@ -23,7 +23,7 @@ use crate::limits::{MAX_FILE_BYTES, MAX_FRONTMATTER_BYTES};
 use crate::problem::{Edit, Finding, Fix};
 use crate::span::Span;
 use rules::{
-    BYTE_ORDER_MARK, FENCE_IRREGULAR, FENCE_LEADING_TEXT, FILE_TOO_LARGE, FRONTMATTER_EMPTY,
+    BYTE_ORDER_MARK, FENCE_IRREGULAR, FENCE_LEADING_TEXT, FILE_TOO_LARGE, FILE_UNREADABLE, FRONTMATTER_EMPTY,
     FRONTMATTER_MISSING, FRONTMATTER_NOT_MAPPING, FRONTMATTER_TOO_LARGE, FRONTMATTER_UNCLOSED, NOT_UTF8,
     YAML_SYNTAX, YAML_UNREADABLE,
 };
@@ -86,6 +86,20 @@ pub fn parse_prefix(bytes: &[u8], complete: bool) -> Option<Document> {
 }
 
 impl Document {
+    /// The document of a file that is there and cannot be read: empty, with the reason as its only finding.
+    pub fn unread(reason: impl Into<String>, help: impl Into<Cow<'static, str>>) -> Self {
+        let finding = Finding::new(&FILE_UNREADABLE, reason).with_help(help);
+        Self {
+            text: String::new(),
+            raw: None,
+            fences: None,
+            root: None,
+            repaired: false,
+            whole: false,
+            findings: vec![finding],
+        }
+    }
+
     /// Reads bytes whose fences are known. `whole` says whether the body is among them.
     fn read(bytes: &[u8], outline: Outline, whole: bool, mut findings: Vec<Finding>) -> Self {
         let (text, raw) = decode(bytes, &mut findings);

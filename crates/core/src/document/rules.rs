@@ -9,6 +9,9 @@ rules! {
     BYTE_ORDER_MARK = "byte-order-mark" [W E W W O],
         "the file begins with a byte order mark",
         "A byte order mark is invisible, and several readers then see no frontmatter at all.\n\nSave the file as UTF-8 without it.";
+    FILE_UNREADABLE = "file-unreadable" [E E E E E],
+        "SKILL.md cannot be read",
+        "Something stands at the place of SKILL.md that cannot be read: a file without permission, a link that leads nowhere or in a circle, a FIFO or a device, or an answer that never came.\n\nPut a regular file that this user may read in its place.";
     FILE_TOO_LARGE = "file-too-large" [E E E E E],
         "SKILL.md is larger than a reader will take",
         "A SKILL.md of more than 1 MiB is not loaded.\n\nMove material into files under `references/` and name them in the text.";

@@ -146,13 +146,23 @@ impl Found {
 pub(crate) fn origin(path: &Path) -> Origin {
     let mut origin = match path.to_str() {
         Some(text) => Origin::at(text),
-        None => Origin::at(path.to_string_lossy()),
+        None => Origin::at(text_of(path.as_os_str())),
     };
     if origin.folder.is_none() {
         let folder = Found { path: path.to_owned() };
-        origin.folder = env::absolute(folder.folder()).file_name().map(|name| name.to_string_lossy().into());
+        origin.folder = env::absolute(folder.folder()).file_name().map(text_of);
     }
     origin
+}
+
+/// A path or name as text. Bytes that are no UTF-8 become `\xNN`, so that two names never come to the same text.
+pub(crate) fn text_of(name: &std::ffi::OsStr) -> String {
+    let mut text = String::new();
+    for part in name.as_encoded_bytes().utf8_chunks() {
+        text.push_str(part.valid());
+        text.extend(part.invalid().iter().map(|byte| format!("\\x{byte:02x}")));
+    }
+    text
 }
 
 /// Finds every SKILL.md in a folder and below it.

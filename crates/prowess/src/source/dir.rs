@@ -1,14 +1,16 @@
 //! Skills in a folder of the disk.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use prowess_core::{Candidate, Document, Manifest, Obstacle, RelPath, Scope, Stamp, parse_prefix};
 
-use super::{Chunk, Offer, Slice, Source, candidate};
+use super::{Chunk, Offer, Slice, Source, candidate, unread};
 use crate::cache::Index;
+use crate::digests::Digests;
 use crate::error::SourceError;
 use crate::scan::{Opened, ScanOptions, Visitor, walk};
 use crate::{beneath, files, scan};
@@ -23,10 +25,12 @@ pub struct DirSource {
     root: PathBuf,
     scope: Scope,
     options: ScanOptions,
+    base: Option<PathBuf>,
     readers: Vec<&'static str>,
-    prefix: Option<String>,
-    preload: bool,
     cache: Option<PathBuf>,
+    digests: Arc<Digests>,
+    /// Where skills really lie whose path is no text, by the location that stands for it.
+    odd: Mutex<BTreeMap<String, PathBuf>>,
 }
 
 impl DirSource {
@@ -38,10 +42,11 @@ impl DirSource {
             root,
             scope: Scope::Explicit,
             options,
+            base: None,
             readers: Vec::new(),
-            prefix: None,
-            preload: false,
             cache: None,
+            digests: Arc::default(),
+            odd: Mutex::default(),
         }
     }
 
@@ -59,17 +64,10 @@ impl DirSource {
         self
     }
 
-    /// Puts `prefix:` before every key, so that namesakes of other sources live beside them.
+    /// Says what virtual paths are relative to, when that is not the folder itself. Skills elsewhere keep theirs.
     #[must_use]
-    pub fn with_prefix(mut self, prefix: impl Into<String>) -> Self {
-        self.prefix = Some(prefix.into());
-        self
-    }
-
-    /// Asks for every skill to be active from the start.
-    #[must_use]
-    pub fn preloaded(mut self) -> Self {
-        self.preload = true;
+    pub fn relative_to(mut self, base: impl Into<PathBuf>) -> Self {
+        self.base = Some(base.into());
         self
     }
 
@@ -80,14 +78,33 @@ impl DirSource {
         self
     }
 
+    /// Takes digests of files from those that are remembered, as long as the files stay as they are.
+    #[must_use]
+    pub fn with_digests(mut self, digests: Arc<Digests>) -> Self {
+        self.digests = digests;
+        self
+    }
+
     /// The folder.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    fn folder(skill: &Candidate) -> PathBuf {
-        let path = PathBuf::from(&skill.entry.origin.location);
-        scan::Found { path }.folder().to_owned()
+    /// The folder of a skill.
+    fn folder(&self, skill: &Candidate) -> PathBuf {
+        let location = &skill.entry.origin.location;
+        let odd = self.odd.lock().unwrap_or_else(PoisonError::into_inner).get(location).cloned();
+        scan::Found { path: odd.unwrap_or_else(|| PathBuf::from(location)) }.folder().to_owned()
+    }
+}
+
+/// Opens a file of a skill. `SKILL.md` is its own file, whatever that is called.
+fn open(folder: &Path, skill: &Candidate, path: &RelPath) -> Result<File, SourceError> {
+    let own = skill.entry.origin.file.as_deref().unwrap_or("SKILL.md");
+    if path.as_str() == "SKILL.md" || path.as_str() == own {
+        beneath::open_skill_file(folder, own)
+    } else {
+        beneath::open(folder, path, own)
     }
 }
 
@@ -132,16 +149,25 @@ impl Source for DirSource {
     }
 
     fn files(&self, skill: &Candidate) -> Result<Manifest, SourceError> {
-        Ok(files::list(&Self::folder(skill))?.manifest)
+        Ok(files::list(&self.folder(skill))?.manifest)
+    }
+
+    fn manifest(&self, skill: &Candidate) -> Result<Manifest, SourceError> {
+        let folder = self.folder(skill);
+        let mut manifest = files::list(&folder)?.complete(&folder)?;
+        for file in &mut manifest.files {
+            let path = folder.join(file.path.as_str());
+            let mut open = open(&folder, skill, &file.path)?;
+            let (digest, size) =
+                self.digests.of(&path, &mut open).map_err(|error| SourceError::io(&path, error))?;
+            (file.digest, file.size) = (Some(digest), size);
+        }
+        Ok(manifest)
     }
 
     fn read(&self, skill: &Candidate, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
-        let folder = Self::folder(skill);
-        let own = skill.entry.origin.file.as_deref().filter(|_| path.as_str() == "SKILL.md");
-        let file = match own {
-            Some(name) => beneath::open_skill_file(&folder, name)?,
-            None => beneath::open(&folder, path, skill.entry.origin.file.as_deref().unwrap_or("SKILL.md"))?,
-        };
+        let folder = self.folder(skill);
+        let file = open(&folder, skill, path)?;
         beneath::read_slice(file, &folder.join(path.as_str()), slice)
     }
 }
@@ -194,59 +220,66 @@ impl Visitor for Gather<'_> {
                     }
                     (Some(document), stamp)
                 }
-                Err(error) => return self.failed(SourceError::io(&path, error)),
+                Err(error) => {
+                    let problem = SourceError::io(&path, error);
+                    return self.failed(path, problem);
+                }
             },
-            Opened::Failed(problem) => return self.failed(problem),
+            Opened::Failed(problem) => return self.failed(path, problem),
         };
         let Some(document) = document else { return Ok(()) };
         let at = scan::origin(&path).in_scope(self.source.scope);
-        let mut candidate = candidate(&document, &at);
-        if let (Some(Obstacle::Broken { .. }), scan::OnError::Ignore) =
-            (&candidate.obstacle, self.source.options.on_error)
-        {
-            return Ok(());
-        }
+        let candidate = candidate(&document, &at);
         if let (Some(Obstacle::Broken { problems }), scan::OnError::Fail) =
             (&candidate.obstacle, self.source.options.on_error)
         {
             let reason = problems.first().map(|problem| problem.message.clone()).unwrap_or_default();
             return Err(SourceError::Damaged { path, reason });
         }
-        if let Some(prefix) = &self.source.prefix {
-            candidate.entry.key = format!("{prefix}:{}", candidate.entry.key);
-        }
-        candidate.stamp = stamp;
-        candidate.preload = self.source.preload;
-        candidate.readers.clone_from(&self.source.readers);
-        candidate.virtual_path = virtual_path(&self.source.root, &path);
-        self.offer.candidates.push(Arc::new(candidate));
+        self.push(candidate, path, stamp);
         Ok(())
     }
 }
 
 impl Gather<'_> {
-    fn failed(&mut self, problem: SourceError) -> Result<(), SourceError> {
-        match self.source.options.on_error {
-            scan::OnError::Fail => Err(problem),
-            scan::OnError::Report => {
-                self.offer.problems.push(problem);
-                Ok(())
-            }
-            scan::OnError::Ignore => Ok(()),
+    /// A SKILL.md that cannot be read is a skill all the same: a broken one, which can be asked about.
+    fn failed(&mut self, path: PathBuf, problem: SourceError) -> Result<(), SourceError> {
+        if self.source.options.on_error == scan::OnError::Fail {
+            return Err(problem);
         }
+        let at = scan::origin(&path).in_scope(self.source.scope);
+        self.push(unread(&problem, &at), path, Stamp::default());
+        Ok(())
+    }
+
+    fn push(&mut self, mut candidate: Candidate, path: PathBuf, stamp: Stamp) {
+        let broken = matches!(candidate.obstacle, Some(Obstacle::Broken { .. }));
+        if broken && self.source.options.on_error == scan::OnError::Ignore {
+            return;
+        }
+        candidate.stamp = stamp;
+        candidate.readers.clone_from(&self.source.readers);
+        candidate.virtual_path = virtual_path(&self.source.root, self.source.base.as_deref(), &path);
+        if path.to_str().is_none() {
+            let mut odd = self.source.odd.lock().unwrap_or_else(PoisonError::into_inner);
+            odd.insert(candidate.entry.origin.location.clone(), path);
+        }
+        self.offer.candidates.push(Arc::new(candidate));
     }
 }
 
-/// The folder of a skill below its root, with `/`; the root's own name when the root is the skill.
-fn virtual_path(root: &Path, skill_md: &Path) -> String {
+/// The folder of a skill below the base or else below its root, with `/`; the root's own name when the root is the
+/// skill.
+fn virtual_path(root: &Path, base: Option<&Path>, skill_md: &Path) -> String {
     let folder = skill_md.parent().unwrap_or(root);
-    let below = folder.strip_prefix(root).unwrap_or(folder);
+    let from_base = base.and_then(|base| folder.strip_prefix(base).ok());
+    let below = from_base.or_else(|| folder.strip_prefix(root).ok()).unwrap_or(folder);
     if below.as_os_str().is_empty() {
-        return root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        return root.file_name().map(scan::text_of).unwrap_or_default();
     }
     match below.to_str() {
         Some(text) if std::path::MAIN_SEPARATOR == '/' => text.to_owned(),
-        _ => below.iter().map(|segment| segment.to_string_lossy()).collect::<Vec<_>>().join("/"),
+        _ => below.iter().map(scan::text_of).collect::<Vec<_>>().join("/"),
     }
 }
 

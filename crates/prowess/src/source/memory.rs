@@ -56,7 +56,8 @@ impl MemorySource {
 
     fn held(&self, skill: &Candidate) -> Result<Held, SourceError> {
         let skills = self.skills.read().unwrap_or_else(PoisonError::into_inner);
-        let key = skill.virtual_path.as_str();
+        let location = skill.entry.origin.location.as_str();
+        let key = location.strip_prefix(&self.id).and_then(|rest| rest.strip_prefix(':')).unwrap_or(location);
         skills.get(key).cloned().ok_or_else(|| SourceError::unknown(key, Vec::new()))
     }
 }
@@ -96,8 +97,6 @@ impl Source for MemorySource {
             None if path.as_str() == "SKILL.md" => held.text.as_bytes(),
             None => return Err(SourceError::Missing { path: path.as_str().into() }),
         };
-        let start = usize::try_from(slice.offset).unwrap_or(usize::MAX).min(bytes.len());
-        let end = start.saturating_add(slice.limit).min(bytes.len());
-        Ok(Chunk { bytes: bytes.get(start..end).unwrap_or(&[]).to_vec(), size: bytes.len() as u64 })
+        Ok(slice.of(bytes))
     }
 }

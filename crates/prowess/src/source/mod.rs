@@ -1,15 +1,20 @@
 //! The one door in: a [`Source`] lists skills and reads their files. The catalog cannot tell sources apart.
 
 mod dir;
+mod layer;
 mod memory;
+mod merged;
 
 use std::sync::Arc;
 
-use prowess_core::{Candidate, Document, Manifest, Obstacle, Origin, Profile, RelPath};
+use prowess_core::{Candidate, Document, FileEntry, Manifest, Obstacle, Origin, Profile, RelPath};
 
 pub use dir::DirSource;
+pub use layer::{Layer, Mount, MountError};
 pub use memory::MemorySource;
+pub use merged::MergedSource;
 
+use crate::digests::Running;
 use crate::error::SourceError;
 
 /// What a source has to offer.
@@ -35,6 +40,13 @@ impl Slice {
     pub const fn first(limit: usize) -> Self {
         Self { offset: 0, limit }
     }
+
+    /// These bytes of a file that is all at hand.
+    pub fn of(self, bytes: &[u8]) -> Chunk {
+        let start = usize::try_from(self.offset).unwrap_or(usize::MAX).min(bytes.len());
+        let end = start.saturating_add(self.limit).min(bytes.len());
+        Chunk { bytes: bytes.get(start..end).unwrap_or(&[]).to_vec(), size: bytes.len() as u64 }
+    }
 }
 
 /// Bytes of a file, and the size of all of it.
@@ -47,32 +59,72 @@ pub struct Chunk {
 }
 
 /// Where skills come from. Everything that is listed by a source is read through the same source.
+///
+/// Within a source a skill is known by the `location` of its origin, which no other skill of the source has. Keys,
+/// virtual paths and labels belong to whoever gathers the skills.
 pub trait Source: Send + Sync {
-    /// A name that is its own among all sources of a registry.
+    /// A name that people know it by.
     fn id(&self) -> &str;
 
     /// The skills it has now.
     fn list(&self) -> Result<Offer, SourceError>;
 
-    /// The files of a skill it listed.
-    fn files(&self, skill: &Candidate) -> Result<Manifest, SourceError>;
-
     /// Bytes of a file of a skill it listed. `SKILL.md` is that skill's own file, whatever it is called.
     fn read(&self, skill: &Candidate, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError>;
+
+    /// The files of a skill it listed. A source whose skills are a text and nothing else need not say so.
+    fn files(&self, skill: &Candidate) -> Result<Manifest, SourceError> {
+        let path = skill_md()?;
+        let size = self.read(skill, &path, Slice::first(0))?.size;
+        Ok(Manifest::new(vec![FileEntry::new(path, size)]))
+    }
+
+    /// The files of a skill it listed, all of them or an error, each with the digest of its bytes.
+    fn manifest(&self, skill: &Candidate) -> Result<Manifest, SourceError> {
+        let mut manifest = self.files(skill)?;
+        for file in &mut manifest.files {
+            let mut running = Running::default();
+            let mut offset = 0;
+            loop {
+                let chunk = self.read(skill, &file.path, Slice { offset, limit: 1 << 20 })?;
+                running.update(&chunk.bytes);
+                offset += chunk.bytes.len() as u64;
+                if chunk.bytes.is_empty() || offset >= chunk.size {
+                    break;
+                }
+            }
+            let (digest, size) = running.finish();
+            (file.digest, file.size) = (Some(digest), size);
+        }
+        Ok(manifest)
+    }
+}
+
+/// The path by which a skill's own file is asked for.
+pub(crate) fn skill_md() -> Result<RelPath, SourceError> {
+    RelPath::parse("SKILL.md").map_err(|error| SourceError::BadPath { path: "SKILL.md".into(), error })
 }
 
 /// What a document makes in a catalog: a skill, or a broken one with the reasons.
-fn candidate(document: &Document, at: &Origin) -> Candidate {
+pub(crate) fn candidate(document: &Document, at: &Origin) -> Candidate {
     match document.skill(at) {
         Some(entry) => Candidate::new(entry),
-        None => {
-            let mut candidate = Candidate::new(document.entry(at));
-            let problems = Profile::lenient().check(document, None, at);
-            candidate.obstacle = Some(Obstacle::Broken { problems });
-            if candidate.entry.key.is_empty() {
-                candidate.entry.key = at.folder.clone().unwrap_or_else(|| at.location.clone());
-            }
-            candidate
-        }
+        None => broken(document, at, Profile::lenient().check(document, None, at)),
     }
+}
+
+/// What a skill makes in a catalog that is there and cannot be read.
+pub(crate) fn unread(problem: &SourceError, at: &Origin) -> Candidate {
+    let document = Document::unread(problem.to_string(), problem.hint());
+    let problems = Profile::lenient().judge(document.findings().to_vec());
+    broken(&document, at, problems)
+}
+
+fn broken(document: &Document, at: &Origin, problems: Vec<prowess_core::Problem>) -> Candidate {
+    let mut candidate = Candidate::new(document.entry(at));
+    candidate.obstacle = Some(Obstacle::Broken { problems });
+    if candidate.entry.key.is_empty() {
+        candidate.entry.key = at.folder.clone().unwrap_or_else(|| at.location.clone());
+    }
+    candidate
 }

@@ -17,3 +17,8 @@ mod hostile;
 mod io_count;
 #[cfg(unix)]
 mod registry;
+#[cfg(unix)]
+mod resources;
+mod trees;
+#[cfg(unix)]
+mod trust;

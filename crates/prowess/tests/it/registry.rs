@@ -1,4 +1,4 @@
-//! Folders into one catalog: every capability of discovery, registry and resources, and the defects of other loaders.
+//! Folders into one catalog: every capability of discovery and registry, and the defects of other loaders.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -7,47 +7,15 @@ use std::sync::{Arc, Mutex};
 
 use prowess::clients::client;
 use prowess::env::Environment;
-use prowess::glob::Glob;
-use prowess::registry::Disabled;
-use prowess::resources::{Contents, Groups};
+use prowess::resources::Contents;
 use prowess::scan::{FileName, MissingRoot, OnError};
 use prowess::source::Slice;
-use prowess::trust::{Approvals, Trust};
 use prowess::{
-    DirSource, Duplicates, MemorySource, Obstacle, Profile, Registry, RegistryError, ScanOptions, Scope,
-    Skill, Source, SourceError, Standing, TooLarge, discover, load, loads,
+    DirSource, Duplicates, Layer, MemorySource, Obstacle, Profile, Registry, RegistryError, ScanOptions,
+    Scope, Skill, Source, SourceError, Standing, TooLarge, discover, load, loads,
 };
 
-/// A folder of files, each with its text.
-fn tree(files: &[(&str, &str)]) -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    for (path, text) in files {
-        write(folder.path(), path, text);
-    }
-    folder
-}
-
-fn write(folder: &Path, path: &str, text: &str) {
-    let path = folder.join(path);
-    fs::create_dir_all(path.parent().unwrap()).unwrap();
-    fs::write(path, text).unwrap();
-}
-
-fn skill(name: &str) -> String {
-    format!("---\nname: {name}\ndescription: Does {name}.\n---\nBody of {name}.\n")
-}
-
-fn registry(roots: &[&Path]) -> Registry {
-    let mut registry = Registry::new();
-    for root in roots {
-        registry.add(DirSource::new(*root, ScanOptions::named()));
-    }
-    registry
-}
-
-fn keys(registry: &Registry) -> Vec<String> {
-    registry.catalog().list().iter().map(|entry| entry.key.clone()).collect()
-}
+use crate::trees::{keys, registry, skill, tree, write};
 
 #[test]
 fn one_bad_skill_hides_no_good_one_and_is_explained() {
@@ -119,6 +87,46 @@ fn special_files_are_named_and_never_waited_for() {
     assert_eq!(keys(&registry), ["good"]);
     let seen = seen.lock().unwrap();
     assert!(seen.len() == 1 && seen[0].contains("a FIFO"), "{seen:?}");
+    assert_eq!(registry.problems().count(), 0, "it is a broken skill, and hides nothing");
+    let catalog = registry.catalog();
+    let why = catalog.why("pipe");
+    let [(_, Standing::Hindered { obstacle: Obstacle::Broken { problems } })] = why.as_slice() else {
+        panic!("{why:?}");
+    };
+    assert_eq!(problems[0].code, "file-unreadable");
+}
+
+#[test]
+fn a_link_in_a_circle_is_a_broken_skill_that_can_be_asked_about() {
+    let folder = tree(&[("good/SKILL.md", &skill("good")), ("round/x", "")]);
+    symlink("SKILL.md", folder.path().join("round/SKILL.md")).unwrap();
+    let mut registry = registry(&[folder.path()]);
+    registry.refresh().unwrap();
+    assert_eq!(keys(&registry), ["good"]);
+    assert_eq!(registry.catalog().why("round").len(), 1);
+    fs::remove_file(folder.path().join("round/SKILL.md")).unwrap();
+    write(folder.path(), "round/SKILL.md", &skill("round"));
+    assert_eq!(registry.refresh().unwrap().added, ["round"]);
+}
+
+#[test]
+fn a_folder_whose_name_is_no_text_is_a_skill_like_any_other() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt as _;
+    let folder = tree(&[]);
+    for name in [&b"caf\xe9"[..], b"caf\xe8"] {
+        let skill = folder.path().join(OsStr::from_bytes(name));
+        fs::create_dir_all(skill.join("references")).unwrap();
+        let text = format!("---\nname: n{:x}\ndescription: x\n---\nBody.\n", name[3]);
+        fs::write(skill.join("SKILL.md"), text).unwrap();
+        fs::write(skill.join("references/x.md"), "x").unwrap();
+    }
+    let mut registry = registry(&[folder.path()]);
+    registry.refresh().unwrap();
+    assert_eq!(keys(&registry), ["ne8", "ne9"]);
+    assert!(registry.get("ne9").unwrap().entry.origin.location.ends_with("caf\\xe9/SKILL.md"));
+    assert_eq!(registry.document("ne9").unwrap().body(), "Body.");
+    assert_eq!(registry.files("ne8").unwrap().files.len(), 2);
 }
 
 #[test]
@@ -163,8 +171,8 @@ fn duplicates_and_prefixes() {
     assert!(offered(Duplicates::Last).unwrap().starts_with(two.path().to_str().unwrap()));
     assert!(matches!(offered(Duplicates::Error), Err(RegistryError::Duplicate(_))));
     let mut prefixed = Registry::new();
-    prefixed.add(DirSource::new(one.path(), ScanOptions::named()).with_prefix("proj"));
-    prefixed.add(DirSource::new(two.path(), ScanOptions::named()).preloaded());
+    prefixed.add(Layer::from(DirSource::new(one.path(), ScanOptions::named())).with_prefix("proj"));
+    prefixed.add(Layer::from(DirSource::new(two.path(), ScanOptions::named())).preloaded());
     prefixed.duplicates(Duplicates::Error).refresh().unwrap();
     assert_eq!(keys(&prefixed), ["proj:only-one", "proj:shared", "shared"]);
     // What is listed under a key is what is read under it.
@@ -238,220 +246,6 @@ fn the_cache_says_what_the_disk_says() {
     }
     fs::write(cache.path().join("index"), "damaged").unwrap();
     assert_eq!(list(true), list(false));
-}
-
-#[test]
-fn disabled_skills_are_hidden_and_shadow_nothing() {
-    let one = tree(&[("a/SKILL.md", &skill("a")), ("b/SKILL.md", &skill("b"))]);
-    let mut registry = registry(&[one.path()]);
-    registry.disable([Disabled {
-        glob: Glob::parse("a*").unwrap(),
-        by: "prowess.toml".into(),
-        everyones: false,
-    }]);
-    registry.refresh().unwrap();
-    assert_eq!(keys(&registry), ["b"]);
-    assert!(registry.document("a").is_err() && registry.files("a").is_err());
-    let catalog = registry.catalog();
-    assert!(matches!(catalog.why("a")[0].1, Standing::Hindered { obstacle: Obstacle::Disabled { .. } }));
-
-    // A project that nobody trusts cannot hide the user's own skills.
-    for (everyones, offered) in [(false, true), (true, false)] {
-        let mut registry = Registry::new();
-        registry.add(DirSource::new(one.path(), ScanOptions::named()).in_scope(Scope::User));
-        registry.disable([Disabled { glob: Glob::parse("a").unwrap(), by: "x".into(), everyones }]);
-        registry.refresh().unwrap();
-        assert_eq!(registry.catalog().has("a"), offered);
-    }
-}
-
-#[test]
-fn trust_is_given_to_folders_by_path_and_to_skills_by_their_bytes() {
-    let folder =
-        tree(&[("a/SKILL.md", &skill("a")), ("a/scripts/x.sh", "echo"), ("b/SKILL.md", &skill("b"))]);
-    let user = tree(&[("a/SKILL.md", &skill("a"))]);
-    let cache = tempfile::tempdir().unwrap();
-    let made = |approvals: Approvals, with_user: bool| {
-        let mut registry = Registry::new();
-        registry.trust(Trust::in_approved(approvals).with_digests(Some(cache.path().join("digests"))));
-        registry.add(DirSource::new(folder.path(), ScanOptions::default()).in_scope(Scope::Project));
-        if with_user {
-            registry.add(DirSource::new(user.path(), ScanOptions::default()).in_scope(Scope::User));
-        }
-        registry.refresh().unwrap();
-        registry
-    };
-    let none = made(Approvals::default(), true);
-    assert!(none.get("a").unwrap().is_usable(), "an untrusted skill never hides the user's own");
-    assert_eq!(none.get("a").unwrap().entry.origin.scope, Scope::User);
-    assert!(!none.get("b").unwrap().is_usable(), "it is seen, and marked");
-
-    let mut approvals = Approvals::default();
-    let alone = made(Approvals::default(), false);
-    approvals.trust_skill(alone.get("a").unwrap(), &alone.files("a").unwrap()).unwrap();
-    let state = tempfile::tempdir().unwrap();
-    let file = state.path().join("deep/trust.json");
-    approvals.save(&file).unwrap();
-    let approvals = Approvals::load(&file).unwrap();
-    for _ in 0..2 {
-        assert!(
-            made(approvals.clone(), false).get("a").unwrap().is_usable(),
-            "with digests computed, then remembered"
-        );
-    }
-    write(folder.path(), "a/scripts/x.sh", "echo changed");
-    assert!(
-        !made(approvals.clone(), false).get("a").unwrap().is_usable(),
-        "any changed byte takes the approval away"
-    );
-    let mut approvals = approvals;
-    approvals.trust_folder(folder.path().to_owned());
-    assert!(made(approvals.clone(), false).get("a").unwrap().is_usable());
-    assert_eq!(approvals.revoke("", folder.path()), 1);
-    fs::write(&file, "{").unwrap();
-    assert!(matches!(Approvals::load(&file), Err(SourceError::Damaged { .. })), "never read as nothing");
-}
-
-#[test]
-fn resources_are_listed_in_groups_and_read_in_part() {
-    let folder = tree(&[
-        ("a/SKILL.md", &skill("a")),
-        ("a/scripts/run.sh", "echo"),
-        ("a/references/deep/x.md", "é".repeat(100).as_str()),
-        ("a/assets/b.bin", "\0\u{1}"),
-        ("a/LICENSE", "MIT"),
-    ]);
-    let mut registry = registry(&[folder.path()]);
-    registry.refresh().unwrap();
-    let paths =
-        |paths: &[prowess::RelPath]| paths.iter().map(|path| path.as_str().to_owned()).collect::<Vec<_>>();
-    let groups = Groups::of(&registry.files("a").unwrap(), true);
-    assert_eq!(paths(&groups.references), ["references/deep/x.md"]);
-    assert_eq!(
-        (paths(&groups.scripts), paths(&groups.other)),
-        (vec!["scripts/run.sh".to_owned()], vec!["LICENSE".to_owned()])
-    );
-    assert!(Groups::of(&registry.files("a").unwrap(), false).references.is_empty());
-
-    let read = |path: &str, slice, too_large| registry.read_resource("a", path, slice, too_large);
-    let all = Slice::first(64 * 1024);
-    assert_eq!(
-        read(".\\scripts\\run.sh", all, TooLarge::Refuse).unwrap().contents,
-        Contents::Text("echo".into())
-    );
-    assert_eq!(
-        read("assets/b.bin", all, TooLarge::Refuse).unwrap().contents,
-        Contents::Base64("AAE=".into())
-    );
-    let small = Slice::first(7);
-    let path = "references/deep/x.md";
-    assert!(matches!(read(path, small, TooLarge::Refuse), Err(SourceError::TooLarge { size: 200, .. })));
-    assert_eq!(read(path, small, TooLarge::List).unwrap().contents, Contents::Omitted);
-    let page = read(path, small, TooLarge::Page).unwrap();
-    assert_eq!(
-        (page.contents, page.next),
-        (Contents::Text("ééé".into()), Some(6)),
-        "a page ends between characters"
-    );
-    let next = read(path, Slice { offset: 6, limit: 1000 }, TooLarge::Page).unwrap();
-    assert_eq!((next.contents, next.next), (Contents::Text("é".repeat(97)), None));
-    assert_eq!(read(path, small, TooLarge::Truncate).unwrap().next, None);
-}
-
-#[test]
-fn nothing_outside_a_skill_can_be_read() {
-    let outside = tree(&[("canary.txt", "CANARY")]);
-    let folder = tree(&[
-        ("a/SKILL.md", &skill("a")),
-        ("a/ok.md", "fine"),
-        ("a-evil/secret", "CANARY"),
-        ("b/SKILL.md", &skill("b")),
-    ]);
-    let a = folder.path().join("a");
-    symlink(outside.path().join("canary.txt"), a.join("absolute")).unwrap();
-    symlink("../a-evil/secret", a.join("relative")).unwrap();
-    symlink(outside.path(), a.join("dir")).unwrap();
-    symlink("dir/canary.txt", a.join("chain")).unwrap();
-    symlink("loop", a.join("loop")).unwrap();
-    symlink("/proc/self/root", a.join("magic")).unwrap();
-    symlink("ok.md", a.join("inside")).unwrap();
-    symlink("/dev/zero", a.join("zero")).unwrap();
-    assert!(std::process::Command::new("mkfifo").arg(a.join("pipe")).status().unwrap().success());
-    let mut registry = registry(&[folder.path()]);
-    registry.refresh().unwrap();
-    let read = |path: &str| registry.read_resource("a", path, Slice::first(1000), TooLarge::Refuse);
-    assert_eq!(read("inside").unwrap().contents, Contents::Text("fine".into()));
-    let canary = outside.path().join("canary.txt");
-    for path in [
-        "absolute",
-        "relative",
-        "dir/canary.txt",
-        "chain",
-        "loop",
-        "magic/etc/passwd",
-        "zero",
-        "pipe",
-        "../a-evil/secret",
-        "/etc/passwd",
-        "..\\a-evil\\secret",
-        "a/../../a-evil/secret",
-        "",
-        ".",
-        "dir",
-        canary.to_str().unwrap(),
-        "~/x",
-        "ok.md/x",
-    ] {
-        let result = read(path);
-        assert!(result.is_err(), "{path}: {result:?}");
-        assert!(!format!("{result:?}").contains("CANARY"));
-    }
-    assert!(
-        registry.read_resource("../a", "ok.md", Slice::first(9), TooLarge::Refuse).is_err(),
-        "a key is no path"
-    );
-    let listed = format!("{:?}", registry.files("a").unwrap());
-    assert!(!listed.contains("canary") && !listed.contains("passwd"), "{listed}");
-}
-
-#[test]
-fn files_that_are_links_into_a_store_are_read_from_there() {
-    let store =
-        tree(&[("pdf/SKILL.md", &skill("pdf")), ("pdf/scripts/x.sh", "echo"), ("other/secret", "CANARY")]);
-    let folder = tree(&[("pdf/notes.md", "n")]);
-    let pdf = folder.path().join("pdf");
-    symlink(store.path().join("pdf/SKILL.md"), pdf.join("SKILL.md")).unwrap();
-    symlink(store.path().join("pdf/scripts"), pdf.join("scripts")).unwrap();
-    symlink(store.path().join("other/secret"), pdf.join("secret")).unwrap();
-    let mut registry = registry(&[folder.path()]);
-    registry.refresh().unwrap();
-    let read = |path: &str| registry.read_resource("pdf", path, Slice::first(1000), TooLarge::Refuse);
-    assert_eq!(registry.document("pdf").unwrap().body(), "Body of pdf.");
-    assert_eq!(read("scripts/x.sh").unwrap().contents, Contents::Text("echo".into()));
-    assert_eq!(read("notes.md").unwrap().contents, Contents::Text("n".into()));
-    assert!(matches!(read("secret"), Err(SourceError::Outside { .. })));
-}
-
-#[test]
-fn what_no_digest_covers_cannot_be_read() {
-    let folder = tree(&[("a/SKILL.md", &skill("a")), ("a/node_modules/y.js", "CANARY")]);
-    let mut registry = registry(&[folder.path()]);
-    registry.refresh().unwrap();
-    assert_eq!(registry.files("a").unwrap().files.len(), 1);
-    assert!(registry.read_resource("a", "node_modules/y.js", Slice::first(99), TooLarge::Refuse).is_err());
-}
-
-#[test]
-fn a_note_that_a_link_takes_for_a_skill_opens_nothing_beside_it() {
-    let folder = tree(&[("note.md", &skill("hh")), (".env", "CANARY"), ("skills/hh/x", "")]);
-    let hh = folder.path().join("skills/hh");
-    symlink("../../note.md", hh.join("SKILL.md")).unwrap();
-    symlink("../../.env", hh.join("e")).unwrap();
-    let mut registry = registry(&[&folder.path().join("skills")]);
-    registry.refresh().unwrap();
-    let read = registry.read_resource("hh", "e", Slice::first(99), TooLarge::Refuse);
-    assert!(matches!(read, Err(SourceError::Outside { .. })), "{read:?}");
-    assert!(!format!("{:?}", registry.files("hh").unwrap()).contains("\"e\""));
 }
 
 #[test]

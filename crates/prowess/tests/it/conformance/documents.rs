@@ -39,7 +39,8 @@ fn every_document_reads_and_is_judged_as_its_vector_says() {
 #[test]
 fn every_rule_has_a_vector_that_breaks_it() {
     let text: String = groups().iter().map(|(_, vectors)| vectors.to_string()).collect();
-    let missing: Vec<&str> =
-        check::rules().map(|rule| rule.code).filter(|code| !text.contains(&format!("\"{code}\""))).collect();
+    // A file that cannot be read is broken by its file system, not by any bytes.
+    let codes = check::rules().map(|rule| rule.code).filter(|code| *code != "file-unreadable");
+    let missing: Vec<&str> = codes.filter(|code| !text.contains(&format!("\"{code}\""))).collect();
     assert!(missing.is_empty(), "no vector for {missing:?}");
 }

@@ -1,0 +1,195 @@
+//! A source among others: the label it is routed by, and how its skills appear beside those of the rest.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use prowess_core::{Candidate, Manifest, RelPath};
+
+use super::{Chunk, Offer, Slice, Source};
+use crate::error::SourceError;
+
+/// What stands between the labels of a source and of one inside it.
+const WITHIN: &str = " › ";
+
+/// A folder of virtual paths: a literal prefix that a source's skills are seen under.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mount(String);
+
+/// Why a text is no mount.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a mount is a plain path such as team/billing: {text}: {reason}")]
+pub struct MountError {
+    /// The text, made harmless.
+    pub text: String,
+    /// What is wrong with it.
+    pub reason: &'static str,
+}
+
+impl Mount {
+    /// Reads a mount. It is literal: no globs, no steps up, not the root.
+    pub fn parse(text: &str) -> Result<Self, MountError> {
+        let fail = |reason| Err(MountError { text: text.escape_debug().to_string(), reason });
+        if text.contains(['*', '?', '[', ']', '{', '}']) {
+            return fail("it is no glob");
+        }
+        if text.starts_with('/') || text.contains('\\') {
+            return fail("it is relative and has / between its segments");
+        }
+        let plain = text.strip_prefix("./").unwrap_or(text).trim_end_matches('/');
+        if plain.is_empty() {
+            return fail("it is empty");
+        }
+        if plain.split('/').any(|segment| matches!(segment, "" | "." | "..")) {
+            return fail("it has no empty segment, and none that is . or ..");
+        }
+        if plain.chars().any(char::is_control) {
+            return fail("it has no control characters");
+        }
+        Ok(Self(plain.to_owned()))
+    }
+
+    /// The path.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// A source, and how its skills appear.
+///
+/// ```
+/// use prowess::source::{Layer, Mount};
+/// use prowess::{MemorySource, Registry, Scope};
+///
+/// let team = MemorySource::new("team");
+/// team.insert("tidy-up", "---\nname: tidy-up\ndescription: Tidies up.\n---\nDo.\n", Scope::Explicit);
+/// let mut registry = Registry::new();
+/// registry.add(Layer::from(team).with_prefix("team").mounted_at(Mount::parse("shared")?));
+/// registry.refresh()?;
+/// let skill = registry.get("team:tidy-up")?;
+/// assert_eq!((skill.entry.name.as_str(), skill.virtual_path.as_str()), ("tidy-up", "shared/tidy-up"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Layer {
+    source: Arc<dyn Source>,
+    label: Arc<str>,
+    prefix: Option<String>,
+    mount: Option<Mount>,
+    preload: bool,
+}
+
+impl<S: Source + 'static> From<S> for Layer {
+    fn from(source: S) -> Self {
+        Self::shared(Arc::new(source))
+    }
+}
+
+impl Layer {
+    /// A source that somebody else holds too.
+    pub fn shared(source: Arc<dyn Source>) -> Self {
+        let label = source.id().into();
+        Self { source, label, prefix: None, mount: None, preload: false }
+    }
+
+    /// Puts `prefix:` before every key, so that namesakes of other sources live beside them.
+    #[must_use]
+    pub fn with_prefix(mut self, prefix: impl Into<String>) -> Self {
+        self.prefix = Some(prefix.into());
+        self
+    }
+
+    /// Shows the skills to filters below a folder of virtual paths; the folders they lie in are kept.
+    #[must_use]
+    pub fn mounted_at(mut self, mount: Mount) -> Self {
+        self.mount = Some(mount);
+        self
+    }
+
+    /// Asks for every skill to be active from the start.
+    #[must_use]
+    pub fn preloaded(mut self) -> Self {
+        self.preload = true;
+        self
+    }
+
+    /// Gives it a label that none of the others has.
+    pub(crate) fn beside(mut self, others: &[Self]) -> Self {
+        let taken = |label: &str| others.iter().any(|other| *other.label == *label);
+        let mut number = 2;
+        while taken(&self.label) {
+            self.label = format!("{} ({number})", self.source.id()).into();
+            number += 1;
+        }
+        self
+    }
+
+    /// Whether a candidate is this layer's, by the label it carries.
+    pub(crate) fn owns(&self, skill: &Candidate) -> bool {
+        skill
+            .source
+            .strip_prefix(&*self.label)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with(WITHIN))
+    }
+
+    /// The skills of the source as they appear here.
+    pub(crate) fn list(&self) -> Result<Offer, SourceError> {
+        let mut offer = self.source.list()?;
+        for candidate in &mut offer.candidates {
+            let candidate = Arc::make_mut(candidate);
+            if let Some(prefix) = &self.prefix {
+                candidate.entry.key = format!("{prefix}:{}", candidate.entry.key);
+            }
+            if let Some(Mount(mount)) = &self.mount {
+                candidate.virtual_path = format!("{mount}/{}", candidate.virtual_path);
+            }
+            candidate.preload |= self.preload;
+            candidate.source = if candidate.source.is_empty() {
+                Arc::clone(&self.label)
+            } else {
+                format!("{}{WITHIN}{}", self.label, candidate.source).into()
+            };
+        }
+        Ok(offer)
+    }
+
+    pub(crate) fn files(&self, skill: &Candidate) -> Result<Manifest, SourceError> {
+        self.source.files(&self.within(skill))
+    }
+
+    pub(crate) fn manifest(&self, skill: &Candidate) -> Result<Manifest, SourceError> {
+        self.source.manifest(&self.within(skill))
+    }
+
+    pub(crate) fn read(&self, skill: &Candidate, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
+        self.source.read(&self.within(skill), path, slice)
+    }
+
+    /// The candidate as the source itself knows it: labels of what lies around the source are its own no more.
+    fn within<'c>(&self, skill: &'c Candidate) -> Cow<'c, Candidate> {
+        let inner = skill.source.strip_prefix(&*self.label).and_then(|rest| rest.strip_prefix(WITHIN));
+        match inner {
+            Some(inner) => {
+                let mut skill = skill.clone();
+                skill.source = inner.into();
+                Cow::Owned(skill)
+            }
+            None => Cow::Borrowed(skill),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mount_is_literal_and_stays_below_its_root() {
+        for (text, plain) in [("team", "team"), ("./a/b/", "a/b"), ("a b", "a b")] {
+            assert_eq!(Mount::parse(text).unwrap().as_str(), plain);
+        }
+        for text in
+            ["", "/", "/a", ".", "..", "a/../b", "../a", "a//b", "a*", "a?", "[a]", "{a}", "a\\b", "a\nb"]
+        {
+            assert!(Mount::parse(text).is_err(), "{text:?}");
+        }
+    }
+}

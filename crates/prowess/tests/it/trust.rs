@@ -1,0 +1,138 @@
+//! What may be used: skills that are trusted and not turned off.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::sync::Arc;
+
+use prowess::digests::Digests;
+use prowess::glob::Glob;
+use prowess::registry::Disabled;
+use prowess::trust::{Approvals, Trust};
+use prowess::{DirSource, Obstacle, Registry, ScanOptions, Scope, SourceError, Standing};
+
+use crate::trees::{keys, registry, skill, tree, write};
+
+#[test]
+fn disabled_skills_are_hidden_and_shadow_nothing() {
+    let one = tree(&[("a/SKILL.md", &skill("a")), ("b/SKILL.md", &skill("b"))]);
+    let mut registry = registry(&[one.path()]);
+    registry.disable([Disabled {
+        glob: Glob::parse("a*").unwrap(),
+        by: "prowess.toml".into(),
+        everyones: false,
+    }]);
+    registry.refresh().unwrap();
+    assert_eq!(keys(&registry), ["b"]);
+    assert!(registry.document("a").is_err() && registry.files("a").is_err());
+    let catalog = registry.catalog();
+    assert!(matches!(catalog.why("a")[0].1, Standing::Hindered { obstacle: Obstacle::Disabled { .. } }));
+
+    // A project that nobody trusts cannot hide the user's own skills.
+    for (everyones, offered) in [(false, true), (true, false)] {
+        let mut registry = Registry::new();
+        registry.add(DirSource::new(one.path(), ScanOptions::named()).in_scope(Scope::User));
+        registry.disable([Disabled { glob: Glob::parse("a").unwrap(), by: "x".into(), everyones }]);
+        registry.refresh().unwrap();
+        assert_eq!(registry.catalog().has("a"), offered);
+    }
+}
+
+#[test]
+fn trust_is_given_to_folders_by_path_and_to_skills_by_their_bytes() {
+    let folder =
+        tree(&[("a/SKILL.md", &skill("a")), ("a/scripts/x.sh", "echo"), ("b/SKILL.md", &skill("b"))]);
+    let user = tree(&[("a/SKILL.md", &skill("a"))]);
+    let cache = tempfile::tempdir().unwrap();
+    let made = |approvals: Approvals, with_user: bool| {
+        let mut registry = Registry::new();
+        registry.trust(Trust::in_approved(approvals));
+        let digests = Arc::new(Digests::load(Some(cache.path().join("digests"))));
+        let project = DirSource::new(folder.path(), ScanOptions::default()).in_scope(Scope::Project);
+        registry.add(project.with_digests(digests));
+        if with_user {
+            registry.add(DirSource::new(user.path(), ScanOptions::default()).in_scope(Scope::User));
+        }
+        registry.refresh().unwrap();
+        registry
+    };
+    let none = made(Approvals::default(), true);
+    assert!(none.get("a").unwrap().is_usable(), "an untrusted skill never hides the user's own");
+    assert_eq!(none.get("a").unwrap().entry.origin.scope, Scope::User);
+    assert!(!none.get("b").unwrap().is_usable(), "it is seen, and marked");
+
+    let mut approvals = Approvals::default();
+    let alone = made(Approvals::default(), false);
+    let skill = alone.get("a").unwrap();
+    approvals.trust_skill(skill, &alone.manifest_of(skill).unwrap()).unwrap();
+    let state = tempfile::tempdir().unwrap();
+    let file = state.path().join("deep/trust.json");
+    approvals.save(&file).unwrap();
+    let approvals = Approvals::load(&file).unwrap();
+    for _ in 0..2 {
+        assert!(
+            made(approvals.clone(), false).get("a").unwrap().is_usable(),
+            "with digests computed, then remembered"
+        );
+    }
+    write(folder.path(), "a/scripts/x.sh", "echo changed");
+    assert!(
+        !made(approvals.clone(), false).get("a").unwrap().is_usable(),
+        "any changed byte takes the approval away"
+    );
+    let mut approvals = approvals;
+    approvals.trust_folder(folder.path().to_owned());
+    assert!(made(approvals.clone(), false).get("a").unwrap().is_usable());
+    assert_eq!(approvals.revoke_folder(folder.path()), 1);
+    fs::write(&file, "{").unwrap();
+    assert!(matches!(Approvals::load(&file), Err(SourceError::Damaged { .. })), "never read as nothing");
+}
+
+#[test]
+fn a_skill_whose_own_file_has_another_name_can_be_trusted() {
+    let store = tree(&[("pdf/skill.md", &skill("pdf")), ("pdf/scripts/x.sh", "echo")]);
+    let folder = tree(&[("pdf/notes.md", "n")]);
+    let pdf = folder.path().join("pdf");
+    symlink(store.path().join("pdf/skill.md"), pdf.join("skill.md")).unwrap();
+    symlink(store.path().join("pdf/scripts"), pdf.join("scripts")).unwrap();
+    symlink(pdf.join("notes.md"), pdf.join("again.md")).unwrap();
+    let mut registry = registry(&[folder.path()]);
+    registry.refresh().unwrap();
+    let manifest = registry.manifest_of(registry.get("pdf").unwrap()).unwrap();
+    let paths: Vec<&str> = manifest.files.iter().map(|file| file.path.as_str()).collect();
+    assert_eq!(paths, ["again.md", "notes.md", "scripts/x.sh", "skill.md"]);
+    assert!(Approvals::default().trust_skill(registry.get("pdf").unwrap(), &manifest).is_some());
+}
+
+#[test]
+fn a_skill_with_more_files_than_are_listed_cannot_be_trusted_by_digest() {
+    let folder = tree(&[("a/SKILL.md", &skill("a"))]);
+    for number in 0..=prowess::files::MAX_LISTED_ENTRIES {
+        fs::File::create(folder.path().join(format!("a/{number}"))).unwrap();
+    }
+    let mut registry = registry(&[folder.path()]);
+    registry.refresh().unwrap();
+    let manifest = registry.manifest_of(registry.get("a").unwrap());
+    assert!(matches!(manifest, Err(SourceError::TooMany { .. })), "{manifest:?}");
+}
+
+#[test]
+fn approvals_that_are_given_at_once_are_all_kept() {
+    let state = tempfile::tempdir().unwrap();
+    let file = state.path().join("trust.json");
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let file = &file;
+            scope.spawn(move || {
+                for number in 0..25 {
+                    let folder = format!("/{thread}/{number}").into();
+                    let update: Result<(), SourceError> = Approvals::update(file, |approvals| {
+                        approvals.trust_folder(folder);
+                        Ok(())
+                    });
+                    update.unwrap();
+                }
+            });
+        }
+    });
+    assert_eq!(Approvals::load(&file).unwrap().folders.len(), 100);
+}
