@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{ColorChoice, Parser, Subcommand, ValueEnum};
+use prowess::SourceSpec;
 use prowess::rule::Preset;
+use prowess::spec::SpecError;
 
 /// Check, show and explain Agent Skills: folders with a SKILL.md that teach an agent how to do one thing.
 #[derive(Debug, Parser)]
@@ -235,14 +237,19 @@ pub(crate) struct Try {
     pub(crate) task: Vec<String>,
 }
 
+fn source_spec(text: &str) -> Result<SourceSpec, String> {
+    SourceSpec::parse(text).map_err(|error| format!("{}\n  hint: {}", error.reason, SpecError::HINT))
+}
+
 /// Where skills are looked for.
 #[derive(Debug, Default, clap::Args)]
 pub(crate) struct Places {
-    /// Look into this folder instead of where agents keep skills; may be given more than once
-    #[arg(long = "in", value_name = "FOLDER")]
-    pub(crate) roots: Vec<PathBuf>,
+    /// Take skills from here instead of where agents keep them: a folder, a .skill, .zip or .tar.gz file, a .jsonl
+    /// file, an https:// address, or key=value pairs such as dir=./skills,prefix=team; may be given more than once
+    #[arg(long = "in", value_name = "SPEC", value_parser = source_spec)]
+    pub(crate) sources: Vec<SourceSpec>,
     /// See what this client would see, such as codex or claude-code
-    #[arg(long, value_name = "CLIENT", conflicts_with = "roots")]
+    #[arg(long, value_name = "CLIENT", conflicts_with = "sources")]
     pub(crate) client: Option<String>,
     /// Read every skill anew instead of what was remembered of it
     #[arg(long)]

@@ -1,4 +1,4 @@
-//! `prowess.toml`: how hard the rules are taken in a project, and which paths are left alone.
+//! `prowess.toml`: how hard the rules are taken, which paths are left alone, and where more skills come from.
 
 use std::borrow::Cow;
 use std::fs;
@@ -14,6 +14,7 @@ use crate::env;
 use crate::error::SourceError;
 use crate::files;
 use crate::glob::Glob;
+use crate::spec::{FLAG_KEY, Pairs, SourceSpec, SpecError, TEXT_KEYS};
 
 /// The name of the file.
 pub const FILE_NAME: &str = "prowess.toml";
@@ -34,6 +35,8 @@ pub struct Config {
     pub paths: Vec<PathConfig>,
     /// Names of skills that are turned off.
     pub disabled: Vec<Glob>,
+    /// Where more skills come from.
+    pub sources: Vec<SourceSpec>,
 }
 
 /// What holds for the paths a glob matches.
@@ -128,6 +131,7 @@ impl Config {
             levels: Vec::new(),
             paths: Vec::new(),
             disabled: Vec::new(),
+            sources: Vec::new(),
         };
         Reader { file, lines: LineIndex::new(text) }.read(text, config)
     }
@@ -232,22 +236,58 @@ impl Reader<'_> {
 
     fn skills(&self, table: &DeTable<'_>, config: &mut Config) -> Result<(), ConfigError> {
         for (key, value) in table {
-            let name = key.get_ref().as_ref();
-            if name != "disable" {
-                return self.unknown(&format!("skills.{name}"), key, "disable");
-            }
-            let hint = "write disable = [\"name\"]; `*` stands for any text";
-            let Some(items) = value.get_ref().as_array() else {
-                return self.fail(value.span(), "skills.disable: a list of names is wanted", hint);
-            };
-            for item in items {
-                match Glob::parse(self.text("skills.disable", item)?) {
-                    Ok(glob) => config.disabled.push(glob),
-                    Err(reason) => return self.fail(item.span(), format!("skills.disable: {reason}"), hint),
+            match key.get_ref().as_ref() {
+                "disable" => self.disable(value, config)?,
+                "sources" => {
+                    let Some(items) = value.get_ref().as_array() else {
+                        let hint = "write each as [[skills.sources]]";
+                        return self.fail(value.span(), "skills.sources: a list of tables is wanted", hint);
+                    };
+                    for (number, item) in items.iter().enumerate() {
+                        config.sources.push(self.source(&format!("skills.sources[{number}]"), item)?);
+                    }
                 }
+                other => return self.unknown(&format!("skills.{other}"), key, "disable, sources"),
             }
         }
         Ok(())
+    }
+
+    fn disable(&self, value: &Spanned<DeValue<'_>>, config: &mut Config) -> Result<(), ConfigError> {
+        let hint = "write disable = [\"name\"]; `*` stands for any text";
+        let Some(items) = value.get_ref().as_array() else {
+            return self.fail(value.span(), "skills.disable: a list of names is wanted", hint);
+        };
+        for item in items {
+            match Glob::parse(self.text("skills.disable", item)?) {
+                Ok(glob) => config.disabled.push(glob),
+                Err(reason) => return self.fail(item.span(), format!("skills.disable: {reason}"), hint),
+            }
+        }
+        Ok(())
+    }
+
+    fn source(&self, entry: &str, item: &Spanned<DeValue<'_>>) -> Result<SourceSpec, ConfigError> {
+        let mut pairs = Pairs::default();
+        for (key, value) in self.table(entry, item)? {
+            let name = key.get_ref().as_ref();
+            let full = format!("{entry}.{name}");
+            if name == FLAG_KEY {
+                match value.get_ref().as_bool() {
+                    Some(flag) => pairs.set_preload(flag),
+                    None => {
+                        let hint = "write preload = true";
+                        return self.fail(value.span(), format!("{full}: true or false is wanted"), hint);
+                    }
+                }
+            } else if !pairs.set(name, self.text(&full, value)?) {
+                return self.unknown(&full, key, &format!("{}, {FLAG_KEY}", TEXT_KEYS.join(", ")));
+            }
+        }
+        match pairs.spec() {
+            Ok(spec) => Ok(spec),
+            Err(reason) => self.fail(item.span(), format!("{entry}: {reason}"), SpecError::HINT),
+        }
     }
 
     fn path(&self, item: &Spanned<DeValue<'_>>) -> Result<PathConfig, ConfigError> {
@@ -375,6 +415,14 @@ mod tests {
             ("check = 1", "1: check: a table is wanted"),
             ("[check]\npaths = 1", "2: check.paths: a list of tables is wanted"),
             ("[check", "1: "),
+            ("[skills]\nsources = 1", "2: skills.sources: a list of tables is wanted"),
+            ("[[skills.sources]]\nprefix = 'a'", "1: skills.sources[0]: no place is named"),
+            (
+                "[[skills.sources]]\ndir = 'a'\n[[skills.sources]]\ndir = 'a'\nurl = 'https://x.test'",
+                "3: skills.sources[1]: more than one place is named: dir, url",
+            ),
+            ("[[skills.sources]]\nfolder = 'a'", "2: no such key: skills.sources[0].folder"),
+            ("[[skills.sources]]\ndir = 'a'\npreload = 'yes'", "3: skills.sources[0].preload: true or false"),
         ] {
             let error = parse(text).unwrap_err();
             let start = format!("the configuration is not understood: /p/prowess.toml:{expected}");

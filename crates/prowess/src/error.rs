@@ -11,6 +11,11 @@ pub(crate) fn shown(path: &Path) -> std::path::Display<'_> {
     path.strip_prefix(".").ok().filter(|rest| !rest.as_os_str().is_empty()).unwrap_or(path).display()
 }
 
+/// A text from outside with nothing in it that controls a terminal.
+pub(crate) fn harmless(text: &str) -> String {
+    text.escape_debug().to_string()
+}
+
 /// Whether links that lead to each other are the reason.
 fn is_loop(error: &io::Error) -> bool {
     #[cfg(unix)]
@@ -78,7 +83,7 @@ pub enum SourceError {
         /// The path, made harmless.
         path: PathBuf,
     },
-    /// A file the program keeps for itself is not what it wrote.
+    /// A file is not what it should be.
     #[error("this file is not understood: {}: {reason}", shown(.path))]
     Damaged {
         /// The path.
@@ -122,6 +127,20 @@ pub enum SourceError {
         /// The limit.
         limit: usize,
     },
+    /// This build of the library cannot read such a place.
+    #[error("this was built without support for {feature}: {}", shown(.path))]
+    NotBuilt {
+        /// The place.
+        path: PathBuf,
+        /// The feature of the crate that it needs.
+        feature: &'static str,
+    },
+    /// A project that is not trusted names a site, and the site was not asked.
+    #[error("this site is named by a project that is not trusted, and was not asked: {}", shown(.path))]
+    NotAsked {
+        /// The address.
+        path: PathBuf,
+    },
     /// A configuration could not be used.
     #[error(transparent)]
     Config(Box<ConfigError>),
@@ -148,7 +167,7 @@ impl SourceError {
 
     /// A key that no skill has.
     pub(crate) fn unknown(key: &str, similar: Vec<String>) -> Self {
-        Self::Unknown { key: key.escape_debug().to_string(), similar, path: PathBuf::from(key) }
+        Self::Unknown { key: harmless(key), similar, path: PathBuf::from(key) }
     }
 
     /// The path it is about.
@@ -166,6 +185,8 @@ impl SourceError {
             | Self::TooLarge { path, .. }
             | Self::TooDeep { path, .. }
             | Self::TooMany { path, .. }
+            | Self::NotBuilt { path, .. }
+            | Self::NotAsked { path }
             | Self::Io { path, .. } => path,
             Self::Config(error) => error.path(),
         }
@@ -190,7 +211,7 @@ impl SourceError {
             Self::Outside { .. } => "only files below the skill's own folder can be read",
             Self::Unknown { .. } => "list the skills with: prowess list",
             Self::BadPath { error, .. } => error.hint(),
-            Self::Damaged { .. } => "remove the file, or restore it from a copy",
+            Self::Damaged { .. } => "correct it, or restore it from a copy",
             Self::Folder { path } if path.file_name().is_some_and(|name| name == "SKILL.md") => {
                 "SKILL.md must be a file; rename or remove the folder"
             }
@@ -200,6 +221,8 @@ impl SourceError {
             }
             Self::NotRegular { .. } => "put a regular file in its place, or leave it out",
             Self::TooLarge { .. } => "make the file smaller, or split it",
+            Self::NotBuilt { .. } => "turn the feature on where the crate prowess is depended on",
+            Self::NotAsked { .. } => "trust the project's folder with: prowess trust .",
             Self::TooDeep { .. } => "give a folder nearer to the skills",
             Self::TooMany { .. } => "give a folder with fewer entries below it, or raise the limit",
             Self::Io { source, .. } if is_loop(source) => {

@@ -1,23 +1,25 @@
 //! The skills a person has: the folders of one client or of all, what the configuration turns off, what is trusted.
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::Path;
+
+use prowess_core::Scope;
 
 use crate::clients::{self, Client, Root};
 use crate::config::{self, Config, ConfigError};
-use crate::digests::Digests;
 use crate::env::{self, Environment};
 use crate::error::SourceError;
+use crate::open::Opening;
 use crate::registry::{Disabled, Registry};
-use crate::scan::ScanOptions;
-use crate::source::DirSource;
+use crate::scan::{OnError, ScanOptions};
+use crate::source::Layer;
+use crate::spec::{Place, SourceSpec};
 use crate::trust::{Approvals, Trust};
 
 /// What makes up a library.
 #[derive(Clone, Debug, Default)]
 pub struct LibraryOptions {
-    /// Folders named on purpose; when there are any, they are all that is looked into.
-    pub roots: Vec<PathBuf>,
+    /// Sources named on purpose; when there are any, they are all that is looked into.
+    pub sources: Vec<SourceSpec>,
     /// The client whose eyes to look through; all clients together, if none is given.
     pub client: Option<&'static Client>,
     /// Whether to remember what was read.
@@ -42,79 +44,120 @@ pub fn library(
     options: &LibraryOptions,
 ) -> Result<Registry, LibraryError> {
     let from = env::absolute(from);
-    let mut registry = Registry::new();
     let cache = environment.xdg("XDG_CACHE_HOME", ".cache").filter(|_| options.cache);
-    let digests = Arc::new(Digests::load(cache.as_deref().map(|cache| cache.join("prowess/digests"))));
-    if options.roots.is_empty() {
-        let roots = match options.client {
-            Some(client) => client.roots(&from, environment),
-            None => clients::common_roots(&from, environment),
-        };
-        for root in roots {
-            registry.add(found(root, cache.as_deref(), &digests));
-        }
-    } else {
-        for root in &options.roots {
-            let root = environment.expand(&root.to_string_lossy()).unwrap_or_else(|| root.clone());
-            let root = env::absolute(&root);
-            let index = cache.as_deref().map(|cache| index_file(cache, &root));
-            let source = DirSource::new(root, ScanOptions::named());
-            registry.add(source.with_cache(index).with_digests(Arc::clone(&digests)));
-        }
-    }
+    let opening = Opening::named(&from, cache.map(|cache| cache.join("prowess")));
     let approvals = match Approvals::file(environment) {
         Some(file) => Approvals::load(&file)?,
         None => Approvals::default(),
     };
-    let own = environment
-        .xdg("XDG_CONFIG_HOME", ".config")
-        .map(|folder| folder.join("prowess").join(config::FILE_NAME));
-    let own = own.filter(|file| file.exists());
-    for (file, own) in
-        own.into_iter().map(|file| (file, true)).chain(Config::find(&from).map(|file| (file, false)))
-    {
-        let config = match Config::read(&file) {
-            Ok(config) => config,
-            // A project's mistake must not take the user's own skills away.
-            Err(error) if !own => {
-                registry.note(SourceError::Config(Box::new(error)));
-                continue;
-            }
-            Err(error) => return Err(error.into()),
-        };
+    let mut registry = Registry::new();
+    // A folder that is gone or a site that does not answer takes nothing else along.
+    registry.on_error(OnError::Report);
+    let configs = configs(&from, environment, &approvals, &mut registry)?;
+    for FoundConfig { config, trusted, .. } in &configs {
         let by = config.file.display().to_string();
-        let everyones = own || approvals.folders.iter().any(|folder| config.file.starts_with(folder));
         registry.disable(config.disabled.iter().map(|glob| Disabled {
             glob: glob.clone(),
             by: by.clone(),
-            everyones,
+            everyones: *trusted,
         }));
+    }
+    if !options.sources.is_empty() {
+        for spec in &options.sources {
+            registry.add(opening.open(spec, environment)?);
+        }
+    } else if let Some(client) = options.client {
+        for root in client.roots(&from, environment) {
+            registry.add(found(root, &opening, environment)?);
+        }
+    } else {
+        let roots = clients::common_roots(&from, environment);
+        let (project, others): (Vec<Root>, Vec<Root>) =
+            roots.into_iter().partition(|root| root.scope == Scope::Project);
+        // What a project names comes with what lies in it, what a user names before what lies in the user's folders.
+        for root in project {
+            registry.add(found(root, &opening, environment)?);
+        }
+        for config in configs.iter().rev() {
+            config.add_sources(&opening, environment, &mut registry)?;
+        }
+        for root in others {
+            registry.add(found(root, &opening, environment)?);
+        }
     }
     registry.trust(Trust::in_approved(approvals));
     Ok(registry)
 }
 
-/// The skills in a folder that was found by itself.
-fn found(root: Root, cache: Option<&Path>, digests: &Arc<Digests>) -> DirSource {
-    let options = ScanOptions { max_depth: root.depth, ..ScanOptions::default() };
-    let index = cache.map(|cache| index_file(cache, &root.path));
-    let source = DirSource::new(root.path, options).in_scope(root.scope).read_by(root.readers);
-    source.with_cache(index).with_digests(Arc::clone(digests))
+/// A configuration that counts here.
+struct FoundConfig {
+    config: Config,
+    /// Whether it is the user's own.
+    own: bool,
+    /// Whether the user stands behind what it says: it is theirs, or in a folder they trust.
+    trusted: bool,
 }
 
-/// The index of a folder: named by its path, so that each has its own.
-fn index_file(cache: &Path, root: &Path) -> PathBuf {
-    let name: String = root
-        .to_string_lossy()
-        .chars()
-        .map(|character| if character.is_ascii_alphanumeric() || character == '-' { character } else { '_' })
-        .collect();
-    // Two paths may come to the same letters; the sum of their bytes tells most of these apart, and a stamp the rest.
-    let sum = root
-        .as_os_str()
-        .as_encoded_bytes()
-        .iter()
-        .fold(5381u32, |sum, byte| sum.wrapping_mul(33) ^ u32::from(*byte));
-    let tail: String = name.chars().rev().take(80).collect::<Vec<_>>().into_iter().rev().collect();
-    cache.join(format!("prowess/index/{tail}-{sum:08x}"))
+/// The configurations that count: the user's own, and that of the project.
+fn configs(
+    from: &Path,
+    environment: &Environment,
+    approvals: &Approvals,
+    registry: &mut Registry,
+) -> Result<Vec<FoundConfig>, LibraryError> {
+    let own = environment.xdg("XDG_CONFIG_HOME", ".config").map(|folder| folder.join("prowess"));
+    let own = own.map(|folder| folder.join(config::FILE_NAME)).filter(|file| file.exists());
+    let project = Config::find(from).filter(|file| Some(file) != own.as_ref());
+    let mut found = Vec::new();
+    for (file, own) in own.map(|file| (file, true)).into_iter().chain(project.map(|file| (file, false))) {
+        match Config::read(&file) {
+            Ok(config) => {
+                let trusted = own || approvals.folders.iter().any(|folder| config.file.starts_with(folder));
+                found.push(FoundConfig { config, own, trusted });
+            }
+            // A project's mistake must not take the user's own skills away.
+            Err(error) if !own => {
+                registry.note(SourceError::Config(Box::new(error)));
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(found)
+}
+
+impl FoundConfig {
+    /// Adds the sources it names. Those of a project are a project's skills, and its sites are asked only when it is
+    /// trusted: opening a repository must not send anything anywhere.
+    fn add_sources(
+        &self,
+        opening: &Opening,
+        environment: &Environment,
+        registry: &mut Registry,
+    ) -> Result<(), SourceError> {
+        let mut opening = opening.clone();
+        self.config.file.parent().unwrap_or(Path::new("/")).clone_into(&mut opening.base);
+        if !self.own {
+            opening.scope = Scope::Project;
+            opening.scan = ScanOptions::default();
+        }
+        for spec in &self.config.sources {
+            match &spec.place {
+                Place::Url { url, .. } if !self.trusted => {
+                    registry.note(SourceError::NotAsked { path: url.into() });
+                }
+                _ => {
+                    registry.add(opening.open(spec, environment)?);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The skills in a folder that was found by itself.
+fn found(root: Root, opening: &Opening, environment: &Environment) -> Result<Layer, SourceError> {
+    let Root { path, scope, readers, depth } = root;
+    let scan = ScanOptions { max_depth: depth, ..ScanOptions::default() };
+    let opening = Opening { scope, scan, ..opening.clone() };
+    Ok(opening.open(&SourceSpec::dir(path), environment)?.read_by(readers))
 }

@@ -54,7 +54,7 @@ use crate::files::{self, Head};
 use crate::glob::Glob;
 use crate::resources::{self, Resource, TooLarge};
 use crate::scan;
-use crate::scan::ScanOptions;
+use crate::scan::{OnError, ScanOptions};
 use crate::source::{self, Chunk, DirSource, Layer, MemorySource, Slice};
 use crate::trust::Trust;
 
@@ -114,6 +114,7 @@ pub struct Registry {
     disabled: Vec<Disabled>,
     trust: Trust,
     catalog: Arc<Catalog>,
+    on_error: OnError,
     noted: Vec<SourceError>,
     problems: Vec<SourceError>,
     on_problem: Option<OnProblem>,
@@ -136,6 +137,7 @@ impl Registry {
             disabled: Vec::new(),
             trust: Trust::everything(),
             catalog: Arc::default(),
+            on_error: OnError::Fail,
             noted: Vec::new(),
             problems: Vec::new(),
             on_problem: None,
@@ -173,6 +175,12 @@ impl Registry {
         self
     }
 
+    /// Says what becomes of a source that cannot be listed at all: the refresh fails, if nothing is said.
+    pub fn on_error(&mut self, on_error: OnError) -> &mut Self {
+        self.on_error = on_error;
+        self
+    }
+
     /// Calls a function for each file or folder that cannot be read.
     pub fn on_problem(&mut self, call: impl Fn(&SourceError) + Send + Sync + 'static) -> &mut Self {
         self.on_problem = Some(Box::new(call));
@@ -184,7 +192,14 @@ impl Registry {
         let mut candidates = Vec::new();
         let mut problems = Vec::new();
         for layer in &self.layers {
-            let mut offer = layer.list()?;
+            let mut offer = match layer.list() {
+                Ok(offer) => offer,
+                Err(error) if self.on_error == OnError::Fail => return Err(error.into()),
+                Err(error) => {
+                    problems.extend((self.on_error == OnError::Report).then_some(error));
+                    continue;
+                }
+            };
             problems.append(&mut offer.problems);
             for candidate in &mut offer.candidates {
                 self.judge(Arc::make_mut(candidate), layer);

@@ -49,7 +49,7 @@ fn registry(places: &Places) -> Result<Registry, CommandError> {
             Failure::new(format!("no such client: {id}"), format!("the clients are {}", known.join(", ")))
         })?),
     };
-    let options = LibraryOptions { roots: places.roots.clone(), client, cache: !places.no_cache };
+    let options = LibraryOptions { sources: places.sources.clone(), client, cache: !places.no_cache };
     let mut registry =
         library(Path::new("."), &Environment::current(), &options).map_err(|error| match error {
             LibraryError::Config(error) => CommandError::from(Failure::from(&error)),
@@ -58,6 +58,11 @@ fn registry(places: &Places) -> Result<Registry, CommandError> {
     registry
         .refresh()
         .map_err(|error| Failure::new(error.to_string(), "check the folders that were named"))?;
+    // When nothing that was named could be looked at, there is nothing to go on with.
+    let nothing = !places.sources.is_empty() && registry.catalog().all().next().is_none();
+    if let Some(problem) = registry.problems().next().filter(|_| nothing) {
+        return Err(Failure::from(problem).into());
+    }
     Ok(registry)
 }
 

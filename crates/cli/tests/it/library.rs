@@ -129,13 +129,13 @@ fn a_list_may_be_of_one_client_or_of_named_folders() {
     exit 2
     --- stderr
     error: there is no such file or folder: [DIR]/nowhere
-      hint: check the folders that were named
+      hint: check the spelling, and that a link does not lead nowhere
     ");
     assert_snapshot!(run(&place, &["list", "--in", "prowess.toml"]), @"
     exit 2
     --- stderr
     error: this is a file, not a folder: [DIR]/prowess.toml
-      hint: check the folders that were named
+      hint: give the folder that holds the skills
     ");
     assert_snapshot!(run(&Place::with(&[]), &["list"]), @"
     exit 0
@@ -389,7 +389,7 @@ fn damaged_approvals_are_an_error_and_never_none() {
     exit 2
     --- stderr
     error: this file is not understood: [DIR]/state/prowess/trust.json: version 2 is not known
-      hint: remove the file, or restore it from a copy
+      hint: correct it, or restore it from a copy
     ");
 }
 
@@ -499,4 +499,55 @@ fn a_projects_configuration_that_is_not_understood_leaves_the_skills_alone() {
     assert!(listed.contains("the configuration is not understood: [DIR]/prowess.toml:1"), "{listed}");
     let why = run(&place, &["why", "good"]);
     assert!(!why.contains("prowess.toml"), "{why}");
+}
+
+#[test]
+fn skills_come_from_lines_from_pairs_and_from_what_a_configuration_names() {
+    let place = Place::with(&[
+        ("team.jsonl", "{\"name\":\"a\",\"description\":\"Does a.\",\"body\":\"Do a.\"}\nnot json\n"),
+        ("more/good/SKILL.md", GOOD),
+        (
+            "prowess.toml",
+            "[[skills.sources]]\ndir = 'more'\nprefix = 'p'\n\
+          [[skills.sources]]\nurl = 'https://127.0.0.1:1/'\n",
+        ),
+        (
+            "config/prowess/prowess.toml",
+            "[[skills.sources]]\nname = 'hi'\ndescription = 'Says hi.'\ninstructions = 'Hi.'\n",
+        ),
+    ]);
+    assert_snapshot!(run(&place, &["list", "--in", "team.jsonl", "--in", "dir=more,prefix=x,mount_as=m"]), @"
+    exit 2
+    --- stdout
+    a  Does a.
+    x:good  Does it well.
+
+    2 skills
+    --- stderr
+    error: this file is not understood: [DIR]/team.jsonl:2: expected ident at line 1 column 2
+      hint: correct it, or restore it from a copy
+    ");
+    assert_snapshot!(run(&place, &["list"]), @"
+    exit 2
+    --- stdout
+    hi  Says hi.
+    p:good  not trusted: Does it well.
+
+    2 skills; 1 not trusted: prowess trust
+    --- stderr
+    error: this site is named by a project that is not trusted, and was not asked: https://127.0.0.1:1/
+      hint: trust the project's folder with: prowess trust .
+    ");
+    assert_snapshot!(run(&place, &["cat", "a", "--in", "team.jsonl"]), @"
+    exit 0
+    --- stdout
+
+    Do a.
+    ");
+    assert_snapshot!(run(&place, &["list", "--in", "dir=a,url=https://x.test"]), @"
+    exit 2
+    --- stderr
+    error: invalid value 'dir=a,url=https://x.test' for '--in <SPEC>': more than one place is named: dir, url
+      hint: name one place: a folder, a .skill, .zip or .tar.gz file, a .jsonl file or an https:// address
+    ");
 }

@@ -26,7 +26,6 @@ pub struct DirSource {
     scope: Scope,
     options: ScanOptions,
     base: Option<PathBuf>,
-    readers: Vec<&'static str>,
     cache: Option<PathBuf>,
     digests: Arc<Digests>,
     /// Where skills really lie whose path is no text, by the location that stands for it.
@@ -43,7 +42,6 @@ impl DirSource {
             scope: Scope::Explicit,
             options,
             base: None,
-            readers: Vec::new(),
             cache: None,
             digests: Arc::default(),
             odd: Mutex::default(),
@@ -54,13 +52,6 @@ impl DirSource {
     #[must_use]
     pub fn in_scope(mut self, scope: Scope) -> Self {
         self.scope = scope;
-        self
-    }
-
-    /// Says which clients look there.
-    #[must_use]
-    pub fn read_by(mut self, readers: Vec<&'static str>) -> Self {
-        self.readers = readers;
         self
     }
 
@@ -91,7 +82,7 @@ impl DirSource {
     }
 
     /// The folder of a skill.
-    fn folder(&self, skill: &Candidate) -> PathBuf {
+    pub(super) fn folder(&self, skill: &Candidate) -> PathBuf {
         let location = &skill.entry.origin.location;
         let odd = self.odd.lock().unwrap_or_else(PoisonError::into_inner).get(location).cloned();
         scan::Found { path: odd.unwrap_or_else(|| PathBuf::from(location)) }.folder().to_owned()
@@ -258,7 +249,6 @@ impl Gather<'_> {
             return;
         }
         candidate.stamp = stamp;
-        candidate.readers.clone_from(&self.source.readers);
         candidate.virtual_path = virtual_path(&self.source.root, self.source.base.as_deref(), &path);
         if path.to_str().is_none() {
             let mut odd = self.source.odd.lock().unwrap_or_else(PoisonError::into_inner);

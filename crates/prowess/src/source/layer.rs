@@ -6,7 +6,7 @@ use std::sync::Arc;
 use prowess_core::{Candidate, Manifest, RelPath};
 
 use super::{Chunk, Offer, Slice, Source};
-use crate::error::SourceError;
+use crate::error::{SourceError, harmless};
 
 /// What stands between the labels of a source and of one inside it.
 const WITHIN: &str = " › ";
@@ -28,7 +28,7 @@ pub struct MountError {
 impl Mount {
     /// Reads a mount. It is literal: no globs, no steps up, not the root.
     pub fn parse(text: &str) -> Result<Self, MountError> {
-        let fail = |reason| Err(MountError { text: text.escape_debug().to_string(), reason });
+        let fail = |reason| Err(MountError { text: harmless(text), reason });
         if text.contains(['*', '?', '[', ']', '{', '}']) {
             return fail("it is no glob");
         }
@@ -75,6 +75,7 @@ pub struct Layer {
     prefix: Option<String>,
     mount: Option<Mount>,
     preload: bool,
+    readers: Vec<&'static str>,
 }
 
 impl<S: Source + 'static> From<S> for Layer {
@@ -87,7 +88,7 @@ impl Layer {
     /// A source that somebody else holds too.
     pub fn shared(source: Arc<dyn Source>) -> Self {
         let label = source.id().into();
-        Self { source, label, prefix: None, mount: None, preload: false }
+        Self { source, label, prefix: None, mount: None, preload: false, readers: Vec::new() }
     }
 
     /// Puts `prefix:` before every key, so that namesakes of other sources live beside them.
@@ -108,6 +109,13 @@ impl Layer {
     #[must_use]
     pub fn preloaded(mut self) -> Self {
         self.preload = true;
+        self
+    }
+
+    /// Says which clients look there.
+    #[must_use]
+    pub fn read_by(mut self, readers: Vec<&'static str>) -> Self {
+        self.readers = readers;
         self
     }
 
@@ -142,6 +150,9 @@ impl Layer {
                 candidate.virtual_path = format!("{mount}/{}", candidate.virtual_path);
             }
             candidate.preload |= self.preload;
+            if !self.readers.is_empty() {
+                candidate.readers.clone_from(&self.readers);
+            }
             candidate.source = if candidate.source.is_empty() {
                 Arc::clone(&self.label)
             } else {

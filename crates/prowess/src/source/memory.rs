@@ -40,6 +40,22 @@ impl MemorySource {
         self.insert(skill.entry.key.clone(), skill.to_markdown(), scope);
     }
 
+    /// A source with one skill that is written where it is needed. Its name is what filters see.
+    pub fn inline(
+        name: &str,
+        description: &str,
+        instructions: &str,
+        scope: Scope,
+    ) -> Result<Self, prowess_core::DictError> {
+        let mut dict = serde_json::Map::new();
+        for (key, text) in [("name", name), ("description", description), ("instructions", instructions)] {
+            dict.insert(key.to_owned(), text.into());
+        }
+        let source = Self::new("inline");
+        source.insert_skill(&Skill::from_dict(&dict)?, scope);
+        Ok(source)
+    }
+
     /// Gives a skill another file; false when there is no such skill.
     pub fn insert_file(&self, key: &str, path: RelPath, bytes: impl Into<Vec<u8>>) -> bool {
         let mut skills = self.skills.write().unwrap_or_else(PoisonError::into_inner);

@@ -1,18 +1,22 @@
 //! The one door in: a [`Source`] lists skills and reads their files. The catalog cannot tell sources apart.
 
 mod dir;
+mod jsonl;
 mod layer;
 mod memory;
 mod merged;
+mod plugin;
 
 use std::sync::Arc;
 
 use prowess_core::{Candidate, Document, FileEntry, Manifest, Obstacle, Origin, Profile, RelPath};
 
 pub use dir::DirSource;
+pub use jsonl::{JsonlSource, MAX_LINE_BYTES};
 pub use layer::{Layer, Mount, MountError};
 pub use memory::MemorySource;
 pub use merged::MergedSource;
+pub use plugin::{PLUGIN_FILES, PluginSource, is_plugin};
 
 use crate::digests::Running;
 use crate::error::SourceError;

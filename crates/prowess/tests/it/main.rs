@@ -19,6 +19,8 @@ mod io_count;
 mod registry;
 #[cfg(unix)]
 mod resources;
+#[cfg(unix)]
+mod sources;
 mod trees;
 #[cfg(unix)]
 mod trust;

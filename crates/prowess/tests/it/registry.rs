@@ -290,7 +290,8 @@ fn a_client_sees_what_it_would_see() {
         let mut registry = Registry::new();
         for root in client(id).unwrap().roots(&project.path().join("sub"), &environment) {
             let options = ScanOptions { max_depth: root.depth, ..ScanOptions::default() };
-            registry.add(DirSource::new(root.path, options).in_scope(root.scope).read_by(root.readers));
+            let source = DirSource::new(root.path, options).in_scope(root.scope);
+            registry.add(Layer::from(source).read_by(root.readers));
         }
         registry.refresh().unwrap();
         registry

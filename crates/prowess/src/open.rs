@@ -1,0 +1,123 @@
+//! From the words for a source to the source itself.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use prowess_core::Scope;
+
+use crate::digests::Digests;
+use crate::env::{self, Environment};
+use crate::error::SourceError;
+use crate::scan::ScanOptions;
+use crate::source::{DirSource, JsonlSource, Layer, MemorySource, PluginSource};
+use crate::spec::{Place, SourceSpec};
+
+/// What opening a source needs to know besides the words for it.
+#[derive(Clone, Debug)]
+pub struct Opening {
+    /// What relative paths are relative to. It is absolute.
+    pub base: PathBuf,
+    /// Whose skills they are.
+    pub scope: Scope,
+    /// How folders are walked.
+    pub scan: ScanOptions,
+    /// Where things are remembered that are safe to delete; nothing is, without it.
+    pub cache: Option<PathBuf>,
+    /// The digests of files.
+    pub digests: Arc<Digests>,
+}
+
+impl Opening {
+    /// Opening of sources that somebody named on purpose.
+    pub fn named(base: &Path, cache: Option<PathBuf>) -> Self {
+        let digests = Arc::new(Digests::load(cache.as_deref().map(|cache| cache.join("digests"))));
+        Self { base: env::absolute(base), scope: Scope::Explicit, scan: ScanOptions::named(), cache, digests }
+    }
+
+    /// The source that a spec names. Nothing is read before it is listed.
+    pub fn open(&self, spec: &SourceSpec, environment: &Environment) -> Result<Layer, SourceError> {
+        let path = |path: &Path| self.path(path, environment);
+        let mut layer = match &spec.place {
+            Place::Dir(dir) => {
+                let dir = path(dir);
+                let index = self.index(&dir);
+                let source = DirSource::new(dir, self.scan.clone()).in_scope(self.scope).with_cache(index);
+                Layer::from(source.with_digests(Arc::clone(&self.digests)))
+            }
+            Place::Plugin(folder) => {
+                let source = PluginSource::new(path(folder)).in_scope(self.scope);
+                Layer::from(source.with_digests(Arc::clone(&self.digests)))
+            }
+            Place::Jsonl(file) => Layer::from(JsonlSource::new(path(file)).in_scope(self.scope)),
+            Place::Archive(file) => self.archive(&path(file))?,
+            Place::Url { url, ca_file } => self.site(url, ca_file.as_deref().map(path))?,
+            Place::Inline { name, description, instructions } => {
+                let source = MemorySource::inline(name, description, instructions, self.scope);
+                Layer::from(
+                    source.map_err(|error| SourceError::Damaged {
+                        path: name.into(),
+                        reason: error.to_string(),
+                    })?,
+                )
+            }
+        };
+        if let Some(mount) = &spec.mount {
+            layer = layer.mounted_at(mount.clone());
+        }
+        if let Some(prefix) = &spec.prefix {
+            layer = layer.with_prefix(prefix);
+        }
+        Ok(if spec.preload { layer.preloaded() } else { layer })
+    }
+
+    fn path(&self, path: &Path, environment: &Environment) -> PathBuf {
+        let expanded = path.to_str().and_then(|text| environment.expand(text));
+        env::absolute(&self.base.join(expanded.as_deref().unwrap_or(path)))
+    }
+
+    /// The index of a folder: named by its path, so that each has its own.
+    pub(crate) fn index(&self, root: &Path) -> Option<PathBuf> {
+        let name: String = root
+            .to_string_lossy()
+            .chars()
+            .map(
+                |character| {
+                    if character.is_ascii_alphanumeric() || character == '-' { character } else { '_' }
+                },
+            )
+            .collect();
+        // Two paths may come to the same letters; the sum of their bytes tells most of these apart, and a stamp the rest.
+        let bytes = root.as_os_str().as_encoded_bytes().iter();
+        let sum = bytes.fold(5381u32, |sum, byte| sum.wrapping_mul(33) ^ u32::from(*byte));
+        let tail: String = name.chars().rev().take(80).collect::<Vec<_>>().into_iter().rev().collect();
+        Some(self.cache.as_deref()?.join(format!("index/{tail}-{sum:08x}")))
+    }
+
+    #[cfg(feature = "archive")]
+    #[expect(clippy::unnecessary_wraps, reason = "without the feature it is an error")]
+    fn archive(&self, file: &Path) -> Result<Layer, SourceError> {
+        Ok(Layer::from(crate::source::ArchiveSource::new(file).in_scope(self.scope)))
+    }
+
+    #[cfg(not(feature = "archive"))]
+    #[expect(clippy::unused_self, reason = "with the feature it is used")]
+    fn archive(&self, file: &Path) -> Result<Layer, SourceError> {
+        Err(SourceError::NotBuilt { path: file.to_owned(), feature: "archive" })
+    }
+
+    #[cfg(feature = "http")]
+    fn site(&self, url: &str, ca_file: Option<PathBuf>) -> Result<Layer, SourceError> {
+        let client = crate::http::UreqClient::new(ca_file.as_deref())?;
+        let mut source = crate::source::HttpSource::new(url, Arc::new(client))?;
+        if let Some(cache) = &self.cache {
+            source = source.with_cache(cache.join("http"));
+        }
+        Ok(Layer::from(source))
+    }
+
+    #[cfg(not(feature = "http"))]
+    #[expect(clippy::unused_self, reason = "with the feature it is used")]
+    fn site(&self, url: &str, _: Option<PathBuf>) -> Result<Layer, SourceError> {
+        Err(SourceError::NotBuilt { path: url.into(), feature: "http" })
+    }
+}

@@ -1,0 +1,195 @@
+//! Skills in a file with one JSON object a line: a catalog that some other program writes.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use prowess_core::{Candidate, Origin, RelPath, Scope, Skill};
+use serde_json::{Map, Value};
+
+use super::{Chunk, Offer, Slice, Source};
+use crate::error::{SourceError, harmless};
+use crate::files;
+
+/// The longest line that is read: a SKILL.md of the largest size, written as JSON.
+pub const MAX_LINE_BYTES: usize = 8 << 20;
+
+/// Skills in a file with one a line: `{"name", "description"}` and optionally `id`, `body` and `metadata`.
+///
+/// `id` is what the skill goes by when it is not the name. A line without `body` is a skill of which only that much is
+/// known. A line that is not understood is a problem of that line; the others stand.
+#[derive(Debug)]
+pub struct JsonlSource {
+    id: String,
+    file: PathBuf,
+    scope: Scope,
+    /// Where the line of each skill began when the file was last listed.
+    lines: Mutex<BTreeMap<String, u64>>,
+}
+
+/// A line as a skill.
+struct Line {
+    id: String,
+    skill: Skill,
+}
+
+impl JsonlSource {
+    /// The skills in a file.
+    pub fn new(file: impl Into<PathBuf>) -> Self {
+        let file = file.into();
+        let id = file.to_string_lossy().into_owned();
+        Self { id, file, scope: Scope::Explicit, lines: Mutex::default() }
+    }
+
+    /// Says whose skills they are.
+    #[must_use]
+    pub fn in_scope(mut self, scope: Scope) -> Self {
+        self.scope = scope;
+        self
+    }
+
+    /// Calls `visit` with each line that is not blank, its number from one and where it begins.
+    fn visit(
+        &self,
+        from: u64,
+        mut visit: impl FnMut(Result<Line, String>, usize, u64) -> Visit,
+    ) -> Result<(), SourceError> {
+        let failed = |error| SourceError::io(&self.file, error);
+        let mut file = files::open_regular(&self.file)?;
+        file.seek(SeekFrom::Start(from)).map_err(failed)?;
+        let mut reader = BufReader::with_capacity(1 << 16, file);
+        let (mut offset, mut number) = (from, 0);
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            number += 1;
+            let limit = MAX_LINE_BYTES as u64 + 1;
+            let got = (&mut reader).take(limit).read_until(b'\n', &mut line).map_err(failed)?;
+            if got == 0 {
+                return Ok(());
+            }
+            let start = offset;
+            offset += got as u64;
+            let read = if got > MAX_LINE_BYTES && !line.ends_with(b"\n") {
+                offset += skip_line(&mut reader).map_err(failed)?;
+                Err(format!("the line has more than {MAX_LINE_BYTES} bytes"))
+            } else if line.trim_ascii().is_empty() {
+                continue;
+            } else {
+                read(&line, number == 1 && from == 0)
+            };
+            if let Visit::Enough = visit(read, number, start) {
+                return Ok(());
+            }
+        }
+    }
+
+    /// The line of a skill: where it was, or wherever it is now.
+    fn line(&self, skill: &Candidate) -> Result<Line, SourceError> {
+        let location = &skill.entry.origin.location;
+        let known = self.lines.lock().unwrap_or_else(PoisonError::into_inner).get(location).copied();
+        let mut found = None;
+        for from in known.into_iter().chain([0]) {
+            self.visit(from, |line, _, _| {
+                found = line.ok().filter(|line| self.location(&line.id) == *location);
+                // Where it was, one look is enough.
+                if found.is_some() || from > 0 { Visit::Enough } else { Visit::Next }
+            })?;
+            if let Some(line) = found.take() {
+                return Ok(line);
+            }
+        }
+        Err(SourceError::unknown(&skill.entry.key, Vec::new()))
+    }
+
+    fn location(&self, id: &str) -> String {
+        format!("{}#{id}", self.id)
+    }
+}
+
+enum Visit {
+    Next,
+    Enough,
+}
+
+/// Reads to the end of a line that is too long; how many bytes that were.
+fn skip_line(reader: &mut impl std::io::BufRead) -> std::io::Result<u64> {
+    let mut skipped = 0;
+    loop {
+        let buffer = reader.fill_buf()?;
+        if buffer.is_empty() {
+            return Ok(skipped);
+        }
+        let end = buffer.iter().position(|byte| *byte == b'\n').map(|at| at + 1);
+        let length = end.unwrap_or(buffer.len());
+        reader.consume(length);
+        skipped += length as u64;
+        if end.is_some() {
+            return Ok(skipped);
+        }
+    }
+}
+
+fn read(line: &[u8], first: bool) -> Result<Line, String> {
+    let line = if first { line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line) } else { line };
+    let mut row: Map<String, Value> = serde_json::from_slice(line).map_err(|error| error.to_string())?;
+    let id = match row.shift_remove("id") {
+        None | Some(Value::Null) => None,
+        Some(Value::String(id)) if id.trim().is_empty() => None,
+        Some(Value::String(id)) if !id.chars().any(char::is_control) => Some(id),
+        Some(Value::Number(id)) => Some(id.to_string()),
+        Some(_) => return Err("id: a text is wanted".to_owned()),
+    };
+    if let Some(body) = row.shift_remove("body") {
+        row.insert("instructions".to_owned(), body);
+    }
+    // Where the skill lies is for the source to say.
+    row.shift_remove("path");
+    let skill = Skill::from_dict(&row).map_err(|error| error.to_string())?;
+    Ok(Line { id: id.unwrap_or_else(|| skill.entry.name.clone()), skill })
+}
+
+impl Source for JsonlSource {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn list(&self) -> Result<Offer, SourceError> {
+        let mut offer = Offer::default();
+        let mut lines = BTreeMap::new();
+        self.visit(0, |line, number, start| {
+            let damaged = |reason| SourceError::Damaged { path: at_line(&self.file, number), reason };
+            match line {
+                Ok(Line { id, mut skill }) => {
+                    let location = self.location(&id);
+                    if lines.contains_key(&location) {
+                        offer.problems.push(damaged(format!("this id stands twice: {}", harmless(&id))));
+                        return Visit::Next;
+                    }
+                    skill.entry.key.clone_from(&id);
+                    skill.entry.origin = Origin::text(&*location).in_scope(self.scope);
+                    lines.insert(location, start);
+                    offer.candidates.push(Arc::new(Candidate::new(skill.entry)));
+                }
+                Err(reason) => offer.problems.push(damaged(reason)),
+            }
+            Visit::Next
+        })?;
+        *self.lines.lock().unwrap_or_else(PoisonError::into_inner) = lines;
+        Ok(offer)
+    }
+
+    fn read(&self, skill: &Candidate, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
+        if path.as_str() != "SKILL.md" {
+            return Err(SourceError::Missing { path: path.as_str().into() });
+        }
+        Ok(slice.of(self.line(skill)?.skill.to_markdown().as_bytes()))
+    }
+}
+
+fn at_line(file: &Path, number: usize) -> PathBuf {
+    let mut path = file.as_os_str().to_owned();
+    path.push(format!(":{number}"));
+    path.into()
+}

@@ -1,0 +1,201 @@
+//! The skills of an agent plugin: the folders right below its `skills/`, held to the strict rules plugins ask for.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use prowess_core::rule::Preset;
+use prowess_core::{Candidate, Manifest, Obstacle, Problem, Profile, RelPath, Scope, Severity};
+use serde_json::{Map, Value};
+
+use super::{Chunk, DirSource, Offer, Slice, Source, skill_md, unread};
+use crate::digests::Digests;
+use crate::error::SourceError;
+use crate::files::{self, Head};
+use crate::scan::{FileName, MissingRoot, ScanOptions};
+
+/// The two places of a plugin's manifest: that of the open specification, and that of Claude Code.
+pub const PLUGIN_FILES: [&str; 2] = ["plugin.json", ".claude-plugin/plugin.json"];
+
+/// The largest manifest that is read.
+const MAX_BYTES: usize = 1 << 20;
+
+/// How `$schema` begins in a plugin of the open specification that this reader understands. It is never fetched.
+const SCHEMA: &str = "https://agent-plugins.org/schemas/1.";
+
+/// The keys of a manifest of the open specification.
+const KEYS: [&str; 10] = [
+    "$schema",
+    "name",
+    "version",
+    "description",
+    "author",
+    "homepage",
+    "repository",
+    "license",
+    "keywords",
+    "extensions",
+];
+
+/// The skills of an agent plugin.
+///
+/// They are the folders right below `skills/` with a file of exactly the name SKILL.md. One that breaks a rule of the
+/// profile `plugin` is not loaded and says why; the others stand.
+pub struct PluginSource {
+    folder: PathBuf,
+    inner: DirSource,
+}
+
+impl PluginSource {
+    /// The plugin in a folder.
+    pub fn new(folder: impl Into<PathBuf>) -> Self {
+        let folder = folder.into();
+        let options = ScanOptions {
+            max_depth: 1,
+            file_name: FileName::Exact("SKILL.md".to_owned()),
+            missing_root: MissingRoot::Skip,
+            ..ScanOptions::named()
+        };
+        let inner = DirSource::new(folder.join("skills"), options);
+        Self { folder, inner }
+    }
+
+    /// Says whose skills they are.
+    #[must_use]
+    pub fn in_scope(mut self, scope: Scope) -> Self {
+        self.inner = self.inner.in_scope(scope);
+        self
+    }
+
+    /// Takes digests of files from those that are remembered.
+    #[must_use]
+    pub fn with_digests(mut self, digests: Arc<Digests>) -> Self {
+        self.inner = self.inner.with_digests(digests);
+        self
+    }
+
+    /// Whether a file lies in the plugin, wherever links lead on the way to it.
+    fn holds(&self, file: &Path) -> bool {
+        let real = |path: &Path| fs::canonicalize(path).ok();
+        real(&self.folder).is_some_and(|plugin| real(file).is_some_and(|file| file.starts_with(plugin)))
+    }
+
+    /// Reads the manifest: an error when it is none, and otherwise what is odd about it.
+    fn oddities(&self) -> Result<Vec<SourceError>, SourceError> {
+        let file = PLUGIN_FILES.iter().map(|file| self.folder.join(file)).find(|file| file.exists());
+        let Some(file) = file else {
+            // Tells a folder that is not there from one that is no plugin.
+            fs::metadata(&self.folder).map_err(|error| SourceError::io(&self.folder, error))?;
+            let reason = format!("a plugin has a file {}", PLUGIN_FILES.join(" or "));
+            return Err(SourceError::Damaged { path: self.folder.clone(), reason });
+        };
+        let damaged = |reason: String| SourceError::Damaged { path: file.clone(), reason };
+        let bytes = files::read_small(&file, MAX_BYTES)?;
+        let manifest: Map<String, Value> =
+            serde_json::from_slice(&bytes).map_err(|error| damaged(error.to_string()))?;
+        let name = manifest.get("name").and_then(Value::as_str).unwrap_or_default();
+        if !is_plugin_name(name) {
+            let reason = "name: 1 to 64 of a-z, 0-9, - and . are wanted, with letters or digits at both ends";
+            return Err(damaged(reason.to_owned()));
+        }
+        let mut odd = Vec::new();
+        // The manifest of Claude Code has no schema and is open.
+        if file.ends_with("plugin.json") && !file.parent().is_some_and(|at| at.ends_with(".claude-plugin")) {
+            let schema = manifest.get("$schema").and_then(Value::as_str).unwrap_or_default();
+            if !schema.starts_with(SCHEMA) {
+                return Err(damaged(format!("$schema: an address that begins with {SCHEMA} is wanted")));
+            }
+            let unknown = manifest.keys().filter(|key| !KEYS.contains(&key.as_str()));
+            odd.extend(
+                unknown.map(|key| damaged(format!("this key is not known and is passed over: {key}"))),
+            );
+        }
+        Ok(odd)
+    }
+}
+
+fn is_plugin_name(name: &str) -> bool {
+    let edge = |byte: Option<u8>| byte.is_some_and(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
+    let bytes = name.as_bytes();
+    bytes.len() <= 64
+        && edge(bytes.first().copied())
+        && edge(bytes.last().copied())
+        && bytes.iter().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-.".contains(byte))
+        && !name.contains("--")
+        && !name.contains("..")
+}
+
+/// The errors of a skill by the rules of plugins.
+fn errors(source: &DirSource, skill: &Candidate) -> Result<Vec<Problem>, SourceError> {
+    let slice = Slice::first(prowess_core::limits::MAX_FILE_BYTES + 1);
+    let Chunk { bytes, size } = source.read(skill, &skill_md()?, slice)?;
+    let files = source.files(skill)?;
+    let mut problems = Profile::new(Preset::Plugin).check(
+        &Head { bytes, size }.document(),
+        Some(&files),
+        &skill.entry.origin,
+    );
+    problems.retain(|problem| problem.severity == Severity::Error);
+    Ok(problems)
+}
+
+impl Source for PluginSource {
+    fn id(&self) -> &str {
+        self.inner.id()
+    }
+
+    fn list(&self) -> Result<Offer, SourceError> {
+        let odd = self.oddities()?;
+        let mut offer = self.inner.list()?;
+        offer.problems.extend(odd);
+        // Only what lies right below `skills/` is a skill of the plugin.
+        offer.candidates.retain(|skill| self.inner.folder(skill) != self.inner.root());
+        for skill in &mut offer.candidates {
+            let folder = self.inner.folder(skill);
+            if !self.holds(&folder.join("SKILL.md")) {
+                let problem = SourceError::Outside { path: folder.join("SKILL.md") };
+                let broken = unread(&problem, &skill.entry.origin).obstacle;
+                Arc::make_mut(skill).obstacle = broken;
+            } else if skill.obstacle.is_none() {
+                match errors(&self.inner, skill) {
+                    Ok(problems) if problems.is_empty() => {}
+                    Ok(problems) => Arc::make_mut(skill).obstacle = Some(Obstacle::Broken { problems }),
+                    Err(error) => offer.problems.push(error),
+                }
+            }
+        }
+        Ok(offer)
+    }
+
+    fn files(&self, skill: &Candidate) -> Result<Manifest, SourceError> {
+        self.inner.files(skill)
+    }
+
+    fn manifest(&self, skill: &Candidate) -> Result<Manifest, SourceError> {
+        self.inner.manifest(skill)
+    }
+
+    fn read(&self, skill: &Candidate, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
+        self.inner.read(skill, path, slice)
+    }
+}
+
+/// Whether a folder is that of a plugin.
+pub fn is_plugin(folder: &Path) -> bool {
+    PLUGIN_FILES.iter().any(|file| folder.join(file).is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_plugins() {
+        for name in ["a", "a.b-c", "9x"] {
+            assert!(is_plugin_name(name), "{name}");
+        }
+        for name in ["", "-a", "a-", "a--b", "a..b", "A", "a_b", &"a".repeat(65)] {
+            assert!(!is_plugin_name(name), "{name}");
+        }
+    }
+}

@@ -1,0 +1,434 @@
+//! [`SourceSpec`]: the one grammar of where skills come from, for `--in` and for `prowess.toml`.
+//!
+//! A source is named by exactly one of its places, and may say how its skills appear:
+//!
+//! | key | what it is |
+//! | --- | --- |
+//! | `dir` | a folder with skills in and below it; `path` is another word for it, and `dir` wins when both are there |
+//! | `plugin` | the folder of an agent plugin: skills right below its `skills/` |
+//! | `archive` | a `.skill`, `.zip`, `.tar.gz` or `.tgz` file with skills in it |
+//! | `jsonl` | a file with a skill on each line: `name`, `description` and optionally `id`, `body`, `metadata` |
+//! | `url` | a site with an index of skills, or the index itself |
+//! | `name`, `description`, `instructions` | a skill that is written right here |
+//! | `mount_as` | the folder of virtual paths that filters see the skills in |
+//! | `prefix` | what stands before every key, with a colon |
+//! | `preload` | whether the skills are active from the start |
+//! | `ca_file` | certificates, as PEM, that the site of a `url` is trusted by |
+//!
+//! On the command line a source is a place alone (`./skills`, `https://example.com`, `tools.skill`, `team.jsonl`) or
+//! `key=value` pairs with commas between them (`dir=./skills,prefix=team`). A value with a comma in it stands in
+//! double quotes.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::harmless;
+use crate::source::Mount;
+
+/// Where skills come from and how they appear.
+///
+/// ```
+/// use prowess::spec::{Place, SourceSpec};
+///
+/// let spec = SourceSpec::parse("dir=./skills,prefix=team,preload=true")?;
+/// assert_eq!(spec.place, Place::Dir("./skills".into()));
+/// assert_eq!((spec.prefix.as_deref(), spec.preload), (Some("team"), true));
+/// assert_eq!(SourceSpec::parse("tools.tar.gz")?.place, Place::Archive("tools.tar.gz".into()));
+/// # Ok::<(), prowess::spec::SpecError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Pairs", into = "Pairs")]
+pub struct SourceSpec {
+    /// Where they come from.
+    pub place: Place,
+    /// The folder of virtual paths that filters see them in.
+    pub mount: Option<Mount>,
+    /// What stands before every key, with a colon.
+    pub prefix: Option<String>,
+    /// Whether they are active from the start.
+    pub preload: bool,
+}
+
+/// A place where skills come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A folder with skills in and below it.
+    Dir(PathBuf),
+    /// The folder of an agent plugin.
+    Plugin(PathBuf),
+    /// A file with skills packed into it.
+    Archive(PathBuf),
+    /// A file with a skill on each line.
+    Jsonl(PathBuf),
+    /// A site with an index of skills.
+    Url {
+        /// Its address.
+        url: String,
+        /// Certificates, as PEM, that it is trusted by besides those of the system.
+        ca_file: Option<PathBuf>,
+    },
+    /// A skill that is written right here.
+    Inline {
+        /// Its name.
+        name: String,
+        /// What it does and when to use it.
+        description: String,
+        /// Its body.
+        instructions: String,
+    },
+}
+
+/// Why a text or table names no source.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("this names no source of skills: {entry}: {reason}")]
+pub struct SpecError {
+    /// The entry, as people know it.
+    pub entry: String,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+impl SpecError {
+    /// What to do about it.
+    pub const HINT: &'static str =
+        "name one place: a folder, a .skill, .zip or .tar.gz file, a .jsonl file or an https:// address";
+}
+
+/// The keys as they are written, before they make sense together.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Pairs {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dir: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    plugin: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    archive: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    jsonl: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    url: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ca_file: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    instructions: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mount_as: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prefix: Option<String>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    preload: bool,
+}
+
+/// The keys that have a text for a value.
+pub(crate) const TEXT_KEYS: [&str; 12] = [
+    "dir",
+    "path",
+    "plugin",
+    "archive",
+    "jsonl",
+    "url",
+    "ca_file",
+    "name",
+    "description",
+    "instructions",
+    "mount_as",
+    "prefix",
+];
+
+/// The key that is true or false.
+pub(crate) const FLAG_KEY: &str = "preload";
+
+impl Pairs {
+    /// Sets a key that has a text for a value; false when there is no such key, or it was set before.
+    pub(crate) fn set(&mut self, key: &str, value: &str) -> bool {
+        let slot = match key {
+            "dir" => &mut self.dir,
+            "path" => &mut self.path,
+            "plugin" => &mut self.plugin,
+            "archive" => &mut self.archive,
+            "jsonl" => &mut self.jsonl,
+            "url" => &mut self.url,
+            "ca_file" => &mut self.ca_file,
+            "name" => &mut self.name,
+            "description" => &mut self.description,
+            "instructions" => &mut self.instructions,
+            "mount_as" => &mut self.mount_as,
+            "prefix" => &mut self.prefix,
+            _ => return false,
+        };
+        slot.replace(value.to_owned()).is_none()
+    }
+
+    /// Sets the key that is true or false.
+    pub(crate) fn set_preload(&mut self, preload: bool) {
+        self.preload = preload;
+    }
+
+    /// What the keys say together, or what is wrong with them.
+    pub(crate) fn spec(self) -> Result<SourceSpec, String> {
+        let mut places = Vec::new();
+        if let Some(dir) = self.dir.or(self.path) {
+            places.push(("dir", Place::Dir(named("dir", dir)?.into())));
+        }
+        if let Some(plugin) = self.plugin {
+            places.push(("plugin", Place::Plugin(named("plugin", plugin)?.into())));
+        }
+        if let Some(archive) = self.archive {
+            places.push(("archive", Place::Archive(named("archive", archive)?.into())));
+        }
+        if let Some(jsonl) = self.jsonl {
+            places.push(("jsonl", Place::Jsonl(named("jsonl", jsonl)?.into())));
+        }
+        if let Some(url) = self.url {
+            if !is_address(&url) {
+                return Err("url: an address begins with https:// or http://".to_owned());
+            }
+            places.push(("url", Place::Url { url, ca_file: self.ca_file.clone().map(PathBuf::from) }));
+        } else if self.ca_file.is_some() {
+            return Err("ca_file belongs to a url".to_owned());
+        }
+        if self.name.is_some() || self.description.is_some() || self.instructions.is_some() {
+            let (Some(name), Some(description)) = (self.name, self.description) else {
+                return Err("a skill that is written here has a name and a description".to_owned());
+            };
+            let instructions = self.instructions.unwrap_or_default();
+            places.push(("name", Place::Inline { name, description, instructions }));
+        }
+        let names: Vec<&str> = places.iter().map(|(name, _)| *name).collect();
+        let place = match places.len() {
+            0 => return Err("no place is named".to_owned()),
+            1 => places.remove(0).1,
+            _ => return Err(format!("more than one place is named: {}", names.join(", "))),
+        };
+        let mount = match &self.mount_as {
+            None => None,
+            Some(_) if matches!(place, Place::Inline { .. }) => {
+                return Err("mount_as: a skill that is written here lies in no folder to mount".to_owned());
+            }
+            Some(text) => Some(Mount::parse(text).map_err(|error| format!("mount_as: {error}"))?),
+        };
+        let prefix = match self.prefix {
+            Some(prefix)
+                if prefix.is_empty() || prefix.contains([':', '/', '\\']) || has_control(&prefix) =>
+            {
+                return Err(format!("prefix: a word without : and / is wanted: {}", harmless(&prefix)));
+            }
+            prefix => prefix,
+        };
+        Ok(SourceSpec { place, mount, prefix, preload: self.preload })
+    }
+}
+
+fn named(key: &str, value: String) -> Result<String, String> {
+    if value.trim().is_empty() { Err(format!("{key}: it is empty")) } else { Ok(value) }
+}
+
+fn has_control(text: &str) -> bool {
+    text.chars().any(char::is_control)
+}
+
+fn is_address(text: &str) -> bool {
+    ["https://", "http://"].iter().any(|scheme| {
+        text.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
+            && text.len() > scheme.len()
+    })
+}
+
+impl TryFrom<Pairs> for SourceSpec {
+    type Error = String;
+
+    fn try_from(pairs: Pairs) -> Result<Self, String> {
+        pairs.spec()
+    }
+}
+
+impl From<SourceSpec> for Pairs {
+    fn from(spec: SourceSpec) -> Self {
+        let text = |path: PathBuf| Some(path.to_string_lossy().into_owned());
+        let mut pairs = Self {
+            mount_as: spec.mount.map(|mount| mount.as_str().to_owned()),
+            prefix: spec.prefix,
+            preload: spec.preload,
+            ..Self::default()
+        };
+        match spec.place {
+            Place::Dir(path) => pairs.dir = text(path),
+            Place::Plugin(path) => pairs.plugin = text(path),
+            Place::Archive(path) => pairs.archive = text(path),
+            Place::Jsonl(path) => pairs.jsonl = text(path),
+            Place::Url { url, ca_file } => {
+                (pairs.url, pairs.ca_file) = (Some(url), ca_file.and_then(text));
+            }
+            Place::Inline { name, description, instructions } => {
+                (pairs.name, pairs.description) = (Some(name), Some(description));
+                pairs.instructions = Some(instructions);
+            }
+        }
+        pairs
+    }
+}
+
+impl SourceSpec {
+    /// A folder with skills in and below it.
+    pub fn dir(path: impl Into<PathBuf>) -> Self {
+        Self { place: Place::Dir(path.into()), mount: None, prefix: None, preload: false }
+    }
+
+    /// Reads a source as it stands on a command line: a place alone, or `key=value` pairs with commas between them.
+    pub fn parse(text: &str) -> Result<Self, SpecError> {
+        let fail = |reason: String| SpecError { entry: harmless(text), reason };
+        let key = text.split_once('=').map(|(key, _)| key.trim());
+        if !key.is_some_and(|key| TEXT_KEYS.contains(&key) || key == FLAG_KEY) {
+            return Ok(Self { place: place(text).map_err(fail)?, mount: None, prefix: None, preload: false });
+        }
+        let mut pairs = Pairs::default();
+        for (key, value) in pairs_of(text).map_err(fail)? {
+            if key == FLAG_KEY {
+                let flag = value.parse().map_err(|_| fail(format!("{key}: true or false is wanted")))?;
+                pairs.set_preload(flag);
+            } else if !TEXT_KEYS.contains(&key.as_str()) {
+                let known = TEXT_KEYS.join(", ");
+                return Err(fail(format!(
+                    "no such key: {}; the keys are {known}, {FLAG_KEY}",
+                    harmless(&key)
+                )));
+            } else if !pairs.set(&key, &value) {
+                return Err(fail(format!("this key stands twice: {key}")));
+            }
+        }
+        pairs.spec().map_err(fail)
+    }
+}
+
+/// What a place alone means, by its form.
+fn place(text: &str) -> Result<Place, String> {
+    let ends = |endings: &[&str]| {
+        let lower = text.to_ascii_lowercase();
+        endings.iter().any(|ending| lower.ends_with(ending))
+    };
+    if text.trim().is_empty() {
+        return Err("it is empty".to_owned());
+    }
+    if is_address(text) {
+        Ok(Place::Url { url: text.to_owned(), ca_file: None })
+    } else if ends(&[".jsonl", ".ndjson"]) {
+        Ok(Place::Jsonl(text.into()))
+    } else if ends(&[".skill", ".zip", ".tar.gz", ".tgz"]) {
+        Ok(Place::Archive(text.into()))
+    } else {
+        Ok(Place::Dir(text.into()))
+    }
+}
+
+/// The pairs of a text. A value in double quotes may hold commas; `""` in it stands for one quote.
+fn pairs_of(text: &str) -> Result<Vec<(String, String)>, String> {
+    let mut pairs = Vec::new();
+    let mut rest = text;
+    loop {
+        let Some((key, after)) = rest.split_once('=') else {
+            return Err(format!("key=value is wanted: {}", harmless(rest)));
+        };
+        let (value, after) = match after.strip_prefix('"') {
+            Some(quoted) => quoted_value(quoted)?,
+            None => match after.split_once(',') {
+                Some((value, after)) => (value.to_owned(), Some(after)),
+                None => (after.to_owned(), None),
+            },
+        };
+        pairs.push((key.trim().to_owned(), value));
+        match after {
+            Some(after) => rest = after,
+            None => return Ok(pairs),
+        }
+    }
+}
+
+/// A value up to its closing quote, and what stands behind the comma after it.
+fn quoted_value(text: &str) -> Result<(String, Option<&str>), String> {
+    let mut value = String::new();
+    let mut rest = text;
+    loop {
+        let Some((part, after)) = rest.split_once('"') else {
+            return Err("a quote is not closed".to_owned());
+        };
+        value.push_str(part);
+        if let Some(more) = after.strip_prefix('"') {
+            value.push('"');
+            rest = more;
+        } else if after.is_empty() {
+            return Ok((value, None));
+        } else if let Some(next) = after.strip_prefix(',') {
+            return Ok((value, Some(next)));
+        } else {
+            return Err("a comma is wanted after a closing quote".to_owned());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_alone_is_known_by_its_form() {
+        for (text, place) in [
+            ("skills", Place::Dir("skills".into())),
+            ("./a=b", Place::Dir("./a=b".into())),
+            ("x=y", Place::Dir("x=y".into())),
+            ("team.JSONL", Place::Jsonl("team.JSONL".into())),
+            ("a.skill", Place::Archive("a.skill".into())),
+            ("HTTPS://x.test/a", Place::Url { url: "HTTPS://x.test/a".into(), ca_file: None }),
+        ] {
+            assert_eq!(SourceSpec::parse(text).unwrap().place, place, "{text}");
+        }
+    }
+
+    #[test]
+    fn pairs_say_all_that_a_table_says() {
+        let spec =
+            SourceSpec::parse("path=a,dir=\"b, \"\"c\"\"\",mount_as=team/x,prefix=p,preload=true").unwrap();
+        assert_eq!(spec.place, Place::Dir("b, \"c\"".into()), "dir wins over path");
+        assert_eq!(spec.mount.as_ref().map(Mount::as_str), Some("team/x"));
+        let json = serde_json::to_value(&spec).unwrap();
+        assert_eq!(serde_json::from_value::<SourceSpec>(json).unwrap(), spec);
+        let inline = SourceSpec::parse("name=a,description=Does a.,instructions=Do it.").unwrap();
+        assert!(matches!(inline.place, Place::Inline { .. }));
+        let site = SourceSpec::parse("url=https://x.test,ca_file=ca.pem").unwrap();
+        assert_eq!(site.place, Place::Url { url: "https://x.test".into(), ca_file: Some("ca.pem".into()) });
+    }
+
+    #[test]
+    fn what_names_no_source_is_an_error_that_names_it() {
+        for (text, reason) in [
+            ("", "it is empty"),
+            ("dir=", "dir: it is empty"),
+            ("prefix=a", "no place is named"),
+            ("dir=a,url=https://x.test", "more than one place is named: dir, url"),
+            ("dir=a,name=b,description=c", "more than one place is named: dir, name"),
+            ("name=a", "a skill that is written here has a name and a description"),
+            ("name=a,description=b,mount_as=c", "mount_as: a skill that is written here"),
+            ("dir=a,mount_as=../b", "mount_as: a mount is a plain path"),
+            ("dir=a,mount_as=b*", "mount_as: a mount is a plain path"),
+            ("dir=a,dir=b", "this key stands twice: dir"),
+            ("dir=a,colour=b", "no such key: colour"),
+            ("dir=a,preload=maybe", "preload: true or false is wanted"),
+            ("dir=a,prefix=b:c", "prefix: a word without"),
+            ("dir=a,b", "key=value is wanted: b"),
+            ("dir=\"a", "a quote is not closed"),
+            ("url=ftp://x", "url: an address begins with"),
+            ("dir=a,ca_file=b", "ca_file belongs to a url"),
+        ] {
+            let error = SourceSpec::parse(text).unwrap_err();
+            assert!(error.reason.starts_with(reason), "{text}: {error}");
+            assert_eq!(error.entry, harmless(text));
+        }
+    }
+}

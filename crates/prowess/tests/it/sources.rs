@@ -1,0 +1,212 @@
+//! Every other source, layers and mounts: the catalog cannot tell them apart.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use prowess::source::{Layer, Mount, Slice};
+use prowess::{
+    DirSource, JsonlSource, MemorySource, MergedSource, Obstacle, PluginSource, Registry, ScanOptions, Scope,
+    Source, SourceError, Standing, TooLarge,
+};
+
+use crate::trees::{keys, skill, tree, write};
+
+fn refreshed(source: impl Into<Layer>) -> Registry {
+    let mut registry = Registry::new();
+    registry.add(source);
+    registry.refresh().unwrap();
+    registry
+}
+
+fn memory(id: &str, key: &str, body: &str) -> MemorySource {
+    let source = MemorySource::new(id);
+    let text = format!("---\nname: {key}\ndescription: From {id}.\n---\n{body}\n");
+    source.insert(key, text, Scope::Explicit);
+    source
+}
+
+#[test]
+fn in_a_merged_source_what_is_listed_is_what_is_read() {
+    // One of five systems lists the second of two namesakes and reads the first.
+    for overriding in [false, true] {
+        let mut merged = MergedSource::new("all")
+            .with(memory("memory", "shared", "first"))
+            .with(memory("memory", "shared", "second"))
+            .with(Layer::from(memory("third", "shared", "third")).with_prefix("proj"));
+        if overriding {
+            merged = merged.overriding();
+        }
+        let outer = MergedSource::new("outer").with(merged);
+        let registry = refreshed(outer);
+        assert_eq!(keys(&registry), ["proj:shared", "shared"]);
+        let expected = if overriding { "second" } else { "first" };
+        assert_eq!(registry.document("shared").unwrap().body(), expected);
+        assert_eq!(registry.document("proj:shared").unwrap().body(), "third");
+        let catalog = registry.catalog();
+        let found = catalog.why("shared");
+        assert_eq!(found.len(), 3, "the shadowed one is there for those who ask");
+        for (candidate, standing) in found {
+            let body = registry.head_of(candidate).unwrap().document().body().to_owned();
+            let files = registry.files_of(candidate).unwrap();
+            assert_eq!(files.total_size(), registry.head_of(candidate).unwrap().size);
+            match standing {
+                Standing::Shadowed { .. } => assert_ne!(body, expected),
+                _ => assert!(body == expected || body == "third"),
+            }
+        }
+    }
+}
+
+#[test]
+fn a_layer_that_cannot_be_listed_takes_no_other_along() {
+    let merged = MergedSource::new("all")
+        .with(DirSource::new("/nowhere/at/all", ScanOptions::named()))
+        .with(memory("memory", "a", "x"));
+    let registry = refreshed(merged);
+    assert_eq!(keys(&registry), ["a"]);
+    assert!(matches!(registry.problems().next(), Some(SourceError::Missing { .. })));
+}
+
+#[test]
+fn a_mount_is_what_filters_see_and_reads_go_to_the_real_place() {
+    let folder = tree(&[("billing/refunds/SKILL.md", &skill("refunds")), ("billing/refunds/notes.md", "n")]);
+    let mounted = || {
+        let source = DirSource::new(folder.path(), ScanOptions::named());
+        Layer::from(source).mounted_at(Mount::parse("team/finance").unwrap())
+    };
+    let registry = refreshed(mounted());
+    let catalog = registry.catalog();
+    assert_eq!(catalog.get("refunds").unwrap().virtual_path, "team/finance/billing/refunds");
+    assert_eq!(catalog.list_for_dir("team/finance").len(), 1);
+    assert_eq!(catalog.list_for_dir("team/fin").len(), 0);
+    assert!(registry.read_resource("refunds", "notes.md", Slice::first(9), TooLarge::Refuse).is_ok());
+    let manifest = registry.manifest_of(registry.get("refunds").unwrap()).unwrap();
+    assert!(manifest.files.iter().all(|file| file.digest.is_some()));
+}
+
+#[test]
+fn virtual_paths_may_be_relative_to_another_folder() {
+    let folder = tree(&[("repo/skills/billing/refunds/SKILL.md", &skill("refunds"))]);
+    let root = folder.path().join("repo/skills");
+    let path = |source: DirSource| refreshed(source).get("refunds").unwrap().virtual_path.clone();
+    assert_eq!(path(DirSource::new(&root, ScanOptions::named())), "billing/refunds");
+    let based = DirSource::new(&root, ScanOptions::named()).relative_to(folder.path().join("repo"));
+    assert_eq!(path(based), "skills/billing/refunds");
+    let elsewhere = DirSource::new(&root, ScanOptions::named()).relative_to("/somewhere/else");
+    assert_eq!(path(elsewhere), "billing/refunds");
+}
+
+#[test]
+fn a_skill_that_is_written_in_place_can_be_filtered() {
+    // One of five systems gives such a skill no path, so that every filter hides it.
+    let source = MemorySource::inline("greet", "Says hello.", "Say hello.", Scope::Explicit).unwrap();
+    let registry = refreshed(source);
+    assert_eq!(registry.get("greet").unwrap().virtual_path, "greet");
+    assert_eq!(registry.catalog().list_for_dir("greet").len(), 1);
+    assert_eq!(registry.document("greet").unwrap().body(), "Say hello.");
+    assert!(MemorySource::inline("", "x", "", Scope::Explicit).is_err());
+}
+
+#[test]
+fn a_file_with_a_skill_on_each_line_is_a_source() {
+    let folder = tree(&[(
+        "team.jsonl",
+        "\u{feff}{\"name\":\"a\",\"description\":\"Does a.\",\"body\":\"Do a.\\n---\\nMore.\",\"metadata\":{\"v\":\"1.0\"}}\n\
+         \n\
+         {\"id\":\"b-2\",\"name\":\"b\",\"description\":\"Does b.\"}\r\n\
+         not json\n\
+         {\"name\":\"c\"}\n\
+         {\"name\":\"a\",\"description\":\"Again.\"}\n\
+         {\"id\":[],\"name\":\"d\",\"description\":\"x\"}\n\
+         {\"id\":7,\"name\":\"e\",\"description\":\"Last, without an end.\"}",
+    )]);
+    let file = folder.path().join("team.jsonl");
+    let registry = refreshed(JsonlSource::new(&file));
+    assert_eq!(keys(&registry), ["7", "a", "b-2"]);
+    let problems: Vec<String> = registry.problems().map(ToString::to_string).collect();
+    assert_eq!(problems.len(), 4, "{problems:?}");
+    for (problem, line) in problems.iter().zip([4, 5, 6, 7]) {
+        assert!(problem.contains(&format!("team.jsonl:{line}: ")), "{problem}");
+    }
+    assert_eq!(registry.document("a").unwrap().body(), "Do a.\n---\nMore.");
+    assert_eq!(registry.get("a").unwrap().entry.metadata, [("v".to_owned(), "1.0".to_owned())]);
+    assert_eq!(registry.document("b-2").unwrap().body(), "", "only that much is known of it");
+    assert_eq!(registry.document("7").unwrap().body(), "");
+    assert_eq!(registry.files("a").unwrap().files.len(), 1, "it has no resources");
+    let read = registry.read_resource("a", "references/x.md", Slice::first(9), TooLarge::Refuse);
+    assert!(matches!(read, Err(SourceError::Missing { .. })));
+
+    // The lines move; what is read is the skill that was asked for, or nothing.
+    let text = fs::read_to_string(&file).unwrap();
+    let moved =
+        format!("{{\"name\":\"first\",\"description\":\"x\"}}\n{}", text.trim_start_matches('\u{feff}'));
+    fs::write(&file, moved.replace("Do a.", "Do it now.")).unwrap();
+    assert!(registry.document("a").unwrap().body().starts_with("Do it now."));
+    fs::write(&file, "{\"name\":\"first\",\"description\":\"x\"}\n").unwrap();
+    assert!(registry.document("a").is_err());
+}
+
+#[test]
+fn a_line_without_end_is_passed_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("big.jsonl");
+    let mut text = vec![b'x'; prowess::source::MAX_LINE_BYTES + 100];
+    text.extend_from_slice(b"\n{\"name\":\"a\",\"description\":\"Does a.\"}\n");
+    fs::write(&file, text).unwrap();
+    let registry = refreshed(JsonlSource::new(&file));
+    assert_eq!(keys(&registry), ["a"]);
+    assert_eq!(registry.problems().count(), 1);
+    assert!(registry.document("a").is_ok());
+}
+
+const PLUGIN: &str =
+    r#"{"$schema":"https://agent-plugins.org/schemas/1.0.0/plugin.schema.json","name":"tools"}"#;
+
+#[test]
+fn a_plugin_has_the_skills_right_below_its_folder_and_only_strict_ones() {
+    let outside = tree(&[("evil/SKILL.md", &skill("evil"))]);
+    let folder = tree(&[
+        ("plugin.json", PLUGIN),
+        ("skills/good/SKILL.md", &skill("good")),
+        ("skills/Bad/SKILL.md", &skill("Bad")),
+        ("skills/lower/skill.md", &skill("lower")),
+        ("skills/group/deep/SKILL.md", &skill("deep")),
+        ("other/SKILL.md", &skill("other")),
+    ]);
+    symlink(outside.path().join("evil"), folder.path().join("skills/evil")).unwrap();
+    let registry = refreshed(PluginSource::new(folder.path()));
+    assert_eq!(keys(&registry), ["good"]);
+    let catalog = registry.catalog();
+    let codes = |key: &str| -> Vec<&str> {
+        match &catalog.why(key)[0].0.obstacle {
+            Some(Obstacle::Broken { problems }) => problems.iter().map(|problem| problem.code).collect(),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(codes("Bad"), ["name-uppercase"]);
+    assert_eq!(codes("evil"), ["file-unreadable"]);
+    assert_eq!(registry.document("good").unwrap().body(), "Body of good.");
+}
+
+#[test]
+fn the_manifest_of_a_plugin_is_held_to_its_rules() {
+    let with = |path: &str, text: &str| {
+        let folder = tree(&[("skills/good/SKILL.md", &skill("good"))]);
+        write(folder.path(), path, text);
+        let listed = PluginSource::new(folder.path()).list();
+        listed.map(|offer| (offer.candidates.len(), offer.problems.len()))
+    };
+    assert_eq!(with("plugin.json", PLUGIN).unwrap(), (1, 0));
+    let extra = PLUGIN.replace('}', ",\"mood\":\"grim\"}");
+    assert_eq!(with("plugin.json", &extra).unwrap(), (1, 1), "an unknown key is said and passed over");
+    assert_eq!(with(".claude-plugin/plugin.json", "{\"name\":\"x\",\"mood\":1}").unwrap(), (1, 0));
+    for text in
+        ["{", "[]", "{\"name\":\"x\"}", &PLUGIN.replace("1.0.0", "2.0.0"), &PLUGIN.replace("tools", "To_ols")]
+    {
+        assert!(matches!(with("plugin.json", text), Err(SourceError::Damaged { .. })), "{text}");
+    }
+    assert!(matches!(with("readme", ""), Err(SourceError::Damaged { .. })), "no manifest");
+    let nowhere = PluginSource::new(Path::new("/nowhere/at/all")).list();
+    assert!(matches!(nowhere, Err(SourceError::Missing { .. })));
+}
