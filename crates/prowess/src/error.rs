@@ -127,6 +127,15 @@ pub enum SourceError {
         /// The limit.
         limit: usize,
     },
+    /// An archive cannot be unpacked.
+    #[cfg(feature = "archive")]
+    #[error("this archive is refused: {}: {error}", shown(.path))]
+    Archive {
+        /// The archive.
+        path: PathBuf,
+        /// What is wrong with it.
+        error: crate::archive::ArchiveError,
+    },
     /// This build of the library cannot read such a place.
     #[error("this was built without support for {feature}: {}", shown(.path))]
     NotBuilt {
@@ -188,6 +197,8 @@ impl SourceError {
             | Self::NotBuilt { path, .. }
             | Self::NotAsked { path }
             | Self::Io { path, .. } => path,
+            #[cfg(feature = "archive")]
+            Self::Archive { path, .. } => path,
             Self::Config(error) => error.path(),
         }
     }
@@ -221,6 +232,8 @@ impl SourceError {
             }
             Self::NotRegular { .. } => "put a regular file in its place, or leave it out",
             Self::TooLarge { .. } => "make the file smaller, or split it",
+            #[cfg(feature = "archive")]
+            Self::Archive { .. } => "pack the skill's folder anew, as plain files",
             Self::NotBuilt { .. } => "turn the feature on where the crate prowess is depended on",
             Self::NotAsked { .. } => "trust the project's folder with: prowess trust .",
             Self::TooDeep { .. } => "give a folder nearer to the skills",

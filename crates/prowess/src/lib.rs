@@ -23,6 +23,8 @@
 
 pub use prowess_core::*;
 
+#[cfg(feature = "archive")]
+pub mod archive;
 pub mod atomic;
 mod beneath;
 pub mod builtin;
@@ -56,5 +58,7 @@ pub use registry::{Registry, RegistryError, discover, load, loads};
 pub use resources::{Resource, TooLarge};
 pub use scan::{Found, Scan, ScanOptions, scan};
 pub use select_command::{CommandSelector, SELECT_TIMEOUT};
+#[cfg(feature = "archive")]
+pub use source::ArchiveSource;
 pub use source::{DirSource, JsonlSource, Layer, MemorySource, MergedSource, PluginSource, Source};
 pub use spec::SourceSpec;

@@ -1,5 +1,7 @@
 //! The one door in: a [`Source`] lists skills and reads their files. The catalog cannot tell sources apart.
 
+#[cfg(feature = "archive")]
+mod archive;
 mod dir;
 mod jsonl;
 mod layer;
@@ -11,6 +13,8 @@ use std::sync::Arc;
 
 use prowess_core::{Candidate, Document, FileEntry, Manifest, Obstacle, Origin, Profile, RelPath};
 
+#[cfg(feature = "archive")]
+pub use archive::ArchiveSource;
 pub use dir::DirSource;
 pub use jsonl::{JsonlSource, MAX_LINE_BYTES};
 pub use layer::{Layer, Mount, MountError};

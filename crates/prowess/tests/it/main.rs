@@ -9,6 +9,8 @@
     reason = "these are tests"
 )]
 
+#[cfg(feature = "archive")]
+mod archives;
 mod conformance;
 mod corpus;
 mod data;

@@ -8,4 +8,4 @@ mod render;
 mod select;
 mod skills_ref;
 mod tools;
-mod vectors;
+pub(crate) mod vectors;

@@ -1,0 +1,246 @@
+//! Unpacking: the files of an archive in memory, within limits, read so that no other reader can see other files.
+//!
+//! An archive is a text by somebody else that two programs may read differently, and what one of them checks the other
+//! may not see. So the readers here are strict: what is ambiguous is refused and not guessed. Links and special files are
+//! refused, archives inside archives stay files, and nothing is written anywhere.
+
+mod tar;
+mod zip;
+
+use std::collections::BTreeMap;
+use std::io::Read;
+
+use prowess_core::RelPath;
+use prowess_core::path::{PathError, first_collision};
+
+use crate::error::harmless;
+
+/// The most that is unpacked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ArchiveLimits {
+    /// The size of the archive itself, in bytes.
+    pub packed_bytes: u64,
+    /// The number of files and folders.
+    pub entries: usize,
+    /// The sum of the sizes of its files, in bytes.
+    pub bytes: u64,
+    /// The size of one file, in bytes.
+    pub file_bytes: u64,
+    /// How many folders a file may lie in.
+    pub depth: usize,
+    /// How many times larger than the archive its files may be, from a mebibyte on.
+    pub ratio: u64,
+}
+
+impl Default for ArchiveLimits {
+    fn default() -> Self {
+        Self {
+            packed_bytes: 25 << 20,
+            entries: 1_000,
+            bytes: 25 << 20,
+            file_bytes: 10 << 20,
+            depth: 16,
+            ratio: 100,
+        }
+    }
+}
+
+/// How an archive is packed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ArchiveFormat {
+    /// `.zip` and `.skill`.
+    Zip,
+    /// `.tar.gz` and `.tgz`.
+    TarGz,
+}
+
+impl ArchiveFormat {
+    /// What the first bytes say it is. Names and types may lie; these cannot without being unreadable.
+    pub fn of(bytes: &[u8]) -> Option<Self> {
+        if bytes.starts_with(b"PK\x03\x04") || bytes.starts_with(b"PK\x05\x06") {
+            Some(Self::Zip)
+        } else if bytes.starts_with(&[0x1f, 0x8b]) {
+            Some(Self::TarGz)
+        } else {
+            None
+        }
+    }
+}
+
+/// A file of an archive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PackedFile {
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+    /// Whether it may be executed. No other part of its mode is kept.
+    pub executable: bool,
+}
+
+/// Why an archive is not unpacked.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ArchiveError {
+    /// It is not such an archive, or can be read in more than one way.
+    #[error("{reason}")]
+    Malformed {
+        /// What is wrong.
+        reason: String,
+    },
+    /// An entry is a link.
+    #[error("it holds a link: {entry}")]
+    Link {
+        /// The entry.
+        entry: String,
+    },
+    /// An entry is neither a file nor a folder.
+    #[error("it holds something that is neither a file nor a folder: {entry}")]
+    Special {
+        /// The entry.
+        entry: String,
+    },
+    /// The path of an entry breaks a rule of paths.
+    #[error("it holds a path that is not allowed: {0}")]
+    Path(#[from] PathError),
+    /// Two entries are one file on some system.
+    #[error("it holds two entries of one name: {first} and {second}")]
+    Twice {
+        /// The one.
+        first: String,
+        /// The other.
+        second: String,
+    },
+    /// A limit was reached.
+    #[error("it is over a limit: {what}, at most {limit}")]
+    TooMuch {
+        /// What there is too much of.
+        what: &'static str,
+        /// The limit.
+        limit: u64,
+    },
+}
+
+impl ArchiveError {
+    fn malformed(reason: impl Into<String>) -> Self {
+        Self::Malformed { reason: reason.into() }
+    }
+}
+
+/// The files of an archive by path.
+pub type Files = BTreeMap<RelPath, PackedFile>;
+
+/// Unpacks an archive into memory: all of it or nothing.
+pub fn unpack(bytes: &[u8], limits: &ArchiveLimits) -> Result<Files, ArchiveError> {
+    if bytes.len() as u64 > limits.packed_bytes {
+        return Err(ArchiveError::TooMuch { what: "the archive's bytes", limit: limits.packed_bytes });
+    }
+    let mut unpacking = Unpacking::new(bytes.len() as u64, *limits);
+    match ArchiveFormat::of(bytes) {
+        Some(ArchiveFormat::Zip) => zip::unpack(bytes, &mut unpacking)?,
+        Some(ArchiveFormat::TarGz) => tar::unpack(bytes, &mut unpacking)?,
+        None => return Err(ArchiveError::malformed("it is neither a zip nor a gzip file")),
+    }
+    unpacking.finish()
+}
+
+/// What was unpacked so far, held against the limits.
+struct Unpacking {
+    limits: ArchiveLimits,
+    /// The most bytes by all limits together.
+    budget: u64,
+    entries: usize,
+    unpacked: u64,
+    files: Files,
+    folders: Vec<RelPath>,
+}
+
+impl Unpacking {
+    fn new(packed: u64, limits: ArchiveLimits) -> Self {
+        let by_ratio = packed.saturating_mul(limits.ratio).max(1 << 20);
+        let budget = limits.bytes.min(by_ratio);
+        Self { limits, budget, entries: 0, unpacked: 0, files: Files::new(), folders: Vec::new() }
+    }
+
+    /// Takes note of one more entry.
+    fn count(&mut self) -> Result<(), ArchiveError> {
+        self.entries += 1;
+        if self.entries > self.limits.entries {
+            let limit = self.limits.entries as u64;
+            return Err(ArchiveError::TooMuch { what: "entries", limit });
+        }
+        Ok(())
+    }
+
+    /// Takes note of bytes that were unpacked.
+    fn spend(&mut self, bytes: u64) -> Result<(), ArchiveError> {
+        self.unpacked = self.unpacked.saturating_add(bytes);
+        if self.unpacked > self.limits.bytes {
+            return Err(ArchiveError::TooMuch { what: "bytes", limit: self.limits.bytes });
+        }
+        if self.unpacked > self.budget {
+            let what = "times as many bytes as the archive has";
+            return Err(ArchiveError::TooMuch { what, limit: self.limits.ratio });
+        }
+        Ok(())
+    }
+
+    /// Reads the bytes of a file of exactly this size.
+    fn read(&mut self, reader: &mut dyn Read, size: u64, entry: &str) -> Result<Vec<u8>, ArchiveError> {
+        if size > self.limits.file_bytes {
+            return Err(ArchiveError::TooMuch { what: "bytes of a file", limit: self.limits.file_bytes });
+        }
+        self.spend(size)?;
+        let mut bytes = Vec::new();
+        // One byte more shows a file that goes on after its end.
+        let read = reader.take(size + 1).read_to_end(&mut bytes);
+        read.map_err(|error| ArchiveError::malformed(format!("{}: {error}", harmless(entry))))?;
+        if bytes.len() as u64 != size {
+            let reason = format!("{}: it has not the size it is said to have", harmless(entry));
+            return Err(ArchiveError::malformed(reason));
+        }
+        Ok(bytes)
+    }
+
+    fn path(&self, name: &[u8]) -> Result<RelPath, ArchiveError> {
+        let path = RelPath::from_bytes(name)?;
+        if path.components().count() > self.limits.depth {
+            return Err(ArchiveError::TooMuch { what: "folders deep", limit: self.limits.depth as u64 });
+        }
+        Ok(path)
+    }
+
+    fn add_folder(&mut self, name: &[u8]) -> Result<(), ArchiveError> {
+        let path = self.path(name)?;
+        self.folders.push(path);
+        Ok(())
+    }
+
+    fn add_file(&mut self, path: RelPath, file: PackedFile) -> Result<(), ArchiveError> {
+        if self.files.contains_key(&path) {
+            let (first, second) = (path.to_string(), path.to_string());
+            return Err(ArchiveError::Twice { first, second });
+        }
+        self.files.insert(path, file);
+        Ok(())
+    }
+
+    /// The files, when no two entries come to one path on any system and none is both a file and a folder.
+    fn finish(self) -> Result<Files, ArchiveError> {
+        if let Some((first, second)) = first_collision(self.files.keys()) {
+            let (first, second) = (first.to_string(), second.to_string());
+            return Err(ArchiveError::Twice { first, second });
+        }
+        let keys: BTreeMap<String, &RelPath> =
+            self.files.keys().map(|path| (path.collision_key(), path)).collect();
+        let above = self.files.keys().filter_map(RelPath::parent).chain(self.folders.iter().cloned());
+        for folder in above {
+            let mut at = Some(folder);
+            while let Some(folder) = at {
+                if let Some(file) = keys.get(&folder.collision_key()) {
+                    let (first, second) = (file.to_string(), format!("{folder}/"));
+                    return Err(ArchiveError::Twice { first, second });
+                }
+                at = folder.parent();
+            }
+        }
+        Ok(self.files)
+    }
+}

@@ -1,0 +1,199 @@
+//! Skills packed into a file: `.skill`, `.zip` or `.tar.gz`, read without being unpacked onto the disk.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use prowess_core::{Candidate, FileEntry, Manifest, Origin, RelPath, Scope, Stamp, parse};
+
+use super::{Chunk, Offer, Slice, Source, candidate};
+use crate::archive::{ArchiveLimits, Files, PackedFile, unpack};
+use crate::error::SourceError;
+use crate::files;
+use crate::handle::stamp_of;
+use crate::scan::FILE_NAMES;
+
+/// The files of an archive, and which of its folders are skills.
+#[derive(Debug, Default)]
+pub(crate) struct Packed {
+    files: Files,
+    /// The paths of the SKILL.md files, one for each skill, sorted.
+    skills: Vec<RelPath>,
+}
+
+impl Packed {
+    pub(crate) fn new(files: Files) -> Self {
+        let mut skills: Vec<RelPath> = Vec::new();
+        // Shallow ones first, so that a skill inside another is a part of it.
+        let mut found: Vec<&RelPath> =
+            files.keys().filter(|path| FILE_NAMES.contains(&path.file_name())).collect();
+        let rank = |path: &RelPath| FILE_NAMES.iter().position(|name| *name == path.file_name());
+        found.sort_by_key(|path| (path.components().count(), rank(path), (*path).clone()));
+        for path in found {
+            let inside = |skill: &RelPath| match skill.parent() {
+                Some(folder) => path.starts_with(&folder),
+                None => true,
+            };
+            if !skills.iter().any(inside) {
+                skills.push(path.clone());
+            }
+        }
+        skills.sort();
+        Self { files, skills }
+    }
+
+    pub(crate) fn skills(&self) -> &[RelPath] {
+        &self.skills
+    }
+
+    pub(crate) fn get(&self, path: &RelPath) -> Option<&PackedFile> {
+        self.files.get(path)
+    }
+
+    /// The files of the skill with this SKILL.md, each with the path it has in the skill.
+    pub(crate) fn files_of<'p>(
+        &'p self,
+        skill: &'p RelPath,
+    ) -> impl Iterator<Item = (RelPath, &'p PackedFile)> {
+        let folder = skill.parent();
+        self.files.iter().filter_map(move |(path, file)| match &folder {
+            Some(folder) => Some((path.strip_prefix(folder)?, file)),
+            None => Some((path.clone(), file)),
+        })
+    }
+
+    pub(crate) fn manifest_of(&self, skill: &RelPath) -> Manifest {
+        let entries = self.files_of(skill).map(|(path, file)| {
+            let mut entry = FileEntry::new(path, file.bytes.len() as u64);
+            entry.executable = file.executable;
+            entry
+        });
+        Manifest::new(entries.collect())
+    }
+
+    /// The bytes of a file of a skill. `SKILL.md` is that skill's own file, whatever it is called.
+    pub(crate) fn read(&self, skill: &RelPath, path: &RelPath) -> Option<&[u8]> {
+        if path.as_str() == "SKILL.md" {
+            return self.get(skill).map(|file| file.bytes.as_slice());
+        }
+        let whole = match skill.parent() {
+            Some(folder) => folder.join(path.as_str()).ok()?,
+            None => path.clone(),
+        };
+        self.get(&whole).map(|file| file.bytes.as_slice())
+    }
+}
+
+/// Skills packed into a file.
+#[derive(Debug)]
+pub struct ArchiveSource {
+    id: String,
+    file: PathBuf,
+    scope: Scope,
+    limits: ArchiveLimits,
+    /// What was unpacked last, and the state of the file at that time.
+    unpacked: Mutex<Option<(Stamp, Arc<Packed>)>>,
+}
+
+impl ArchiveSource {
+    /// The skills in an archive.
+    pub fn new(file: impl Into<PathBuf>) -> Self {
+        let file = file.into();
+        let id = file.to_string_lossy().into_owned();
+        Self {
+            id,
+            file,
+            scope: Scope::Explicit,
+            limits: ArchiveLimits::default(),
+            unpacked: Mutex::default(),
+        }
+    }
+
+    /// Says whose skills they are.
+    #[must_use]
+    pub fn in_scope(mut self, scope: Scope) -> Self {
+        self.scope = scope;
+        self
+    }
+
+    /// Unpacks no more than this.
+    #[must_use]
+    pub fn within(mut self, limits: ArchiveLimits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    fn packed(&self) -> Result<Arc<Packed>, SourceError> {
+        let failed = |error| SourceError::io(&self.file, error);
+        let stamp = stamp_of(&std::fs::metadata(&self.file).map_err(failed)?);
+        let mut unpacked = self.unpacked.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, packed)) = unpacked.as_ref().filter(|(known, _)| *known == stamp) {
+            return Ok(Arc::clone(packed));
+        }
+        let limit = usize::try_from(self.limits.packed_bytes).unwrap_or(usize::MAX);
+        let bytes = files::read_small(&self.file, limit)?;
+        let files = unpack(&bytes, &self.limits)
+            .map_err(|error| SourceError::Archive { path: self.file.clone(), error })?;
+        let packed = Arc::new(Packed::new(files));
+        *unpacked = Some((stamp, Arc::clone(&packed)));
+        Ok(packed)
+    }
+
+    fn location(&self, skill: &RelPath) -> String {
+        format!("{}!/{skill}", self.id)
+    }
+
+    /// The path in the archive of the SKILL.md of a skill.
+    fn skill(&self, packed: &Packed, skill: &Candidate) -> Result<RelPath, SourceError> {
+        let location = skill.entry.origin.location.as_str();
+        let found = packed.skills().iter().find(|path| self.location(path) == location);
+        found.cloned().ok_or_else(|| SourceError::Missing { path: location.into() })
+    }
+}
+
+impl Source for ArchiveSource {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn list(&self) -> Result<Offer, SourceError> {
+        let packed = self.packed()?;
+        if packed.skills().is_empty() {
+            return Err(SourceError::NoSkill { path: self.file.clone() });
+        }
+        let mut offer = Offer::default();
+        for path in packed.skills() {
+            let Some(file) = packed.get(path) else { continue };
+            let mut at = Origin::at(self.location(path)).in_scope(self.scope);
+            // A skill that is the whole archive lies in no folder; the archive's name is not the skill's.
+            at.folder = path.parent().map(|folder| folder.file_name().to_owned());
+            let mut listed = candidate(&parse(&file.bytes), &at);
+            listed.virtual_path = match path.parent() {
+                Some(folder) => folder.as_str().to_owned(),
+                None => stem(&self.file),
+            };
+            offer.candidates.push(Arc::new(listed));
+        }
+        Ok(offer)
+    }
+
+    fn files(&self, skill: &Candidate) -> Result<Manifest, SourceError> {
+        let packed = self.packed()?;
+        Ok(packed.manifest_of(&self.skill(&packed, skill)?))
+    }
+
+    fn read(&self, skill: &Candidate, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
+        let packed = self.packed()?;
+        let own = self.skill(&packed, skill)?;
+        let bytes = packed.read(&own, path);
+        bytes.map(|bytes| slice.of(bytes)).ok_or_else(|| SourceError::Missing { path: path.as_str().into() })
+    }
+}
+
+/// The name of an archive without its endings.
+fn stem(file: &Path) -> String {
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    let lower = name.to_ascii_lowercase();
+    let ending = [".tar.gz", ".tgz", ".zip", ".skill"].iter().find(|ending| lower.ends_with(**ending));
+    let length = name.len() - ending.map_or(0, |ending| ending.len());
+    name.get(..length).unwrap_or(&name).to_owned()
+}
