@@ -136,6 +136,22 @@ pub enum SourceError {
         /// What is wrong with it.
         error: crate::archive::ArchiveError,
     },
+    /// Something could not be fetched.
+    #[cfg(feature = "http")]
+    #[error("could not fetch: {}: {error}", .path.display())]
+    Http {
+        /// The address.
+        path: PathBuf,
+        /// What went wrong.
+        error: crate::http::HttpError,
+    },
+    /// A site has no index of skills.
+    #[cfg(feature = "http")]
+    #[error("there is no index of skills at this site: {}", .path.display())]
+    NoIndex {
+        /// The address.
+        path: PathBuf,
+    },
     /// This build of the library cannot read such a place.
     #[error("this was built without support for {feature}: {}", shown(.path))]
     NotBuilt {
@@ -199,6 +215,8 @@ impl SourceError {
             | Self::Io { path, .. } => path,
             #[cfg(feature = "archive")]
             Self::Archive { path, .. } => path,
+            #[cfg(feature = "http")]
+            Self::Http { path, .. } | Self::NoIndex { path } => path,
             Self::Config(error) => error.path(),
         }
     }
@@ -234,6 +252,10 @@ impl SourceError {
             Self::TooLarge { .. } => "make the file smaller, or split it",
             #[cfg(feature = "archive")]
             Self::Archive { .. } => "pack the skill's folder anew, as plain files",
+            #[cfg(feature = "http")]
+            Self::Http { .. } => "check the address and the network, or tell whoever runs the site",
+            #[cfg(feature = "http")]
+            Self::NoIndex { .. } => "a site offers skills at /.well-known/agent-skills/index.json",
             Self::NotBuilt { .. } => "turn the feature on where the crate prowess is depended on",
             Self::NotAsked { .. } => "trust the project's folder with: prowess trust .",
             Self::TooDeep { .. } => "give a folder nearer to the skills",

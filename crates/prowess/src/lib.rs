@@ -37,6 +37,8 @@ mod error;
 pub mod files;
 pub mod glob;
 mod handle;
+#[cfg(feature = "http")]
+pub mod http;
 pub mod index;
 pub mod library;
 pub mod open;
@@ -60,5 +62,7 @@ pub use scan::{Found, Scan, ScanOptions, scan};
 pub use select_command::{CommandSelector, SELECT_TIMEOUT};
 #[cfg(feature = "archive")]
 pub use source::ArchiveSource;
+#[cfg(feature = "http")]
+pub use source::HttpSource;
 pub use source::{DirSource, JsonlSource, Layer, MemorySource, MergedSource, PluginSource, Source};
 pub use spec::SourceSpec;

@@ -229,7 +229,7 @@ impl Registry {
         });
         if let Some(disabled) = off {
             candidate.obstacle = Some(Obstacle::Disabled { by: disabled.by.clone() });
-        } else if !self.trust.holds(candidate, || layer.manifest(candidate)) {
+        } else if layer.needs_trust(candidate) && !self.trust.holds(candidate, || layer.manifest(candidate)) {
             candidate.obstacle = Some(Obstacle::Untrusted);
         }
     }
@@ -274,6 +274,11 @@ impl Registry {
     fn layer(&self, candidate: &Candidate) -> Result<&Layer, SourceError> {
         let layer = self.layers.iter().find(|layer| layer.owns(candidate));
         layer.ok_or_else(|| self.unknown(&candidate.entry.key))
+    }
+
+    /// Whether a skill is used only after somebody said so.
+    pub fn needs_trust(&self, candidate: &Candidate) -> bool {
+        self.layer(candidate).is_ok_and(|layer| layer.needs_trust(candidate))
     }
 
     /// The SKILL.md of a skill, read now: no stale body, no stale offset.

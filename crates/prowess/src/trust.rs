@@ -1,7 +1,7 @@
 //! What a person trusts: whole folders by their path, single skills by the digest of all their files.
 //!
 //! Sources named on purpose, the user's own skills and built-in ones are trusted. A project's skills that were found
-//! by themselves, and remote ones, are seen but not used before somebody says so.
+//! by themselves are seen but not used before somebody says so, and so are those of a layer that asks for it.
 
 use std::path::{Path, PathBuf};
 
@@ -45,11 +45,6 @@ pub struct Approval {
     pub digest: String,
 }
 
-/// Whether skills of a scope are used only after somebody said so.
-pub fn needs_trust(scope: Scope) -> bool {
-    matches!(scope, Scope::Project | Scope::Remote)
-}
-
 impl Trust {
     /// Trust in all skills: the host has decided otherwise who may use what.
     pub fn everything() -> Self {
@@ -61,12 +56,13 @@ impl Trust {
         Self { approvals, ..Self::default() }
     }
 
-    /// Whether a skill may be used. Its files, with their digests, are asked for only when they decide it.
+    /// Whether a skill that nobody named on purpose may be used. Its files, with their digests, are asked for only
+    /// when they decide it.
     pub fn holds(&self, skill: &Candidate, files: impl FnOnce() -> Result<Manifest, SourceError>) -> bool {
-        let origin = &skill.entry.origin;
-        if self.everything || !needs_trust(origin.scope) {
+        if self.everything {
             return true;
         }
+        let origin = &skill.entry.origin;
         let path = Path::new(&origin.location);
         if origin.scope == Scope::Project
             && self.approvals.folders.iter().any(|folder| path.starts_with(folder))

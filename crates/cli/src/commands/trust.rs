@@ -5,7 +5,7 @@ use std::path::Path;
 
 use prowess::Obstacle;
 use prowess::env::{self, Environment};
-use prowess::trust::{Approvals, needs_trust};
+use prowess::trust::Approvals;
 use serde_json::json;
 
 use super::{not_had, registry};
@@ -82,7 +82,7 @@ fn trust_skill(name: &str, approvals: &mut Approvals, ui: &mut Ui) -> Result<Str
         Some(skill) => skill,
         None => registry.get(name).map_err(|error| not_had(&error, &registry, ui))?,
     };
-    if !needs_trust(skill.entry.origin.scope) {
+    if !registry.needs_trust(skill) {
         let error = format!("this skill needs no trust: {}", clean(name));
         return Err(Failure::new(error, "only a project's own skills do").into());
     }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use prowess_core::{Candidate, Manifest, RelPath};
+use prowess_core::{Candidate, Manifest, RelPath, Scope};
 
 use super::{Chunk, Offer, Slice, Source};
 use crate::error::{SourceError, harmless};
@@ -76,6 +76,7 @@ pub struct Layer {
     mount: Option<Mount>,
     preload: bool,
     readers: Vec<&'static str>,
+    approval: bool,
 }
 
 impl<S: Source + 'static> From<S> for Layer {
@@ -88,7 +89,8 @@ impl Layer {
     /// A source that somebody else holds too.
     pub fn shared(source: Arc<dyn Source>) -> Self {
         let label = source.id().into();
-        Self { source, label, prefix: None, mount: None, preload: false, readers: Vec::new() }
+        let readers = Vec::new();
+        Self { source, label, prefix: None, mount: None, preload: false, readers, approval: false }
     }
 
     /// Puts `prefix:` before every key, so that namesakes of other sources live beside them.
@@ -110,6 +112,18 @@ impl Layer {
     pub fn preloaded(mut self) -> Self {
         self.preload = true;
         self
+    }
+
+    /// Asks for each skill to be approved as it is before it is used, wherever it comes from.
+    #[must_use]
+    pub fn needing_approval(mut self) -> Self {
+        self.approval = true;
+        self
+    }
+
+    /// Whether a skill of this layer is used only after somebody said so.
+    pub(crate) fn needs_trust(&self, skill: &Candidate) -> bool {
+        self.approval || skill.entry.origin.scope == Scope::Project
     }
 
     /// Says which clients look there.

@@ -3,6 +3,8 @@
 #[cfg(feature = "archive")]
 mod archive;
 mod dir;
+#[cfg(feature = "http")]
+mod http;
 mod jsonl;
 mod layer;
 mod memory;
@@ -16,6 +18,8 @@ use prowess_core::{Candidate, Document, FileEntry, Manifest, Obstacle, Origin, P
 #[cfg(feature = "archive")]
 pub use archive::ArchiveSource;
 pub use dir::DirSource;
+#[cfg(feature = "http")]
+pub use http::{HttpSource, INDEX_PATHS};
 pub use jsonl::{JsonlSource, MAX_LINE_BYTES};
 pub use layer::{Layer, Mount, MountError};
 pub use memory::MemorySource;

@@ -65,7 +65,9 @@ fn zip(entries: &[ZipEntry<'_>]) -> Vec<u8> {
             }
         };
         let numbers = |out: &mut Vec<u8>, numbers: &[u16]| {
-            numbers.iter().for_each(|number| out.extend_from_slice(&number.to_le_bytes()));
+            for number in numbers {
+                out.extend_from_slice(&number.to_le_bytes());
+            }
         };
         let local = entry.local_name.unwrap_or(entry.name);
         out.extend_from_slice(b"PK\x03\x04");
@@ -80,7 +82,7 @@ fn zip(entries: &[ZipEntry<'_>]) -> Vec<u8> {
             sizes(&mut out, false);
         }
         directory.extend_from_slice(b"PK\x01\x02");
-        numbers(&mut directory, &[3 << 8 | 20, 20, flags, method, 0, 0]);
+        numbers(&mut directory, &[0x0314, 20, flags, method, 0, 0]);
         sizes(&mut directory, false);
         numbers(&mut directory, &[u16::try_from(entry.name.len()).unwrap(), 0, 0, 0, 0]);
         directory.extend_from_slice(&(entry.mode << 16).to_le_bytes());
@@ -179,7 +181,7 @@ fn what_ordinary_tools_pack_is_read() {
         pax(&[("mtime", "1.5"), ("path", "references/x.md")]),
         plain(b"short", b"yy"),
         tar_entry(b"././@LongLink", b'L', format!("{long}\0").as_bytes(), long.len() + 1),
-        plain(long[..100].as_bytes(), b"zzz"),
+        plain(&long.as_bytes()[..100], b"zzz"),
     ]);
     let names: Vec<String> = opened(&bytes).unwrap().keys().map(ToString::to_string).collect();
     assert_eq!(names, ["SKILL.md", &long, "references/x.md"]);

@@ -55,3 +55,9 @@ pub(crate) fn assert_current(path: &str, generated: &str) {
         "{path} is out of date; run: PROWESS_UPDATE_DOCS=1 cargo test --workspace"
     );
 }
+
+/// Says why a test does nothing here. Straight to standard error: what a passing test prints is otherwise not shown.
+pub(crate) fn skipped(reason: &str) {
+    use std::io::Write as _;
+    let _ = writeln!(std::io::stderr(), "skipped: {reason}");
+}

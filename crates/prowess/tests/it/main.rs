@@ -26,3 +26,5 @@ mod sources;
 mod trees;
 #[cfg(unix)]
 mod trust;
+#[cfg(feature = "http")]
+mod web;

@@ -8,7 +8,7 @@ use prowess::digests::Digests;
 use prowess::glob::Glob;
 use prowess::registry::Disabled;
 use prowess::trust::{Approvals, Trust};
-use prowess::{DirSource, Obstacle, Registry, ScanOptions, Scope, SourceError, Standing};
+use prowess::{DirSource, Layer, Obstacle, Registry, ScanOptions, Scope, SourceError, Standing};
 
 use crate::trees::{keys, registry, skill, tree, write};
 
@@ -135,4 +135,24 @@ fn approvals_that_are_given_at_once_are_all_kept() {
         }
     });
     assert_eq!(Approvals::load(&file).unwrap().folders.len(), 100);
+}
+
+#[test]
+fn a_layer_may_ask_for_every_skill_to_be_approved_as_it_is() {
+    let folder = tree(&[("a/SKILL.md", &skill("a"))]);
+    let made = |approvals: Approvals| {
+        let mut registry = Registry::new();
+        registry.trust(Trust::in_approved(approvals));
+        registry.add(Layer::from(DirSource::new(folder.path(), ScanOptions::named())).needing_approval());
+        registry.refresh().unwrap();
+        registry
+    };
+    let unknown = made(Approvals::default());
+    let candidate = unknown.get("a").unwrap();
+    assert!(!candidate.is_usable());
+    let mut approvals = Approvals::default();
+    approvals.trust_skill(candidate, &unknown.manifest_of(candidate).unwrap()).unwrap();
+    assert!(made(approvals.clone()).get("a").unwrap().is_usable());
+    write(folder.path(), "a/SKILL.md", &skill("a").replace("Body", "Other body"));
+    assert!(!made(approvals).get("a").unwrap().is_usable());
 }

@@ -1,0 +1,139 @@
+//! Requests over the network, by ureq.
+
+use std::io::Read as _;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use ureq::config::Config;
+use ureq::http::{Uri, header};
+use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
+use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};
+use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
+use ureq::{Agent, Error};
+
+use super::{HttpClient, HttpError, HttpRequest, HttpResponse, is_private};
+use crate::error::SourceError;
+use crate::files;
+
+/// The largest file of certificates that is read.
+const MAX_CERTIFICATES: usize = 16 << 20;
+
+/// The client that comes with Prowess. It sends no cookies and no credentials, and keeps no connection open.
+#[derive(Clone, Debug)]
+pub struct UreqClient {
+    tls: TlsConfig,
+}
+
+impl UreqClient {
+    /// A client that trusts the certificates in a file, or those of the web when none is given.
+    pub fn new(ca_file: Option<&Path>) -> Result<Self, SourceError> {
+        let mut tls = TlsConfig::builder();
+        if let Some(path) = ca_file {
+            let pem = files::read_small(path, MAX_CERTIFICATES)?;
+            let certificates: Vec<Certificate<'static>> = parse_pem(&pem)
+                .filter_map(|item| match item {
+                    Ok(PemItem::Certificate(certificate)) => Some(certificate),
+                    _ => None,
+                })
+                .collect();
+            if certificates.is_empty() {
+                let reason = "there is no certificate in it".to_owned();
+                return Err(SourceError::Damaged { path: path.to_owned(), reason });
+            }
+            tls = tls.root_certs(RootCerts::from(certificates));
+        }
+        Ok(Self { tls: tls.build() })
+    }
+}
+
+impl HttpClient for UreqClient {
+    fn get(&self, request: &HttpRequest<'_>) -> Result<HttpResponse, HttpError> {
+        let seconds = request.timeout.as_secs().max(1);
+        let config = Config::builder()
+            .tls_config(self.tls.clone())
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            .timeout_global(Some(request.timeout))
+            // The environment has one reader, and this is not it.
+            .proxy(None)
+            .user_agent(concat!("prowess/", env!("CARGO_PKG_VERSION")))
+            .build();
+        let seen = Arc::new(Seen::default());
+        let resolver =
+            Watching { inner: DefaultResolver::default(), private: request.private, seen: seen.clone() };
+        let agent = Agent::with_parts(config, DefaultConnector::default(), resolver);
+        let mut call = agent.get(request.url);
+        if let Some(etag) = request.etag {
+            call = call.header(header::IF_NONE_MATCH, etag);
+        }
+        let failed = |error: Error| match error {
+            Error::Timeout(_) => HttpError::TooSlow(seconds),
+            _ if seen.refused.load(Ordering::Relaxed) => HttpError::Private(request.url.to_owned()),
+            other => HttpError::Failed(other.to_string()),
+        };
+        let mut response = call.call().map_err(failed)?;
+        let text = |name| {
+            let value = response.headers().get(name)?;
+            value.to_str().ok().map(str::to_owned)
+        };
+        let (location, etag) = (text(header::LOCATION), text(header::ETAG));
+        let status = response.status().as_u16();
+        let mut body = Vec::new();
+        let reader = response.body_mut().with_config().limit(u64::MAX).reader();
+        reader.take(request.limit + 1).read_to_end(&mut body).map_err(|error| {
+            let text = error.to_string();
+            if error.kind() == std::io::ErrorKind::TimedOut || text.contains("timeout") {
+                HttpError::TooSlow(seconds)
+            } else {
+                HttpError::Failed(text)
+            }
+        })?;
+        if body.len() as u64 > request.limit {
+            return Err(HttpError::TooLarge(request.limit));
+        }
+        Ok(HttpResponse { status, location, etag, body, private: seen.private.load(Ordering::Relaxed) })
+    }
+}
+
+/// What was noticed while a name was looked up.
+#[derive(Debug, Default)]
+struct Seen {
+    private: AtomicBool,
+    refused: AtomicBool,
+}
+
+/// Looks names up, and lets no private address through where none may be: what is checked is what is connected to.
+#[derive(Debug)]
+struct Watching {
+    inner: DefaultResolver,
+    private: bool,
+    seen: Arc<Seen>,
+}
+
+impl Resolver for Watching {
+    fn resolve(
+        &self,
+        uri: &Uri,
+        config: &Config,
+        timeout: NextTimeout,
+    ) -> Result<ResolvedSocketAddrs, Error> {
+        let found = self.inner.resolve(uri, config, timeout)?;
+        let is_private = |address: &SocketAddr| is_private(address.ip());
+        self.seen.private.store(found.iter().any(is_private), Ordering::Relaxed);
+        if self.private {
+            return Ok(found);
+        }
+        let mut public = self.empty();
+        for address in found.iter().filter(|address| !is_private(address)) {
+            public.push(*address);
+        }
+        if public.is_empty() {
+            self.seen.refused.store(true, Ordering::Relaxed);
+            return Err(Error::HostNotFound);
+        }
+        Ok(public)
+    }
+}

@@ -1,0 +1,207 @@
+//! Fetching by rules: redirects that lead nowhere worse, digests that hold, and a memory of what was fetched.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::address::{checked, is_protected, names_private, resolved};
+use super::{HttpClient, HttpError, HttpRequest, HttpResponse};
+use crate::atomic::{self, Worth};
+use crate::{digests, files};
+
+/// The most that is fetched, and how long that may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HttpLimits {
+    /// The size of an index, in bytes.
+    pub index_bytes: u64,
+    /// The size of a file, in bytes.
+    pub file_bytes: u64,
+    /// The number of skills in an index.
+    pub skills: usize,
+    /// The number of redirects in a row.
+    pub redirects: usize,
+    /// The time for one request.
+    pub timeout: Duration,
+}
+
+impl Default for HttpLimits {
+    fn default() -> Self {
+        Self {
+            index_bytes: 16 << 20,
+            file_bytes: 10 << 20,
+            skills: 10_000,
+            redirects: 5,
+            timeout: Duration::from_secs(10),
+        }
+    }
+}
+
+/// What was fetched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fetched {
+    /// The bytes.
+    pub body: Vec<u8>,
+    /// The address they came from, after all redirects.
+    pub url: String,
+    /// Whether they came from a private address.
+    pub private: bool,
+}
+
+/// Fetches by rules.
+#[derive(Clone)]
+pub struct Fetcher {
+    client: Arc<dyn HttpClient>,
+    limits: HttpLimits,
+    cache: Option<PathBuf>,
+}
+
+impl fmt::Debug for Fetcher {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { client: _, limits, cache } = self;
+        formatter
+            .debug_struct("Fetcher")
+            .field("limits", limits)
+            .field("cache", cache)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What is remembered of an address, before the bytes in one file.
+#[derive(Serialize, Deserialize)]
+struct Remembered {
+    url: String,
+    etag: String,
+    digest: String,
+}
+
+impl Fetcher {
+    /// Fetches with a client.
+    pub fn new(client: Arc<dyn HttpClient>) -> Self {
+        Self { client, limits: HttpLimits::default(), cache: None }
+    }
+
+    /// Fetches no more than this.
+    #[must_use]
+    pub fn within(mut self, limits: HttpLimits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Remembers in a folder what was fetched. Safe to delete; nothing in it has the name of a skill's file.
+    #[must_use]
+    pub fn with_cache(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.cache = Some(folder.into());
+        self
+    }
+
+    /// The limits.
+    pub fn limits(&self) -> &HttpLimits {
+        &self.limits
+    }
+
+    /// Fetches what lies at an address now. `private` says whether that may be a private one.
+    pub fn fetch(&self, url: &str, limit: u64, private: bool) -> Result<Fetched, HttpError> {
+        let remembered = self.recall(url, limit);
+        let etag = remembered.as_ref().map(|(remembered, _)| remembered.etag.as_str());
+        let (answer, at) = self.follow(url, etag, limit, private)?;
+        if let (304, Some((_, body))) = (answer.status, &remembered) {
+            return Ok(Fetched { body: body.clone(), url: at, private: answer.private });
+        }
+        if answer.status != 200 {
+            return Err(HttpError::Status(answer.status));
+        }
+        if let Some(etag) = answer.etag {
+            self.remember(url, etag, &answer.body);
+        }
+        Ok(Fetched { body: answer.body, url: at, private: answer.private })
+    }
+
+    /// Fetches what has this digest, or takes it from what is remembered. Other bytes are never returned.
+    pub fn fetch_exactly(
+        &self,
+        url: &str,
+        digest: &str,
+        limit: u64,
+        private: bool,
+    ) -> Result<Vec<u8>, HttpError> {
+        let file = self.cache.as_deref().zip(digest.strip_prefix("sha256:"));
+        let file = file.map(|(cache, hex)| cache.join("bytes").join(hex));
+        if let Some(bytes) = file.as_deref().and_then(|file| read(file, limit))
+            && digests::of_bytes(&bytes) == digest
+        {
+            return Ok(bytes);
+        }
+        let (answer, _) = self.follow(url, None, limit, private)?;
+        if answer.status != 200 {
+            return Err(HttpError::Status(answer.status));
+        }
+        let got = digests::of_bytes(&answer.body);
+        if got != digest {
+            return Err(HttpError::Digest { wanted: digest.to_owned(), got });
+        }
+        if let Some(file) = file {
+            // A memory that cannot be written costs time and nothing else.
+            let _ = atomic::write_own(&file, &[&answer.body], Worth::Time);
+        }
+        Ok(answer.body)
+    }
+
+    /// Asks for an address, and for those it redirects to.
+    fn follow(
+        &self,
+        url: &str,
+        etag: Option<&str>,
+        limit: u64,
+        mut private: bool,
+    ) -> Result<(HttpResponse, String), HttpError> {
+        let mut url = checked(url)?.into_string();
+        for _ in 0..=self.limits.redirects {
+            if !private && names_private(&url) {
+                return Err(HttpError::Private(url));
+            }
+            let timeout = self.limits.timeout;
+            let answer = self.client.get(&HttpRequest { url: &url, etag, limit, timeout, private })?;
+            if !matches!(answer.status, 301 | 302 | 303 | 307 | 308) {
+                return Ok((answer, url));
+            }
+            let Some(location) = &answer.location else { return Err(HttpError::Status(answer.status)) };
+            let next = resolved(&url, location)?;
+            if is_protected(&url) && !is_protected(&next) {
+                return Err(HttpError::Downgrade(next));
+            }
+            // Once in public, always in public.
+            private &= answer.private;
+            url = next;
+        }
+        Err(HttpError::Redirects(self.limits.redirects))
+    }
+
+    fn file_for(&self, url: &str) -> Option<PathBuf> {
+        let digest = digests::of_bytes(url.as_bytes());
+        Some(self.cache.as_deref()?.join("tagged").join(digest.strip_prefix("sha256:")?))
+    }
+
+    fn recall(&self, url: &str, limit: u64) -> Option<(Remembered, Vec<u8>)> {
+        let bytes = read(&self.file_for(url)?, limit.saturating_add(16 * 1024))?;
+        let line = bytes.iter().position(|byte| *byte == b'\n')?;
+        let remembered: Remembered = serde_json::from_slice(bytes.get(..line)?).ok()?;
+        let body = bytes.get(line + 1..)?.to_vec();
+        (remembered.url == url && digests::of_bytes(&body) == remembered.digest).then_some((remembered, body))
+    }
+
+    fn remember(&self, url: &str, etag: String, body: &[u8]) {
+        let Some(file) = self.file_for(url) else { return };
+        let remembered = Remembered { url: url.to_owned(), etag, digest: digests::of_bytes(body) };
+        if let Ok(line) = serde_json::to_vec(&remembered) {
+            // A memory that cannot be written costs time and nothing else.
+            let _ = atomic::write_own(&file, &[&line, b"\n", body], Worth::Time);
+        }
+    }
+}
+
+fn read(file: &Path, limit: u64) -> Option<Vec<u8>> {
+    files::read_small(file, usize::try_from(limit).unwrap_or(usize::MAX - 1)).ok()
+}

@@ -1,0 +1,270 @@
+//! The index of a site: which skills it offers, in each of the forms that are out there.
+
+use prowess_core::RelPath;
+use prowess_core::path::PathError;
+use serde_json::{Map, Value};
+
+use crate::error::harmless;
+use crate::http::{HttpError, below, encoded, resolved};
+
+/// The `$schema` of an index of version 0.2.
+const SCHEMA: &str = "https://schemas.agentskills.io/discovery/0.2.0/schema.json";
+
+/// The longest description that an index may hold.
+const MAX_DESCRIPTION: usize = 1_024;
+
+/// A skill that an index offers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Listed {
+    pub(super) name: String,
+    /// What the index says of it; nothing when its SKILL.md has to be asked.
+    pub(super) description: Option<String>,
+    pub(super) content: Content,
+}
+
+/// Where the files of a skill are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Content {
+    /// One SKILL.md with this digest.
+    Text { url: String, digest: String },
+    /// An archive with this digest, SKILL.md at its root.
+    Archive { url: String, digest: String },
+    /// These files below an address, without digests.
+    Files { base: String, files: Vec<RelPath> },
+}
+
+impl Content {
+    /// The address of what is fetched first.
+    pub(super) fn location(&self) -> String {
+        match self {
+            Self::Text { url, .. } | Self::Archive { url, .. } => url.clone(),
+            Self::Files { base, .. } => format!("{base}/SKILL.md"),
+        }
+    }
+}
+
+/// What an index offers, and what is wrong with some of its entries.
+#[derive(Debug, Default)]
+pub(super) struct Index {
+    pub(super) skills: Vec<Listed>,
+    pub(super) problems: Vec<String>,
+}
+
+impl Index {
+    /// Reads an index that was fetched from an address.
+    pub(super) fn read(bytes: &[u8], url: &str, limit: usize) -> Result<Self, String> {
+        let index: Value = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+        let mut read = Self::default();
+        let (entries, schema) = match &index {
+            Value::Array(entries) => (entries, None),
+            Value::Object(object) => match object.get("skills") {
+                Some(Value::Array(entries)) => (entries, object.get("$schema")),
+                _ => return Err("skills: a list is wanted".to_owned()),
+            },
+            _ => return Err("a list of skills is wanted".to_owned()),
+        };
+        let described = match schema {
+            None => false,
+            Some(Value::String(schema)) if schema == SCHEMA => true,
+            Some(other) => {
+                let other = harmless(other.as_str().unwrap_or_default());
+                return Err(format!("this $schema is not known, so nothing of it is read: {other}"));
+            }
+        };
+        if entries.len() > limit {
+            return Err(format!("it has {} skills, at most {limit}", entries.len()));
+        }
+        for (number, entry) in entries.iter().enumerate() {
+            let listed = if described { described_entry(entry, url) } else { plain_entry(entry, url) };
+            match listed {
+                Ok(listed) => read.skills.push(listed),
+                Err(reason) => {
+                    let name = entry.get("name").and_then(Value::as_str).map(harmless).unwrap_or_default();
+                    read.problems.push(format!("skills[{number}] {name}: {reason}"));
+                }
+            }
+        }
+        Ok(read)
+    }
+}
+
+fn text<'e>(entry: &'e Map<String, Value>, key: &str) -> Result<&'e str, String> {
+    match entry.get(key) {
+        Some(Value::String(text)) if !text.trim().is_empty() => Ok(text),
+        Some(_) => Err(format!("{key}: a text is wanted")),
+        None => Err(format!("{key} is missing")),
+    }
+}
+
+fn skill_name(name: &str) -> Result<String, String> {
+    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    let edges = name.starts_with('-') || name.ends_with('-') || name.contains("--");
+    if name.is_empty() || name.len() > 64 || !name.bytes().all(plain) || edges {
+        return Err("name: 1 to 64 of a-z, 0-9 and single hyphens inside are wanted".to_owned());
+    }
+    Ok(name.to_owned())
+}
+
+fn described_length(description: &str) -> Result<String, String> {
+    if description.chars().count() > MAX_DESCRIPTION {
+        return Err(format!("description: more than {MAX_DESCRIPTION} characters"));
+    }
+    Ok(description.to_owned())
+}
+
+fn bad(error: HttpError) -> String {
+    format!("url: {error}")
+}
+
+/// An entry of version 0.2: its content has an address, a type and a digest.
+fn described_entry(entry: &Value, index: &str) -> Result<Listed, String> {
+    let entry = entry.as_object().ok_or("an entry is a table")?;
+    let name = skill_name(text(entry, "name")?)?;
+    let kind = text(entry, "type")?;
+    if !matches!(kind, "skill-md" | "archive") {
+        return Err(format!("this type is not known, and is passed over: {}", harmless(kind)));
+    }
+    let description = described_length(text(entry, "description")?)?;
+    let url = resolved(index, text(entry, "url")?).map_err(bad)?;
+    if entry.contains_key("sha256") && !entry.contains_key("digest") {
+        return Err("digest is missing; it stands under the wrong key, sha256".to_owned());
+    }
+    let digest = text(entry, "digest")?;
+    let hex = digest.strip_prefix("sha256:").unwrap_or_default();
+    if hex.len() != 64 || !hex.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte)) {
+        return Err("digest: sha256: and 64 hexadecimal digits in lower case are wanted".to_owned());
+    }
+    let digest = digest.to_owned();
+    let content =
+        if kind == "archive" { Content::Archive { url, digest } } else { Content::Text { url, digest } };
+    Ok(Listed { name, description: Some(description), content })
+}
+
+/// An entry of version 0.1 or of a plain list: files below the index, or below a path of the entry's own.
+fn plain_entry(entry: &Value, index: &str) -> Result<Listed, String> {
+    let folder = resolved(index, ".").map_err(bad)?;
+    let entry = match entry {
+        Value::String(id) => return plain(id, None, vec![skill_md()?], &folder),
+        Value::Object(entry) => entry,
+        _ => return Err("an entry is a table".to_owned()),
+    };
+    let id = if entry.contains_key("id") { text(entry, "id")? } else { text(entry, "name")? };
+    let description = match entry.get("description") {
+        None | Some(Value::Null) => None,
+        Some(_) => Some(described_length(text(entry, "description")?)?),
+    };
+    let files = match entry.get("files") {
+        None => vec![skill_md()?],
+        Some(Value::Array(files)) => {
+            let path = |file: &Value| match file {
+                Value::String(path) => {
+                    RelPath::parse(path).map_err(|error: PathError| format!("files: {error}"))
+                }
+                _ => Err("files: a list of paths is wanted".to_owned()),
+            };
+            files.iter().map(path).collect::<Result<Vec<_>, _>>()?
+        }
+        Some(_) => return Err("files: a list of paths is wanted".to_owned()),
+    };
+    if !files.iter().any(|path| path.as_str() == "SKILL.md") {
+        return Err("files: SKILL.md is missing".to_owned());
+    }
+    if entry.contains_key("path") && !entry.contains_key("files") {
+        let base = resolved(index, text(entry, "path")?).map_err(bad)?;
+        let base = base.trim_end_matches('/').to_owned();
+        return Ok(Listed { name: skill_name(id)?, description, content: Content::Files { base, files } });
+    }
+    plain(id, description, files, &folder)
+}
+
+fn plain(id: &str, description: Option<String>, files: Vec<RelPath>, folder: &str) -> Result<Listed, String> {
+    // The name becomes a part of an address, so it must not be able to leave the folder.
+    let id = RelPath::from_name(id).map_err(|error| format!("name: {error}"))?;
+    let base = below(folder, &encoded(id.as_str())).map_err(bad)?;
+    Ok(Listed { name: id.as_str().to_owned(), description, content: Content::Files { base, files } })
+}
+
+fn skill_md() -> Result<RelPath, String> {
+    RelPath::parse("SKILL.md").map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const AT: &str = "https://x.test/.well-known/agent-skills/index.json";
+
+    fn digest() -> String {
+        format!("sha256:{}", "0a".repeat(32))
+    }
+
+    #[test]
+    fn every_form_of_index_is_read() {
+        let described = serde_json::json!({"$schema": SCHEMA, "unknown": 1, "skills": [
+            {"name": "a", "type": "skill-md", "description": "A.", "url": "a/SKILL.md", "digest": digest(), "more": 2},
+            {"name": "b", "type": "archive", "description": "B.", "url": "//cdn.test/b.zip", "digest": digest()},
+        ]});
+        let index = Index::read(described.to_string().as_bytes(), AT, 10).unwrap();
+        assert!(index.problems.is_empty(), "{:?}", index.problems);
+        let places: Vec<String> = index.skills.iter().map(|skill| skill.content.location()).collect();
+        assert_eq!(places, ["https://x.test/.well-known/agent-skills/a/SKILL.md", "https://cdn.test/b.zip"]);
+
+        let plain = r#"[{"name":"c","description":"C.","files":["SKILL.md","references/x.md"]}, "d",
+            {"id":"e","name":"E e","version":"2"}, {"name":"f","description":"F.","path":"/f-files/"}]"#;
+        let index = Index::read(plain.as_bytes(), "https://x.test/s/index.json", 10).unwrap();
+        assert!(index.problems.is_empty(), "{:?}", index.problems);
+        let places: Vec<String> = index.skills.iter().map(|skill| skill.content.location()).collect();
+        assert_eq!(
+            places,
+            [
+                "https://x.test/s/c/SKILL.md",
+                "https://x.test/s/d/SKILL.md",
+                "https://x.test/s/e/SKILL.md",
+                "https://x.test/f-files/SKILL.md"
+            ]
+        );
+    }
+
+    #[test]
+    fn an_entry_that_is_wrong_is_named_and_the_others_stand() {
+        let entry = |change: &dyn Fn(&mut Map<String, Value>)| {
+            let mut entry = serde_json::json!({"name": "a", "type": "skill-md", "description": "A.", "url": "a", "digest": digest()});
+            change(entry.as_object_mut().unwrap());
+            entry
+        };
+        let set = |key: &'static str, value: Value| {
+            entry(&move |entry| {
+                entry.insert(key.to_owned(), value.clone());
+            })
+        };
+        let entries = vec![
+            set("name", "A".into()),
+            set("type", "task".into()),
+            set("description", "x".repeat(1_025).into()),
+            set("url", "file:///etc/passwd".into()),
+            set("digest", "sha256:0A".into()),
+            entry(&|entry| {
+                entry.remove("digest");
+                entry.insert("sha256".to_owned(), "x".into());
+            }),
+            Value::Null,
+            entry(&|_| {}),
+        ];
+        let index = serde_json::json!({"$schema": SCHEMA, "skills": entries});
+        let index = Index::read(index.to_string().as_bytes(), AT, 10).unwrap();
+        assert_eq!((index.skills.len(), index.problems.len()), (1, 7));
+        assert!(index.problems[5].contains("wrong key, sha256"), "{:?}", index.problems);
+        let plain = r#"[{"name":"../x","description":"d"},{"name":"a","files":["../SKILL.md"]},
+            {"name":"a","files":["x"]},{"name":"a","files":1},{"name":1},{"name":"a","path":"file:///x"}]"#;
+        let index = Index::read(plain.as_bytes(), AT, 10).unwrap();
+        assert_eq!((index.skills.len(), index.problems.len()), (0, 6));
+    }
+
+    #[test]
+    fn what_is_no_index_is_not_read() {
+        for text in ["", "{", "1", "{}", r#"{"skills":1}"#, r#"{"$schema":"https://x.test/9","skills":[]}"#] {
+            assert!(Index::read(text.as_bytes(), AT, 10).is_err(), "{text}");
+        }
+        assert!(Index::read(br#"["a","b"]"#, AT, 1).is_err());
+    }
+}
