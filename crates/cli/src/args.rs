@@ -43,6 +43,7 @@ pub(crate) enum Command {
     Cat(Cat),
     Why(Why),
     Trust(Trust),
+    Watch(Watch),
 }
 
 /// Check skills and show each problem at its place in the file
@@ -314,6 +315,21 @@ pub(crate) struct Trust {
     /// List what is trusted
     #[arg(long)]
     pub(crate) list: bool,
+    #[command(flatten)]
+    pub(crate) places: Places,
+}
+
+/// Say what changes among the skills, as it changes
+///
+/// The first line says how many skills there are; then each change is a line, or with --json an object on a line of
+/// its own. Several changes in a short time are one.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Watch {
+    #[command(flatten)]
+    pub(crate) places: Places,
+    /// End after the first change
+    #[arg(long)]
+    pub(crate) once: bool,
 }
 
 /// Settings as JSON; what is not said is as usual.

@@ -73,5 +73,6 @@ fn run(args: &Args, ui: &mut Ui) -> Result<Outcome, CommandError> {
         Command::Cat(cat) => commands::cat::run(cat, args.json, ui),
         Command::Why(why) => commands::why::run(why, args.json, ui),
         Command::Trust(trust) => commands::trust::run(trust, args.json, ui),
+        Command::Watch(watch) => commands::watch::run(watch, args.json, ui),
     }
 }

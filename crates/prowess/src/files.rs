@@ -282,6 +282,26 @@ impl Lister {
     }
 }
 
+/// Adds a skill's folder and the folders below it that hold files of the skill; links are not followed.
+#[cfg(feature = "watch")]
+pub(crate) fn folders_below(folder: &Path, found: &mut Vec<PathBuf>) {
+    let start = found.len();
+    found.push(folder.to_owned());
+    let mut at = start;
+    while let Some(folder) = found.get(at).cloned() {
+        at += 1;
+        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let left_out = LEFT_OUT.iter().any(|left| entry.file_name() == *left);
+            if found.len() - start >= MAX_LISTED_ENTRIES {
+                return;
+            }
+            if !left_out && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                found.push(entry.path());
+            }
+        }
+    }
+}
+
 fn executable(metadata: &Metadata) -> bool {
     #[cfg(unix)]
     {

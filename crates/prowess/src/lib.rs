@@ -51,6 +51,8 @@ mod select_command;
 pub mod source;
 pub mod spec;
 pub mod trust;
+#[cfg(feature = "watch")]
+pub mod watch;
 
 pub use atomic::WriteError;
 pub use config::{Config, ConfigError};

@@ -40,8 +40,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use prowess_core::catalog::DuplicateError;
 use prowess_core::{
@@ -113,11 +114,27 @@ pub struct Registry {
     duplicates: Duplicates,
     disabled: Vec<Disabled>,
     trust: Trust,
-    catalog: Arc<Catalog>,
     on_error: OnError,
-    noted: Vec<SourceError>,
-    problems: Vec<SourceError>,
+    noted: Vec<Arc<SourceError>>,
     on_problem: Option<OnProblem>,
+    /// What the last refresh made. A refresh reads without holding it, so that nobody waits for a disk.
+    seen: RwLock<Seen>,
+    /// Held by a refresh, so that of two at once the later is the last.
+    refreshing: Mutex<()>,
+}
+
+/// What a refresh makes.
+#[derive(Clone, Default)]
+struct Seen {
+    catalog: Arc<Catalog>,
+    problems: Vec<Arc<SourceError>>,
+}
+
+impl fmt::Debug for Registry {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let skills = self.catalog().len();
+        formatter.debug_struct("Registry").field("skills", &skills).finish_non_exhaustive()
+    }
 }
 
 impl Default for Registry {
@@ -136,11 +153,11 @@ impl Registry {
             duplicates: Duplicates::default(),
             disabled: Vec::new(),
             trust: Trust::everything(),
-            catalog: Arc::default(),
             on_error: OnError::Fail,
             noted: Vec::new(),
-            problems: Vec::new(),
             on_problem: None,
+            seen: RwLock::default(),
+            refreshing: Mutex::default(),
         }
     }
 
@@ -153,7 +170,7 @@ impl Registry {
 
     /// Notes something that could not be read before there was a registry, to be reported with the rest.
     pub fn note(&mut self, problem: SourceError) -> &mut Self {
-        self.noted.push(problem);
+        self.noted.push(Arc::new(problem));
         self
     }
 
@@ -188,7 +205,8 @@ impl Registry {
     }
 
     /// Asks every source anew, makes a new catalog and says what changed. On an error the old one stays.
-    pub fn refresh(&mut self) -> Result<Delta, RegistryError> {
+    pub fn refresh(&self) -> Result<Delta, RegistryError> {
+        let _one_at_a_time = self.refreshing.lock().unwrap_or_else(PoisonError::into_inner);
         let mut candidates = Vec::new();
         let mut problems = Vec::new();
         for layer in &self.layers {
@@ -207,13 +225,14 @@ impl Registry {
             candidates.append(&mut offer.candidates);
         }
         if let Some(call) = &self.on_problem {
-            self.noted.iter().chain(&problems).for_each(call);
+            self.noted.iter().map(AsRef::as_ref).chain(&problems).for_each(call);
             candidates.iter().filter_map(|candidate| damage(candidate)).for_each(|damage| call(&damage));
         }
         let catalog = Catalog::new(candidates, self.duplicates)?;
-        let delta = catalog.since(&self.catalog);
-        self.catalog = Arc::new(catalog);
-        self.problems = problems;
+        let delta = catalog.since(&self.catalog());
+        let seen =
+            Seen { catalog: Arc::new(catalog), problems: problems.into_iter().map(Arc::new).collect() };
+        *self.seen.write().unwrap_or_else(PoisonError::into_inner) = seen;
         Ok(delta)
     }
 
@@ -234,20 +253,30 @@ impl Registry {
         }
     }
 
+    /// The folders whose changes may change what the sources list or read.
+    #[cfg(feature = "watch")]
+    pub(crate) fn folders(&self) -> Vec<PathBuf> {
+        self.layers.iter().flat_map(Layer::folders).collect()
+    }
+
     /// The catalog as of the last refresh.
     pub fn catalog(&self) -> Arc<Catalog> {
-        Arc::clone(&self.catalog)
+        self.seen().catalog
     }
 
     /// What could not be looked at, at the last refresh and before. A skill that cannot be read is in the catalog, as
     /// a broken one.
-    pub fn problems(&self) -> impl Iterator<Item = &SourceError> {
-        self.noted.iter().chain(&self.problems)
+    pub fn problems(&self) -> Vec<Arc<SourceError>> {
+        self.noted.iter().cloned().chain(self.seen().problems).collect()
+    }
+
+    fn seen(&self) -> Seen {
+        self.seen.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Registers a skill that lives in memory, before all sources. A taken key is an error unless `replace` is set.
     pub fn register(&mut self, skill: &Skill, replace: bool) -> Result<Delta, RegistryError> {
-        if !replace && self.catalog.has(&skill.entry.key) {
+        if !replace && self.catalog().has(&skill.entry.key) {
             return Err(RegistryError::Taken(skill.entry.key.clone()));
         }
         self.memory.insert_skill(skill, Scope::Explicit);
@@ -263,12 +292,12 @@ impl Registry {
     }
 
     /// The offered skill with this key.
-    pub fn get(&self, key: &str) -> Result<&Candidate, SourceError> {
-        self.catalog.get(key).ok_or_else(|| self.unknown(key))
+    pub fn get(&self, key: &str) -> Result<Arc<Candidate>, SourceError> {
+        self.catalog().shared(key).ok_or_else(|| self.unknown(key))
     }
 
     fn unknown(&self, key: &str) -> SourceError {
-        SourceError::unknown(key, self.catalog.similar(key).into_iter().map(str::to_owned).collect())
+        SourceError::unknown(key, self.catalog().similar(key).into_iter().map(str::to_owned).collect())
     }
 
     fn layer(&self, candidate: &Candidate) -> Result<&Layer, SourceError> {
@@ -283,7 +312,8 @@ impl Registry {
 
     /// The SKILL.md of a skill, read now: no stale body, no stale offset.
     pub fn document(&self, key: &str) -> Result<Document, SourceError> {
-        Ok(self.head_of(self.get(key)?)?.document())
+        let candidate = self.get(key)?;
+        Ok(self.head_of(&candidate)?.document())
     }
 
     /// The bytes of the SKILL.md of a skill that was found, offered or not, read now.
@@ -295,7 +325,8 @@ impl Registry {
 
     /// The files of a skill, listed now.
     pub fn files(&self, key: &str) -> Result<Manifest, SourceError> {
-        self.files_of(self.get(key)?)
+        let candidate = self.get(key)?;
+        self.files_of(&candidate)
     }
 
     /// The files of a skill that was found, offered or not, listed now.
@@ -316,7 +347,7 @@ impl Registry {
     /// Bytes of a file of a skill. `path` is as a model or a person wrote it.
     pub fn read_bytes(&self, key: &str, path: &str, slice: Slice) -> Result<Chunk, SourceError> {
         let candidate = self.get(key)?;
-        self.read(candidate, &requested(path)?, slice)
+        self.read(&candidate, &requested(path)?, slice)
     }
 
     /// A file of a skill. `path` is as a model or a person wrote it.
@@ -329,7 +360,7 @@ impl Registry {
     ) -> Result<Resource, SourceError> {
         let candidate = self.get(key)?;
         let path = requested(path)?;
-        resources::read(self.layer(candidate)?, candidate, &path, slice, too_large)
+        resources::read(self.layer(&candidate)?, &candidate, &path, slice, too_large)
     }
 }
 

@@ -21,7 +21,7 @@ pub(crate) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
     let registry = registry(&args.places)?;
     let catalog = registry.catalog();
     say_problems(&registry, ui);
-    let complete = registry.problems().next().is_none();
+    let complete = registry.problems().is_empty();
     let outcome = if complete { Outcome::Fine } else { Outcome::Incomplete };
     let mut left_out: Vec<(&Candidate, &Standing)> =
         catalog.all().filter(|(_, standing)| **standing != Standing::Listed).collect();
@@ -38,6 +38,7 @@ pub(crate) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
     if json {
         let problems = registry
             .problems()
+            .into_iter()
             .map(|problem| Unread { error: problem.to_string(), hint: problem.hint().into_owned() });
         ui.json_of(&Report {
             version: VERSION,

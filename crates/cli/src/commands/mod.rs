@@ -9,6 +9,7 @@ pub(crate) mod rule;
 pub(crate) mod show;
 pub(crate) mod trust;
 pub(crate) mod try_;
+pub(crate) mod watch;
 pub(crate) mod why;
 
 use std::path::{Path, PathBuf};
@@ -50,7 +51,7 @@ fn registry(places: &Places) -> Result<Registry, CommandError> {
         })?),
     };
     let options = LibraryOptions { sources: places.sources.clone(), client, cache: !places.no_cache };
-    let mut registry =
+    let registry =
         library(Path::new("."), &Environment::current(), &options).map_err(|error| match error {
             LibraryError::Config(error) => CommandError::from(Failure::from(&error)),
             LibraryError::Approvals(error) => CommandError::from(Failure::from(&error)),
@@ -60,8 +61,8 @@ fn registry(places: &Places) -> Result<Registry, CommandError> {
         .map_err(|error| Failure::new(error.to_string(), "check the folders that were named"))?;
     // When nothing that was named could be looked at, there is nothing to go on with.
     let nothing = !places.sources.is_empty() && registry.catalog().all().next().is_none();
-    if let Some(problem) = registry.problems().next().filter(|_| nothing) {
-        return Err(Failure::from(problem).into());
+    if let Some(problem) = registry.problems().first().filter(|_| nothing) {
+        return Err(Failure::from(&**problem).into());
     }
     Ok(registry)
 }
@@ -69,7 +70,7 @@ fn registry(places: &Places) -> Result<Registry, CommandError> {
 /// Says what could not be looked at; the rest stands.
 fn say_problems(registry: &Registry, ui: &mut Ui) {
     for problem in registry.problems() {
-        ui.failure(&Failure::from(problem));
+        ui.failure(&Failure::from(&*problem));
     }
 }
 

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::{not_had, registry};
 use crate::Outcome;
-use crate::args::{Places, Trust};
+use crate::args::Trust;
 use crate::error::{CommandError, Failure};
 use crate::report::json::VERSION;
 use crate::ui::{Ui, clean};
@@ -27,7 +27,7 @@ pub(crate) fn run(args: &Trust, json: bool, ui: &mut Ui) -> Result<Outcome, Comm
     }
     let what = args.what.as_deref().unwrap_or(".");
     let done = Approvals::update(&file, |approvals| {
-        if args.revoke { revoke(what, approvals) } else { trust(what, approvals, ui) }
+        if args.revoke { revoke(what, approvals) } else { trust(args, what, approvals, ui) }
     })?;
     if json {
         ui.json(&json!({"version": VERSION, "done": done}))?;
@@ -53,9 +53,9 @@ fn revoke(what: &str, approvals: &mut Approvals) -> Result<String, CommandError>
     Ok(format!("no longer trusted: {}", clean(&shown)))
 }
 
-fn trust(what: &str, approvals: &mut Approvals, ui: &mut Ui) -> Result<String, CommandError> {
+fn trust(args: &Trust, what: &str, approvals: &mut Approvals, ui: &mut Ui) -> Result<String, CommandError> {
     if !names_folder(what) {
-        return trust_skill(what, approvals, ui);
+        return trust_skill(args, what, approvals, ui);
     }
     let folder = env::absolute(Path::new(what));
     if !folder.is_dir() {
@@ -71,16 +71,25 @@ fn names_folder(what: &str) -> bool {
     matches!(what, "." | "..") || what.contains(['/', '\\']) || what.starts_with('~')
 }
 
-fn trust_skill(name: &str, approvals: &mut Approvals, ui: &mut Ui) -> Result<String, CommandError> {
-    let registry = registry(&Places::default())?;
+fn trust_skill(
+    args: &Trust,
+    name: &str,
+    approvals: &mut Approvals,
+    ui: &mut Ui,
+) -> Result<String, CommandError> {
+    let registry = registry(&args.places)?;
     let catalog = registry.catalog();
     // A skill that is not trusted may stand behind one that needs no trust.
     let found = catalog.why(name);
     let untrusted = found.iter().map(|(candidate, _)| *candidate);
     let untrusted = untrusted.into_iter().find(|candidate| candidate.obstacle == Some(Obstacle::Untrusted));
+    let offered;
     let skill = match untrusted {
         Some(skill) => skill,
-        None => registry.get(name).map_err(|error| not_had(&error, &registry, ui))?,
+        None => {
+            offered = registry.get(name).map_err(|error| not_had(&error, &registry, ui))?;
+            &*offered
+        }
     };
     if !registry.needs_trust(skill) {
         let error = format!("this skill needs no trust: {}", clean(name));

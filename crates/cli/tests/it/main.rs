@@ -23,6 +23,7 @@ mod new;
 mod schemas;
 mod show;
 mod small;
+mod watch;
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;

@@ -162,6 +162,11 @@ impl Catalog {
         self.candidates.get(self.position(key)?).map(AsRef::as_ref)
     }
 
+    /// The same, to be kept longer than the catalog.
+    pub fn shared(&self, key: &str) -> Option<Arc<Candidate>> {
+        self.candidates.get(self.position(key)?).cloned()
+    }
+
     /// Whether a skill with this key is offered.
     pub fn has(&self, key: &str) -> bool {
         self.position(key).is_some()

@@ -177,6 +177,34 @@ pub fn scan(root: &Path, options: &ScanOptions) -> Scan {
     Scan { skills, problems }
 }
 
+/// The folders whose changes may change what a walk finds or what its skills hold: those it lists, those of the skills
+/// with what lies below them, and where links to a SKILL.md lead.
+#[cfg(feature = "watch")]
+pub(crate) fn folders(root: &Path, options: &ScanOptions) -> Vec<PathBuf> {
+    struct Folders(Vec<PathBuf>);
+    impl Visitor for Folders {
+        fn is_known(&mut self, _: &Path, _: &Stamp) -> bool {
+            true
+        }
+        fn entered(&mut self, path: &Path) {
+            self.0.push(path.to_owned());
+        }
+        fn found(&mut self, path: PathBuf, _: Opened) -> Result<(), SourceError> {
+            let found = Found { path };
+            crate::files::folders_below(found.folder(), &mut self.0);
+            if found.path.is_symlink()
+                && let Ok(target) = std::fs::canonicalize(&found.path)
+            {
+                self.0.extend(target.parent().map(Path::to_owned));
+            }
+            Ok(())
+        }
+    }
+    let mut folders = Folders(vec![root.to_owned()]);
+    walk(root, options, &mut folders);
+    folders.0
+}
+
 /// Only the paths matter.
 struct Collect(Vec<Found>);
 

@@ -36,6 +36,9 @@ pub(crate) trait Visitor {
         true
     }
 
+    /// A folder is about to be listed.
+    fn entered(&mut self, _: &Path) {}
+
     /// A SKILL.md was found. An error ends the walk.
     fn found(&mut self, path: PathBuf, opened: Opened) -> Result<(), SourceError>;
 }
@@ -191,6 +194,7 @@ impl<V: Visitor> Walk<'_, V> {
             return Ok(());
         }
         self.count(&place.path)?;
+        self.visitor.entered(&place.path);
         let left = self.options.max_entries - self.entries.min(self.options.max_entries);
         let (names, more) = match folder.entries(left) {
             Ok(names) => names,

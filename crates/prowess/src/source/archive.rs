@@ -155,6 +155,11 @@ impl Source for ArchiveSource {
         &self.id
     }
 
+    #[cfg(feature = "watch")]
+    fn folders(&self) -> Vec<PathBuf> {
+        self.file.parent().map(Path::to_owned).into_iter().collect()
+    }
+
     fn list(&self) -> Result<Offer, SourceError> {
         let packed = self.packed()?;
         if packed.skills().is_empty() {

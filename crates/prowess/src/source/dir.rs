@@ -104,6 +104,11 @@ impl Source for DirSource {
         &self.id
     }
 
+    #[cfg(feature = "watch")]
+    fn folders(&self) -> Vec<PathBuf> {
+        scan::folders(&self.root, &self.options)
+    }
+
     fn list(&self) -> Result<Offer, SourceError> {
         let index = self.cache.as_deref().map(Index::load).unwrap_or_default();
         let mut gather = Gather {

@@ -155,6 +155,11 @@ impl Source for JsonlSource {
         &self.id
     }
 
+    #[cfg(feature = "watch")]
+    fn folders(&self) -> Vec<PathBuf> {
+        self.file.parent().map(Path::to_owned).into_iter().collect()
+    }
+
     fn list(&self) -> Result<Offer, SourceError> {
         let mut offer = Offer::default();
         let mut lines = BTreeMap::new();

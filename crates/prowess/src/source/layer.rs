@@ -176,6 +176,11 @@ impl Layer {
         Ok(offer)
     }
 
+    #[cfg(feature = "watch")]
+    pub(crate) fn folders(&self) -> Vec<std::path::PathBuf> {
+        self.source.folders()
+    }
+
     pub(crate) fn files(&self, skill: &Candidate) -> Result<Manifest, SourceError> {
         self.source.files(&self.within(skill))
     }

@@ -47,6 +47,11 @@ impl Source for MergedSource {
         &self.id
     }
 
+    #[cfg(feature = "watch")]
+    fn folders(&self) -> Vec<std::path::PathBuf> {
+        self.layers.iter().flat_map(Layer::folders).collect()
+    }
+
     /// A layer that cannot be listed is a problem of its own; the others stand.
     fn list(&self) -> Result<Offer, SourceError> {
         let mut offer = Offer::default();

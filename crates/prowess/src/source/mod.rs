@@ -84,6 +84,12 @@ pub trait Source: Send + Sync {
     /// Bytes of a file of a skill it listed. `SKILL.md` is that skill's own file, whatever it is called.
     fn read(&self, skill: &Candidate, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError>;
 
+    /// The folders whose changes may change what it lists or reads; none when it cannot say. They need not exist.
+    #[cfg(feature = "watch")]
+    fn folders(&self) -> Vec<std::path::PathBuf> {
+        Vec::new()
+    }
+
     /// The files of a skill it listed. A source whose skills are a text and nothing else need not say so.
     fn files(&self, skill: &Candidate) -> Result<Manifest, SourceError> {
         let path = skill_md()?;

@@ -144,6 +144,13 @@ impl Source for PluginSource {
         self.inner.id()
     }
 
+    #[cfg(feature = "watch")]
+    fn folders(&self) -> Vec<PathBuf> {
+        let mut folders = self.inner.folders();
+        folders.extend([self.folder.clone(), self.folder.join(".claude-plugin")]);
+        folders
+    }
+
     fn list(&self) -> Result<Offer, SourceError> {
         let odd = self.oddities()?;
         let mut offer = self.inner.list()?;

@@ -340,7 +340,7 @@ fn a_packed_skill_is_a_skill_like_any_other() {
     let read = |path: &str| registry.read_resource("one", path, Slice::first(99), TooLarge::Refuse);
     assert!(read("references/x.md").is_ok());
     assert!(read("../README.md").is_err() && read("README.md").is_err());
-    assert!(registry.manifest_of(registry.get("one").unwrap()).is_ok());
+    assert!(registry.manifest_of(&registry.get("one").unwrap()).is_ok());
 
     fs::write(&path, tar(&[plain(b"SKILL.md", one.as_bytes())])).unwrap();
     registry.refresh().unwrap();

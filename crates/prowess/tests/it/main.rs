@@ -15,6 +15,8 @@ mod conformance;
 mod corpus;
 mod data;
 mod hostile;
+#[cfg(all(target_os = "linux", feature = "watch"))]
+mod hot_reload;
 #[cfg(target_os = "linux")]
 mod io_count;
 #[cfg(unix)]

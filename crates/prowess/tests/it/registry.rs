@@ -20,7 +20,7 @@ use crate::trees::{keys, registry, skill, tree, write};
 #[test]
 fn one_bad_skill_hides_no_good_one_and_is_explained() {
     let folder = tree(&[("good/SKILL.md", &skill("good")), ("bad/SKILL.md", "no frontmatter\n")]);
-    let mut registry = registry(&[folder.path()]);
+    let registry = registry(&[folder.path()]);
     registry.refresh().unwrap();
     assert_eq!(keys(&registry), ["good"]);
     let catalog = registry.catalog();
@@ -52,7 +52,7 @@ fn linked_folders_and_linked_files_are_skills_and_each_is_one() {
     symlink(store.path().join("docx/SKILL.md"), folder.path().join("docx/SKILL.md")).unwrap();
     symlink("plain", folder.path().join("again")).unwrap();
     symlink(".", folder.path().join("loop")).unwrap();
-    let mut registry = registry(&[folder.path()]);
+    let registry = registry(&[folder.path()]);
     registry.refresh().unwrap();
     assert_eq!(keys(&registry), ["docx", "pdf", "plain"]);
     assert_eq!(registry.catalog().all().count(), 3);
@@ -66,7 +66,7 @@ fn a_skill_is_found_with_a_mark_with_other_line_ends_and_in_a_category() {
         ("category/nested/SKILL.md", &skill("nested")),
         ("colon/SKILL.md", "---\nname: colon\ndescription: Build for AWS: ECS\n---\n"),
     ]);
-    let mut registry = registry(&[folder.path()]);
+    let registry = registry(&[folder.path()]);
     registry.refresh().unwrap();
     assert_eq!(keys(&registry), ["bom", "colon", "crlf", "nested"]);
 }
@@ -87,7 +87,7 @@ fn special_files_are_named_and_never_waited_for() {
     assert_eq!(keys(&registry), ["good"]);
     let seen = seen.lock().unwrap();
     assert!(seen.len() == 1 && seen[0].contains("a FIFO"), "{seen:?}");
-    assert_eq!(registry.problems().count(), 0, "it is a broken skill, and hides nothing");
+    assert_eq!(registry.problems().len(), 0, "it is a broken skill, and hides nothing");
     let catalog = registry.catalog();
     let why = catalog.why("pipe");
     let [(_, Standing::Hindered { obstacle: Obstacle::Broken { problems } })] = why.as_slice() else {
@@ -100,7 +100,7 @@ fn special_files_are_named_and_never_waited_for() {
 fn a_link_in_a_circle_is_a_broken_skill_that_can_be_asked_about() {
     let folder = tree(&[("good/SKILL.md", &skill("good")), ("round/x", "")]);
     symlink("SKILL.md", folder.path().join("round/SKILL.md")).unwrap();
-    let mut registry = registry(&[folder.path()]);
+    let registry = registry(&[folder.path()]);
     registry.refresh().unwrap();
     assert_eq!(keys(&registry), ["good"]);
     assert_eq!(registry.catalog().why("round").len(), 1);
@@ -121,7 +121,7 @@ fn a_folder_whose_name_is_no_text_is_a_skill_like_any_other() {
         fs::write(skill.join("SKILL.md"), text).unwrap();
         fs::write(skill.join("references/x.md"), "x").unwrap();
     }
-    let mut registry = registry(&[folder.path()]);
+    let registry = registry(&[folder.path()]);
     registry.refresh().unwrap();
     assert_eq!(keys(&registry), ["ne8", "ne9"]);
     assert!(registry.get("ne9").unwrap().entry.origin.location.ends_with("caf\\xe9/SKILL.md"));
@@ -206,7 +206,7 @@ fn skills_are_registered_replaced_and_taken_away() {
 fn a_refresh_names_what_changed_and_bodies_are_never_stale() {
     let folder =
         tree(&[("a/SKILL.md", &skill("a")), ("b/SKILL.md", &skill("b")), ("c/SKILL.md", &skill("c"))]);
-    let mut registry = registry(&[folder.path()]);
+    let registry = registry(&[folder.path()]);
     assert_eq!(registry.refresh().unwrap().added, ["a", "b", "c"]);
     write(
         folder.path(),

@@ -17,7 +17,7 @@ fn resources_are_listed_in_groups_and_read_in_part() {
         ("a/assets/b.bin", "\0\u{1}"),
         ("a/LICENSE", "MIT"),
     ]);
-    let mut registry = registry(&[folder.path()]);
+    let registry = registry(&[folder.path()]);
     registry.refresh().unwrap();
     let paths =
         |paths: &[prowess::RelPath]| paths.iter().map(|path| path.as_str().to_owned()).collect::<Vec<_>>();
@@ -74,7 +74,7 @@ fn nothing_outside_a_skill_can_be_read() {
     symlink(a.join("ok.md"), a.join("inside-absolute")).unwrap();
     symlink("/dev/zero", a.join("zero")).unwrap();
     assert!(std::process::Command::new("mkfifo").arg(a.join("pipe")).status().unwrap().success());
-    let mut registry = registry(&[folder.path()]);
+    let registry = registry(&[folder.path()]);
     registry.refresh().unwrap();
     let read = |path: &str| registry.read_resource("a", path, Slice::first(1000), TooLarge::Refuse);
     for path in ["inside", "inside-absolute"] {
@@ -122,7 +122,7 @@ fn files_that_are_links_into_a_store_are_read_from_there() {
     symlink(store.path().join("pdf/SKILL.md"), pdf.join("SKILL.md")).unwrap();
     symlink(store.path().join("pdf/scripts"), pdf.join("scripts")).unwrap();
     symlink(store.path().join("other/secret"), pdf.join("secret")).unwrap();
-    let mut registry = registry(&[folder.path()]);
+    let registry = registry(&[folder.path()]);
     registry.refresh().unwrap();
     let read = |path: &str| registry.read_resource("pdf", path, Slice::first(1000), TooLarge::Refuse);
     assert_eq!(registry.document("pdf").unwrap().body(), "Body of pdf.");
@@ -134,7 +134,7 @@ fn files_that_are_links_into_a_store_are_read_from_there() {
 #[test]
 fn what_no_digest_covers_cannot_be_read() {
     let folder = tree(&[("a/SKILL.md", &skill("a")), ("a/node_modules/y.js", "CANARY")]);
-    let mut registry = registry(&[folder.path()]);
+    let registry = registry(&[folder.path()]);
     registry.refresh().unwrap();
     assert_eq!(registry.files("a").unwrap().files.len(), 1);
     assert!(registry.read_resource("a", "node_modules/y.js", Slice::first(99), TooLarge::Refuse).is_err());
@@ -146,7 +146,7 @@ fn a_note_that_a_link_takes_for_a_skill_opens_nothing_beside_it() {
     let hh = folder.path().join("skills/hh");
     symlink("../../note.md", hh.join("SKILL.md")).unwrap();
     symlink("../../.env", hh.join("e")).unwrap();
-    let mut registry = registry(&[&folder.path().join("skills")]);
+    let registry = registry(&[&folder.path().join("skills")]);
     registry.refresh().unwrap();
     let read = registry.read_resource("hh", "e", Slice::first(99), TooLarge::Refuse);
     assert!(matches!(read, Err(SourceError::Outside { .. })), "{read:?}");

@@ -63,7 +63,7 @@ fn trust_is_given_to_folders_by_path_and_to_skills_by_their_bytes() {
     let mut approvals = Approvals::default();
     let alone = made(Approvals::default(), false);
     let skill = alone.get("a").unwrap();
-    approvals.trust_skill(skill, &alone.manifest_of(skill).unwrap()).unwrap();
+    approvals.trust_skill(&skill, &alone.manifest_of(&skill).unwrap()).unwrap();
     let state = tempfile::tempdir().unwrap();
     let file = state.path().join("deep/trust.json");
     approvals.save(&file).unwrap();
@@ -95,12 +95,12 @@ fn a_skill_whose_own_file_has_another_name_can_be_trusted() {
     symlink(store.path().join("pdf/skill.md"), pdf.join("skill.md")).unwrap();
     symlink(store.path().join("pdf/scripts"), pdf.join("scripts")).unwrap();
     symlink(pdf.join("notes.md"), pdf.join("again.md")).unwrap();
-    let mut registry = registry(&[folder.path()]);
+    let registry = registry(&[folder.path()]);
     registry.refresh().unwrap();
-    let manifest = registry.manifest_of(registry.get("pdf").unwrap()).unwrap();
+    let manifest = registry.manifest_of(&registry.get("pdf").unwrap()).unwrap();
     let paths: Vec<&str> = manifest.files.iter().map(|file| file.path.as_str()).collect();
     assert_eq!(paths, ["again.md", "notes.md", "scripts/x.sh", "skill.md"]);
-    assert!(Approvals::default().trust_skill(registry.get("pdf").unwrap(), &manifest).is_some());
+    assert!(Approvals::default().trust_skill(&registry.get("pdf").unwrap(), &manifest).is_some());
 }
 
 #[test]
@@ -109,9 +109,9 @@ fn a_skill_with_more_files_than_are_listed_cannot_be_trusted_by_digest() {
     for number in 0..=prowess::files::MAX_LISTED_ENTRIES {
         fs::File::create(folder.path().join(format!("a/{number}"))).unwrap();
     }
-    let mut registry = registry(&[folder.path()]);
+    let registry = registry(&[folder.path()]);
     registry.refresh().unwrap();
-    let manifest = registry.manifest_of(registry.get("a").unwrap());
+    let manifest = registry.manifest_of(&registry.get("a").unwrap());
     assert!(matches!(manifest, Err(SourceError::TooMany { .. })), "{manifest:?}");
 }
 
@@ -151,7 +151,7 @@ fn a_layer_may_ask_for_every_skill_to_be_approved_as_it_is() {
     let candidate = unknown.get("a").unwrap();
     assert!(!candidate.is_usable());
     let mut approvals = Approvals::default();
-    approvals.trust_skill(candidate, &unknown.manifest_of(candidate).unwrap()).unwrap();
+    approvals.trust_skill(&candidate, &unknown.manifest_of(&candidate).unwrap()).unwrap();
     assert!(made(approvals.clone()).get("a").unwrap().is_usable());
     write(folder.path(), "a/SKILL.md", &skill("a").replace("Body", "Other body"));
     assert!(!made(approvals).get("a").unwrap().is_usable());

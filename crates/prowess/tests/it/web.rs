@@ -188,7 +188,7 @@ fn a_site_of_version_0_2_is_listed_without_bodies_and_read_with_digests() {
     let registry = listed(site.source("").with_cache(cache.path())).unwrap();
     assert_eq!(site.asked(), ["/.well-known/agent-skills/index.json"], "no body is fetched for a list");
     assert_eq!(keys(&registry), ["lying", "mistyped", "other", "packed", "plain"]);
-    assert_eq!(registry.problems().count(), 2);
+    assert_eq!(registry.problems().len(), 2);
     assert_eq!(registry.get("plain").unwrap().entry.origin.scope, Scope::Remote);
 
     assert_eq!(registry.document("plain").unwrap().body(), "Body of plain.");
@@ -231,14 +231,14 @@ fn a_site_of_version_0_1_is_read_by_its_list_of_files() {
     ]);
     let registry = listed(site.source("/docs/")).unwrap();
     assert_eq!(keys(&registry), ["a"]);
-    assert_eq!(registry.problems().count(), 1);
+    assert_eq!(registry.problems().len(), 1);
     let read = |path: &str| registry.read_resource("a", path, Slice::first(99), TooLarge::Refuse);
     assert!(read("references/x y.md").is_ok());
     assert!(read("unlisted.md").is_err(), "only what is listed is asked for");
     let asked = site.asked();
     assert!(!asked.iter().any(|path| path.contains("unlisted")), "{asked:?}");
     assert!(asked.iter().all(|path| path.starts_with("/docs/")), "nothing above the address: {asked:?}");
-    let manifest = registry.manifest_of(registry.get("a").unwrap()).unwrap();
+    let manifest = registry.manifest_of(&registry.get("a").unwrap()).unwrap();
     assert_eq!(manifest.files.len(), 2);
     assert!(manifest.files.iter().all(|file| file.digest.is_some()));
 }
@@ -259,7 +259,7 @@ fn plain_lists_and_that_of_opencode_are_read() {
     assert_eq!(one.get("a").unwrap().entry.description, "Does a.", "taken from its SKILL.md");
     let two = listed(site.source("/two/index.json")).unwrap();
     assert_eq!(keys(&two), ["b", "c"]);
-    assert_eq!(two.problems().count(), 1, "one that is gone hides no other");
+    assert_eq!(two.problems().len(), 1, "one that is gone hides no other");
     assert_eq!(two.document("c").unwrap().body(), "Body of c.");
 }
 
@@ -330,7 +330,7 @@ fn a_server_that_misbehaves_is_a_problem_of_its_own() {
     registry.on_error(prowess::scan::OnError::Report).add(gone).add(memory);
     registry.refresh().unwrap();
     assert_eq!(keys(&registry), ["here"]);
-    assert_eq!(registry.problems().count(), 1);
+    assert_eq!(registry.problems().len(), 1);
     for url in ["ftp://x.test", "https://u:p@x.test", "x.test", "https://"] {
         assert!(HttpSource::new(url, Arc::new(UreqClient::new(None).unwrap())).is_err(), "{url}");
     }

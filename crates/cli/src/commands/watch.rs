@@ -1,0 +1,85 @@
+//! `prowess watch`: says what changes among the skills, as it changes.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use prowess::Delta;
+use prowess::watch::{WatchError, WatchOptions, Watcher};
+use serde::Serialize;
+
+use super::{registry, say_problems};
+use crate::Outcome;
+use crate::args::Watch;
+use crate::error::{CommandError, Failure};
+use crate::report::json::VERSION;
+use crate::ui::{Ui, clean, count};
+
+/// A line of the output as JSON.
+#[derive(Serialize)]
+struct Line {
+    version: u32,
+    skills: usize,
+    #[serde(flatten)]
+    delta: Delta,
+}
+
+/// Runs the command. It ends when it is told to, or with its reader.
+pub(crate) fn run(args: &Watch, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
+    let registry = registry(&args.places)?;
+    say_problems(&registry, ui);
+    let mut watcher =
+        Watcher::new(Arc::new(registry), WatchOptions::default()).map_err(|error| failed(&error))?;
+    let skills = watcher.registry().catalog().len();
+    if json {
+        ui.json_of(&Line { version: VERSION, skills, delta: Delta::default() })?;
+    } else {
+        ui.print(&format!("watching {}\n", count(skills, "skill")))?;
+    }
+    ui.finish()?;
+    loop {
+        let delta = match watcher.next(None) {
+            Ok(Some(delta)) => delta,
+            Ok(None) => continue,
+            // A place that cannot be listed now may be there again with the next change.
+            Err(error @ WatchError::Registry(_)) => {
+                ui.failure(&failed(&error));
+                continue;
+            }
+            Err(error) => return Err(failed(&error).into()),
+        };
+        if json {
+            let skills = watcher.registry().catalog().len();
+            ui.json_of(&Line { version: VERSION, skills, delta })?;
+        } else {
+            ui.print(&lines(&delta))?;
+        }
+        ui.finish()?;
+        if args.once {
+            return Ok(Outcome::Fine);
+        }
+    }
+}
+
+fn failed(error: &WatchError) -> Failure {
+    let mut failure = Failure::new(error.to_string(), "look at the folders that were named");
+    if let WatchError::System(cause) = error {
+        failure.causes.push(cause.to_string());
+        failure.hints = vec!["the system may allow more with fs.inotify.max_user_instances".to_owned()];
+    }
+    failure
+}
+
+fn lines(delta: &Delta) -> String {
+    let mut text = String::new();
+    for (word, keys) in [
+        ("added", &delta.added),
+        ("changed", &delta.changed),
+        ("removed", &delta.removed),
+        ("broken", &delta.newly_broken),
+    ] {
+        for key in keys {
+            let _ = writeln!(text, "{word}  {}", clean(key));
+        }
+    }
+    text
+}

@@ -1,0 +1,48 @@
+//! `prowess watch`: a change is a line, as soon as it is quiet.
+
+use std::io::{BufRead as _, BufReader};
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+
+use crate::{GOOD, Place};
+
+#[test]
+fn each_change_is_a_line() {
+    let place = Place::with(&[("skills/good/SKILL.md", GOOD)]);
+    let mut command = place.command();
+    command.args(["watch", "--in", "skills", "--json"]).stdout(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut line = || -> Value { serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap() };
+    let expected = |skills, key: &str, names: &[&str]| {
+        let mut line = json!({"version": 1, "skills": skills, "added": [], "changed": [], "removed": [], "newly_broken": []});
+        if !key.is_empty() {
+            line[key] = json!(names);
+        }
+        line
+    };
+    assert_eq!(line(), expected(1, "", &[]));
+    // Made elsewhere and moved in, so that no look finds half of it.
+    place.write("made/SKILL.md", b"---\nname: more\ndescription: Does more.\n---\n");
+    std::fs::rename(place.path().join("made"), place.path().join("skills/more")).unwrap();
+    assert_eq!(line(), expected(2, "added", &["more"]));
+    std::fs::rename(place.path().join("skills/more"), place.path().join("gone")).unwrap();
+    assert_eq!(line(), expected(1, "removed", &["more"]));
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
+fn it_ends_after_the_first_change_when_asked() {
+    let place = Place::with(&[("skills/good/SKILL.md", GOOD)]);
+    let mut command = place.command();
+    command.args(["watch", "--in", "skills", "--once"]).stdout(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+    assert_eq!(lines.next().unwrap(), "watching 1 skill");
+    place.write("broken.md", b"broken\n");
+    std::fs::rename(place.path().join("broken.md"), place.path().join("skills/good/SKILL.md")).unwrap();
+    assert_eq!(lines.collect::<Vec<_>>(), ["removed  good", "broken  good"]);
+    assert!(child.wait().unwrap().success());
+}

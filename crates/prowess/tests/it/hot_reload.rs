@@ -1,0 +1,169 @@
+//! Hot reload: whatever happens to the folders, the catalog then is what a fresh look would see.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use prowess::watch::{WatchOptions, Watcher};
+use prowess::{DirSource, JsonlSource, Registry, ScanOptions};
+
+use crate::trees::{keys, skill, tree, write};
+
+/// A registry over a folder that may come and go, and over a file.
+fn registry(root: &Path) -> Registry {
+    let mut registry = Registry::new();
+    registry.add(DirSource::new(root.join("skills"), ScanOptions::default()));
+    registry.add(JsonlSource::new(root.join("more/team.jsonl")));
+    registry.on_error(prowess::scan::OnError::Report);
+    registry
+}
+
+/// Everything a catalog says, in words.
+fn seen(registry: &Registry) -> Vec<String> {
+    let catalog = registry.catalog();
+    let all = catalog.all().map(|(candidate, standing)| {
+        let entry = &candidate.entry;
+        format!("{} {} {} {standing:?}", entry.key, entry.origin.location, entry.description)
+    });
+    all.collect()
+}
+
+fn fresh(root: &Path) -> Vec<String> {
+    let registry = registry(root);
+    registry.refresh().unwrap();
+    seen(&registry)
+}
+
+fn watcher(root: &Path) -> Watcher {
+    Watcher::new(Arc::new(registry(root)), WatchOptions::default()).unwrap()
+}
+
+#[test]
+fn every_way_of_changing_a_folder_is_seen() {
+    let folder = tree(&[("skills/a/SKILL.md", &skill("a"))]);
+    let root = folder.path();
+    let mut watcher = watcher(root);
+    let mut settled = |added: &[&str], changed: &[&str], removed: &[&str], broken: &[&str]| {
+        let delta = watcher.settle().unwrap();
+        assert_eq!(
+            (delta.added, delta.changed, delta.removed, delta.newly_broken),
+            (
+                added.iter().map(ToString::to_string).collect(),
+                changed.iter().map(ToString::to_string).collect(),
+                removed.iter().map(ToString::to_string).collect(),
+                broken.iter().map(ToString::to_string).collect()
+            )
+        );
+        assert_eq!(seen(watcher.registry()), fresh(root));
+    };
+    settled(&[], &[], &[], &[]);
+    // Saved by renaming, as editors do.
+    write(root, "skills/a/.SKILL.md.tmp", &skill("a").replace("Does", "Now does"));
+    fs::rename(root.join("skills/a/.SKILL.md.tmp"), root.join("skills/a/SKILL.md")).unwrap();
+    settled(&[], &["a"], &[], &[]);
+    write(root, "skills/deep/down/b/SKILL.md", &skill("b"));
+    settled(&["b"], &[], &[], &[]);
+    fs::rename(root.join("skills/deep"), root.join("skills/moved")).unwrap();
+    settled(&[], &["b"], &[], &[]);
+    write(root, "skills/moved/down/b/SKILL.md", "broken");
+    settled(&[], &[], &["b"], &["b"]);
+    fs::remove_dir_all(root.join("skills")).unwrap();
+    settled(&[], &[], &["a"], &[]);
+    write(root, "skills/a/SKILL.md", &skill("a"));
+    settled(&["a"], &[], &[], &[]);
+    // A whole tree takes the place of another.
+    write(root, "other/c/SKILL.md", &skill("c"));
+    fs::rename(root.join("skills"), root.join("old")).unwrap();
+    fs::rename(root.join("other"), root.join("skills")).unwrap();
+    settled(&["c"], &[], &["a"], &[]);
+    write(root, "skills/c/SKILL.md", &skill("c").replace("Does", "Still does"));
+    settled(&[], &["c"], &[], &[]);
+    // Behind a link.
+    symlink(root.join("old/a"), root.join("skills/linked")).unwrap();
+    settled(&["a"], &[], &[], &[]);
+    write(root, "old/a/SKILL.md", &skill("a").replace("Does", "Elsewhere does"));
+    settled(&[], &["a"], &[], &[]);
+    fs::create_dir_all(root.join("skills/d")).unwrap();
+    symlink(root.join("old/d.md"), root.join("skills/d/SKILL.md")).unwrap();
+    write(root, "old/d.md", &skill("d"));
+    settled(&["d"], &[], &[], &[]);
+    write(root, "old/d.md", &skill("d").replace("Does", "Always does"));
+    settled(&[], &["d"], &[], &[]);
+    write(root, "more/team.jsonl", "{\"name\":\"e\",\"description\":\"Does e.\"}\n");
+    settled(&["e"], &[], &[], &[]);
+    // All of it somewhere else, and back.
+    fs::rename(root.join("skills"), root.join("away")).unwrap();
+    settled(&[], &[], &["a", "c", "d"], &[]);
+    fs::rename(root.join("away"), root.join("skills")).unwrap();
+    settled(&["a", "c", "d"], &[], &[], &[]);
+}
+
+#[test]
+fn a_change_is_waited_for_and_a_thousand_at_once_are_one() {
+    let folder = tree(&[("skills/a/SKILL.md", &skill("a"))]);
+    let root = folder.path().to_owned();
+    let mut watcher = watcher(&root);
+    assert_eq!(watcher.next(Some(Duration::ZERO)).unwrap(), None);
+    let writer = std::thread::spawn(move || {
+        for number in 0..1_000 {
+            write(&root, &format!("skills/s{number}/SKILL.md"), &skill(&format!("s{number}")));
+        }
+    });
+    let mut looks = 0;
+    while keys(watcher.registry()).len() < 1_001 {
+        assert!(watcher.next(Some(Duration::from_secs(60))).unwrap().is_some());
+        looks += 1;
+    }
+    writer.join().unwrap();
+    assert!(looks < 1_000, "{looks}");
+}
+
+/// Numbers that look random and are the same each time.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(self.0 >> 33).unwrap() % limit
+    }
+}
+
+#[test]
+fn after_a_thousand_random_changes_the_catalog_is_that_of_a_fresh_look_every_time() {
+    let folder = tree(&[("skills/a/SKILL.md", &skill("a"))]);
+    let root = folder.path();
+    let mut watcher = watcher(root);
+    let mut numbers = Numbers(20_261_116);
+    for step in 0..1_000 {
+        let (one, other) = (numbers.below(6), numbers.below(6));
+        let (from, to) = (root.join(format!("skills/f{one}")), root.join(format!("skills/f{other}")));
+        let inner = root.join(format!("skills/f{one}/n{other}"));
+        // Many of these fail, as they do when somebody else was faster.
+        let _ = match numbers.below(12) {
+            0..=3 => {
+                let text = skill(&format!("s{one}")).replace("Does", &format!("At {step} does"));
+                fs::create_dir_all(&from).and_then(|()| fs::write(from.join("SKILL.md"), text))
+            }
+            4 => fs::create_dir_all(&inner)
+                .and_then(|()| fs::write(inner.join("SKILL.md"), skill(&format!("n{other}")))),
+            5 => fs::write(from.join(".new"), skill(&format!("r{step}")))
+                .and_then(|()| fs::rename(from.join(".new"), from.join("SKILL.md"))),
+            6 => fs::rename(&from, &to),
+            7 => fs::rename(&inner, root.join(format!("skills/m{one}"))),
+            8 => fs::remove_dir_all(&from),
+            9 => fs::remove_file(from.join("SKILL.md")),
+            10 => fs::write(from.join("SKILL.md"), "broken"),
+            _ if one == 0 && other == 0 => fs::remove_dir_all(root.join("skills")),
+            _ => symlink(&to, root.join(format!("skills/l{one}"))),
+        };
+        // Sometimes several changes are one.
+        if numbers.below(3) == 0 {
+            watcher.settle().unwrap();
+            assert_eq!(seen(watcher.registry()), fresh(root), "after step {step}");
+        }
+    }
+    watcher.settle().unwrap();
+    assert_eq!(seen(watcher.registry()), fresh(root));
+}
