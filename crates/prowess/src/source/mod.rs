@@ -124,7 +124,7 @@ pub(crate) fn skill_md() -> Result<RelPath, SourceError> {
 }
 
 /// What a document makes in a catalog: a skill, or a broken one with the reasons.
-pub(crate) fn candidate(document: &Document, at: &Origin) -> Candidate {
+pub fn candidate(document: &Document, at: &Origin) -> Candidate {
     match document.skill(at) {
         Some(entry) => Candidate::new(entry),
         None => broken(document, at, Profile::lenient().check(document, None, at)),

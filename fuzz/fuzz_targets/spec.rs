@@ -1,0 +1,12 @@
+//! The words for a source are read or refused, and say the same when they are written and read again.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use prowess::SourceSpec;
+
+fuzz_target!(|text: &str| {
+    if let Ok(spec) = SourceSpec::parse(text) {
+        let table = serde_json::to_string(&spec).unwrap();
+        assert_eq!(serde_json::from_str::<SourceSpec>(&table).unwrap(), spec);
+    }
+});
