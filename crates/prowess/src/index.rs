@@ -1,8 +1,42 @@
 //! Analysis on threads: the same terms as on one, sooner.
 
+use std::path::PathBuf;
 use std::thread;
 
-use prowess_core::select::{Corpus, Reader, Texts};
+use prowess_core::Entry;
+use prowess_core::select::{Bm25, Corpus, Hit, Query, Reader, SelectError, Selector, Settings, Texts};
+
+use crate::registry::Registry;
+
+/// The skills of a registry, to be searched by name, description and body.
+#[derive(Debug)]
+pub struct SearchIndex {
+    bm25: Bm25,
+}
+
+impl SearchIndex {
+    /// An index of the skills that a registry offers. The bodies of skills that may not be used are not read.
+    pub fn open(registry: &Registry, _cache: Option<PathBuf>) -> Self {
+        let catalog = registry.catalog();
+        let bodies: Vec<_> = catalog
+            .iter()
+            .map(|skill| skill.is_usable().then(|| registry.document(&skill.entry.key).ok()).flatten())
+            .collect();
+        let texts: Vec<_> = catalog
+            .iter()
+            .zip(&bodies)
+            .map(|(skill, body)| Texts::of(&skill.entry, body.as_ref().map(prowess_core::Document::body)))
+            .collect();
+        let keys = catalog.iter().map(|skill| skill.entry.key.clone()).collect();
+        Self { bm25: Bm25::new(keys, analyse(&texts, threads()), Settings::default()) }
+    }
+}
+
+impl Selector for SearchIndex {
+    fn select(&self, query: &Query, among: &[&Entry], limit: usize) -> Result<Vec<Hit>, SelectError> {
+        self.bm25.select(query, among, limit)
+    }
+}
 
 /// The terms of many skills, analysed on as many threads; what is found does not depend on their number.
 pub fn analyse(texts: &[Texts<'_>], threads: usize) -> Corpus {

@@ -83,6 +83,13 @@ pub fn library(
     Ok(registry)
 }
 
+/// Where the terms of the skills of a registry are remembered: one file for each set of sources.
+pub fn terms_file(environment: &Environment, registry: &Registry) -> Option<PathBuf> {
+    let cache = environment.xdg("XDG_CACHE_HOME", ".cache")?;
+    let ids: Vec<&str> = registry.source_ids().collect();
+    Some(cache.join("prowess/terms").join(file_name(&ids.join("\n"))))
+}
+
 /// The skills in a folder that was found by itself.
 fn found(root: Root, cache: Option<&Path>) -> DirSource {
     let options = ScanOptions { max_depth: root.depth, ..ScanOptions::default() };
@@ -92,17 +99,16 @@ fn found(root: Root, cache: Option<&Path>) -> DirSource {
 
 /// The index of a folder: named by its path, so that each has its own.
 fn index_file(cache: &Path, root: &Path) -> PathBuf {
-    let name: String = root
-        .to_string_lossy()
-        .chars()
-        .map(|character| if character.is_ascii_alphanumeric() || character == '-' { character } else { '_' })
-        .collect();
+    cache.join("prowess/index").join(file_name(&root.to_string_lossy()))
+}
+
+/// A name for the file that remembers what is known of something.
+fn file_name(what: &str) -> String {
+    let plain = |character: char| {
+        if character.is_ascii_alphanumeric() || character == '-' { character } else { '_' }
+    };
     // Two paths may come to the same letters; the sum of their bytes tells most of these apart, and a stamp the rest.
-    let sum = root
-        .as_os_str()
-        .as_encoded_bytes()
-        .iter()
-        .fold(5381u32, |sum, byte| sum.wrapping_mul(33) ^ u32::from(*byte));
-    let tail: String = name.chars().rev().take(80).collect::<Vec<_>>().into_iter().rev().collect();
-    cache.join(format!("prowess/index/{tail}-{sum:08x}"))
+    let sum = what.bytes().fold(5381u32, |sum, byte| sum.wrapping_mul(33) ^ u32::from(byte));
+    let tail: Vec<char> = what.chars().rev().take(80).map(plain).collect();
+    format!("{}-{sum:08x}", tail.into_iter().rev().collect::<String>())
 }

@@ -212,6 +212,11 @@ impl Registry {
         }
     }
 
+    /// The names of the sources, the strongest first.
+    pub fn source_ids(&self) -> impl Iterator<Item = &str> {
+        self.sources.iter().map(|source| source.id())
+    }
+
     /// The catalog as of the last refresh.
     pub fn catalog(&self) -> Arc<Catalog> {
         Arc::clone(&self.catalog)

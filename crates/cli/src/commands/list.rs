@@ -34,14 +34,10 @@ pub(crate) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
         })
         .collect();
     if json {
-        let problems = registry
-            .problems()
-            .iter()
-            .map(|problem| Unread { error: problem.to_string(), hint: problem.hint() });
         ui.json_of(&Report {
             version: VERSION,
             skills: rows,
-            unread: problems.collect(),
+            unread: Unread::all(&registry),
             summary: Summary { skills: catalog.len(), left_out: left_out.len() },
         })?;
         return Ok(outcome);
@@ -107,9 +103,17 @@ struct Summary {
 
 /// A file or folder that could not be read.
 #[derive(Serialize)]
-struct Unread {
+pub(super) struct Unread {
     error: String,
     hint: &'static str,
+}
+
+impl Unread {
+    /// What could not be read at the last look.
+    pub(super) fn all(registry: &Registry) -> Vec<Self> {
+        let problems = registry.problems().iter();
+        problems.map(|problem| Self { error: problem.to_string(), hint: problem.hint() }).collect()
+    }
 }
 
 /// A skill and what became of it.

@@ -5,7 +5,9 @@ pub(crate) mod check;
 pub(crate) mod eval;
 pub(crate) mod list;
 pub(crate) mod new;
+pub(crate) mod prompt;
 pub(crate) mod rule;
+pub(crate) mod search;
 pub(crate) mod show;
 pub(crate) mod trust;
 pub(crate) mod try_;
@@ -16,7 +18,8 @@ use std::path::{Path, PathBuf};
 use prowess::Registry;
 use prowess::clients::{self, CLIENTS};
 use prowess::env::Environment;
-use prowess::library::{LibraryError, LibraryOptions, library};
+use prowess::index::SearchIndex;
+use prowess::library::{LibraryError, LibraryOptions, library, terms_file};
 
 use crate::args::Places;
 use crate::error::{CommandError, Failure};
@@ -62,4 +65,10 @@ fn registry(places: &Places, ui: &mut Ui) -> Result<Registry, CommandError> {
         ui.failure(&Failure::from(problem));
     }
     Ok(registry)
+}
+
+/// The index of these skills, with what was remembered of them.
+fn search_index(places: &Places, registry: &Registry) -> SearchIndex {
+    let cache = if places.no_cache { None } else { terms_file(&Environment::current(), registry) };
+    SearchIndex::open(registry, cache)
 }
