@@ -272,3 +272,26 @@ fn a_prompt_keeps_within_its_budget_and_says_what_it_cut() {
     assert_eq!(share("2%"), (json!("tokens"), json!(20)));
     assert_eq!(share("none"), (json!("characters"), json!(null)));
 }
+
+#[test]
+fn what_was_remembered_changes_no_answer() {
+    let place = skills();
+    let args = ["search", "--json", "--why", "--in", ".", "fill zebra forms"];
+    let fresh = run(&place, &[&args[..], &["--no-cache"]].concat());
+    let remembered = place.path().join("cache/prowess/terms");
+    assert!(!remembered.exists());
+    for _ in 0..3 {
+        assert_eq!(run(&place, &args), fresh);
+    }
+    let file = std::fs::read_dir(&remembered).unwrap().next().unwrap().unwrap().path();
+    let bytes = std::fs::read(&file).unwrap();
+    for damaged in [&b""[..], b"x", &bytes[..bytes.len() / 2], &[&bytes[..], b"x"].concat()] {
+        std::fs::write(&file, damaged).unwrap();
+        assert_eq!(run(&place, &args), fresh);
+        assert_eq!(std::fs::read(&file).unwrap().len(), bytes.len(), "rebuilt");
+    }
+    place.write("new/SKILL.md", b"---\nname: zoo\ndescription: Zebra zebra.\n---\n");
+    let after = run(&place, &args);
+    assert_eq!(after, run(&place, &[&args[..], &["--no-cache"]].concat()));
+    assert!(after.contains("zoo"));
+}
