@@ -8,7 +8,7 @@ use std::thread;
 use prowess_core::select::{Corpus, Postings, Reader, Texts};
 
 /// How many skills are analysed before their postings are made: what bounds the memory.
-const BATCH: usize = 1_000;
+const BATCH: usize = 500;
 /// How many parts of one size become the next larger one, so that words that all parts have are not held often.
 const FAN: usize = 8;
 

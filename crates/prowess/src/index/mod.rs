@@ -106,6 +106,7 @@ impl SearchIndex {
         let mut kept: Vec<Option<u32>> = vec![None; self.known.len()];
         let mut fresh: Vec<(u32, &Candidate)> = Vec::new();
         let mut known = Vec::with_capacity(catalog.len());
+        let mut here = 0;
         let keys = self.index.keys();
         // Both are sorted by key.
         let mut at = 0;
@@ -115,6 +116,7 @@ impl SearchIndex {
                 at += 1;
             }
             let same = keys.get(at).filter(|known| *known == key).and_then(|_| self.known.get(at));
+            here += usize::from(same.is_some());
             let wanted = bodies && candidate.is_usable();
             match (same.filter(|same| same.is(candidate, wanted)), kept.get_mut(at)) {
                 (Some(same), Some(slot)) => {
@@ -130,7 +132,7 @@ impl SearchIndex {
         let done = Refreshed {
             analysed: fresh.len(),
             kept: known.len() - fresh.len(),
-            removed: kept.iter().filter(|kept| kept.is_none()).count(),
+            removed: self.known.len() - here,
         };
         if done.analysed + done.removed == 0 {
             return done;

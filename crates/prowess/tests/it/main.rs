@@ -17,3 +17,5 @@ mod hostile;
 mod io_count;
 #[cfg(unix)]
 mod registry;
+#[cfg(unix)]
+mod search;

@@ -17,7 +17,7 @@ use super::InBody;
 use crate::select::corpus::Counts;
 
 /// How many bits of a hash tell the shard. Shards are merged one by one, so that little is held twice.
-pub(super) const SHARD_BITS: u32 = 4;
+pub(super) const SHARD_BITS: u32 = 6;
 /// How many shards there are.
 pub(super) const SHARDS: usize = 1 << SHARD_BITS;
 const HEAD: usize = 20;
