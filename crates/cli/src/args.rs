@@ -1,11 +1,17 @@
 //! The grammar of the command line.
 
+mod search;
+
 use std::path::PathBuf;
 
 use clap::{ColorChoice, Parser, Subcommand, ValueEnum};
 use prowess::SourceSpec;
 use prowess::rule::Preset;
 use prowess::spec::SpecError;
+
+pub(crate) use search::{Prompt, Search, Selection};
+
+use crate::selector::{SelectorName, SelectorParser};
 
 /// Check, show and explain Agent Skills: folders with a SKILL.md that teach an agent how to do one thing.
 #[derive(Debug, Parser)]
@@ -40,6 +46,8 @@ pub(crate) enum Command {
     Eval(Eval),
     Try(Try),
     List(List),
+    Search(Search),
+    Prompt(Prompt),
     Cat(Cat),
     Why(Why),
     Trust(Trust),
@@ -181,7 +189,7 @@ pub(crate) struct Eval {
     #[arg(long, value_name = "FILE")]
     pub(crate) run: Option<PathBuf>,
     /// What ranks the skills
-    #[arg(long, value_name = "SELECTOR", default_value = "bm25")]
+    #[arg(long, value_name = "SELECTOR", default_value = "bm25", value_parser = SelectorParser::all())]
     pub(crate) selector: SelectorName,
     /// Vectors for embedding and fused, one a line: {"text", "vector"}
     #[arg(long, value_name = "FILE")]
@@ -195,37 +203,6 @@ pub(crate) struct Eval {
     /// Also list skills that compete for the same queries
     #[arg(long, conflicts_with_all = ["pool", "queries"])]
     pub(crate) overlap: bool,
-}
-
-/// What ranks skills.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum SelectorName {
-    /// Every skill, by name
-    All,
-    /// The share of the words that name and description have
-    Keyword,
-    /// Tags in common; the query is a list with commas
-    Tags,
-    /// Words in name, description and body
-    Bm25,
-    /// The cosine of vectors
-    Embedding,
-    /// Words and vectors together
-    Fused,
-}
-
-impl SelectorName {
-    /// The name on the command line.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::All => "all",
-            Self::Keyword => "keyword",
-            Self::Tags => "tags",
-            Self::Bm25 => "bm25",
-            Self::Embedding => "embedding",
-            Self::Fused => "fused",
-        }
-    }
 }
 
 /// Take a task through the stages that exist, with two built-in skills

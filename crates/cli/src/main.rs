@@ -4,6 +4,7 @@ mod args;
 mod commands;
 mod error;
 mod report;
+mod selector;
 mod ui;
 
 use std::process::ExitCode;
@@ -70,6 +71,8 @@ fn run(args: &Args, ui: &mut Ui) -> Result<Outcome, CommandError> {
         Command::Eval(eval) => commands::eval::run(eval, args.json, ui),
         Command::Try(query) => commands::try_::run(query, args.json, ui),
         Command::List(list) => commands::list::run(list, args.json, ui),
+        Command::Search(search) => commands::search::run(search, args.json, ui),
+        Command::Prompt(prompt) => commands::prompt::run(prompt, args.json, ui),
         Command::Cat(cat) => commands::cat::run(cat, args.json, ui),
         Command::Why(why) => commands::why::run(why, args.json, ui),
         Command::Trust(trust) => commands::trust::run(trust, args.json, ui),

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on fails")]
 
 use proptest::prelude::*;
-use prowess_core::select::{Bm25, Corpus, Hit, Reader, Settings, Texts};
+use prowess_core::select::{Bm25, Corpus, Hit, Postings, Reader, Settings, Texts};
 
 /// Words that share stems, parts and neighbours, and some that are hard.
 fn word() -> impl Strategy<Value = String> {
@@ -31,9 +31,14 @@ fn read(rows: &[(usize, Row)]) -> Corpus {
     reader.finish()
 }
 
-fn found(rows: &[(usize, Row)], corpus: Corpus, queries: &[String], limit: usize) -> Vec<Vec<Hit>> {
+fn found(
+    rows: &[(usize, Row)],
+    terms: impl Into<Postings>,
+    queries: &[String],
+    limit: usize,
+) -> Vec<Vec<Hit>> {
     let keys = rows.iter().map(|(number, _)| format!("skill-{number:03}")).collect();
-    let index = Bm25::new(keys, corpus, Settings::default());
+    let index = Bm25::new(keys, terms, Settings::default());
     queries.iter().map(|query| index.search(query, limit, None)).collect()
 }
 
@@ -58,12 +63,25 @@ proptest! {
             }
         }
         // Another order, in parts as threads would make them, stored and read again.
-        let mut corpus = Corpus::default();
-        for part in shuffled.chunks(part) {
-            corpus.append(&Corpus::from_bytes(&read(part).to_bytes()).unwrap());
-        }
-        prop_assert_eq!(&found(&shuffled, corpus, &queries, limit), &expected);
-        // A refresh: one skill at a time, from its own terms.
+        let stored = |postings: &Postings| {
+            let (head, shards) = postings.to_blocks();
+            Postings::from_blocks(&head, shards.into_iter().map(<[u8]>::to_vec).collect()).unwrap()
+        };
+        let parts = shuffled.chunks(part).map(|part| stored(&read(part).into()));
+        prop_assert_eq!(&found(&shuffled, Postings::joined(parts), &queries, limit), &expected);
+        // A refresh: of what was known some is gone, and the rest is new.
+        let sorted: Vec<_> = rows.iter().map(|(number, _)| u32::try_from(*number).unwrap()).collect();
+        let (old, new): (Vec<_>, Vec<_>) = shuffled.iter().cloned().partition(|(number, _)| number % part > part / 2);
+        let gone = (usize::MAX, ("gone".to_owned(), "code review".to_owned(), Some("deploy images".to_owned())));
+        let known = [&old[..], &[gone], &new[..new.len() / 2]].concat();
+        let number = |(number, _): &(usize, Row)| sorted.get(*number).copied();
+        let mut kept: Vec<_> = known.iter().map(number).collect();
+        kept[old.len() + 1..].fill(None);
+        let fresh = (read(&new).into(), new.iter().map(number).collect());
+        let refreshed = Postings::merge(vec![(stored(&read(&known).into()), kept), fresh]);
+        prop_assert_eq!(&refreshed, &Postings::from(read(&rows)));
+        prop_assert_eq!(&found(&rows, refreshed, &queries, limit), &expected);
+        // One skill at a time, from its own terms.
         let whole = read(&shuffled);
         let mut corpus = Corpus::default();
         for at in 0..whole.len() {

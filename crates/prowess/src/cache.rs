@@ -22,7 +22,7 @@ const MAX_BYTES: usize = 512 << 20;
 const UNSETTLED: i64 = 50_000_000;
 
 /// The moment before which a change is settled.
-fn settled() -> i64 {
+pub(crate) fn settled() -> i64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
     i64::try_from(now).unwrap_or(i64::MAX).saturating_sub(UNSETTLED)
 }
@@ -98,20 +98,7 @@ impl Index {
         while !rest.is_empty() {
             let length = take_bytes(&mut rest)?.len();
             let path = place(rest, length);
-            let mut numbers = [0u64; 5];
-            for number in &mut numbers {
-                let (bytes, after) = rest.split_at_checked(8)?;
-                *number = u64::from_le_bytes(bytes.try_into().ok()?);
-                rest = after;
-            }
-            let [size, modified, changed, inode, device] = numbers;
-            let stamp = Stamp {
-                size,
-                modified: modified.cast_signed(),
-                changed: changed.cast_signed(),
-                inode,
-                device,
-            };
+            let stamp = take_stamp(&mut rest)?;
             let length = take_bytes(&mut rest)?.len();
             index.skills.push(Indexed { path, stamp, head: place(rest, length) });
         }
@@ -130,22 +117,38 @@ impl Index {
                 continue;
             }
             put_bytes(&mut body, path);
-            let Stamp { size, modified, changed, inode, device } = stamp;
-            for number in [size, modified.cast_unsigned(), changed.cast_unsigned(), inode, device] {
-                body.extend_from_slice(&number.to_le_bytes());
-            }
+            put_stamp(&mut body, stamp);
             put_bytes(&mut body, head);
         }
         atomic::write_own(file, &[FORMAT, &checksum(&body).to_le_bytes(), &body], Worth::Time)
     }
 }
 
-fn put_bytes(body: &mut Vec<u8>, bytes: &[u8]) {
+pub(crate) fn put_stamp(body: &mut Vec<u8>, stamp: Stamp) {
+    let Stamp { size, modified, changed, inode, device } = stamp;
+    for number in [size, modified.cast_unsigned(), changed.cast_unsigned(), inode, device] {
+        body.extend_from_slice(&number.to_le_bytes());
+    }
+}
+
+pub(crate) fn take_stamp(rest: &mut &[u8]) -> Option<Stamp> {
+    let mut numbers = [0u64; 5];
+    for number in &mut numbers {
+        let (bytes, after) = rest.split_at_checked(8)?;
+        *number = u64::from_le_bytes(bytes.try_into().ok()?);
+        *rest = after;
+    }
+    let [size, modified, changed, inode, device] = numbers;
+    let (modified, changed) = (modified.cast_signed(), changed.cast_signed());
+    Some(Stamp { size, modified, changed, inode, device })
+}
+
+pub(crate) fn put_bytes(body: &mut Vec<u8>, bytes: &[u8]) {
     body.extend_from_slice(&u32::try_from(bytes.len()).unwrap_or(u32::MAX).to_le_bytes());
     body.extend_from_slice(bytes);
 }
 
-fn take_bytes<'b>(rest: &mut &'b [u8]) -> Option<&'b [u8]> {
+pub(crate) fn take_bytes<'b>(rest: &mut &'b [u8]) -> Option<&'b [u8]> {
     let (length, after) = rest.split_at_checked(4)?;
     let length = u32::from_le_bytes(length.try_into().ok()?);
     let (bytes, after) = after.split_at_checked(usize::try_from(length).ok()?)?;
@@ -154,7 +157,7 @@ fn take_bytes<'b>(rest: &mut &'b [u8]) -> Option<&'b [u8]> {
 }
 
 /// FNV-1a over words of eight bytes: enough to tell a torn file, and fast.
-fn checksum(bytes: &[u8]) -> u64 {
+pub(crate) fn checksum(bytes: &[u8]) -> u64 {
     let step = |hash: u64, word: u64| (hash ^ word).wrapping_mul(0x0100_0000_01b3).rotate_left(23);
     let (words, rest) = bytes.as_chunks::<8>();
     let hash = words.iter().fold(0xcbf2_9ce4_8422_2325, |hash, word| step(hash, u64::from_le_bytes(*word)));

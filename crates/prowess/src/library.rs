@@ -1,6 +1,6 @@
 //! The skills a person has: the folders of one client or of all, what the configuration turns off, what is trusted.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use prowess_core::Scope;
 
@@ -8,7 +8,7 @@ use crate::clients::{self, Client, Root};
 use crate::config::{self, Config, ConfigError};
 use crate::env::{self, Environment};
 use crate::error::SourceError;
-use crate::open::Opening;
+use crate::open::{Opening, file_name};
 use crate::registry::{Disabled, Registry};
 use crate::scan::{OnError, ScanOptions};
 use crate::source::Layer;
@@ -160,4 +160,11 @@ fn found(root: Root, opening: &Opening, environment: &Environment) -> Result<Lay
     let scan = ScanOptions { max_depth: depth, ..ScanOptions::default() };
     let opening = Opening { scope, scan, ..opening.clone() };
     Ok(opening.open(&SourceSpec::dir(path), environment)?.read_by(readers))
+}
+
+/// Where the terms of the skills of a registry are remembered: one file for each set of sources.
+pub fn terms_file(environment: &Environment, registry: &Registry) -> Option<PathBuf> {
+    let cache = environment.xdg("XDG_CACHE_HOME", ".cache")?;
+    let labels: Vec<&str> = registry.labels().collect();
+    Some(cache.join("prowess/terms").join(file_name(&labels.join("\n"))))
 }

@@ -77,20 +77,7 @@ impl Opening {
 
     /// The index of a folder: named by its path, so that each has its own.
     pub(crate) fn index(&self, root: &Path) -> Option<PathBuf> {
-        let name: String = root
-            .to_string_lossy()
-            .chars()
-            .map(
-                |character| {
-                    if character.is_ascii_alphanumeric() || character == '-' { character } else { '_' }
-                },
-            )
-            .collect();
-        // Two paths may come to the same letters; the sum of their bytes tells most of these apart, and a stamp the rest.
-        let bytes = root.as_os_str().as_encoded_bytes().iter();
-        let sum = bytes.fold(5381u32, |sum, byte| sum.wrapping_mul(33) ^ u32::from(*byte));
-        let tail: String = name.chars().rev().take(80).collect::<Vec<_>>().into_iter().rev().collect();
-        Some(self.cache.as_deref()?.join(format!("index/{tail}-{sum:08x}")))
+        Some(self.cache.as_deref()?.join("index").join(file_name(&root.to_string_lossy())))
     }
 
     #[cfg(feature = "archive")]
@@ -120,4 +107,15 @@ impl Opening {
     fn site(&self, url: &str, _: Option<PathBuf>) -> Result<Layer, SourceError> {
         Err(SourceError::NotBuilt { path: url.into(), feature: "http" })
     }
+}
+
+/// A name for the file that remembers what is known of something.
+pub(crate) fn file_name(what: &str) -> String {
+    let plain = |character: char| {
+        if character.is_ascii_alphanumeric() || character == '-' { character } else { '_' }
+    };
+    // Two paths may come to the same letters; the sum of their bytes tells most of these apart, and a stamp the rest.
+    let sum = what.bytes().fold(5381u32, |sum, byte| sum.wrapping_mul(33) ^ u32::from(byte));
+    let tail: Vec<char> = what.chars().rev().take(80).map(plain).collect();
+    format!("{}-{sum:08x}", tail.into_iter().rev().collect::<String>())
 }

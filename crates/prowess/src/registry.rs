@@ -259,6 +259,11 @@ impl Registry {
         self.layers.iter().flat_map(Layer::folders).collect()
     }
 
+    /// The names of the sources, the strongest first.
+    pub fn labels(&self) -> impl Iterator<Item = &str> {
+        self.layers.iter().map(Layer::label)
+    }
+
     /// The catalog as of the last refresh.
     pub fn catalog(&self) -> Arc<Catalog> {
         self.seen().catalog

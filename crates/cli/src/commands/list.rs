@@ -1,9 +1,10 @@
 //! `prowess list`: the skills an agent would be offered.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use prowess::render::{collapse, cut};
-use prowess::{Candidate, Obstacle, Registry, Scope, Standing};
+use prowess::{Candidate, Obstacle, Registry, Scope, SourceError, Standing};
 use serde::Serialize;
 
 use super::{registry, say_problems};
@@ -36,14 +37,10 @@ pub(crate) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
         })
         .collect();
     if json {
-        let problems = registry
-            .problems()
-            .into_iter()
-            .map(|problem| Unread { error: problem.to_string(), hint: problem.hint().into_owned() });
         ui.json_of(&Report {
             version: VERSION,
             skills: rows,
-            unread: problems.collect(),
+            unread: Unread::all(&registry),
             summary: Summary { skills: catalog.len(), left_out: left_out.len() },
         })?;
         return Ok(outcome);
@@ -109,9 +106,21 @@ struct Summary {
 
 /// A file or folder that could not be read.
 #[derive(Serialize)]
-struct Unread {
+pub(super) struct Unread {
     error: String,
     hint: String,
+}
+
+impl Unread {
+    /// What could not be read at the last look.
+    pub(super) fn all(registry: &Registry) -> Vec<Self> {
+        let problems = registry.problems();
+        let unread = |problem: &Arc<SourceError>| Self {
+            error: problem.to_string(),
+            hint: problem.hint().into_owned(),
+        };
+        problems.iter().map(unread).collect()
+    }
 }
 
 /// A skill and what became of it.

@@ -5,7 +5,9 @@ pub(crate) mod check;
 pub(crate) mod eval;
 pub(crate) mod list;
 pub(crate) mod new;
+pub(crate) mod prompt;
 pub(crate) mod rule;
+pub(crate) mod search;
 pub(crate) mod show;
 pub(crate) mod trust;
 pub(crate) mod try_;
@@ -16,7 +18,8 @@ use std::path::{Path, PathBuf};
 
 use prowess::clients::{self, CLIENTS};
 use prowess::env::Environment;
-use prowess::library::{LibraryError, LibraryOptions, library};
+use prowess::index::SearchIndex;
+use prowess::library::{LibraryError, LibraryOptions, library, terms_file};
 use prowess::{Registry, SourceError};
 
 use crate::args::Places;
@@ -80,4 +83,10 @@ fn not_had(error: &SourceError, registry: &Registry, ui: &mut Ui) -> CommandErro
         say_problems(registry, ui);
     }
     Failure::from(error).into()
+}
+
+/// The index of these skills, with what was remembered of them.
+fn search_index(places: &Places, registry: &Registry) -> SearchIndex {
+    let cache = if places.no_cache { None } else { terms_file(&Environment::current(), registry) };
+    SearchIndex::open(registry, cache)
 }

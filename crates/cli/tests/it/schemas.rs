@@ -151,6 +151,13 @@ fn every_output_fits_its_schema() {
         assert_fits("try", &place.json(&["try", "--json", task]));
     }
     assert_fits("new", &place.json(&["new", "--json", "fresh", "--with", "scripts"]));
+    place.write("good/evals/evals.json", br#"["do it well", "bake bread"]"#);
+    assert_fits("eval", &place.json(&["eval", "--json", "--overlap"]));
+    place.write("pool.jsonl", br#"{"id":"a","name":"pdf","description":"Fill forms"}"#);
+    place.write("queries.jsonl", br#"{"id":"1","query":"forms","relevant":["a"]}"#);
+    let pool = place.json(&["eval", "--json", "--pool", "pool.jsonl", "--queries", "queries.jsonl"]);
+    assert_eq!(pool["ndcg_at_10"], 100.0);
+    assert_fits("eval", &pool);
 }
 
 #[test]
@@ -162,6 +169,23 @@ fn every_output_about_the_library_fits_its_schema() {
     assert_fits("list", &list);
     assert_fits("list", &json_of(&["list", "--json", "--cost"]));
     assert_fits("cat", &json_of(&["cat", "--json", "mail"]));
+    let found = json_of(&["search", "--json", "--why", "loud letters"]);
+    assert_eq!(found["summary"]["hits"], 2);
+    for args in
+        [&["search", "--json", "lettres"][..], &["search", "--json", "--selector", "keyword", "letters"]]
+    {
+        assert_fits("search", &json_of(args));
+    }
+    assert_fits("search", &found);
+    let prompts: &[&[&str]] = &[
+        &[],
+        &["--query", "letters", "--budget", "12c"],
+        &["--query", "bread", "--budget", "1%"],
+        &["--query", "letters", "--selector", "command:false", "--budget", "none"],
+    ];
+    for args in prompts {
+        assert_fits("prompt", &json_of(&[&["prompt", "--json"], *args].concat()));
+    }
     for name in ["loud", "pdf", "torn", "draft", "pfd"] {
         assert_fits("why", &json_of(&["why", "--json", name]));
     }
@@ -186,6 +210,11 @@ fn every_command_that_fails_says_so_in_json_too() {
         &["why", "--json", "a", "--client", "nope"],
         &["trust", "--json", "nope"],
         &["show", "--json", "--nope"],
+        &["search", "--json", "a", "--client", "nope"],
+        &["search", "--json", "a", "--in", "nope"],
+        &["search", "--json", "a", "--selector", "command:false"],
+        &["prompt", "--json", "--in", "nope"],
+        &["prompt", "--json", "--budget", "much"],
     ];
     for args in failing {
         let output = library::command(&place).args(*args).output().unwrap();

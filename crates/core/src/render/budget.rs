@@ -120,9 +120,13 @@ pub fn render_within(
     }
     let capped = |included: usize, cap: usize| {
         let style = CatalogStyle { max_description: Some(cap), ..style.clone() };
-        let mut text = render_catalog(skills.get(..included).unwrap_or_default(), &style);
+        let mut text = match included {
+            // There are skills, so what a shape says of none would be wrong.
+            0 if !skills.is_empty() && style.shape != Shape::Json => String::new(),
+            _ => render_catalog(skills.get(..included).unwrap_or_default(), &style),
+        };
         // JSON has no room for words of ours; there the report alone tells.
-        if let Some(note) = note(skills.len() - included).filter(|_| style.shape != Shape::Json) {
+        if let Some(note) = note(skills.len() - included, included).filter(|_| style.shape != Shape::Json) {
             text.push_str(if text.is_empty() { "" } else { "\n\n" });
             text.push_str(&note);
         }
@@ -164,11 +168,12 @@ fn most(top: usize, will_do: impl Fn(usize) -> bool) -> usize {
 }
 
 /// What the text says of skills that are not in it.
-fn note(omitted: usize) -> Option<String> {
+fn note(omitted: usize, included: usize) -> Option<String> {
+    let more = if included > 0 { "more " } else { "" };
     match omitted {
         0 => None,
-        1 => Some("1 more skill is not shown here.".to_owned()),
-        more => Some(format!("{more} more skills are not shown here.")),
+        1 => Some(format!("1 {more}skill is not shown here.")),
+        number => Some(format!("{number} {more}skills are not shown here.")),
     }
 }
 

@@ -13,7 +13,7 @@ pub(super) struct Lexicon {
 }
 
 /// The hash of a text: the same on every machine and in every run.
-fn hash(text: &str) -> u32 {
+pub(super) fn hash(text: &str) -> u32 {
     const SEED: u64 = 0x9e37_79b9_7f4a_7c15;
     let mut state = SEED ^ text.len() as u64;
     let mut chunks = text.as_bytes().chunks_exact(8);
@@ -48,11 +48,6 @@ impl Lexicon {
         let start = at.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
         let end = self.ends.get(at).copied().unwrap_or(start);
         self.text.get(start as usize..end as usize).unwrap_or_default()
-    }
-
-    /// The number of a text that is here.
-    pub(super) fn find(&self, text: &str) -> Option<u32> {
-        self.place(text, hash(text))?.ok()
     }
 
     /// The number of a text, or the free slot where it belongs; nothing when there are no slots.
@@ -92,9 +87,10 @@ impl Lexicon {
         }
     }
 
-    /// The texts in the order of their numbers.
-    pub(super) fn iter(&self) -> impl Iterator<Item = &str> {
-        (0..u32::try_from(self.ends.len()).unwrap_or(u32::MAX)).map(|number| self.text(number))
+    /// The hash of each text, and its number.
+    pub(super) fn hashes(&self) -> Vec<(u32, u32)> {
+        let used = self.slots.iter().filter(|slot| **slot != 0).map(|slot| halves(*slot));
+        used.map(|(hash, below)| (hash, below - 1)).collect()
     }
 
     fn grow(&mut self) {
@@ -112,31 +108,6 @@ impl Lexicon {
         }
         self.slots = slots;
     }
-
-    /// Its text, ends and slots, to be stored.
-    pub(super) fn raw(&self) -> (&str, &[u32], &[u64]) {
-        (&self.text, &self.ends, &self.slots)
-    }
-
-    /// A lexicon that was stored, if it can be one.
-    pub(super) fn from_raw(text: String, ends: Vec<u32>, slots: Vec<u64>) -> Option<Self> {
-        let count = u32::try_from(ends.len()).ok()?;
-        let used = slots.iter().filter(|slot| **slot != 0).count();
-        let sound = ends.is_sorted()
-            && ends.last().copied().unwrap_or(0) as usize == text.len()
-            && ends.iter().all(|end| text.is_char_boundary(*end as usize))
-            && slots.iter().all(|slot| halves(*slot).1 <= count)
-            && (slots.is_empty() || slots.len().is_power_of_two())
-            // A search for an unknown text ends at a free slot.
-            && used == ends.len()
-            && (used < slots.len() || slots.is_empty());
-        sound.then_some(Self { text, ends, slots })
-    }
-
-    /// About how many bytes it holds.
-    pub(super) fn bytes(&self) -> usize {
-        self.text.capacity() + 4 * self.ends.capacity() + 8 * self.slots.capacity()
-    }
 }
 
 #[cfg(test)]
@@ -146,7 +117,7 @@ mod tests {
     #[test]
     fn a_text_has_one_number_and_a_number_one_text() {
         let mut lexicon = Lexicon::default();
-        assert_eq!((lexicon.find("a"), lexicon.len()), (None, 0));
+        assert_eq!((lexicon.len(), lexicon.hashes()), (0, Vec::new()));
         let words: Vec<String> =
             (0..1_000).map(|number| format!("word-{number}-{}", "x".repeat(number % 19))).collect();
         for _ in 0..2 {
@@ -155,10 +126,9 @@ mod tests {
             }
         }
         assert_eq!(lexicon.len(), words.len());
-        assert!(lexicon.iter().eq(words.iter().map(String::as_str)));
-        assert_eq!(
-            (lexicon.find("word-7-xxxxxxx"), lexicon.find(""), lexicon.text(u32::MAX)),
-            (Some(7), None, "")
-        );
+        let mut numbers: Vec<u32> = lexicon.hashes().iter().map(|(_, number)| *number).collect();
+        numbers.sort_unstable();
+        assert!(numbers.iter().copied().eq(0..1_000));
+        assert_eq!((lexicon.text(7), lexicon.text(u32::MAX)), ("word-7-xxxxxxx", ""));
     }
 }

@@ -8,7 +8,7 @@ mod fused;
 mod keyword;
 mod lexicon;
 mod narrow;
-mod store;
+mod postings;
 mod trigger;
 
 use serde::{Deserialize, Serialize};
@@ -20,6 +20,7 @@ pub use embedding::{Embed, Embedding, Vectors, embedded_text};
 pub use fused::{Fused, MEANING_WEIGHT};
 pub use keyword::{All, Keyword, Tags};
 pub use narrow::{Narrowed, OnEmpty, OnError, Options, Whole, narrow, search};
+pub use postings::{MAX_SKILLS, Part, Postings};
 pub use trigger::{TRIGGER_FILES, Trigger, triggers};
 
 use crate::skill::Entry;

@@ -133,6 +133,11 @@ impl Layer {
         self
     }
 
+    /// The name it is routed by: that of its source, unless another layer has it.
+    pub(crate) fn label(&self) -> &str {
+        &self.label
+    }
+
     /// Gives it a label that none of the others has.
     pub(crate) fn beside(mut self, others: &[Self]) -> Self {
         let taken = |label: &str| others.iter().any(|other| *other.label == *label);

@@ -24,6 +24,8 @@ mod registry;
 #[cfg(unix)]
 mod resources;
 #[cfg(unix)]
+mod search;
+#[cfg(unix)]
 mod sources;
 mod trees;
 #[cfg(unix)]

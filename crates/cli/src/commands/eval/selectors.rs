@@ -2,14 +2,13 @@
 
 use std::path::Path;
 
-use prowess::select::{
-    All, Bm25, Embedding, Fused, Keyword, MEANING_WEIGHT, Selector, Settings, Tags, Texts, Vectors,
-};
+use prowess::select::{Bm25, Embedding, Fused, MEANING_WEIGHT, Selector, Settings, Texts, Vectors};
 use prowess::{Entry, files, index};
 use serde_json::Value;
 
-use crate::args::{Eval, SelectorName};
+use crate::args::Eval;
 use crate::error::{CommandError, Failure};
+use crate::selector::SelectorName;
 
 /// The most bytes of a file with skills, queries or vectors.
 const MAX_LINES_BYTES: usize = 4 << 30;
@@ -43,16 +42,17 @@ pub(super) fn lines(path: &Path) -> Result<Vec<Value>, CommandError> {
 
 /// The selector that the command line names.
 pub(super) fn selector(args: &Eval, skills: &[Skill]) -> Result<Box<dyn Selector>, CommandError> {
+    if let Some(selector) = args.selector.without_index() {
+        return Ok(selector);
+    }
+    let words = || bm25(skills, args.settings.clone());
     Ok(match args.selector {
-        SelectorName::All => Box::new(All),
-        SelectorName::Keyword => Box::new(Keyword::default()),
-        SelectorName::Tags => Box::new(Tags),
-        SelectorName::Bm25 => Box::new(bm25(skills, args.settings.clone())),
         SelectorName::Embedding => Box::new(embedding(args, skills)?),
         SelectorName::Fused => {
             let weight = args.weight.unwrap_or(MEANING_WEIGHT);
-            Box::new(Fused::new(bm25(skills, args.settings.clone()), embedding(args, skills)?, weight))
+            Box::new(Fused::new(words(), embedding(args, skills)?, weight))
         }
+        _ => Box::new(words()),
     })
 }
 

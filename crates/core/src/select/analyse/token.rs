@@ -18,9 +18,25 @@ pub(crate) fn fold(text: &str) -> Cow<'_, str> {
     if text.is_ascii() {
         return Cow::Borrowed(text);
     }
-    // Composed again, since a syllable of Hangul must stay one character.
+    // Stretch by stretch: ASCII begins anew for the rules of Unicode, and without accents nothing joins it.
+    let mut folded = String::with_capacity(text.len());
+    let mut rest = text;
+    while !rest.is_empty() {
+        let ascii = rest.bytes().position(|byte| !byte.is_ascii()).unwrap_or(rest.len());
+        let (plain, other) = rest.split_at_checked(ascii).unwrap_or((rest, ""));
+        let end = other.bytes().position(|byte| byte.is_ascii()).unwrap_or(other.len());
+        let (other, after) = other.split_at_checked(end).unwrap_or((other, ""));
+        folded.push_str(plain);
+        folded.extend(folded_characters(other));
+        rest = after;
+    }
+    Cow::Owned(folded)
+}
+
+fn folded_characters(text: &str) -> impl Iterator<Item = char> {
     let plain = text.nfkd().filter(|character| !('\u{300}'..='\u{36f}').contains(character));
-    Cow::Owned(plain.nfc().collect())
+    // Composed again, since a syllable of Hangul must stay one character.
+    plain.nfc()
 }
 
 /// Whether a character belongs to a script that is written without blanks.
@@ -182,5 +198,14 @@ mod tests {
         assert_eq!(parts("run_script.py"), ["run", "script", "py"]);
         assert_eq!(parts("k8s"), ["k", "8", "s"]);
         assert_eq!(parts("plain"), ["plain"]);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn folding_in_stretches_is_folding_the_whole(
+            text in "([ -~]{0,3}|[\\u{300}-\\u{36f}\\u{5b0}-\\u{5bd}\\u{20d0}-\\u{20f0}]|[\\u{80}-\\u{24f}]|[ｦ-ﾟ゙゚]|[\\u{1100}-\\u{11ff}]|\\PC){0,12}",
+        ) {
+            proptest::prop_assert_eq!(fold(&text), folded_characters(&text).collect::<String>());
+        }
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::Bm25;
 use crate::select::analyse::{Analyser, Unit, WHOLE, fold, pair};
+use crate::select::postings::TermId;
 
 /// The bytes of a query that are read, and the words of it that count: more would be work without effect.
 const MAX_QUERY_BYTES: usize = 16 * 1024;
@@ -12,7 +13,7 @@ const MAX_WORDS: usize = 512;
 /// A word, or two that stand together, that the query asks for and the index has.
 #[derive(Clone, Debug)]
 pub(super) struct Word {
-    pub(super) number: u32,
+    pub(super) term: TermId,
     pub(super) text: String,
     /// What the query said, where that is unknown and this is the nearest.
     pub(super) instead_of: Option<String>,
@@ -92,15 +93,14 @@ impl Bm25 {
         for ((single, text), Wanted { times, instead_of }) in wanted {
             let said = if times > 1.0 { 1.0 + self.settings.repeat * times.ln() } else { times };
             let importance = if single { said } else { said * self.settings.pair };
-            let number = self.lexicon.find(&text);
-            let skills =
-                number.map_or(0, |number| self.front.range(number).len() + self.back.range(number).len());
+            let term = self.postings.find(&text);
+            let skills = term.map_or(0, |term| self.skills_with(term));
             let weight = importance * self.idf(skills);
             if single {
                 asked.mass += weight;
             }
-            if let Some(number) = number.filter(|_| skills > 0 && weight > 0.0) {
-                asked.words.push(Word { number, text, instead_of, weight, single });
+            if let Some(term) = term.filter(|_| skills > 0 && weight > 0.0) {
+                asked.words.push(Word { term, text, instead_of, weight, single });
             }
         }
         asked
@@ -112,7 +112,6 @@ impl Bm25 {
     }
 
     fn known(&self, text: &str) -> bool {
-        let has = |number| !self.front.range(number).is_empty() || !self.back.range(number).is_empty();
-        self.lexicon.find(text).is_some_and(has)
+        self.postings.find(text).is_some_and(|term| self.skills_with(term) > 0)
     }
 }

@@ -24,8 +24,7 @@ use std::sync::{Mutex, OnceLock};
 use serde::{Deserialize, Serialize};
 
 use super::analyse::Analyser;
-use super::corpus::Counts;
-use super::lexicon::Lexicon;
+use super::postings::{Postings, TermId};
 use super::{Hit, Query, SelectError, Selector};
 use crate::skill::Entry;
 
@@ -63,47 +62,6 @@ impl Default for Settings {
     }
 }
 
-/// The most skills of an index: their numbers have 24 bits.
-pub const MAX_SKILLS: usize = 1 << 24;
-
-/// For each term the skills that have it, sorted.
-#[derive(Debug, Default)]
-struct Postings<T> {
-    /// Where the skills of each term begin; one more at the end.
-    starts: Vec<u32>,
-    items: Vec<T>,
-}
-
-impl<T> Postings<T> {
-    fn range(&self, number: u32) -> std::ops::Range<usize> {
-        let at = number as usize;
-        let start = self.starts.get(at).copied().unwrap_or(0);
-        start as usize..self.starts.get(at + 1).copied().unwrap_or(start) as usize
-    }
-
-    fn of(&self, number: u32) -> &[T] {
-        self.items.get(self.range(number)).unwrap_or_default()
-    }
-}
-
-/// A skill whose body alone has a term: 24 bits of its number and 8 of the count, in one word.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct InBody(u32);
-
-impl InBody {
-    const fn new(doc: u32, count: u8) -> Self {
-        Self(doc << 8 | count as u32)
-    }
-
-    const fn doc(self) -> u32 {
-        self.0 >> 8
-    }
-
-    const fn count(self) -> u8 {
-        self.0.to_le_bytes()[0]
-    }
-}
-
 /// The selector `bm25`: an index over the terms of many skills.
 ///
 /// ```
@@ -123,15 +81,11 @@ pub struct Bm25 {
     settings: Settings,
     /// Sorted: of equal scores the smaller key is first.
     keys: Vec<String>,
-    lexicon: Lexicon,
-    /// Terms that stand in name or description, with all their counts.
-    front: Postings<(u32, Counts)>,
-    /// For each of those, `x ÷ (k1 + x)`.
-    shares: Vec<f32>,
-    /// Terms that stand in the body only.
-    back: Postings<InBody>,
-    /// For each term, the highest `x ÷ (k1 + x)` in `back`, rounded up to 1/255.
-    most: Vec<u8>,
+    postings: Postings,
+    /// For each item in front, by shard, `x ÷ (k1 + x)`.
+    shares: Vec<Vec<f32>>,
+    /// For each term, by shard, the highest `x ÷ (k1 + x)` of those behind, rounded up to 1/255.
+    most: Vec<Vec<u8>>,
     /// For each skill and field, `weight ÷ (1 − b + b × length ÷ mean length)` of half a word.
     norms: Vec<[f32; 3]>,
     /// The same for bodies alone: what most of a search reads.
@@ -156,6 +110,11 @@ impl Bm25 {
         self.keys.is_empty()
     }
 
+    /// The keys of its skills, sorted.
+    pub fn keys(&self) -> &[String] {
+        &self.keys
+    }
+
     /// What decides its ranking.
     pub fn settings(&self) -> &Settings {
         &self.settings
@@ -164,10 +123,24 @@ impl Bm25 {
     /// About how many bytes it holds.
     pub fn bytes(&self) -> usize {
         let keys: usize = self.keys.iter().map(|key| key.capacity() + size_of::<String>()).sum();
-        let front = 4 * self.front.starts.capacity() + 8 * self.front.items.capacity();
-        let back = 4 * (self.back.starts.capacity() + self.back.items.capacity());
-        let rest = 4 * self.shares.capacity() + self.most.capacity() + 16 * self.norms.capacity();
-        keys + self.lexicon.bytes() + front + back + rest
+        let shares: usize = self.shares.iter().map(|shares| 4 * shares.capacity()).sum();
+        let most: usize = self.most.iter().map(Vec::capacity).sum();
+        keys + self.postings.bytes() + shares + most + 16 * self.norms.capacity()
+    }
+
+    /// What it was made of, to be stored.
+    pub fn postings(&self) -> &Postings {
+        &self.postings
+    }
+
+    /// The keys of the skills and the postings, to make another index of.
+    pub fn into_parts(self) -> (Vec<String>, Postings) {
+        (self.keys, self.postings)
+    }
+
+    /// In how many skills a term stands.
+    fn skills_with(&self, term: TermId) -> usize {
+        self.postings.front_range(term).len() + self.postings.back(term).len()
     }
 
     /// Lets only these skills be found. Worth keeping for as long as they stay the same.

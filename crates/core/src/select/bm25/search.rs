@@ -1,7 +1,8 @@
 //! Finds the best skills without looking at more postings than needed; the result is as if all had been read.
 
 use super::ask::{Asked, Word};
-use super::{Bm25, InBody, Mask};
+use super::{Bm25, Mask};
+use crate::select::postings::{BackBytes, InBody, InFront};
 
 /// What is known of a skill so far.
 #[derive(Clone, Copy, Debug, Default)]
@@ -21,7 +22,7 @@ pub(super) struct Scratch {
 /// The postings of one word in bodies only, and the most that they can add.
 struct List<'a> {
     word: &'a Word,
-    items: &'a [InBody],
+    items: &'a [BackBytes],
     bound: f32,
 }
 
@@ -59,7 +60,7 @@ impl Bm25 {
     /// What one word of a body adds.
     #[inline]
     fn back_share(&self, item: InBody) -> f32 {
-        let norm = self.body_norms.get(item.doc() as usize).copied().unwrap_or(0.0);
+        let norm = self.body_norms.get(item.skill() as usize).copied().unwrap_or(0.0);
         let x = f32::from(item.count()) * norm;
         x / (self.settings.k1 + x)
     }
@@ -75,12 +76,13 @@ struct Search<'a> {
 impl Search<'_> {
     fn run(&self, scratch: &mut Scratch) -> Vec<(u32, f32)> {
         for word in &self.asked.words {
-            let range = self.index.front.range(word.number);
-            let items = self.index.front.items.get(range.clone()).unwrap_or_default();
-            let shares = self.index.shares.get(range).unwrap_or_default();
+            let items = self.index.postings.front(word.term);
+            let shares = self.index.shares.get(word.term.shard).map(Vec::as_slice).unwrap_or_default();
+            let shares = shares.get(self.index.postings.front_range(word.term)).unwrap_or_default();
             let found = if word.single { word.weight } else { 0.0 };
-            for ((doc, _), share) in items.iter().zip(shares) {
-                scratch.add(*doc, word.weight * share, found);
+            for (item, share) in items.iter().zip(shares) {
+                let InFront(doc, _) = InFront::read(*item);
+                scratch.add(doc, word.weight * share, found);
             }
         }
         let lists = self.lists();
@@ -101,8 +103,9 @@ impl Search<'_> {
                 }
             }
             let found = if list.word.single { list.word.weight } else { 0.0 };
-            for item in list.items {
-                scratch.add(item.doc(), list.word.weight * self.index.back_share(*item), found);
+            for bytes in list.items {
+                let item = InBody::read(*bytes);
+                scratch.add(item.skill(), list.word.weight * self.index.back_share(item), found);
             }
         }
         self.best(scratch, &scratch.touched)
@@ -115,8 +118,9 @@ impl Search<'_> {
             .words
             .iter()
             .map(|word| {
-                let items = self.index.back.of(word.number);
-                let most = self.index.most.get(word.number as usize).copied().unwrap_or(u8::MAX);
+                let items = self.index.postings.back(word.term);
+                let most = self.index.most.get(word.term.shard).and_then(|most| most.get(word.term.at));
+                let most = most.copied().unwrap_or(u8::MAX);
                 List { word, items, bound: word.weight * f32::from(most) / 255.0 }
             })
             .filter(|list| !list.items.is_empty())
@@ -182,8 +186,9 @@ impl Search<'_> {
             let mut from = 0;
             for doc in &left {
                 from = seek(list.items, from, *doc);
-                if let Some(item) = list.items.get(from).filter(|item| item.doc() == *doc) {
-                    scratch.add(*doc, list.word.weight * self.index.back_share(*item), weight);
+                let item = list.items.get(from).map(|bytes| InBody::read(*bytes));
+                if let Some(item) = item.filter(|item| item.skill() == *doc) {
+                    scratch.add(*doc, list.word.weight * self.index.back_share(item), weight);
                 }
             }
             left.retain(|doc| reaches(scratch.slot(*doc), sum, found));
@@ -235,13 +240,14 @@ impl Scratch {
 }
 
 /// The first place at or behind `from` whose skill is not smaller.
-fn seek(items: &[InBody], from: usize, doc: u32) -> usize {
+fn seek(items: &[BackBytes], from: usize, doc: u32) -> usize {
+    let before = |bytes: &BackBytes| InBody::read(*bytes).skill() < doc;
     let mut step = 1;
     let mut low = from;
-    while items.get(low + step).is_some_and(|item| item.doc() < doc) {
+    while items.get(low + step).is_some_and(before) {
         low += step;
         step *= 2;
     }
     let high = (low + step + 1).min(items.len());
-    low + items.get(low..high).unwrap_or_default().partition_point(|item| item.doc() < doc)
+    low + items.get(low..high).unwrap_or_default().partition_point(before)
 }

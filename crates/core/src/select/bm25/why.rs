@@ -2,6 +2,7 @@
 
 use super::Bm25;
 use super::ask::Asked;
+use crate::select::postings::{InBody, InFront};
 use crate::select::{Field, Hit, Reason};
 
 impl Bm25 {
@@ -10,13 +11,13 @@ impl Bm25 {
         let mut why = Vec::new();
         let mut found = 0.0;
         for word in &asked.words {
-            let front = self.front.of(word.number);
-            let counts = match front.binary_search_by_key(&doc, |(doc, _)| *doc) {
-                Ok(at) => front.get(at).map(|(_, counts)| *counts),
+            let front = self.postings.front(word.term);
+            let counts = match front.binary_search_by_key(&doc, |bytes| InFront::read(*bytes).0) {
+                Ok(at) => front.get(at).map(|bytes| InFront::read(*bytes).1),
                 Err(_) => {
-                    let back = self.back.of(word.number);
-                    let at = back.binary_search_by_key(&doc, |item| item.doc()).ok();
-                    at.and_then(|at| back.get(at)).map(|item| [0, 0, item.count()])
+                    let back = self.postings.back(word.term);
+                    let at = back.binary_search_by_key(&doc, |bytes| InBody::read(*bytes).skill()).ok();
+                    at.and_then(|at| back.get(at)).map(|bytes| [0, 0, InBody::read(*bytes).count()])
                 }
             };
             let Some(counts) = counts else { continue };

@@ -1,9 +1,10 @@
 //! What a search costs at 10 000 and 100 000 skills with bodies, and what the index costs in time and memory.
 //!
-//! `cargo bench -p prowess-core --bench select -- [--pool POOL.jsonl --queries QUERIES.jsonl] [--sizes 10000,100000]`.
+//! `cargo bench -p prowess --bench select -- [--pool POOL.jsonl --queries QUERIES.jsonl] [--sizes 10000,100000]`.
 //! Without a pool, skills and queries are made up. A pool that is smaller than a size is repeated, and in each copy
 //! one word in four of each description and body is replaced by one that only this copy has, so that lists grow with
-//! the size and the vocabulary does too.
+//! the size and the vocabulary does too. Up to 20 000 skills are also laid down as files, to see what reading them and
+//! remembering them costs.
 
 #![allow(
     clippy::print_stdout,
@@ -18,10 +19,12 @@
 
 use std::fmt::Write as _;
 use std::hint::black_box;
-use std::thread;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use prowess_core::select::{Bm25, Corpus, Reader, Settings, Texts};
+use prowess::index::{SearchIndex, gather};
+use prowess::select::{Bm25, Postings, Settings, Texts};
+use prowess::{DirSource, Registry, ScanOptions};
 use serde_json::Value;
 
 struct Skill {
@@ -82,9 +85,10 @@ fn made_up() -> (Vec<Skill>, Vec<String>) {
     (pool, (0..500).map(|_| words(14)).collect())
 }
 
-/// The pool, repeated and changed until it has this size.
-fn grown(pool: &[Skill], size: usize) -> Vec<Skill> {
-    let changed = |text: &str, copy: usize| {
+/// The skill at a place in the pool, repeated and changed as often as needed.
+fn grown(pool: &[Skill], at: usize) -> Skill {
+    let (skill, copy) = (&pool[at % pool.len()], at / pool.len());
+    let changed = |text: &str| {
         if copy == 0 {
             return text.to_owned();
         }
@@ -97,51 +101,44 @@ fn grown(pool: &[Skill], size: usize) -> Vec<Skill> {
         };
         text.split(' ').enumerate().map(word).collect::<Vec<_>>().join(" ")
     };
-    let copy = |at: usize| {
-        let (skill, copy) = (&pool[at % pool.len()], at / pool.len());
-        Skill {
-            name: skill.name.clone(),
-            description: changed(&skill.description, copy),
-            body: changed(&skill.body, copy),
-        }
-    };
-    (0..size).map(copy).collect()
+    Skill { name: skill.name.clone(), description: changed(&skill.description), body: changed(&skill.body) }
 }
 
 fn texts(skill: &Skill) -> Texts<'_> {
     Texts { name: &skill.name, about: vec![&skill.description], body: Some(&skill.body) }
 }
 
-/// The corpus, and what the thread that had most to do used of a processor.
-fn analyse(skills: &[Skill], threads: usize) -> (Corpus, Duration) {
-    let read = |skills: &[Skill]| {
+/// The postings, and what both threads used of a processor, but for making up the skills.
+fn analyse(pool: &[Skill], size: usize) -> (Postings, Duration) {
+    let made_up = AtomicU64::new(0);
+    let before = process();
+    let postings = gather(size, 2, |at, reader| {
         let start = processor();
-        let mut reader = Reader::new();
-        for skill in skills {
-            reader.add(&texts(skill));
-        }
-        (reader.finish(), processor().saturating_sub(start))
-    };
-    thread::scope(|scope| {
-        let parts: Vec<_> = skills
-            .chunks(skills.len().div_ceil(threads))
-            .map(|part| scope.spawn(move || read(part)))
-            .collect();
-        let mut parts = parts.into_iter().map(|part| part.join().unwrap());
-        let (mut corpus, mut most) = parts.next().unwrap();
-        let start = processor();
-        for (part, used) in parts {
-            corpus.append(&part);
-            most = most.max(used);
-        }
-        (corpus, most + processor().saturating_sub(start))
-    })
+        let skill = grown(pool, at);
+        made_up.fetch_add(processor().saturating_sub(start).as_nanos() as u64, Ordering::Relaxed);
+        reader.add(&texts(&skill));
+    });
+    let made_up = Duration::from_nanos(made_up.into_inner());
+    (postings, process().saturating_sub(before).saturating_sub(made_up))
+}
+
+/// What the whole process has used of processors.
+fn process() -> Duration {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
+    let ticks: u64 = fields.skip(11).take(2).filter_map(|number| number.parse::<u64>().ok()).sum();
+    Duration::from_millis(ticks * 10)
 }
 
 /// What this thread has used of a processor: unlike the clock, it does not count what others use.
 fn processor() -> Duration {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     Duration::from_nanos(text.split_whitespace().next().and_then(|number| number.parse().ok()).unwrap_or(0))
+}
+
+/// Forgets what the process held at most until now.
+fn forget_most() {
+    let _ = std::fs::write("/proc/self/clear_refs", "5");
 }
 
 /// Kilobytes that the process holds now, and held at most.
@@ -155,37 +152,36 @@ fn memory() -> (usize, usize) {
 }
 
 fn measure(pool: &[Skill], queries: &[String], size: usize) {
-    let skills = grown(pool, size);
     let keys = || (0..size).map(|at| format!("key-{at:06}")).collect::<Vec<_>>();
-    let (held, _) = memory();
+    forget_most();
+    let (before, _) = memory();
     let start = Instant::now();
-    let (corpus, used) = analyse(&skills, 2);
+    let (postings, used) = analyse(pool, size);
     let analysed = start.elapsed();
-    drop(skills);
-    let stored = corpus.to_bytes();
-    drop(corpus);
+    let index = Bm25::new(keys(), postings, Settings::default());
+    let (_, most) = memory();
+    let (head, shards) = index.postings().to_blocks();
+    let stored = head.len() + shards.iter().map(|shard| shard.len()).sum::<usize>();
     let (mut warm, mut warm_used) = (Duration::MAX, Duration::MAX);
-    let mut index = None;
-    for _ in 0..if size > 20_000 { 1 } else { 7 } {
-        drop(index.take());
-        let keys = keys();
+    for _ in 0..if size > 20_000 { 1 } else { 9 } {
+        let (keys, shards) = (keys(), shards.iter().map(|shard| shard.to_vec()).collect());
         let (start, before) = (Instant::now(), processor());
-        let corpus = Corpus::from_bytes(&stored).unwrap();
-        index = Some(Bm25::new(keys, corpus, Settings::default()));
+        let postings = Postings::from_blocks(&head, shards).unwrap();
+        black_box(Bm25::new(keys, postings, Settings::default()));
         warm = warm.min(start.elapsed());
         warm_used = warm_used.min(processor().saturating_sub(before));
     }
-    let index = index.unwrap();
     println!("{size} skills with bodies; {} queries", queries.len());
     let millis = |time: Duration| time.as_secs_f64() * 1e3;
     println!(
-        "  analysed on 2 threads   {:6.0} ms, {:.0} ms of a processor each",
+        "  analysed on 2 threads   {:6.0} ms, {:.0} ms of two processors each",
         millis(analysed),
-        millis(used)
+        millis(used) / 2.0
     );
     println!("  index from stored terms {:6.0} ms, {:.0} ms of a processor", millis(warm), millis(warm_used));
-    println!("  stored terms            {:6} MB", stored.len() / 1_000_000);
+    println!("  stored terms            {:6} MB", stored / 1_000_000);
     println!("  index holds             {:6} MB", index.bytes() / 1_000_000);
+    println!("  process while building  {:6} MB at most, {} MB before", most / 1_000, before / 1_000);
     // Each query counts with its best of several rounds: other work on the machine is not ours to measure.
     for limit in [5, 50] {
         let mut best = vec![Duration::MAX; queries.len()];
@@ -206,6 +202,44 @@ fn measure(pool: &[Skill], queries: &[String], size: usize) {
         "  with reasons, mean      {:6.0} µs for {hits} hits",
         start.elapsed().as_secs_f64() * 1e6 / queries.len() as f64
     );
-    let (now, most) = memory();
-    println!("  process: {} MB now, {} MB before, {} MB at most", now / 1_000, held / 1_000, most / 1_000);
+    if size <= 20_000 {
+        on_disk(pool, size);
+    }
+}
+
+/// What the files of skills and a remembered index cost.
+fn on_disk(pool: &[Skill], size: usize) {
+    let folder = tempfile::tempdir().unwrap();
+    for at in 0..size {
+        let Skill { name, description, body } = grown(pool, at);
+        let (name, description) = (Value::from(format!("{name}-{at}")), Value::from(description));
+        let skill = folder.path().join(format!("skills/{at:06}"));
+        std::fs::create_dir_all(&skill).unwrap();
+        let text = format!("---\nname: {name}\ndescription: {description}\n---\n{body}\n");
+        std::fs::write(skill.join("SKILL.md"), text).unwrap();
+    }
+    let mut registry = Registry::new();
+    registry.add(DirSource::new(folder.path().join("skills"), ScanOptions::named()));
+    registry.refresh().unwrap();
+    let cache = Some(folder.path().join("terms"));
+    let millis = |time: Duration| time.as_secs_f64() * 1e3;
+    let (start, before) = (Instant::now(), process());
+    let found = SearchIndex::open(&registry, cache.clone()).len();
+    let (clock, used) = (start.elapsed(), process().saturating_sub(before) / 2);
+    println!("  files of {found} skills read, analysed on 2 threads and remembered");
+    println!(
+        "                          {:6.0} ms, {:.0} ms of two processors each",
+        millis(clock),
+        millis(used)
+    );
+    // What changed a moment ago is read again.
+    while SearchIndex::open(&registry, cache.clone()).refresh(&registry).analysed > 0 {}
+    let (mut clock, mut used) = (Duration::MAX, Duration::MAX);
+    for _ in 0..9 {
+        let (start, before) = (Instant::now(), processor());
+        black_box(SearchIndex::open(&registry, cache.clone()));
+        clock = clock.min(start.elapsed());
+        used = used.min(processor().saturating_sub(before));
+    }
+    println!("  index remembered        {:6.0} ms, {:.0} ms of a processor", millis(clock), millis(used));
 }

@@ -1,0 +1,205 @@
+//! [`SearchIndex`]: the skills of a registry, to be searched by name, description and body, and kept current.
+
+mod gather;
+mod store;
+
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use prowess_core::select::{Bm25, Hit, Postings, Query, Reader, SelectError, Selector, Settings, Texts};
+use prowess_core::{Candidate, Entry, Stamp};
+
+pub use gather::{analyse, gather, threads};
+
+use crate::cache;
+use crate::registry::Registry;
+
+/// The skills of a registry, to be searched by name, description and body.
+///
+/// It knows every skill that is offered; of those that may not be used before they are trusted it reads no body. A
+/// refresh reads what changed and nothing else. However it came about, it finds the same.
+///
+/// ```
+/// use prowess::index::SearchIndex;
+/// use prowess::select::{Options, Query, search};
+/// use prowess::{DirSource, Registry, ScanOptions};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # std::fs::create_dir(folder.path().join("tidy-up"))?;
+/// # std::fs::write(folder.path().join("tidy-up/SKILL.md"), "---\nname: tidy-up\ndescription: Tidies up.\n---\nSweep.\n")?;
+/// # let folder = folder.path();
+/// let mut registry = Registry::new();
+/// registry.add(DirSource::new(folder, ScanOptions::named()));
+/// registry.refresh()?;
+///
+/// // Names and descriptions at once; bodies when there is time.
+/// let mut index = SearchIndex::heads(&registry);
+/// index.refresh(&registry);
+/// let catalog = registry.catalog();
+/// let hits = search(&index, &Query::text("sweeping"), &catalog.list(), &Options::default())?;
+/// assert_eq!(hits[0].key, "tidy-up");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct SearchIndex {
+    index: Bm25,
+    /// What is known of each skill, in the order of the keys.
+    known: Vec<Known>,
+    cache: Option<PathBuf>,
+}
+
+/// What a skill was when it was analysed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Known {
+    location: String,
+    /// The state of its SKILL.md; none when that may have changed without a trace, or is in no file.
+    stamp: Option<Stamp>,
+    /// Whether its body was read.
+    body: bool,
+}
+
+/// What a refresh did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Refreshed {
+    /// Skills that were analysed, because they are new or have changed.
+    pub analysed: usize,
+    /// Skills that are as they were.
+    pub kept: usize,
+    /// Skills that are gone.
+    pub removed: usize,
+}
+
+impl SearchIndex {
+    /// An index of names and descriptions: nothing is read. The next refresh reads the bodies.
+    pub fn heads(registry: &Registry) -> Self {
+        let mut index = Self::with(Vec::new(), Postings::default(), Vec::new(), None);
+        index.update(registry, false);
+        index
+    }
+
+    /// An index with bodies, from what a file remembers and what changed since. The file is written anew when
+    /// anything changed; it may be deleted at any time.
+    pub fn open(registry: &Registry, cache: Option<PathBuf>) -> Self {
+        let (keys, known, postings) = cache.as_deref().and_then(store::load).unwrap_or_default();
+        let mut index = Self::with(keys, postings, known, cache);
+        index.refresh(registry);
+        index
+    }
+
+    fn with(keys: Vec<String>, postings: Postings, known: Vec<Known>, cache: Option<PathBuf>) -> Self {
+        Self { index: Bm25::new(keys, postings, Settings::default()), known, cache }
+    }
+
+    /// Makes it an index of what the registry offers now.
+    pub fn refresh(&mut self, registry: &Registry) -> Refreshed {
+        let done = self.update(registry, true);
+        if let Some(file) = self.cache.as_deref().filter(|_| done.analysed + done.removed > 0) {
+            // A cache that cannot be written costs time and nothing else.
+            let _ = store::save(file, self.index.keys(), &self.known, self.index.postings());
+        }
+        done
+    }
+
+    fn update(&mut self, registry: &Registry, bodies: bool) -> Refreshed {
+        let settled = cache::settled();
+        let catalog = registry.catalog();
+        let mut kept: Vec<Option<u32>> = vec![None; self.known.len()];
+        let mut fresh: Vec<(u32, &Candidate)> = Vec::new();
+        let mut known = Vec::with_capacity(catalog.len());
+        let mut here = 0;
+        let keys = self.index.keys();
+        // Both are sorted by key.
+        let mut at = 0;
+        for (number, candidate) in (0..).zip(catalog.iter()) {
+            let key = candidate.entry.key.as_str();
+            while keys.get(at).is_some_and(|known| known.as_str() < key) {
+                at += 1;
+            }
+            let same = keys.get(at).filter(|known| *known == key).and_then(|_| self.known.get(at));
+            here += usize::from(same.is_some());
+            let wanted = bodies && candidate.is_usable();
+            match (same.filter(|same| same.is(candidate, wanted)), kept.get_mut(at)) {
+                (Some(same), Some(slot)) => {
+                    *slot = Some(number);
+                    known.push(same.clone());
+                }
+                _ => {
+                    fresh.push((number, candidate));
+                    known.push(Known::new(candidate, wanted, settled));
+                }
+            }
+        }
+        let done = Refreshed {
+            analysed: fresh.len(),
+            kept: known.len() - fresh.len(),
+            removed: self.known.len() - here,
+        };
+        if done.analysed + done.removed == 0 {
+            return done;
+        }
+        let unread: Mutex<Vec<u32>> = Mutex::default();
+        let new = gather(fresh.len(), threads(), |at, reader| {
+            let Some((number, candidate)) = fresh.get(at) else { return };
+            if !add(registry, candidate, bodies && candidate.is_usable(), reader) {
+                unread.lock().unwrap_or_else(PoisonError::into_inner).push(*number);
+            }
+        });
+        for number in unread.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            if let Some(known) = known.get_mut(number as usize) {
+                known.stamp = None;
+            }
+        }
+        let numbers = fresh.iter().map(|(number, _)| Some(*number)).collect();
+        let keys = catalog.iter().map(|candidate| candidate.entry.key.clone()).collect();
+        let empty = Bm25::new(Vec::new(), Postings::default(), Settings::default());
+        let (_, old) = std::mem::replace(&mut self.index, empty).into_parts();
+        let postings = if done.kept == 0 { new } else { Postings::merge(vec![(old, kept), (new, numbers)]) };
+        self.index = Bm25::new(keys, postings, Settings::default());
+        self.known = known;
+        done
+    }
+
+    /// How many skills it knows.
+    pub fn len(&self) -> usize {
+        self.index.len()
+    }
+
+    /// Whether it knows none.
+    pub fn is_empty(&self) -> bool {
+        self.index.is_empty()
+    }
+
+    /// The selector over these skills.
+    pub fn selector(&self) -> &Bm25 {
+        &self.index
+    }
+}
+
+/// Analyses one skill. One that cannot be read is found by its name and description, and false is returned.
+fn add(registry: &Registry, candidate: &Candidate, body: bool, reader: &mut Reader) -> bool {
+    let document = if body { registry.document(&candidate.entry.key).ok() } else { None };
+    reader.add(&Texts::of(&candidate.entry, document.as_ref().map(prowess_core::Document::body)));
+    document.is_some() || !body
+}
+
+impl Known {
+    fn new(candidate: &Candidate, body: bool, settled: i64) -> Self {
+        let stamp = candidate.stamp;
+        // What changed a moment ago may change again without its stamp showing it.
+        let sure = stamp != Stamp::default() && stamp.changed < settled;
+        Self { location: candidate.entry.origin.location.clone(), stamp: sure.then_some(stamp), body }
+    }
+
+    /// Whether this is still what is known of a skill.
+    fn is(&self, candidate: &Candidate, body: bool) -> bool {
+        self.stamp == Some(candidate.stamp)
+            && self.body == body
+            && self.location == candidate.entry.origin.location
+    }
+}
+
+impl Selector for SearchIndex {
+    fn select(&self, query: &Query, among: &[&Entry], limit: usize) -> Result<Vec<Hit>, SelectError> {
+        self.index.select(query, among, limit)
+    }
+}

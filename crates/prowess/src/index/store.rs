@@ -1,0 +1,101 @@
+//! What an index remembers between two runs: one file, safe to delete.
+//!
+//! A line that names the format, the sizes of the blocks, a checksum of what is known of the skills, then the blocks:
+//! the skills, and the postings as they lie in memory. A file that is damaged, of another version or gone is as good
+//! as none.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::Path;
+
+use prowess_core::Stamp;
+use prowess_core::select::Postings;
+
+use super::Known;
+use crate::atomic::{self, Worth};
+use crate::cache::{checksum, put_bytes, put_stamp, take_bytes, take_stamp};
+use crate::files;
+
+const FORMAT: &[u8] = b"prowess terms 1\n";
+
+/// The largest file that is read: a hundred thousand skills with bodies need about three hundred megabytes.
+const MAX_BYTES: u64 = 4 << 30;
+/// The most blocks: the skills, the head of the postings and their parts.
+const MAX_BLOCKS: usize = 1_024;
+
+type Remembered = (Vec<String>, Vec<Known>, Postings);
+
+/// Writes what an index knows, whole or not at all.
+pub(super) fn save(
+    file: &Path,
+    keys: &[String],
+    known: &[Known],
+    postings: &Postings,
+) -> std::io::Result<()> {
+    let mut skills = Vec::new();
+    for (key, known) in keys.iter().zip(known) {
+        put_bytes(&mut skills, key.as_bytes());
+        put_bytes(&mut skills, known.location.as_bytes());
+        put_stamp(&mut skills, known.stamp.unwrap_or_default());
+        skills.push(u8::from(known.body));
+    }
+    let (head, shards) = postings.to_blocks();
+    let mut blocks: Vec<&[u8]> = vec![&skills, &head];
+    blocks.extend(shards);
+    let mut front = FORMAT.to_vec();
+    front.extend((blocks.len() as u64).to_le_bytes());
+    front.extend(blocks.iter().flat_map(|block| (block.len() as u64).to_le_bytes()));
+    front.extend(checksum(&skills).to_le_bytes());
+    blocks.insert(0, &front);
+    atomic::write_own(file, &blocks, Worth::Time)
+}
+
+/// Reads what an index knew.
+pub(super) fn load(path: &Path) -> Option<Remembered> {
+    let mut file = files::open_regular(path).ok()?;
+    let size = file.metadata().ok().map(|metadata| metadata.len()).filter(|size| *size <= MAX_BYTES)?;
+    let format = read(&mut file, FORMAT.len())?;
+    let count = usize::try_from(number(&mut file)?).ok().filter(|count| *count <= MAX_BLOCKS)?;
+    let sizes = (0..count).map(|_| number(&mut file)).collect::<Option<Vec<u64>>>()?;
+    let sum = number(&mut file)?;
+    let front = (FORMAT.len() + 8 * (count + 2)) as u64;
+    let whole = sizes.iter().try_fold(front, |sum, size| sum.checked_add(*size))?;
+    if format != FORMAT || whole != size {
+        return None;
+    }
+    // Each block on its own: they are large, and whoever merges them frees one after the other.
+    let blocks = sizes.iter().map(|size| read(&mut file, usize::try_from(*size).ok()?));
+    let mut blocks = blocks.collect::<Option<Vec<_>>>()?.into_iter();
+    let (skills, head) = (blocks.next()?, blocks.next()?);
+    if checksum(&skills) != sum {
+        return None;
+    }
+    let (keys, known) = decode(&skills)?;
+    let postings = Postings::from_blocks(&head, blocks.collect())?;
+    (postings.len() == known.len() && keys.is_sorted()).then_some((keys, known, postings))
+}
+
+fn decode(mut rest: &[u8]) -> Option<(Vec<String>, Vec<Known>)> {
+    let (mut keys, mut known) = (Vec::new(), Vec::new());
+    while !rest.is_empty() {
+        keys.push(std::str::from_utf8(take_bytes(&mut rest)?).ok()?.to_owned());
+        let location = std::str::from_utf8(take_bytes(&mut rest)?).ok()?.to_owned();
+        let stamp = Some(take_stamp(&mut rest)?).filter(|stamp| *stamp != Stamp::default());
+        let (body, after) = rest.split_first()?;
+        rest = after;
+        known.push(Known { location, stamp, body: *body != 0 });
+    }
+    Some((keys, known))
+}
+
+fn read(file: &mut File, length: usize) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    bytes.try_reserve_exact(length).ok()?;
+    file.take(length as u64).read_to_end(&mut bytes).ok()?;
+    (bytes.len() == length).then_some(bytes)
+}
+
+fn number(file: &mut File) -> Option<u64> {
+    let bytes = read(file, 8)?;
+    Some(u64::from_le_bytes(bytes.try_into().ok()?))
+}
