@@ -424,6 +424,12 @@ fn nothing_of_a_skill_or_a_path_controls_the_terminal() {
         &["trust", "--list"],
         &["trust", "--list", "--json"],
         &["trust", "--revoke", NAME],
+        &["search", "--in", ".claude/skills", "--why", "x \u{1b}[31m t"],
+        &["search", "--in", ".claude/skills", "--json", "--why", "x \u{1b}[31m t"],
+        &["search", "--selector", "command:\u{1b}[31m", "x"],
+        &["prompt", "--in", ".claude/skills", "--budget", "30c", "--query", "d \u{1b}[31m"],
+        &["prompt", "--in", ".claude/skills", "--format", "plain", "--json"],
+        &["prompt", "--in", ".claude/skills", "--query", "d", "--selector", "command:\u{1b}[31m"],
         &["list", "--client", "\u{1b}[31m"],
         &["list", "--in", "\u{1b}[31m"],
     ]
