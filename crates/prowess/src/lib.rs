@@ -32,7 +32,6 @@ pub mod config;
 pub mod env;
 mod error;
 pub mod files;
-pub mod glob;
 mod handle;
 pub mod index;
 pub mod library;
