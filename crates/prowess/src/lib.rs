@@ -29,6 +29,7 @@ pub mod builtin;
 mod cache;
 pub mod clients;
 pub mod config;
+pub mod drive;
 pub mod env;
 mod error;
 pub mod files;

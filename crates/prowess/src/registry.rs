@@ -54,7 +54,7 @@ use crate::glob::Glob;
 use crate::resources::{self, Resource, TooLarge};
 use crate::scan::ScanOptions;
 use crate::source::{Chunk, DirSource, MemorySource, Slice, Source};
-use crate::trust::Trust;
+use crate::trust::{self, Trust, Verdict};
 use crate::{files, scan};
 
 /// Why a registry could not do what it was asked.
@@ -73,6 +73,9 @@ pub enum RegistryError {
     #[error(transparent)]
     Load(#[from] LoadError),
 }
+
+/// The largest file that is held in memory for a digest.
+const MAX_DIGESTED: usize = 64 << 20;
 
 /// A skill that is turned off, and by whom.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -207,8 +210,12 @@ impl Registry {
         });
         if let Some(disabled) = off {
             candidate.obstacle = Some(Obstacle::Disabled { by: disabled.by.clone() });
-        } else if !self.trust.holds(candidate, || source.files(candidate)) {
-            candidate.obstacle = Some(Obstacle::Untrusted);
+            return;
+        }
+        match self.trust.judge(candidate, || source.files(candidate)) {
+            Verdict::Yes => {}
+            Verdict::No => candidate.obstacle = Some(Obstacle::Untrusted),
+            Verdict::AsApproved(digest) => candidate.approved = Some(digest),
         }
     }
 
@@ -282,6 +289,34 @@ impl Registry {
         self.source(candidate)?.read(candidate, &path, slice)
     }
 
+    /// The digest over all files of a skill, through its source: what an approval is bound to.
+    pub fn digest(&self, key: &str) -> Result<String, SourceError> {
+        let candidate = self.get(key)?;
+        let source = self.source(candidate)?;
+        trust::digest_of_bytes(&source.files(candidate)?, |path| whole(source.as_ref(), candidate, path))
+    }
+
+    /// Bytes of a file, and the digest over all files of its skill in which those very bytes were counted.
+    pub fn read_with_digest(
+        &self,
+        key: &str,
+        path: &RelPath,
+        slice: Slice,
+    ) -> Result<(Chunk, String), SourceError> {
+        let candidate = self.get(key)?;
+        let source = self.source(candidate)?;
+        let mut bytes = whole(source.as_ref(), candidate, path)?;
+        let files = source.files(candidate)?;
+        let digest = trust::digest_of_bytes(&files, |other| {
+            if other == path { Ok(bytes.clone()) } else { whole(source.as_ref(), candidate, other) }
+        })?;
+        let size = bytes.len() as u64;
+        let start = usize::try_from(slice.offset).unwrap_or(usize::MAX).min(bytes.len());
+        bytes.drain(..start);
+        bytes.truncate(slice.limit);
+        Ok((Chunk { bytes, size }, digest))
+    }
+
     /// A file of a skill. `path` is as a model or a person wrote it.
     pub fn read_resource(
         &self,
@@ -294,6 +329,16 @@ impl Registry {
         let path = requested(path)?;
         resources::read(self.source(candidate)?.as_ref(), candidate, &path, slice, too_large)
     }
+}
+
+/// All bytes of a file; one that is too large to hold is an error.
+fn whole(source: &dyn Source, skill: &Candidate, path: &RelPath) -> Result<Vec<u8>, SourceError> {
+    let chunk = source.read(skill, path, Slice::first(MAX_DIGESTED))?;
+    if chunk.size > chunk.bytes.len() as u64 {
+        let (size, limit) = (chunk.size, MAX_DIGESTED as u64);
+        return Err(SourceError::TooLarge { path: path.as_str().into(), size, limit });
+    }
+    Ok(chunk.bytes)
 }
 
 /// The path of a file as a model or a person wrote it.

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use prowess_core::{Candidate, Manifest, Scope, Stamp};
+use prowess_core::{Candidate, Manifest, RelPath, Scope, Stamp};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
@@ -50,6 +50,17 @@ pub struct Approval {
     pub digest: String,
 }
 
+/// Whether a skill may be used, and what that hangs on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Nobody said that it may.
+    No,
+    /// It may, whatever is in it.
+    Yes,
+    /// It may as long as its files have this digest.
+    AsApproved(String),
+}
+
 /// Whether skills of a scope are used only after somebody said so.
 pub fn needs_trust(scope: Scope) -> bool {
     matches!(scope, Scope::Project | Scope::Remote)
@@ -82,25 +93,31 @@ impl Trust {
 
     /// Whether a skill may be used. Its files are listed only when that decides it.
     pub fn holds(&self, skill: &Candidate, files: impl FnOnce() -> Result<Manifest, SourceError>) -> bool {
+        self.judge(skill, files) != Verdict::No
+    }
+
+    /// Whether a skill may be used, and what that hangs on.
+    pub fn judge(&self, skill: &Candidate, files: impl FnOnce() -> Result<Manifest, SourceError>) -> Verdict {
         let origin = &skill.entry.origin;
         if self.everything || !needs_trust(origin.scope) {
-            return true;
+            return Verdict::Yes;
         }
         let path = Path::new(&origin.location);
         if origin.scope == Scope::Project
             && self.approvals.folders.iter().any(|folder| path.starts_with(folder))
         {
-            return true;
+            return Verdict::Yes;
         }
         let Some(approval) =
             self.approvals.skills.iter().find(|approval| approval.location == origin.location)
         else {
-            return false;
+            return Verdict::No;
         };
         let folder = path.parent().unwrap_or(Path::new("."));
-        files()
-            .and_then(|files| digest_of(folder, &files, self.digests.as_deref()))
-            .is_ok_and(|digest| digest == approval.digest)
+        match files().and_then(|files| digest_of(folder, &files, self.digests.as_deref())) {
+            Ok(digest) if digest == approval.digest => Verdict::AsApproved(digest),
+            _ => Verdict::No,
+        }
     }
 }
 
@@ -238,6 +255,22 @@ fn digest_of(folder: &Path, files: &Manifest, digests: Option<&Digests>) -> Resu
         let (digest, size) = hashed.map_err(|error| SourceError::io(&shown, error))?;
         let mode = if file.executable { "100755" } else { "100644" };
         tree.update(format!("{mode} {digest} {size} {}\n", file.path));
+    }
+    Ok(format!("sha256:{}", hex(&tree.finalize())))
+}
+
+/// The same digest over bytes that `read` gives for each file: what a host returns of a file can then be the very
+/// bytes that were digested.
+pub(crate) fn digest_of_bytes(
+    files: &Manifest,
+    mut read: impl FnMut(&RelPath) -> Result<Vec<u8>, SourceError>,
+) -> Result<String, SourceError> {
+    let mut tree = Sha256::new();
+    tree.update(b"agent-skill-tree 1\n");
+    for file in &files.files {
+        let bytes = read(&file.path)?;
+        let mode = if file.executable { "100755" } else { "100644" };
+        tree.update(format!("{mode} {} {} {}\n", hex(&Sha256::digest(&bytes)), bytes.len(), file.path));
     }
     Ok(format!("sha256:{}", hex(&tree.finalize())))
 }

@@ -42,6 +42,7 @@ impl Session {
                 self.begin(by, filter, Want::Load { key, arguments, preload: by == Actor::Host })
             }
             Err(refusal) => {
+                let refusal = self.explained(wanted, by).unwrap_or(refusal);
                 let reason = refusal.reason.map_or("", Reason::code).to_owned();
                 self.note(What::Refused { reason });
                 Step::Done(refusal)
@@ -77,11 +78,12 @@ impl Session {
             Want::Load { .. } => self.options.hint_files,
             _ => false,
         };
-        let key = want.key().unwrap_or_default().to_owned();
-        if listing {
-            return self.wait(by, filter, want, Stage::Files, Effect::Files { key });
-        }
-        self.read_bytes(by, filter, want, Manifest::default())
+        let Some(candidate) = want.key().and_then(|key| self.catalog.get(key)).filter(|_| listing) else {
+            return self.read_bytes(by, filter, want, Manifest::default());
+        };
+        let key = candidate.entry.key.clone();
+        let location = candidate.entry.origin.location.clone();
+        self.wait(by, filter, want, Stage::Files, Effect::Files { key, location })
     }
 
     fn read_bytes(&mut self, by: Actor, filter: Option<Filter>, want: Want, files: Manifest) -> Step {
@@ -89,20 +91,21 @@ impl Session {
             return self.gone(&want);
         };
         let (key, expect_digest) = (candidate.entry.key.clone(), self.approved(candidate).map(str::to_owned));
+        let location = candidate.entry.origin.location.clone();
         let effect = match &want {
             Want::ReadFile { path, offset, limit, .. } => {
                 let (path, offset, limit) = (path.clone(), *offset, *limit);
-                Effect::Read { key, path, offset, limit, expect_digest: expect_digest.clone() }
+                Effect::Read { key, location, path, offset, limit, expect_digest: expect_digest.clone() }
             }
             Want::Run { path, args, .. } => {
                 let (path, args) = (path.clone(), args.clone());
-                let effect = Effect::Run { key, path, args, expect_digest };
+                let effect = Effect::Run { key, location, path, args, expect_digest };
                 return self.wait(by, filter, want, Stage::Exit, effect);
             }
             _ => {
                 let Ok(path) = RelPath::parse("SKILL.md") else { return self.gone(&want) };
                 let limit = MAX_FILE_BYTES + 1;
-                Effect::Read { key, path, offset: 0, limit, expect_digest: expect_digest.clone() }
+                Effect::Read { key, location, path, offset: 0, limit, expect_digest: expect_digest.clone() }
             }
         };
         self.wait(by, filter, want, Stage::Bytes { files, expect_digest }, effect)
@@ -267,6 +270,7 @@ impl Session {
             used: self.state.turn,
             changed: false,
             stamp,
+            filter,
         });
         self.note(What::Activated { key: key.clone(), by, again: old.is_some() });
         let after = self.active_tools();

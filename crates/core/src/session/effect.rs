@@ -87,11 +87,15 @@ pub enum Effect {
     Files {
         /// The skill.
         key: String,
+        /// Where it lay when it was listed. A host whose key has come to mean another place answers that it is gone.
+        location: String,
     },
     /// Read a file of a skill: [`Outcome::Read`].
     Read {
         /// The skill.
         key: String,
+        /// As for listing.
+        location: String,
         /// The file; `SKILL.md` is the skill's own.
         path: RelPath,
         /// The first byte.
@@ -116,6 +120,8 @@ pub enum Effect {
     Run {
         /// The skill.
         key: String,
+        /// As for listing.
+        location: String,
         /// The script.
         path: RelPath,
         /// Its arguments.

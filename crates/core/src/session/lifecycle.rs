@@ -20,6 +20,9 @@ impl Session {
     /// Sets the filter, and returns the skills that are no longer active for it.
     pub fn set_filter(&mut self, filter: Filter) -> Vec<String> {
         self.state.filter = Some(filter);
+        for active in &mut self.state.active {
+            active.filter = None;
+        }
         self.settle()
     }
 
@@ -32,9 +35,16 @@ impl Session {
     /// Takes a new catalog.
     pub fn set_catalog(&mut self, catalog: Arc<Catalog>) -> Swapped {
         let old = std::mem::replace(&mut self.catalog, catalog);
+        let mut newly = Vec::new();
         for active in &mut self.state.active {
             let (before, now) = (old.get(&active.key), self.catalog.get(&active.key));
-            active.changed |= now.is_some() && before != now;
+            if !active.changed && now.is_some() && before != now {
+                active.changed = true;
+                newly.push(active.key.clone());
+            }
+        }
+        for key in newly {
+            self.note(What::Changed { key });
         }
         let deactivated = self.settle();
         let changed = self.changed_since().into_iter().map(str::to_owned).collect();
@@ -78,16 +88,21 @@ impl Session {
                 self.catalog.get(&active.key).filter(|now| now.entry.origin.location == active.location);
             match now {
                 None => ending.push((active.key.clone(), Ended::Vanished)),
-                Some(now) if self.judge(now, Act::Keep, Actor::Host, self.filter()).is_err() => {
+                Some(now)
+                    if self
+                        .judge(now, Act::Keep, Actor::Host, self.filter_for(active.filter.as_ref()))
+                        .is_err() =>
+                {
                     ending.push((active.key.clone(), Ended::Hidden));
                 }
-                Some(now) if active.changed || now.stamp != active.stamp => changed.push(active.key.clone()),
+                Some(now) if !active.changed && now.stamp != active.stamp => changed.push(active.key.clone()),
                 Some(_) => {}
             }
         }
         for (key, why) in &ending {
             self.state.deactivate(key, *why, self.options.max_events);
         }
+        ending.extend(self.evict_excess());
         for key in changed {
             if let Some(active) = self.state.active.iter_mut().find(|active| active.key == key) {
                 active.changed = true;
@@ -98,9 +113,25 @@ impl Session {
         ending.into_iter().map(|(key, _)| key).collect()
     }
 
+    /// Deactivates the oldest skills when more are active than may be: a stored session may come from freer days.
+    fn evict_excess(&mut self) -> Vec<(String, Ended)> {
+        let most = self.options.max_active;
+        let excess = self.state.active.len().saturating_sub(if most == 0 { usize::MAX } else { most });
+        let keys: Vec<String> =
+            self.state.active.iter().take(excess).map(|active| active.key.clone()).collect();
+        for key in &keys {
+            self.state.deactivate(key, Ended::Evicted, self.options.max_events);
+        }
+        keys.into_iter().map(|key| (key, Ended::Evicted)).collect()
+    }
+
+    /// Writes down how much of the catalog is visible, when that is news.
     pub(super) fn note_discovered(&mut self) {
         let visible = self.visible(Actor::Model, self.filter()).len();
-        let hidden = self.catalog.all().count() - visible.min(self.catalog.all().count());
-        self.note(What::Discovered { visible, hidden });
+        let hidden = self.catalog.all().count().saturating_sub(visible);
+        if self.state.discovered != Some((visible, hidden)) {
+            self.state.discovered = Some((visible, hidden));
+            self.note(What::Discovered { visible, hidden });
+        }
     }
 }

@@ -133,7 +133,8 @@ impl Session {
         self.state.filter.as_ref().unwrap_or(&self.policy.filter)
     }
 
-    fn shared_catalog(&self) -> Arc<Catalog> {
+    /// The catalog in use, to be kept.
+    pub fn shared_catalog(&self) -> Arc<Catalog> {
         Arc::clone(&self.catalog)
     }
 

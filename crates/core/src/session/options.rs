@@ -2,12 +2,15 @@
 
 use std::collections::BTreeSet;
 
+use serde::{Deserialize, Serialize};
+
 use super::naming::{Naming, Tool};
 use crate::render::{ActivationStyle, Budget, CatalogStyle, Shape};
 use crate::resource::{self, TooLarge};
 
 /// What happens when one more skill is to be active than may be.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum WhenFull {
     /// It is refused.
     #[default]
@@ -17,7 +20,8 @@ pub enum WhenFull {
 }
 
 /// How long a skill stays active.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Lifetime {
     /// Until it is deactivated.
     #[default]
@@ -29,7 +33,8 @@ pub enum Lifetime {
 }
 
 /// What activating an active skill again gives.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Repeat {
     /// The full text.
     #[default]

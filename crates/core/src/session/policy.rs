@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::event::Actor;
 use super::filter::Filter;
@@ -67,7 +67,8 @@ impl OriginRule {
 }
 
 /// What happens to skills that nobody trusts yet.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Untrusted {
     /// They are not there.
     #[default]

@@ -7,12 +7,12 @@ use serde_json::{Value, json};
 use super::arguments::{Values, shown};
 use super::effect::Step;
 use super::event::{Actor, What};
-use super::policy::{Act, Hidden};
+use super::policy::Act;
 use super::result::{Reason, ToolResult};
 use super::state::Want;
 use super::{Filter, Session};
 use crate::manifest::Manifest;
-use crate::path::RelPath;
+use crate::path::{PathError, RelPath};
 use crate::resource::{Contents, Groups, OverLimit, Resource};
 
 impl Session {
@@ -24,9 +24,9 @@ impl Session {
         let Some(path) = values.path else {
             return self.begin(Actor::Model, filter, Want::ListFiles { key });
         };
-        let path = match self.path(&path) {
+        let path = match RelPath::from_request(&path) {
             Ok(path) => path,
-            Err(step) => return step,
+            Err(error) => return self.bad_path(&error),
         };
         let most = self.options.max_resource_bytes.max(1);
         let limit = values.limit.map_or(most, |limit| usize::try_from(limit).unwrap_or(most)).clamp(1, most);
@@ -43,9 +43,9 @@ impl Session {
             Ok(candidate) => candidate.entry.key.clone(),
             Err(refusal) => return self.refused(refusal),
         };
-        match self.path(values.path.as_deref().unwrap_or_default()) {
+        match RelPath::from_request(values.path.as_deref().unwrap_or_default()) {
             Ok(path) => self.begin(Actor::Model, filter, Want::Run { key, path, args: values.args }),
-            Err(step) => step,
+            Err(error) => self.bad_path(&error),
         }
     }
 
@@ -54,15 +54,13 @@ impl Session {
         Step::Done(refusal)
     }
 
-    fn path(&mut self, path: &str) -> Result<RelPath, Step> {
-        RelPath::from_request(path).map_err(|error| {
-            let mut step =
-                self.refuse(Reason::BadPath, format!("the {}", shown(&error.to_string())), error.hint());
-            if let Step::Done(result) = &mut step {
-                result.data = json!({"rule": error.rule()});
-            }
-            step
-        })
+    fn bad_path(&mut self, error: &PathError) -> Step {
+        let mut step =
+            self.refuse(Reason::BadPath, format!("the {}", shown(&error.to_string())), error.hint());
+        if let Step::Done(result) = &mut step {
+            result.data = json!({"rule": error.rule()});
+        }
+        step
     }
 
     pub(super) fn list_files(&mut self, key: &str, files: &Manifest) -> Step {
@@ -142,14 +140,6 @@ impl Session {
         let turn = self.state.turn;
         if let Some(active) = self.state.active.iter_mut().find(|active| active.key == key) {
             active.used = turn;
-        }
-    }
-
-    /// Whether the policy lets a user's wish through, in words for a person.
-    pub(super) fn for_user(&self, key: &str) -> Result<(), Hidden> {
-        match self.catalog.get(key) {
-            Some(candidate) => self.judge(candidate, Act::Activate, Actor::User, self.filter()),
-            None => Err(Hidden::Hindered),
         }
     }
 }

@@ -43,6 +43,8 @@ pub struct SessionState {
     pub(super) approvals: BTreeMap<String, Approval>,
     /// The filter that took the place of the policy's.
     pub(super) filter: Option<Filter>,
+    /// How many skills were visible and hidden when that was last written down.
+    pub(super) discovered: Option<(usize, usize)>,
     pub(super) next_ticket: u64,
     pub(super) turn: u64,
     pub(super) next_event: u64,
@@ -71,6 +73,8 @@ pub struct Active {
     /// Whether the catalog has come to show another state of it since.
     pub changed: bool,
     pub(super) stamp: Stamp,
+    /// The filter of the call that activated it: it holds until the session gets another.
+    pub(super) filter: Option<Filter>,
 }
 
 /// What somebody approved: one skill at one place, as it was.
@@ -139,6 +143,7 @@ impl Default for SessionState {
             pending: BTreeMap::new(),
             approvals: BTreeMap::new(),
             filter: None,
+            discovered: None,
             next_ticket: 0,
             turn: 0,
             next_event: 0,

@@ -36,17 +36,33 @@ impl Session {
         let key = match self.resolve(name, Act::Activate, Actor::User, None) {
             Ok(candidate) => candidate.entry.key.clone(),
             // The user is told about a skill that is there and not for them; other names are text.
-            Err(_) if self.for_user(name) == Err(Hidden::NotForUser) => {
-                let error = format!("only the model starts this skill: {}", shown(name));
-                return Some(self.refuse(
-                    Reason::NotInvocable,
-                    error,
-                    "describe the task; the model decides",
-                ));
+            Err(_) => {
+                let hidden = self.why_hidden(name, Act::Activate, Actor::User)?;
+                let told = matches!(hidden, Hidden::NotForUser | Hidden::Untrusted);
+                return told.then(|| self.load(name, Actor::User, None, None));
             }
-            Err(_) => return None,
         };
         Some(self.load(&key, Actor::User, None, Some(arguments.unwrap_or_default().to_owned())))
+    }
+
+    /// Why a person cannot have a skill that is there, in words that a model never sees.
+    pub(super) fn explained(&self, name: &str, by: Actor) -> Option<ToolResult> {
+        let candidate = self.catalog().get(name).filter(|_| by != Actor::Model)?;
+        let (reason, error, hint) = match self.judge(candidate, Act::Activate, by, self.filter()).err()? {
+            Hidden::NotForUser => (
+                Reason::NotInvocable,
+                "only the model starts this skill",
+                "describe the task; the model decides",
+            ),
+            Hidden::Untrusted => (
+                Reason::NotApproved,
+                "this skill is not trusted yet",
+                "look at it, and trust it if you want it",
+            ),
+            Hidden::Filtered => (Reason::UnknownSkill, "the filter hides this skill", "change the filter"),
+            _ => (Reason::UnknownSkill, "the policy hides this skill", "change the policy of the host"),
+        };
+        Some(ToolResult::refused(reason, format!("{error}: {}", shown(name)), hint))
     }
 
     /// Activates the skills that are to be active from the start: those the catalog marks, and those named here.
