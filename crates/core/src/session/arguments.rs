@@ -48,7 +48,7 @@ impl Parameter {
 /// The arguments of a tool, and whether each must be given.
 pub(super) const fn parameters(tool: Tool) -> &'static [(Parameter, bool)] {
     match tool {
-        Tool::List => &[(Parameter::Folder, false)],
+        Tool::List => &[(Parameter::Folder, false), (Parameter::Offset, false)],
         Tool::Search => &[(Parameter::Query, true), (Parameter::Limit, false)],
         Tool::Load | Tool::Unload => &[(Parameter::Skill, true)],
         Tool::Read => &[

@@ -1,5 +1,7 @@
 //! A tool call from its name to its result, through the effects it waits for.
 
+use std::fmt::Write as _;
+
 use serde_json::{Value, json};
 
 use super::arguments::{self, shown};
@@ -11,7 +13,7 @@ use super::result::{Reason, ToolResult};
 use super::state::{Stage, Waiting, Want};
 use super::{Filter, Session};
 use crate::catalog::{Candidate, is_below};
-use crate::render::{estimate_tokens, render_catalog, render_within};
+use crate::render::render_catalog;
 use crate::select::{Hit, Query};
 use crate::skill::Entry;
 
@@ -21,6 +23,8 @@ const HITS: usize = 5;
 const ALL_NAMES: usize = 20;
 /// How many it lists of more: the nearest.
 const NEAREST: usize = 5;
+/// How many names are measured to find these.
+const MEASURED: usize = 32;
 
 impl Session {
     /// Answers a tool call, or says what is needed for the answer.
@@ -42,7 +46,7 @@ impl Session {
         };
         let filter = call.filter;
         match tool {
-            Tool::List => self.list(&values.folder, filter.as_ref()),
+            Tool::List => self.list(&values.folder, values.offset, filter.as_ref()),
             Tool::Search => {
                 let most = self.options.max_hits.max(1);
                 let limit = values.limit.map_or(HITS, |limit| usize::try_from(limit).unwrap_or(most));
@@ -156,26 +160,37 @@ impl Session {
         ToolResult::refused(Reason::UnknownSkill, format!("there is no such skill: {}", shown(wanted)), hint)
     }
 
-    fn list(&mut self, folder: &str, filter: Option<&Filter>) -> Step {
+    fn list(&mut self, folder: &str, offset: u64, filter: Option<&Filter>) -> Step {
         let catalog = self.shared_catalog();
         let filter = self.filter_for(filter).clone();
         let folder = folder.trim_matches('/');
         let visible = self.visible_in(&catalog, Actor::Model, &filter);
-        let entries: Vec<&Entry> = visible
-            .iter()
-            .filter(|candidate| is_below(&candidate.virtual_path, folder))
-            .map(|candidate| &candidate.entry)
-            .collect();
-        if entries.is_empty() {
-            return Step::Done(ToolResult::done("no skill is available", json!({"skills": [], "total": 0})));
+        let inside = |candidate: &&&Candidate| is_below(&candidate.virtual_path, folder);
+        let entries: Vec<&Entry> = visible.iter().filter(inside).map(|candidate| &candidate.entry).collect();
+        let total = entries.len();
+        let first = usize::try_from(offset).unwrap_or(total).min(total);
+        let shown: Vec<&Entry> = entries.into_iter().skip(first).take(self.options.max_list.max(1)).collect();
+        if shown.is_empty() {
+            let none = if total == 0 { "no skill is available" } else { "there are no more skills" };
+            return Step::Done(ToolResult::done(none, json!({"skills": [], "total": total})));
         }
-        let options = &self.options;
-        let shown = render_within(&entries, &options.catalog, options.list_budget, &estimate_tokens);
-        let included: Vec<&Entry> = entries.iter().take(shown.report.included).copied().collect();
-        let data = json!({"skills": rows(&included), "total": entries.len()});
-        let keys = included.iter().map(|entry| entry.key.clone()).collect();
-        self.note(What::Offered { keys, omitted: shown.report.omitted.len() });
-        Step::Done(ToolResult::done(shown.text, data))
+        let mut text = render_catalog(&shown, &self.options.catalog);
+        let mut data = json!({"skills": rows(&shown), "total": total});
+        let end = first + shown.len();
+        if end < total {
+            let search = self.options.naming.tool_name(Tool::Search);
+            let _ = write!(
+                text,
+                "\n\n{} more skills; go on with offset {end}, or find one with {search}",
+                total - end
+            );
+            if let Some(data) = data.as_object_mut() {
+                data.insert("next".to_owned(), end.into());
+            }
+        }
+        let keys = shown.iter().map(|entry| entry.key.clone()).collect();
+        self.note(What::Offered { keys, omitted: total - end });
+        Step::Done(ToolResult::done(text, data))
     }
 
     fn search(&mut self, query: String, limit: usize, filter: Option<Filter>) -> Step {
@@ -266,7 +281,21 @@ pub(super) fn listed<'k>(keys: impl Iterator<Item = &'k str>) -> String {
 /// The keys that are nearest to a name.
 fn nearest<'k>(wanted: &str, keys: impl Iterator<Item = &'k str>) -> Vec<&'k str> {
     let wanted: String = wanted.chars().take(crate::limits::MAX_NAME_CHARS).collect();
-    let mut near: Vec<(usize, &str)> = keys.map(|key| (crate::check::distance(&wanted, key), key)).collect();
+    // Exact distances of thousands of names would cost more than the call; those with most in common at both
+    // ends come first, and only they are measured.
+    let common = |key: &str| {
+        let (a, b) = (wanted.as_bytes(), key.as_bytes());
+        let start = a.iter().zip(b).take_while(|(a, b)| a == b).count();
+        let end = a.iter().rev().zip(b.iter().rev()).take_while(|(a, b)| a == b).count();
+        (start + end).min(b.len()).cast_signed() - a.len().abs_diff(b.len()).cast_signed() / 2
+    };
+    let mut near: Vec<(isize, &str)> = keys.map(|key| (-common(key), key)).collect();
+    if near.len() > MEASURED {
+        near.select_nth_unstable(MEASURED);
+        near.truncate(MEASURED);
+    }
+    let distance = |(_, key): (isize, &'k str)| (crate::check::distance(&wanted, key), key);
+    let mut near: Vec<(usize, &str)> = near.into_iter().map(distance).collect();
     near.sort_unstable();
     near.into_iter().take(NEAREST).map(|(_, key)| key).collect()
 }

@@ -66,8 +66,8 @@ pub struct Options {
     pub activation: ActivationStyle,
     /// How `list` and `search` show skills.
     pub catalog: CatalogStyle,
-    /// The most that `list` shows.
-    pub list_budget: Budget,
+    /// The most skills that one call of `list` shows.
+    pub max_list: usize,
     /// The catalog to put into the description of the tool that loads, within a budget.
     pub catalog_in_tool: Option<(CatalogStyle, Budget)>,
     /// The most names that a schema lists; with more visible skills a name is any text. Interfaces of models cap
@@ -98,7 +98,7 @@ impl Default for Options {
             hint_files: true,
             activation: ActivationStyle::default(),
             catalog: CatalogStyle::new(Shape::Compact),
-            list_budget: Budget::Tokens(8_000),
+            max_list: 100,
             catalog_in_tool: None,
             max_enum: 250,
             max_resource_bytes: resource::DEFAULT_LIMIT,

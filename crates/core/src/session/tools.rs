@@ -135,7 +135,11 @@ fn schema(tool: Tool, naming: &Naming, keys: &[&str], max_enum: usize) -> Value 
                 let what = if tool == Tool::Search { "The most skills." } else { "The most bytes." };
                 json!({"type": "integer", "minimum": 1, "description": what})
             }
-            Parameter::Offset => json!({"type": "integer", "minimum": 0, "description": "The first byte."}),
+            Parameter::Offset => {
+                let what =
+                    if tool == Tool::List { "How many skills to pass over." } else { "The first byte." };
+                json!({"type": "integer", "minimum": 0, "description": what})
+            }
             Parameter::Args => {
                 json!({"type": "array", "items": {"type": "string"}, "description": "The script's arguments."})
             }
