@@ -92,7 +92,9 @@ pub fn neutralize<'t>(text: &'t str, more: &[&str]) -> Cow<'t, str> {
     let mut result = String::new();
     // How much of the text is in the result, where to look next, and where the flag of a region goes on.
     let (mut copied, mut at, mut flag) = (0, 0, usize::MAX);
-    while let Some(found) = text.as_bytes().get(at..).and_then(|rest| rest.iter().position(|byte| is_notable(*byte))) {
+    while let Some(found) =
+        text.as_bytes().get(at..).and_then(|rest| rest.iter().position(|byte| is_notable(*byte)))
+    {
         at += found;
         let rest = text.get(at..).unwrap_or_default();
         let Some(character) = rest.chars().next() else { break };
@@ -123,27 +125,39 @@ pub fn neutralize<'t>(text: &'t str, more: &[&str]) -> Cow<'t, str> {
 
 /// Whether a character that begins with this byte may have to be replaced: a tag, a control, or the first byte of
 /// the ranges that hold hidden characters. None of these is ever a later byte of a character.
-const fn is_notable(byte: u8) -> bool {
-    match byte {
-        b'\n' | b'\t' | b'\r' => false,
-        0..0x20 | b'<' | 0x7F | 0xC2 | 0xE2 | 0xF0 | 0xF3 => true,
-        _ => false,
+static NOTABLE: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0_u8;
+    while byte < 255 {
+        // The index is a byte, and there are 256 places.
+        #[expect(clippy::indexing_slicing, reason = "evaluated when the program is built")]
+        {
+            table[byte as usize] = matches!(byte, 0..0x20 | b'<' | 0x7F | 0xC2 | 0xE2 | 0xF0 | 0xF3)
+                && !matches!(byte, b'\n' | b'\t' | b'\r');
+        }
+        byte += 1;
     }
+    table
+};
+
+fn is_notable(byte: u8) -> bool {
+    NOTABLE.get(usize::from(byte)).copied().unwrap_or(true)
 }
 
 /// Whether what follows a `<` is the name of a wrapper, slash and blanks before it allowed.
 fn is_wrapper_tag(rest: &str, more: &[&str]) -> bool {
+    let wrappers = || WRAPPERS.iter().chain(more);
+    let begins =
+        |first: char| wrappers().any(|wrapper| wrapper.starts_with(|c: char| c.eq_ignore_ascii_case(&first)));
+    // Most tags are other tags, and their first letter tells.
+    let first = rest.bytes().find(|byte| *byte != b'/').unwrap_or(b' ');
+    if first.is_ascii_graphic() && !begins(char::from(first)) {
+        return false;
+    }
     // What nobody sees in or before a name does not make it another name.
     let seen = |c: &char| !(is_unseen(*c) || matches!(c, '\u{200C}' | '\u{200D}' | '\u{FE00}'..='\u{FE0F}'));
     let start = rest.chars().filter(seen).skip_while(|c| *c == '/' || c.is_whitespace());
-    let mut start = start.take(MAX_WRAPPER_CHARS).peekable();
-    let wrappers = || WRAPPERS.iter().chain(more);
-    let first = start.peek().map_or('\0', char::to_ascii_lowercase);
-    // Most tags are other tags, and their first letter tells.
-    if !wrappers().any(|wrapper| wrapper.starts_with(|c: char| c.eq_ignore_ascii_case(&first))) {
-        return false;
-    }
-    let name: String = start.collect();
+    let name: String = start.take(MAX_WRAPPER_CHARS).collect();
     wrappers().any(|wrapper| {
         name.get(..wrapper.len()).is_some_and(|start| start.eq_ignore_ascii_case(wrapper))
             && name.get(wrapper.len()..).is_some_and(|after| {
