@@ -21,6 +21,7 @@ mod hard_input;
 mod library;
 mod new;
 mod schemas;
+mod session;
 mod show;
 mod small;
 
