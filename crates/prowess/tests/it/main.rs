@@ -12,6 +12,8 @@
 mod conformance;
 mod corpus;
 mod data;
+#[cfg(unix)]
+mod drive;
 mod hostile;
 #[cfg(target_os = "linux")]
 mod io_count;
