@@ -45,6 +45,7 @@ fn converse(dialect: Dialect) -> Result<(), Failed> {
     let tools = dialect.tools(&session.tools());
     println!("{}\n{tools}", prompt.text);
 
+    let mut refused = 0;
     for answer in script(dialect) {
         let Some(received) = dialect.call(&answer) else { return Err("the model called nothing".into()) };
         if !session.options().naming.owns(&received.call.tool) {
@@ -53,8 +54,9 @@ fn converse(dialect: Dialect) -> Result<(), Failed> {
         let result = drive(&mut session, &performer, received.call.clone());
         let message = dialect.result(&received, &result);
         println!("> {answer}\n< {message}");
-        assert_eq!(result.ok, received.call.arguments != json!({"name": "relase-notes"}));
+        refused += usize::from(!result.ok);
     }
+    assert_eq!(refused, 1, "the model got one name wrong, and was told the right one");
 
     // What the user need not be asked for while the skill is active, and what to say after a compaction.
     assert_eq!(session.active_tools(), ["Bash(git log:*)", "Read"]);

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use prowess::drive::{Performer, drive};
 use prowess::select::All;
-use prowess::session::{Options, OriginRule, Policy, Session, ToolCall, ToolResult};
+use prowess::session::{Options, OriginRule, Policy, Reason, Session, ToolCall, ToolResult};
 use prowess::trust::{Approvals, Trust};
 use prowess::{DirSource, Registry, ScanOptions, Scope};
 use serde_json::json;
@@ -64,7 +64,7 @@ fn an_approval_holds_what_was_approved_and_nothing_else() {
     fs::write(skill.join("more.md"), "evil\n").unwrap();
     for path in [None, Some("more.md"), Some("SKILL.md")] {
         let result = load(&mut session, &performer, path);
-        assert_eq!(result.reason.map(|reason| reason.code()), Some("changed"), "{}", result.text);
+        assert_eq!(result.reason.map(Reason::code), Some("changed"), "{}", result.text);
     }
     // Asked within the session: the answer counts for what was there.
     let ask = OriginRule { approve: true, ..OriginRule::usual(Scope::Project) };
@@ -74,13 +74,13 @@ fn an_approval_holds_what_was_approved_and_nothing_else() {
     everything.refresh().unwrap();
     let mut session = Session::new(everything.catalog(), policy, Options::default());
     let no = load(&mut session, &Performer::new(&everything, &All), None);
-    assert_eq!(no.reason.map(|reason| reason.code()), Some("not-approved"));
+    assert_eq!(no.reason.map(Reason::code), Some("not-approved"));
     let yes = |_: &prowess::Candidate, digest: &str| digest.starts_with("sha256:");
     let performer = Performer::new(&everything, &All).approving(&yes);
     assert!(load(&mut session, &performer, None).ok);
     fs::write(skill.join("new.md"), "new\n").unwrap();
     let changed = load(&mut session, &performer, Some("more.md"));
-    assert_eq!(changed.reason.map(|reason| reason.code()), Some("changed"));
+    assert_eq!(changed.reason.map(Reason::code), Some("changed"));
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn a_key_that_has_come_to_mean_another_place_is_gone() {
     registry.refresh().unwrap();
     let performer = Performer::new(&registry, &All);
     let result = load(&mut session, &performer, None);
-    assert_eq!(result.reason.map(|reason| reason.code()), Some("missing-skill"), "{}", result.text);
+    assert_eq!(result.reason.map(Reason::code), Some("missing-skill"), "{}", result.text);
     session.set_catalog(registry.catalog());
     assert!(load(&mut session, &performer, None).text.contains("In b."));
 }
