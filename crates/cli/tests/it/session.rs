@@ -38,7 +38,7 @@ enum Line {
     },
     Call {
         call: Value,
-        expect: Expect,
+        expect: Box<Expect>,
     },
 }
 
