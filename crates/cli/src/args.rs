@@ -12,6 +12,7 @@ use prowess::spec::SpecError;
 pub(crate) use search::{Prompt, Search, Selection};
 
 use crate::selector::{SelectorName, SelectorParser};
+use prowess::session::{Dialect, Filter, NAMINGS, Naming};
 
 /// Check, show and explain Agent Skills: folders with a SKILL.md that teach an agent how to do one thing.
 #[derive(Debug, Parser)]
@@ -52,6 +53,9 @@ pub(crate) enum Command {
     Why(Why),
     Trust(Trust),
     Watch(Watch),
+    Activate(Activate),
+    Tools(Tools),
+    Replay(Replay),
 }
 
 /// Check skills and show each problem at its place in the file
@@ -307,6 +311,76 @@ pub(crate) struct Watch {
     /// End after the first change
     #[arg(long)]
     pub(crate) once: bool,
+}
+
+/// Write what a model gets when a user starts a skill
+///
+/// The words behind the name are the skill's arguments: they take the place of $ARGUMENTS, $0 and their like in its
+/// instructions. Commands in instructions are never run.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Activate {
+    /// The name of the skill
+    #[arg(value_name = "NAME")]
+    pub(crate) name: String,
+    /// The arguments of the skill; behind -- they may begin with a hyphen
+    #[arg(value_name = "ARGS")]
+    pub(crate) args: Vec<String>,
+    #[command(flatten)]
+    pub(crate) places: Places,
+}
+
+/// Write the tools with which a model uses skills, as JSON for its interface
+///
+/// With --json, the list is inside an envelope of ours.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Tools {
+    /// The form of the interface
+    #[arg(long, value_name = "DIALECT", default_value = "mcp", value_parser = dialects())]
+    pub(crate) dialect: Dialect,
+    /// What the tools are called
+    #[arg(long, value_name = "NAMING", default_value = "default", value_parser = namings())]
+    pub(crate) naming: Naming,
+    #[command(flatten)]
+    pub(crate) places: Places,
+}
+
+/// Answer tool calls from a file, one result a line
+///
+/// Each line is a call as a model makes it: {"tool": NAME, "arguments": OBJECT}. All are made in one session, and each
+/// gets a line {"ok", "text", "data", "reason"}. Lines with "host" in place of "tool" are what a host does;
+/// docs/sessions.md lists them.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Replay {
+    /// The calls; - reads them from standard input
+    #[arg(value_name = "CALLS.jsonl")]
+    pub(crate) calls: PathBuf,
+    /// Only skills whose folder matches: * within a name, ** across; none for no skill
+    #[arg(long, value_name = "GLOB", default_value = "")]
+    pub(crate) filter: Filter,
+    /// The most skills that are active at once; 0 for no limit
+    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    pub(crate) max_active: usize,
+    /// What the tools are called
+    #[arg(long, value_name = "NAMING", default_value = "default", value_parser = namings())]
+    pub(crate) naming: Naming,
+    /// The tools the host has, with commas; skills are granted no others
+    #[arg(long, value_name = "TOOLS")]
+    pub(crate) tools: Option<String>,
+    #[command(flatten)]
+    pub(crate) places: Places,
+}
+
+/// The dialects, from the one table.
+fn dialects() -> impl clap::builder::TypedValueParser<Value = Dialect> {
+    use clap::builder::{PossibleValuesParser, TypedValueParser as _};
+    PossibleValuesParser::new(Dialect::ALL.map(Dialect::name)).try_map(|name| name.parse::<Dialect>())
+}
+
+/// The namings with their summaries, from the one table.
+fn namings() -> impl clap::builder::TypedValueParser<Value = Naming> {
+    use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser as _};
+    PossibleValuesParser::new(NAMINGS.each_ref().map(|row| PossibleValue::new(row.name).help(row.summary)))
+        .try_map(|name| name.parse::<Naming>())
 }
 
 /// Settings as JSON; what is not said is as usual.

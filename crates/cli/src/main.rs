@@ -77,5 +77,8 @@ fn run(args: &Args, ui: &mut Ui) -> Result<Outcome, CommandError> {
         Command::Why(why) => commands::why::run(why, args.json, ui),
         Command::Trust(trust) => commands::trust::run(trust, args.json, ui),
         Command::Watch(watch) => commands::watch::run(watch, args.json, ui),
+        Command::Activate(activate) => commands::activate::run(activate, args.json, ui),
+        Command::Tools(tools) => commands::tools::run(tools, args.json, ui),
+        Command::Replay(replay) => commands::replay::run(replay, ui),
     }
 }

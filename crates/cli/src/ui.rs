@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
-use std::io::{self, IsTerminal as _, Read as _, Write as _};
+use std::io::{self, BufRead as _, IsTerminal as _, Read as _, Write as _};
 use std::process::ExitCode;
 
 use anstream::AutoStream;
@@ -175,6 +175,30 @@ pub(crate) fn read_input(limit: usize) -> Result<Vec<u8>, CommandError> {
     let mut bytes = Vec::new();
     let read = io::stdin().lock().take(limit as u64 + 1).read_to_end(&mut bytes);
     read.map(|_| bytes).map_err(|error| CommandError::reading_input(&error))
+}
+
+/// One line of standard input, without its end; nothing when there are no more. Of a line longer than `limit` the
+/// first bytes are kept, and one more, which tells that it was cut.
+pub(crate) fn read_line(limit: usize) -> Result<Option<Vec<u8>>, CommandError> {
+    let mut input = io::stdin().lock();
+    let mut line = Vec::new();
+    let mut seen = false;
+    loop {
+        let buffer = input.fill_buf().map_err(|error| CommandError::reading_input(&error))?;
+        if buffer.is_empty() {
+            return Ok(seen.then_some(line));
+        }
+        seen = true;
+        let end = buffer.iter().position(|byte| *byte == b'\n');
+        let part = buffer.get(..end.unwrap_or(buffer.len())).unwrap_or(buffer);
+        let room = (limit + 1).saturating_sub(line.len()).min(part.len());
+        line.extend_from_slice(part.get(..room).unwrap_or(part));
+        let used = part.len() + usize::from(end.is_some());
+        input.consume(used);
+        if end.is_some() {
+            return Ok(Some(line));
+        }
+    }
 }
 
 /// Text of others on one line, with everything that is not plainly visible as an escape.

@@ -39,7 +39,9 @@ pub(crate) fn read_slice(mut file: File, path: &Path, slice: Slice) -> Result<Ch
     if slice.offset > 0 {
         file.seek(SeekFrom::Start(slice.offset)).map_err(failed)?;
     }
-    let mut bytes = Vec::new();
+    // One byte more lets the end be seen without growing.
+    let expected = usize::try_from(size.saturating_sub(slice.offset)).unwrap_or(usize::MAX).saturating_add(1);
+    let mut bytes = Vec::with_capacity(expected.min(slice.limit));
     file.take(slice.limit as u64).read_to_end(&mut bytes).map_err(failed)?;
     Ok(Chunk { size: size.max(slice.offset.min(size) + bytes.len() as u64), bytes })
 }

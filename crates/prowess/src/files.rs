@@ -170,8 +170,11 @@ pub fn list(folder: &Path) -> Result<Listing, SourceError> {
     let real = fs::canonicalize(folder).map_err(|error| SourceError::io(folder, error))?;
     let mut roots = vec![real.clone()];
     for name in FILE_NAMES {
-        // Stores such as that of Nix link every file of a skill to one folder elsewhere.
-        if let Ok(target) = fs::canonicalize(folder.join(name))
+        // Stores such as that of Nix link every file of a skill to one folder elsewhere. A file that is no link lies
+        // where its folder does, and asking that is cheaper than resolving its path.
+        let file = folder.join(name);
+        if file.is_symlink()
+            && let Ok(target) = fs::canonicalize(&file)
             && let Some(parent) = target.parent()
             && FILE_NAMES.iter().any(|name| target.file_name().is_some_and(|file| file == *name))
             && !real.starts_with(parent)

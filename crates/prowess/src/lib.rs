@@ -32,10 +32,10 @@ mod cache;
 pub mod clients;
 pub mod config;
 pub mod digests;
+pub mod drive;
 pub mod env;
 mod error;
 pub mod files;
-pub mod glob;
 mod handle;
 #[cfg(feature = "http")]
 pub mod http;

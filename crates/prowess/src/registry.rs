@@ -46,10 +46,11 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use prowess_core::catalog::DuplicateError;
 use prowess_core::{
-    Candidate, Catalog, Delta, Document, Duplicates, Entry, LoadError, Manifest, Obstacle, Origin, Profile,
-    RelPath, Scope, Skill, parse,
+    Candidate, Catalog, Delta, Document, Duplicates, Entry, FileEntry, LoadError, Manifest, Obstacle, Origin,
+    Profile, RelPath, Scope, Skill, parse,
 };
 
+use crate::digests;
 use crate::error::SourceError;
 use crate::files::{self, Head};
 use crate::glob::Glob;
@@ -57,7 +58,7 @@ use crate::resources::{self, Resource, TooLarge};
 use crate::scan;
 use crate::scan::{OnError, ScanOptions};
 use crate::source::{self, Chunk, DirSource, Layer, MemorySource, Slice};
-use crate::trust::Trust;
+use crate::trust::{Trust, Verdict};
 
 /// Why a registry could not do what it was asked.
 #[derive(Debug, thiserror::Error)]
@@ -75,6 +76,9 @@ pub enum RegistryError {
     #[error(transparent)]
     Load(#[from] LoadError),
 }
+
+/// The largest file that is held in memory for a digest.
+const MAX_DIGESTED: usize = 64 << 20;
 
 /// A skill that is turned off, and by whom.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -248,8 +252,12 @@ impl Registry {
         });
         if let Some(disabled) = off {
             candidate.obstacle = Some(Obstacle::Disabled { by: disabled.by.clone() });
-        } else if layer.needs_trust(candidate) && !self.trust.holds(candidate, || layer.manifest(candidate)) {
-            candidate.obstacle = Some(Obstacle::Untrusted);
+        } else if layer.needs_trust(candidate) {
+            match self.trust.judge(candidate, || layer.manifest(candidate)) {
+                Verdict::Yes => {}
+                Verdict::No => candidate.obstacle = Some(Obstacle::Untrusted),
+                Verdict::AsApproved(digest) => candidate.approved = Some(digest),
+            }
         }
     }
 
@@ -355,6 +363,36 @@ impl Registry {
         self.read(&candidate, &requested(path)?, slice)
     }
 
+    /// The digest over all files of a skill: what an approval is bound to.
+    pub fn digest(&self, key: &str) -> Result<String, SourceError> {
+        let candidate = self.get(key)?;
+        whole_digest(&self.manifest_of(&candidate)?, &candidate)
+    }
+
+    /// Bytes of a file, and the digest over all files of its skill in which those very bytes were counted.
+    pub fn read_with_digest(
+        &self,
+        key: &str,
+        path: &RelPath,
+        slice: Slice,
+    ) -> Result<(Chunk, String), SourceError> {
+        let candidate = self.get(key)?;
+        let whole = self.read(&candidate, path, Slice::first(MAX_DIGESTED))?;
+        if whole.size > whole.bytes.len() as u64 {
+            let (size, limit) = (whole.size, MAX_DIGESTED as u64);
+            return Err(SourceError::TooLarge { path: path.as_str().into(), size, limit });
+        }
+        let mut files = self.manifest_of(&candidate)?;
+        // A skill's own file is asked for by one name, whatever it is called.
+        let own = candidate.entry.origin.file.as_deref().filter(|_| path.as_str() == "SKILL.md");
+        let named = |file: &&mut FileEntry| file.path == *path || Some(file.path.as_str()) == own;
+        let Some(file) = files.files.iter_mut().find(named) else {
+            return Err(SourceError::Missing { path: path.as_str().into() });
+        };
+        (file.digest, file.size) = (Some(digests::of_bytes(&whole.bytes)), whole.size);
+        Ok((slice.of(&whole.bytes), whole_digest(&files, &candidate)?))
+    }
+
     /// A file of a skill. `path` is as a model or a person wrote it.
     pub fn read_resource(
         &self,
@@ -375,6 +413,14 @@ fn damage(candidate: &Candidate) -> Option<SourceError> {
     let path = PathBuf::from(&candidate.entry.origin.location);
     let reason = problems.first().map(|problem| problem.message.clone()).unwrap_or_default();
     Some(SourceError::Damaged { path, reason })
+}
+
+/// The digest over files that all have one.
+fn whole_digest(files: &Manifest, candidate: &Candidate) -> Result<String, SourceError> {
+    digests::of_tree(files).ok_or_else(|| SourceError::Damaged {
+        path: PathBuf::from(&candidate.entry.origin.location),
+        reason: "its source gives no digests".to_owned(),
+    })
 }
 
 /// The path of a file as a model or a person wrote it.

@@ -45,6 +45,17 @@ pub struct Approval {
     pub digest: String,
 }
 
+/// Whether a skill may be used, and what that hangs on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Nobody said that it may.
+    No,
+    /// It may, whatever is in it.
+    Yes,
+    /// It may as long as its files have this digest.
+    AsApproved(String),
+}
+
 impl Trust {
     /// Trust in all skills: the host has decided otherwise who may use what.
     pub fn everything() -> Self {
@@ -56,25 +67,29 @@ impl Trust {
         Self { approvals, ..Self::default() }
     }
 
-    /// Whether a skill that nobody named on purpose may be used. Its files, with their digests, are asked for only
-    /// when they decide it.
-    pub fn holds(&self, skill: &Candidate, files: impl FnOnce() -> Result<Manifest, SourceError>) -> bool {
+    /// Whether a skill that nobody named on purpose may be used, and what that hangs on. Its files, with their digests,
+    /// are asked for only when they decide it.
+    pub fn judge(&self, skill: &Candidate, files: impl FnOnce() -> Result<Manifest, SourceError>) -> Verdict {
         if self.everything {
-            return true;
+            return Verdict::Yes;
         }
         let origin = &skill.entry.origin;
         let path = Path::new(&origin.location);
         if origin.scope == Scope::Project
             && self.approvals.folders.iter().any(|folder| path.starts_with(folder))
         {
-            return true;
+            return Verdict::Yes;
         }
         let Some(approval) =
             self.approvals.skills.iter().find(|approval| approval.location == origin.location)
         else {
-            return false;
+            return Verdict::No;
         };
-        files().is_ok_and(|files| digests::of_tree(&files).as_deref() == Some(approval.digest.as_str()))
+        let digest = files().ok().and_then(|files| digests::of_tree(&files));
+        match digest.filter(|digest| *digest == approval.digest) {
+            Some(digest) => Verdict::AsApproved(digest),
+            None => Verdict::No,
+        }
     }
 }
 

@@ -1,14 +1,17 @@
 //! One file for each command.
 
+pub(crate) mod activate;
 pub(crate) mod cat;
 pub(crate) mod check;
 pub(crate) mod eval;
 pub(crate) mod list;
 pub(crate) mod new;
 pub(crate) mod prompt;
+pub(crate) mod replay;
 pub(crate) mod rule;
 pub(crate) mod search;
 pub(crate) mod show;
+pub(crate) mod tools;
 pub(crate) mod trust;
 pub(crate) mod try_;
 pub(crate) mod watch;

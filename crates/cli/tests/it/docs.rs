@@ -63,9 +63,10 @@ fn the_page_of_commands_is_current() {
          `PROWESS_UPDATE_DOCS=1 cargo test --workspace` writes it.\n",
     );
     let _ = write!(text, "\n## prowess\n\n```text\n{}\n```\n", help(&["--help"]));
-    for command in
-        ["check", "new", "show", "rule", "eval", "try", "list", "search", "prompt", "cat", "why", "trust"]
-    {
+    for command in [
+        "check", "new", "show", "rule", "eval", "try", "list", "search", "prompt", "cat", "why", "trust",
+        "watch", "activate", "tools", "replay",
+    ] {
         let _ = write!(text, "\n## prowess {command}\n\n```text\n{}\n```\n", help(&[command, "--help"]));
     }
     compare("cli.md", &text);

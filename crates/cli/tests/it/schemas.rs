@@ -186,6 +186,15 @@ fn every_output_about_the_library_fits_its_schema() {
     for args in prompts {
         assert_fits("prompt", &json_of(&[&["prompt", "--json"], *args].concat()));
     }
+    assert_fits("activate", &json_of(&["activate", "--json", "mail"]));
+    assert_fits("tools", &json_of(&["tools", "--json", "--dialect", "gemini"]));
+    for call in [r#"{"tool":"list_skills"}"#, r#"{"tool":"load_skill","arguments":{"name":"draft"}}"#, "{"] {
+        place.write("calls.jsonl", call.as_bytes());
+        assert_fits("replay", &json_of(&["replay", "calls.jsonl"]));
+    }
+    let known: Vec<&str> = prowess::session::Reason::ALL.iter().map(|reason| reason.code()).collect();
+    let listed = schema("replay")["properties"]["reason"]["enum"].as_array().unwrap().clone();
+    assert_eq!(known.iter().map(|code| json!(code)).chain([Value::Null]).collect::<Vec<_>>(), listed);
     for name in ["loud", "pdf", "torn", "draft", "pfd"] {
         assert_fits("why", &json_of(&["why", "--json", name]));
     }
@@ -209,6 +218,8 @@ fn every_command_that_fails_says_so_in_json_too() {
         &["list", "--json", "--client", "nope"],
         &["why", "--json", "a", "--client", "nope"],
         &["trust", "--json", "nope"],
+        &["activate", "--json", "nope"],
+        &["tools", "--json", "--in", "nope"],
         &["show", "--json", "--nope"],
         &["search", "--json", "a", "--client", "nope"],
         &["search", "--json", "a", "--in", "nope"],

@@ -48,6 +48,9 @@ pub struct Candidate {
     /// What keeps it from being offered or used.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub obstacle: Option<Obstacle>,
+    /// The digest over all its files that somebody approved, when it may be used for that and no other reason.
+    #[serde(skip)]
+    pub approved: Option<String>,
     /// Whether it is to be active from the start.
     pub preload: bool,
     /// Where filters and folders see it: a path with `/`, without the file.
@@ -70,6 +73,7 @@ impl Candidate {
         Self {
             entry,
             obstacle: None,
+            approved: None,
             preload: false,
             virtual_path,
             readers: Vec::new(),

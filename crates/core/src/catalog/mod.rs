@@ -241,7 +241,7 @@ impl Catalog {
 }
 
 /// Whether a virtual path lies in a folder; every path lies in the empty one.
-fn is_below(path: &str, folder: &str) -> bool {
+pub(crate) fn is_below(path: &str, folder: &str) -> bool {
     folder.is_empty()
         || path
             .trim_start_matches('/')

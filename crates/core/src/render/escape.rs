@@ -89,33 +89,76 @@ const MAX_WRAPPER_CHARS: usize = 40;
 pub fn neutralize<'t>(text: &'t str, more: &[&str]) -> Cow<'t, str> {
     let hidden =
         |c: char| matches!(c, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}' | '\u{E0000}'..='\u{E007F}');
-    let suspicious = text.contains('<') || text.contains(hidden) || text.contains(is_control);
-    if !suspicious {
+    let mut result = String::new();
+    // How much of the text is in the result, where to look next, and where the flag of a region goes on.
+    let (mut copied, mut at, mut flag) = (0, 0, usize::MAX);
+    while let Some(found) =
+        text.as_bytes().get(at..).and_then(|rest| rest.iter().position(|byte| is_notable(*byte)))
+    {
+        at += found;
+        let rest = text.get(at..).unwrap_or_default();
+        let Some(character) = rest.chars().next() else { break };
+        let next = at + character.len_utf8();
+        // The flags of regions are spelt with tag characters.
+        let of_flag = at == flag && matches!(character, '\u{E0020}'..='\u{E007F}');
+        if of_flag || character == '\u{1F3F4}' {
+            flag = next;
+        }
+        let tag = character == '<' && rest.get(1..).is_some_and(|rest| is_wrapper_tag(rest, more));
+        if tag || (hidden(character) && !of_flag) || is_control(character) {
+            result.push_str(text.get(copied..at).unwrap_or_default());
+            copied = next;
+            if tag {
+                result.push_str("&lt;");
+            } else {
+                let _ = write!(result, "\\u{{{:x}}}", u32::from(character));
+            }
+        }
+        at = next;
+    }
+    if copied == 0 {
         return Cow::Borrowed(text);
     }
-    let mut result = String::with_capacity(text.len() + 16);
-    let mut flag = false;
-    for (at, character) in text.char_indices() {
-        // The flags of regions are spelt with tag characters.
-        flag = character == '\u{1F3F4}' || (flag && matches!(character, '\u{E0020}'..='\u{E007F}'));
-        if character == '<' && text.get(at + 1..).is_some_and(|rest| is_wrapper_tag(rest, more)) {
-            result.push_str("&lt;");
-        } else if (hidden(character) && !flag) || is_control(character) {
-            let _ = write!(result, "\\u{{{:x}}}", u32::from(character));
-        } else {
-            result.push(character);
-        }
-    }
+    result.push_str(text.get(copied..).unwrap_or_default());
     Cow::Owned(result)
+}
+
+/// Whether a character that begins with this byte may have to be replaced: a tag, a control, or the first byte of
+/// the ranges that hold hidden characters. None of these is ever a later byte of a character.
+static NOTABLE: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0_u8;
+    while byte < 255 {
+        // The index is a byte, and there are 256 places.
+        #[expect(clippy::indexing_slicing, reason = "evaluated when the program is built")]
+        {
+            table[byte as usize] = matches!(byte, 0..0x20 | b'<' | 0x7F | 0xC2 | 0xE2 | 0xF0 | 0xF3)
+                && !matches!(byte, b'\n' | b'\t' | b'\r');
+        }
+        byte += 1;
+    }
+    table
+};
+
+fn is_notable(byte: u8) -> bool {
+    NOTABLE.get(usize::from(byte)).copied().unwrap_or(true)
 }
 
 /// Whether what follows a `<` is the name of a wrapper, slash and blanks before it allowed.
 fn is_wrapper_tag(rest: &str, more: &[&str]) -> bool {
+    let wrappers = || WRAPPERS.iter().chain(more);
+    let begins =
+        |first: char| wrappers().any(|wrapper| wrapper.starts_with(|c: char| c.eq_ignore_ascii_case(&first)));
+    // Most tags are other tags, and their first letter tells.
+    let first = rest.bytes().find(|byte| *byte != b'/').unwrap_or(b' ');
+    if first.is_ascii_graphic() && !begins(char::from(first)) {
+        return false;
+    }
     // What nobody sees in or before a name does not make it another name.
     let seen = |c: &char| !(is_unseen(*c) || matches!(c, '\u{200C}' | '\u{200D}' | '\u{FE00}'..='\u{FE0F}'));
     let start = rest.chars().filter(seen).skip_while(|c| *c == '/' || c.is_whitespace());
     let name: String = start.take(MAX_WRAPPER_CHARS).collect();
-    WRAPPERS.iter().chain(more).any(|wrapper| {
+    wrappers().any(|wrapper| {
         name.get(..wrapper.len()).is_some_and(|start| start.eq_ignore_ascii_case(wrapper))
             && name.get(wrapper.len()..).is_some_and(|after| {
                 !after.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '-' | '_'))

@@ -1,6 +1,7 @@
 //! [`SearchIndex`]: the skills of a registry, to be searched by name, description and body, and kept current.
 
 mod gather;
+mod lazy;
 mod store;
 
 use std::path::PathBuf;
@@ -10,6 +11,7 @@ use prowess_core::select::{Bm25, Hit, Postings, Query, Reader, SelectError, Sele
 use prowess_core::{Candidate, Entry, Stamp};
 
 pub use gather::{analyse, gather, threads};
+pub use lazy::LazyIndex;
 
 use crate::cache;
 use crate::registry::Registry;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use prowess_core::{Candidate, FileEntry, Manifest, Origin, RelPath, Scope, Skill, parse};
+use prowess_core::{Candidate, FileEntry, Manifest, Origin, RelPath, Scope, Skill, Stamp, parse};
 
 use super::{Chunk, Offer, Slice, Source, candidate};
 use crate::error::SourceError;
@@ -91,6 +91,11 @@ impl Source for MemorySource {
             at.folder = Some(key.clone());
             let mut listed = candidate(&parse(held.text.as_bytes()), &at);
             listed.virtual_path.clone_from(key);
+            // Without a file system, the text itself tells two states apart.
+            let sum = held.text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |sum, byte| {
+                (sum ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+            });
+            listed.stamp = Stamp { size: held.text.len() as u64, inode: sum, ..Stamp::default() };
             offer.candidates.push(Arc::new(listed));
         }
         Ok(offer)

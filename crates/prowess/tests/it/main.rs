@@ -14,6 +14,8 @@ mod archives;
 mod conformance;
 mod corpus;
 mod data;
+#[cfg(unix)]
+mod drive;
 mod hostile;
 #[cfg(all(target_os = "linux", feature = "watch"))]
 mod hot_reload;

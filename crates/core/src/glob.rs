@@ -1,4 +1,4 @@
-//! [`Glob`]: which paths a part of the configuration is about.
+//! [`Glob`]: a pattern over paths, for configurations and for filters.
 
 /// A pattern over paths with `/` between their segments.
 ///
@@ -6,7 +6,7 @@
 /// pattern that matches a folder matches everything below it.
 ///
 /// ```
-/// use prowess::glob::Glob;
+/// use prowess_core::glob::Glob;
 ///
 /// let drafts = Glob::parse("drafts/*")?;
 /// assert!(drafts.matches("drafts/a/SKILL.md"));

@@ -1,0 +1,261 @@
+//! What a host does between the calls of a model, as lines of a replay.
+
+use prowess::TooLarge;
+use prowess::drive::finish;
+use prowess::render::{Budget, CatalogStyle, Shape, compose, estimate_tokens};
+use prowess::select::{Keyword, Options as SelectOptions, Query};
+use prowess::session::{
+    Dialect, Filter, Lifetime, Naming, Options, Policy, PromptOptions, ReinjectBudget, Repeat, Session,
+    SessionState, ToolMode, ToolResult, Untrusted, WhenFull,
+};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use super::Host;
+
+/// The words of the host, each with what it does.
+const WORDS: [&str; 10] = [
+    "begin",
+    "active",
+    "end_turn",
+    "preload",
+    "prompt",
+    "reinject",
+    "restore",
+    "scope",
+    "set_filter",
+    "user",
+];
+
+/// Does what a host would do.
+pub(super) fn act(host: &mut Host<'_>, what: &str, arguments: Value) -> Result<ToolResult, String> {
+    let session = &mut host.session;
+    Ok(match what {
+        "begin" => {
+            let Begin { dialect, .. } = begin(session, read(arguments)?)?;
+            let tools = session.tools();
+            ToolResult::done("", json!({"tools": dialect.parse::<Dialect>()?.tools(&tools)}))
+        }
+        "active" => active(session),
+        "end_turn" => {
+            let ended = session.end_turn();
+            ToolResult::done("", json!({"deactivated": ended}))
+        }
+        "preload" => {
+            let Preload { names } = read(arguments)?;
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            let mut failed = Vec::new();
+            for (name, step) in session.preload(&names) {
+                let result = finish(session, &host.performer, step);
+                if let Some(reason) = result.reason {
+                    failed.push(json!({"name": name, "reason": reason}));
+                }
+            }
+            ToolResult::done("", json!({"active": session.active_skills(), "failed": failed}))
+        }
+        "prompt" => prompt(session, read(arguments)?)?,
+        "reinject" => {
+            let Reinject { each, total } = read(arguments)?;
+            let budget = ReinjectBudget { each: Budget::Characters(each), total: Budget::Characters(total) };
+            let again = session.reinject(budget, &estimate_tokens);
+            let data = json!({"included": again.included, "cut": again.cut, "omitted": again.omitted});
+            ToolResult::done(again.text, data)
+        }
+        "restore" => {
+            let stored = serde_json::to_string(session.state()).map_err(|error| error.to_string())?;
+            let state = SessionState::from_json(&stored).map_err(|error| error.to_string())?;
+            let (policy, options) = (session.policy().clone(), session.options().clone());
+            let catalog = session.shared_catalog();
+            *session =
+                Session::restore(state, catalog, policy, options).map_err(|error| error.to_string())?;
+            active(session)
+        }
+        "scope" => {
+            let Scope { tools } = read(arguments)?;
+            let tools: Vec<&str> = tools.iter().map(String::as_str).collect();
+            ToolResult::done("", json!({"tools": session.scope_tools(&tools)}))
+        }
+        "set_filter" => {
+            let SetFilter { filter } = read(arguments)?;
+            let gone = session.set_filter(filter);
+            ToolResult::done("", json!({"deactivated": gone}))
+        }
+        "user" => {
+            let User { message } = read(arguments)?;
+            let steps = session.invoke(&message);
+            let results: Vec<ToolResult> =
+                steps.into_iter().map(|step| finish(session, &host.performer, step)).collect();
+            let texts: Vec<&str> = results.iter().map(|result| result.text.as_str()).collect();
+            let reason = results.iter().find_map(|result| result.reason);
+            let data = json!({"skills": results.iter().map(|result| &result.data).collect::<Vec<_>>()});
+            ToolResult { ok: reason.is_none(), reason, ..ToolResult::done(compose(&texts), data) }
+        }
+        other => return Err(format!("a host does not do this: {other}; it can {}", WORDS.join(", "))),
+    })
+}
+
+fn read<T: DeserializeOwned>(arguments: Value) -> Result<T, String> {
+    let arguments = if arguments.is_null() { json!({}) } else { arguments };
+    serde_json::from_value(arguments).map_err(|error| error.to_string())
+}
+
+fn active(session: &Session) -> ToolResult {
+    ToolResult::done("", json!({"skills": session.active_skills(), "tools": session.active_tools()}))
+}
+
+/// A new session over the same skills, with its own rules.
+#[derive(Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Begin {
+    allow: Option<Vec<String>>,
+    deny: Vec<String>,
+    filter: Filter,
+    untrusted: Untrusted,
+    mode: ToolMode,
+    tools: Option<Vec<String>>,
+    naming: String,
+    namespace: String,
+    dialect: String,
+    max_active: usize,
+    when_full: WhenFull,
+    lifetime: Lifetime,
+    repeat: Repeat,
+    hint_files: bool,
+    max_bytes: usize,
+    too_large: TooLarge,
+    max_enum: usize,
+    catalog_in_tool: Option<Shape>,
+    instruction: Option<String>,
+}
+
+impl Default for Begin {
+    fn default() -> Self {
+        let Options { max_active, when_full, lifetime, repeat, hint_files, .. } = Options::default();
+        let Options { max_resource_bytes, too_large, max_enum, .. } = Options::default();
+        let Policy { filter, untrusted, tools: mode, .. } = Policy::default();
+        Self {
+            allow: None,
+            deny: Vec::new(),
+            filter,
+            untrusted,
+            mode,
+            tools: None,
+            naming: "default".to_owned(),
+            namespace: String::new(),
+            dialect: Dialect::default().name().to_owned(),
+            max_active,
+            when_full,
+            lifetime,
+            repeat,
+            hint_files,
+            max_bytes: max_resource_bytes,
+            too_large,
+            max_enum,
+            catalog_in_tool: None,
+            instruction: None,
+        }
+    }
+}
+
+fn begin(session: &mut Session, asked: Begin) -> Result<Begin, String> {
+    let naming: Naming =
+        asked.naming.parse().map_err(|error: prowess::session::UnknownNaming| error.to_string())?;
+    let naming =
+        naming.with_namespace(&asked.namespace).ok_or("a model cannot call names with this namespace")?;
+    let policy = Policy {
+        allow: asked.allow.clone().map(|names| names.into_iter().collect()),
+        deny: asked.deny.iter().cloned().collect(),
+        filter: asked.filter.clone(),
+        untrusted: asked.untrusted,
+        tools: asked.mode,
+        host_tools: asked.tools.clone(),
+        ..Policy::default()
+    };
+    let options = Options {
+        naming,
+        max_active: asked.max_active,
+        when_full: asked.when_full,
+        lifetime: asked.lifetime,
+        repeat: asked.repeat,
+        hint_files: asked.hint_files,
+        max_resource_bytes: asked.max_bytes,
+        too_large: asked.too_large,
+        max_enum: asked.max_enum,
+        catalog_in_tool: asked.catalog_in_tool.map(|shape| (CatalogStyle::new(shape), Budget::Unlimited)),
+        instruction: asked.instruction.clone(),
+        ..Options::default()
+    };
+    *session = Session::new(session.shared_catalog(), policy, options);
+    Ok(asked)
+}
+
+#[derive(Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Ask {
+    style: CatalogStyle,
+    characters: Option<usize>,
+    query: Option<String>,
+    top_k: Option<usize>,
+    folder: String,
+}
+
+impl Default for Ask {
+    fn default() -> Self {
+        let top_k = SelectOptions::default().top_k;
+        Self { style: CatalogStyle::default(), characters: None, query: None, top_k, folder: String::new() }
+    }
+}
+
+fn prompt(session: &mut Session, asked: Ask) -> Result<ToolResult, String> {
+    let budget = asked.characters.map_or(Budget::Unlimited, Budget::Characters);
+    let mut options = PromptOptions { folder: &asked.folder, ..PromptOptions::new(&asked.style, budget) };
+    let (selector, narrow) =
+        (Keyword::default(), SelectOptions { top_k: asked.top_k, ..SelectOptions::default() });
+    let query = asked.query.map(Query::text);
+    if let Some(query) = &query {
+        options.narrow = Some((query, &selector, &narrow));
+    }
+    let prompt = session.prompt(&options).map_err(|error| error.to_string())?;
+    let report = prompt.report;
+    let data = json!({"total": report.total, "included": report.included, "omitted": report.omitted, "shortened": report.shortened});
+    Ok(ToolResult::done(prompt.text, data))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Preload {
+    #[serde(default)]
+    names: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Reinject {
+    #[serde(default = "unlimited")]
+    each: usize,
+    #[serde(default = "unlimited")]
+    total: usize,
+}
+
+const fn unlimited() -> usize {
+    usize::MAX
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Scope {
+    tools: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SetFilter {
+    filter: Filter,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct User {
+    message: String,
+}

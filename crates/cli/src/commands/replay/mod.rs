@@ -1,0 +1,92 @@
+//! `prowess replay`: answers tool calls from a file in one session, a result for every line.
+
+mod host;
+
+use std::path::Path;
+
+use prowess::drive::{Performer, drive};
+use prowess::files;
+use prowess::index::LazyIndex;
+use prowess::render::inline;
+use prowess::session::{Filter, Options, Policy, Reason, Session, ToolCall, ToolResult};
+use serde_json::Value;
+
+use super::{STDIN, registry, say_problems};
+use crate::Outcome;
+use crate::args::Replay;
+use crate::error::{CommandError, Failure};
+use crate::ui::{self, Ui};
+
+/// The longest line.
+const MAX_LINE: usize = 4 << 20;
+/// The largest file of calls.
+const MAX_FILE: usize = 256 << 20;
+
+/// Runs the command.
+pub(crate) fn run(args: &Replay, ui: &mut Ui) -> Result<Outcome, CommandError> {
+    let registry = registry(&args.places)?;
+    say_problems(&registry, ui);
+    let index = LazyIndex::new(&registry);
+    let tools = args.tools.as_ref().map(|tools| {
+        tools.split(',').map(str::trim).filter(|tool| !tool.is_empty()).map(str::to_owned).collect()
+    });
+    let policy = Policy { filter: args.filter.clone(), host_tools: tools, ..Policy::default() };
+    let options = Options { naming: args.naming.clone(), max_active: args.max_active, ..Options::default() };
+    let mut replay = Host {
+        session: Session::new(registry.catalog(), policy, options),
+        performer: Performer::new(&registry, &index),
+    };
+    if args.calls == Path::new(STDIN) {
+        while let Some(line) = ui::read_line(MAX_LINE)? {
+            replay.line(&line, ui)?;
+        }
+    } else {
+        let bytes = files::read_small(&args.calls, MAX_FILE).map_err(|error| Failure::from(&error))?;
+        for line in bytes.split(|byte| *byte == b'\n') {
+            replay.line(line, ui)?;
+        }
+    }
+    Ok(if registry.problems().is_empty() { Outcome::Fine } else { Outcome::Incomplete })
+}
+
+/// A host whose model is a file.
+struct Host<'h> {
+    session: Session,
+    performer: Performer<'h>,
+}
+
+impl Host<'_> {
+    /// Answers one line; a blank one asks nothing.
+    fn line(&mut self, line: &[u8], ui: &mut Ui) -> Result<(), CommandError> {
+        if line.iter().all(u8::is_ascii_whitespace) {
+            return Ok(());
+        }
+        let result = self.answer(line).unwrap_or_else(|reason| {
+            let hint = r#"write {"tool": NAME, "arguments": {…}}"#;
+            ToolResult::refused(Reason::BadCall, format!("this line is no call: {}", inline(&reason)), hint)
+        });
+        ui.json_of(&result)
+    }
+
+    fn answer(&mut self, line: &[u8]) -> Result<ToolResult, String> {
+        if line.len() > MAX_LINE {
+            return Err(format!("it is longer than {MAX_LINE} bytes"));
+        }
+        let line: Value = serde_json::from_slice(line).map_err(|error| error.to_string())?;
+        let line = line.as_object().ok_or("it is not an object")?;
+        let arguments = line.get("arguments").cloned().unwrap_or_default();
+        if let Some(what) = line.get("host") {
+            let what = what.as_str().ok_or("host is not a text")?;
+            return host::act(self, what, arguments);
+        }
+        let tool = line.get("tool").ok_or("it has no tool")?;
+        let tool = tool.as_str().ok_or("the tool is not a text")?;
+        let filter = match line.get("filter") {
+            None | Some(Value::Null) => None,
+            Some(Value::String(text)) => Some(text.parse::<Filter>().map_err(|error| error.to_string())?),
+            Some(_) => return Err("the filter is not a text".to_owned()),
+        };
+        let call = ToolCall { filter, ..ToolCall::new(tool, arguments) };
+        Ok(drive(&mut self.session, &self.performer, call))
+    }
+}

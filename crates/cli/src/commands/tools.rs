@@ -1,0 +1,27 @@
+//! `prowess tools`: the tools with which a model uses skills, in the form of its interface.
+
+use prowess::session::{Options, Policy, Session};
+use serde_json::json;
+
+use super::{registry, say_problems};
+use crate::Outcome;
+use crate::args::Tools;
+use crate::error::CommandError;
+use crate::report::json::VERSION;
+use crate::ui::Ui;
+
+/// Runs the command.
+pub(crate) fn run(args: &Tools, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
+    let registry = registry(&args.places)?;
+    say_problems(&registry, ui);
+    let options = Options { naming: args.naming.clone(), ..Options::default() };
+    let session = Session::new(registry.catalog(), Policy::default(), options);
+    let tools = args.dialect.tools(&session.tools());
+    if json {
+        let (dialect, naming) = (args.dialect.name(), args.naming.row().name);
+        ui.json(&json!({"version": VERSION, "dialect": dialect, "naming": naming, "tools": tools}))?;
+    } else {
+        ui.json(&tools)?;
+    }
+    Ok(Outcome::Fine)
+}

@@ -1,0 +1,367 @@
+//! `prowess activate`, `tools` and `replay`: what a model is given, and the vectors of sessions through the black-box door.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::Path;
+use std::process::Stdio;
+
+use insta::assert_snapshot;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::library::{command, shelf};
+use crate::{Place, code};
+
+#[derive(Deserialize)]
+struct Vectors {
+    cases: Vec<Case>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Case {
+    id: String,
+    pins: String,
+    need: Vec<String>,
+    files: BTreeMap<String, String>,
+    #[serde(default)]
+    args: Vec<String>,
+    lines: Vec<Line>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Line {
+    Do {
+        #[serde(rename = "do")]
+        work: Work,
+    },
+    Call {
+        call: Value,
+        expect: Box<Expect>,
+    },
+}
+
+/// What somebody else does to the files meanwhile.
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Work {
+    remove: Vec<String>,
+    write: BTreeMap<String, String>,
+    link: BTreeMap<String, String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Expect {
+    ok: Option<bool>,
+    #[serde(deserialize_with = "given")]
+    reason: Option<Value>,
+    text: Option<String>,
+    contains: Vec<String>,
+    lacks: Vec<String>,
+    data: Value,
+    says: Vec<String>,
+    lacks_said: Vec<String>,
+}
+
+/// A member that may be null and is looked at all the same.
+fn given<'de, D: serde::Deserializer<'de>>(value: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(value).map(Some)
+}
+
+impl Work {
+    fn apply(&self, root: &Path) {
+        for path in &self.remove {
+            let path = root.join(path);
+            if path.is_dir() {
+                std::fs::remove_dir_all(path).unwrap();
+            } else {
+                std::fs::remove_file(path).unwrap();
+            }
+        }
+        for (path, text) in &self.write {
+            std::fs::write(root.join(path), text).unwrap();
+        }
+        for (path, target) in &self.link {
+            std::os::unix::fs::symlink(target, root.join(path)).unwrap();
+        }
+    }
+}
+
+impl Expect {
+    fn check(&self, line: &str, about: &str) {
+        let result: Value = serde_json::from_str(line).unwrap();
+        let members: Vec<&String> = result.as_object().unwrap().keys().collect();
+        assert_eq!(members, ["ok", "text", "data", "reason"], "{about}");
+        let text = result["text"].as_str().unwrap();
+        assert!(self.ok.is_none_or(|ok| result["ok"] == ok), "{about}: ok: {line}");
+        assert_eq!(result["ok"] == true, result["reason"].is_null(), "{about}: {line}");
+        assert!(
+            self.reason.as_ref().is_none_or(|reason| *reason == result["reason"]),
+            "{about}: reason: {line}"
+        );
+        assert!(self.text.as_ref().is_none_or(|wanted| wanted == text), "{about}: text: {text}");
+        for wanted in &self.contains {
+            assert!(text.contains(wanted.as_str()), "{about}: {wanted:?} is not in: {text}");
+        }
+        for unwanted in &self.lacks {
+            assert!(!text.contains(unwanted.as_str()), "{about}: {unwanted:?} is in: {text}");
+        }
+        for wanted in &self.says {
+            assert!(line.contains(wanted.as_str()), "{about}: {wanted:?} is not in: {line}");
+        }
+        for unwanted in &self.lacks_said {
+            assert!(!line.contains(unwanted.as_str()), "{about}: {unwanted:?} is in: {line}");
+        }
+        assert!(covers(&self.data, &result["data"]), "{about}: data: {line}");
+    }
+}
+
+/// Whether every member that is wanted is there; lists are as long as wanted.
+fn covers(wanted: &Value, found: &Value) -> bool {
+    match (wanted, found) {
+        (Value::Null, _) => true,
+        (Value::Object(wanted), found) => {
+            wanted.iter().all(|(key, value)| found.get(key).is_some_and(|found| covers(value, found)))
+        }
+        (Value::Array(wanted), Value::Array(found)) => {
+            wanted.len() == found.len()
+                && wanted.iter().zip(found).all(|(wanted, found)| covers(wanted, found))
+        }
+        (wanted, found) => wanted == found,
+    }
+}
+
+/// Runs the lines of a case against one `replay`, each answered before the next is sent.
+fn run_case(case: &Case) {
+    let place = Place::with(&[]);
+    for (path, text) in &case.files {
+        place.write(&format!("skills/{path}"), text.as_bytes());
+    }
+    let root = place.path().join("skills");
+    let mut child = command(&place)
+        .args(["replay", "-", "--in", "skills"])
+        .args(&case.args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    for (at, line) in case.lines.iter().enumerate() {
+        match line {
+            Line::Do { work } => work.apply(&root),
+            Line::Call { call, expect } => {
+                let call = match call {
+                    Value::String(text) => text.clone(),
+                    call => call.to_string(),
+                };
+                writeln!(input, "{call}").unwrap();
+                input.flush().unwrap();
+                let mut answer = String::new();
+                output.read_line(&mut answer).unwrap();
+                let answer = answer.replace(&*place.path().to_string_lossy(), "[DIR]");
+                let about = format!("{}: {}: line {}: {call}", case.id, case.pins, at + 1);
+                expect.check(&answer, &about);
+            }
+        }
+    }
+    drop(input);
+    assert!(child.wait().unwrap().success(), "{}", case.id);
+}
+
+#[test]
+fn every_vector_of_sessions_holds_through_replay() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance/session");
+    let mut count = 0;
+    let mut needs = std::collections::BTreeSet::new();
+    for file in std::fs::read_dir(folder).unwrap() {
+        let path = file.unwrap().path();
+        let vectors: Vectors = serde_json::from_slice(&std::fs::read(&path).unwrap())
+            .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        for case in &vectors.cases {
+            run_case(case);
+            needs.extend(case.need.iter().cloned());
+            count += 1;
+        }
+    }
+    assert!(count >= 50, "only {count} vectors were found");
+    for system in ["drover", "fizeau", "promptkit", "deuz", "zerodep"] {
+        assert!(needs.contains(system), "no vector is about {system}");
+    }
+}
+
+/// The path of a vector; a long one is given in parts.
+fn path(given: &Value) -> String {
+    let part = |part: &Value| match part.as_str() {
+        Some(text) => text.to_owned(),
+        None => {
+            part["repeat"].as_str().unwrap().repeat(usize::try_from(part["times"].as_u64().unwrap()).unwrap())
+        }
+    };
+    given.as_array().map_or_else(|| part(given), |parts| parts.iter().map(part).collect())
+}
+
+#[test]
+fn every_path_vector_is_refused_or_read_as_it_says() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance/paths.json");
+    let vectors: Value = serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
+    let cases = vectors["cases"].as_array().unwrap();
+    let calls: Vec<String> = cases
+        .iter()
+        .map(|case| {
+            json!({"tool": "read_skill_resource", "arguments": {"name": "good", "path": path(&case["path"])}})
+                .to_string()
+        })
+        .collect();
+    let place = Place::with(&[("skills/good/SKILL.md", crate::GOOD), ("calls.jsonl", &calls.join("\n"))]);
+    let output = command(&place).args(["replay", "calls.jsonl", "--in", "skills"]).output().unwrap();
+    let answers = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(answers.lines().count(), cases.len());
+    for (case, answer) in cases.iter().zip(answers.lines()) {
+        let answer: Value = serde_json::from_str(answer).unwrap();
+        match case["request"].get("rule") {
+            Some(rule) => {
+                assert_eq!(
+                    (&answer["reason"], &answer["data"]["rule"]),
+                    (&json!("bad-path"), rule),
+                    "{case}"
+                );
+            }
+            // A path that may be asked for: here there is no such file, unless it is the skill's own.
+            None => {
+                let reason = answer["reason"].as_str();
+                assert!(
+                    matches!(reason, None | Some("missing-file" | "bad-path" | "read-failed")),
+                    "{case}: {answer}"
+                );
+            }
+        }
+        assert!(!answer["text"].as_str().unwrap().contains(&*place.path().to_string_lossy()));
+    }
+}
+
+#[test]
+fn what_is_not_trusted_or_turned_off_is_not_in_a_session() {
+    let place = shelf();
+    place.write("calls.jsonl", b"{\"tool\":\"list_skills\"}\n\n{\"tool\":\"load_skill\",\"arguments\":{\"name\":\"loud\"}}\n{\"tool\":\"load_skill\",\"arguments\":{\"name\":\"draft\"}}\n");
+    let output = command(&place).args(["replay", "calls.jsonl"]).output().unwrap();
+    assert_snapshot!(place.transcript(&output), @r#"
+    exit 0
+    --- stdout
+    {"ok":true,"text":"<available_skills>\n- mail: Writes letters.\n- pdf: The user&#x27;s own.\n</available_skills>","data":{"skills":[{"name":"mail","description":"Writes letters."},{"name":"pdf","description":"The user's own."}],"total":2},"reason":null}
+    {"ok":false,"text":"there is no such skill: loud\nhint: the skills are mail, pdf","data":null,"reason":"unknown-skill"}
+    {"ok":false,"text":"there is no such skill: draft\nhint: the skills are mail, pdf","data":null,"reason":"unknown-skill"}
+    "#);
+    let activate =
+        |args: &[&str]| place.transcript(&command(&place).arg("activate").args(args).output().unwrap());
+    assert_snapshot!(activate(&["loud"]), @"
+    exit 2
+    --- stderr
+    error: this skill is not trusted yet: loud
+      hint: look at it, and trust it if you want it; prowess why NAME explains a skill
+    ");
+    assert_snapshot!(activate(&["nobody"]), @"
+    exit 2
+    --- stderr
+    error: there is no such skill: nobody
+      hint: the skills are mail, pdf; prowess why NAME explains a skill
+    ");
+}
+
+#[test]
+fn an_activation_shows_what_a_model_gets() {
+    let place = Place::with(&[
+        ("skills/fix/SKILL.md", "---\nname: fix\ndescription: Fixes.\n---\nFix $0 in $ARGUMENTS[1].\n"),
+        ("skills/fix/scripts/run.sh", "echo\n"),
+    ]);
+    let activate = |args: &[&str]| {
+        place.transcript(
+            &command(&place).arg("activate").args(args).args(["--in", "skills"]).output().unwrap(),
+        )
+    };
+    assert_snapshot!(activate(&["fix", "12", "main"]), @r#"
+    exit 0
+    --- stdout
+    <skill_content name="fix">
+    Fix 12 in main.
+
+    Skill directory: [DIR]/skills/fix
+    Relative paths in this skill are relative to the skill directory.
+
+    <skill_resources>
+      <file>scripts/run.sh</file>
+    </skill_resources>
+    </skill_content>
+
+    This skill has 1 script. Read one with read_skill_resource (name: "fix", path: the file's path); without path it lists them.
+    "#);
+    let output = command(&place).args(["activate", "fix", "--in", "skills", "--json"]).output().unwrap();
+    let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&json["version"], &json["data"]["skill"], code(&output)), (&json!(1), &json!("fix"), 0));
+}
+
+#[test]
+fn tools_come_in_the_form_of_an_interface() {
+    let place = Place::with(&[("skills/good/SKILL.md", crate::GOOD)]);
+    let tools = |args: &[&str]| -> Value {
+        let output = command(&place).arg("tools").args(args).args(["--in", "skills"]).output().unwrap();
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    let mcp = tools(&[]);
+    let names: Vec<&str> =
+        mcp.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["list_skills", "search_skills", "load_skill", "unload_skill", "read_skill_resource"]);
+    assert_eq!(mcp[2]["inputSchema"]["properties"]["name"]["enum"], json!(["good"]));
+    let drover = tools(&["--dialect", "openai", "--naming", "drover", "--json"]);
+    assert_eq!(
+        (&drover["version"], &drover["tools"][2]["function"]["name"]),
+        (&json!(1), &json!("skill_load"))
+    );
+    let wrong = command(&place).args(["tools", "--dialect", "latin"]).output().unwrap();
+    assert_eq!(code(&wrong), 2);
+    let empty = Place::with(&[("skills/x.txt", "")]);
+    let output = command(&empty).args(["tools", "--in", "skills"]).output().unwrap();
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), "[]\n");
+}
+
+#[test]
+fn a_replay_answers_bytes_that_are_no_text_and_lines_that_are_too_long() {
+    let place = Place::with(&[("skills/good/SKILL.md", crate::GOOD)]);
+    let mut calls = b"\xff\xfe\n[1,\n".to_vec();
+    calls.extend(std::iter::repeat_n(b'x', 5 << 20));
+    calls.extend(b"\n{\"tool\":\"list_skills\"}");
+    for path in ["-", "calls.jsonl"] {
+        place.write("calls.jsonl", &calls);
+        let mut child = command(&place)
+            .args(["replay", path, "--in", "skills"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut input = child.stdin.take().unwrap();
+        let written = calls.clone();
+        let writer = std::thread::spawn(move || {
+            // A replay of a file does not read this.
+            let _ = input.write_all(&written);
+        });
+        let output = child.wait_with_output().unwrap();
+        writer.join().unwrap();
+        let lines: Vec<Value> = output
+            .stdout
+            .split(|byte| *byte == b'\n')
+            .filter(|line| !line.is_empty())
+            .map(|line| serde_json::from_slice(line).unwrap())
+            .collect();
+        let reasons: Vec<&Value> = lines.iter().map(|line| &line["reason"]).collect();
+        assert_eq!(
+            reasons,
+            [&json!("bad-call"), &json!("bad-call"), &json!("bad-call"), &Value::Null],
+            "{path}"
+        );
+        assert_eq!(code(&output), 0);
+    }
+    let missing = command(&place).args(["replay", "nowhere.jsonl", "--in", "skills"]).output().unwrap();
+    assert_eq!(code(&missing), 2);
+}

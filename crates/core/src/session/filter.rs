@@ -1,0 +1,127 @@
+//! [`Filter`]: which virtual paths a session sees.
+
+use serde::{Deserialize, Serialize};
+
+use crate::glob::Glob;
+
+/// Which virtual paths a session sees: all, none, or those a glob matches.
+///
+/// An empty text lets everything through, `none` in any case nothing. Everything else is a [`Glob`]: `*` stays in
+/// a segment, `**` crosses them, and a folder matches what is below it.
+///
+/// ```
+/// use prowess_core::session::Filter;
+///
+/// let billing: Filter = "skills/billing".parse()?;
+/// assert!(billing.passes("skills/billing/refunds"));
+/// assert!(!billing.passes("skills/billings"));
+/// assert!(!"None".parse::<Filter>()?.passes("skills/billing/refunds"));
+/// # Ok::<(), prowess_core::session::FilterError>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Filter {
+    text: String,
+    rule: Rule,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+enum Rule {
+    #[default]
+    All,
+    None,
+    Glob(Glob),
+}
+
+/// A filter is no glob.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the filter is no glob: {text}: {reason}")]
+pub struct FilterError {
+    /// The text.
+    pub text: String,
+    /// What is wrong with it.
+    pub reason: &'static str,
+}
+
+impl Filter {
+    /// The filter that lets everything through.
+    pub fn all() -> Self {
+        Self::default()
+    }
+
+    /// The filter that lets nothing through.
+    pub fn none() -> Self {
+        Self { text: "none".to_owned(), rule: Rule::None }
+    }
+
+    /// Whether it lets a virtual path through.
+    pub fn passes(&self, virtual_path: &str) -> bool {
+        match &self.rule {
+            Rule::All => true,
+            Rule::None => false,
+            Rule::Glob(glob) => glob.matches(virtual_path.trim_start_matches('/')),
+        }
+    }
+
+    /// The text it was read from.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+}
+
+impl std::str::FromStr for Filter {
+    type Err = FilterError;
+
+    fn from_str(text: &str) -> Result<Self, FilterError> {
+        let trimmed = text.trim();
+        if trimmed.is_empty() {
+            return Ok(Self::all());
+        }
+        if trimmed.eq_ignore_ascii_case("none") {
+            return Ok(Self::none());
+        }
+        let glob = Glob::parse(trimmed.trim_start_matches('/'))
+            .map_err(|reason| FilterError { text: crate::render::inline(text).into_owned(), reason })?;
+        Ok(Self { text: trimmed.to_owned(), rule: Rule::Glob(glob) })
+    }
+}
+
+impl TryFrom<String> for Filter {
+    type Error = FilterError;
+
+    fn try_from(text: String) -> Result<Self, FilterError> {
+        text.parse()
+    }
+}
+
+impl From<Filter> for String {
+    fn from(filter: Filter) -> Self {
+        filter.text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn empty_is_all_and_none_is_nothing_in_any_case() {
+        let passes = |filter: &str, path: &str| filter.parse::<Filter>().unwrap().passes(path);
+        for (filter, path, expected) in [
+            ("", "a", true),
+            ("  ", "a", true),
+            ("none", "none", false),
+            ("NONE", "a", false),
+            ("skills/*", "skills/a", true),
+            ("*", "skills/a", true),
+            ("skills/*/x", "skills/a/b/x", false),
+            ("skills/**/x", "skills/a/b/x", true),
+            ("skills/billing", "skills/billing/refunds/eu", true),
+            ("/skills", "/skills/a", true),
+            ("inline", "inline", true),
+        ] {
+            assert_eq!(passes(filter, path), expected, "{filter} {path}");
+        }
+        assert!("a[b]".parse::<Filter>().is_err());
+    }
+}

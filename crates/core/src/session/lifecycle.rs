@@ -1,0 +1,137 @@
+//! What ends or outlives: filters, catalogs, policies and turns come and go, and active skills with them.
+
+use std::sync::Arc;
+
+use super::event::{Actor, Ended, What};
+use super::policy::{Act, Policy};
+use super::{Filter, Session};
+use crate::catalog::Catalog;
+
+/// What a new catalog did to the active skills.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Swapped {
+    /// Those that are no longer active.
+    pub deactivated: Vec<String>,
+    /// Those that are not what they were when they were activated; activate them again to see what they say now.
+    pub changed: Vec<String>,
+}
+
+impl Session {
+    /// Sets the filter, and returns the skills that are no longer active for it.
+    pub fn set_filter(&mut self, filter: Filter) -> Vec<String> {
+        self.state.filter = Some(filter);
+        for active in &mut self.state.active {
+            active.filter = None;
+        }
+        self.settle()
+    }
+
+    /// Sets what the session may do, and returns the skills that are no longer active for it.
+    pub fn set_policy(&mut self, policy: Policy) -> Vec<String> {
+        self.policy = policy;
+        self.settle()
+    }
+
+    /// Takes a new catalog.
+    pub fn set_catalog(&mut self, catalog: Arc<Catalog>) -> Swapped {
+        let old = std::mem::replace(&mut self.catalog, catalog);
+        let mut newly = Vec::new();
+        for active in &mut self.state.active {
+            let (before, now) = (old.get(&active.key), self.catalog.get(&active.key));
+            if !active.changed && now.is_some() && before != now {
+                active.changed = true;
+                newly.push(active.key.clone());
+            }
+        }
+        for key in newly {
+            self.note(What::Changed { key });
+        }
+        let deactivated = self.settle();
+        let changed = self.changed_since().into_iter().map(str::to_owned).collect();
+        Swapped { deactivated, changed }
+    }
+
+    /// Deactivates a skill for the host or the user; false when it is not active.
+    pub fn deactivate(&mut self, key: &str) -> bool {
+        self.state.deactivate(key, Ended::Asked, self.options.max_events).is_some()
+    }
+
+    /// Ends a turn, and returns the skills whose time is over. Preloaded ones stay.
+    pub fn end_turn(&mut self) -> Vec<String> {
+        let turn = self.state.turn;
+        let over = |used: u64| match self.options.lifetime {
+            super::Lifetime::Persistent => None,
+            super::Lifetime::Bounded(turns) => (turn - used.min(turn) >= turns).then_some(Ended::Unused),
+            super::Lifetime::Ephemeral => Some(Ended::TurnOver),
+        };
+        let ending: Vec<(String, Ended)> = self
+            .state
+            .active
+            .iter()
+            .filter(|active| !active.preloaded)
+            .filter_map(|active| Some((active.key.clone(), over(active.used)?)))
+            .collect();
+        for (key, why) in &ending {
+            self.state.deactivate(key, *why, self.options.max_events);
+        }
+        self.state.turn += 1;
+        ending.into_iter().map(|(key, _)| key).collect()
+    }
+
+    /// Deactivates what is gone or hidden, and marks what changed.
+    pub(super) fn settle(&mut self) -> Vec<String> {
+        let mut ending = Vec::new();
+        let mut changed = Vec::new();
+        for active in &self.state.active {
+            // A skill of the same key at another place is another skill.
+            let now =
+                self.catalog.get(&active.key).filter(|now| now.entry.origin.location == active.location);
+            match now {
+                None => ending.push((active.key.clone(), Ended::Vanished)),
+                Some(now)
+                    if self
+                        .judge(now, Act::Keep, Actor::Host, self.filter_for(active.filter.as_ref()))
+                        .is_err() =>
+                {
+                    ending.push((active.key.clone(), Ended::Hidden));
+                }
+                Some(now) if !active.changed && now.stamp != active.stamp => changed.push(active.key.clone()),
+                Some(_) => {}
+            }
+        }
+        for (key, why) in &ending {
+            self.state.deactivate(key, *why, self.options.max_events);
+        }
+        ending.extend(self.evict_excess());
+        for key in changed {
+            if let Some(active) = self.state.active.iter_mut().find(|active| active.key == key) {
+                active.changed = true;
+            }
+            self.note(What::Changed { key });
+        }
+        self.note_discovered();
+        ending.into_iter().map(|(key, _)| key).collect()
+    }
+
+    /// Deactivates the oldest skills when more are active than may be: a stored session may come from freer days.
+    fn evict_excess(&mut self) -> Vec<(String, Ended)> {
+        let most = self.options.max_active;
+        let excess = self.state.active.len().saturating_sub(if most == 0 { usize::MAX } else { most });
+        let keys: Vec<String> =
+            self.state.active.iter().take(excess).map(|active| active.key.clone()).collect();
+        for key in &keys {
+            self.state.deactivate(key, Ended::Evicted, self.options.max_events);
+        }
+        keys.into_iter().map(|key| (key, Ended::Evicted)).collect()
+    }
+
+    /// Writes down how much of the catalog is visible, when that is news.
+    pub(super) fn note_discovered(&mut self) {
+        let visible = self.visible(Actor::Model, self.filter()).len();
+        let hidden = self.catalog.all().count().saturating_sub(visible);
+        if self.state.discovered != Some((visible, hidden)) {
+            self.state.discovered = Some((visible, hidden));
+            self.note(What::Discovered { visible, hidden });
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! The state machine an agent talks to: what a model sees of its skills, what it may call, and what is active.
+//!
+//! A [`Session`] has no input or output of its own. A call gives a [`Step`]: a result, or an [`Effect`] that the host
+//! performs before it calls [`Session::resume`]. `prowess::drive` is that loop over a registry.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use prowess_core::session::{Effect, Options, Outcome, Policy, Session, Step, ToolCall};
+//! use prowess_core::{Candidate, Catalog, Duplicates, Manifest, Origin, parse};
+//! use serde_json::json;
+//!
+//! let file = b"---\nname: tidy-up\ndescription: Tidies up.\n---\nPut things where they belong.\n";
+//! let entry = parse(file).skill(&Origin::at("skills/tidy-up/SKILL.md")).unwrap();
+//! let catalog = Catalog::new(vec![Arc::new(Candidate::new(entry))], Duplicates::First)?;
+//!
+//! let mut session = Session::new(Arc::new(catalog), Policy::default(), Options::default());
+//! let mut step = session.call(ToolCall::new("load_skill", json!({"name": "tidy-up"})));
+//! let result = loop {
+//!     step = match step {
+//!         Step::Done(result) => break result,
+//!         Step::Need(ticket, Effect::Read { .. }) => session.resume(
+//!             ticket,
+//!             Outcome::Read { bytes: file.to_vec(), size: file.len() as u64, digest: None },
+//!         ),
+//!         Step::Need(ticket, _) => session.resume(ticket, Outcome::Files { files: Manifest::default() }),
+//!     };
+//! };
+//! assert!(result.ok && result.text.contains("Put things where they belong."));
+//! assert_eq!(session.active_skills(), ["tidy-up"]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod activate;
+mod arguments;
+mod call;
+mod dialect;
+mod effect;
+mod event;
+mod filter;
+mod lifecycle;
+mod naming;
+mod options;
+mod policy;
+mod prompt;
+mod reinject;
+mod resources;
+mod result;
+mod scope;
+mod state;
+mod substitute;
+mod tools;
+mod user;
+
+use std::sync::Arc;
+
+pub use dialect::{Dialect, Received};
+pub use effect::{Effect, Failure, NoTicket, Outcome, Step, Ticket, ToolCall};
+pub use event::{Actor, Ended, Event, What, replay};
+pub use filter::{Filter, FilterError};
+pub use lifecycle::Swapped;
+pub use naming::{NAMINGS, Naming, NamingRow, Tool, UnknownNaming};
+pub use options::{Lifetime, Options, Repeat, WhenFull};
+pub use policy::{Act, Ask, Hidden, Names, OriginRule, Policy, Untrusted};
+pub use prompt::{Prompt, PromptOptions};
+pub use reinject::{ReinjectBudget, Reinjected};
+pub use result::{Reason, ToolResult};
+pub use scope::{ToolMode, filter_compatible, grants, scope_tools};
+pub use state::{Active, RestoreError, STATE_VERSION, SessionState};
+pub use tools::ToolDef;
+
+use crate::catalog::{Candidate, Catalog};
+use crate::skill::Invocation;
+use crate::tools::{ToolGrant, ToolList};
+
+/// What a host embeds: a catalog, what may be done with it, and what has been done so far.
+#[derive(Clone, Debug)]
+pub struct Session {
+    catalog: Arc<Catalog>,
+    policy: Policy,
+    options: Options,
+    state: SessionState,
+}
+
+impl Session {
+    /// A session in which nothing has happened.
+    pub fn new(catalog: Arc<Catalog>, policy: Policy, options: Options) -> Self {
+        let mut session = Self { catalog, policy, options, state: SessionState::default() };
+        session.note_discovered();
+        session
+    }
+
+    /// Takes up a stored session, with the catalog, the policy and the options of today.
+    ///
+    /// Skills that are no longer there, or that the policy hides, are deactivated, and the log says so. Calls that
+    /// wait go on; the policy is asked again when they do.
+    pub fn restore(
+        state: SessionState,
+        catalog: Arc<Catalog>,
+        policy: Policy,
+        options: Options,
+    ) -> Result<Self, RestoreError> {
+        if state.version != STATE_VERSION {
+            return Err(RestoreError::Version { found: u64::from(state.version) });
+        }
+        let mut session = Self { catalog, policy, options, state };
+        session.settle();
+        Ok(session)
+    }
+
+    /// What the session remembers, to be stored.
+    pub fn state(&self) -> &SessionState {
+        &self.state
+    }
+
+    /// The catalog in use.
+    pub fn catalog(&self) -> &Catalog {
+        &self.catalog
+    }
+
+    /// What the session may do.
+    pub fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    /// How the session behaves.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// The filter in force: the last one that was set, else the policy's.
+    pub fn filter(&self) -> &Filter {
+        self.state.filter.as_ref().unwrap_or(&self.policy.filter)
+    }
+
+    /// The catalog in use, to be kept.
+    pub fn shared_catalog(&self) -> Arc<Catalog> {
+        Arc::clone(&self.catalog)
+    }
+
+    /// The skills that somebody may see, in the order in which prompts show them.
+    pub fn visible(&self, by: Actor, filter: &Filter) -> Vec<&Candidate> {
+        self.visible_in(&self.catalog, by, filter)
+    }
+
+    fn visible_in<'c>(&self, catalog: &'c Catalog, by: Actor, filter: &Filter) -> Vec<&'c Candidate> {
+        let seen = |candidate: &&Candidate| self.judge(candidate, Act::See, by, filter).is_ok();
+        let Some(allow) = &self.policy.allow else { return catalog.iter().filter(seen).collect() };
+        let mut listed: Vec<&Candidate> =
+            allow.iter().filter_map(|key| catalog.get(key)).filter(seen).collect();
+        // A name may stand for skills of several prefixes.
+        let named = |candidate: &&Candidate| !allow.contains(&candidate.entry.key);
+        listed.extend(catalog.iter().filter(named).filter(seen));
+        listed
+    }
+
+    /// Asks the policy about a skill of the catalog.
+    fn judge(&self, candidate: &Candidate, act: Act, by: Actor, filter: &Filter) -> Result<(), Hidden> {
+        self.judge_as(candidate, act, by, filter, candidate.entry.invocation)
+    }
+
+    /// The same when its file has been read anew.
+    fn judge_as(
+        &self,
+        candidate: &Candidate,
+        act: Act,
+        by: Actor,
+        filter: &Filter,
+        invocation: Invocation,
+    ) -> Result<(), Hidden> {
+        // Both are looked up only where they can matter.
+        let active = !invocation.model && self.state.find(&candidate.entry.key).is_some();
+        let approved = !candidate.is_usable() && self.approved(candidate).is_some();
+        self.policy.judge(candidate, &Ask { act, by, filter, active, approved, invocation })
+    }
+
+    /// Why a skill may not be used, for the host; nothing when it may. A model is never told.
+    pub fn why_hidden(&self, key: &str, act: Act, by: Actor) -> Option<Hidden> {
+        match self.catalog.get(key) {
+            None => Some(Hidden::Hindered),
+            Some(candidate) => self.judge(candidate, act, by, self.filter()).err(),
+        }
+    }
+
+    /// The digest of what somebody approved, if they did.
+    fn approved<'s>(&'s self, candidate: &'s Candidate) -> Option<&'s str> {
+        let here = self.state.approvals.get(&candidate.entry.key);
+        let here = here.filter(|approval| approval.location == candidate.entry.origin.location);
+        here.map(|approval| approval.digest.as_str()).or(candidate.approved.as_deref())
+    }
+
+    /// The keys of the active skills, the most recently activated last.
+    pub fn active_skills(&self) -> Vec<&str> {
+        self.state.active.iter().map(|active| active.key.as_str()).collect()
+    }
+
+    /// The active skills that are not, in the catalog, what they were when they were activated.
+    pub fn changed_since(&self) -> Vec<&str> {
+        self.state.active.iter().filter(|active| active.changed).map(|active| active.key.as_str()).collect()
+    }
+
+    /// The tool lists of the active skills that count.
+    fn tool_lists(&self) -> impl Iterator<Item = &ToolList> {
+        let counts = |active: &&Active| {
+            self.catalog.get(&active.key).is_some_and(|candidate| {
+                self.policy.origin(candidate.entry.origin.scope).tools || self.approved(candidate).is_some()
+            })
+        };
+        let none = self.policy.tools == ToolMode::Ignore;
+        self.state
+            .active
+            .iter()
+            .filter(move |_| !none)
+            .filter(counts)
+            .filter_map(|active| active.tools.as_ref())
+    }
+
+    /// What the active skills grant, within what the host has: sorted, each once.
+    pub fn active_grants(&self) -> Vec<&ToolGrant> {
+        grants(self.tool_lists(), self.policy.host_tools.as_deref())
+    }
+
+    /// The same as texts, such as `Bash(git:*)`.
+    pub fn active_tools(&self) -> Vec<String> {
+        self.active_grants().into_iter().map(|grant| grant.raw.clone()).collect()
+    }
+
+    /// Those of the host's tools that a model may use now: all, unless active skills restrict them.
+    pub fn scope_tools<'t>(&self, tools: &[&'t str]) -> Vec<&'t str> {
+        let host = self.policy.host_tools.as_deref();
+        let capped: Vec<&str> = tools
+            .iter()
+            .filter(|tool| host.is_none_or(|host| host.iter().any(|known| known == *tool)))
+            .copied()
+            .collect();
+        if self.policy.tools != ToolMode::Restrict {
+            return capped;
+        }
+        scope_tools(&capped, self.tool_lists().map(Some))
+    }
+
+    fn note(&mut self, what: What) {
+        self.state.note(what, self.options.max_events);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,111 @@
+//! How a session behaves, apart from what it may do.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use super::naming::{Naming, Tool};
+use crate::render::{ActivationStyle, Budget, CatalogStyle, Shape};
+use crate::resource::{self, TooLarge};
+
+/// What happens when one more skill is to be active than may be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WhenFull {
+    /// It is refused.
+    #[default]
+    Refuse,
+    /// The one that was activated longest ago gives way, a preloaded one last.
+    EvictOldest,
+}
+
+/// How long a skill stays active.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Lifetime {
+    /// Until it is deactivated.
+    #[default]
+    Persistent,
+    /// Until it was not used for so many turns.
+    Bounded(u64),
+    /// Until the end of the turn.
+    Ephemeral,
+}
+
+/// What activating an active skill again gives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Repeat {
+    /// The full text.
+    #[default]
+    Full,
+    /// A short receipt, unless the skill changed.
+    Receipt,
+}
+
+/// How a session behaves, apart from what it may do.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    /// What tells this session from others; goes into its tickets.
+    pub id: String,
+    /// What the tools are called.
+    pub naming: Naming,
+    /// Which tools are offered. Running scripts needs the policy's word too.
+    pub tools: BTreeSet<Tool>,
+    /// The most skills that are active at once; 0 for no limit.
+    pub max_active: usize,
+    /// What happens when one more is wanted.
+    pub when_full: WhenFull,
+    /// How long a skill stays active.
+    pub lifetime: Lifetime,
+    /// What activating an active skill again gives.
+    pub repeat: Repeat,
+    /// Whether an activation lists the files of the skill and says how to read one.
+    pub hint_files: bool,
+    /// What an activation shows.
+    pub activation: ActivationStyle,
+    /// How `list` and `search` show skills.
+    pub catalog: CatalogStyle,
+    /// The most skills that one call of `list` shows.
+    pub max_list: usize,
+    /// The catalog to put into the description of the tool that loads, within a budget.
+    pub catalog_in_tool: Option<(CatalogStyle, Budget)>,
+    /// The most names that a schema lists; with more visible skills a name is any text. Interfaces of models cap
+    /// such lists between 250 and 1 000.
+    pub max_enum: usize,
+    /// The most bytes of a file that one call reads.
+    pub max_resource_bytes: usize,
+    /// What a larger file gets.
+    pub too_large: TooLarge,
+    /// The most hits of a search.
+    pub max_hits: usize,
+    /// What stands above the catalog in a prompt; a text of ours when absent, nothing when empty.
+    pub instruction: Option<String>,
+    /// The most events that are kept; older ones are summed up.
+    pub max_events: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            id: String::new(),
+            naming: Naming::default(),
+            tools: Tool::ALL.into_iter().collect(),
+            max_active: 0,
+            when_full: WhenFull::default(),
+            lifetime: Lifetime::default(),
+            repeat: Repeat::default(),
+            hint_files: true,
+            activation: ActivationStyle::default(),
+            catalog: CatalogStyle::new(Shape::Compact),
+            max_list: 100,
+            catalog_in_tool: None,
+            max_enum: 250,
+            max_resource_bytes: resource::DEFAULT_LIMIT,
+            too_large: TooLarge::Page,
+            max_hits: 50,
+            instruction: None,
+            max_events: 1_000,
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! Which tools of the host active skills grant or leave: `allowed-tools` against what the host has.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use crate::skill::Entry;
+use crate::tools::{ToolGrant, ToolList};
+
+/// What `allowed-tools` does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ToolMode {
+    /// Nothing.
+    Ignore,
+    /// It lists what the user need not be asked for: data for the host.
+    #[default]
+    Preapprove,
+    /// While the skill is active, only these tools are left. A skill without the field restricts nothing, one with
+    /// an empty field leaves none.
+    Restrict,
+}
+
+/// The tools that grants name, as written: sorted, each once, and only what the host has.
+///
+/// Without a set of the host's there is no cap; an empty set leaves nothing. What cannot be read with certainty
+/// grants nothing.
+pub fn grants<'l>(
+    lists: impl IntoIterator<Item = &'l ToolList>,
+    host: Option<&[String]>,
+) -> Vec<&'l ToolGrant> {
+    let mut granted: Vec<&ToolGrant> = lists
+        .into_iter()
+        .flat_map(|list| &list.grants)
+        .filter(|grant| grant.balanced && !grant.name.is_empty())
+        .filter(|grant| host.is_none_or(|host| host.iter().any(|tool| grant.names(tool))))
+        .collect();
+    granted.sort_by(|one, other| one.raw.cmp(&other.raw));
+    granted.dedup_by(|one, other| one.raw == other.raw);
+    granted
+}
+
+/// Those of some tools that every list leaves, in their own order. A list that is absent leaves all.
+///
+/// ```
+/// use prowess_core::ToolList;
+/// use prowess_core::session::scope_tools;
+///
+/// let tools = ["bash", "read_file", "Read"];
+/// let list = ToolList::parse("Bash(git:*) Read");
+/// assert_eq!(scope_tools(&tools, [Some(&list)]), ["bash", "Read"]);
+/// assert_eq!(scope_tools(&tools, [None]), tools);
+/// ```
+pub fn scope_tools<'t, 'l>(
+    tools: &[&'t str],
+    lists: impl IntoIterator<Item = Option<&'l ToolList>>,
+) -> Vec<&'t str> {
+    let lists: Vec<&ToolList> = lists.into_iter().flatten().collect();
+    let left = |tool: &&&str| {
+        lists.iter().all(|list| list.grants.iter().any(|grant| grant.balanced && grant.names(tool)))
+    };
+    tools.iter().filter(left).copied().collect()
+}
+
+/// The skills that can work with the tools at hand: by base name, whatever the case.
+pub fn filter_compatible<'e>(skills: &[&'e Entry], tools: &[&str]) -> Vec<&'e Entry> {
+    let works =
+        |entry: &&&Entry| entry.allowed_tools.as_ref().is_none_or(|list| list.missing_from(tools).is_empty());
+    skills.iter().filter(works).copied().collect()
+}
+
+/// What is in one list of texts and not in the other.
+pub(super) fn difference(these: &[String], without: &[String]) -> Vec<String> {
+    let without: BTreeSet<&String> = without.iter().collect();
+    these.iter().filter(|text| !without.contains(text)).cloned().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::select::testing::entry;
+
+    #[test]
+    fn grants_are_capped_by_what_the_host_has() {
+        let (one, two) =
+            (ToolList::parse("Bash(git:*) Read Bash(oops"), ToolList::parse("Read mcp__github Write"));
+        let raw = |host: Option<&[String]>| -> Vec<String> {
+            grants([&one, &two], host).iter().map(|grant| grant.raw.clone()).collect()
+        };
+        assert_eq!(raw(None), ["Bash(git:*)", "Read", "Write", "mcp__github"]);
+        let host = ["bash".to_owned(), "mcp__github__list-issues".to_owned()];
+        assert_eq!(raw(Some(&host)), ["Bash(git:*)", "mcp__github"]);
+        assert!(raw(Some(&[])).is_empty());
+    }
+
+    #[test]
+    fn an_absent_list_restricts_nothing_and_an_empty_one_leaves_nothing() {
+        let (some, empty) = (ToolList::parse("Read, Bash(ls)"), ToolList::parse(""));
+        let tools = ["Read", "Bash", "Write"];
+        assert_eq!(scope_tools(&tools, [Some(&some), None]), ["Read", "Bash"]);
+        assert_eq!(scope_tools(&tools, [Some(&some), Some(&empty)]), [""; 0]);
+        assert_eq!(scope_tools(&tools, []), tools);
+    }
+
+    #[test]
+    fn skills_that_ask_for_other_tools_are_not_compatible() {
+        let (mut one, two) = (entry("one", "d"), entry("two", "d"));
+        one.allowed_tools = Some(ToolList::parse("Bash(git:*) Read"));
+        let names = |tools: &[&str]| -> Vec<String> {
+            filter_compatible(&[&one, &two], tools).iter().map(|entry| entry.name.clone()).collect()
+        };
+        assert_eq!(names(&["read", "BASH"]), ["one", "two"]);
+        assert_eq!(names(&["Read"]), ["two"]);
+    }
+}

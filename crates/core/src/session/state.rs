@@ -1,0 +1,216 @@
+//! [`SessionState`]: what a session remembers, as plain data that can be stored at any moment.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::event::{Actor, Ended, Event, What};
+use super::filter::Filter;
+use crate::catalog::Stamp;
+use crate::manifest::Manifest;
+use crate::path::RelPath;
+use crate::tools::ToolList;
+
+/// The version of the stored form.
+pub const STATE_VERSION: u32 = 1;
+
+/// Why a stored state cannot be taken up.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RestoreError {
+    /// It was written by another version.
+    #[error("this session was stored by another version: {found}, this one knows {known}; begin a new session", known = STATE_VERSION)]
+    Version {
+        /// The version it has.
+        found: u64,
+    },
+    /// It is not the state of a session.
+    #[error("this is not a stored session: {reason}")]
+    Damaged {
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+/// What a session remembers. Store it whenever you like; a call that waits for an effect is part of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SessionState {
+    pub(super) version: u32,
+    /// The active skills, the most recently activated last.
+    pub(super) active: Vec<Active>,
+    /// The calls that wait, by the number of their ticket.
+    pub(super) pending: BTreeMap<u64, Waiting>,
+    /// What was approved in this session, by key.
+    pub(super) approvals: BTreeMap<String, Approval>,
+    /// The filter that took the place of the policy's.
+    pub(super) filter: Option<Filter>,
+    /// How many skills were visible and hidden when that was last written down.
+    pub(super) discovered: Option<(usize, usize)>,
+    pub(super) next_ticket: u64,
+    pub(super) turn: u64,
+    pub(super) next_event: u64,
+    /// The skills that were active before the first event that is kept.
+    pub(super) active_before: Vec<String>,
+    pub(super) log: Vec<Event>,
+}
+
+/// A skill that is active, with the receipt of what the model was given.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Active {
+    /// Its key.
+    pub key: String,
+    /// Where it lay.
+    pub location: String,
+    /// Who activated it.
+    pub by: Actor,
+    /// Whether it stands in the prompt.
+    pub preloaded: bool,
+    /// The text the model was given.
+    pub text: String,
+    /// The tools it asks for.
+    pub tools: Option<ToolList>,
+    /// The turn in which it was last used.
+    pub used: u64,
+    /// Whether the catalog has come to show another state of it since.
+    pub changed: bool,
+    pub(super) stamp: Stamp,
+    /// The filter of the call that activated it: it holds until the session gets another.
+    pub(super) filter: Option<Filter>,
+}
+
+/// What somebody approved: one skill at one place, as it was.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Approval {
+    pub(super) location: String,
+    pub(super) digest: String,
+}
+
+/// A call that waits for an effect.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Waiting {
+    pub(super) check: u64,
+    /// Who asked.
+    pub(super) by: Actor,
+    /// The filter of the call.
+    pub(super) filter: Option<Filter>,
+    /// What is wanted in the end.
+    pub(super) want: Want,
+    /// What it waits for.
+    pub(super) stage: Stage,
+}
+
+/// What a call wants in the end.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) enum Want {
+    Load { key: String, arguments: Option<String>, preload: bool },
+    ListFiles { key: String },
+    ReadFile { key: String, path: RelPath, offset: u64, limit: usize },
+    Search { limit: usize },
+    Run { key: String, path: RelPath, args: Vec<String> },
+}
+
+/// What a call waits for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) enum Stage {
+    Approval,
+    Files,
+    /// The files of the skill were listed, when they were wanted.
+    Bytes {
+        files: Manifest,
+        expect_digest: Option<String>,
+    },
+    Hits,
+    Exit,
+}
+
+impl Want {
+    /// The skill it is about.
+    pub(super) fn key(&self) -> Option<&str> {
+        match self {
+            Self::Load { key, .. }
+            | Self::ListFiles { key }
+            | Self::ReadFile { key, .. }
+            | Self::Run { key, .. } => Some(key),
+            Self::Search { .. } => None,
+        }
+    }
+}
+
+impl Default for SessionState {
+    fn default() -> Self {
+        Self {
+            version: STATE_VERSION,
+            active: Vec::new(),
+            pending: BTreeMap::new(),
+            approvals: BTreeMap::new(),
+            filter: None,
+            discovered: None,
+            next_ticket: 0,
+            turn: 0,
+            next_event: 0,
+            active_before: Vec::new(),
+            log: Vec::new(),
+        }
+    }
+}
+
+impl SessionState {
+    /// Reads a stored state; one of another version is an error that says so.
+    pub fn from_json(text: &str) -> Result<Self, RestoreError> {
+        let damaged = |reason: String| RestoreError::Damaged { reason };
+        let value: serde_json::Value =
+            serde_json::from_str(text).map_err(|error| damaged(error.to_string()))?;
+        let found = value.get("version").and_then(serde_json::Value::as_u64);
+        match found {
+            Some(found) if found != u64::from(STATE_VERSION) => Err(RestoreError::Version { found }),
+            None => Err(damaged("it has no version".to_owned())),
+            Some(_) => serde_json::from_value(value).map_err(|error| damaged(error.to_string())),
+        }
+    }
+
+    /// The active skills, the most recently activated last.
+    pub fn active(&self) -> &[Active] {
+        &self.active
+    }
+
+    /// The events that are kept, the oldest first.
+    pub fn log(&self) -> &[Event] {
+        &self.log
+    }
+
+    /// The skills that were active before the first of those events.
+    pub fn active_before(&self) -> &[String] {
+        &self.active_before
+    }
+
+    /// How many calls wait for an effect.
+    pub fn waiting(&self) -> usize {
+        self.pending.len()
+    }
+
+    /// The turn, counted from 0.
+    pub fn turn(&self) -> u64 {
+        self.turn
+    }
+
+    pub(super) fn find(&self, key: &str) -> Option<&Active> {
+        self.active.iter().find(|active| active.key == key)
+    }
+
+    /// Writes an event down; what no longer has a place is summed up.
+    pub(super) fn note(&mut self, what: What, most: usize) {
+        self.log.push(Event { number: self.next_event, turn: self.turn, what });
+        self.next_event += 1;
+        // In steps, so that a long session does not move its log with every event.
+        if self.log.len() > most.saturating_add(most / 4 + 1) {
+            let old: Vec<Event> = self.log.drain(..self.log.len() - most.min(self.log.len())).collect();
+            self.active_before = super::event::replay(&self.active_before, &old);
+        }
+    }
+
+    pub(super) fn deactivate(&mut self, key: &str, why: Ended, most: usize) -> Option<Active> {
+        let at = self.active.iter().position(|active| active.key == key)?;
+        let active = self.active.remove(at);
+        self.note(What::Deactivated { key: key.to_owned(), why }, most);
+        Some(active)
+    }
+}

@@ -1,0 +1,153 @@
+//! The tools a session offers to a model, each with a JSON Schema and hints.
+
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use super::Session;
+use super::arguments::{Parameter, parameters};
+use super::event::Actor;
+use super::naming::{Naming, Tool};
+use crate::render::{estimate_tokens, render_within};
+
+/// A tool as a host hands it to a model; [`super::Dialect`] puts it in the form of an interface.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ToolDef {
+    /// Which tool it is.
+    pub tool: Tool,
+    /// Its name.
+    pub name: String,
+    /// What it does, for the model.
+    pub description: String,
+    /// The JSON Schema of its arguments.
+    pub input_schema: Value,
+    /// Whether it leaves everything outside the session as it is.
+    pub read_only: bool,
+    /// Whether calling it again changes nothing more.
+    pub idempotent: bool,
+    /// Whether it may run beside other calls.
+    pub parallel_safe: bool,
+}
+
+impl Session {
+    /// The tools, for the skills that are visible now; none when none is visible or active.
+    pub fn tools(&self) -> Vec<ToolDef> {
+        let visible = self.visible(Actor::Model, self.filter());
+        let active: Vec<&str> = self.state().active().iter().map(|active| active.key.as_str()).collect();
+        let mut seen: Vec<&str> = visible.iter().map(|candidate| candidate.entry.key.as_str()).collect();
+        let hidden: Vec<&str> = active.iter().filter(|key| !seen.contains(*key)).copied().collect();
+        if seen.is_empty() && active.is_empty() {
+            return Vec::new();
+        }
+        let loadable = seen.clone();
+        // A skill that a user started is not listed, and its files can be read.
+        seen.extend(hidden);
+        let offered = |tool: &Tool| {
+            self.options().tools.contains(tool)
+                && match tool {
+                    Tool::Run => self.policy().run,
+                    Tool::List | Tool::Search | Tool::Load => !loadable.is_empty(),
+                    Tool::Unload | Tool::Read => true,
+                }
+        };
+        Tool::ALL
+            .into_iter()
+            .filter(offered)
+            .map(|tool| {
+                let keys = if matches!(tool, Tool::Load) { &loadable } else { &seen };
+                self.tool_def(tool, keys)
+            })
+            .collect()
+    }
+
+    fn tool_def(&self, tool: Tool, keys: &[&str]) -> ToolDef {
+        let options = self.options();
+        let naming = &options.naming;
+        let mut description = described(tool, naming);
+        if let (Tool::Load, Some((style, budget))) = (tool, &options.catalog_in_tool) {
+            let visible = self.visible(Actor::Model, self.filter());
+            let entries: Vec<_> = visible.iter().map(|candidate| &candidate.entry).collect();
+            description.push_str("\n\n");
+            description.push_str(&render_within(&entries, style, *budget, &estimate_tokens).text);
+        }
+        ToolDef {
+            tool,
+            name: naming.tool_name(tool).into_owned(),
+            description,
+            input_schema: schema(tool, naming, keys, options.max_enum),
+            read_only: tool != Tool::Run,
+            idempotent: tool != Tool::Run,
+            parallel_safe: tool != Tool::Run,
+        }
+    }
+}
+
+fn described(tool: Tool, naming: &Naming) -> String {
+    let name = |tool| naming.tool_name(tool);
+    match tool {
+        Tool::List => "List the skills that are available, each with what it is for.".to_owned(),
+        Tool::Search => "Find the skills that fit a task, the best first.".to_owned(),
+        Tool::Load => {
+            "Load a skill: returns its instructions. Do this before you begin a task that the skill is for, \
+             then follow them."
+                .to_owned()
+        }
+        Tool::Unload => {
+            "Put a loaded skill away when its task is done. Its tools go, unless another loaded skill \
+             needs them."
+                .to_owned()
+        }
+        Tool::Read => format!(
+            "Read a file that belongs to a skill, such as a reference its instructions point to. Without {}, lists \
+             the files. Long files come in parts: give the offset where the last part ended.",
+            naming.row().path
+        ),
+        Tool::Run => {
+            format!("Run a script that belongs to a skill. List the scripts with {}.", name(Tool::Read))
+        }
+    }
+}
+
+fn schema(tool: Tool, naming: &Naming, keys: &[&str], max_enum: usize) -> Value {
+    let mut properties = Map::new();
+    let mut required = Vec::new();
+    for (parameter, needed) in parameters(tool) {
+        let name = parameter.name(tool, naming);
+        let property = match parameter {
+            Parameter::Skill if keys.len() <= max_enum => {
+                json!({"type": "string", "description": "The skill's name.", "enum": keys})
+            }
+            Parameter::Skill => json!({
+                "type": "string",
+                "description": format!(
+                    "The skill's name, as {} or {} shows it.",
+                    naming.tool_name(Tool::List),
+                    naming.tool_name(Tool::Search)
+                ),
+            }),
+            Parameter::Path => {
+                json!({"type": "string", "description": "The file's path, relative to the skill's folder."})
+            }
+            Parameter::Query => json!({"type": "string", "description": "The task, in plain words."}),
+            Parameter::Folder => {
+                json!({"type": "string", "description": "Only skills in or below this folder."})
+            }
+            Parameter::Limit => {
+                let what = if tool == Tool::Search { "The most skills." } else { "The most bytes." };
+                json!({"type": "integer", "minimum": 1, "description": what})
+            }
+            Parameter::Offset => {
+                let what =
+                    if tool == Tool::List { "How many skills to pass over." } else { "The first byte." };
+                json!({"type": "integer", "minimum": 0, "description": what})
+            }
+            Parameter::Args => {
+                json!({"type": "array", "items": {"type": "string"}, "description": "The script's arguments."})
+            }
+        };
+        properties.insert(name.to_owned(), property);
+        if *needed {
+            required.push(name);
+        }
+    }
+    json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false})
+}

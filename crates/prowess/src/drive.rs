@@ -1,0 +1,186 @@
+//! The loop around a session: performs the effects it asks for on a registry, until a call is done.
+//!
+//! ```
+//! use prowess::drive::{Performer, drive};
+//! use prowess::index::LazyIndex;
+//! use prowess::session::{Options, Policy, Session, ToolCall};
+//! use prowess::{DirSource, Registry, ScanOptions};
+//! use serde_json::json;
+//!
+//! # let folder = tempfile::tempdir()?;
+//! # std::fs::create_dir(folder.path().join("tidy-up"))?;
+//! # std::fs::write(folder.path().join("tidy-up/SKILL.md"), "---\nname: tidy-up\ndescription: Tidies up.\n---\nDo.\n")?;
+//! # let folder = folder.path();
+//! let mut registry = Registry::new();
+//! registry.add(DirSource::new(folder, ScanOptions::named()));
+//! registry.refresh()?;
+//!
+//! let mut session = Session::new(registry.catalog(), Policy::default(), Options::default());
+//! let index = LazyIndex::new(&registry);
+//! let performer = Performer::new(&registry, &index);
+//! let result = drive(&mut session, &performer, ToolCall::new("load_skill", json!({"name": "tidy-up"})));
+//! assert!(result.ok && result.text.contains("Do."));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! A host with an async runtime has [`drive_async`], which waits for whatever performs effects on its behalf. Several
+//! calls at once are several tickets: [`Session::call`] and [`Session::resume`] are all there is to it.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use prowess_core::select::Selector;
+use prowess_core::session::{Effect, Failure, Outcome, Session, Step, ToolCall, ToolResult};
+use prowess_core::{Candidate, Entry};
+
+use crate::error::SourceError;
+use crate::registry::Registry;
+use crate::source::Slice;
+
+/// Asks a person whether a skill with this digest may be used.
+pub type Approve<'h> = &'h (dyn Fn(&Candidate, &str) -> bool + Sync);
+
+/// Performs effects on a registry.
+#[derive(Clone, Copy)]
+pub struct Performer<'h> {
+    registry: &'h Registry,
+    selector: &'h dyn Selector,
+    approve: Option<Approve<'h>>,
+}
+
+impl<'h> Performer<'h> {
+    /// Reads through the sources of a registry, and searches with a selector. Nothing is approved, and nothing run.
+    pub fn new(registry: &'h Registry, selector: &'h dyn Selector) -> Self {
+        Self { registry, selector, approve: None }
+    }
+
+    /// The same, with somebody to ask for approval.
+    #[must_use]
+    pub fn approving(mut self, approve: Approve<'h>) -> Self {
+        self.approve = Some(approve);
+        self
+    }
+
+    /// Performs one effect.
+    pub fn perform(&self, effect: &Effect) -> Outcome {
+        let done = match effect {
+            Effect::Files { key, location } => self
+                .at(key, location)
+                .and_then(|_| self.registry.files(key))
+                .map(|files| Outcome::Files { files }),
+            Effect::Read { key, location, path, offset, limit, expect_digest } => {
+                let slice = Slice { offset: *offset, limit: *limit };
+                self.at(key, location).and_then(|_| {
+                    if expect_digest.is_some() {
+                        let (chunk, digest) = self.registry.read_with_digest(key, path, slice)?;
+                        return Ok(Outcome::Read {
+                            bytes: chunk.bytes,
+                            size: chunk.size,
+                            digest: Some(digest),
+                        });
+                    }
+                    let chunk = self.registry.read_bytes(key, path.as_str(), slice)?;
+                    Ok(Outcome::Read { bytes: chunk.bytes, size: chunk.size, digest: None })
+                })
+            }
+            Effect::Search { query, among, limit } => {
+                let catalog = self.registry.catalog();
+                let among: Vec<&Entry> =
+                    among.iter().filter_map(|key| catalog.get(key)).map(|skill| &skill.entry).collect();
+                return match self.selector.select(query, &among, *limit) {
+                    Ok(mut hits) => {
+                        hits.retain(|hit| hit.score > 0.0);
+                        Outcome::Hits { hits }
+                    }
+                    Err(_) => Outcome::Failed { why: Failure::Failed },
+                };
+            }
+            Effect::Approve { key, location, .. } => self.at(key, location).and_then(|candidate| {
+                // The digest comes first: what is approved is what was there when they were asked.
+                let digest = self.registry.digest(key)?;
+                let approved = self.approve.is_some_and(|approve| approve(&candidate, &digest));
+                Ok(if approved { Outcome::Approved { digest } } else { Outcome::Declined })
+            }),
+            Effect::Run { .. } => Ok(Outcome::Failed { why: Failure::Failed }),
+        };
+        done.unwrap_or_else(|error| Outcome::Failed { why: failure(&error) })
+    }
+
+    /// The skill of a key, if it still lies where the session knows it.
+    fn at(&self, key: &str, location: &str) -> Result<Arc<Candidate>, SourceError> {
+        let candidate = self.registry.get(key)?;
+        if candidate.entry.origin.location == location {
+            Ok(candidate)
+        } else {
+            Err(SourceError::Missing { path: location.into() })
+        }
+    }
+}
+
+/// What a model may know of an error.
+fn failure(error: &SourceError) -> Failure {
+    match error {
+        SourceError::Missing { .. } | SourceError::NoSkill { .. } | SourceError::Unknown { .. } => {
+            Failure::Missing
+        }
+        SourceError::Outside { .. } | SourceError::BadPath { .. } => Failure::Outside,
+        SourceError::Folder { .. } | SourceError::NotFolder { .. } | SourceError::NotRegular { .. } => {
+            Failure::NotAFile
+        }
+        SourceError::TooLarge { .. } => Failure::TooLarge,
+        _ => Failure::Failed,
+    }
+}
+
+/// Answers a call.
+pub fn drive(session: &mut Session, performer: &Performer<'_>, call: ToolCall) -> ToolResult {
+    let step = session.call(call);
+    finish(session, performer, step)
+}
+
+/// Goes on from a step until it is done: an activation by a user, a preload, a call that was stored.
+pub fn finish(session: &mut Session, performer: &Performer<'_>, mut step: Step) -> ToolResult {
+    loop {
+        step = match step {
+            Step::Done(result) => return result,
+            Step::Need(ticket, effect) => session.resume(ticket, performer.perform(&effect)),
+        }
+    }
+}
+
+/// Answers a call, waiting for each effect. `perform` is the host's: with tokio,
+///
+/// ```text
+/// |effect| {
+///     let (registry, index) = (registry.clone(), index.clone());
+///     async move {
+///         let work = move || Performer::new(&registry, &*index).perform(&effect);
+///         tokio::task::spawn_blocking(work).await.unwrap_or(Outcome::Failed { why: Failure::Failed })
+///     }
+/// }
+/// ```
+pub async fn drive_async<P, F>(session: &mut Session, call: ToolCall, perform: P) -> ToolResult
+where
+    P: FnMut(Effect) -> F,
+    F: Future<Output = Outcome>,
+{
+    let step = session.call(call);
+    finish_async(session, step, perform).await
+}
+
+/// Goes on from a step until it is done, waiting for each effect.
+pub async fn finish_async<P, F>(session: &mut Session, mut step: Step, mut perform: P) -> ToolResult
+where
+    P: FnMut(Effect) -> F,
+    F: Future<Output = Outcome>,
+{
+    loop {
+        step = match step {
+            Step::Done(result) => return result,
+            Step::Need(ticket, effect) => {
+                let outcome = perform(effect).await;
+                session.resume(ticket, outcome)
+            }
+        }
+    }
+}
