@@ -9,7 +9,7 @@ use prowess::SourceSpec;
 use prowess::rule::Preset;
 use prowess::spec::SpecError;
 
-pub(crate) use search::{Prompt, Search, Selection};
+pub(crate) use search::{Prompt, Search, Selection, Share};
 
 use crate::selector::{SelectorName, SelectorParser};
 use prowess::session::{Dialect, Filter, NAMINGS, Naming};
@@ -219,8 +219,15 @@ pub(crate) struct Try {
     pub(crate) task: Vec<String>,
 }
 
-fn source_spec(text: &str) -> Result<SourceSpec, String> {
-    SourceSpec::parse(text).map_err(|error| format!("{}\n  hint: {}", error.reason, SpecError::HINT))
+/// The words for a source; a name that is no text can only be that of a folder.
+fn source_specs() -> impl clap::builder::TypedValueParser<Value = SourceSpec> {
+    use clap::builder::{OsStringValueParser, TypedValueParser as _};
+    OsStringValueParser::new().try_map(|text| match text.to_str() {
+        Some(text) => {
+            SourceSpec::parse(text).map_err(|error| format!("{}\n  hint: {}", error.reason, SpecError::HINT))
+        }
+        None => Ok(SourceSpec::dir(text)),
+    })
 }
 
 /// Where skills are looked for.
@@ -228,8 +235,11 @@ fn source_spec(text: &str) -> Result<SourceSpec, String> {
 pub(crate) struct Places {
     /// Take skills from here instead of where agents keep them: a folder, a .skill, .zip or .tar.gz file, a .jsonl
     /// file, an https:// address, or key=value pairs such as dir=./skills,prefix=team; may be given more than once
-    #[arg(long = "in", value_name = "SPEC", value_parser = source_spec)]
+    #[arg(long = "in", value_name = "SPEC", value_parser = source_specs())]
     pub(crate) sources: Vec<SourceSpec>,
+    /// Certificates, as PEM, to trust for sites instead of those of the web
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ca_file: Option<PathBuf>,
     /// See what this client would see, such as codex or claude-code
     #[arg(long, value_name = "CLIENT", conflicts_with = "sources")]
     pub(crate) client: Option<String>,
@@ -270,13 +280,25 @@ pub(crate) struct Cat {
 
 /// Explain why a skill is offered or not
 ///
-/// Shows every skill of that name that was found, where, how it was read, and what keeps it from being offered.
-/// The exit code is 1 when no skill of that name is offered.
+/// Shows every skill of that name that was found, where, how it was read, and what keeps it from being offered, from
+/// passing a filter or from being in a prompt. The exit code is 1 when no skill of that name is offered there.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Why {
     /// The name of the skill
     #[arg(value_name = "NAME")]
     pub(crate) name: String,
+    /// A filter of the host, as for replay: * within a name, ** across
+    #[arg(long, value_name = "GLOB", default_value = "")]
+    pub(crate) filter: Filter,
+    /// The task that a prompt is for
+    #[arg(long, value_name = "QUERY")]
+    pub(crate) query: Option<String>,
+    /// How long the catalog of a prompt may be, as for prompt
+    #[arg(long, value_name = "N", default_value = "2%", value_parser = search::share)]
+    pub(crate) budget: Share,
+    /// The tokens of the context window, for a budget in percent
+    #[arg(long, value_name = "TOKENS", default_value_t = 200_000)]
+    pub(crate) window: usize,
     #[command(flatten)]
     pub(crate) places: Places,
 }

@@ -83,6 +83,18 @@ pub enum SourceError {
         /// The path, made harmless.
         path: PathBuf,
     },
+    /// A skill holds something that no digest of its files covers.
+    #[error("this is in no digest of the skill's files, so the skill cannot be approved as it is: {}", shown(.path))]
+    Uncovered {
+        /// What it is.
+        path: PathBuf,
+    },
+    /// A project that is not trusted names a place outside of itself.
+    #[error("a project that is not trusted names a place outside of itself, which was not looked into: {}", shown(.path))]
+    OutsideProject {
+        /// The place.
+        path: PathBuf,
+    },
     /// A file is not what it should be.
     #[error("this file is not understood: {}: {reason}", shown(.path))]
     Damaged {
@@ -212,6 +224,8 @@ impl SourceError {
             | Self::TooMany { path, .. }
             | Self::NotBuilt { path, .. }
             | Self::NotAsked { path }
+            | Self::Uncovered { path }
+            | Self::OutsideProject { path }
             | Self::Io { path, .. } => path,
             #[cfg(feature = "archive")]
             Self::Archive { path, .. } => path,
@@ -257,6 +271,8 @@ impl SourceError {
             #[cfg(feature = "http")]
             Self::NoIndex { .. } => "a site offers skills at /.well-known/agent-skills/index.json",
             Self::NotBuilt { .. } => "turn the feature on where the crate prowess is depended on",
+            Self::Uncovered { .. } => "remove it, or trust the folder that the skill lies in",
+            Self::OutsideProject { .. } => "trust the project's folder with: prowess trust .",
             Self::NotAsked { .. } => "trust the project's folder with: prowess trust .",
             Self::TooDeep { .. } => "give a folder nearer to the skills",
             Self::TooMany { .. } => "give a folder with fewer entries below it, or raise the limit",

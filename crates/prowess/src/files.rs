@@ -138,6 +138,8 @@ pub struct Listing {
     pub manifest: Manifest,
     /// What was left out, in the order of the walk.
     pub skipped: Vec<Skipped>,
+    /// What is no part of a skill, such as `.git`.
+    pub apart: Vec<PathBuf>,
     /// Whether there was more than the limit, so that files are missing which could be read.
     pub cut: bool,
 }
@@ -150,6 +152,12 @@ impl Listing {
             return Err(SourceError::TooMany { path, what: "entries", limit });
         }
         Ok(self.manifest)
+    }
+
+    /// Something in the folder that no digest of its files covers, if there is anything.
+    pub fn uncovered(&self) -> Option<&Path> {
+        let skipped = self.skipped.iter().map(|skipped| skipped.path.as_path());
+        skipped.chain(self.apart.iter().map(PathBuf::as_path)).next()
     }
 }
 
@@ -182,10 +190,12 @@ pub fn list(folder: &Path) -> Result<Listing, SourceError> {
             roots.push(parent.to_owned());
         }
     }
-    let mut lister = Lister { roots, entries: 0, files: Vec::new(), skipped: Vec::new(), cut: false };
+    let mut lister =
+        Lister { roots, entries: 0, files: Vec::new(), skipped: Vec::new(), apart: Vec::new(), cut: false };
     let mut above = BTreeSet::from([real.clone()]);
     lister.folder(folder, &real, "", 0, &mut above)?;
-    Ok(Listing { manifest: Manifest::new(lister.files), skipped: lister.skipped, cut: lister.cut })
+    let Lister { files, skipped, apart, cut, .. } = lister;
+    Ok(Listing { manifest: Manifest::new(files), skipped, apart, cut })
 }
 
 struct Lister {
@@ -193,6 +203,7 @@ struct Lister {
     entries: usize,
     files: Vec<FileEntry>,
     skipped: Vec<Skipped>,
+    apart: Vec<PathBuf>,
     cut: bool,
 }
 
@@ -224,6 +235,7 @@ impl Lister {
         for entry in entries {
             let (place, name) = (entry.path(), entry.file_name());
             if LEFT_OUT.iter().any(|left| name == *left) {
+                self.apart.push(place);
                 continue;
             }
             let Some(name) = name.to_str() else {

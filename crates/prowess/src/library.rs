@@ -56,15 +56,19 @@ pub fn library(
     let configs = configs(&from, environment, &approvals, &mut registry)?;
     for FoundConfig { config, trusted, .. } in &configs {
         let by = config.file.display().to_string();
+        let folder = config.file.parent().filter(|_| !trusted);
         registry.disable(config.disabled.iter().map(|glob| Disabled {
             glob: glob.clone(),
             by: by.clone(),
-            everyones: *trusted,
+            within: folder.map(Path::to_owned),
         }));
     }
     if !options.sources.is_empty() {
         for spec in &options.sources {
-            registry.add(opening.open(spec, environment)?);
+            match opening.open(spec, environment) {
+                Ok(layer) => drop(registry.add(layer)),
+                Err(error) => drop(registry.note(error)),
+            }
         }
     } else if let Some(client) = options.client {
         for root in client.roots(&from, environment) {
@@ -79,7 +83,7 @@ pub fn library(
             registry.add(found(root, &opening, environment)?);
         }
         for config in configs.iter().rev() {
-            config.add_sources(&opening, environment, &mut registry)?;
+            config.add_sources(&opening, environment, &mut registry);
         }
         for root in others {
             registry.add(found(root, &opening, environment)?);
@@ -126,31 +130,38 @@ fn configs(
 }
 
 impl FoundConfig {
-    /// Adds the sources it names. Those of a project are a project's skills, and its sites are asked only when it is
-    /// trusted: opening a repository must not send anything anywhere.
-    fn add_sources(
-        &self,
-        opening: &Opening,
-        environment: &Environment,
-        registry: &mut Registry,
-    ) -> Result<(), SourceError> {
-        let mut opening = opening.clone();
-        self.config.file.parent().unwrap_or(Path::new("/")).clone_into(&mut opening.base);
+    /// Adds the sources it names. Those of a project are a project's skills. Before it is trusted its sites are not
+    /// asked, and places outside of it are not looked into: opening a repository must not reach beyond it.
+    fn add_sources(&self, opening: &Opening, environment: &Environment, registry: &mut Registry) {
+        let folder = self.config.file.parent().unwrap_or(Path::new("/"));
+        let mut opening = Opening {
+            base: folder.to_owned(),
+            written: self.config.file.display().to_string(),
+            ..opening.clone()
+        };
         if !self.own {
             opening.scope = Scope::Project;
             opening.scan = ScanOptions::default();
         }
-        for spec in &self.config.sources {
-            match &spec.place {
-                Place::Url { url, .. } if !self.trusted => {
+        for (number, spec) in self.config.sources.iter().enumerate() {
+            let outside = opening.place(spec, environment).filter(|place| !place.starts_with(folder));
+            match (&spec.place, outside) {
+                (Place::Url { url, .. }, _) if !self.trusted => {
                     registry.note(SourceError::NotAsked { path: url.into() });
                 }
-                _ => {
-                    registry.add(opening.open(spec, environment)?);
+                (_, Some(path)) if !self.trusted => {
+                    registry.note(SourceError::OutsideProject { path });
                 }
+                _ => match opening.open(spec, environment) {
+                    Ok(layer) => drop(registry.add(layer)),
+                    Err(error) => {
+                        let entry = format!("{}: skills.sources[{number}]", self.config.file.display());
+                        let reason = error.to_string();
+                        registry.note(SourceError::Damaged { path: entry.into(), reason });
+                    }
+                },
             }
         }
-        Ok(())
     }
 }
 

@@ -17,6 +17,8 @@ use crate::spec::{Place, SourceSpec};
 pub struct Opening {
     /// What relative paths are relative to. It is absolute.
     pub base: PathBuf,
+    /// Where the words for the sources stand: a skill that is written there lies there.
+    pub written: String,
     /// Whose skills they are.
     pub scope: Scope,
     /// How folders are walked.
@@ -31,7 +33,9 @@ impl Opening {
     /// Opening of sources that somebody named on purpose.
     pub fn named(base: &Path, cache: Option<PathBuf>) -> Self {
         let digests = Arc::new(Digests::load(cache.as_deref().map(|cache| cache.join("digests"))));
-        Self { base: env::absolute(base), scope: Scope::Explicit, scan: ScanOptions::named(), cache, digests }
+        let written = "inline".to_owned();
+        let scan = ScanOptions::named();
+        Self { base: env::absolute(base), written, scope: Scope::Explicit, scan, cache, digests }
     }
 
     /// The source that a spec names. Nothing is read before it is listed.
@@ -49,10 +53,14 @@ impl Opening {
                 Layer::from(source.with_digests(Arc::clone(&self.digests)))
             }
             Place::Jsonl(file) => Layer::from(JsonlSource::new(path(file)).in_scope(self.scope)),
+            // The ending of a name is only a hint.
+            Place::Archive(file) if path(file).is_dir() => {
+                return self.open(&spec.at(Place::Dir(file.clone())), environment);
+            }
             Place::Archive(file) => self.archive(&path(file))?,
             Place::Url { url, ca_file } => self.site(url, ca_file.as_deref().map(path))?,
             Place::Inline { name, description, instructions } => {
-                let source = MemorySource::inline(name, description, instructions, self.scope);
+                let source = MemorySource::inline(&self.written, name, description, instructions, self.scope);
                 Layer::from(
                     source.map_err(|error| SourceError::Damaged {
                         path: name.into(),
@@ -68,6 +76,16 @@ impl Opening {
             layer = layer.with_prefix(prefix);
         }
         Ok(if spec.preload { layer.preloaded() } else { layer })
+    }
+
+    /// The place on the disk that a spec names, if it names one.
+    pub fn place(&self, spec: &SourceSpec, environment: &Environment) -> Option<PathBuf> {
+        match &spec.place {
+            Place::Dir(path) | Place::Plugin(path) | Place::Archive(path) | Place::Jsonl(path) => {
+                Some(self.path(path, environment))
+            }
+            Place::Url { .. } | Place::Inline { .. } => None,
+        }
     }
 
     fn path(&self, path: &Path, environment: &Environment) -> PathBuf {

@@ -51,6 +51,7 @@ use prowess_core::{
 };
 
 use crate::digests;
+use crate::env::Environment;
 use crate::error::SourceError;
 use crate::files::{self, Head};
 use crate::glob::Glob;
@@ -87,9 +88,9 @@ pub struct Disabled {
     pub glob: Glob,
     /// Who turned it off, such as the path of a configuration.
     pub by: String,
-    /// Whether that counts for the user's own and built-in skills too. A project that is not trusted must not be
-    /// able to hide them.
-    pub everyones: bool,
+    /// The folder that this is about; none for skills wherever they lie. A project that is not trusted must not be able
+    /// to hide others than its own.
+    pub within: Option<PathBuf>,
 }
 
 /// What is called for each file or folder that cannot be read.
@@ -213,7 +214,11 @@ impl Registry {
         let _one_at_a_time = self.refreshing.lock().unwrap_or_else(PoisonError::into_inner);
         let mut candidates = Vec::new();
         let mut problems = Vec::new();
-        for layer in &self.layers {
+        // What is registered is the strongest, whichever of two namesakes counts.
+        let (registered, others) = self.layers.split_at(1);
+        let (first, second) =
+            if self.duplicates == Duplicates::Last { (others, registered) } else { (registered, others) };
+        for layer in first.iter().chain(second) {
             let mut offer = match layer.list() {
                 Ok(offer) => offer,
                 Err(error) if self.on_error == OnError::Fail => return Err(error.into()),
@@ -246,14 +251,15 @@ impl Registry {
             return;
         }
         let names = [&candidate.entry.key, &candidate.entry.name];
-        let users = matches!(candidate.entry.origin.scope, Scope::User | Scope::Builtin);
+        let place = Path::new(&candidate.entry.origin.location);
         let off = self.disabled.iter().find(|disabled| {
-            (disabled.everyones || !users) && names.iter().any(|name| disabled.glob.matches(name))
+            disabled.within.as_ref().is_none_or(|folder| place.starts_with(folder))
+                && names.iter().any(|name| disabled.glob.matches(name))
         });
         if let Some(disabled) = off {
             candidate.obstacle = Some(Obstacle::Disabled { by: disabled.by.clone() });
         } else if layer.needs_trust(candidate) {
-            match self.trust.judge(candidate, || layer.manifest(candidate)) {
+            match self.trust.judge(candidate, || layer.approvable(candidate)) {
                 Verdict::Yes => {}
                 Verdict::No => candidate.obstacle = Some(Obstacle::Untrusted),
                 Verdict::AsApproved(digest) => candidate.approved = Some(digest),
@@ -292,8 +298,9 @@ impl Registry {
         if !replace && self.catalog().has(&skill.entry.key) {
             return Err(RegistryError::Taken(skill.entry.key.clone()));
         }
+        let before = self.memory.kept(&skill.entry.key);
         self.memory.insert_skill(skill, Scope::Explicit);
-        self.refresh()
+        self.refresh().inspect_err(|_| self.memory.restore(&skill.entry.key, before))
     }
 
     /// Takes a registered skill away. One that a source lists cannot be taken away; disable it.
@@ -350,6 +357,11 @@ impl Registry {
     /// The files of a skill that was found, offered or not: all of them or an error, each with its digest.
     pub fn manifest_of(&self, candidate: &Candidate) -> Result<Manifest, SourceError> {
         self.layer(candidate)?.manifest(candidate)
+    }
+
+    /// What an approval of a skill that was found is bound to: all its files with their digests, or why there is none.
+    pub fn approvable(&self, candidate: &Candidate) -> Result<Manifest, SourceError> {
+        self.layer(candidate)?.approvable(candidate)
     }
 
     /// Bytes of a file of a skill that was found, offered or not.
@@ -452,11 +464,14 @@ pub fn loads(text: &str, profile: &Profile) -> Result<Skill, LoadError> {
     Ok(Skill { entry, instructions: document.body().to_owned() })
 }
 
-/// The skills in some folders, as one list; of namesakes the first, in the order of the folders.
+/// The skills in some folders, as one list; of namesakes the first, in the order of the folders. `~` is the user's
+/// folder.
 pub fn discover(roots: &[&Path], options: &ScanOptions) -> Result<Vec<Entry>, RegistryError> {
     let mut registry = Registry::new();
+    let environment = Environment::current();
     for root in roots {
-        registry.add(DirSource::new(*root, options.clone()));
+        let expanded = root.to_str().and_then(|root| environment.expand(root));
+        registry.add(DirSource::new(expanded.as_deref().unwrap_or(root), options.clone()));
     }
     registry.refresh()?;
     Ok(registry.catalog().list().into_iter().cloned().collect())

@@ -21,6 +21,7 @@
 
 use std::path::PathBuf;
 
+use prowess_core::RelPath;
 use serde::{Deserialize, Serialize};
 
 use crate::error::harmless;
@@ -65,7 +66,7 @@ pub enum Place {
     Url {
         /// Its address.
         url: String,
-        /// Certificates, as PEM, that it is trusted by besides those of the system.
+        /// Certificates, as PEM, that it is trusted by instead of those of the web.
         ca_file: Option<PathBuf>,
     },
     /// A skill that is written right here.
@@ -199,6 +200,9 @@ impl Pairs {
             let (Some(name), Some(description)) = (self.name, self.description) else {
                 return Err("a skill that is written here has a name and a description".to_owned());
             };
+            if let Err(error) = RelPath::from_name(&name) {
+                return Err(format!("name: {error}"));
+            }
             let instructions = self.instructions.unwrap_or_default();
             places.push(("name", Place::Inline { name, description, instructions }));
         }
@@ -217,7 +221,9 @@ impl Pairs {
         };
         let prefix = match self.prefix {
             Some(prefix)
-                if prefix.is_empty() || prefix.contains([':', '/', '\\']) || has_control(&prefix) =>
+                if prefix.is_empty()
+                    || prefix.contains([':', '/', '\\'])
+                    || prefix.chars().any(|it| it.is_control() || it.is_whitespace()) =>
             {
                 return Err(format!("prefix: a word without : and / is wanted: {}", harmless(&prefix)));
             }
@@ -229,10 +235,6 @@ impl Pairs {
 
 fn named(key: &str, value: String) -> Result<String, String> {
     if value.trim().is_empty() { Err(format!("{key}: it is empty")) } else { Ok(value) }
-}
-
-fn has_control(text: &str) -> bool {
-    text.chars().any(char::is_control)
 }
 
 fn is_address(text: &str) -> bool {
@@ -282,11 +284,22 @@ impl SourceSpec {
         Self { place: Place::Dir(path.into()), mount: None, prefix: None, preload: false }
     }
 
+    /// The same at another place.
+    pub(crate) fn at(&self, place: Place) -> Self {
+        Self { place, ..self.clone() }
+    }
+
     /// Reads a source as it stands on a command line: a place alone, or `key=value` pairs with commas between them.
     pub fn parse(text: &str) -> Result<Self, SpecError> {
         let fail = |reason: String| SpecError { entry: harmless(text), reason };
+        let known = |key: &str| TEXT_KEYS.contains(&key) || key == FLAG_KEY;
         let key = text.split_once('=').map(|(key, _)| key.trim());
-        if !key.is_some_and(|key| TEXT_KEYS.contains(&key) || key == FLAG_KEY) {
+        // A first key that is misspelt is known by the others.
+        let word = key.is_some_and(|key| key.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_'));
+        let others =
+            || text.split(',').skip(1).filter_map(|pair| pair.split_once('=')).any(|(key, _)| known(key));
+        let pairs = key.is_some_and(known) || (word && others());
+        if !pairs {
             return Ok(Self { place: place(text).map_err(fail)?, mount: None, prefix: None, preload: false });
         }
         let mut pairs = Pairs::default();
@@ -316,6 +329,9 @@ fn place(text: &str) -> Result<Place, String> {
     };
     if text.trim().is_empty() {
         return Err("it is empty".to_owned());
+    }
+    if text.contains("://") && !is_address(text) {
+        return Err("an address begins with https:// or http://".to_owned());
     }
     if is_address(text) {
         Ok(Place::Url { url: text.to_owned(), ca_file: None })
@@ -424,6 +440,11 @@ mod tests {
             ("dir=a,b", "key=value is wanted: b"),
             ("dir=\"a", "a quote is not closed"),
             ("url=ftp://x", "url: an address begins with"),
+            ("ftp://x", "an address begins with"),
+            ("https://", "an address begins with"),
+            ("mount=x,dir=y", "no such key: mount"),
+            ("dir=a,prefix= ", "prefix: a word without"),
+            ("name=../x,description=y", "name: "),
             ("dir=a,ca_file=b", "ca_file belongs to a url"),
         ] {
             let error = SourceSpec::parse(text).unwrap_err();

@@ -154,11 +154,16 @@ impl Approvals {
         Some(digest)
     }
 
-    /// Takes trust back from a folder, and from the skills that lie right in it; how many there were.
+    /// The trusted folder that a place lies in, if there is one.
+    pub fn folder_of(&self, place: &Path) -> Option<&Path> {
+        self.folders.iter().map(PathBuf::as_path).find(|folder| place.starts_with(folder))
+    }
+
+    /// Takes trust back from a folder, and from the folders and skills in it; how many there were.
     pub fn revoke_folder(&mut self, folder: &Path) -> usize {
         let before = self.folders.len() + self.skills.len();
-        self.folders.retain(|trusted| trusted != folder);
-        self.skills.retain(|approval| Path::new(&approval.location).parent() != Some(folder));
+        self.folders.retain(|trusted| !trusted.starts_with(folder));
+        self.skills.retain(|approval| !Path::new(&approval.location).starts_with(folder));
         before - self.folders.len() - self.skills.len()
     }
 

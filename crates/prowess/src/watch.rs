@@ -68,12 +68,14 @@ pub struct Watcher {
     registry: Arc<Registry>,
     options: WatchOptions,
     hints: system::Hints,
+    /// The last look was not complete, so there is another to come.
+    unfinished: bool,
 }
 
 impl Watcher {
     /// Lists the sources of a registry and watches their folders from now on.
     pub fn new(registry: Arc<Registry>, options: WatchOptions) -> Result<Self, WatchError> {
-        let mut watcher = Self { registry, options, hints: system::Hints::new()? };
+        let mut watcher = Self { registry, options, hints: system::Hints::new()?, unfinished: false };
         watcher.look()?;
         Ok(watcher)
     }
@@ -104,6 +106,9 @@ impl Watcher {
 
     /// Waits for a hint and then for quiet; false when the time is up without a hint.
     fn wait(&mut self, deadline: Option<Instant>) -> Result<bool, WatchError> {
+        if self.unfinished {
+            return Ok(true);
+        }
         let poll = self.hints.must_poll().then(|| Instant::now() + self.options.poll);
         loop {
             let until = match (deadline, poll) {
@@ -126,16 +131,19 @@ impl Watcher {
         Ok(true)
     }
 
-    /// Looks again, until every folder that was looked into had been watched before.
+    /// Looks again, until every folder that was looked into had been watched before. Where changes never end, what was
+    /// seen so far is told after the longest time, and the next look comes at once.
     fn look(&mut self) -> Result<Delta, WatchError> {
         let before = self.registry.catalog();
+        let longest = Instant::now() + self.options.longest;
         loop {
             self.hints.drain()?;
             let refreshed = self.registry.refresh();
             let folders: Vec<PathBuf> = self.registry.folders();
             let complete = self.hints.watch(&folders)?;
+            self.unfinished = !complete;
             refreshed?;
-            if complete {
+            if complete || Instant::now() >= longest {
                 return Ok(self.registry.catalog().since(&before));
             }
         }
@@ -156,6 +164,8 @@ mod system {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
     use rustix::io::Errno;
+
+    use crate::env;
 
     /// What may change the list of a folder's entries.
     const ENTRIES: WatchFlags = WatchFlags::CREATE
@@ -184,6 +194,37 @@ mod system {
         watched: BTreeMap<i32, Interest>,
         /// The kernel watches no more folders.
         full: bool,
+    }
+
+    /// How many links a way may have, as the kernel has it.
+    const MAX_LINKS: usize = 40;
+
+    /// Every folder that is passed on the way to a path, and the name that is taken there; links and what they lead
+    /// through are a part of it.
+    fn way(path: &Path) -> Vec<(PathBuf, OsString)> {
+        let mut passed = Vec::new();
+        let mut at = PathBuf::from("/");
+        let mut links = 0;
+        let mut names: Vec<OsString> =
+            env::absolute(path).iter().rev().map(std::ffi::OsStr::to_owned).collect();
+        while let Some(name) = names.pop() {
+            if name == "/" {
+                at = PathBuf::from("/");
+            } else if name == ".." {
+                at.pop();
+            } else if name != "." {
+                let next = at.join(&name);
+                passed.push((at.clone(), name));
+                match std::fs::read_link(&next) {
+                    Ok(target) if links < MAX_LINKS => {
+                        links += 1;
+                        names.extend(target.iter().rev().map(std::ffi::OsStr::to_owned));
+                    }
+                    _ => at = next,
+                }
+            }
+        }
+        passed
     }
 
     impl Hints {
@@ -246,20 +287,20 @@ mod system {
         /// Watches exactly these folders and the way to them; whether all were watched before.
         pub(super) fn watch(&mut self, folders: &[PathBuf]) -> io::Result<bool> {
             let wanted: BTreeSet<&Path> = folders.iter().map(PathBuf::as_path).collect();
-            let mut ways: BTreeMap<&Path, BTreeSet<OsString>> = BTreeMap::new();
+            let mut ways: BTreeMap<PathBuf, BTreeSet<OsString>> = BTreeMap::new();
             for folder in &wanted {
-                let above = folder.ancestors().zip(folder.ancestors().skip(1));
-                for (below, above) in above.take_while(|(_, above)| !wanted.contains(above)) {
-                    let name = below.file_name().unwrap_or_default().to_owned();
-                    if !ways.entry(above).or_default().insert(name) {
-                        break;
-                    }
+                // What lies in a watched folder and is no link is on no way of its own.
+                if folder.parent().is_some_and(|above| wanted.contains(above)) && !folder.is_symlink() {
+                    continue;
+                }
+                for (above, name) in way(folder) {
+                    ways.entry(above).or_default().insert(name);
                 }
             }
             self.full = false;
             let (mut found, mut complete) = (BTreeMap::new(), true);
             for (folder, names) in ways {
-                complete &= self.add(folder, ENTRIES, Interest::Names(names), &mut found)?;
+                complete &= self.add(&folder, ENTRIES, Interest::Names(names), &mut found)?;
             }
             for folder in wanted {
                 complete &= self.add(folder, CONTENTS, Interest::All, &mut found)?;

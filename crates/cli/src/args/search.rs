@@ -101,7 +101,7 @@ fn limit(text: &str) -> Result<Limit, String> {
 }
 
 /// A number of tokens or characters, a share of the window, or no limit.
-fn share(text: &str) -> Result<Share, String> {
+pub(super) fn share(text: &str) -> Result<Share, String> {
     let wrong = |_| "give tokens as in 4000, characters as in 8000c, a share as in 1%, or none".to_owned();
     if text == "none" {
         return Ok(Share::Fixed(Budget::Unlimited));

@@ -1,6 +1,7 @@
 //! `prowess cat`: the instructions of a skill, or one of its files, byte for byte.
 
 use prowess::source::Slice;
+use prowess::{Registry, SourceError};
 
 use super::{not_had, registry};
 use crate::Outcome;
@@ -8,25 +9,18 @@ use crate::args::Cat;
 use crate::error::CommandError;
 use crate::ui::Ui;
 
-/// The largest file that is written out.
-const LIMIT: usize = 64 << 20;
+/// How much of a file is read at once.
+const PART: usize = 1 << 20;
 
 /// Runs the command.
 pub(crate) fn run(args: &Cat, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
     let registry = registry(&args.places)?;
-    let (path, bytes) = match &args.resource {
-        None => {
-            let document = registry.document(&args.name).map_err(|error| not_had(&error, &registry, ui))?;
-            let body = document.raw().get(document.body_offset()..).unwrap_or(&[]).to_vec();
-            ("SKILL.md".to_owned(), body)
-        }
-        Some(path) => {
-            let chunk = registry
-                .read_bytes(&args.name, path, Slice::first(LIMIT))
-                .map_err(|error| not_had(&error, &registry, ui))?;
-            (path.clone(), chunk.bytes)
-        }
+    let path = args.resource.as_deref().unwrap_or("SKILL.md");
+    let whole = match &args.resource {
+        None => body(&registry, &args.name),
+        Some(path) => file(&registry, &args.name, path),
     };
+    let bytes = whole.map_err(|error| not_had(&error, &registry, ui))?;
     if json {
         let text = String::from_utf8(bytes);
         let (encoding, contents) = match text {
@@ -39,4 +33,28 @@ pub(crate) fn run(args: &Cat, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
         ui.raw(&bytes)?;
     }
     Ok(Outcome::Fine)
+}
+
+/// The instructions of a skill; an error when there is more than a reader takes.
+fn body(registry: &Registry, name: &str) -> Result<Vec<u8>, SourceError> {
+    let head = registry.head_of(&*registry.get(name)?)?;
+    if !head.is_whole() {
+        let limit = prowess::limits::MAX_FILE_BYTES as u64;
+        return Err(SourceError::TooLarge { path: "SKILL.md".into(), size: head.size, limit });
+    }
+    let document = head.document();
+    Ok(document.raw().get(document.body_offset()..).unwrap_or(&[]).to_vec())
+}
+
+/// All bytes of a file, however many.
+fn file(registry: &Registry, name: &str, path: &str) -> Result<Vec<u8>, SourceError> {
+    let mut bytes = Vec::new();
+    loop {
+        let slice = Slice { offset: bytes.len() as u64, limit: PART };
+        let chunk = registry.read_bytes(name, path, slice)?;
+        bytes.extend_from_slice(&chunk.bytes);
+        if chunk.bytes.is_empty() || bytes.len() as u64 >= chunk.size {
+            return Ok(bytes);
+        }
+    }
 }

@@ -57,7 +57,8 @@ pub(crate) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
     } else {
         let _ = write!(text, "\n{}", count(catalog.len(), "skill"));
         if args.cost {
-            let prompt: u64 = rows.iter().filter_map(|row| row.cost.as_ref()).map(|cost| cost.catalog).sum();
+            let offered = rows.iter().filter(|row| row.state == "active");
+            let prompt: u64 = offered.filter_map(|row| row.cost.as_ref()).map(|cost| cost.catalog).sum();
             let _ = write!(text, ", about {prompt} tokens in every prompt");
         }
         let untrusted = catalog.iter().filter(|candidate| !candidate.is_usable()).count();
@@ -108,6 +109,8 @@ struct Summary {
 #[derive(Serialize)]
 pub(super) struct Unread {
     error: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cause: Option<String>,
     hint: String,
 }
 
@@ -117,6 +120,7 @@ impl Unread {
         let problems = registry.problems();
         let unread = |problem: &Arc<SourceError>| Self {
             error: problem.to_string(),
+            cause: std::error::Error::source(&**problem).map(ToString::to_string),
             hint: problem.hint().into_owned(),
         };
         problems.iter().map(unread).collect()
@@ -166,11 +170,15 @@ impl Cost {
     fn of(candidate: &Candidate, registry: &Registry) -> Self {
         let entry = &candidate.entry;
         let tokens = |bytes: u64| bytes.div_ceil(4);
-        let files = registry.files(&entry.key).map_or(0, |files| files.total_size());
+        let files = registry.files_of(candidate).unwrap_or_default();
+        let own = entry.origin.file.as_deref().unwrap_or("SKILL.md");
+        let names = [own, "SKILL.md"];
+        let own =
+            files.files.iter().find(|file| names.contains(&file.path.as_str())).map_or(0, |file| file.size);
         Self {
             catalog: tokens((entry.key.len() + entry.description.len()) as u64),
-            instructions: tokens(candidate.stamp.size.saturating_sub(entry.body_offset as u64)),
-            resources: tokens(files.saturating_sub(candidate.stamp.size)),
+            instructions: tokens(own.saturating_sub(entry.body_offset as u64)),
+            resources: tokens(files.total_size().saturating_sub(own)),
         }
     }
 }
@@ -179,7 +187,14 @@ impl<'r> Row<'r> {
     pub(super) fn new(candidate: &'r Candidate, standing: &'r Standing) -> Self {
         let entry = &candidate.entry;
         let untrusted = candidate.obstacle == Some(Obstacle::Untrusted);
-        let (mut problems, mut shadowed_by, mut disabled_by) = (Vec::new(), None, None);
+        let brief = |problem: &'r prowess::Problem| Brief {
+            code: problem.code,
+            severity: problem.severity.name(),
+            message: &problem.message,
+        };
+        let mut problems: Vec<Brief<'r>> =
+            candidate.problems.iter().flat_map(|problems| problems.iter()).map(brief).collect();
+        let (mut shadowed_by, mut disabled_by) = (None, None);
         let state = match standing {
             Standing::Listed if untrusted => "untrusted",
             Standing::Listed => "active",
@@ -188,11 +203,6 @@ impl<'r> Row<'r> {
                 "shadowed"
             }
             Standing::Hindered { obstacle: Obstacle::Broken { problems: why } } => {
-                let brief = |problem: &'r prowess::Problem| Brief {
-                    code: problem.code,
-                    severity: problem.severity.name(),
-                    message: &problem.message,
-                };
                 problems = why.iter().map(brief).collect();
                 "broken"
             }

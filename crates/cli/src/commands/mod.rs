@@ -23,6 +23,7 @@ use prowess::clients::{self, CLIENTS};
 use prowess::env::Environment;
 use prowess::index::SearchIndex;
 use prowess::library::{LibraryError, LibraryOptions, library, terms_file};
+use prowess::spec::Place;
 use prowess::{Registry, SourceError};
 
 use crate::args::Places;
@@ -49,6 +50,17 @@ fn skill_file(folder: &Path) -> Option<PathBuf> {
 
 /// The skills in the places that were asked for. What could not be looked at is for the command to say.
 fn registry(places: &Places) -> Result<Registry, CommandError> {
+    let registry = registry_as_it_is(places)?;
+    // When nothing that was named could be looked at, there is nothing to go on with.
+    let nothing = !places.sources.is_empty() && registry.catalog().all().next().is_none();
+    if let Some(problem) = registry.problems().first().filter(|_| nothing) {
+        return Err(Failure::from(&**problem).into());
+    }
+    Ok(registry)
+}
+
+/// The same, also when there is nothing yet.
+fn registry_as_it_is(places: &Places) -> Result<Registry, CommandError> {
     let client = match &places.client {
         None => None,
         Some(id) => Some(clients::client(id).ok_or_else(|| {
@@ -56,7 +68,14 @@ fn registry(places: &Places) -> Result<Registry, CommandError> {
             Failure::new(format!("no such client: {id}"), format!("the clients are {}", known.join(", ")))
         })?),
     };
-    let options = LibraryOptions { sources: places.sources.clone(), client, cache: !places.no_cache };
+    let mut sources = places.sources.clone();
+    for source in &mut sources {
+        // What a source says for itself counts first.
+        if let Place::Url { ca_file, .. } = &mut source.place {
+            *ca_file = ca_file.take().or_else(|| places.ca_file.clone());
+        }
+    }
+    let options = LibraryOptions { sources, client, cache: !places.no_cache };
     let registry =
         library(Path::new("."), &Environment::current(), &options).map_err(|error| match error {
             LibraryError::Config(error) => CommandError::from(Failure::from(&error)),
@@ -65,11 +84,6 @@ fn registry(places: &Places) -> Result<Registry, CommandError> {
     registry
         .refresh()
         .map_err(|error| Failure::new(error.to_string(), "check the folders that were named"))?;
-    // When nothing that was named could be looked at, there is nothing to go on with.
-    let nothing = !places.sources.is_empty() && registry.catalog().all().next().is_none();
-    if let Some(problem) = registry.problems().first().filter(|_| nothing) {
-        return Err(Failure::from(&**problem).into());
-    }
     Ok(registry)
 }
 

@@ -1,7 +1,7 @@
 //! `prowess trust`: which of a project's skills agents may use.
 
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use prowess::Obstacle;
 use prowess::env::{self, Environment};
@@ -27,7 +27,7 @@ pub(crate) fn run(args: &Trust, json: bool, ui: &mut Ui) -> Result<Outcome, Comm
     }
     let what = args.what.as_deref().unwrap_or(".");
     let done = Approvals::update(&file, |approvals| {
-        if args.revoke { revoke(what, approvals) } else { trust(args, what, approvals, ui) }
+        if args.revoke { revoke(args, what, approvals) } else { trust(args, what, approvals, ui) }
     })?;
     if json {
         ui.json(&json!({"version": VERSION, "done": done}))?;
@@ -37,20 +37,40 @@ pub(crate) fn run(args: &Trust, json: bool, ui: &mut Ui) -> Result<Outcome, Comm
     Ok(Outcome::Fine)
 }
 
-fn revoke(what: &str, approvals: &mut Approvals) -> Result<String, CommandError> {
+fn revoke(args: &Trust, what: &str, approvals: &mut Approvals) -> Result<String, CommandError> {
     let folder = env::absolute(Path::new(what));
-    // A place of an approved skill is a path as well.
-    let count = if names_folder(what) {
-        approvals.revoke_folder(&folder) + approvals.revoke_skill(what)
-    } else {
-        approvals.revoke_skill(what)
-    };
-    if count == 0 {
-        let error = format!("this is not trusted: {}", clean(what));
-        return Err(Failure::new(error, "list what is trusted with: prowess trust --list").into());
+    let as_folder = names_folder(what);
+    // The places that are meant: the folder, or where skills of this name lie.
+    let mut places: Vec<PathBuf> = vec![folder.clone()];
+    if !as_folder {
+        let approved = approvals.skills.iter().filter(|approval| approval.name == what);
+        places = approved.map(|approval| PathBuf::from(&approval.location)).collect();
+        let registry = registry(&args.places)?;
+        let catalog = registry.catalog();
+        places.extend(catalog.why(what).iter().map(|(skill, _)| PathBuf::from(&skill.entry.origin.location)));
     }
-    let shown = if names_folder(what) { folder.to_string_lossy() } else { what.into() };
-    Ok(format!("no longer trusted: {}", clean(&shown)))
+    // The place of an approved skill is a path as well.
+    let folders = if as_folder { approvals.revoke_folder(&folder) } else { 0 };
+    let count = folders + approvals.revoke_skill(what);
+    let still = places.iter().find_map(|place| approvals.folder_of(place));
+    let still = still.map(|folder| clean(&folder.to_string_lossy()).into_owned());
+    let shown = if as_folder { folder.to_string_lossy() } else { what.into() };
+    let shown = clean(&shown);
+    match (count, still) {
+        (0, None) => {
+            let error = format!("this is not trusted: {}", clean(what));
+            Err(Failure::new(error, "list what is trusted with: prowess trust --list").into())
+        }
+        (0, Some(still)) => {
+            let error = format!("this is trusted through a folder that it lies in: {still}");
+            let hint = format!("take the trust from the folder: prowess trust --revoke {still}");
+            Err(Failure::new(error, hint).into())
+        }
+        (_, None) => Ok(format!("no longer trusted: {shown}")),
+        (_, Some(still)) => {
+            Ok(format!("no longer trusted by itself: {shown}; still trusted through: {still}"))
+        }
+    }
 }
 
 fn trust(args: &Trust, what: &str, approvals: &mut Approvals, ui: &mut Ui) -> Result<String, CommandError> {
@@ -95,7 +115,7 @@ fn trust_skill(
         let error = format!("this skill needs no trust: {}", clean(name));
         return Err(Failure::new(error, "only a project's own skills do").into());
     }
-    let files = registry.manifest_of(skill).map_err(|error| Failure::from(&error))?;
+    let files = registry.approvable(skill).map_err(|error| Failure::from(&error))?;
     let Some(digest) = approvals.trust_skill(skill, &files) else {
         let error = format!("the files of this skill have no digests: {}", clean(name));
         return Err(Failure::new(error, "trust the folder it lies in").into());

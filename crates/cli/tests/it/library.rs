@@ -85,7 +85,7 @@ fn a_list_shows_what_is_offered_and_counts_the_rest() {
          5      0       0  mail  Writes letters.
          5      0       0  pdf  The user's own.
 
-    3 skills, about 15 tokens in every prompt; 1 not trusted: prowess trust
+    3 skills, about 10 tokens in every prompt; 1 not trusted: prowess trust
     3 left out: prowess list --all, prowess why NAME
     ");
 }
@@ -170,7 +170,11 @@ fn a_list_as_json_says_the_same() {
             "preload": false,
             "repaired": true,
             "readers": [],
-            "problems": [],
+            "problems": [{
+                "code": "yaml-syntax",
+                "severity": "warning",
+                "message": "the frontmatter is not valid YAML: a colon and a blank inside a value without quotes",
+            }],
         })
     );
     let all = json_of(&place, &["list", "--json", "--all"]);
@@ -188,6 +192,7 @@ fn why_names_the_place_and_the_reason() {
     loud: seen, not trusted
       found: [DIR]/.claude/skills/loud/SKILL.md
       read by: claude-code
+      warning[yaml-syntax]: the frontmatter is not valid YAML: a colon and a blank inside a value without quotes
       parsed: after a repair of its YAML; prowess check says what is wrong
       hint: agents may use it after: prowess trust loud
     ");
@@ -198,6 +203,7 @@ fn why_names_the_place_and_the_reason() {
     loud: offered
       found: [DIR]/.claude/skills/loud/SKILL.md
       read by: claude-code
+      warning[yaml-syntax]: the frontmatter is not valid YAML: a colon and a blank inside a value without quotes
       parsed: after a repair of its YAML; prowess check says what is wrong
     ");
     assert_snapshot!(why("torn"), @"
@@ -558,4 +564,76 @@ fn skills_come_from_lines_from_pairs_and_from_what_a_configuration_names() {
 
     For more information, try '--help'.
     ");
+}
+
+#[test]
+fn why_speaks_of_filters_of_prompts_and_of_what_is_odd() {
+    let long = "x".repeat(400);
+    let big = format!("---\nname: big\ndescription: Big.\n---\n{}", "x".repeat(1 << 21));
+    let place = Place::with(&[
+        ("skills/good/SKILL.md", GOOD),
+        ("skills/wordy/SKILL.md", &format!("---\nname: wordy\ndescription: {long}\n---\n")),
+        ("skills/quiet/SKILL.md", "---\nname: quiet\ndescription: d\ndisable-model-invocation: true\n---\n"),
+        ("skills/odd/SKILL.md", "---\nname: ../../odd\ndescription: d\n---\n"),
+        ("skills/big/SKILL.md", &big),
+    ]);
+    let why = |args: &[&str]| run(&place, &[&["why", "--in", "skills"], args].concat());
+    assert!(why(&["good"]).starts_with("exit 0\n"));
+    assert!(why(&["good", "--filter", "other/**"]).contains("  filtered by: other/**\n"));
+    assert!(why(&["wordy", "--budget", "400c"]).contains("with a shorter description"));
+    let cut = why(&["wordy", "--budget", "1c"]);
+    assert!(cut.starts_with("exit 1\n") && cut.contains("the budget is too small"), "{cut}");
+    assert!(why(&["wordy", "--query", "does it well"]).contains("other skills fit the task better"));
+    assert!(why(&["quiet"]).contains("only a user may start it"));
+    assert!(why(&["../../odd"]).contains("warning[name-invalid-character]"));
+    let large = why(&["big"]);
+    assert!(large.starts_with("exit 1\n") && large.contains("error[file-too-large]"), "{large}");
+    assert_eq!(
+        json_of(&place, &["why", "good", "--json", "--in", "skills", "--filter", "none"])["prompt"],
+        "filtered"
+    );
+}
+
+#[test]
+fn trust_that_is_taken_back_says_what_is_left_of_it() {
+    let place = Place::with(&[(".claude/skills/good/SKILL.md", GOOD)]);
+    let root = place.path().to_str().unwrap().to_owned();
+    run(&place, &["trust", "good"]);
+    run(&place, &["trust", "."]);
+    let both = run(&place, &["trust", "--revoke", "good"]);
+    assert!(both.contains("no longer trusted by itself: good; still trusted through: [DIR]"), "{both}");
+    let folder = run(&place, &["trust", "--revoke", "./.claude"]);
+    assert!(folder.contains("trusted through a folder that it lies in: [DIR]"), "{folder}");
+    run(&place, &["trust", "good"]);
+    assert!(run(&place, &["trust", "--revoke", &format!("{root}/")]).starts_with("exit 0\n"));
+    assert!(run(&place, &["trust", "--list"]).contains("nothing is trusted"));
+    // What no digest covers cannot be approved.
+    place.write(".claude/skills/good/node_modules/x.js", b"1");
+    let refused = run(&place, &["trust", "good"]);
+    assert!(refused.starts_with("exit 2\n") && refused.contains("node_modules"), "{refused}");
+}
+
+#[test]
+fn a_project_that_is_not_trusted_reaches_no_further_than_itself() {
+    let place = Place::with(&[
+        ("home/.claude/skills/good/SKILL.md", GOOD),
+        ("own/mine/SKILL.md", "---\nname: mine\ndescription: d\n---\n"),
+        ("config/prowess/prowess.toml", "[[skills.sources]]\ndir = '../../own'\n"),
+        (
+            "project/prowess.toml",
+            "[skills]\ndisable = ['*']\n[[skills.sources]]\ndir = '/'\n\
+             [[skills.sources]]\nname = 'ok'\ndescription = 'd'\n",
+        ),
+    ]);
+    std::fs::create_dir(place.path().join("project/.git")).unwrap();
+    let run = |args: &[&str]| {
+        let mut command = command(&place);
+        place.transcript(&command.current_dir(place.path().join("project")).args(args).output().unwrap())
+    };
+    let listed = run(&["list"]);
+    assert!(listed.contains("good  Does") && listed.contains("mine  d"), "{listed}");
+    assert!(listed.contains("names a place outside of itself, which was not looked into: /\n"), "{listed}");
+    run(&["trust", "."]);
+    let trusted = run(&["list", "--all"]);
+    assert!(trusted.contains("turned off"), "{trusted}");
 }

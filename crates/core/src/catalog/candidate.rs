@@ -51,6 +51,9 @@ pub struct Candidate {
     /// The digest over all its files that somebody approved, when it may be used for that and no other reason.
     #[serde(skip)]
     pub approved: Option<String>,
+    /// What is wrong with its name, its description or its file although it loads; most have nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problems: Option<Box<[Problem]>>,
     /// Whether it is to be active from the start.
     pub preload: bool,
     /// Where filters and folders see it: a path with `/`, without the file.
@@ -74,6 +77,7 @@ impl Candidate {
             entry,
             obstacle: None,
             approved: None,
+            problems: None,
             preload: false,
             virtual_path,
             readers: Vec::new(),

@@ -17,7 +17,7 @@ pub use name::{check_name, suggest_name};
 use crate::document::{self, Document, Node, Style};
 use crate::manifest::Manifest;
 use crate::origin::Origin;
-use crate::problem::Finding;
+use crate::problem::{Finding, Problem, Severity};
 use crate::profile::UnknownRule;
 use crate::rule::Rule;
 use crate::span::Span;
@@ -91,6 +91,38 @@ pub(crate) fn identity(document: &Document, at: &Origin) -> Vec<Finding> {
         description::check_presence(document, &mut findings);
     }
     findings
+}
+
+/// What is wrong with the parts of a skill that a catalog shows, by a profile: what reading found, its name, its
+/// description and the name of its file.
+pub fn heading(document: &Document, at: &Origin, profile: &crate::Profile) -> Vec<Problem> {
+    let plain = |name: &str| {
+        let letters = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+        name.len() <= 64
+            && name.bytes().all(letters)
+            && name.as_bytes().first().is_some_and(u8::is_ascii_lowercase)
+    };
+    let text = |field: &str| document.field(field).and_then(Node::text).unwrap_or_default();
+    // Nearly every skill is plainly fine, and a catalog looks at very many.
+    if document.findings().is_empty()
+        && plain(text("name"))
+        && !text("name").contains("--")
+        && !text("name").ends_with('-')
+        && (1..=1_024).contains(&text("description").len())
+        && at.file.as_deref().is_none_or(|file| file == "SKILL.md")
+    {
+        return Vec::new();
+    }
+    let mut findings = document.findings().to_vec();
+    findings.extend(identity(document, at));
+    if document.root().is_some_and(|root| root.pairs().is_some()) {
+        name::check(document, at, name::RESERVED_WORDS, &mut findings);
+        description::check(document, &mut findings);
+    }
+    files::check(None, at, &mut findings);
+    let mut problems = profile.judge(findings);
+    problems.retain(|problem| problem.severity > Severity::Info);
+    problems
 }
 
 /// The advice for a field that is there in other letters.

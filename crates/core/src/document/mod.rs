@@ -61,15 +61,16 @@ pub fn parse(skill_md: &[u8]) -> Document {
 ///
 /// `size` is that of the whole file. Give at least [`MAX_FILE_BYTES`] bytes of a file that has as many.
 pub fn parse_head(head: &[u8], size: u64) -> Document {
-    let mut findings = Vec::new();
-    if size > MAX_FILE_BYTES as u64 {
-        findings.push(
-            Finding::new(&FILE_TOO_LARGE, format!("the file has {size} bytes, more than {MAX_FILE_BYTES}"))
-                .with_help("move material into files under references/"),
-        );
-    }
+    let findings = too_large(size).into_iter().collect();
     let kept = head.get(..MAX_FILE_BYTES).unwrap_or(head);
     Document::read(kept, split::split(kept), true, findings)
+}
+
+fn too_large(size: u64) -> Option<Finding> {
+    (size > MAX_FILE_BYTES as u64).then(|| {
+        Finding::new(&FILE_TOO_LARGE, format!("the file has {size} bytes, more than {MAX_FILE_BYTES}"))
+            .with_help("move material into files under references/")
+    })
 }
 
 /// Reads the frontmatter from the first bytes of a file; nothing when they do not reach far enough.
@@ -98,6 +99,11 @@ impl Document {
             whole: false,
             findings: vec![finding],
         }
+    }
+
+    /// Notes the size of the whole file, when only its first bytes were read.
+    pub fn note_size(&mut self, size: u64) {
+        self.findings.extend(too_large(size));
     }
 
     /// Reads bytes whose fences are known. `whole` says whether the body is among them.

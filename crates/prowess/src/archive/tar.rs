@@ -151,6 +151,10 @@ impl Pending {
                         size.ok_or_else(|| ArchiveError::malformed("a size in the tar file is no number"))?;
                     self.size = Some(size);
                 }
+                // Other readers make another file of such an entry.
+                key if key.starts_with(b"GNU.sparse") => {
+                    return Err(ArchiveError::malformed("the tar file holds a file with holes"));
+                }
                 // Times, owners and the like; links are refused by their kind.
                 _ => {}
             }

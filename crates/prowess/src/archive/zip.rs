@@ -16,8 +16,10 @@ const END_BYTES: usize = 22;
 
 /// Sizes and sum follow the data, since they were not known before it.
 const FLAG_DESCRIPTOR: u16 = 1 << 3;
-/// What else may be set: how well it was compressed, and that names are UTF-8.
-const FLAGS_KNOWN: u16 = 0b110 | FLAG_DESCRIPTOR | 1 << 11;
+/// The name is UTF-8; without it, readers disagree about letters that are not ASCII.
+const FLAG_UTF8: u16 = 1 << 11;
+/// What else may be set: how well it was compressed.
+const FLAGS_KNOWN: u16 = 0b110 | FLAG_DESCRIPTOR | FLAG_UTF8;
 
 /// The extra field that gives an entry a second name.
 const EXTRA_UNICODE_PATH: u16 = 0x7075;
@@ -139,8 +141,11 @@ fn central<'a>(fields: &mut Fields<'a>) -> Result<Entry<'a>, ArchiveError> {
     let attributes = fields.u32()?;
     let offset = fields.u32()?;
     let name = fields.take(usize::from(name))?;
-    refuse_second_name(fields.take(usize::from(extra))?)?;
+    refuse_second_name(fields.take(usize::from(extra))?, name)?;
     fields.take(usize::from(comment))?;
+    if !name.is_ascii() && flags & FLAG_UTF8 == 0 {
+        return Err(ArchiveError::malformed("a name in the zip file is not marked as UTF-8"));
+    }
     if disk != 0 || [packed, size, offset].contains(&u32::MAX) {
         return Err(ArchiveError::malformed("the zip file has several parts, or is too large"));
     }
@@ -149,14 +154,16 @@ fn central<'a>(fields: &mut Fields<'a>) -> Result<Entry<'a>, ArchiveError> {
     Ok(Entry { name, flags, method, sum, packed, size, mode, offset })
 }
 
-fn refuse_second_name(extra: &[u8]) -> Result<(), ArchiveError> {
+/// An entry may say its name again, and no other.
+fn refuse_second_name(extra: &[u8], name: &[u8]) -> Result<(), ArchiveError> {
     let mut fields = Fields(extra);
     while fields.0.len() >= 4 {
         let (kind, length) = (fields.u16()?, fields.u16()?);
-        if kind == EXTRA_UNICODE_PATH {
+        let value = fields.take(usize::from(length))?;
+        // A version and a sum stand before the name.
+        if kind == EXTRA_UNICODE_PATH && value.get(5..) != Some(name) {
             return Err(ArchiveError::malformed("an entry of the zip file has two names"));
         }
-        fields.take(usize::from(length))?;
     }
     Ok(())
 }
@@ -175,7 +182,7 @@ fn one(bytes: &[u8], entry: &Entry<'_>, into: &mut Unpacking) -> Result<usize, A
     let (sum, packed, size) = (fields.u32()?, fields.u32()?, fields.u32()?);
     let (name, extra) = (fields.u16()?, fields.u16()?);
     let name = fields.take(usize::from(name))?;
-    refuse_second_name(fields.take(usize::from(extra))?)?;
+    refuse_second_name(fields.take(usize::from(extra))?, name)?;
     let later = flags & FLAG_DESCRIPTOR != 0;
     let said = (sum, packed, size);
     let same = said == (entry.sum, entry.packed, entry.size) || (later && said == (0, 0, 0));

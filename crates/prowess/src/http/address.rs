@@ -64,12 +64,24 @@ pub(crate) fn checked(url: &str) -> Result<Uri<String>, HttpError> {
     if known && open { Ok(uri.strip_fragment().to_owned()) } else { Err(HttpError::BadAddress) }
 }
 
-/// What a reference on a page means.
+/// What a reference on a page means. A protected page leads to no open connection.
 pub(crate) fn resolved(base: &str, reference: &str) -> Result<String, HttpError> {
     let base = checked(base)?;
     let reference = UriRef::parse(reference).map_err(|_| HttpError::BadAddress)?;
     let uri = reference.resolve_against(&base).map_err(|_| HttpError::BadAddress)?;
-    Ok(checked(uri.as_str())?.into_string())
+    let uri = checked(uri.as_str())?.into_string();
+    if is_protected(base.as_str()) && !is_protected(&uri) {
+        return Err(HttpError::Downgrade(uri));
+    }
+    Ok(uri)
+}
+
+/// An address as it may be shown: without a password.
+pub(crate) fn shown(url: &str) -> String {
+    match (url.split_once("://"), url.split_once('@')) {
+        (Some((scheme, _)), Some((_, rest))) => format!("{scheme}://…@{rest}"),
+        _ => url.to_owned(),
+    }
 }
 
 /// An address with another path below it.
@@ -158,7 +170,7 @@ mod tests {
             ("/c", "https://x.test/c"),
             ("../c", "https://x.test/a/c"),
             ("//y.test/c#f", "https://y.test/c"),
-            ("http://y.test/c", "http://y.test/c"),
+            ("https://y.test/c", "https://y.test/c"),
         ] {
             assert_eq!(resolved(base, reference).unwrap(), meant);
         }
@@ -167,6 +179,12 @@ mod tests {
         {
             assert_eq!(resolved(base, reference), Err(HttpError::BadAddress), "{reference}");
         }
+        assert_eq!(
+            resolved(base, "http://y.test/c"),
+            Err(HttpError::Downgrade("http://y.test/c".to_owned()))
+        );
+        assert_eq!(resolved("http://x.test/", "http://y.test/c").unwrap(), "http://y.test/c");
+        assert_eq!(shown("https://u:p@x.test/a"), "https://…@x.test/a");
         assert_eq!(below("https://x.test/a/?q=1", "b c/é").unwrap(), "https://x.test/a/b%20c/%C3%A9");
         assert!(names_private("http://[::1]:80/") && names_private("http://LOCALHOST/"));
         assert!(!names_private("http://1.1.1.1/") && !names_private("https://x.test/"));

@@ -122,7 +122,8 @@ impl Resolver for Watching {
     ) -> Result<ResolvedSocketAddrs, Error> {
         let found = self.inner.resolve(uri, config, timeout)?;
         let is_private = |address: &SocketAddr| is_private(address.ip());
-        self.seen.private.store(found.iter().any(is_private), Ordering::Relaxed);
+        // A name with a public address may be answered by that one, so only one without any counts as private.
+        self.seen.private.store(found.iter().all(is_private), Ordering::Relaxed);
         if self.private {
             return Ok(found);
         }

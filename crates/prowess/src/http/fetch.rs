@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::address::{checked, is_protected, names_private, resolved};
+use super::address::{checked, names_private, resolved};
 use super::{HttpClient, HttpError, HttpRequest, HttpResponse};
 use crate::atomic::{self, Worth};
 use crate::{digests, files};
@@ -21,10 +21,16 @@ pub struct HttpLimits {
     pub file_bytes: u64,
     /// The number of skills in an index.
     pub skills: usize,
+    /// The number of files of a skill that is listed file by file.
+    pub files: usize,
+    /// The size of all files of such a skill, in bytes.
+    pub skill_bytes: u64,
     /// The number of redirects in a row.
     pub redirects: usize,
     /// The time for one request.
     pub timeout: Duration,
+    /// The time for a list, with all that has to be fetched for it.
+    pub list_timeout: Duration,
 }
 
 impl Default for HttpLimits {
@@ -33,8 +39,11 @@ impl Default for HttpLimits {
             index_bytes: 16 << 20,
             file_bytes: 10 << 20,
             skills: 10_000,
+            files: 1_000,
+            skill_bytes: 25 << 20,
             redirects: 5,
             timeout: Duration::from_secs(10),
+            list_timeout: Duration::from_secs(30),
         }
     }
 }
@@ -169,9 +178,6 @@ impl Fetcher {
             }
             let Some(location) = &answer.location else { return Err(HttpError::Status(answer.status)) };
             let next = resolved(&url, location)?;
-            if is_protected(&url) && !is_protected(&next) {
-                return Err(HttpError::Downgrade(next));
-            }
             // Once in public, always in public.
             private &= answer.private;
             url = next;

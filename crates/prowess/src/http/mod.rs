@@ -7,7 +7,7 @@ mod fetch;
 use std::time::Duration;
 
 pub use address::is_private;
-pub(crate) use address::{below, checked, encoded, resolved};
+pub(crate) use address::{below, checked, encoded, resolved, shown};
 pub use client::UreqClient;
 pub use fetch::{Fetched, Fetcher, HttpLimits};
 
@@ -68,6 +68,9 @@ pub enum HttpError {
     /// A public site points at a private address.
     #[error("a public site points at a private address: {0}")]
     Private(String),
+    /// The list took too long for this to be asked as well.
+    #[error("it was not asked: the list took longer than {0} seconds")]
+    NotInTime(u64),
     /// The bytes are not those that were promised.
     #[error("its bytes are not those that were promised: wanted {wanted}, got {got}")]
     Digest {

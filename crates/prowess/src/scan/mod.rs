@@ -189,13 +189,18 @@ pub(crate) fn folders(root: &Path, options: &ScanOptions) -> Vec<PathBuf> {
         fn entered(&mut self, path: &Path) {
             self.0.push(path.to_owned());
         }
+        fn linked(&mut self, path: &Path) {
+            self.0.push(path.to_owned());
+        }
         fn found(&mut self, path: PathBuf, _: Opened) -> Result<(), SourceError> {
             let found = Found { path };
             crate::files::folders_below(found.folder(), &mut self.0);
-            if found.path.is_symlink()
-                && let Ok(target) = std::fs::canonicalize(&found.path)
-            {
-                self.0.extend(target.parent().map(Path::to_owned));
+            if found.path.is_symlink() {
+                if let Ok(target) = std::fs::canonicalize(&found.path) {
+                    self.0.extend(target.parent().map(Path::to_owned));
+                }
+                // The way to a file is followed as that to a folder is.
+                self.0.push(found.path);
             }
             Ok(())
         }

@@ -39,6 +39,9 @@ pub(crate) trait Visitor {
     /// A folder is about to be listed.
     fn entered(&mut self, _: &Path) {}
 
+    /// There is a link that may lead to a folder, now or later.
+    fn linked(&mut self, _: &Path) {}
+
     /// A SKILL.md was found. An error ends the walk.
     fn found(&mut self, path: PathBuf, opened: Opened) -> Result<(), SourceError>;
 }
@@ -220,6 +223,7 @@ impl<V: Visitor> Walk<'_, V> {
             let below =
                 Place { path, depth: place.depth + 1, linked: place.linked, ignores: ignores.clone() };
             if kind == Kind::Link {
+                self.visitor.linked(&below.path);
                 self.links.push_back(Place { linked: true, ..below });
                 continue;
             }

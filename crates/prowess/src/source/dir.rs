@@ -148,6 +148,10 @@ impl Source for DirSource {
         Ok(files::list(&self.folder(skill))?.manifest)
     }
 
+    fn uncovered(&self, skill: &Candidate) -> Result<Option<PathBuf>, SourceError> {
+        Ok(files::list(&self.folder(skill))?.uncovered().map(Path::to_owned))
+    }
+
     fn manifest(&self, skill: &Candidate) -> Result<Manifest, SourceError> {
         let folder = self.folder(skill);
         let mut manifest = files::list(&folder)?.complete(&folder)?;
@@ -223,7 +227,8 @@ impl Visitor for Gather<'_> {
             },
             Opened::Failed(problem) => return self.failed(path, problem),
         };
-        let Some(document) = document else { return Ok(()) };
+        let Some(mut document) = document else { return Ok(()) };
+        document.note_size(stamp.size);
         let at = scan::origin(&path).in_scope(self.source.scope);
         let candidate = candidate(&document, &at);
         if let (Some(Obstacle::Broken { problems }), scan::OnError::Fail) =

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use prowess_core::{Candidate, Origin, RelPath, Scope, Skill};
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{Chunk, Offer, Slice, Source};
@@ -131,22 +132,54 @@ fn skip_line(reader: &mut impl std::io::BufRead) -> std::io::Result<u64> {
     }
 }
 
+/// The longest reason that is told; a parser may quote what it did not understand.
+const MAX_REASON: usize = 200;
+
+/// A line as it is written. A key that stands twice is refused, since two readers could take different ones.
+#[derive(Deserialize)]
+struct Row {
+    #[serde(default)]
+    id: Option<Value>,
+    name: Value,
+    description: Value,
+    #[serde(default)]
+    body: Option<Value>,
+    #[serde(default)]
+    metadata: Option<Value>,
+    #[serde(flatten)]
+    more: Map<String, Value>,
+}
+
 fn read(line: &[u8], first: bool) -> Result<Line, String> {
     let line = if first { line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line) } else { line };
-    let mut row: Map<String, Value> = serde_json::from_slice(line).map_err(|error| error.to_string())?;
-    let id = match row.shift_remove("id") {
+    let row: Row = serde_json::from_slice(line).map_err(|error| {
+        let reason = error.to_string();
+        match reason.char_indices().nth(MAX_REASON) {
+            Some((at, _)) => format!("{}…", reason.get(..at).unwrap_or_default()),
+            None => reason,
+        }
+    })?;
+    let id = match row.id {
         None | Some(Value::Null) => None,
         Some(Value::String(id)) if id.trim().is_empty() => None,
-        Some(Value::String(id)) if !id.chars().any(char::is_control) => Some(id),
+        Some(Value::String(id)) => Some(id),
         Some(Value::Number(id)) => Some(id.to_string()),
         Some(_) => return Err("id: a text is wanted".to_owned()),
     };
-    if let Some(body) = row.shift_remove("body") {
-        row.insert("instructions".to_owned(), body);
+    if let Some(id) = &id {
+        RelPath::from_name(id).map_err(|error| format!("id: {error}"))?;
+    }
+    let mut dict = row.more;
+    dict.insert("name".to_owned(), row.name);
+    dict.insert("description".to_owned(), row.description);
+    for (key, value) in [("instructions", row.body), ("metadata", row.metadata)] {
+        if let Some(value) = value {
+            dict.insert(key.to_owned(), value);
+        }
     }
     // Where the skill lies is for the source to say.
-    row.shift_remove("path");
-    let skill = Skill::from_dict(&row).map_err(|error| error.to_string())?;
+    dict.shift_remove("path");
+    let skill = Skill::from_dict(&dict).map_err(|error| error.to_string())?;
     Ok(Line { id: id.unwrap_or_else(|| skill.entry.name.clone()), skill })
 }
 

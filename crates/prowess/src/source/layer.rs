@@ -1,6 +1,7 @@
 //! A source among others: the label it is routed by, and how its skills appear beside those of the rest.
 
 use std::borrow::Cow;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use prowess_core::{Candidate, Manifest, RelPath, Scope};
@@ -88,7 +89,8 @@ impl<S: Source + 'static> From<S> for Layer {
 impl Layer {
     /// A source that somebody else holds too.
     pub fn shared(source: Arc<dyn Source>) -> Self {
-        let label = source.id().into();
+        // What separates labels must not be a part of one.
+        let label = source.id().replace(WITHIN, " > ").into();
         let readers = Vec::new();
         Self { source, label, prefix: None, mount: None, preload: false, readers, approval: false }
     }
@@ -143,7 +145,7 @@ impl Layer {
         let taken = |label: &str| others.iter().any(|other| *other.label == *label);
         let mut number = 2;
         while taken(&self.label) {
-            self.label = format!("{} ({number})", self.source.id()).into();
+            self.label = format!("{} ({number})", self.source.id().replace(WITHIN, " > ")).into();
             number += 1;
         }
         self
@@ -182,12 +184,24 @@ impl Layer {
     }
 
     #[cfg(feature = "watch")]
-    pub(crate) fn folders(&self) -> Vec<std::path::PathBuf> {
+    pub(crate) fn folders(&self) -> Vec<PathBuf> {
         self.source.folders()
     }
 
     pub(crate) fn files(&self, skill: &Candidate) -> Result<Manifest, SourceError> {
         self.source.files(&self.within(skill))
+    }
+
+    pub(crate) fn uncovered(&self, skill: &Candidate) -> Result<Option<PathBuf>, SourceError> {
+        self.source.uncovered(&self.within(skill))
+    }
+
+    /// What an approval is bound to: all files with their digests, when there is nothing else.
+    pub(crate) fn approvable(&self, skill: &Candidate) -> Result<Manifest, SourceError> {
+        match self.uncovered(skill)? {
+            Some(path) => Err(SourceError::Uncovered { path }),
+            None => self.manifest(skill),
+        }
     }
 
     pub(crate) fn manifest(&self, skill: &Candidate) -> Result<Manifest, SourceError> {

@@ -17,7 +17,7 @@ pub struct MemorySource {
 
 /// One skill: its text and its other files.
 #[derive(Clone, Debug)]
-struct Held {
+pub(crate) struct Held {
     text: String,
     scope: Scope,
     files: BTreeMap<RelPath, Vec<u8>>,
@@ -40,8 +40,24 @@ impl MemorySource {
         self.insert(skill.entry.key.clone(), skill.to_markdown(), scope);
     }
 
-    /// A source with one skill that is written where it is needed. Its name is what filters see.
+    /// What is under a key, to be put back later.
+    pub(crate) fn kept(&self, key: &str) -> Option<Held> {
+        self.skills.read().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
+    }
+
+    /// Puts back what was there.
+    pub(crate) fn restore(&self, key: &str, before: Option<Held>) {
+        let mut skills = self.skills.write().unwrap_or_else(PoisonError::into_inner);
+        match before {
+            Some(held) => skills.insert(key.to_owned(), held),
+            None => skills.remove(key),
+        };
+    }
+
+    /// A source with one skill that is written where it is needed. Its name is what filters see, and `at` says where
+    /// it is written.
     pub fn inline(
+        at: &str,
         name: &str,
         description: &str,
         instructions: &str,
@@ -51,7 +67,7 @@ impl MemorySource {
         for (key, text) in [("name", name), ("description", description), ("instructions", instructions)] {
             dict.insert(key.to_owned(), text.into());
         }
-        let source = Self::new("inline");
+        let source = Self::new(at);
         source.insert_skill(&Skill::from_dict(&dict)?, scope);
         Ok(source)
     }

@@ -75,6 +75,10 @@ impl Source for MergedSource {
         self.layer(skill)?.files(skill)
     }
 
+    fn uncovered(&self, skill: &Candidate) -> Result<Option<std::path::PathBuf>, SourceError> {
+        self.layer(skill)?.uncovered(skill)
+    }
+
     fn manifest(&self, skill: &Candidate) -> Result<Manifest, SourceError> {
         self.layer(skill)?.manifest(skill)
     }

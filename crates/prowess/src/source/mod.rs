@@ -11,9 +11,10 @@ mod memory;
 mod merged;
 mod plugin;
 
-use std::sync::Arc;
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
 
-use prowess_core::{Candidate, Document, FileEntry, Manifest, Obstacle, Origin, Profile, RelPath};
+use prowess_core::{Candidate, Document, FileEntry, Manifest, Obstacle, Origin, Profile, RelPath, check};
 
 #[cfg(feature = "archive")]
 pub use archive::ArchiveSource;
@@ -86,7 +87,7 @@ pub trait Source: Send + Sync {
 
     /// The folders whose changes may change what it lists or reads; none when it cannot say. They need not exist.
     #[cfg(feature = "watch")]
-    fn folders(&self) -> Vec<std::path::PathBuf> {
+    fn folders(&self) -> Vec<PathBuf> {
         Vec::new()
     }
 
@@ -95,6 +96,11 @@ pub trait Source: Send + Sync {
         let path = skill_md()?;
         let size = self.read(skill, &path, Slice::first(0))?.size;
         Ok(Manifest::new(vec![FileEntry::new(path, size)]))
+    }
+
+    /// Something of a skill that is in no list of its files, if there is anything: an approval cannot be bound to it.
+    fn uncovered(&self, _: &Candidate) -> Result<Option<PathBuf>, SourceError> {
+        Ok(None)
     }
 
     /// The files of a skill it listed, all of them or an error, each with the digest of its bytes.
@@ -126,9 +132,20 @@ pub(crate) fn skill_md() -> Result<RelPath, SourceError> {
 /// What a document makes in a catalog: a skill, or a broken one with the reasons.
 pub fn candidate(document: &Document, at: &Origin) -> Candidate {
     match document.skill(at) {
-        Some(entry) => Candidate::new(entry),
+        Some(entry) => {
+            let mut candidate = Candidate::new(entry);
+            let problems = check::heading(document, at, lenient());
+            candidate.problems = (!problems.is_empty()).then(|| problems.into());
+            candidate
+        }
         None => broken(document, at, Profile::lenient().check(document, None, at)),
     }
+}
+
+/// The profile by which a catalog judges, made once.
+fn lenient() -> &'static Profile {
+    static LENIENT: OnceLock<Profile> = OnceLock::new();
+    LENIENT.get_or_init(Profile::lenient)
 }
 
 /// What a skill makes in a catalog that is there and cannot be read.

@@ -178,6 +178,10 @@ impl Source for PluginSource {
         self.inner.files(skill)
     }
 
+    fn uncovered(&self, skill: &Candidate) -> Result<Option<PathBuf>, SourceError> {
+        self.inner.uncovered(skill)
+    }
+
     fn manifest(&self, skill: &Candidate) -> Result<Manifest, SourceError> {
         self.inner.manifest(skill)
     }

@@ -23,6 +23,8 @@ struct ZipEntry<'a> {
     /// The size the directory speaks of, when it is another than the true one.
     said_size: Option<u32>,
     extra: &'a [u8],
+    /// Whether the mark is missing that says that names are UTF-8.
+    unmarked: bool,
 }
 
 fn file<'a>(name: &'a str, bytes: &'a [u8]) -> ZipEntry<'a> {
@@ -35,6 +37,7 @@ fn file<'a>(name: &'a str, bytes: &'a [u8]) -> ZipEntry<'a> {
         local_name: None,
         said_size: None,
         extra: &[],
+        unmarked: false,
     }
 }
 
@@ -56,7 +59,8 @@ fn zip(entries: &[ZipEntry<'_>]) -> Vec<u8> {
         let offset = u32::try_from(out.len()).unwrap();
         let packed = if entry.deflated { deflate(entry.bytes) } else { entry.bytes.to_vec() };
         let method: u16 = if entry.deflated { 8 } else { 0 };
-        let flags: u16 = if entry.descriptor { 8 } else { 0 };
+        let utf8 = if entry.unmarked { 0 } else { 1 << 11 };
+        let flags: u16 = if entry.descriptor { 8 } else { 0 } | utf8;
         let (sum, length) = (crc(entry.bytes), u32::try_from(packed.len()).unwrap());
         let size = entry.said_size.unwrap_or_else(|| u32::try_from(entry.bytes.len()).unwrap());
         let sizes = |out: &mut Vec<u8>, zero: bool| {
@@ -245,6 +249,8 @@ fn one_archive_has_one_reading() {
     refused(&zip(&[ZipEntry { local_name: Some(b"OTHER.md"), ..a() }]));
     refused(&zip(&[ZipEntry { said_size: Some(2), ..a() }]));
     refused(&zip(&[ZipEntry { extra: b"\x75\x70\x01\0x", ..a() }]));
+    refused(&zip(&[ZipEntry { unmarked: true, ..file("caf\u{e9}", b"x") }]));
+    assert!(opened(&zip(&[ZipEntry { extra: b"\x75\x70\x0d\0\x01\0\0\0\0SKILL.md", ..a() }])).is_ok());
     let good = zip(&[a()]);
     refused(&[b"prefix".as_slice(), &good].concat());
     refused(&[&good, b"trailing".as_slice()].concat());
@@ -273,6 +279,7 @@ fn one_archive_has_one_reading() {
     refused(&tar(&[tar_entry(b"l", b'L', b"a\0b\0", 4), plain(b"a", b"x")]));
     refused(&tar(&[tar_entry(b"l", b'L', b"", 0), plain(b"a", b"x")]));
     refused(&tar(&[pax(&[("path", "b")])]));
+    refused(&tar(&[pax(&[("GNU.sparse.name", "b")]), plain(b"a", b"x")]));
     refused(&tar(&[tar_entry(b"g", b'g', b"10 path=x\n", 10), plain(b"a", b"x")]));
     refused(&tar(&[tar_entry(b"a", b'0', b"x", 4096)]));
     refused(&gzip(&[plain(b"a", b"x"), vec![0; 1024], plain(b"b", b"y"), vec![0; 1024]].concat()));

@@ -100,12 +100,13 @@ fn virtual_paths_may_be_relative_to_another_folder() {
 #[test]
 fn a_skill_that_is_written_in_place_can_be_filtered() {
     // One of five systems gives such a skill no path, so that every filter hides it.
-    let source = MemorySource::inline("greet", "Says hello.", "Say hello.", Scope::Explicit).unwrap();
+    let source =
+        MemorySource::inline("inline", "greet", "Says hello.", "Say hello.", Scope::Explicit).unwrap();
     let registry = refreshed(source);
     assert_eq!(registry.get("greet").unwrap().virtual_path, "greet");
     assert_eq!(registry.catalog().list_for_dir("greet").len(), 1);
     assert_eq!(registry.document("greet").unwrap().body(), "Say hello.");
-    assert!(MemorySource::inline("", "x", "", Scope::Explicit).is_err());
+    assert!(MemorySource::inline("inline", "", "x", "", Scope::Explicit).is_err());
 }
 
 #[test]

@@ -19,7 +19,7 @@ fn disabled_skills_are_hidden_and_shadow_nothing() {
     registry.disable([Disabled {
         glob: Glob::parse("a*").unwrap(),
         by: "prowess.toml".into(),
-        everyones: false,
+        within: None,
     }]);
     registry.refresh().unwrap();
     assert_eq!(keys(&registry), ["b"]);
@@ -27,11 +27,12 @@ fn disabled_skills_are_hidden_and_shadow_nothing() {
     let catalog = registry.catalog();
     assert!(matches!(catalog.why("a")[0].1, Standing::Hindered { obstacle: Obstacle::Disabled { .. } }));
 
-    // A project that nobody trusts cannot hide the user's own skills.
-    for (everyones, offered) in [(false, true), (true, false)] {
+    // A project that nobody trusts hides its own skills and no others.
+    for (within, offered) in [(None, false), (Some(one.path()), false), (Some("/elsewhere".as_ref()), true)] {
         let mut registry = Registry::new();
-        registry.add(DirSource::new(one.path(), ScanOptions::named()).in_scope(Scope::User));
-        registry.disable([Disabled { glob: Glob::parse("a").unwrap(), by: "x".into(), everyones }]);
+        registry.add(DirSource::new(one.path(), ScanOptions::named()));
+        let within = within.map(std::path::Path::to_owned);
+        registry.disable([Disabled { glob: Glob::parse("a").unwrap(), by: "x".into(), within }]);
         registry.refresh().unwrap();
         assert_eq!(registry.catalog().has("a"), offered);
     }
@@ -82,7 +83,7 @@ fn trust_is_given_to_folders_by_path_and_to_skills_by_their_bytes() {
     let mut approvals = approvals;
     approvals.trust_folder(folder.path().to_owned());
     assert!(made(approvals.clone(), false).get("a").unwrap().is_usable());
-    assert_eq!(approvals.revoke_folder(folder.path()), 1);
+    assert_eq!(approvals.revoke_folder(folder.path()), 2, "the folder, and the skill in it");
     fs::write(&file, "{").unwrap();
     assert!(matches!(Approvals::load(&file), Err(SourceError::Damaged { .. })), "never read as nothing");
 }

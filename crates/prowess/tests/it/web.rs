@@ -326,7 +326,7 @@ fn a_server_that_misbehaves_is_a_problem_of_its_own() {
     drop(listener);
     let gone = HttpSource::new(&url, Arc::new(UreqClient::new(None).unwrap())).unwrap();
     let mut registry = Registry::new();
-    let memory = MemorySource::inline("here", "Is here.", "x", Scope::Explicit).unwrap();
+    let memory = MemorySource::inline("inline", "here", "Is here.", "x", Scope::Explicit).unwrap();
     registry.on_error(prowess::scan::OnError::Report).add(gone).add(memory);
     registry.refresh().unwrap();
     assert_eq!(keys(&registry), ["here"]);
@@ -356,7 +356,7 @@ fn remote_never_takes_the_place_of_local() {
     let site = Server::start(&[("/index.json", Answer::Ok(b"[\"a\"]".to_vec())), ("/a/SKILL.md", text("a"))]);
     let mut registry = Registry::new();
     registry.add(site.source("/index.json"));
-    registry.add(MemorySource::inline("a", "The local one.", "x", Scope::Explicit).unwrap());
+    registry.add(MemorySource::inline("inline", "a", "The local one.", "x", Scope::Explicit).unwrap());
     registry.refresh().unwrap();
     assert_eq!(registry.get("a").unwrap().entry.description, "The local one.");
 }

@@ -5,7 +5,7 @@ use prowess_core::path::PathError;
 use serde_json::{Map, Value};
 
 use crate::error::harmless;
-use crate::http::{HttpError, below, encoded, resolved};
+use crate::http::{HttpError, HttpLimits, below, encoded, resolved};
 
 /// The `$schema` of an index of version 0.2.
 const SCHEMA: &str = "https://schemas.agentskills.io/discovery/0.2.0/schema.json";
@@ -52,7 +52,7 @@ pub(super) struct Index {
 
 impl Index {
     /// Reads an index that was fetched from an address.
-    pub(super) fn read(bytes: &[u8], url: &str, limit: usize) -> Result<Self, String> {
+    pub(super) fn read(bytes: &[u8], url: &str, limits: &HttpLimits) -> Result<Self, String> {
         let index: Value = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
         let mut read = Self::default();
         let (entries, schema) = match &index {
@@ -71,11 +71,12 @@ impl Index {
                 return Err(format!("this $schema is not known, so nothing of it is read: {other}"));
             }
         };
-        if entries.len() > limit {
-            return Err(format!("it has {} skills, at most {limit}", entries.len()));
+        if entries.len() > limits.skills {
+            return Err(format!("it has {} skills, at most {}", entries.len(), limits.skills));
         }
         for (number, entry) in entries.iter().enumerate() {
-            let listed = if described { described_entry(entry, url) } else { plain_entry(entry, url) };
+            let listed =
+                if described { described_entry(entry, url) } else { plain_entry(entry, url, limits.files) };
             match listed {
                 Ok(listed) => read.skills.push(listed),
                 Err(reason) => {
@@ -141,7 +142,7 @@ fn described_entry(entry: &Value, index: &str) -> Result<Listed, String> {
 }
 
 /// An entry of version 0.1 or of a plain list: files below the index, or below a path of the entry's own.
-fn plain_entry(entry: &Value, index: &str) -> Result<Listed, String> {
+fn plain_entry(entry: &Value, index: &str, most: usize) -> Result<Listed, String> {
     let folder = resolved(index, ".").map_err(bad)?;
     let entry = match entry {
         Value::String(id) => return plain(id, None, vec![skill_md()?], &folder),
@@ -155,6 +156,9 @@ fn plain_entry(entry: &Value, index: &str) -> Result<Listed, String> {
     };
     let files = match entry.get("files") {
         None => vec![skill_md()?],
+        Some(Value::Array(files)) if files.len() > most => {
+            return Err(format!("files: there are {}, at most {most}", files.len()));
+        }
         Some(Value::Array(files)) => {
             let path = |file: &Value| match file {
                 Value::String(path) => {
@@ -194,6 +198,10 @@ mod tests {
 
     const AT: &str = "https://x.test/.well-known/agent-skills/index.json";
 
+    fn limits(skills: usize) -> HttpLimits {
+        HttpLimits { skills, files: 3, ..HttpLimits::default() }
+    }
+
     fn digest() -> String {
         format!("sha256:{}", "0a".repeat(32))
     }
@@ -204,14 +212,14 @@ mod tests {
             {"name": "a", "type": "skill-md", "description": "A.", "url": "a/SKILL.md", "digest": digest(), "more": 2},
             {"name": "b", "type": "archive", "description": "B.", "url": "//cdn.test/b.zip", "digest": digest()},
         ]});
-        let index = Index::read(described.to_string().as_bytes(), AT, 10).unwrap();
+        let index = Index::read(described.to_string().as_bytes(), AT, &limits(10)).unwrap();
         assert!(index.problems.is_empty(), "{:?}", index.problems);
         let places: Vec<String> = index.skills.iter().map(|skill| skill.content.location()).collect();
         assert_eq!(places, ["https://x.test/.well-known/agent-skills/a/SKILL.md", "https://cdn.test/b.zip"]);
 
         let plain = r#"[{"name":"c","description":"C.","files":["SKILL.md","references/x.md"]}, "d",
             {"id":"e","name":"E e","version":"2"}, {"name":"f","description":"F.","path":"/f-files/"}]"#;
-        let index = Index::read(plain.as_bytes(), "https://x.test/s/index.json", 10).unwrap();
+        let index = Index::read(plain.as_bytes(), "https://x.test/s/index.json", &limits(10)).unwrap();
         assert!(index.problems.is_empty(), "{:?}", index.problems);
         let places: Vec<String> = index.skills.iter().map(|skill| skill.content.location()).collect();
         assert_eq!(
@@ -251,20 +259,20 @@ mod tests {
             entry(&|_| {}),
         ];
         let index = serde_json::json!({"$schema": SCHEMA, "skills": entries});
-        let index = Index::read(index.to_string().as_bytes(), AT, 10).unwrap();
+        let index = Index::read(index.to_string().as_bytes(), AT, &limits(10)).unwrap();
         assert_eq!((index.skills.len(), index.problems.len()), (1, 7));
         assert!(index.problems[5].contains("wrong key, sha256"), "{:?}", index.problems);
         let plain = r#"[{"name":"../x","description":"d"},{"name":"a","files":["../SKILL.md"]},
-            {"name":"a","files":["x"]},{"name":"a","files":1},{"name":1},{"name":"a","path":"file:///x"}]"#;
-        let index = Index::read(plain.as_bytes(), AT, 10).unwrap();
-        assert_eq!((index.skills.len(), index.problems.len()), (0, 6));
+            {"name":"a","files":["x"]},{"name":"a","files":["SKILL.md","a","b","c"]},{"name":"a","files":1},{"name":1},{"name":"a","path":"file:///x"}]"#;
+        let index = Index::read(plain.as_bytes(), AT, &limits(10)).unwrap();
+        assert_eq!((index.skills.len(), index.problems.len()), (0, 7));
     }
 
     #[test]
     fn what_is_no_index_is_not_read() {
         for text in ["", "{", "1", "{}", r#"{"skills":1}"#, r#"{"$schema":"https://x.test/9","skills":[]}"#] {
-            assert!(Index::read(text.as_bytes(), AT, 10).is_err(), "{text}");
+            assert!(Index::read(text.as_bytes(), AT, &limits(10)).is_err(), "{text}");
         }
-        assert!(Index::read(br#"["a","b"]"#, AT, 1).is_err());
+        assert!(Index::read(br#"["a","b"]"#, AT, &limits(1)).is_err());
     }
 }

@@ -5,6 +5,7 @@ mod index;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use index::{Content, Index, Listed};
 use prowess_core::{Candidate, FileEntry, Manifest, Origin, RelPath, Scope, Skill, parse};
@@ -14,7 +15,7 @@ use super::archive::Packed;
 use super::{Chunk, Offer, Slice, Source, candidate, skill_md};
 use crate::archive::{ArchiveLimits, unpack};
 use crate::error::SourceError;
-use crate::http::{Fetcher, HttpClient, HttpError, HttpLimits, below, checked};
+use crate::http::{Fetcher, HttpClient, HttpError, HttpLimits, below, checked, shown};
 
 /// Where an index may lie below the address of a site, in the order they are tried.
 pub const INDEX_PATHS: [&str; 3] =
@@ -50,7 +51,8 @@ struct Place {
 impl HttpSource {
     /// The skills of a site. Nothing is fetched before they are listed.
     pub fn new(url: &str, client: Arc<dyn HttpClient>) -> Result<Self, SourceError> {
-        let url = checked(url).map_err(|error| SourceError::Http { path: url.into(), error })?.into_string();
+        let url =
+            checked(url).map_err(|error| SourceError::Http { path: shown(url).into(), error })?.into_string();
         Ok(Self {
             id: url.clone(),
             url,
@@ -85,19 +87,29 @@ impl HttpSource {
         } else {
             INDEX_PATHS.iter().filter_map(|path| below(&self.url, path).ok()).collect()
         };
+        let mut first = None;
         for url in &tried {
             // The address was named on purpose, so it may be a private one.
-            match self.fetcher.fetch(url, limit, true) {
-                Ok(fetched) => {
-                    let index = Index::read(&fetched.body, &fetched.url, self.fetcher.limits().skills);
-                    let index = index.map_err(|reason| SourceError::Damaged { path: url.into(), reason })?;
-                    return Ok((index, fetched.private, fetched.url));
+            let error = match self.fetcher.fetch(url, limit, true) {
+                Ok(fetched) => match Index::read(&fetched.body, &fetched.url, self.fetcher.limits()) {
+                    Ok(index) => return Ok((index, fetched.private, fetched.url)),
+                    Err(reason) => SourceError::Damaged { path: url.into(), reason },
+                },
+                Err(HttpError::Status(404 | 410)) => continue,
+                Err(error) => {
+                    let answered = matches!(error, HttpError::Status(_));
+                    let error = SourceError::Http { path: url.into(), error };
+                    // A site that cannot be reached at one address cannot be at another.
+                    if !answered {
+                        return Err(error);
+                    }
+                    error
                 }
-                Err(HttpError::Status(404 | 410)) => {}
-                Err(error) => return Err(SourceError::Http { path: url.into(), error }),
-            }
+            };
+            // Some sites answer every address with a page or a refusal; the index may lie further on.
+            first.get_or_insert(error);
         }
-        Err(SourceError::NoIndex { path: self.url.clone().into() })
+        Err(first.unwrap_or_else(|| SourceError::NoIndex { path: self.url.clone().into() }))
     }
 
     fn place(&self, skill: &Candidate) -> Result<Place, SourceError> {
@@ -204,11 +216,18 @@ impl Source for HttpSource {
         let damaged = |reason: String| SourceError::Damaged { path: (&*url).into(), reason };
         offer.problems.extend(index.problems.into_iter().map(damaged));
         let mut places = BTreeMap::new();
+        let started = Instant::now();
         for listed in index.skills {
             let location = listed.content.location();
             let place = Place { name: listed.name.clone(), content: listed.content.clone(), private };
             if places.contains_key(&location) {
                 offer.problems.push(damaged(format!("two skills lie at one address: {location}")));
+                continue;
+            }
+            let limit = self.fetcher.limits().list_timeout;
+            if listed.description.is_none() && started.elapsed() > limit {
+                let error = HttpError::NotInTime(limit.as_secs());
+                offer.problems.push(SourceError::Http { path: location.into(), error });
                 continue;
             }
             match self.candidate(&listed, &place) {
@@ -234,11 +253,18 @@ impl Source for HttpSource {
             _ => &one,
         };
         // Sizes are known only of what was fetched; the files are small and remembered.
-        let entry = |path: &RelPath| {
+        let limit = self.fetcher.limits().skill_bytes;
+        let (mut files, mut total) = (Vec::new(), 0);
+        for path in paths {
             let size = self.bytes(&place, path)?.len() as u64;
-            Ok(FileEntry::new(path.clone(), size))
-        };
-        Ok(Manifest::new(paths.iter().map(entry).collect::<Result<_, SourceError>>()?))
+            total += size;
+            if total > limit {
+                let path = place.content.location().into();
+                return Err(SourceError::TooLarge { path, size: total, limit });
+            }
+            files.push(FileEntry::new(path.clone(), size));
+        }
+        Ok(Manifest::new(files))
     }
 
     fn read(&self, skill: &Candidate, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
