@@ -208,9 +208,14 @@ impl Catalog {
         self.candidates.iter().map(AsRef::as_ref).zip(&self.standings)
     }
 
-    /// Every candidate with this key or name and what became of it: the answer to "why is it not there".
+    /// Every candidate with this key or name and what became of it: the answer to "why is it not there". When there is
+    /// none, those whose folder has this name: a skill may call itself something else.
     pub fn why(&self, key: &str) -> Vec<(&Candidate, &Standing)> {
-        self.all().filter(|(candidate, _)| candidate.answers_to(key)).collect()
+        let found: Vec<_> = self.all().filter(|(candidate, _)| candidate.answers_to(key)).collect();
+        if !found.is_empty() {
+            return found;
+        }
+        self.all().filter(|(candidate, _)| candidate.entry.origin.folder.as_deref() == Some(key)).collect()
     }
 
     /// The keys that resemble one that is not there, the closest first.
