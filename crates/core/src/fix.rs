@@ -27,7 +27,7 @@ pub struct Fixed {
 
 /// Each round applies every fix that does not touch another's bytes; the next sees what they left. The longest
 /// useful chain is a repair, then the fields, then what they uncover.
-const MAX_ROUNDS: usize = 200;
+const MAX_ROUNDS: usize = 50;
 
 /// Fixes what a profile complains about. The file itself is not touched; `document.raw()` is what to write.
 ///
@@ -108,6 +108,15 @@ mod tests {
             fixed(text, FixMode::Safe, Preset::Spec),
             "---\nname: demo\ndescription: 'Use when: asked'\nallowed-tools: Read Bash(git:*)\n---\nB\n"
         );
+    }
+
+    #[test]
+    fn hidden_characters_of_a_body_go_all_at_once_however_many() {
+        let text =
+            format!("---\nname: demo\ndescription: d\n---\n{}end\n", "a\u{200b}\u{202e}".repeat(5_000));
+        let expected = format!("---\nname: demo\ndescription: d\n---\n{}end\n", "a".repeat(5_000));
+        assert_eq!(fixed(&text, FixMode::All, Preset::Spec), expected);
+        assert_eq!(fixed(&text, FixMode::Safe, Preset::Spec), text);
     }
 
     #[test]

@@ -41,7 +41,7 @@ pub(crate) fn attach(document: &Document, at: &Origin, findings: &mut [Finding])
         }
         finding.fix = match finding.code() {
             "hidden-bidi" | "hidden-zero-width" | "hidden-tag-characters" | "control-character" => {
-                finding.span.and_then(|span| remove_character(document, span))
+                finding.span.and_then(|span| remove_characters(document, span, finding.code()))
             }
             "fence-leading-text" => finding.span.map(|span| Fix {
                 title: "remove what stands before the fence".to_owned(),
@@ -172,8 +172,13 @@ fn remove(document: &Document, key: &str, title: String, safe: bool) -> Option<F
     Some(Fix { title, edits: vec![edit], safe })
 }
 
-/// Removes one hidden character, when it stands in the file as it is and not as an escape.
-fn remove_character(document: &Document, span: Span) -> Option<Fix> {
+/// Removes a hidden character, when it stands in the file as it is and not as an escape; in the body, all of its kind.
+fn remove_characters(document: &Document, span: Span, code: &str) -> Option<Fix> {
+    if span.start >= document.body_offset() {
+        let places = super::hidden::in_body(document, code);
+        let edits = places.into_iter().map(|span| Edit { span, replacement: String::new() }).collect();
+        return Some(Fix { title: "remove the characters".to_owned(), edits, safe: false });
+    }
     let text = span.slice(document.text())?;
     let single = text.chars().count() == 1 && !text.is_ascii()
         || text.chars().all(|c| c.is_control() && !c.is_whitespace());

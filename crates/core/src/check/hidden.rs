@@ -82,37 +82,58 @@ struct Hidden {
     count: usize,
 }
 
+/// The rules of the five kinds.
+const KINDS: [&Rule; 5] = [
+    &HIDDEN_BIDI,
+    &HIDDEN_ZERO_WIDTH,
+    &HIDDEN_TAG_CHARACTERS,
+    &HIDDEN_VARIATION_SELECTORS,
+    &CONTROL_CHARACTER,
+];
+
 /// Finds the hidden characters of each kind.
 fn scan(text: &str) -> impl Iterator<Item = Hidden> {
     let mut kinds: [Option<Hidden>; 5] = [const { None }; 5];
-    if text
-        .bytes()
-        .any(|byte| byte >= 0x80 || (byte < 0x20 && !matches!(byte, b'\t' | b'\n' | b'\r')) || byte == 0x7F)
-    {
-        let mut previous = None;
-        let mut in_flag = false;
-        let mut characters = text.char_indices().peekable();
-        while let Some((at, character)) = characters.next() {
-            let next = characters.peek().map(|(_, next)| *next);
-            in_flag = character == '\u{1F3F4}' || (in_flag && is_tag(character));
-            if let Some(kind) = kind_of(previous, character, next, in_flag) {
-                let rule = [
-                    &HIDDEN_BIDI,
-                    &HIDDEN_ZERO_WIDTH,
-                    &HIDDEN_TAG_CHARACTERS,
-                    &HIDDEN_VARIATION_SELECTORS,
-                    &CONTROL_CHARACTER,
-                ];
-                if let (Some(slot), Some(rule)) = (kinds.get_mut(kind), rule.get(kind)) {
-                    let first = at..at + character.len_utf8();
-                    let code_point = u32::from(character);
-                    slot.get_or_insert(Hidden { rule, first, code_point, count: 0 }).count += 1;
-                }
-            }
-            previous = Some(character);
+    visit(text, |kind, at, character| {
+        if let (Some(slot), Some(rule)) = (kinds.get_mut(kind), KINDS.get(kind)) {
+            let first = at..at + character.len_utf8();
+            let code_point = u32::from(character);
+            slot.get_or_insert(Hidden { rule, first, code_point, count: 0 }).count += 1;
         }
-    }
+    });
     kinds.into_iter().flatten()
+}
+
+/// Every hidden character in the body that a rule is about.
+pub(super) fn in_body(document: &Document, code: &str) -> Vec<Span> {
+    let body = document.body_offset();
+    let mut spans = Vec::new();
+    visit(document.text().get(body..).unwrap_or(""), |kind, at, character| {
+        if KINDS.get(kind).is_some_and(|rule| rule.code == code) {
+            spans.push(Span::new(at, at + character.len_utf8()).shift(body));
+        }
+    });
+    spans
+}
+
+/// Calls a function with the kind, the place and the value of each hidden character.
+fn visit(text: &str, mut call: impl FnMut(usize, usize, char)) {
+    let suspicious =
+        |byte: u8| byte >= 0x80 || (byte < 0x20 && !matches!(byte, b'\t' | b'\n' | b'\r')) || byte == 0x7F;
+    if !text.bytes().any(suspicious) {
+        return;
+    }
+    let mut previous = None;
+    let mut in_flag = false;
+    let mut characters = text.char_indices().peekable();
+    while let Some((at, character)) = characters.next() {
+        let next = characters.peek().map(|(_, next)| *next);
+        in_flag = character == '\u{1F3F4}' || (in_flag && is_tag(character));
+        if let Some(kind) = kind_of(previous, character, next, in_flag) {
+            call(kind, at, character);
+        }
+        previous = Some(character);
+    }
 }
 
 /// Which of the five kinds a character is, if any, seen between its neighbours.

@@ -1,7 +1,6 @@
 //! Sessions over a registry: the examples run, and approvals hold what was approved.
 
 use std::fs;
-use std::process::Command;
 
 use prowess::drive::{Performer, drive};
 use prowess::select::All;
@@ -10,22 +9,28 @@ use prowess::trust::{Approvals, Trust};
 use prowess::{DirSource, Registry, ScanOptions, Scope};
 use serde_json::json;
 
-/// Runs an example as people do.
-fn example(name: &str) -> String {
-    let mut command = Command::new(env!("CARGO"));
-    command.args(["run", "--quiet", "--offline", "--package", "prowess", "--example", name]);
-    let output = command.current_dir(env!("CARGO_MANIFEST_DIR")).output().unwrap();
+use crate::data::skipped;
+
+/// What an example writes. `cargo test` builds it beside this test; a run of this test alone may not.
+fn example(name: &str) -> Option<String> {
+    let program = std::env::current_exe().unwrap();
+    let program = program.parent().unwrap().parent().unwrap().join("examples").join(name);
+    if !program.exists() {
+        skipped("the examples are built by cargo test without --test");
+        return None;
+    }
+    let output = std::process::Command::new(program).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
+    Some(String::from_utf8(output.stdout).unwrap())
 }
 
 #[test]
 fn the_examples_of_hosts_run() {
-    let text = example("host_loop");
+    let Some(text) = example("host_loop") else { return };
     for said in ["== mcp", "== anthropic", "== openai", "== gemini", "\"is_error\":true", "Past tense."] {
         assert!(text.contains(said), "{said} is not in: {text}");
     }
-    assert!(example("async_host").contains("three: true"));
+    assert!(example("async_host").is_some_and(|text| text.contains("three: true")));
 }
 
 fn load(session: &mut Session, performer: &Performer<'_>, path: Option<&str>) -> ToolResult {
