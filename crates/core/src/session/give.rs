@@ -246,13 +246,17 @@ pub(super) struct Given {
 /// What tells the bytes of one file from those of another. It guards against mistakes, not against forgery.
 fn mark(bytes: &[u8]) -> u64 {
     let mut sum = bytes.len() as u64 ^ 0x9e37_79b9_7f4a_7c15;
-    for chunk in bytes.chunks(8) {
-        let mut word = [0; 8];
-        for (place, byte) in word.iter_mut().zip(chunk) {
-            *place = *byte;
-        }
-        sum = (sum ^ u64::from_le_bytes(word)).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    let mut add = |word: u64| {
+        sum = (sum ^ word).wrapping_mul(0xff51_afd7_ed55_8ccd);
         sum ^= sum >> 32;
+    };
+    let words = bytes.chunks_exact(8);
+    let rest = words.remainder();
+    for word in words {
+        add(u64::from_le_bytes(word.try_into().unwrap_or_default()));
+    }
+    for byte in rest {
+        add(u64::from(*byte));
     }
     sum
 }
