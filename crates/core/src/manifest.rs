@@ -75,6 +75,14 @@ impl Manifest {
         self.files.binary_search_by(|file| file.path.cmp(path)).ok().and_then(|at| self.files.get(at))
     }
 
+    /// The files beside the skill's own.
+    pub fn others(&self) -> impl Iterator<Item = &FileEntry> {
+        // Of the two names of a skill's own file the first that is there is that file.
+        let own = ["SKILL.md", "skill.md"];
+        let own = own.into_iter().find(|name| self.files.iter().any(|file| file.path.as_str() == *name));
+        self.files.iter().filter(move |file| Some(file.path.as_str()) != own)
+    }
+
     /// Whether a path names a file, or a folder that holds one.
     pub fn contains(&self, path: &RelPath) -> bool {
         if self.get(path).is_some() {

@@ -80,6 +80,11 @@ impl RelPath {
         }
     }
 
+    /// The name by which a skill's own file is asked for.
+    pub(crate) fn skill_file() -> Self {
+        Self("SKILL.md".into())
+    }
+
     /// Reads a single name, such as that of a skill's folder, in which a separator has no place.
     pub fn from_name(name: &str) -> Result<Self, PathError> {
         if name.contains('/') { Err(PathError::new(PathRule::Separator, name)) } else { Self::parse(name) }

@@ -8,6 +8,9 @@ use crate::path::RelPath;
 /// How many bytes of a resource are read unless a host says otherwise.
 pub const DEFAULT_LIMIT: usize = 64 * 1024;
 
+/// How many bytes more than a page are read, so that it can begin and end with whole characters.
+pub const MARGIN: usize = 7;
+
 /// What a file larger than the limit gets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -63,7 +66,11 @@ pub enum Contents {
 }
 
 impl Resource {
-    /// What a host gets of a file of this `size`, from the bytes that were read of it at `offset`.
+    /// What a host gets of a file of this `size`, from the bytes that were read of it at `offset`: those of the page
+    /// and [`MARGIN`] more.
+    ///
+    /// A page of text has whole characters, at least one: it begins with the next one when `offset` lies inside one,
+    /// and [`Resource::offset`] says where that is.
     pub fn of(
         path: &RelPath,
         mut bytes: Vec<u8>,
@@ -73,31 +80,49 @@ impl Resource {
         too_large: TooLarge,
     ) -> Result<Self, OverLimit> {
         let larger = size.saturating_sub(offset) > limit as u64;
-        let resource = |contents, next| Self { path: path.clone(), size, offset, contents, next };
         if larger && too_large == TooLarge::Refuse {
             return Err(OverLimit { size, limit: limit as u64 });
         }
         if larger && too_large == TooLarge::List {
-            return Ok(resource(Contents::Omitted, None));
+            return Ok(Self { path: path.clone(), size, offset, contents: Contents::Omitted, next: None });
         }
-        bytes.truncate(limit);
-        if larger {
-            // A page of text ends between two characters.
-            let cut = match std::str::from_utf8(&bytes) {
-                Err(error) if error.error_len().is_none() && error.valid_up_to() > 0 => error.valid_up_to(),
-                _ => bytes.len(),
-            };
-            bytes.truncate(cut);
-        }
-        let end = offset + bytes.len() as u64;
-        let next = (too_large == TooLarge::Page && end < size && !bytes.is_empty()).then_some(end);
-        let contents = match String::from_utf8(bytes) {
-            Ok(text) if !text.contains('\0') => Contents::Text(text),
-            Ok(text) => Contents::Base64(base64(text.as_bytes())),
-            Err(error) => Contents::Base64(base64(error.as_bytes())),
+        let ends = offset.saturating_add(bytes.len() as u64) >= size;
+        let (start, contents, length) = match text_page(&bytes, limit, offset > 0, ends) {
+            Some((skipped, text)) => (skipped, Contents::Text(text.to_owned()), text.len()),
+            None => {
+                bytes.truncate(limit);
+                (0, Contents::Base64(base64(&bytes)), bytes.len())
+            }
         };
-        Ok(resource(contents, next))
+        let offset = offset.saturating_add(start as u64);
+        let end = offset.saturating_add(length as u64);
+        let next = (too_large == TooLarge::Page && end < size && length > 0).then_some(end);
+        Ok(Self { path: path.clone(), size, offset, contents, next })
     }
+}
+
+/// The whole characters of a page, and how many bytes before the first of them belong to another one; nothing when it
+/// is not text. `inside` says that something precedes the bytes, `ends` that nothing follows.
+fn text_page(bytes: &[u8], limit: usize, inside: bool, ends: bool) -> Option<(usize, &str)> {
+    let continues = |byte: &&u8| **byte & 0xC0 == 0x80;
+    let skipped = if inside { bytes.iter().take(3).take_while(continues).count() } else { 0 };
+    let rest = bytes.get(skipped..)?;
+    let whole = match std::str::from_utf8(rest) {
+        Ok(text) => text,
+        // The last character may go on behind the bytes that were read, and what is behind the page may be anything.
+        Err(error) if error.error_len().is_none() && !ends || error.valid_up_to() >= limit => {
+            std::str::from_utf8(rest.get(..error.valid_up_to())?).ok()?
+        }
+        Err(_) => return None,
+    };
+    let first = whole.chars().next().map_or(0, char::len_utf8);
+    let mut end = limit.min(whole.len());
+    while !whole.is_char_boundary(end) {
+        end -= 1;
+    }
+    let page = whole.get(..end.max(first))?;
+    // Bytes of which not one makes a character are no text.
+    (!page.contains('\0') && (!page.is_empty() || bytes.is_empty())).then_some((skipped, page))
 }
 
 /// The files of a skill in groups, each sorted; SKILL.md is in none.
@@ -117,11 +142,7 @@ impl Groups {
     /// Groups the files of a skill; `all` levels, or only those directly in a group's folder.
     pub fn of(files: &Manifest, all: bool) -> Self {
         let mut groups = Self::default();
-        // Of the two names of a skill's own file the first that is there is that file.
-        let own = ["SKILL.md", "skill.md"];
-        let own = own.iter().find(|name| files.files.iter().any(|file| file.path.as_str() == **name));
-        let others = files.files.iter().filter(|file| Some(&file.path.as_str()) != own);
-        for FileEntry { path, kind, .. } in others {
+        for FileEntry { path, kind, .. } in files.others() {
             let depth = path.components().count();
             let level = if *kind == FileKind::Other { 1 } else { 2 };
             if !all && depth > level {
@@ -136,6 +157,29 @@ impl Groups {
             group.push(path.clone());
         }
         groups
+    }
+
+    /// The groups in their order, each with its name.
+    pub fn all(&self) -> impl Iterator<Item = (&'static str, &[RelPath])> {
+        let groups = [
+            ("scripts", &self.scripts),
+            ("references", &self.references),
+            ("assets", &self.assets),
+            ("other", &self.other),
+        ];
+        groups.into_iter().map(|(name, paths)| (name, paths.as_slice()))
+    }
+
+    /// Leaves some files, counted over all groups in their order.
+    pub fn page(&mut self, offset: usize, limit: usize) {
+        let (mut before, mut left) = (offset, limit);
+        for group in [&mut self.scripts, &mut self.references, &mut self.assets, &mut self.other] {
+            let passed = before.min(group.len());
+            before -= passed;
+            group.drain(..passed);
+            group.truncate(left);
+            left -= group.len();
+        }
     }
 }
 
@@ -170,6 +214,16 @@ mod tests {
     fn a_page_of_text_ends_between_two_characters() {
         let path = RelPath::parse("a.md").unwrap();
         let page = |limit| Resource::of(&path, "aé".into(), 3, 0, limit, TooLarge::Page).unwrap();
+        let from = |text: &str, offset: usize, limit| {
+            let bytes = text.as_bytes()[offset..].to_vec();
+            let page = Resource::of(&path, bytes, text.len() as u64, offset as u64, limit, TooLarge::Page);
+            page.map(|page| (page.offset, page.contents, page.next)).unwrap()
+        };
+        // From inside a character, and with less room than one needs.
+        assert_eq!(from("€€a", 1, 3), (3, Contents::Text("€".into()), Some(6)));
+        assert_eq!(from("€€a", 0, 1), (0, Contents::Text("€".into()), Some(3)));
+        assert_eq!(from("€€a", 4, 9), (6, Contents::Text("a".into()), None));
+        assert_eq!(from("€", 2, 9), (2, Contents::Base64("rA==".into()), None));
         assert_eq!((page(2).contents, page(2).next), (Contents::Text("a".into()), Some(1)));
         assert_eq!((page(3).contents, page(3).next), (Contents::Text("aé".into()), None));
         let refused = Resource::of(&path, "aé".into(), 3, 0, 2, TooLarge::Refuse);

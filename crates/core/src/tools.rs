@@ -155,8 +155,9 @@ impl ToolGrant {
     ///
     /// ASCII case does not count. A `*` in the name stands for any run of characters, and the name of an
     /// MCP server stands for all its tools: `mcp__github` names `mcp__github__list-issues`.
+    /// A pattern behind the tool's name does not count either: `Bash(git:*)` is `Bash`.
     pub fn names(&self, tool: &str) -> bool {
-        pattern::name(&self.name, tool)
+        pattern::name(&self.name, base_name(tool))
     }
 
     /// Whether it grants the use of `tool` with this argument: the command line of a shell, the path of a
@@ -271,6 +272,16 @@ impl ToolList {
     pub fn to_spec_string(&self) -> String {
         self.to_string()
     }
+}
+
+/// The name of a tool without a pattern behind it.
+fn base_name(tool: &str) -> &str {
+    tool.split('(').next().unwrap_or(tool).trim()
+}
+
+/// Whether what a host says it has stands for this tool: by base name, as [`ToolGrant::names`].
+pub(crate) fn same_tool(known: &str, tool: &str) -> bool {
+    pattern::name(base_name(known), base_name(tool))
 }
 
 /// Appends the tools of one text, and marks a name whose pattern came loose.

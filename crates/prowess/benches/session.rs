@@ -71,14 +71,14 @@ fn main() {
     registry.add(DirSource::new(&folder, ScanOptions::named()));
     registry.refresh().unwrap();
     println!("{} skills are visible; CPU time of one call, the best of 15 rounds", registry.catalog().len());
-    let session = || Session::new(registry.catalog(), Policy::default(), Options::default());
+    let session = || Session::new("bench", registry.catalog(), Policy::default(), Options::default());
     let filtered = Policy { filter: "**/skill-0*".parse().unwrap(), ..Policy::default() };
 
     let load = json!({"name": "skill-0500"});
     for (label, policy) in
         [("load, until it needs a file", Policy::default()), ("the same with a filter", filtered)]
     {
-        let mut session = Session::new(registry.catalog(), policy, Options::default());
+        let mut session = Session::new("bench", registry.catalog(), policy, Options::default());
         // The ticket is taken back, so that what waits does not grow.
         let time = best(20_000, || {
             let Step::Need(ticket, _) = session.call(call("load_skill", &load)) else { unreachable!() };
@@ -109,7 +109,7 @@ fn main() {
     let time = best(2_000, || _ = black_box(answer(&mut active, &large)));
     println!("{:36} {time:8.2} µs", "load 20 KB from disk, files listed");
     let plain = Options { hint_files: false, ..Options::default() };
-    let mut active = Session::new(registry.catalog(), Policy::default(), plain);
+    let mut active = Session::new("bench", registry.catalog(), Policy::default(), plain);
     let time = best(2_000, || _ = black_box(answer(&mut active, &large)));
     println!("{:36} {time:8.2} µs", "load 20 KB from disk");
     let file = folder.join("large/SKILL.md");

@@ -28,7 +28,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     registry.refresh()?;
     let registry = Arc::new(registry);
 
-    let mut session = Session::new(registry.catalog(), Policy::default(), Options::default());
+    let mut session = Session::new("chat-1", registry.catalog(), Policy::default(), Options::default());
     let perform = |effect: Effect| {
         let registry = Arc::clone(&registry);
         blocking(move || Performer::new(&registry, &Keyword::default()).perform(&effect))

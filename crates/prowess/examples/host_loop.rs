@@ -35,7 +35,7 @@ fn converse(dialect: Dialect) -> Result<(), Failed> {
     registry.refresh()?;
 
     // The session, and what performs its effects.
-    let mut session = Session::new(registry.catalog(), Policy::default(), Options::default());
+    let mut session = Session::new("chat-1", registry.catalog(), Policy::default(), Options::default());
     let index = LazyIndex::new(&registry);
     let performer = Performer::new(&registry, &index);
 

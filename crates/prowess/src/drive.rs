@@ -15,7 +15,7 @@
 //! registry.add(DirSource::new(folder, ScanOptions::named()));
 //! registry.refresh()?;
 //!
-//! let mut session = Session::new(registry.catalog(), Policy::default(), Options::default());
+//! let mut session = Session::new("chat-1", registry.catalog(), Policy::default(), Options::default());
 //! let index = LazyIndex::new(&registry);
 //! let performer = Performer::new(&registry, &index);
 //! let result = drive(&mut session, &performer, ToolCall::new("load_skill", json!({"name": "tidy-up"})));

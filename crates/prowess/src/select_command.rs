@@ -67,7 +67,13 @@ impl Selector for CommandSelector {
                 continue;
             }
             #[expect(clippy::cast_possible_truncation, reason = "scores are 32-bit floats")]
-            let given = item.get("score").and_then(Value::as_f64).map(|score| score as f32);
+            let given = match item.get("score") {
+                None | Some(Value::Null) => None,
+                Some(score) => {
+                    let score = score.as_f64().map(|score| score as f32).filter(|score| score.is_finite());
+                    Some(score.ok_or_else(|| self.failed(format!("a score is no finite number: {key}")))?)
+                }
+            };
             let place = f32::from(u16::try_from(at).unwrap_or(u16::MAX - 1) + 1);
             let score = given.unwrap_or(1.0 / place);
             let why =
@@ -114,6 +120,8 @@ mod tests {
             ("echo '{\"selected\"'", "its output is not JSON"),
             ("true", "its output is not JSON"),
             ("echo '[]'", "its output has no list `selected`"),
+            (r#"echo '{"selected":[{"key":"one","score":"1"}]}'"#, "a score is no finite number: one"),
+            (r#"echo '{"selected":[{"key":"two","score":1e300}]}'"#, "a score is no finite number: two"),
             ("echo '{\"selected\":[7]}'", "an item of `selected` is no key"),
         ] {
             let error = select(script).unwrap_err().to_string();

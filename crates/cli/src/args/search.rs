@@ -34,11 +34,17 @@ pub(crate) struct Selection {
     #[arg(long, value_name = "SELECTOR", default_value = "bm25", value_parser = SelectorParser::without_vectors())]
     pub(crate) selector: SelectorName,
     /// Leave out skills with a lower score
-    #[arg(long, value_name = "X", default_value_t = 0.0)]
+    #[arg(long, value_name = "X", default_value_t = 0.0, value_parser = finite)]
     pub(crate) min_score: f32,
     /// Leave out skills that ask for other tools than these
-    #[arg(long, value_name = "TOOLS", value_delimiter = ',')]
-    pub(crate) tools: Option<Vec<String>>,
+    #[arg(long, value_name = "TOOLS")]
+    pub(crate) tools: Option<String>,
+}
+
+/// A number that others can be compared with.
+fn finite(text: &str) -> Result<f32, String> {
+    let number = text.parse().ok().filter(|number: &f32| number.is_finite());
+    number.ok_or_else(|| "not a finite number".to_owned())
 }
 
 /// The most skills; none for all.

@@ -2,7 +2,7 @@
 
 use prowess::drive::{Performer, finish};
 use prowess::select::All;
-use prowess::session::{Actor, Options, Policy, Session, ToolResult};
+use prowess::session::{Actor, Arguments, Options, Policy, Session, ToolResult};
 use serde_json::json;
 
 use super::{registry, say_problems};
@@ -16,11 +16,11 @@ use crate::ui::Ui;
 pub(crate) fn run(args: &Activate, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
     let registry = registry(&args.places)?;
     say_problems(&registry, ui);
-    let mut session = Session::new(registry.catalog(), Policy::default(), Options::default());
-    let step = session.activate(&args.name, Actor::User, Some(&args.args.join(" ")));
+    let mut session = Session::new("activate", registry.catalog(), Policy::default(), Options::default());
+    let step = session.activate(&args.name, Actor::User, Some(Arguments::words(&args.args)));
     let result = finish(&mut session, &Performer::new(&registry, &All), step);
     if !result.ok {
-        return Err(refusal(&result).into());
+        return Err(refusal(&args.name, &result).into());
     }
     if json {
         let ToolResult { text, data, .. } = result;
@@ -32,7 +32,20 @@ pub(crate) fn run(args: &Activate, json: bool, ui: &mut Ui) -> Result<Outcome, C
 }
 
 /// A refusal as people see it.
-fn refusal(result: &ToolResult) -> Failure {
+fn refusal(name: &str, result: &ToolResult) -> Failure {
     let (error, hint) = result.text.split_once("\nhint: ").unwrap_or((&result.text, ""));
-    Failure::new(error, format!("{hint}; prowess why NAME explains a skill"))
+    let mut failure = Failure::new(error, format!("see why: prowess why {}", quoted(name)));
+    if !hint.is_empty() {
+        failure.hints.insert(0, hint.to_owned());
+    }
+    failure
+}
+
+/// A name as a shell takes it for one word.
+fn quoted(name: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | ':' | '.' | '/');
+    if !name.is_empty() && !name.starts_with('-') && name.chars().all(plain) {
+        return name.to_owned();
+    }
+    format!("-- '{}'", name.replace('\'', r"'\''"))
 }

@@ -15,7 +15,7 @@ pub(crate) fn run(args: &Tools, json: bool, ui: &mut Ui) -> Result<Outcome, Comm
     let registry = registry(&args.places)?;
     say_problems(&registry, ui);
     let options = Options { naming: args.naming.clone(), ..Options::default() };
-    let session = Session::new(registry.catalog(), Policy::default(), options);
+    let session = Session::new("tools", registry.catalog(), Policy::default(), options);
     let tools = args.dialect.tools(&session.tools());
     if json {
         let (dialect, naming) = (args.dialect.name(), args.naming.row().name);

@@ -72,7 +72,7 @@ enum InPrompt {
 impl InPrompt {
     fn of(args: &Why, registry: &Registry) -> Self {
         let policy = Policy { filter: args.filter.clone(), ..Policy::default() };
-        let session = Session::new(registry.catalog(), policy, session::Options::default());
+        let session = Session::new("why", registry.catalog(), policy, session::Options::default());
         match session.why_hidden(&args.name, Act::See, Actor::Model) {
             Some(Hidden::NotForModel) => return Self::NotForModel,
             Some(_) => return Self::Filtered,

@@ -93,6 +93,45 @@ fn queries_that_cannot_be_read_are_told_and_the_rest_is_done() {
 }
 
 #[test]
+fn what_is_wrong_in_a_pool_or_its_queries_is_named_by_its_line() {
+    let (skill, query) =
+        (r#"{"id":"a","name":"pdf","description":"Forms"}"#, r#"{"id":"1","query":"forms"}"#);
+    for (pool, queries, said) in [
+        (format!("{skill}\n\n{skill}"), query.to_owned(), "two skills have one id: pool.jsonl:3: a"),
+        ("[1]".to_owned(), query.to_owned(), "a skill has no id and no name: pool.jsonl:1"),
+        (skill.to_owned(), format!("{query}\n[1]"), "this is no query: queries.jsonl:2: query is not a text"),
+        (
+            skill.to_owned(),
+            r#"{"query":5}"#.to_owned(),
+            "this is no query: queries.jsonl:1: query is not a text",
+        ),
+        (
+            skill.to_owned(),
+            r#"{"query":"x","relevant":["a",1]}"#.to_owned(),
+            "this is no query: queries.jsonl:1: relevant is not a list of texts",
+        ),
+        (
+            skill.to_owned(),
+            r#"{"query":"x","relevant":"a"}"#.to_owned(),
+            "this is no query: queries.jsonl:1: relevant is not a list of texts",
+        ),
+    ] {
+        let place = Place::with(&[("pool.jsonl", &pool), ("queries.jsonl", &queries)]);
+        let output = place.run(&["eval", "--pool", "pool.jsonl", "--queries", "queries.jsonl"]);
+        assert!(output.starts_with("exit 2") && output.contains(said), "{said}: {output}");
+    }
+}
+
+#[test]
+fn a_least_score_that_nothing_can_be_compared_with_is_refused() {
+    let place = Place::with(&[("skills/good/SKILL.md", crate::GOOD)]);
+    for score in ["nan", "inf", "much"] {
+        let output = place.run(&["search", "good", "--in", "skills", "--min-score", score]);
+        assert!(output.starts_with("exit 2"), "{score}: {output}");
+    }
+}
+
+#[test]
 fn a_pool_gives_rankings_and_figures() {
     let place = Place::with(&[
         (

@@ -260,13 +260,15 @@ fn what_is_not_trusted_or_turned_off_is_not_in_a_session() {
     exit 2
     --- stderr
     error: this skill is not trusted yet: loud
-      hint: look at it, and trust it if you want it; prowess why NAME explains a skill
+      hint: look at it, and trust it if you want it
+      hint: see why: prowess why loud
     ");
     assert_snapshot!(activate(&["nobody"]), @"
     exit 2
     --- stderr
     error: there is no such skill: nobody
-      hint: the skills are mail, pdf; prowess why NAME explains a skill
+      hint: the skills are mail, pdf
+      hint: see why: prowess why nobody
     ");
 }
 
@@ -297,6 +299,8 @@ fn an_activation_shows_what_a_model_gets() {
 
     This skill has 1 script. Read one with read_skill_resource (name: "fix", path: the file's path); without path it lists them.
     "#);
+    // What the shell took for one word is one argument.
+    assert!(activate(&["fix", "it's a b", "c"]).contains("Fix it's a b in c."));
     let output = command(&place).args(["activate", "fix", "--in", "skills", "--json"]).output().unwrap();
     let json: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!((&json["version"], &json["data"]["skill"], code(&output)), (&json!(1), &json!("fix"), 0));

@@ -48,11 +48,24 @@ pub fn render_activation(
     inlined: &[Inlined<'_>],
     style: &ActivationStyle,
 ) -> String {
+    activation(entry, body, folder, files, inlined, style).0
+}
+
+/// The same, and where in it the instructions end.
+pub(crate) fn activation(
+    entry: &Entry,
+    body: &str,
+    folder: Option<&str>,
+    files: &Manifest,
+    inlined: &[Inlined<'_>],
+    style: &ActivationStyle,
+) -> (String, usize) {
     let mut text = format!("<skill_content name=\"{}\">\n", xml(&entry.key));
     if let Some(compatibility) = entry.compatibility.as_deref().filter(|_| style.compatibility) {
         let _ = writeln!(text, "Compatibility: {}\n", neutralize(&collapse(compatibility), &[]));
     }
     text.push_str(&neutralize(body.trim(), &[]));
+    let body_end = text.len();
     text.push('\n');
     if let Some(folder) = folder {
         let _ = write!(
@@ -61,7 +74,7 @@ pub fn render_activation(
             neutralize(&inline(folder), &[])
         );
     }
-    let listed: Vec<_> = files.files.iter().filter(|file| file.path.as_str() != "SKILL.md").collect();
+    let listed: Vec<_> = files.others().collect();
     if !listed.is_empty() {
         text.push_str("\n<skill_resources>\n");
         for file in listed.iter().take(style.max_listed) {
@@ -86,7 +99,7 @@ pub fn render_activation(
         text.push_str("</skill_resources>\n");
     }
     text.push_str("</skill_content>");
-    text
+    (text, body_end)
 }
 
 /// The contents of a file that is text and small enough.

@@ -7,6 +7,7 @@ mod budget;
 mod catalog;
 mod escape;
 
+pub(crate) use activation::activation;
 pub use activation::{ActivationStyle, Inlined, compose, describe, render_activation};
 pub use budget::{Budget, BudgetReport, Budgeted, estimate_tokens, render_within};
 pub use catalog::{CatalogStyle, Shape, render_catalog};

@@ -207,7 +207,7 @@ impl Reader {
     /// In a body only where one of them is a word of the name or the description: nearly all that pairs give, for
     /// under a third of their postings.
     fn neighbours(&mut self, left: u32, right: u32, field: usize) {
-        let mentioned = |number: u32| matches!(self.counts.get(number as usize), Some([name, about, _]) if name + about > 0);
+        let mentioned = |number: u32| matches!(self.counts.get(number as usize), Some([name, about, _]) if *name > 0 || *about > 0);
         if field == BODY && !mentioned(left) && !mentioned(right) {
             return;
         }
@@ -258,6 +258,16 @@ mod tests {
         for ((text, counts), (expected, wanted)) in terms.terms.iter().zip(expected) {
             assert_eq!((text.as_str(), counts), (*expected, wanted));
         }
+    }
+
+    #[test]
+    fn a_word_that_is_counted_to_the_end_of_its_counter_is_still_counted() {
+        let about = "door ".repeat(40_000);
+        let mut reader = Reader::new();
+        reader.add(&Texts { name: "door", about: vec![&about], body: Some("the door opens") });
+        let terms = reader.finish().terms(0).unwrap();
+        let door = terms.terms.iter().find(|(text, _)| text == "door").unwrap();
+        assert_eq!(door.1, [2, u8::MAX, 2]);
     }
 
     #[test]

@@ -139,8 +139,8 @@ impl Values {
             Parameter::Path => self.path = Some(text(name, value)?.to_owned()),
             Parameter::Query => text(name, value)?.trim().clone_into(&mut self.query),
             Parameter::Folder => text(name, value)?.trim().clone_into(&mut self.folder),
-            Parameter::Limit => self.limit = Some(number(name, value)?),
-            Parameter::Offset => self.offset = number(name, value)?,
+            Parameter::Limit => self.limit = Some(number(name, value, 1)?),
+            Parameter::Offset => self.offset = number(name, value, 0)?,
             Parameter::Args => self.args = texts(name, value)?,
         }
         Ok(())
@@ -155,12 +155,13 @@ fn text<'v>(name: &str, value: &'v Value) -> Result<&'v str, Refusal> {
     value.as_str().ok_or_else(|| mistyped(name, "a text", value))
 }
 
-fn number(name: &str, value: &Value) -> Result<u64, Refusal> {
+fn number(name: &str, value: &Value, least: u64) -> Result<u64, Refusal> {
     let whole = match value {
         Value::String(text) => text.trim().parse().ok(),
         value => value.as_u64(),
     };
-    whole.ok_or_else(|| mistyped(name, "a whole number from 0", value))
+    let whole = whole.filter(|whole| *whole >= least);
+    whole.ok_or_else(|| mistyped(name, &format!("a whole number from {least}"), value))
 }
 
 fn texts(name: &str, value: &Value) -> Result<Vec<String>, Refusal> {
@@ -255,6 +256,11 @@ mod tests {
                 Tool::Read,
                 json!({"name": "a", "offset": -1}),
                 "the argument is not a whole number from 0: offset: a number",
+            ),
+            (
+                Tool::Search,
+                json!({"query": "a", "limit": 0}),
+                "the argument is not a whole number from 1: limit: a number",
             ),
             (Tool::Read, json!({"name": "a", "path": ["x"]}), "the argument is not a text: path: a list"),
             (

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 
 use super::arguments::{self, shown};
-use super::effect::{Effect, Failure, Outcome, Step, Ticket, ToolCall};
+use super::effect::{Failure, Outcome, Step, ToolCall};
 use super::event::{Actor, What};
 use super::naming::Tool;
 use super::policy::Act;
@@ -59,58 +59,22 @@ impl Session {
         }
     }
 
-    /// Goes on with a call after its effect. A ticket is good for one effect.
-    pub fn resume(&mut self, ticket: Ticket, outcome: Outcome) -> Step {
-        let known =
-            self.state.pending.get(&ticket.number).is_some_and(|waiting| waiting.check == ticket.check);
-        let waiting = if known { self.state.pending.remove(&ticket.number) } else { None };
-        let Some(waiting) = waiting else {
-            let error = "no call waits for this ticket".to_owned();
-            return self.refuse(Reason::UnknownTicket, error, "call the tool again");
-        };
-        if let Want::Search { limit } = waiting.want {
-            return self.found(&waiting, limit, outcome);
-        }
-        let preloaded = match &waiting.want {
-            Want::Load { key, preload: true, .. } => Some(key.clone()),
-            _ => None,
-        };
-        let step = self.go_on(waiting, outcome);
-        if let Some(key) = preloaded {
-            self.note_preload(&key, &step);
-        }
-        step
-    }
-
     /// The filter of a call, or the session's.
     pub(super) fn filter_for<'f>(&'f self, own: Option<&'f Filter>) -> &'f Filter {
         own.unwrap_or_else(|| self.filter())
+    }
+
+    /// The same for what is done with one skill: an active one is read as it was activated.
+    pub(super) fn filter_on<'f>(&'f self, key: &str, act: Act, own: Option<&'f Filter>) -> &'f Filter {
+        let reads = matches!(act, Act::Read | Act::Run);
+        let active = self.state.find(key).filter(|_| reads && own.is_none());
+        active.and_then(|active| active.filter.as_ref()).unwrap_or_else(|| self.filter_for(own))
     }
 
     /// Refuses, and writes it down.
     pub(super) fn refuse(&mut self, reason: Reason, error: impl AsRef<str>, hint: impl AsRef<str>) -> Step {
         self.note(What::Refused { reason: reason.code().to_owned() });
         Step::Done(ToolResult::refused(reason, error, hint))
-    }
-
-    /// Makes a call wait for an effect.
-    pub(super) fn wait(
-        &mut self,
-        by: Actor,
-        filter: Option<Filter>,
-        want: Want,
-        stage: Stage,
-        effect: Effect,
-    ) -> Step {
-        let number = self.state.next_ticket;
-        self.state.next_ticket += 1;
-        let about = match &want {
-            Want::ReadFile { path, .. } | Want::Run { path, .. } => path.as_str(),
-            _ => "",
-        };
-        let check = mix(&[&self.options.id, want.key().unwrap_or_default(), about], number);
-        self.state.pending.insert(number, Waiting { check, by, filter, want, stage });
-        Step::Need(Ticket { number, check }, effect)
     }
 
     /// Finds the skill somebody means among those they may know; by key, else by a name that only one has.
@@ -121,17 +85,19 @@ impl Session {
         by: Actor,
         filter: Option<&Filter>,
     ) -> Result<&Candidate, ToolResult> {
-        let filter = self.filter_for(filter);
-        let may = |candidate: &&Candidate| self.judge(candidate, act, by, filter).is_ok();
+        let may = |candidate: &&Candidate| {
+            self.judge(candidate, act, by, self.filter_on(&candidate.entry.key, act, filter)).is_ok()
+        };
         if let Some(candidate) = self.catalog.get(wanted).filter(may) {
             return Ok(candidate);
         }
-        let mut namesakes =
-            self.catalog.iter().filter(|c| c.entry.name == wanted && c.entry.key != wanted).filter(may);
-        if let (Some(only), None) = (namesakes.next(), namesakes.next()) {
-            return Ok(only);
+        let namesake = |c: &&Candidate| c.entry.name == wanted && c.entry.key != wanted;
+        let namesakes: Vec<&Candidate> = self.catalog.iter().filter(namesake).filter(may).collect();
+        match namesakes.as_slice() {
+            [only] => Ok(only),
+            [] => Err(self.unknown(wanted, by, self.filter_for(filter))),
+            several => Err(ambiguous(wanted, several.iter().map(|one| one.entry.key.as_str()))),
         }
-        Err(self.unknown(wanted, by, filter))
     }
 
     /// The same words whether a skill is hidden or was never there.
@@ -171,7 +137,12 @@ impl Session {
         let first = usize::try_from(offset).unwrap_or(total).min(total);
         let shown: Vec<&Entry> = entries.into_iter().skip(first).take(self.options.max_list.max(1)).collect();
         if shown.is_empty() {
-            let none = if total == 0 { "no skill is available" } else { "there are no more skills" };
+            let folder = arguments::shown(folder);
+            let none = match (total, folder.as_str()) {
+                (0, _) if visible.is_empty() => "no skill is available".to_owned(),
+                (0, folder) => format!("no skill is in this folder: {folder}"),
+                _ => format!("this is past the last skill: offset {offset} of {total}"),
+            };
             return Step::Done(ToolResult::done(none, json!({"skills": [], "total": total})));
         }
         let mut text = render_catalog(&shown, &self.options.catalog);
@@ -194,16 +165,16 @@ impl Session {
     }
 
     fn search(&mut self, query: String, limit: usize, filter: Option<Filter>) -> Step {
-        let visible = self.visible(Actor::Model, self.filter_for(filter.as_ref()));
-        let among: Vec<String> = visible.iter().map(|candidate| candidate.entry.key.clone()).collect();
-        if among.is_empty() {
+        let own = self.filter_for(filter.as_ref());
+        let seen = |candidate: &Candidate| self.judge(candidate, Act::See, Actor::Model, own).is_ok();
+        if !self.catalog.iter().any(seen) {
             return Step::Done(nothing_found());
         }
-        let effect = Effect::Search { query: Query::text(query), among, limit };
-        self.wait(Actor::Model, filter, Want::Search { limit }, Stage::Hits, effect)
+        let want = Want::Search { query: Query::text(query), limit };
+        self.wait(Actor::Model, filter, want, Stage::Hits)
     }
 
-    fn found(&mut self, waiting: &Waiting, limit: usize, outcome: Outcome) -> Step {
+    pub(super) fn found(&mut self, waiting: &Waiting, limit: usize, outcome: Outcome) -> Step {
         let hits = match outcome {
             Outcome::Hits { hits } => hits,
             Outcome::Failed { .. } => {
@@ -265,6 +236,18 @@ impl Session {
     }
 }
 
+/// Several skills have the name that somebody gave.
+pub(super) fn ambiguous<'k>(wanted: &str, keys: impl Iterator<Item = &'k str>) -> ToolResult {
+    let keys: Vec<&str> = keys.take(ALL_NAMES).collect();
+    let mut refusal = ToolResult::refused(
+        Reason::AmbiguousSkill,
+        format!("several skills have this name: {}", shown(wanted)),
+        format!("name one of {}", listed(keys.iter().copied())),
+    );
+    refusal.data = json!({"keys": keys});
+    refusal
+}
+
 fn nothing_found() -> ToolResult {
     ToolResult::done("no skill fits; go on without one", json!({"skills": []}))
 }
@@ -298,16 +281,4 @@ fn nearest<'k>(wanted: &str, keys: impl Iterator<Item = &'k str>) -> Vec<&'k str
     let mut near: Vec<(usize, &str)> = near.into_iter().map(distance).collect();
     near.sort_unstable();
     near.into_iter().take(NEAREST).map(|(_, key)| key).collect()
-}
-
-/// A number made of some texts and another number: the same everywhere, told apart by any change.
-fn mix(texts: &[&str], number: u64) -> u64 {
-    let mut sum = 0xcbf2_9ce4_8422_2325_u64 ^ number;
-    for text in texts {
-        // 0xFF stands in no text, so that parts cannot flow into each other.
-        for byte in text.bytes().chain([0xFF]) {
-            sum = (sum ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-        }
-    }
-    sum
 }

@@ -34,7 +34,9 @@ impl ToolCall {
 
 /// The handle of a call that waits for an effect.
 ///
-/// It belongs to one session and one effect; with any other it is refused. Its text is opaque.
+/// It belongs to one session and one effect; with any other it is refused. Sessions are told apart by the id that the
+/// host gave them: two with one id, such as a session and its copy, take each other's. It keeps calls from being mixed
+/// up and is no secret. Its text is opaque.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Ticket {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::event::{Actor, Ended, What};
 use super::policy::{Act, Policy};
+use super::state::Active;
 use super::{Filter, Session};
 use crate::catalog::Catalog;
 
@@ -89,9 +90,10 @@ impl Session {
             match now {
                 None => ending.push((active.key.clone(), Ended::Vanished)),
                 Some(now)
-                    if self
-                        .judge(now, Act::Keep, Actor::Host, self.filter_for(active.filter.as_ref()))
-                        .is_err() =>
+                    if self.unapproved(now)
+                        || self
+                            .judge(now, Act::Keep, Actor::Host, self.filter_for(active.filter.as_ref()))
+                            .is_err() =>
                 {
                     ending.push((active.key.clone(), Ended::Hidden));
                 }
@@ -113,12 +115,15 @@ impl Session {
         ending.into_iter().map(|(key, _)| key).collect()
     }
 
-    /// Deactivates the oldest skills when more are active than may be: a stored session may come from freer days.
+    /// Deactivates the oldest skills when more are active than may be, preloaded ones last: a stored
+    /// session may come from freer days.
     fn evict_excess(&mut self) -> Vec<(String, Ended)> {
         let most = self.options.max_active;
         let excess = self.state.active.len().saturating_sub(if most == 0 { usize::MAX } else { most });
+        let (last, first): (Vec<&Active>, Vec<&Active>) =
+            self.state.active.iter().partition(|active| active.preloaded);
         let keys: Vec<String> =
-            self.state.active.iter().take(excess).map(|active| active.key.clone()).collect();
+            first.into_iter().chain(last).take(excess).map(|active| active.key.clone()).collect();
         for key in &keys {
             self.state.deactivate(key, Ended::Evicted, self.options.max_events);
         }

@@ -14,7 +14,7 @@
 //! let entry = parse(file).skill(&Origin::at("skills/tidy-up/SKILL.md")).unwrap();
 //! let catalog = Catalog::new(vec![Arc::new(Candidate::new(entry))], Duplicates::First)?;
 //!
-//! let mut session = Session::new(Arc::new(catalog), Policy::default(), Options::default());
+//! let mut session = Session::new("chat-1", Arc::new(catalog), Policy::default(), Options::default());
 //! let mut step = session.call(ToolCall::new("load_skill", json!({"name": "tidy-up"})));
 //! let result = loop {
 //!     step = match step {
@@ -38,9 +38,11 @@ mod dialect;
 mod effect;
 mod event;
 mod filter;
+mod give;
 mod lifecycle;
 mod naming;
 mod options;
+mod pending;
 mod policy;
 mod prompt;
 mod reinject;
@@ -67,11 +69,12 @@ pub use reinject::{ReinjectBudget, Reinjected};
 pub use result::{Reason, ToolResult};
 pub use scope::{ToolMode, filter_compatible, grants, scope_tools};
 pub use state::{Active, RestoreError, STATE_VERSION, SessionState};
+pub use substitute::Arguments;
 pub use tools::ToolDef;
 
 use crate::catalog::{Candidate, Catalog};
 use crate::skill::Invocation;
-use crate::tools::{ToolGrant, ToolList};
+use crate::tools::{ToolGrant, ToolList, same_tool};
 
 /// What a host embeds: a catalog, what may be done with it, and what has been done so far.
 #[derive(Clone, Debug)]
@@ -83,9 +86,10 @@ pub struct Session {
 }
 
 impl Session {
-    /// A session in which nothing has happened.
-    pub fn new(catalog: Arc<Catalog>, policy: Policy, options: Options) -> Self {
-        let mut session = Self { catalog, policy, options, state: SessionState::default() };
+    /// A session in which nothing has happened. Its `id` tells it from the host's others: see [`Ticket`].
+    pub fn new(id: impl Into<String>, catalog: Arc<Catalog>, policy: Policy, options: Options) -> Self {
+        let state = SessionState { id: id.into(), ..SessionState::default() };
+        let mut session = Self { catalog, policy, options, state };
         session.note_discovered();
         session
     }
@@ -106,6 +110,11 @@ impl Session {
         let mut session = Self { catalog, policy, options, state };
         session.settle();
         Ok(session)
+    }
+
+    /// What tells the session from the host's others.
+    pub fn id(&self) -> &str {
+        &self.state.id
     }
 
     /// What the session remembers, to be stored.
@@ -230,7 +239,7 @@ impl Session {
         let host = self.policy.host_tools.as_deref();
         let capped: Vec<&str> = tools
             .iter()
-            .filter(|tool| host.is_none_or(|host| host.iter().any(|known| known == *tool)))
+            .filter(|tool| host.is_none_or(|host| host.iter().any(|known| same_tool(known, tool))))
             .copied()
             .collect();
         if self.policy.tools != ToolMode::Restrict {

@@ -46,8 +46,6 @@ pub enum Repeat {
 /// How a session behaves, apart from what it may do.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// What tells this session from others; goes into its tickets.
-    pub id: String,
     /// What the tools are called.
     pub naming: Naming,
     /// Which tools are offered. Running scripts needs the policy's word too.
@@ -62,12 +60,17 @@ pub struct Options {
     pub repeat: Repeat,
     /// Whether an activation lists the files of the skill and says how to read one.
     pub hint_files: bool,
+    /// Whether an activation shows the contents of the skill's files: of those that are text and within
+    /// [`ActivationStyle::max_inline_bytes`]. Others are named.
+    pub inline_resources: bool,
     /// What an activation shows.
     pub activation: ActivationStyle,
     /// How `list` and `search` show skills.
     pub catalog: CatalogStyle,
     /// The most skills that one call of `list` shows.
     pub max_list: usize,
+    /// The most files that one call lists.
+    pub max_files: usize,
     /// The catalog to put into the description of the tool that loads, within a budget.
     pub catalog_in_tool: Option<(CatalogStyle, Budget)>,
     /// The most names that a schema lists; with more visible skills a name is any text. Interfaces of models cap
@@ -88,7 +91,6 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
-            id: String::new(),
             naming: Naming::default(),
             tools: Tool::ALL.into_iter().collect(),
             max_active: 0,
@@ -96,9 +98,11 @@ impl Default for Options {
             lifetime: Lifetime::default(),
             repeat: Repeat::default(),
             hint_files: true,
+            inline_resources: false,
             activation: ActivationStyle::default(),
             catalog: CatalogStyle::new(Shape::Compact),
             max_list: 100,
+            max_files: 100,
             catalog_in_tool: None,
             max_enum: 250,
             max_resource_bytes: resource::DEFAULT_LIMIT,

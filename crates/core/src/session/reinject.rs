@@ -1,6 +1,7 @@
 //! What of the active skills goes back into a context after it was compacted.
 
 use super::Session;
+use super::state::Active;
 use crate::render::{Budget, compose};
 
 /// How much goes back.
@@ -48,7 +49,7 @@ impl Session {
             };
             if room(&active.text) {
                 texts.push(active.text.clone());
-            } else if let Some(part) = shortened(&active.text, &room) {
+            } else if let Some(part) = shortened(active, &room) {
                 texts.push(part);
                 again.cut.push(active.key.clone());
             } else {
@@ -70,25 +71,25 @@ fn fits(text: &str, budget: Budget, tokens: &dyn Fn(&str) -> usize) -> bool {
     }
 }
 
-/// As many lines of an activation as there is room for, still inside their wrapper.
-fn shortened(text: &str, room: &dyn Fn(&str) -> bool) -> Option<String> {
+/// As much of an activation as there is room for, still inside its wrapper: cut at a line, else at a character.
+fn shortened(active: &Active, room: &dyn Fn(&str) -> bool) -> Option<String> {
+    let (head, rest) = active.text.split_at_checked(active.body_end)?;
+    let opened = head.find('\n')? + 1;
     // The list of files is not worth its place, and half of it would leave its wrapper open.
-    let whole = text.split("\n<skill_resources>").next().and_then(|text| text.split(CLOSE).next())?;
-    let ends: Vec<usize> = whole.match_indices('\n').map(|(at, _)| at).chain([whole.len()]).collect();
-    let made = |count: usize| {
-        let end = count.checked_sub(1).and_then(|at| ends.get(at))?;
-        let start = whole.get(..*end)?.trim_end();
-        Some(format!("{start}\n[cut here to save space; load the skill again to see the rest]{CLOSE}"))
-    };
-    // The first line opens the wrapper; with nothing more, the skill is better left out.
-    let (mut low, mut high) = (1, ends.len());
-    while low < high {
-        let middle = low + (high - low).div_ceil(2);
-        if made(middle).is_some_and(|text| room(&text)) {
-            low = middle;
-        } else {
-            high = middle - 1;
-        }
+    let directory = rest.split("\n<skill_resources>").next()?.split(CLOSE).next()?.trim_end();
+    let hint = rest.rfind(CLOSE).and_then(|at| rest.get(at + CLOSE.len()..)).unwrap_or_default();
+    // Where the files lie and how to read them is kept if anything of the instructions can stand beside it.
+    for (directory, hint) in [(directory, hint), ("", "")] {
+        let made = |end: usize| {
+            let start = head.get(..end)?.trim_end();
+            let marked = "[cut here to save space; load the skill again to see the rest]";
+            Some(format!("{start}\n{marked}{directory}{CLOSE}{hint}"))
+        };
+        let ends: Vec<usize> = head.char_indices().map(|(at, _)| at).skip_while(|at| *at <= opened).collect();
+        let fitting = ends.partition_point(|end| made(*end).is_some_and(|text| room(&text)));
+        let Some(end) = fitting.checked_sub(1).and_then(|at| ends.get(at)) else { continue };
+        let line = head.get(opened..*end).and_then(|part| part.rfind('\n')).map(|at| opened + at);
+        return made(line.filter(|line| *line > opened).unwrap_or(*end));
     }
-    if low < 2 { None } else { made(low).filter(|text| room(text)) }
+    None
 }

@@ -13,7 +13,7 @@ use super::state::Want;
 use super::{Filter, Session};
 use crate::manifest::Manifest;
 use crate::path::{PathError, RelPath};
-use crate::resource::{Contents, Groups, OverLimit, Resource};
+use crate::resource::{Contents, Groups, OverLimit, Resource, TooLarge};
 
 impl Session {
     pub(super) fn read(&mut self, values: Values, filter: Option<Filter>) -> Step {
@@ -22,14 +22,15 @@ impl Session {
             Err(refusal) => return self.refused(refusal),
         };
         let Some(path) = values.path else {
-            return self.begin(Actor::Model, filter, Want::ListFiles { key });
+            let limit = at_most(values.limit, self.options.max_files);
+            let want = Want::ListFiles { key, offset: values.offset, limit };
+            return self.begin(Actor::Model, filter, want);
         };
         let path = match RelPath::from_request(&path) {
             Ok(path) => path,
             Err(error) => return self.bad_path(&error),
         };
-        let most = self.options.max_resource_bytes.max(1);
-        let limit = values.limit.map_or(most, |limit| usize::try_from(limit).unwrap_or(most)).clamp(1, most);
+        let limit = at_most(values.limit, self.options.max_resource_bytes);
         self.begin(Actor::Model, filter, Want::ReadFile { key, path, offset: values.offset, limit })
     }
 
@@ -63,16 +64,15 @@ impl Session {
         step
     }
 
-    pub(super) fn list_files(&mut self, key: &str, files: &Manifest) -> Step {
+    pub(super) fn list_files(&mut self, key: &str, files: &Manifest, offset: u64, limit: usize) -> Step {
         self.touch(key);
-        let groups = Groups::of(files, true);
+        let mut groups = Groups::of(files, true);
+        let total = groups.all().map(|(_, paths)| paths.len()).sum::<usize>();
+        let first = usize::try_from(offset).unwrap_or(total).min(total);
+        let end = first.saturating_add(limit).min(total);
+        groups.page(first, end - first);
         let mut text = String::new();
-        for (name, paths) in [
-            ("scripts", &groups.scripts),
-            ("references", &groups.references),
-            ("assets", &groups.assets),
-            ("other", &groups.other),
-        ] {
+        for (name, paths) in groups.all() {
             if !paths.is_empty() {
                 let _ = writeln!(text, "## {name}");
             }
@@ -80,11 +80,20 @@ impl Session {
                 let _ = writeln!(text, "- {}", crate::render::neutralize(path.as_str(), &[]));
             }
         }
-        if text.is_empty() {
+        let mut data = json!({"skill": key, "files": groups, "total": total});
+        if total == 0 {
             text.push_str("this skill has no other files\n");
+        } else if first == end {
+            let _ = writeln!(text, "this is past the last file: offset {offset} of {total}");
+        }
+        if end < total {
+            let _ = writeln!(text, "\n{} more files; go on with offset {end}", total - end);
+            if let Some(data) = data.as_object_mut() {
+                data.insert("next".to_owned(), end.into());
+            }
         }
         text.pop();
-        Step::Done(ToolResult::done(text, json!({"skill": key, "files": groups})))
+        Step::Done(ToolResult::done(text, data))
     }
 
     pub(super) fn give_file(
@@ -96,8 +105,7 @@ impl Session {
         offset: u64,
         limit: usize,
     ) -> Step {
-        let read = Resource::of(path, bytes, size, offset, limit, self.options.too_large);
-        let resource = match read {
+        let resource = match self.resource(path, bytes, size, offset, limit) {
             Ok(resource) => resource,
             Err(OverLimit { size, limit }) => {
                 let error = format!("the file is too large: {path}: {size} bytes, at most {limit}");
@@ -106,7 +114,8 @@ impl Session {
         };
         self.touch(key);
         self.note(What::Read { key: key.to_owned(), path: path.as_str().to_owned() });
-        let mut data = json!({"skill": key, "path": path, "size": size, "offset": offset});
+        let start = resource.offset;
+        let mut data = json!({"skill": key, "path": path, "size": size, "offset": start});
         let mut add = |name: &str, value: Value| {
             if let Some(data) = data.as_object_mut() {
                 data.insert(name.to_owned(), value);
@@ -114,6 +123,10 @@ impl Session {
         };
         let end = resource.next.unwrap_or(size);
         let mut text = match resource.contents {
+            Contents::Text(_) if offset > 0 && offset >= size => {
+                add("encoding", "text".into());
+                format!("this is past the end of the file: {path}: offset {offset} of {size} bytes")
+            }
             Contents::Text(text) => {
                 add("encoding", "text".into());
                 text
@@ -130,9 +143,32 @@ impl Session {
         };
         if let Some(next) = resource.next {
             add("next", next.into());
-            let _ = write!(text, "\n[bytes {offset} to {end} of {size}; go on with offset {next}]");
+            let _ = write!(text, "\n[bytes {start} to {end} of {size}; go on with offset {next}]");
         }
         Step::Done(ToolResult::done(text, data))
+    }
+
+    /// A part of a file. Whether the file is too large is between it and the host: a model that wants only a little
+    /// of a small file gets it in pages.
+    fn resource(
+        &self,
+        path: &RelPath,
+        bytes: Vec<u8>,
+        size: u64,
+        offset: u64,
+        limit: usize,
+    ) -> Result<Resource, OverLimit> {
+        let most = self.options.max_resource_bytes.max(1) as u64;
+        match self.options.too_large {
+            TooLarge::Refuse if size > most => Err(OverLimit { size, limit: most }),
+            TooLarge::List if size > most => {
+                Ok(Resource { path: path.clone(), size, offset, contents: Contents::Omitted, next: None })
+            }
+            TooLarge::Truncate if size > most => {
+                Resource::of(path, bytes, size, offset, limit, TooLarge::Truncate)
+            }
+            _ => Resource::of(path, bytes, size, offset, limit, TooLarge::Page),
+        }
     }
 
     /// Writes down that an active skill is in use.
@@ -142,4 +178,10 @@ impl Session {
             active.used = turn;
         }
     }
+}
+
+/// What a model wants at most, within what the host gives at most.
+fn at_most(wanted: Option<u64>, most: usize) -> usize {
+    let most = most.max(1);
+    wanted.map_or(most, |wanted| usize::try_from(wanted).unwrap_or(most)).clamp(1, most)
 }

@@ -37,6 +37,7 @@ reasons! {
     BadCall "bad-call" "the call itself is no call: not JSON, or without a tool";
     BadArguments "bad-arguments" "an argument is missing, unknown, or not of its type";
     UnknownSkill "unknown-skill" "no skill of this name is visible; whether a hidden one has it is not told";
+    AmbiguousSkill "ambiguous-skill" "several skills have this name; each has a key of its own";
     MissingSkill "missing-skill" "the host allows a skill of this name, and there is none";
     TooManyActive "too-many-active" "as many skills are active as may be";
     NotActive "not-active" "the skill is not active";

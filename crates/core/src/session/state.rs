@@ -6,13 +6,15 @@ use serde::{Deserialize, Serialize};
 
 use super::event::{Actor, Ended, Event, What};
 use super::filter::Filter;
+use super::substitute::Arguments;
 use crate::catalog::Stamp;
 use crate::manifest::Manifest;
 use crate::path::RelPath;
+use crate::select::Query;
 use crate::tools::ToolList;
 
 /// The version of the stored form.
-pub const STATE_VERSION: u32 = 1;
+pub const STATE_VERSION: u32 = 2;
 
 /// Why a stored state cannot be taken up.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -35,6 +37,8 @@ pub enum RestoreError {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SessionState {
     pub(super) version: u32,
+    /// What tells the session from others.
+    pub(super) id: String,
     /// The active skills, the most recently activated last.
     pub(super) active: Vec<Active>,
     /// The calls that wait, by the number of their ticket.
@@ -73,6 +77,10 @@ pub struct Active {
     /// Whether the catalog has come to show another state of it since.
     pub changed: bool,
     pub(super) stamp: Stamp,
+    /// What tells the contents of its file from others.
+    pub(super) mark: u64,
+    /// Where in the text the instructions end.
+    pub(super) body_end: usize,
     /// The filter of the call that activated it: it holds until the session gets another.
     pub(super) filter: Option<Filter>,
 }
@@ -94,6 +102,8 @@ pub(super) struct Waiting {
     pub(super) filter: Option<Filter>,
     /// What is wanted in the end.
     pub(super) want: Want,
+    /// Where the skill lay when the call began to wait.
+    pub(super) location: String,
     /// What it waits for.
     pub(super) stage: Stage,
 }
@@ -101,10 +111,10 @@ pub(super) struct Waiting {
 /// What a call wants in the end.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) enum Want {
-    Load { key: String, arguments: Option<String>, preload: bool },
-    ListFiles { key: String },
+    Load { key: String, arguments: Option<Arguments>, preload: bool },
+    ListFiles { key: String, offset: u64, limit: usize },
     ReadFile { key: String, path: RelPath, offset: u64, limit: usize },
-    Search { limit: usize },
+    Search { query: Query, limit: usize },
     Run { key: String, path: RelPath, args: Vec<String> },
 }
 
@@ -113,13 +123,23 @@ pub(super) enum Want {
 pub(super) enum Stage {
     Approval,
     Files,
-    /// The files of the skill were listed, when they were wanted.
+    /// The files of the skill were listed, and some of them are read to be shown with it.
+    Inline {
+        files: Manifest,
+        expect_digest: Option<String>,
+        read: Vec<(RelPath, String)>,
+        left: Vec<RelPath>,
+    },
+    /// The files of the skill were listed and read, when they were wanted.
     Bytes {
         files: Manifest,
+        inlined: Vec<(RelPath, String)>,
         expect_digest: Option<String>,
     },
     Hits,
-    Exit,
+    Exit {
+        expect_digest: Option<String>,
+    },
 }
 
 impl Want {
@@ -127,7 +147,7 @@ impl Want {
     pub(super) fn key(&self) -> Option<&str> {
         match self {
             Self::Load { key, .. }
-            | Self::ListFiles { key }
+            | Self::ListFiles { key, .. }
             | Self::ReadFile { key, .. }
             | Self::Run { key, .. } => Some(key),
             Self::Search { .. } => None,
@@ -139,6 +159,7 @@ impl Default for SessionState {
     fn default() -> Self {
         Self {
             version: STATE_VERSION,
+            id: String::new(),
             active: Vec::new(),
             pending: BTreeMap::new(),
             approvals: BTreeMap::new(),

@@ -3,6 +3,29 @@
 //! One pass: what is put in is not looked at again. A placeholder without a value stays as it is, and `\$` before a
 //! placeholder keeps it. Commands in instructions are text like any other.
 
+use serde::{Deserialize, Serialize};
+
+/// What a user wrote behind the name of a skill.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Arguments {
+    whole: String,
+    words: Vec<String>,
+}
+
+impl Arguments {
+    /// A line, parted at blanks; quotes hold blanks together.
+    pub fn line(line: &str) -> Self {
+        let whole = line.trim();
+        Self { whole: whole.to_owned(), words: words(whole) }
+    }
+
+    /// Words that somebody has parted already, such as a shell: each is one argument, whatever is in it.
+    pub fn words<T: Into<String>>(words: impl IntoIterator<Item = T>) -> Self {
+        let words: Vec<String> = words.into_iter().map(Into::into).collect();
+        Self { whole: words.join(" ").trim().to_owned(), words }
+    }
+}
+
 /// The words of a line as a shell would part them: at blanks, with quotes around blanks that count.
 fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
@@ -63,15 +86,14 @@ fn is_word(character: char) -> bool {
 }
 
 /// The instructions with a user's arguments in them. If no placeholder took any, they follow at the end.
-pub(super) fn substitute(body: &str, arguments: &str, names: &[String]) -> String {
-    let arguments = arguments.trim();
-    let words = words(arguments);
+pub(super) fn substitute(body: &str, arguments: &Arguments, names: &[String]) -> String {
+    let Arguments { whole: arguments, words } = arguments;
     let mut text = String::with_capacity(body.len() + arguments.len());
     let mut taken = false;
     let mut rest = body;
     while let Some(at) = rest.find('$') {
         let (before, here) = (rest.get(..at).unwrap_or_default(), rest.get(at..).unwrap_or_default());
-        let found = placeholder(here, arguments, &words, names);
+        let found = placeholder(here, arguments, words, names);
         let length = found.map_or(1, |(length, _)| length);
         let written = here.get(..length).unwrap_or(here);
         match (found, before.strip_suffix('\\')) {
@@ -107,7 +129,7 @@ mod tests {
     #[test]
     fn placeholders_take_their_values_and_missing_ones_stay() {
         let names = ["file".to_owned(), "mode".to_owned()];
-        let with = |body: &str, arguments: &str| substitute(body, arguments, &names);
+        let with = |body: &str, arguments: &str| substitute(body, &Arguments::line(arguments), &names);
         for (body, arguments, expected) in [
             ("Do $ARGUMENTS now", "a b", "Do a b now"),
             ("$ARGUMENTS[1], $0, $7", "a 'b c'", "b c, a, $7"),
@@ -123,5 +145,10 @@ mod tests {
         ] {
             assert_eq!(with(body, arguments), expected, "{body} with {arguments}");
         }
+    }
+    #[test]
+    fn words_of_a_shell_stay_as_they_are() {
+        let given = Arguments::words(["a b", "it's", "\\"]);
+        assert_eq!(substitute("$0, $1, $2: $ARGUMENTS", &given, &[]), "a b, it's, \\: a b it's \\");
     }
 }

@@ -98,7 +98,7 @@ fn described(tool: Tool, naming: &Naming) -> String {
         }
         Tool::Read => format!(
             "Read a file that belongs to a skill, such as a reference its instructions point to. Without {}, lists \
-             the files. Long files come in parts: give the offset where the last part ended.",
+             the files. Long files and lists come in parts: give the offset where the last part ended.",
             naming.row().path
         ),
         Tool::Run => {
@@ -132,12 +132,19 @@ fn schema(tool: Tool, naming: &Naming, keys: &[&str], max_enum: usize) -> Value 
                 json!({"type": "string", "description": "Only skills in or below this folder."})
             }
             Parameter::Limit => {
-                let what = if tool == Tool::Search { "The most skills." } else { "The most bytes." };
+                let what = if tool == Tool::Search {
+                    "The most skills."
+                } else {
+                    "The most bytes, or the most files."
+                };
                 json!({"type": "integer", "minimum": 1, "description": what})
             }
             Parameter::Offset => {
-                let what =
-                    if tool == Tool::List { "How many skills to pass over." } else { "The first byte." };
+                let what = if tool == Tool::List {
+                    "How many skills to pass over."
+                } else {
+                    "The first byte, or how many files to pass over."
+                };
                 json!({"type": "integer", "minimum": 0, "description": what})
             }
             Parameter::Args => {

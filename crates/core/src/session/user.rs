@@ -5,6 +5,7 @@ use super::effect::Step;
 use super::event::{Actor, What};
 use super::policy::Hidden;
 use super::result::{Reason, ToolResult};
+use super::substitute::Arguments;
 use super::{Act, Session};
 
 impl Session {
@@ -42,7 +43,7 @@ impl Session {
                 return told.then(|| self.load(name, Actor::User, None, None));
             }
         };
-        Some(self.load(&key, Actor::User, None, Some(arguments.unwrap_or_default().to_owned())))
+        Some(self.load(&key, Actor::User, None, Some(Arguments::line(arguments.unwrap_or_default()))))
     }
 
     /// Why a person cannot have a skill that is there, in words that a model never sees.

@@ -64,7 +64,7 @@ fn an_approval_holds_what_was_approved_and_nothing_else() {
     };
     assert_eq!(before.digest("mine").unwrap(), digest, "both ways to digest agree");
     let approved = registry(approvals);
-    let mut session = Session::new(approved.catalog(), Policy::default(), Options::default());
+    let mut session = Session::new("test", approved.catalog(), Policy::default(), Options::default());
     let performer = Performer::new(&approved, &All);
     assert!(load(&mut session, &performer, None).text.contains("As approved."));
     assert_eq!(load(&mut session, &performer, Some("more.md")).text, "more\n");
@@ -80,7 +80,7 @@ fn an_approval_holds_what_was_approved_and_nothing_else() {
     let mut everything = Registry::new();
     everything.add(DirSource::new(place.path(), ScanOptions::named()).in_scope(Scope::Project));
     everything.refresh().unwrap();
-    let mut session = Session::new(everything.catalog(), policy, Options::default());
+    let mut session = Session::new("test", everything.catalog(), policy, Options::default());
     let no = load(&mut session, &Performer::new(&everything, &All), None);
     assert_eq!(no.reason.map(Reason::code), Some("not-approved"));
     let yes = |_: &prowess::Candidate, digest: &str| digest.starts_with("sha256:");
@@ -104,7 +104,7 @@ fn a_key_that_has_come_to_mean_another_place_is_gone() {
         registry.add(DirSource::new(place.path().join(folder), ScanOptions::named()));
     }
     registry.refresh().unwrap();
-    let mut session = Session::new(registry.catalog(), Policy::default(), Options::default());
+    let mut session = Session::new("test", registry.catalog(), Policy::default(), Options::default());
     fs::remove_dir_all(place.path().join("a/mine")).unwrap();
     registry.refresh().unwrap();
     let performer = Performer::new(&registry, &All);

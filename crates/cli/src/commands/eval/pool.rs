@@ -37,22 +37,32 @@ pub(super) fn run(
     json: bool,
     ui: &mut Ui,
 ) -> Result<Outcome, CommandError> {
-    let skills = lines(pool)?.iter().map(|row| skill(row, pool)).collect::<Result<Vec<Skill>, Failure>>()?;
+    let mut skills: Vec<Skill> = Vec::new();
+    let mut known = BTreeSet::new();
+    for (number, row) in lines(pool)? {
+        let skill = skill(&row, pool, number)?;
+        if !known.insert(skill.entry.key.clone()) {
+            let error = format!("two skills have one id: {}:{number}: {}", pool.display(), skill.entry.key);
+            return Err(Failure::new(error, "give each skill an id of its own").into());
+        }
+        skills.push(skill);
+    }
     let selector = selector(args, &skills)?;
     let mut among: Vec<&Entry> = skills.iter().map(|skill| &skill.entry).collect();
     among.sort_by(|one, other| one.key.cmp(&other.key));
     let options = Options { top_k: Some(WRITTEN), ..Options::default() };
     let mut written = String::new();
     let mut totals = Totals::default();
-    let queries = lines(queries)?;
-    for row in &queries {
-        let text = row.get("query").and_then(Value::as_str).unwrap_or_default();
+    let path = queries;
+    let queries = lines(path)?;
+    for (number, row) in &queries {
+        let Asked { text, relevant } = asked(row, path, *number)?;
         let hits = search(&*selector, &Query::text(text), &among, &options).map_err(|error| {
             Failure::new(format!("the query could not be answered: {error}"), "try another selector")
         })?;
         let ranked: Vec<&str> = hits.iter().map(|hit| hit.key.as_str()).collect();
-        let _ = writeln!(written, "{}", json!({ "id": row["id"], "ranked": ranked }));
-        totals.add(&ranked, &row["relevant"]);
+        let _ = writeln!(written, "{}", json!({ "id": row.get("id"), "ranked": ranked }));
+        totals.add(&ranked, &relevant);
     }
     if let Some(path) = &args.run {
         std::fs::write(path, &written).map_err(|error| {
@@ -91,11 +101,33 @@ pub(super) fn run(
     Ok(Outcome::Fine)
 }
 
-fn skill(row: &Value, pool: &Path) -> Result<Skill, Failure> {
+/// A query, and the ids of the skills that answer it.
+struct Asked<'r> {
+    text: &'r str,
+    relevant: BTreeSet<&'r str>,
+}
+
+fn asked<'r>(row: &'r Value, path: &Path, number: usize) -> Result<Asked<'r>, Failure> {
+    let fault = |what: &str| {
+        let error = format!("this is no query: {}:{number}: {what}", path.display());
+        Failure::new(
+            error,
+            "each line is an object with id, query and, if it is known, relevant: a list of ids",
+        )
+    };
+    let text = row.get("query").and_then(Value::as_str).ok_or_else(|| fault("query is not a text"))?;
+    let relevant = match row.get("relevant") {
+        None | Some(Value::Null) => Some(BTreeSet::new()),
+        Some(given) => given.as_array().and_then(|ids| ids.iter().map(Value::as_str).collect()),
+    };
+    Ok(Asked { text, relevant: relevant.ok_or_else(|| fault("relevant is not a list of texts"))? })
+}
+
+fn skill(row: &Value, pool: &Path, number: usize) -> Result<Skill, Failure> {
     let text = |name: &str| row.get(name).and_then(Value::as_str);
     let Some(id) = text("id").or_else(|| text("name")) else {
         return Err(Failure::new(
-            format!("a skill has no id and no name: {}", pool.display()),
+            format!("a skill has no id and no name: {}:{number}", pool.display()),
             "each line is an object with id, name, description and, if there is one, body",
         ));
     };
@@ -110,9 +142,7 @@ fn skill(row: &Value, pool: &Path) -> Result<Skill, Failure> {
 }
 
 impl Totals {
-    fn add(&mut self, ranked: &[&str], relevant: &Value) {
-        let relevant: BTreeSet<&str> =
-            relevant.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    fn add(&mut self, ranked: &[&str], relevant: &BTreeSet<&str>) {
         if relevant.is_empty() {
             return;
         }

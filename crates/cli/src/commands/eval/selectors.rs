@@ -20,7 +20,7 @@ pub(super) struct Skill {
 }
 
 /// The objects of a file, one a line.
-pub(super) fn lines(path: &Path) -> Result<Vec<Value>, CommandError> {
+pub(super) fn lines(path: &Path) -> Result<Vec<(usize, Value)>, CommandError> {
     let bytes = files::read_small(path, MAX_LINES_BYTES)?;
     let mut values = Vec::new();
     for (number, line) in (1..).zip(bytes.split(|byte| *byte == b'\n')) {
@@ -35,7 +35,7 @@ pub(super) fn lines(path: &Path) -> Result<Vec<Value>, CommandError> {
             failure.causes.push(error.to_string());
             failure
         })?;
-        values.push(value);
+        values.push((number, value));
     }
     Ok(values)
 }
@@ -76,7 +76,7 @@ fn embedding(args: &Eval, skills: &[Skill]) -> Result<Embedding, CommandError> {
         failure
     };
     let mut vectors = Vectors::default();
-    for line in lines(path)? {
+    for (_, line) in lines(path)? {
         let text = line.get("text").and_then(Value::as_str);
         let numbers = line.get("vector").and_then(Value::as_array);
         let (Some(text), Some(numbers)) = (text, numbers) else {

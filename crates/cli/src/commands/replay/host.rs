@@ -1,13 +1,13 @@
 //! What a host does between the calls of a model, as lines of a replay.
 
-use prowess::TooLarge;
 use prowess::drive::finish;
-use prowess::render::{Budget, CatalogStyle, Shape, compose, estimate_tokens};
+use prowess::render::{ActivationStyle, Budget, CatalogStyle, Shape, compose, estimate_tokens};
 use prowess::select::{Keyword, Options as SelectOptions, Query};
 use prowess::session::{
-    Dialect, Filter, Lifetime, Naming, Options, Policy, PromptOptions, ReinjectBudget, Repeat, Session,
-    SessionState, ToolMode, ToolResult, Untrusted, WhenFull,
+    Dialect, Filter, Lifetime, Naming, Options, OriginRule, Policy, PromptOptions, ReinjectBudget, Repeat,
+    Session, SessionState, ToolMode, ToolResult, Untrusted, WhenFull,
 };
+use prowess::{Scope, TooLarge};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -15,12 +15,15 @@ use serde_json::{Value, json};
 use super::Host;
 
 /// The words of the host, each with what it does.
-const WORDS: [&str; 10] = [
+const WORDS: [&str; 13] = [
     "begin",
     "active",
+    "deactivate",
     "end_turn",
+    "log",
     "preload",
     "prompt",
+    "refresh",
     "reinject",
     "restore",
     "scope",
@@ -33,11 +36,33 @@ pub(super) fn act(host: &mut Host<'_>, what: &str, arguments: Value) -> Result<T
     let session = &mut host.session;
     Ok(match what {
         "begin" => {
-            let Begin { dialect, .. } = begin(session, read(arguments)?)?;
+            let Begin { dialect, approve, .. } = begin(session, read(arguments)?)?;
+            host.performer = match approve {
+                Some(true) => host.plain.approving(&|_, _| true),
+                _ => host.plain,
+            };
             let tools = session.tools();
             ToolResult::done("", json!({"tools": dialect.parse::<Dialect>()?.tools(&tools)}))
         }
         "active" => active(session),
+        "deactivate" => {
+            let Deactivate { name } = read(arguments)?;
+            ToolResult::done("", json!({"deactivated": session.deactivate(&name)}))
+        }
+        "log" => {
+            let Log { events } = read(arguments)?;
+            let log = session.state().log().iter().map(|event| json!(event));
+            let wanted = |event: &Value| {
+                events.as_ref().is_none_or(|names| names.iter().any(|name| event["event"] == name.as_str()))
+            };
+            ToolResult::done("", json!({"events": log.filter(wanted).collect::<Vec<Value>>()}))
+        }
+        "refresh" => {
+            host.registry.refresh().map_err(|error| error.to_string())?;
+            let swapped = session.set_catalog(host.registry.catalog());
+            let data = json!({"deactivated": swapped.deactivated, "changed": swapped.changed});
+            ToolResult::done("", data)
+        }
         "end_turn" => {
             let ended = session.end_turn();
             ToolResult::done("", json!({"deactivated": ended}))
@@ -72,7 +97,7 @@ pub(super) fn act(host: &mut Host<'_>, what: &str, arguments: Value) -> Result<T
             active(session)
         }
         "scope" => {
-            let Scope { tools } = read(arguments)?;
+            let Tools { tools } = read(arguments)?;
             let tools: Vec<&str> = tools.iter().map(String::as_str).collect();
             ToolResult::done("", json!({"tools": session.scope_tools(&tools)}))
         }
@@ -122,6 +147,11 @@ struct Begin {
     lifetime: Lifetime,
     repeat: Repeat,
     hint_files: bool,
+    /// The largest file whose contents an activation shows; none are shown when it is absent.
+    inline_bytes: Option<usize>,
+    /// When given, every skill must be approved, and this is what the host answers.
+    approve: Option<bool>,
+    max_files: usize,
     max_bytes: usize,
     too_large: TooLarge,
     max_enum: usize,
@@ -132,7 +162,7 @@ struct Begin {
 impl Default for Begin {
     fn default() -> Self {
         let Options { max_active, when_full, lifetime, repeat, hint_files, .. } = Options::default();
-        let Options { max_resource_bytes, too_large, max_enum, .. } = Options::default();
+        let Options { max_resource_bytes, max_files, too_large, max_enum, .. } = Options::default();
         let Policy { filter, untrusted, tools: mode, .. } = Policy::default();
         Self {
             allow: None,
@@ -149,6 +179,9 @@ impl Default for Begin {
             lifetime,
             repeat,
             hint_files,
+            inline_bytes: None,
+            approve: None,
+            max_files,
             max_bytes: max_resource_bytes,
             too_large,
             max_enum,
@@ -163,6 +196,9 @@ fn begin(session: &mut Session, asked: Begin) -> Result<Begin, String> {
         asked.naming.parse().map_err(|error: prowess::session::UnknownNaming| error.to_string())?;
     let naming =
         naming.with_namespace(&asked.namespace).ok_or("a model cannot call names with this namespace")?;
+    let rule = OriginRule { approve: true, ..OriginRule::usual(Scope::Explicit) };
+    let mut activation = ActivationStyle::default();
+    activation.max_inline_bytes = asked.inline_bytes.unwrap_or(activation.max_inline_bytes);
     let policy = Policy {
         allow: asked.allow.clone().map(|names| names.into_iter().collect()),
         deny: asked.deny.iter().cloned().collect(),
@@ -170,6 +206,7 @@ fn begin(session: &mut Session, asked: Begin) -> Result<Begin, String> {
         untrusted: asked.untrusted,
         tools: asked.mode,
         host_tools: asked.tools.clone(),
+        origins: asked.approve.map(|_| (Scope::Explicit, rule)).into_iter().collect(),
         ..Policy::default()
     };
     let options = Options {
@@ -179,6 +216,9 @@ fn begin(session: &mut Session, asked: Begin) -> Result<Begin, String> {
         lifetime: asked.lifetime,
         repeat: asked.repeat,
         hint_files: asked.hint_files,
+        inline_resources: asked.inline_bytes.is_some(),
+        activation,
+        max_files: asked.max_files,
         max_resource_bytes: asked.max_bytes,
         too_large: asked.too_large,
         max_enum: asked.max_enum,
@@ -186,7 +226,7 @@ fn begin(session: &mut Session, asked: Begin) -> Result<Begin, String> {
         instruction: asked.instruction.clone(),
         ..Options::default()
     };
-    *session = Session::new(session.shared_catalog(), policy, options);
+    *session = Session::new("replay", session.shared_catalog(), policy, options);
     Ok(asked)
 }
 
@@ -244,7 +284,20 @@ const fn unlimited() -> usize {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Scope {
+struct Deactivate {
+    name: String,
+}
+
+/// The kinds of events that are wanted; all when absent.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Log {
+    events: Option<Vec<String>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Tools {
     tools: Vec<String>,
 }
 

@@ -9,7 +9,8 @@ use prowess::files;
 use prowess::index::LazyIndex;
 use prowess::render::inline;
 use prowess::session::{Filter, Options, Policy, Reason, Session, ToolCall, ToolResult};
-use serde_json::Value;
+use prowess::{Registry, ToolList};
+use serde_json::{Map, Value};
 
 use super::{STDIN, registry, say_problems};
 use crate::Outcome;
@@ -28,13 +29,15 @@ pub(crate) fn run(args: &Replay, ui: &mut Ui) -> Result<Outcome, CommandError> {
     say_problems(&registry, ui);
     let index = LazyIndex::new(&registry);
     let tools = args.tools.as_ref().map(|tools| {
-        tools.split(',').map(str::trim).filter(|tool| !tool.is_empty()).map(str::to_owned).collect()
+        ToolList::parse(tools).grants.into_iter().map(|grant| grant.raw).collect::<Vec<String>>()
     });
     let policy = Policy { filter: args.filter.clone(), host_tools: tools, ..Policy::default() };
     let options = Options { naming: args.naming.clone(), max_active: args.max_active, ..Options::default() };
     let mut replay = Host {
-        session: Session::new(registry.catalog(), policy, options),
+        session: Session::new("replay", registry.catalog(), policy, options),
         performer: Performer::new(&registry, &index),
+        plain: Performer::new(&registry, &index),
+        registry: &registry,
     };
     if args.calls == Path::new(STDIN) {
         while let Some(line) = ui::read_line(MAX_LINE)? {
@@ -53,7 +56,17 @@ pub(crate) fn run(args: &Replay, ui: &mut Ui) -> Result<Outcome, CommandError> {
 struct Host<'h> {
     session: Session,
     performer: Performer<'h>,
+    /// The performer that approves nothing.
+    plain: Performer<'h>,
+    registry: &'h Registry,
 }
+
+/// Why a line was not done, and what to write instead.
+type Fault = (String, &'static str);
+
+/// The members of a line.
+const CALL: [&str; 3] = ["tool", "arguments", "filter"];
+const ACT: [&str; 2] = ["host", "arguments"];
 
 impl Host<'_> {
     /// Answers one line; a blank one asks nothing.
@@ -61,24 +74,39 @@ impl Host<'_> {
         if line.iter().all(u8::is_ascii_whitespace) {
             return Ok(());
         }
-        let result = self.answer(line).unwrap_or_else(|reason| {
-            let hint = r#"write {"tool": NAME, "arguments": {…}}"#;
+        let result = self.answer(line).unwrap_or_else(|(reason, hint)| {
             ToolResult::refused(Reason::BadCall, format!("this line is no call: {}", inline(&reason)), hint)
         });
         ui.json_of(&result)
     }
 
-    fn answer(&mut self, line: &[u8]) -> Result<ToolResult, String> {
+    fn answer(&mut self, line: &[u8]) -> Result<ToolResult, Fault> {
+        const CALL_HINT: &str = r#"write {"tool": NAME, "arguments": {…}}"#;
+        const HOST_HINT: &str =
+            r#"write {"host": WORD, "arguments": {…}}; docs/sessions.md lists the words and their arguments"#;
+        let of_call = |reason: String| (reason, CALL_HINT);
         if line.len() > MAX_LINE {
-            return Err(format!("it is longer than {MAX_LINE} bytes"));
+            return Err(of_call(format!("it is longer than {MAX_LINE} bytes")));
         }
-        let line: Value = serde_json::from_slice(line).map_err(|error| error.to_string())?;
-        let line = line.as_object().ok_or("it is not an object")?;
+        let line: Value = serde_json::from_slice(line).map_err(|error| of_call(error.to_string()))?;
+        let line = line.as_object().ok_or_else(|| of_call("it is not an object".to_owned()))?;
+        let is_host = line.contains_key("host");
+        let (members, hint) = if is_host { (&ACT[..], HOST_HINT) } else { (&CALL[..], CALL_HINT) };
+        let done = match line.keys().find(|name| !members.contains(&name.as_str())) {
+            Some(name) => Err(format!("it has an unknown member: {name}")),
+            None if is_host => self.act(line),
+            None => self.call(line),
+        };
+        done.map_err(|reason| (reason, hint))
+    }
+
+    fn act(&mut self, line: &Map<String, Value>) -> Result<ToolResult, String> {
+        let what = line.get("host").and_then(Value::as_str).ok_or("host is not a text")?;
+        host::act(self, what, line.get("arguments").cloned().unwrap_or_default())
+    }
+
+    fn call(&mut self, line: &Map<String, Value>) -> Result<ToolResult, String> {
         let arguments = line.get("arguments").cloned().unwrap_or_default();
-        if let Some(what) = line.get("host") {
-            let what = what.as_str().ok_or("host is not a text")?;
-            return host::act(self, what, arguments);
-        }
         let tool = line.get("tool").ok_or("it has no tool")?;
         let tool = tool.as_str().ok_or("the tool is not a text")?;
         let filter = match line.get("filter") {

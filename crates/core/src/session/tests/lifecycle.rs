@@ -170,7 +170,7 @@ fn an_untrusted_skill_is_used_after_somebody_approves_it() {
 fn tickets_are_good_once_for_their_own_effect_and_in_any_order() {
     let shelf = Shelf::with(&[("a", ""), ("b", "")]);
     let mut session = shelf.session(Policy::default(), Options::default());
-    let mut other = shelf.session(Policy::default(), Options { id: "other".into(), ..Options::default() });
+    let mut other = Session::new("other", shelf.catalog(), Policy::default(), Options::default());
     let need = |session: &mut Session, name: &str| match session
         .call(ToolCall::new("load_skill", json!({ "name": name })))
     {
@@ -226,11 +226,11 @@ fn a_stored_session_goes_on_and_what_is_gone_is_deactivated() {
     let mut denied = restore(denied, Options::default());
     let step = denied.resume(ticket, Outcome::Files { files: Manifest::default() });
     assert_eq!(code(&shelf.finish(&mut denied, step)), "unknown-skill");
-    let later = stored.replacen("\"version\":1", "\"version\":9", 1);
+    let later = stored.replacen("\"version\":2", "\"version\":9", 1);
     assert_eq!(SessionState::from_json(&later), Err(RestoreError::Version { found: 9 }));
     assert!(matches!(SessionState::from_json("{}"), Err(RestoreError::Damaged { .. })));
     assert!(matches!(SessionState::from_json("[1"), Err(RestoreError::Damaged { .. })));
-    assert!(matches!(SessionState::from_json(r#"{"version":1}"#), Err(RestoreError::Damaged { .. })));
+    assert!(matches!(SessionState::from_json(r#"{"version":2}"#), Err(RestoreError::Damaged { .. })));
 }
 
 #[test]

@@ -1,8 +1,11 @@
 //! Tests of whole sessions, with a host that keeps skills in memory.
 
+mod answers;
+mod approval;
 mod hidden;
 mod lifecycle;
 mod property;
+mod waiting;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,6 +18,7 @@ use crate::manifest::{FileEntry, Manifest};
 use crate::origin::{Origin, Scope};
 use crate::parse;
 use crate::path::RelPath;
+use crate::resource::TooLarge;
 use crate::select::{Hit, Reason as Why};
 
 /// Skills in memory, and the host that reads them.
@@ -63,7 +67,7 @@ impl Shelf {
     }
 
     fn session(&self, policy: Policy, options: Options) -> Session {
-        Session::new(self.catalog(), policy, options)
+        Session::new("test", self.catalog(), policy, options)
     }
 
     /// What a host would answer. Its selector returns whatever there is, allowed or not.

@@ -48,6 +48,16 @@ enum Op {
     Deactivate {
         skill: usize,
     },
+    /// Another policy: untrusted skills are asked about, every skill needs approval, one more skill is denied.
+    SetPolicy {
+        ask: bool,
+        approve: bool,
+        deny: bool,
+    },
+    /// A call is given up.
+    Cancel {
+        which: usize,
+    },
     /// A catalog without the skills whose bits are set, with others rewritten.
     Swap {
         gone: u8,
@@ -66,6 +76,9 @@ fn op() -> impl Strategy<Value = Op> {
         1 => (0..FILTERS.len()).prop_map(|filter| Op::SetFilter { filter }),
         1 => Just(Op::EndTurn),
         1 => skill.prop_map(|skill| Op::Deactivate { skill }),
+        1 => (any::<bool>(), any::<bool>(), any::<bool>())
+            .prop_map(|(ask, approve, deny)| Op::SetPolicy { ask, approve, deny }),
+        1 => (0..4usize).prop_map(|which| Op::Cancel { which }),
         1 => (any::<u8>(), any::<u8>()).prop_map(|(gone, edited)| Op::Swap { gone: gone & edited, edited }),
     ]
 }
@@ -81,11 +94,23 @@ fn shelf(gone: u8, edited: u8) -> Shelf {
         let edit = if edited >> at & 1 == 1 { "Edited." } else { "As it was." };
         let held = shelf.put(name, &format!("license: MIT{tools}{user}"), &format!("Mark of {name}. {edit}"));
         held.files.insert("x.md".into(), format!("File of {name}."));
+        held.digest = format!("sha256:{edit}");
         if name.starts_with('t') {
             held.change = |candidate| candidate.obstacle = Some(Obstacle::Untrusted);
         }
     }
     shelf
+}
+
+fn policy(ask: bool, approve: bool, deny: bool) -> Policy {
+    let rule = OriginRule { approve, ..OriginRule::usual(Scope::Explicit) };
+    Policy {
+        deny: ["d1"].into_iter().chain(deny.then_some("o2")).collect(),
+        untrusted: if ask { Untrusted::Ask } else { Untrusted::Hide },
+        origins: [(Scope::Explicit, rule)].into(),
+        host_tools: Some(HOST.map(str::to_owned).to_vec()),
+        ..Policy::default()
+    }
 }
 
 /// A session, the effects it waits for, and its host.
@@ -170,6 +195,17 @@ impl Run {
                 self.session.deactivate(name(skill));
                 Vec::new()
             }
+            Op::SetPolicy { ask, approve, deny } => {
+                self.session.set_policy(policy(*ask, *approve, *deny));
+                Vec::new()
+            }
+            Op::Cancel { which } => {
+                if !self.open.is_empty() {
+                    let (ticket, _) = self.open.remove(which % self.open.len());
+                    assert!(self.session.cancel(ticket) && !self.session.cancel(ticket));
+                }
+                Vec::new()
+            }
             Op::Swap { gone, edited } => {
                 self.shelf = shelf(*gone, *edited);
                 self.session.set_catalog(self.shelf.catalog());
@@ -178,12 +214,23 @@ impl Run {
         }
     }
 
-    /// Stores the session, forgets it, and takes it up again.
+    /// Whether the model may have what a skill says.
+    fn open_to_all(&self, name: &str) -> bool {
+        let (session, all) = (&self.session, Filter::all());
+        session.catalog().get(name).is_some_and(|candidate| {
+            session.judge(candidate, Act::Keep, Actor::Host, &all).is_ok() && !session.unapproved(candidate)
+        })
+    }
+
+    /// Stores the session, forgets it, and takes it up again: the calls that wait are in what was stored.
     fn restore(&mut self) {
         let text = serde_json::to_string(self.session.state()).unwrap();
         let (policy, options) = (self.session.policy().clone(), self.session.options().clone());
         let state = SessionState::from_json(&text).unwrap();
         self.session = Session::restore(state, self.session.shared_catalog(), policy, options).unwrap();
+        let tickets = |open: &[(Ticket, Effect)]| open.iter().map(|(ticket, _)| *ticket).collect::<Vec<_>>();
+        let pending: Vec<(Ticket, Effect)> = self.session.pending().collect();
+        assert_eq!(tickets(&pending), tickets(&self.open));
     }
 
     fn check(&self) {
@@ -192,7 +239,7 @@ impl Run {
         let most = session.options().max_active;
         assert!(most == 0 || active.len() <= most, "{active:?}");
         for key in &active {
-            assert!(!key.starts_with(['d', 't']), "the policy never lets this be active: {key}");
+            assert!(self.open_to_all(key), "the policy never lets this be active: {key}");
             assert!(self.shelf.skills.contains_key(*key), "this is gone: {key}");
             let path = format!("shelf/{key}");
             assert!(session.filter().passes(&path) || self.excused.contains(*key), "{key}");
@@ -200,7 +247,7 @@ impl Run {
         let granted: BTreeSet<&str> = active
             .iter()
             .flat_map(|key| SKILLS.iter().find(|(name, _)| name == key).unwrap().1.split(' '))
-            .filter(|grant| ["Read", "Bash(git:*)", "mcp__hub"].contains(grant))
+            .filter(|grant| ["Read", "Bash", "Bash(git:*)", "mcp__hub"].contains(grant))
             .collect();
         assert_eq!(session.active_tools(), granted.into_iter().collect::<Vec<_>>());
         let state = session.state();
@@ -221,11 +268,6 @@ proptest! {
         receipts in any::<bool>(),
         max_events in prop_oneof![Just(4usize), Just(1_000)],
     ) {
-        let policy = Policy {
-            deny: ["d1"].into_iter().collect(),
-            host_tools: Some(HOST.map(str::to_owned).to_vec()),
-            ..Policy::default()
-        };
         let options = Options {
             max_active,
             when_full: if evict { WhenFull::EvictOldest } else { WhenFull::Refuse },
@@ -236,7 +278,7 @@ proptest! {
         };
         let begin = || {
             let shelf = shelf(0, 0);
-            let session = shelf.session(policy.clone(), options.clone());
+            let session = shelf.session(policy(false, false, false), options.clone());
             Run { session, open: Vec::new(), excused: BTreeSet::new(), shelf }
         };
         let (mut run, mut stored) = (begin(), begin());
@@ -248,10 +290,14 @@ proptest! {
             prop_assert_eq!(&states[0], &states[1]);
             run.check();
             for result in &seen {
-                for (name, _) in SKILLS.iter().filter(|(name, _)| name.starts_with(['d', 't'])) {
-                    for mark in [format!("Mark of {name}"), format!("File of {name}"), format!("About {name}")] {
-                        prop_assert!(!serde_json::to_string(result).unwrap().contains(&mark));
+                let said = serde_json::to_string(result).unwrap();
+                for (name, _) in SKILLS {
+                    for mark in [format!("Mark of {name}"), format!("File of {name}")] {
+                        prop_assert!(!said.contains(&mark) || run.open_to_all(name), "{}", said);
                     }
+                    let asked = run.session.policy().untrusted == Untrusted::Ask && name.starts_with('t');
+                    let seen = said.contains(&format!("About {name}"));
+                    prop_assert!(!seen || asked || !name.starts_with(['d', 't']) || run.open_to_all(name));
                 }
             }
         }

@@ -1,0 +1,226 @@
+//! What calls answer: pages, names that several skills have, filters of a call, the tools of a host.
+
+use super::*;
+use crate::render::{Budget, estimate_tokens};
+
+#[test]
+fn a_file_is_paged_by_whole_characters_from_wherever_it_is_asked_for() {
+    let mut shelf = Shelf::with(&[("a", "")]);
+    shelf.skills.get_mut("a").unwrap().files.insert("x.md".into(), "€€€".into());
+    let mut session = shelf.session(Policy::default(), Options::default());
+    let mut read = |offset: u64, limit: u64| {
+        let arguments = json!({"name": "a", "path": "x.md", "offset": offset, "limit": limit});
+        shelf.call(&mut session, "read_skill_resource", arguments)
+    };
+    let page = read(1, 1);
+    assert_eq!((&page.data["offset"], &page.data["next"]), (&json!(3), &json!(6)));
+    assert!(page.text.starts_with("€\n[bytes 3 to 6 of 9"), "{}", page.text);
+    for offset in [9, u64::MAX] {
+        let past = read(offset, 5);
+        assert_eq!(past.text, format!("this is past the end of the file: x.md: offset {offset} of 9 bytes"));
+        assert!(past.ok && past.data.get("next").is_none());
+    }
+}
+
+#[test]
+fn a_list_of_files_comes_in_pages() {
+    let mut shelf = Shelf::with(&[("a", "")]);
+    let held = shelf.skills.get_mut("a").unwrap();
+    for number in 0..250 {
+        held.files.insert(format!("references/{number:03}.md"), String::new());
+    }
+    held.files.insert("z.md".into(), String::new());
+    let mut session = shelf.session(Policy::default(), Options { max_files: 90, ..Options::default() });
+    let (mut offset, mut seen) = (0, 0);
+    loop {
+        let page = shelf.call(
+            &mut session,
+            "read_skill_resource",
+            json!({"name": "a", "offset": offset, "limit": 999}),
+        );
+        let count = |group: &str| page.data["files"][group].as_array().unwrap().len();
+        seen += count("references") + count("other");
+        assert!(count("references") + count("other") <= 90 && page.data["total"] == 251);
+        let Some(next) = page.data.get("next").and_then(Value::as_u64) else { break };
+        assert!(page.text.ends_with(&format!("{} more files; go on with offset {next}", 251 - next)));
+        offset = next;
+    }
+    assert_eq!(seen, 251);
+    let past = shelf.call(&mut session, "read_skill_resource", json!({"name": "a", "offset": u64::MAX}));
+    assert!(past.ok && past.text.starts_with("this is past the last file"), "{}", past.text);
+}
+
+#[test]
+fn one_long_line_comes_back_cut_with_its_folder_and_its_hint() {
+    let mut shelf = Shelf::with(&[]);
+    shelf.put("a", "", &"é".repeat(4_000)).files.insert("x.md".into(), "x".into());
+    let mut session = shelf.session(Policy::default(), Options::default());
+    shelf.load(&mut session, "a");
+    let each = ReinjectBudget { each: Budget::Characters(600), total: Budget::Unlimited };
+    let again = session.reinject(each, &estimate_tokens);
+    assert_eq!((again.cut, again.omitted.len()), (vec!["a".to_owned()], 0));
+    assert!(again.text.contains("éé\n[cut here") && again.text.chars().count() <= 600);
+    assert!(again.text.contains("Skill directory: /shelf/a\nRelative paths"));
+    assert!(again.text.contains("This skill has 1 other file.") && !again.text.contains("skill_resources"));
+    assert_eq!(again.text.matches("skill_content").count(), 2);
+}
+
+#[test]
+fn a_name_that_several_skills_have_is_refused_with_their_keys() {
+    let mut shelf = Shelf::with(&[("one:a", ""), ("two:a", ""), ("b", "")]);
+    for held in shelf.skills.values_mut() {
+        held.text = held.text.replace("name: one:a", "name: a").replace("name: two:a", "name: a");
+    }
+    shelf.skills.get_mut("one:a").unwrap().change = |c| c.entry.key = "one:a".into();
+    shelf.skills.get_mut("two:a").unwrap().change = |c| c.entry.key = "two:a".into();
+    let mut session = shelf.session(Policy::default(), Options::default());
+    let refused = shelf.load(&mut session, "a");
+    assert_eq!(refused.text, "several skills have this name: a\nhint: name one of one:a, two:a");
+    assert_eq!((code(&refused), &refused.data["keys"]), ("ambiguous-skill", &json!(["one:a", "two:a"])));
+    assert!(shelf.load(&mut session, "one:a").ok && shelf.load(&mut session, "two:a").ok);
+    let refused = shelf.call(&mut session, "unload_skill", json!({"name": "a"}));
+    assert_eq!((code(&refused), session.active_skills().len()), ("ambiguous-skill", 2));
+    assert!(shelf.call(&mut session, "unload_skill", json!({"name": "two:a"})).ok);
+    assert!(shelf.call(&mut session, "unload_skill", json!({"name": "a"})).ok, "one is left to be meant");
+}
+
+#[test]
+fn the_files_of_an_active_skill_are_read_under_the_filter_it_came_with() {
+    let mut shelf = Shelf::with(&[("a", ""), ("b", "")]);
+    shelf.skills.get_mut("b").unwrap().files.insert("x.md".into(), "File of b.".into());
+    let policy = Policy { filter: "shelf/a".parse().unwrap(), ..Policy::default() };
+    let mut session = shelf.session(policy.clone(), Options::default());
+    let read = json!({"name": "b", "path": "x.md"});
+    assert_eq!(code(&shelf.call(&mut session, "read_skill_resource", read.clone())), "unknown-skill");
+    let filter = Some("shelf/b".parse().unwrap());
+    let step = session.call(ToolCall { filter, ..ToolCall::new("load_skill", json!({"name": "b"})) });
+    assert!(shelf.finish(&mut session, step).ok);
+    let tools = serde_json::to_value(session.tools()).unwrap();
+    assert_eq!(tools[4]["input_schema"]["properties"]["name"]["enum"], json!(["a", "b"]));
+    assert_eq!(shelf.call(&mut session, "read_skill_resource", read.clone()).text, "File of b.");
+    // A filter of the call itself, and everything else in the policy, still hold.
+    let filter = Some("shelf/a".parse().unwrap());
+    let step = session.call(ToolCall { filter, ..ToolCall::new("read_skill_resource", read.clone()) });
+    assert_eq!(code(&shelf.finish(&mut session, step)), "unknown-skill");
+    session.set_policy(Policy { deny: ["b"].into_iter().collect(), ..policy });
+    assert_eq!(code(&shelf.call(&mut session, "read_skill_resource", read)), "unknown-skill");
+}
+
+#[test]
+fn tools_of_the_host_are_known_by_base_name_in_any_case() {
+    let shelf = Shelf::with(&[("a", "allowed-tools: Bash(ls:*) Read")]);
+    let host = Some(vec!["bash(git:*)".to_owned(), "READ".to_owned()]);
+    let policy = Policy { host_tools: host, ..Policy::default() };
+    let mut session = shelf.session(policy.clone(), Options::default());
+    shelf.load(&mut session, "a");
+    assert_eq!(session.active_tools(), ["Bash(ls:*)", "Read"]);
+    assert_eq!(session.scope_tools(&["Bash", "read", "Write"]), ["Bash", "read"]);
+    session.set_policy(Policy { tools: ToolMode::Restrict, ..policy });
+    assert_eq!(session.scope_tools(&["BASH(x)", "read", "Write"]), ["BASH(x)", "read"]);
+}
+
+#[test]
+fn a_skill_does_not_count_its_own_file_by_either_name() {
+    for own in ["SKILL.md", "skill.md"] {
+        let mut shelf = Shelf::with(&[("a", "")]);
+        let held = shelf.skills.get_mut("a").unwrap();
+        held.files.extend([own, "x.md"].map(|path| (path.to_owned(), String::new())));
+        let mut session = shelf.session(Policy::default(), Options::default());
+        let loaded = shelf.load(&mut session, "a");
+        assert_eq!(loaded.data["resources"]["other"], 1, "{own}");
+        assert!(loaded.text.contains("1 other file.") && !loaded.text.contains(&format!("<file>{own}")));
+        let listed = shelf.call(&mut session, "read_skill_resource", json!({"name": "a"}));
+        assert_eq!(listed.data["files"]["other"], json!(["x.md"]));
+    }
+}
+
+#[test]
+fn other_arguments_are_no_change_of_the_skill() {
+    let mut shelf = Shelf::with(&[]);
+    shelf.put("a", "", "Do $ARGUMENTS.");
+    let options = Options { repeat: Repeat::Receipt, ..Options::default() };
+    let mut session = shelf.session(Policy::default(), options);
+    let mut user = |message: &str| {
+        let step = session.invoke(message).remove(0);
+        shelf.finish(&mut session, step)
+    };
+    user("/a one");
+    let other = user("/a two");
+    assert_eq!((&other.data["changed"], other.text.contains("Do two.")), (&json!(false), true));
+    assert!(user("/a two").text.starts_with("this skill is loaded already"));
+    let by_model = shelf.load(&mut session, "a");
+    assert!(by_model.text.starts_with("this skill is loaded already"));
+    let again = session.reinject(ReinjectBudget::default(), &estimate_tokens);
+    assert!(again.text.contains("Do two."), "what comes back is what the model was given");
+}
+
+#[test]
+fn the_limit_of_the_model_makes_no_file_too_large_for_the_host() {
+    let mut shelf = Shelf::with(&[("a", "")]);
+    let held = shelf.skills.get_mut("a").unwrap();
+    held.files.extend([("small", 10), ("large", 11)].map(|(name, size)| (name.to_owned(), "x".repeat(size))));
+    for (too_large, large) in [(TooLarge::Refuse, "too-large"), (TooLarge::List, "ok")] {
+        let options = Options { max_resource_bytes: 10, too_large, ..Options::default() };
+        let mut session = shelf.session(Policy::default(), options);
+        let mut read = |path: &str| {
+            let arguments = json!({"name": "a", "path": path, "limit": 4});
+            shelf.call(&mut session, "read_skill_resource", arguments)
+        };
+        assert_eq!(read("small").data["next"], 4);
+        let result = read("large");
+        assert!(code(&result) == large && !result.text.contains("xx"), "{}", result.text);
+    }
+}
+
+#[test]
+fn an_empty_answer_says_why_it_is_empty() {
+    let shelf = Shelf::with(&[("a", "")]);
+    let mut session = shelf.session(Policy::default(), Options::default());
+    let mut list = |arguments: Value| shelf.call(&mut session, "list_skills", arguments).text;
+    assert_eq!(list(json!({"folder": "shelf/none"})), "no skill is in this folder: shelf/none");
+    assert_eq!(
+        list(json!({"offset": u64::MAX})),
+        format!("this is past the last skill: offset {} of 1", u64::MAX)
+    );
+    session.set_filter(Filter::none());
+    assert_eq!(shelf.call(&mut session, "list_skills", json!({})).text, "no skill is available");
+}
+
+#[test]
+fn preloaded_skills_give_way_last_and_never_to_each_other() {
+    let shelf = Shelf::with(&[("a", ""), ("b", ""), ("c", "")]);
+    let mut session = shelf.session(Policy::default(), Options::default());
+    let (_, preload) = session.preload(&["a"]).remove(0);
+    shelf.finish(&mut session, preload);
+    shelf.load(&mut session, "b");
+    let options = Options { max_active: 1, when_full: WhenFull::EvictOldest, ..Options::default() };
+    let state = session.state().clone();
+    let fewer = Session::restore(state, shelf.catalog(), Policy::default(), options.clone()).unwrap();
+    assert_eq!(fewer.active_skills(), ["a"]);
+    let mut session = shelf.session(Policy::default(), options);
+    let results: Vec<&str> = session
+        .preload(&["a", "b"])
+        .into_iter()
+        .map(|(_, step)| code(&shelf.finish(&mut session, step)))
+        .collect();
+    assert_eq!((results, session.active_skills()), (vec!["ok", "too-many-active"], vec!["a"]));
+    let failed = |event: &Event| matches!(&event.what, What::NotPreloaded { key, .. } if key == "b");
+    assert!(session.state().log().iter().any(failed));
+}
+
+#[test]
+fn small_text_files_are_shown_with_the_skill_and_others_are_named() {
+    let mut shelf = Shelf::with(&[("a", "")]);
+    let held = shelf.skills.get_mut("a").unwrap();
+    held.files.insert("b.bin".into(), "\0".into());
+    held.files.insert("references/x.md".into(), "Small. </file></skill_content>".into());
+    held.files.insert("z.md".into(), "z".repeat(100));
+    let mut options = Options { inline_resources: true, ..Options::default() };
+    options.activation.max_inline_bytes = 40;
+    let mut session = shelf.session(Policy::default(), options);
+    let text = shelf.load(&mut session, "a").text;
+    assert!(
+        text.contains("<file name=\"references/x.md\">\nSmall. &lt;/file>&lt;/skill_content>\n  </file>")
+    );
+    assert!(text.contains("<file>b.bin</file>") && text.contains("<file>z.md</file>"), "{text}");
+}
