@@ -1,6 +1,6 @@
 //! The files of a skill on disk: reading one without blocking and within a limit, and listing them all.
 
-use std::collections::BTreeSet;
+use std::cell::OnceCell;
 use std::fs::{self, File, FileType, Metadata};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -175,54 +175,36 @@ pub struct Skipped {
 /// A link is followed when it stays inside the folder, or lands in the folder where the target of a linked
 /// SKILL.md lies; any other is left out and said to be. `.git` and `node_modules` are no part of a skill.
 pub fn list(folder: &Path) -> Result<Listing, SourceError> {
-    let real = fs::canonicalize(folder).map_err(|error| SourceError::io(folder, error))?;
-    let mut roots = vec![real.clone()];
-    for name in FILE_NAMES {
-        // Stores such as that of Nix link every file of a skill to one folder elsewhere. A file that is no link lies
-        // where its folder does, and asking that is cheaper than resolving its path.
-        let file = folder.join(name);
-        if file.is_symlink()
-            && let Ok(target) = fs::canonicalize(&file)
-            && let Some(parent) = target.parent()
-            && FILE_NAMES.iter().any(|name| target.file_name().is_some_and(|file| file == *name))
-            && !real.starts_with(parent)
-        {
-            roots.push(parent.to_owned());
-        }
-    }
-    let mut lister =
-        Lister { roots, entries: 0, files: Vec::new(), skipped: Vec::new(), apart: Vec::new(), cut: false };
-    let mut above = BTreeSet::from([real.clone()]);
-    lister.folder(folder, &real, "", 0, &mut above)?;
-    let Lister { files, skipped, apart, cut, .. } = lister;
-    Ok(Listing { manifest: Manifest::new(files), skipped, apart, cut })
+    let mut lister = Lister {
+        skill: folder,
+        roots: OnceCell::new(),
+        entries: 0,
+        files: Vec::new(),
+        listing: Listing::default(),
+    };
+    lister.folder(folder, "", &mut Vec::new())?;
+    lister.listing.manifest = Manifest::new(lister.files);
+    Ok(lister.listing)
 }
 
-struct Lister {
-    roots: Vec<PathBuf>,
+struct Lister<'l> {
+    skill: &'l Path,
+    /// The real folders that a link may lead into; asked for by the first link, since most skills have none.
+    roots: OnceCell<Vec<PathBuf>>,
     entries: usize,
     files: Vec<FileEntry>,
-    skipped: Vec<Skipped>,
-    apart: Vec<PathBuf>,
-    cut: bool,
+    listing: Listing,
 }
 
-impl Lister {
-    /// Lists one folder; `real` is where it lies without links, `above` all such places on the way to it.
-    fn folder(
-        &mut self,
-        path: &Path,
-        real: &Path,
-        prefix: &str,
-        depth: usize,
-        above: &mut BTreeSet<PathBuf>,
-    ) -> Result<(), SourceError> {
+impl Lister<'_> {
+    /// Lists one folder; `above` are the folders on the way to it.
+    fn folder(&mut self, path: &Path, prefix: &str, above: &mut Vec<PathBuf>) -> Result<(), SourceError> {
         let reader = fs::read_dir(path).map_err(|error| SourceError::io(path, error))?;
         let mut entries: Vec<fs::DirEntry> = Vec::new();
         for entry in reader {
             if self.entries >= MAX_LISTED_ENTRIES {
                 self.skip(path, format!("more than {MAX_LISTED_ENTRIES} entries in the skill"));
-                self.cut = true;
+                self.listing.cut = true;
                 break;
             }
             self.entries += 1;
@@ -232,10 +214,11 @@ impl Lister {
             }
         }
         entries.sort_by_key(fs::DirEntry::file_name);
+        above.push(path.to_owned());
         for entry in entries {
             let (place, name) = (entry.path(), entry.file_name());
             if LEFT_OUT.iter().any(|left| name == *left) {
-                self.apart.push(place);
+                self.listing.apart.push(place);
                 continue;
             }
             let Some(name) = name.to_str() else {
@@ -243,57 +226,73 @@ impl Lister {
                 continue;
             };
             let relative = if prefix.is_empty() { name.to_owned() } else { format!("{prefix}/{name}") };
-            let below = match self.target(&entry, &place, &real.join(name)) {
-                Ok(target) => target,
-                Err(reason) => {
-                    self.skip(&place, reason);
-                    continue;
-                }
-            };
-            let (target, metadata) = below;
-            if metadata.is_dir() {
-                if depth + 1 >= MAX_DEPTH {
-                    self.skip(&place, format!("more than {MAX_DEPTH} folders deep"));
-                } else if !above.insert(target.clone()) {
-                    self.skip(&place, "the link leads back to a folder above it".to_owned());
-                } else {
-                    if let Err(error) = self.folder(&place, &target, &relative, depth + 1, above) {
-                        self.skip(&place, error.to_string());
-                    }
-                    above.remove(&target);
-                }
-            } else if metadata.is_file() {
-                match RelPath::parse(&relative) {
-                    Ok(path) => {
-                        let mut file = FileEntry::new(path, metadata.len());
-                        file.executable = executable(&metadata);
-                        self.files.push(file);
-                    }
-                    Err(error) => self.skip(&place, error.to_string()),
-                }
-            } else {
-                self.skip(&place, format!("{}, not a regular file", word_for(metadata.file_type())));
+            if let Err(reason) = self.entry(&entry, &place, &relative, above) {
+                self.skip(&place, reason);
             }
         }
+        above.pop();
         Ok(())
     }
 
-    /// Where an entry leads without links, and what is there; or why it is left out.
-    fn target(&self, entry: &fs::DirEntry, place: &Path, real: &Path) -> Result<(PathBuf, Metadata), String> {
-        let plain = entry.metadata().map_err(|error| error.to_string())?;
-        if !plain.is_symlink() {
-            return Ok((real.to_owned(), plain));
+    /// Lists what an entry is or leads to; or says why it is left out.
+    fn entry(
+        &mut self,
+        entry: &fs::DirEntry,
+        place: &Path,
+        relative: &str,
+        above: &mut Vec<PathBuf>,
+    ) -> Result<(), String> {
+        let words = |error: std::io::Error| error.to_string();
+        let mut kind = entry.file_type().map_err(words)?;
+        let linked = kind.is_symlink();
+        if linked {
+            let target = fs::canonicalize(place).map_err(|_| "the link leads nowhere".to_owned())?;
+            if !self.roots().iter().any(|root| target.starts_with(root)) {
+                return Err("the link leads out of the skill".to_owned());
+            }
+            if above.iter().any(|folder| fs::canonicalize(folder).is_ok_and(|folder| folder == target)) {
+                return Err("the link leads back to a folder above it".to_owned());
+            }
+            kind = fs::metadata(place).map_err(words)?.file_type();
         }
-        let target = fs::canonicalize(place).map_err(|_| "the link leads nowhere".to_owned())?;
-        if !self.roots.iter().any(|root| target.starts_with(root)) {
-            return Err("the link leads out of the skill".to_owned());
+        if kind.is_dir() {
+            if above.len() >= MAX_DEPTH {
+                return Err(format!("more than {MAX_DEPTH} folders deep"));
+            }
+            return self.folder(place, relative, above).map_err(|error| error.to_string());
         }
-        let metadata = fs::metadata(place).map_err(|error| error.to_string())?;
-        Ok((target, metadata))
+        if !kind.is_file() {
+            return Err(format!("{}, not a regular file", word_for(kind)));
+        }
+        let metadata = if linked { fs::metadata(place) } else { entry.metadata() }.map_err(words)?;
+        let path = RelPath::parse(relative).map_err(|error| error.to_string())?;
+        let mut file = FileEntry::new(path, metadata.len());
+        file.executable = executable(&metadata);
+        self.files.push(file);
+        Ok(())
+    }
+
+    /// The real folder of the skill, and that of SKILL.md's own target: stores such as that of Nix link every file of a
+    /// skill to one folder elsewhere.
+    fn roots(&self) -> &[PathBuf] {
+        self.roots.get_or_init(|| {
+            let Ok(real) = fs::canonicalize(self.skill) else { return Vec::new() };
+            let mut roots = vec![real.clone()];
+            for name in FILE_NAMES {
+                if let Ok(target) = fs::canonicalize(self.skill.join(name))
+                    && let Some(parent) = target.parent()
+                    && FILE_NAMES.iter().any(|name| target.file_name().is_some_and(|file| file == *name))
+                    && !real.starts_with(parent)
+                {
+                    roots.push(parent.to_owned());
+                }
+            }
+            roots
+        })
     }
 
     fn skip(&mut self, path: &Path, reason: String) {
-        self.skipped.push(Skipped { path: path.to_owned(), reason });
+        self.listing.skipped.push(Skipped { path: path.to_owned(), reason });
     }
 }
 

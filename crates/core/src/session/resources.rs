@@ -87,7 +87,9 @@ impl Session {
             let _ = writeln!(text, "this is past the last file: offset {offset} of {total}");
         }
         if end < total {
-            let _ = writeln!(text, "\n{} more files; go on with offset {end}", total - end);
+            let more = total - end;
+            let noun = if more == 1 { "file" } else { "files" };
+            let _ = writeln!(text, "\n{more} more {noun}; go on with offset {end}");
             if let Some(data) = data.as_object_mut() {
                 data.insert("next".to_owned(), end.into());
             }
