@@ -10,6 +10,7 @@ pub(crate) mod prompt;
 pub(crate) mod replay;
 pub(crate) mod rule;
 pub(crate) mod search;
+pub(crate) mod serve;
 pub(crate) mod show;
 pub(crate) mod tools;
 pub(crate) mod trust;
@@ -47,8 +48,8 @@ fn skill_file(folder: &Path) -> Option<PathBuf> {
     Some(folder.join(name))
 }
 
-/// The skills in the places that were asked for. What could not be looked at is for the command to say.
-fn registry(places: &Places) -> Result<Registry, CommandError> {
+/// The skills in the places that were asked for, before they are looked at.
+fn unread_registry(places: &Places, builtins: bool) -> Result<Registry, CommandError> {
     let client = match &places.client {
         None => None,
         Some(id) => Some(clients::client(id).ok_or_else(|| {
@@ -56,12 +57,17 @@ fn registry(places: &Places) -> Result<Registry, CommandError> {
             Failure::new(format!("no such client: {id}"), format!("the clients are {}", known.join(", ")))
         })?),
     };
-    let options = LibraryOptions { sources: places.sources.clone(), client, cache: !places.no_cache };
-    let registry =
-        library(Path::new("."), &Environment::current(), &options).map_err(|error| match error {
-            LibraryError::Config(error) => CommandError::from(Failure::from(&error)),
-            LibraryError::Approvals(error) => CommandError::from(Failure::from(&error)),
-        })?;
+    let options =
+        LibraryOptions { sources: places.sources.clone(), client, cache: !places.no_cache, builtins };
+    library(Path::new("."), &Environment::current(), &options).map_err(|error| match error {
+        LibraryError::Config(error) => CommandError::from(Failure::from(&error)),
+        LibraryError::Approvals(error) => CommandError::from(Failure::from(&error)),
+    })
+}
+
+/// The skills in the places that were asked for. What could not be looked at is for the command to say.
+fn registry(places: &Places) -> Result<Registry, CommandError> {
+    let registry = unread_registry(places, false)?;
     registry
         .refresh()
         .map_err(|error| Failure::new(error.to_string(), "check the folders that were named"))?;

@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use prowess::{Candidate, Obstacle, Standing};
+use prowess::{Candidate, Obstacle, Registry, Standing, publish};
+use serde::Serialize;
 use serde_json::json;
 
 use super::list::Row;
@@ -13,6 +14,15 @@ use crate::error::{CommandError, Failure};
 use crate::report::json::VERSION;
 use crate::ui::{STRONG, Ui, clean};
 
+/// A skill, and what keeps it from being published.
+#[derive(Serialize)]
+struct Explained<'c> {
+    #[serde(flatten)]
+    row: Row<'c>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    not_published: Option<String>,
+}
+
 /// Runs the command.
 pub(crate) fn run(args: &Why, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
     let registry = registry(&args.places)?;
@@ -21,8 +31,13 @@ pub(crate) fn run(args: &Why, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
     let offered = catalog.get(&args.name).is_some_and(Candidate::is_usable);
     let outcome = if offered { Outcome::Fine } else { Outcome::Problems };
     if json {
-        let candidates: Vec<Row<'_>> =
-            found.iter().map(|(candidate, standing)| Row::new(candidate, standing)).collect();
+        let candidates: Vec<Explained<'_>> = found
+            .iter()
+            .map(|(candidate, standing)| Explained {
+                row: Row::new(candidate, standing),
+                not_published: withheld(&registry, candidate, standing),
+            })
+            .collect();
         let similar = catalog.similar(&args.name);
         ui.json(&json!({"version": VERSION, "name": args.name, "offered": offered, "candidates": candidates, "similar": similar}))?;
         return Ok(outcome);
@@ -41,9 +56,21 @@ pub(crate) fn run(args: &Why, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
     let mut text = String::new();
     for (candidate, standing) in found {
         page(&mut text, candidate, standing);
+        if let Some(reason) = withheld(&registry, candidate, standing) {
+            let _ = writeln!(text, "  not published over MCP: {}", clean(&reason));
+        }
     }
     ui.print(&text)?;
     Ok(outcome)
+}
+
+/// Why a skill that is offered is not published by `prowess serve`; agents without the extension get it as a tool.
+fn withheld(registry: &Registry, candidate: &Candidate, standing: &Standing) -> Option<String> {
+    if !candidate.is_usable() || *standing != Standing::Listed {
+        return None;
+    }
+    let document = registry.head_of(candidate).ok()?.document();
+    publish::withheld(&document, &candidate.entry.name).map(|reason| reason.to_string())
 }
 
 fn page(text: &mut String, candidate: &Candidate, standing: &Standing) {

@@ -65,7 +65,7 @@ fn the_page_of_commands_is_current() {
     let _ = write!(text, "\n## prowess\n\n```text\n{}\n```\n", help(&["--help"]));
     for command in [
         "check", "new", "show", "rule", "eval", "try", "list", "search", "prompt", "cat", "why", "trust",
-        "watch", "activate", "tools", "replay",
+        "watch", "activate", "tools", "replay", "serve",
     ] {
         let _ = write!(text, "\n## prowess {command}\n\n```text\n{}\n```\n", help(&[command, "--help"]));
     }

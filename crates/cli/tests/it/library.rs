@@ -199,6 +199,7 @@ fn why_names_the_place_and_the_reason() {
       found: [DIR]/.claude/skills/loud/SKILL.md
       read by: claude-code
       parsed: after a repair of its YAML; prowess check says what is wrong
+      not published over MCP: its YAML had to be repaired
     ");
     assert_snapshot!(why("torn"), @"
     exit 1
