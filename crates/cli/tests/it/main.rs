@@ -22,6 +22,7 @@ mod library;
 mod new;
 mod schemas;
 mod search;
+mod serve;
 mod session;
 mod show;
 mod small;
