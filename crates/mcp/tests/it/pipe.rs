@@ -3,6 +3,7 @@
 use prowess::digests;
 use prowess_mcp::ServeOptions;
 use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 
 use crate::support::{Lines, library, registry, served, skill, write};
 
@@ -253,4 +254,31 @@ async fn who_listens_is_told_what_they_asked_for() {
     assert_eq!(client.told("notifications/resources/updated").await["params"]["uri"], more);
     skill(root.path(), "gamma", "");
     client.told("notifications/resources/list_changed").await;
+}
+
+#[tokio::test]
+async fn a_reader_who_does_not_read_is_not_read_from() {
+    let root = library();
+    let pipe = served(registry(root.path()), ServeOptions::default());
+    let (reader, mut writer) = tokio::io::split(pipe);
+    let asked = 5000;
+    let writing = tokio::spawn(async move {
+        for id in 0..asked {
+            let request = json!({"jsonrpc": "2.0", "id": id, "method": "skills/list", "params": {"_meta": crate::support::meta()}});
+            writer.write_all(format!("{request}\n").as_bytes()).await.unwrap();
+        }
+        writer
+    });
+    // Nobody reads: what is under way fills the pipe, and the server takes no more.
+    for _ in 0..1000 {
+        tokio::task::yield_now().await;
+    }
+    assert!(!writing.is_finished());
+    let mut lines = BufReader::new(reader).lines();
+    for _ in 0..asked {
+        let line =
+            tokio::time::timeout(crate::support::LONG, lines.next_line()).await.expect("an answer in time");
+        assert!(line.unwrap().unwrap().contains("skill://alpha"));
+    }
+    writing.await.unwrap();
 }

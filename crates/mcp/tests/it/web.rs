@@ -296,3 +296,32 @@ async fn an_end_closes_what_is_open() {
     until(&mut stream, "\"result\"").await;
     web.end().await;
 }
+
+#[tokio::test]
+async fn slow_clients_hold_up_nobody() {
+    let short = Duration::from_millis(200);
+    let http =
+        HttpOptions { body_time: short, header_time: short, stall_time: short, ..HttpOptions::default() };
+    let web = Web::with(http).await;
+    // A body that does not come, and a head that does not.
+    let part = b"POST /mcp HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-length: 100\r\n\r\n{";
+    assert_eq!(web.raw(part).await.0, 408);
+    assert!([0, 408].contains(&web.raw(b"POST /mcp HTTP/1.1\r\nhost: ").await.0));
+    // A reader who takes nothing is cut off in the end, and the others are answered all the while.
+    let body =
+        json!({"jsonrpc": "2.0", "id": 1, "method": "skills/list", "params": {"_meta": meta()}}).to_string();
+    let text = format!(
+        "POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\naccept: application/json, text/event-stream\r\n\
+         mcp-protocol-version: 2026-07-28\r\nmcp-method: skills/list\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let mut slow = TcpStream::connect(web.at).await.unwrap();
+    let cut = async { while slow.write_all(text.as_bytes()).await.is_ok() {} };
+    let others = async {
+        for _ in 0..20 {
+            assert_eq!(web.ask("skills/list", json!({})).await.0, 200);
+        }
+    };
+    tokio::join!(async { tokio::time::timeout(LONG, cut).await.expect("an end in time") }, others);
+    web.end().await;
+}
