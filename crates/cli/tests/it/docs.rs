@@ -82,7 +82,7 @@ fn the_page_of_clients_is_current() {
          stands for the token.\n",
     );
     for client in &prowess_mcp::CLIENTS {
-        let kind = if client.file.ends_with(".toml") { "toml" } else { "json" };
+        let kind = if client.name == "codex" { "toml" } else { "json" };
         let start = config(&["serve", "--print-config", client.name]);
         let find = config(&[
             "serve",
