@@ -1,6 +1,7 @@
 //! The grammar of the command line.
 
 mod search;
+mod serve;
 
 use std::path::PathBuf;
 
@@ -10,6 +11,7 @@ use prowess::rule::Preset;
 use prowess::spec::SpecError;
 
 pub(crate) use search::{Prompt, Search, Selection, Share};
+pub(crate) use serve::{Log, Serve};
 
 use crate::selector::{SelectorName, SelectorParser};
 use prowess::session::{Dialect, Filter, NAMINGS, Naming};
@@ -56,6 +58,7 @@ pub(crate) enum Command {
     Activate(Activate),
     Tools(Tools),
     Replay(Replay),
+    Serve(Serve),
 }
 
 /// Check skills and show each problem at its place in the file

@@ -80,5 +80,6 @@ fn run(args: &Args, ui: &mut Ui) -> Result<Outcome, CommandError> {
         Command::Activate(activate) => commands::activate::run(activate, args.json, ui),
         Command::Tools(tools) => commands::tools::run(tools, args.json, ui),
         Command::Replay(replay) => commands::replay::run(replay, ui),
+        Command::Serve(serve) => commands::serve::run(serve, ui),
     }
 }

@@ -139,6 +139,12 @@ impl Ui {
     }
 }
 
+/// Writes a line of a log to stderr, from whatever thread. Whoever closed it did not want to know.
+pub(crate) fn log_line(line: &str) {
+    let line = format!("{}\n", clean(line));
+    let _ = io::stderr().lock().write_all(line.as_bytes());
+}
+
 fn choice(color: ColorChoice) -> anstream::ColorChoice {
     match color {
         ColorChoice::Auto => anstream::ColorChoice::Auto,

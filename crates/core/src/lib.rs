@@ -40,6 +40,7 @@ pub mod origin;
 pub mod path;
 pub mod problem;
 pub mod profile;
+pub mod publish;
 pub mod render;
 pub mod resource;
 pub mod rule;

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use prowess_core::Scope;
 
+use crate::builtin;
 use crate::clients::{self, Client, Root};
 use crate::config::{self, Config, ConfigError};
 use crate::env::{self, Environment};
@@ -24,6 +25,9 @@ pub struct LibraryOptions {
     pub client: Option<&'static Client>,
     /// Whether to remember what was read.
     pub cache: bool,
+    /// Whether the skills that come with Prowess are there too, behind all others. Sources named on purpose are all
+    /// there is all the same.
+    pub builtins: bool,
 }
 
 /// Why there is no library.
@@ -88,6 +92,9 @@ pub fn library(
         for root in others {
             registry.add(found(root, &opening, environment)?);
         }
+    }
+    if options.builtins && options.sources.is_empty() {
+        registry.add(builtin::source());
     }
     registry.trust(Trust::in_approved(approvals));
     Ok(registry)

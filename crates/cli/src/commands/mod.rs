@@ -4,12 +4,14 @@ pub(crate) mod activate;
 pub(crate) mod cat;
 pub(crate) mod check;
 pub(crate) mod eval;
+mod in_prompt;
 pub(crate) mod list;
 pub(crate) mod new;
 pub(crate) mod prompt;
 pub(crate) mod replay;
 pub(crate) mod rule;
 pub(crate) mod search;
+pub(crate) mod serve;
 pub(crate) mod show;
 pub(crate) mod tools;
 pub(crate) mod trust;
@@ -48,19 +50,8 @@ fn skill_file(folder: &Path) -> Option<PathBuf> {
     Some(folder.join(name))
 }
 
-/// The skills in the places that were asked for. What could not be looked at is for the command to say.
-fn registry(places: &Places) -> Result<Registry, CommandError> {
-    let registry = registry_as_it_is(places)?;
-    // When nothing that was named could be looked at, there is nothing to go on with.
-    let nothing = !places.sources.is_empty() && registry.catalog().all().next().is_none();
-    if let Some(problem) = registry.problems().first().filter(|_| nothing) {
-        return Err(Failure::from(&**problem).into());
-    }
-    Ok(registry)
-}
-
-/// The same, also when there is nothing yet.
-fn registry_as_it_is(places: &Places) -> Result<Registry, CommandError> {
+/// The skills in the places that were asked for, before they are looked at.
+fn unread_registry(places: &Places, builtins: bool) -> Result<Registry, CommandError> {
     let client = match &places.client {
         None => None,
         Some(id) => Some(clients::client(id).ok_or_else(|| {
@@ -75,12 +66,27 @@ fn registry_as_it_is(places: &Places) -> Result<Registry, CommandError> {
             *ca_file = ca_file.take().or_else(|| places.ca_file.clone());
         }
     }
-    let options = LibraryOptions { sources, client, cache: !places.no_cache };
-    let registry =
-        library(Path::new("."), &Environment::current(), &options).map_err(|error| match error {
-            LibraryError::Config(error) => CommandError::from(Failure::from(&error)),
-            LibraryError::Approvals(error) => CommandError::from(Failure::from(&error)),
-        })?;
+    let options = LibraryOptions { sources, client, cache: !places.no_cache, builtins };
+    library(Path::new("."), &Environment::current(), &options).map_err(|error| match error {
+        LibraryError::Config(error) => CommandError::from(Failure::from(&error)),
+        LibraryError::Approvals(error) => CommandError::from(Failure::from(&error)),
+    })
+}
+
+/// The skills in the places that were asked for. What could not be looked at is for the command to say.
+fn registry(places: &Places) -> Result<Registry, CommandError> {
+    let registry = registry_as_it_is(places)?;
+    // When nothing that was named could be looked at, there is nothing to go on with.
+    let nothing = !places.sources.is_empty() && registry.catalog().all().next().is_none();
+    if let Some(problem) = registry.problems().first().filter(|_| nothing) {
+        return Err(Failure::from(&**problem).into());
+    }
+    Ok(registry)
+}
+
+/// The same, also when there is nothing yet.
+fn registry_as_it_is(places: &Places) -> Result<Registry, CommandError> {
+    let registry = unread_registry(places, false)?;
     registry
         .refresh()
         .map_err(|error| Failure::new(error.to_string(), "check the folders that were named"))?;

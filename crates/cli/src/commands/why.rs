@@ -2,19 +2,27 @@
 
 use std::fmt::Write as _;
 
-use prowess::render::{CatalogStyle, Shape, estimate_tokens, render_within};
-use prowess::select::{self, Narrowed, Query, narrow};
-use prowess::session::{self, Act, Actor, Hidden, Policy, Session};
-use prowess::{Candidate, Entry, Obstacle, Registry, Standing};
+use prowess::{Candidate, Obstacle, Registry, Standing, publish};
+use serde::Serialize;
 use serde_json::json;
 
+use super::in_prompt::InPrompt;
 use super::list::{Row, Unread};
-use super::{registry, say_problems, search_index};
+use super::{registry, say_problems};
 use crate::Outcome;
 use crate::args::Why;
 use crate::error::{CommandError, Failure};
 use crate::report::json::VERSION;
 use crate::ui::{STRONG, Ui, clean};
+
+/// A skill, and what keeps it from being published.
+#[derive(Serialize)]
+struct Explained<'c> {
+    #[serde(flatten)]
+    row: Row<'c>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    not_published: Option<String>,
+}
 
 /// Runs the command.
 pub(crate) fn run(args: &Why, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
@@ -26,8 +34,13 @@ pub(crate) fn run(args: &Why, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
     let offered = place.is_some_and(InPrompt::is_there);
     let outcome = if offered { Outcome::Fine } else { Outcome::Problems };
     if json {
-        let candidates: Vec<Row<'_>> =
-            found.iter().map(|(candidate, standing)| Row::new(candidate, standing)).collect();
+        let candidates: Vec<Explained<'_>> = found
+            .iter()
+            .map(|(candidate, standing)| Explained {
+                row: Row::new(candidate, standing),
+                not_published: withheld(&registry, candidate, standing),
+            })
+            .collect();
         let similar = catalog.similar(&args.name);
         ui.json(&json!({"version": VERSION, "name": args.name, "offered": offered, "candidates": candidates, "similar": similar, "prompt": place.map(InPrompt::word), "unread": Unread::all(&registry)}))?;
         return Ok(outcome);
@@ -50,86 +63,21 @@ pub(crate) fn run(args: &Why, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
         if let Some(words) = place.filter(|_| listed).and_then(|place| place.sentence(args)) {
             let _ = writeln!(text, "  {words}");
         }
+        if let Some(reason) = withheld(&registry, candidate, standing) {
+            let _ = writeln!(text, "  not published over MCP: {}", clean(&reason));
+        }
     }
     ui.print(&text)?;
     Ok(outcome)
 }
 
-/// What a host's filter and its prompt make of a skill that is offered.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum InPrompt {
-    Whole,
-    Shortened,
-    /// Only a user may start it.
-    NotForModel,
-    Filtered,
-    /// Other skills fit the task better.
-    NotSelected,
-    /// The budget was too small.
-    Cut,
-}
-
-impl InPrompt {
-    fn of(args: &Why, registry: &Registry) -> Self {
-        let policy = Policy { filter: args.filter.clone(), ..Policy::default() };
-        let session = Session::new("why", registry.catalog(), policy, session::Options::default());
-        match session.why_hidden(&args.name, Act::See, Actor::Model) {
-            Some(Hidden::NotForModel) => return Self::NotForModel,
-            Some(_) => return Self::Filtered,
-            None => {}
-        }
-        let catalog = registry.catalog();
-        let among: Vec<&Entry> =
-            session.visible(Actor::Model, &args.filter).into_iter().map(|skill| &skill.entry).collect();
-        let query = Query::text(args.query.as_deref().unwrap_or_default());
-        let index = search_index(&args.places, registry);
-        let skills: Vec<&Entry> = match narrow(Some(&index), &query, &among, &select::Options::default()) {
-            Ok(Narrowed::Hits(hits)) => {
-                hits.iter().filter_map(|hit| catalog.get(&hit.key)).map(|c| &c.entry).collect()
-            }
-            _ => among,
-        };
-        let Some(entry) = skills.iter().find(|entry| entry.key == args.name) else {
-            return Self::NotSelected;
-        };
-        let style = CatalogStyle::new(Shape::Xml);
-        let report = render_within(&skills, &style, args.budget.of(args.window), &estimate_tokens).report;
-        if report.omitted.contains(&entry.key) {
-            Self::Cut
-        } else if report.max_description.is_some_and(|most| entry.description.chars().count() > most) {
-            Self::Shortened
-        } else {
-            Self::Whole
-        }
+/// Why a skill that is offered is not published by `prowess serve`; agents without the extension get it as a tool.
+fn withheld(registry: &Registry, candidate: &Candidate, standing: &Standing) -> Option<String> {
+    if !candidate.is_usable() || *standing != Standing::Listed {
+        return None;
     }
-
-    fn is_there(self) -> bool {
-        matches!(self, Self::Whole | Self::Shortened | Self::NotForModel)
-    }
-
-    fn word(self) -> &'static str {
-        match self {
-            Self::Whole => "whole",
-            Self::Shortened => "shortened",
-            Self::NotForModel => "not-for-model",
-            Self::Filtered => "filtered",
-            Self::NotSelected => "not-selected",
-            Self::Cut => "cut",
-        }
-    }
-
-    fn sentence(self, args: &Why) -> Option<String> {
-        match self {
-            Self::Whole => None,
-            Self::Shortened => {
-                Some("in the prompt: with a shorter description, to fit the budget".to_owned())
-            }
-            Self::NotForModel => Some("in the prompt: no, only a user may start it".to_owned()),
-            Self::Filtered => Some(format!("filtered by: {}", clean(args.filter.as_str()))),
-            Self::NotSelected => Some("in the prompt: no, other skills fit the task better".to_owned()),
-            Self::Cut => Some("in the prompt: no, the budget is too small for all".to_owned()),
-        }
-    }
+    let document = registry.head_of(candidate).ok()?.document();
+    publish::withheld(&document, &candidate.entry.name).map(|reason| reason.to_string())
 }
 
 fn page(text: &mut String, candidate: &Candidate, standing: &Standing) {

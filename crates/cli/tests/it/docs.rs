@@ -65,9 +65,39 @@ fn the_page_of_commands_is_current() {
     let _ = write!(text, "\n## prowess\n\n```text\n{}\n```\n", help(&["--help"]));
     for command in [
         "check", "new", "show", "rule", "eval", "try", "list", "search", "prompt", "cat", "why", "trust",
-        "watch", "activate", "tools", "replay",
+        "watch", "activate", "tools", "replay", "serve",
     ] {
         let _ = write!(text, "\n## prowess {command}\n\n```text\n{}\n```\n", help(&[command, "--help"]));
     }
     compare("cli.md", &text);
+}
+
+#[test]
+fn the_page_of_clients_is_current() {
+    let place = Place::with(&[]);
+    let config = |args: &[&str]| String::from_utf8(place.output(args).stdout).unwrap();
+    let mut text = String::from(
+        "# Clients\n\nThis page is generated from the table of clients; `PROWESS_UPDATE_DOCS=1 cargo test --workspace` \
+         writes it. `prowess serve --print-config CLIENT` prints each text, with the options that were given. `TOKEN` \
+         stands for the token.\n",
+    );
+    for client in &prowess_mcp::CLIENTS {
+        let kind = if client.name == "codex" { "toml" } else { "json" };
+        let start = config(&["serve", "--print-config", client.name]);
+        let find = config(&[
+            "serve",
+            "--http",
+            "127.0.0.1:7878",
+            "--token-file",
+            "token",
+            "--print-config",
+            client.name,
+        ]);
+        let _ = write!(
+            text,
+            "\n## {}\n\nIn `{}`; {}.\n\n```{kind}\n{start}```\n\nA server that runs already:\n\n```{kind}\n{find}```\n",
+            client.title, client.file, client.note
+        );
+    }
+    compare("clients.md", &text);
 }

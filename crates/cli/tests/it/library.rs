@@ -205,6 +205,7 @@ fn why_names_the_place_and_the_reason() {
       read by: claude-code
       warning[yaml-syntax]: the frontmatter is not valid YAML: a colon and a blank inside a value without quotes
       parsed: after a repair of its YAML; prowess check says what is wrong
+      not published over MCP: its YAML had to be repaired
     ");
     assert_snapshot!(why("torn"), @"
     exit 1

@@ -23,6 +23,7 @@ mod library;
 mod new;
 mod schemas;
 mod search;
+mod serve;
 mod session;
 mod show;
 mod small;

@@ -1,0 +1,88 @@
+//! The options of `prowess serve`.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+use prowess::session::{Filter, Naming};
+use prowess_mcp::{CLIENTS, ClientConfig};
+
+use super::{Places, namings};
+
+/// Serve skills over the Model Context Protocol
+///
+/// Speaks the skills extension, and offers plain tools and prompts to hosts without it. Serves one client on standard
+/// input and output, or with --http many at /mcp of an address. Without --in, the skills that come with Prowess are
+/// served too. A project's skills are served after they are trusted, and scripts are never run.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Serve {
+    #[command(flatten)]
+    pub(crate) places: Places,
+    /// Only skills whose folder matches: * within a name, ** across; none for no skill
+    #[arg(long, value_name = "GLOB", default_value = "")]
+    pub(crate) filter: Filter,
+    /// What the tools are called
+    #[arg(long, value_name = "NAMING", default_value = "default", value_parser = namings())]
+    pub(crate) naming: Naming,
+    /// Offer no tools: only the extension, resources and prompts
+    #[arg(long)]
+    pub(crate) no_tools: bool,
+    /// The most skills that are active at once in a connection; 0 for no limit
+    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    pub(crate) max_active: usize,
+    /// Do not follow changes: what is read at the start is served to the end
+    #[arg(long)]
+    pub(crate) no_watch: bool,
+    /// Listen here instead, such as 127.0.0.1:7878; port 0 takes a free one
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) http: Option<SocketAddr>,
+    // In an attribute, since the marks that Markdown wants would be shown to people.
+    #[arg(
+        help = "The file with the bearer token that clients must show; PROWESS_TOKEN may hold it instead. Any \
+                  address but loopback needs one"
+    )]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) token_file: Option<PathBuf>,
+    /// Another name that clients may know this machine by; may be given more than once
+    #[arg(long, value_name = "HOST", requires = "http")]
+    pub(crate) allow_host: Vec<String>,
+    #[arg(
+        help = "Another origin that browsers may come from, such as https://app.example; may be given more than once"
+    )]
+    #[arg(long, value_name = "ORIGIN", requires = "http")]
+    pub(crate) allow_origin: Vec<String>,
+    /// The most sessions of clients that keep one
+    #[arg(long, value_name = "NUMBER", requires = "http", default_value_t = 1024)]
+    pub(crate) max_sessions: usize,
+    /// How long a session lives without a word from its client, in seconds
+    #[arg(long, value_name = "SECONDS", requires = "http", default_value_t = 300)]
+    pub(crate) session_time: u64,
+    /// The most connections at once
+    #[arg(long, value_name = "NUMBER", requires = "http", default_value_t = 256)]
+    pub(crate) max_connections: usize,
+    /// The most bytes of a request
+    #[arg(long, value_name = "BYTES", requires = "http", default_value_t = 1 << 20)]
+    pub(crate) max_body: usize,
+    /// What to write to standard error
+    #[arg(long, value_name = "FORMAT", default_value = "off")]
+    pub(crate) log: Log,
+    /// Write what goes into the configuration of a client, and end
+    #[arg(long, value_name = "CLIENT", value_parser = clients())]
+    pub(crate) print_config: Option<&'static ClientConfig>,
+}
+
+/// How the server tells what it does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Log {
+    /// Nothing but where it listens
+    Off,
+    /// An object a line
+    Json,
+}
+
+/// The clients, from the one table.
+fn clients() -> impl clap::builder::TypedValueParser<Value = &'static ClientConfig> {
+    use clap::builder::{PossibleValuesParser, TypedValueParser as _};
+    PossibleValuesParser::new(CLIENTS.each_ref().map(|client| client.name))
+        .try_map(|name| CLIENTS.iter().find(|client| client.name == name).ok_or("no such client"))
+}

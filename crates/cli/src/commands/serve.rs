@@ -1,0 +1,128 @@
+//! `prowess serve`: skills for every agent that speaks MCP.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use prowess::env::Environment;
+use prowess::files;
+use prowess::library::terms_file;
+use prowess_mcp::{ClientConfig, HttpOptions, Reach, ServeError, ServeOptions, Token, log_to};
+use serde_json::json;
+
+use super::unread_registry;
+use crate::Outcome;
+use crate::args::{Log, Serve};
+use crate::error::{CommandError, Failure};
+use crate::ui::{Ui, clean, log_line};
+
+/// The variable that may hold the token.
+const TOKEN: &str = "PROWESS_TOKEN";
+/// The largest file that is read for a token.
+const MAX_TOKEN: usize = 4096;
+
+/// Runs the command. It ends with its client, or when it is told to.
+pub(crate) fn run(args: &Serve, ui: &mut Ui) -> Result<Outcome, CommandError> {
+    if let Some(client) = args.print_config {
+        return print_config(client, args, ui);
+    }
+    let registry = unread_registry(&args.places, true)?;
+    let terms = if args.places.no_cache { None } else { terms_file(&Environment::current(), &registry) };
+    let options = ServeOptions {
+        naming: args.naming.clone(),
+        tools: !args.no_tools,
+        max_active: args.max_active,
+        filter: args.filter.clone(),
+        watch: !args.no_watch,
+        terms,
+    };
+    if args.log == Log::Json {
+        log_to(Box::new(log_line));
+    }
+    let served = match args.http {
+        None => prowess_mcp::serve_stdio(registry, &options),
+        Some(address) => {
+            let http = HttpOptions {
+                token: token(args)?,
+                hosts: args.allow_host.clone(),
+                origins: args.allow_origin.clone(),
+                max_body: args.max_body,
+                max_connections: args.max_connections,
+                max_sessions: args.max_sessions,
+                session_time: Duration::from_secs(args.session_time),
+                ..HttpOptions::default()
+            };
+            let json = args.log == Log::Json;
+            prowess_mcp::serve_http(registry, &options, http, address, |at| listening(at, json))
+        }
+    };
+    served.map_err(|error| failed(&error))?;
+    Ok(Outcome::Fine)
+}
+
+/// Says where it listens: with port 0, nobody knows otherwise.
+fn listening(at: SocketAddr, json: bool) {
+    let url = format!("http://{at}/mcp");
+    log_line(&if json { json!({ "listening": url }).to_string() } else { format!("listening on {url}") });
+}
+
+/// The token, from its file or its variable; on the command line everybody would see it.
+fn token(args: &Serve) -> Result<Option<Token>, CommandError> {
+    let (text, place) = match &args.token_file {
+        Some(file) => {
+            let bytes = files::read_small(file, MAX_TOKEN)?;
+            (String::from_utf8_lossy(&bytes).into_owned(), file.display().to_string())
+        }
+        None => match Environment::current().get(TOKEN) {
+            Some(text) => (text.to_string_lossy().into_owned(), TOKEN.to_owned()),
+            None => return Ok(None),
+        },
+    };
+    Token::new(&text).map(Some).ok_or_else(|| {
+        let error = format!("this is no token: {}", clean(&place));
+        Failure::new(error, "a token is at least 16 visible characters without blanks").into()
+    })
+}
+
+fn print_config(client: &ClientConfig, args: &Serve, ui: &mut Ui) -> Result<Outcome, CommandError> {
+    let reach = match args.http {
+        Some(address) => Reach::Find {
+            url: format!("http://{address}/mcp"),
+            token: args.token_file.is_some() || !address.ip().is_loopback(),
+        },
+        None => {
+            let mut words = vec!["serve".to_owned()];
+            // What was said about the library is what the client is to say.
+            let mut given = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
+            given.by_ref().find(|word| word == "serve");
+            let mut given = given.peekable();
+            while let Some(word) = given.next() {
+                if word == "--print-config" {
+                    given.next();
+                } else if !word.starts_with("--print-config=") {
+                    words.push(word);
+                }
+            }
+            Reach::Start(words)
+        }
+    };
+    ui.print(&clean_text(&client.text(&reach)))?;
+    ui.note(&format!("for {}, into {}; {}", client.title, client.file, client.note));
+    Ok(Outcome::Fine)
+}
+
+/// The text for a file, with nothing in it that could control a terminal.
+fn clean_text(text: &str) -> String {
+    crate::ui::clean_lines(text)
+}
+
+fn failed(error: &ServeError) -> Failure {
+    let (hint, cause) = match error {
+        ServeError::NeedsToken(_) => ("give a token with --token-file, or listen on 127.0.0.1", None),
+        ServeError::Listen { source, .. } => ("take another port, or 0 for a free one", Some(source)),
+        ServeError::System(source) => ("look at the limits of this machine", Some(source)),
+        ServeError::Handshake(_) => ("look at what the client sends first", None),
+    };
+    let mut failure = Failure::new(error.to_string(), hint);
+    failure.causes.extend(cause.map(ToString::to_string));
+    failure
+}

@@ -1,0 +1,120 @@
+//! `prowess serve` as a client starts it: on a pipe, on an address, and told to end.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::process::Stdio;
+
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+
+use crate::{Place, code};
+
+const SKILL: (&str, &str) = (
+    "skills/tidy-up/SKILL.md",
+    "---\nname: tidy-up\ndescription: Tidies up.\n---\nPut things where they belong.\n",
+);
+
+fn lines(messages: &[Value]) -> Vec<u8> {
+    messages.iter().flat_map(|message| format!("{message}\n").into_bytes()).collect()
+}
+
+fn hello() -> Value {
+    let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+    json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params})
+}
+
+#[test]
+fn a_pipe_is_answered_until_its_end() {
+    let place = Place::with(&[SKILL]);
+    let input = lines(&[
+        hello(),
+        json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+        json!({"jsonrpc": "2.0", "id": 2, "method": "skills/list"}),
+    ]);
+    // The last line has no end.
+    let text = place.run_with_input(&["serve", "--in", "skills"], input.trim_ascii_end());
+    let answers: Vec<&str> = text.lines().filter(|line| line.starts_with('{')).collect();
+    assert!(text.starts_with("exit 0\n") && answers.len() == 2, "{text}");
+    assert_snapshot!(answers[1], @r#"{"jsonrpc":"2.0","id":2,"result":{"skills":[{"uri":"skill://tidy-up/SKILL.md","frontmatter":{"name":"tidy-up","description":"Tidies up."},"resources":[{"uri":"skill://tidy-up/SKILL.md","digest":"sha256:f543cf2378fae0dfd19fc4f8d2c03fb589e5dbaa4a762e81a353611695b3e14c","size":76}]}]}}"#);
+}
+
+#[test]
+fn what_comes_with_prowess_is_served_where_nothing_else_is() {
+    let place = Place::with(&[]);
+    let input = lines(&[hello(), json!({"jsonrpc": "2.0", "id": 2, "method": "prompts/list"})]);
+    let text = place.run_with_input(&["serve"], &input);
+    assert!(text.contains("commit-messages") && text.contains("pdf-forms"), "{text}");
+    assert!(place.run_with_input(&["serve"], b"").starts_with("exit 0"));
+}
+
+#[test]
+fn an_address_is_told_and_served_until_the_end() {
+    let place = Place::with(&[SKILL]);
+    let mut command = place.command();
+    command
+        .args(["serve", "--in", "skills", "--http", "127.0.0.1:0", "--log", "json"])
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut log = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    log.read_line(&mut line).unwrap();
+    let url = serde_json::from_str::<Value>(&line).unwrap()["listening"].as_str().unwrap().to_owned();
+    let at = url.strip_prefix("http://").and_then(|rest| rest.strip_suffix("/mcp")).unwrap();
+    let mut stream = TcpStream::connect(at).unwrap();
+    stream.write_all(b"GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200") && answer.ends_with(r#"{"status":"ok"}"#), "{answer}");
+    let id = child.id().to_string();
+    assert!(std::process::Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    let mut rest = String::new();
+    log.read_to_string(&mut rest).unwrap();
+    assert!(
+        rest.lines().all(|line| serde_json::from_str::<Value>(line).is_ok_and(|line| line.is_object())),
+        "{rest}"
+    );
+}
+
+#[test]
+fn other_machines_need_a_token() {
+    let place = Place::with(&[("token", "short\n")]);
+    assert_snapshot!(place.run(&["serve", "--http", "0.0.0.0:0"]), @"
+    exit 2
+    --- stderr
+    error: an address that other machines reach needs a token: 0.0.0.0:0
+      hint: give a token with --token-file, or listen on 127.0.0.1
+    ");
+    assert_snapshot!(place.run(&["serve", "--http", "127.0.0.1:0", "--token-file", "token"]), @"
+    exit 2
+    --- stderr
+    error: this is no token: token
+      hint: a token is at least 16 visible characters without blanks
+    ");
+    assert_eq!(code(&place.output(&["serve", "--allow-host", "x"])), 2);
+}
+
+#[test]
+fn the_configuration_has_the_options_that_were_given() {
+    let place = Place::with(&[]);
+    assert_snapshot!(place.run(&["serve", "--in", "skills", "--print-config", "vscode", "--no-tools"]), @r#"
+    exit 0
+    --- stdout
+    {
+      "servers": {
+        "prowess": {
+          "type": "stdio",
+          "command": "prowess",
+          "args": [
+            "serve",
+            "--in",
+            "skills",
+            "--no-tools"
+          ]
+        }
+      }
+    }
+    --- stderr
+    for VS Code, into .vscode/mcp.json; or the user's own: MCP: Open User Configuration
+    "#);
+}

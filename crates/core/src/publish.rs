@@ -1,0 +1,219 @@
+//! Which skills can be published to strict readers as they are, and why another cannot.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use serde_json::{Map, Value};
+
+use crate::document::{Document, Node, NodeKind, Pair, Style};
+
+/// The most characters of a description, as it stands in the file.
+const MAX_DESCRIPTION: usize = 1024;
+/// The most characters of `compatibility`.
+const MAX_COMPATIBILITY: usize = 500;
+/// The most characters of a name.
+const MAX_NAME: usize = 64;
+
+/// Why a skill that may be used is not published: a strict reader would refuse it, and the whole list with it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Withheld {
+    /// Its frontmatter had to be repaired: another reader would see another one, or none.
+    Repaired,
+    /// Something stands before the frontmatter.
+    NotAtTheStart,
+    /// A key stands twice: readers disagree about which counts.
+    Duplicate(String),
+    /// The name is missing, no text, not its name in the catalog, or not made of a-z, 0-9 and single hyphens.
+    Name,
+    /// The description is missing, no text, blank, or too long as it stands in the file.
+    Description,
+    /// A field has not the shape of the specification.
+    Shape(&'static str),
+    /// A number or a key that JSON cannot say as YAML does.
+    NotJson(String),
+}
+
+impl fmt::Display for Withheld {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Repaired => to.write_str("its YAML had to be repaired"),
+            Self::NotAtTheStart => to.write_str("its file does not begin with the frontmatter"),
+            Self::Duplicate(key) => write!(to, "a key stands twice in its frontmatter: {key}"),
+            Self::Name => {
+                write!(to, "its name is not 1 to {MAX_NAME} small letters, digits and single hyphens")
+            }
+            Self::Description => {
+                write!(to, "its description is not a text of 1 to {MAX_DESCRIPTION} characters")
+            }
+            Self::Shape(field) => write!(to, "{field} has not the shape of the specification"),
+            Self::NotJson(text) => write!(to, "JSON cannot say a value of its frontmatter: {text}"),
+        }
+    }
+}
+
+/// Whether a skill can be published under a name; the reason why not.
+///
+/// It takes more than a skill that loads. Clients compare what is published with what they read themselves, field by
+/// field, and one entry that does not fit makes some refuse every other.
+pub fn withheld(document: &Document, name: &str) -> Option<Withheld> {
+    if document.repaired() {
+        return Some(Withheld::Repaired);
+    }
+    if !document.text().trim_start_matches('\u{feff}').starts_with("---") {
+        return Some(Withheld::NotAtTheStart);
+    }
+    if let Some(reason) = document.root().and_then(odd) {
+        return Some(reason);
+    }
+    let front = document.frontmatter_json();
+    match front.get("name") {
+        Some(Value::String(written)) if written == name && is_plain(name) => {}
+        _ => return Some(Withheld::Name),
+    }
+    match front.get("description") {
+        Some(Value::String(text)) if !text.trim().is_empty() && text.chars().count() <= MAX_DESCRIPTION => {}
+        _ => return Some(Withheld::Description),
+    }
+    misshapen(&front).map(Withheld::Shape)
+}
+
+/// A field of the specification that has another shape.
+fn misshapen(front: &Map<String, Value>) -> Option<&'static str> {
+    let texts = ["license", "allowed-tools", "compatibility"];
+    if let Some(field) =
+        texts.into_iter().find(|field| front.get(*field).is_some_and(|value| !value.is_string()))
+    {
+        return Some(field);
+    }
+    let length = front.get("compatibility").and_then(Value::as_str).map(|text| text.chars().count());
+    if length.is_some_and(|length| !(1..=MAX_COMPATIBILITY).contains(&length)) {
+        return Some("compatibility");
+    }
+    let texts = |value: &Value| value.as_object().is_some_and(|map| map.values().all(Value::is_string));
+    front.get("metadata").is_some_and(|value| !texts(value)).then_some("metadata")
+}
+
+/// Whether a name is what every reader takes for one.
+fn is_plain(name: &str) -> bool {
+    (1..=MAX_NAME).contains(&name.len())
+        && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+        && !name.starts_with('-')
+        && !name.ends_with('-')
+        && !name.contains("--")
+}
+
+/// What JSON or another reader of YAML would say differently, anywhere in a value.
+fn odd(node: &Node) -> Option<Withheld> {
+    match &node.kind {
+        NodeKind::Scalar(scalar) => {
+            // What JSON has no number for is kept as text here, and is a number to others.
+            let lost = scalar.style == Style::Plain
+                && looks_like_number(&scalar.text)
+                && scalar.to_json().is_string();
+            lost.then(|| Withheld::NotJson(scalar.text.clone()))
+        }
+        NodeKind::Sequence(items) => items.iter().find_map(odd),
+        NodeKind::Mapping(pairs) => {
+            let mut keys = BTreeSet::new();
+            pairs.iter().find_map(|pair| {
+                if !keys.insert(pair.key.as_str()) {
+                    return Some(Withheld::Duplicate(pair.key.clone()));
+                }
+                odd_key(pair).or_else(|| odd(&pair.value))
+            })
+        }
+    }
+}
+
+/// `1.0` as a key is 1 to one reader and 1.0 to another; `~` is nothing or itself; `<<` may merge.
+fn odd_key(pair: &Pair) -> Option<Withheld> {
+    let key = pair.key.as_str();
+    let special = ["", "~", "<<", "null", "Null", "NULL", "True", "TRUE", "False", "FALSE"].contains(&key);
+    let number =
+        looks_like_number(key) && key.parse::<u32>().map(|number| number.to_string()).as_deref() != Ok(key);
+    (special || number).then(|| Withheld::NotJson(key.to_owned()))
+}
+
+/// A number of YAML's core schema, also one that is too large or not finite.
+fn looks_like_number(text: &str) -> bool {
+    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+    if matches!(unsigned, ".inf" | ".Inf" | ".INF") || matches!(text, ".nan" | ".NaN" | ".NAN") {
+        return true;
+    }
+    if let Some(digits) = text.strip_prefix("0x") {
+        return !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    }
+    if let Some(digits) = text.strip_prefix("0o") {
+        return !digits.is_empty() && digits.bytes().all(|byte| (b'0'..=b'7').contains(&byte));
+    }
+    let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+    let (mantissa, exponent) = unsigned
+        .split_once(['e', 'E'])
+        .map_or((unsigned, None), |(mantissa, exponent)| (mantissa, Some(exponent)));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let scaled = exponent.is_none_or(|exponent| {
+        let power = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
+        !power.is_empty() && digits(power)
+    });
+    digits(whole) && digits(fraction) && !(whole.is_empty() && fraction.is_empty()) && scaled
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parse;
+
+    fn of(front: &str) -> Option<Withheld> {
+        withheld(&parse(format!("---\n{front}\n---\nDo.\n").as_bytes()), "tidy-up")
+    }
+
+    #[test]
+    fn what_every_reader_agrees_on_is_published() {
+        let plain = "name: tidy-up\ndescription: Tidies up.";
+        for more in [
+            "",
+            "license: MIT",
+            "metadata:\n  version: \"1.0\"\n  author: me",
+            "version: 1.5\ntags: [a, 7, true]\nhooks: {on: {2: x}}",
+            "compatibility: needs git\nallowed-tools: Bash(git:*) Read",
+        ] {
+            assert_eq!(of(&format!("{plain}\n{more}")), None, "{more}");
+        }
+        assert_eq!(
+            withheld(&parse(b"\xef\xbb\xbf---\nname: tidy-up\ndescription: x\n---\n"), "tidy-up"),
+            None
+        );
+    }
+
+    #[test]
+    fn what_readers_disagree_about_is_not() {
+        let long = "x".repeat(1025);
+        let plain = "name: tidy-up\ndescription: Tidies up.";
+        for (front, reason) in [
+            ("name: tidy-up\ndescription: Use when: always".to_owned(), Withheld::Repaired),
+            ("name: Tidy-Up\ndescription: x".to_owned(), Withheld::Name),
+            ("name: tidy-üp\ndescription: x".to_owned(), Withheld::Name),
+            ("name: other\ndescription: x".to_owned(), Withheld::Name),
+            ("description: x".to_owned(), Withheld::Name),
+            (format!("name: tidy-up\ndescription: {long}"), Withheld::Description),
+            ("name: tidy-up\ndescription: 7".to_owned(), Withheld::Description),
+            (format!("{plain}\nlicense: 7"), Withheld::Shape("license")),
+            (format!("{plain}\nallowed-tools: [Read]"), Withheld::Shape("allowed-tools")),
+            (format!("{plain}\nmetadata:\n  version: 1.0"), Withheld::Shape("metadata")),
+            (format!("{plain}\ncompatibility: \"\""), Withheld::Shape("compatibility")),
+            (format!("{plain}\nlimit: .inf"), Withheld::NotJson(".inf".to_owned())),
+            (
+                format!("{plain}\nlimits: [99999999999999999999999]"),
+                Withheld::NotJson("99999999999999999999999".to_owned()),
+            ),
+            (format!("{plain}\nmap: {{1.0: x}}"), Withheld::NotJson("1.0".to_owned())),
+        ] {
+            assert_eq!(of(&front), Some(reason), "{front}");
+        }
+        assert!(matches!(
+            of("name: tidy-up\nname: tidy-up\ndescription: x"),
+            Some(Withheld::Duplicate(_) | Withheld::Repaired)
+        ));
+        assert!(withheld(&parse(b"\n\n---\nname: tidy-up\ndescription: x\n---\n"), "tidy-up").is_some());
+    }
+}

@@ -1,0 +1,110 @@
+//! The address of a skill and of its files: `skill://name/path`, or `skill://_prefix/name/path` for a prefixed key.
+//!
+//! Names that are published are a-z, 0-9 and hyphens, so a first segment with `_` can only be a prefix: one URI means
+//! one skill and one path, without asking the catalog. Without the mark, `skill://a/b/SKILL.md` could be the skill
+//! `a:b` and also the file `b/SKILL.md` of the skill `a`.
+
+use std::fmt::Write as _;
+
+use prowess::RelPath;
+
+/// The URI of a skill's folder, without a slash at the end. `key` is `name` or `prefix:name`.
+pub(crate) fn root(key: &str) -> String {
+    match key.rsplit_once(':') {
+        Some((prefix, name)) => format!("skill://_{}/{}", encode(prefix), encode(name)),
+        None => format!("skill://{}", encode(key)),
+    }
+}
+
+/// The URI of a file of a skill.
+pub(crate) fn file(key: &str, path: &RelPath) -> String {
+    let mut uri = root(key);
+    for part in path.as_str().split('/') {
+        uri.push('/');
+        uri.push_str(&encode(part));
+    }
+    uri
+}
+
+/// What a URI is about: the key of a skill and what follows it, empty for the skill's own folder.
+///
+/// Nothing but what [`root`] and [`file`] write is understood: one spelling for one thing, so that nothing can be
+/// asked for under a second name (`%2e%2e`, `//`, upper-case escapes of letters, a query, a fragment).
+pub(crate) fn parse(uri: &str) -> Option<(String, String)> {
+    let rest = uri.strip_prefix("skill://")?;
+    let mut parts = rest.split('/');
+    let first = parts.next()?;
+    let key = match first.strip_prefix('_') {
+        Some(prefix) => format!("{}:{}", decode(prefix)?, decode(parts.next()?)?),
+        None => decode(first)?,
+    };
+    if key.is_empty() || key.ends_with(':') {
+        return None;
+    }
+    let path = parts.map(decode).collect::<Option<Vec<_>>>()?.join("/");
+    // The round trip is the check.
+    let written = if path.is_empty() { root(&key) } else { file(&key, &RelPath::parse(&path).ok()?) };
+    (written == uri).then_some((key, path))
+}
+
+/// Percent-encodes all but the unreserved characters of RFC 3986, with upper-case digits.
+pub(crate) fn encode(text: &str) -> String {
+    text.bytes().fold(String::with_capacity(text.len()), |mut out, byte| {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
+            out.push(char::from(byte));
+        } else {
+            let _ = write!(out, "%{byte:02X}");
+        }
+        out
+    })
+}
+
+/// The text behind percent-encoding; nothing when that is broken or no UTF-8.
+pub(crate) fn decode(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        bytes.push(match byte {
+            b'%' => {
+                let digit = |byte: Option<u8>| char::from(byte?).to_digit(16);
+                u8::try_from(digit(rest.next())? * 16 + digit(rest.next())?).ok()?
+            }
+            other => other,
+        });
+    }
+    String::from_utf8(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_has_one_spelling() {
+        let path = |text: &str| RelPath::parse(text).unwrap();
+        for (key, file_path, uri) in [
+            ("pdf", "SKILL.md", "skill://pdf/SKILL.md"),
+            ("pdf", "a b/ä%.md", "skill://pdf/a%20b/%C3%A4%25.md"),
+            ("proj:pdf", "SKILL.md", "skill://_proj/pdf/SKILL.md"),
+        ] {
+            assert_eq!(file(key, &path(file_path)), uri);
+            assert_eq!(parse(uri), Some((key.to_owned(), file_path.to_owned())));
+        }
+        assert_eq!(parse("skill://pdf"), Some(("pdf".to_owned(), String::new())));
+        for wrong in [
+            "skill://pdf/",
+            "skill://pdf//SKILL.md",
+            "skill://pdf/../x",
+            "skill://pdf/%2e%2e/x",
+            "skill:///x",
+            "skill://p%64f/SKILL.md",
+            "skill://pdf/SKILL.md?x",
+            "file:///etc/passwd",
+            "skill://pdf/%zz",
+            "",
+            "skill://",
+        ] {
+            assert_eq!(parse(wrong), None, "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! The answers of the extension: a page of skills, one skill, the children of a folder.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use prowess::RelPath;
+use rmcp::ErrorData;
+use rmcp::model::{CacheScope, Resource};
+use serde_json::{Value, json};
+
+use crate::server::Shared;
+use crate::wire::{self, DirectoryParams, DirectoryResult, Era, GetResult, ListParams, ListResult};
+use crate::{address, resources};
+
+/// A page of the list: entries in the order of their keys, none split over pages.
+pub(crate) fn list(shared: &Shared, params: ListParams, era: Era) -> Result<Arc<Value>, ErrorData> {
+    let after = shared.after("skills", params.cursor.as_deref())?;
+    let snapshot = shared.live.current();
+    let mut result = ListResult::default();
+    let mut last = None;
+    for key in snapshot.listed_after(after.as_deref()) {
+        if result.skills.len() == snapshot.page_size() {
+            result.next_cursor = last.map(|key: &str| shared.cursors.make("skills", key));
+            break;
+        }
+        // A skill that went away or is withheld is left out; the others stand.
+        if let Some(published) = snapshot.published(key) {
+            result.skills.push(published.entry.clone());
+            last = Some(key);
+        }
+    }
+    let page =
+        wire::finish(&result, era, Some((shared.live.ttl_ms(), CacheScope::Private))).map_err(internal)?;
+    let page = Arc::new(page);
+    snapshot.keep_page(params.cursor, era, Arc::clone(&page));
+    Ok(page)
+}
+
+/// One skill by its URI, listed or not.
+pub(crate) fn get(shared: &Shared, uri: &str, era: Era) -> Result<Value, ErrorData> {
+    let snapshot = shared.live.current();
+    let found = address::parse(uri)
+        .filter(|(_, path)| path == "SKILL.md")
+        .and_then(|(key, _)| snapshot.published(&key))
+        .ok_or_else(|| unknown("no skill is served at", uri))?;
+    let result = GetResult { skill: found.entry.clone() };
+    wire::finish(&result, era, Some((shared.live.ttl_ms(), CacheScope::Private))).map_err(internal)
+}
+
+/// The direct children of a folder of a skill.
+pub(crate) fn directory(shared: &Shared, params: DirectoryParams, era: Era) -> Result<Value, ErrorData> {
+    let snapshot = shared.live.current();
+    let not_a_folder = || unknown("no folder is served at", &params.uri);
+    let (key, path) = address::parse(&params.uri).ok_or_else(not_a_folder)?;
+    let published = snapshot.published(&key).ok_or_else(not_a_folder)?;
+    let below = if path.is_empty() { String::new() } else { format!("{path}/") };
+    let mut children: BTreeMap<String, Resource> = BTreeMap::new();
+    for file in &published.files.files {
+        let rest = file.path.as_str().strip_prefix(below.as_str());
+        let Some(rest) = rest.filter(|rest| !rest.is_empty()) else { continue };
+        match rest.split_once('/') {
+            Some((folder, _)) => {
+                let path = RelPath::parse(&format!("{below}{folder}")).map_err(|_| not_a_folder())?;
+                children.entry(folder.to_owned()).or_insert_with(|| {
+                    Resource::new(address::file(&key, &path), folder).with_mime_type(wire::FOLDER_TYPE)
+                });
+            }
+            None => {
+                children.insert(rest.to_owned(), resources::describe(&published, &key, file));
+            }
+        }
+    }
+    // A skill has its SKILL.md, and folders without files are in no list: no children means no folder.
+    if children.is_empty() {
+        return Err(not_a_folder());
+    }
+    let list = format!("folder {}", params.uri);
+    let after = shared.after(&list, params.cursor.as_deref())?;
+    let mut rest = children.into_iter().filter(|(name, _)| after.as_ref().is_none_or(|after| name > after));
+    let page: Vec<(String, Resource)> = rest.by_ref().take(snapshot.page_size()).collect();
+    let more = rest.next().is_some();
+    let next_cursor = page.last().filter(|_| more).map(|(name, _)| shared.cursors.make(&list, name));
+    let resources = page.into_iter().map(|(_, resource)| resource).collect();
+    wire::finish(&DirectoryResult { resources, next_cursor }, era, None).map_err(internal)
+}
+
+/// The error for what is not there: the same in every era, with the URI as data.
+pub(crate) fn unknown(what: &str, uri: &str) -> ErrorData {
+    // The text comes from outside: made harmless, and not all of it.
+    let shown: String = uri.chars().take(200).flat_map(char::escape_debug).collect();
+    let uri: String = uri.chars().take(4096).collect();
+    ErrorData::invalid_params(format!("{what} {shown}"), Some(json!({ "uri": uri })))
+}
+
+pub(crate) fn internal(error: serde_json::Error) -> ErrorData {
+    ErrorData::internal_error(error.to_string(), None)
+}

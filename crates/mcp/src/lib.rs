@@ -1,0 +1,193 @@
+//! Skills over the Model Context Protocol: a server that speaks the skills extension, and plain tools for hosts without it.
+//!
+//! [`serve_stdio`] serves one client on standard input and output until it hangs up, [`serve_http`] many on an address.
+//! They block and bring a runtime. A host with a runtime of its own has [`serve_pipe`] and [`serve_listener`].
+
+mod address;
+mod config;
+mod connection;
+mod cursor;
+mod extension;
+mod http;
+mod http_options;
+mod live;
+mod log;
+mod notify;
+mod patient;
+mod prompts;
+mod publish;
+mod resources;
+mod server;
+mod sessions;
+mod snapshot;
+mod stdio;
+mod tools;
+mod wire;
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use prowess::Registry;
+use prowess::session::{Filter, Naming};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+pub use crate::config::{CLIENTS, ClientConfig, Reach};
+pub use crate::http_options::{HttpOptions, Token, may_serve};
+pub use crate::log::{Sink, log_to};
+use crate::server::Shared;
+
+/// What a person may choose about serving.
+#[derive(Clone, Debug)]
+pub struct ServeOptions {
+    /// What the tools are called.
+    pub naming: Naming,
+    /// Whether there are tools at all.
+    pub tools: bool,
+    /// The most skills that are active at once in a connection; 0 for no limit.
+    pub max_active: usize,
+    /// The skills that are served, by their virtual paths.
+    pub filter: Filter,
+    /// Whether changes are followed and told.
+    pub watch: bool,
+    /// The file that remembers what was analysed for searches.
+    pub terms: Option<PathBuf>,
+}
+
+impl Default for ServeOptions {
+    fn default() -> Self {
+        Self {
+            naming: Naming::default(),
+            tools: true,
+            max_active: 0,
+            filter: Filter::all(),
+            watch: true,
+            terms: None,
+        }
+    }
+}
+
+/// Why nothing is served.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// The system does not give what serving needs.
+    #[error("cannot serve")]
+    System(#[from] io::Error),
+    /// Others could reach the address, and nothing keeps them out.
+    #[error("an address that other machines reach needs a token: {0}")]
+    NeedsToken(SocketAddr),
+    /// The address cannot be listened on.
+    #[error("cannot listen on {address}")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// Why.
+        source: io::Error,
+    },
+    /// The client did not begin as the protocol wants.
+    #[error("the client did not begin as the protocol wants: {0}")]
+    Handshake(String),
+}
+
+/// Serves one client on standard input and output, until it hangs up or the process is told to end.
+pub fn serve_stdio(registry: Registry, options: &ServeOptions) -> Result<(), ServeError> {
+    let runtime = runtime()?;
+    let stop = CancellationToken::new();
+    let served = runtime.block_on(async {
+        let ending = tokio::spawn(signals(stop.clone()));
+        let (reader, writer) = rmcp::transport::stdio_pipes();
+        let served = serve_pipe(registry, options, reader, writer, stop.clone()).await;
+        ending.abort();
+        served
+    });
+    stop.cancel();
+    // A read of standard input that cannot be taken back must not hold up the end.
+    runtime.shutdown_background();
+    served
+}
+
+/// Serves one client on a pipe, until it hangs up or until `stop`.
+pub async fn serve_pipe<R, W>(
+    registry: Registry,
+    options: &ServeOptions,
+    reader: R,
+    writer: W,
+    stop: CancellationToken,
+) -> Result<(), ServeError>
+where
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    // What follows the library ends with the pipe.
+    let stop = stop.child_token();
+    let _end = stop.clone().drop_guard();
+    stdio::serve(Shared::new(registry, options, stop.clone()), reader, writer, stop).await
+}
+
+/// Serves clients at `/mcp` of an address until the process is told to end. `listening` is told the address, with the
+/// port that the system chose when none was asked for.
+pub fn serve_http(
+    registry: Registry,
+    options: &ServeOptions,
+    http: HttpOptions,
+    address: SocketAddr,
+    listening: impl FnOnce(SocketAddr),
+) -> Result<(), ServeError> {
+    if !may_serve(address, &http) {
+        return Err(ServeError::NeedsToken(address));
+    }
+    let runtime = runtime()?;
+    let stop = CancellationToken::new();
+    let served = runtime.block_on(async {
+        let bound = TcpListener::bind(address).await;
+        let listener = bound.map_err(|source| ServeError::Listen { address, source })?;
+        listening(listener.local_addr()?);
+        let ending = tokio::spawn(signals(stop.clone()));
+        serve_listener(registry, options, http, listener, stop.clone()).await;
+        ending.abort();
+        Ok(())
+    });
+    stop.cancel();
+    runtime.shutdown_background();
+    served
+}
+
+/// Serves clients that come to a listener, until `stop`; then lets what is under way end, for a while. The caller has
+/// asked [`may_serve`].
+pub async fn serve_listener(
+    registry: Registry,
+    options: &ServeOptions,
+    http: HttpOptions,
+    listener: TcpListener,
+    stop: CancellationToken,
+) {
+    let stop = stop.child_token();
+    let _end = stop.clone().drop_guard();
+    http::serve(listener, Shared::new(registry, options, stop.clone()), http, stop).await;
+}
+
+fn runtime() -> io::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .max_blocking_threads(32)
+        .enable_all()
+        .build()
+}
+
+/// Waits for the signals that end a process.
+async fn signals(stop: CancellationToken) {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        let Ok(mut term) = signal(SignalKind::terminate()) else { return };
+        tokio::select! {
+            _ = tokio::signal::ctrl_c() => {}
+            _ = term.recv() => {}
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = tokio::signal::ctrl_c().await;
+    stop.cancel();
+}

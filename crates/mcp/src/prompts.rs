@@ -1,0 +1,128 @@
+//! Skills that a user may start, as prompts; and the completion of names and paths.
+
+use prowess::drive::{Performer, finish};
+use prowess::session::{Actor, Arguments};
+use prowess::{Candidate, RelPath};
+use rmcp::ErrorData;
+use rmcp::model::{
+    CompleteRequestParams, CompleteResult, CompletionInfo, GetPromptRequestParams, GetPromptResult,
+    ListPromptsResult, Prompt, PromptArgument, PromptMessage, Reference, Role,
+};
+use serde_json::{Value, json};
+
+use crate::connection::Connection;
+use crate::live::Finder;
+use crate::resources::TEMPLATE;
+use crate::server::Shared;
+use crate::tools::with_session;
+use crate::wire::Era;
+
+/// The argument with everything a user may type behind a skill's name.
+const ALL: &str = "arguments";
+
+/// A prompt for each skill that a user may start, in pages.
+pub(crate) fn list(shared: &Shared, cursor: Option<&str>) -> Result<ListPromptsResult, ErrorData> {
+    let after = shared.after("prompts", cursor)?;
+    let snapshot = shared.live.current();
+    let mut rest = snapshot.invocable_after(after.as_deref());
+    let page: Vec<&Candidate> = rest.by_ref().take(snapshot.page_size()).collect();
+    let more = rest.next().is_some();
+    let next = page.last().filter(|_| more).map(|skill| shared.cursors.make("prompts", &skill.entry.key));
+    let mut result = ListPromptsResult::with_all_items(page.into_iter().map(described).collect());
+    result.next_cursor = next;
+    Ok(result)
+}
+
+fn described(skill: &Candidate) -> Prompt {
+    let entry = &skill.entry;
+    let named = entry.client.arguments.iter().filter(|name| *name != ALL).map(PromptArgument::new);
+    let hint = entry.client.argument_hint.as_deref().unwrap_or("What to do, in plain words.");
+    let all = PromptArgument::new(ALL).with_description(hint);
+    let arguments = named.chain([all]).map(|argument| argument.with_required(false)).collect();
+    Prompt::new(entry.key.clone(), Some(entry.description.clone()), Some(arguments))
+}
+
+/// Starts a skill for a user: its instructions, with the arguments in their places.
+pub(crate) fn get(
+    shared: &Shared,
+    connection: &Connection,
+    era: Era,
+    request: &GetPromptRequestParams,
+) -> Result<GetPromptResult, ErrorData> {
+    let snapshot = shared.live.current();
+    let skill = snapshot.invocable_after(None).find(|skill| skill.entry.key == request.name);
+    let shown: String = request.name.chars().take(200).flat_map(char::escape_debug).collect();
+    let skill = skill.ok_or_else(|| {
+        ErrorData::invalid_params(format!("no such prompt: {shown}"), Some(json!({ "name": shown })))
+    })?;
+    let given = |name: &str| request.arguments.as_ref().and_then(|given| given.get(name)).map(text);
+    let named: Vec<String> =
+        skill.entry.client.arguments.iter().map(|name| given(name).unwrap_or_default()).collect();
+    // Words that were given by name stand before the rest, each as one word.
+    let used = named.iter().rposition(|word| !word.is_empty()).map_or(0, |last| last + 1);
+    let mut words: Vec<String> = named.into_iter().take(used).map(|word| quoted(&word)).collect();
+    words.extend(given(ALL).filter(|all| !all.is_empty()));
+    let arguments = words.join(" ");
+    let result = with_session(connection, &snapshot, era, |session| {
+        let finder = Finder { live: &shared.live, number: snapshot.number };
+        let step = session.activate(&request.name, Actor::User, Some(Arguments::line(&arguments)));
+        finish(session, &Performer::new(&snapshot.registry, &finder), step)
+    });
+    if !result.ok {
+        return Err(ErrorData::invalid_params(result.text, Some(json!({ "name": shown }))));
+    }
+    let message = PromptMessage::new_text(Role::User, result.text);
+    Ok(GetPromptResult::new(vec![message]).with_description(skill.entry.description.clone()))
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// A text as one word of a line.
+fn quoted(word: &str) -> String {
+    if !word.is_empty() && !word.contains(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '\\')) {
+        return word.to_owned();
+    }
+    let escaped = word.replace('\\', "\\\\").replace('"', "\\\"");
+    format!("\"{escaped}\"")
+}
+
+/// Completes the name of a skill, or the path of one of its files.
+pub(crate) fn complete(
+    shared: &Shared,
+    request: &CompleteRequestParams,
+) -> Result<CompleteResult, ErrorData> {
+    let snapshot = shared.live.current();
+    let begun = request.argument.value.as_str();
+    let values: Vec<String> = match &request.r#ref {
+        Reference::Resource(template) if template.uri == TEMPLATE => match request.argument.name.as_str() {
+            // A prefixed skill has another form of address, and a withheld one has none.
+            "name" => snapshot
+                .listed_after(None)
+                .filter(|key| key.starts_with(begun) && !key.contains(':'))
+                .filter(|key| snapshot.published(key).is_some())
+                .map(str::to_owned)
+                .collect(),
+            "path" => {
+                let known = request.context.as_ref().and_then(|context| context.arguments.as_ref());
+                let published =
+                    known.and_then(|known| known.get("name")).and_then(|name| snapshot.published(name));
+                let paths = published.iter().flat_map(|published| &published.files.files);
+                paths
+                    .map(|file| RelPath::as_str(&file.path))
+                    .filter(|path| path.starts_with(begun))
+                    .map(str::to_owned)
+                    .collect()
+            }
+            _ => Vec::new(),
+        },
+        _ => Vec::new(),
+    };
+    let total = values.len();
+    let shown: Vec<String> = values.into_iter().take(CompletionInfo::MAX_VALUES).collect();
+    let more = shown.len() < total;
+    let info = CompletionInfo::with_pagination(shown, u32::try_from(total).ok(), more)
+        .map_err(|error| ErrorData::internal_error(error, None))?;
+    Ok(CompleteResult::new(info))
+}

@@ -1,0 +1,102 @@
+//! What is published of one skill: its entry, made of one look at its bytes, and its files under the names clients use.
+
+use prowess::{Candidate, Document, FileEntry, Manifest, Registry, RelPath, digests, publish};
+use serde_json::{Map, Value};
+
+use crate::address;
+use crate::wire::{self, File, Resources, Skill};
+
+/// How often a skill is looked at again when it changes under our eyes.
+const LOOKS: usize = 3;
+
+/// A skill as clients see it.
+#[derive(Debug)]
+pub(crate) struct Published {
+    /// Its entry in the list.
+    pub(crate) entry: Value,
+    /// Its files; its own is called SKILL.md, whatever it is called on the disk.
+    pub(crate) files: Manifest,
+    /// Its frontmatter, verbatim.
+    pub(crate) frontmatter: Map<String, Value>,
+}
+
+/// The path by which a skill's own file is known.
+pub(crate) fn own_path() -> Option<RelPath> {
+    RelPath::parse("SKILL.md").ok()
+}
+
+/// Looks at a skill; nothing when it is gone, is not what was approved, or is withheld. What has not changed since
+/// `before` is not made again.
+pub(crate) fn look(
+    registry: &Registry,
+    candidate: &Candidate,
+    before: Option<&std::sync::Arc<Published>>,
+) -> Option<std::sync::Arc<Published>> {
+    let key = candidate.entry.key.as_str();
+    for _ in 0..LOOKS {
+        let found = match registry.manifest_of(candidate) {
+            Ok(found) => found,
+            Err(error) => {
+                tracing::warn!(target: "prowess", skill = key, reason = %error, "not published");
+                return None;
+            }
+        };
+        // An approval is for these bytes and no others.
+        if candidate.approved.is_some() && candidate.approved != digests::of_tree(&found) {
+            return None;
+        }
+        let files = presented(found, candidate)?;
+        if let Some(before) = before.filter(|before| before.files == files) {
+            return Some(before.clone());
+        }
+        let head = registry.head_of(candidate).ok().filter(prowess::files::Head::is_whole)?;
+        // The list and the text are two looks at the disk: they must be of one state.
+        let own = files.get(&own_path()?)?;
+        if own.digest.as_deref().is_some_and(|digest| digest != digests::of_bytes(&head.bytes)) {
+            continue;
+        }
+        let document = head.document();
+        if let Some(reason) = publish::withheld(&document, &candidate.entry.name) {
+            tracing::info!(target: "prowess", skill = key, reason = %reason, "not published");
+            return None;
+        }
+        let (count, size) = (files.files.len(), files.total_size());
+        if count > wire::MAX_RESOURCES || size > wire::MAX_BYTES {
+            tracing::warn!(target: "prowess", skill = key, files = count, bytes = size,
+                "larger than every client must take");
+        }
+        return Some(std::sync::Arc::new(published(key, &document, files)?));
+    }
+    None
+}
+
+/// The files under the names clients use.
+fn presented(mut files: Manifest, candidate: &Candidate) -> Option<Manifest> {
+    let own = own_path()?;
+    let called = candidate.entry.origin.file.as_deref().filter(|name| *name != own.as_str());
+    if let Some(called) = called.filter(|_| !files.contains(&own)) {
+        for file in files.files.iter_mut().filter(|file| file.path.as_str() == called) {
+            *file = FileEntry { path: own.clone(), ..file.clone() };
+        }
+        files = Manifest::new(files.files);
+    }
+    Some(files)
+}
+
+fn published(key: &str, document: &Document, files: Manifest) -> Option<Published> {
+    let resources = files
+        .files
+        .iter()
+        .map(|file| {
+            Some(File { uri: address::file(key, &file.path), digest: file.digest.clone()?, size: file.size })
+        })
+        .collect::<Option<Vec<_>>>();
+    let frontmatter = document.frontmatter_json();
+    let entry = Skill {
+        uri: address::file(key, &own_path()?),
+        frontmatter: frontmatter.clone(),
+        // A source that has no digests before reading says so, instead of half a list.
+        resources: resources.map_or(Resources::Dynamic, Resources::Files),
+    };
+    Some(Published { entry: serde_json::to_value(entry).ok()?, files, frontmatter })
+}

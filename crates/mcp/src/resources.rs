@@ -1,0 +1,130 @@
+//! Skills' files as MCP resources: the list of SKILL.md, one file's bytes as they are, and how each is described.
+
+use prowess::source::Slice;
+use prowess::{FileEntry, RelPath, digests};
+use rmcp::ErrorData;
+use rmcp::model::{
+    Annotations, ListResourcesResult, ReadResourceResult, Resource, ResourceContents, ResourceTemplate, Role,
+};
+use serde_json::Value;
+
+use crate::extension::unknown;
+use crate::publish::{Published, own_path};
+use crate::server::Shared;
+use crate::{address, wire};
+
+/// The template of every address.
+pub(crate) const TEMPLATE: &str = "skill://{name}/{+path}";
+
+/// SKILL.md of each listed skill, in pages. The other files are in the skill's entry and in its folders.
+pub(crate) fn list(shared: &Shared, cursor: Option<&str>) -> Result<ListResourcesResult, ErrorData> {
+    let after = shared.after("resources", cursor)?;
+    let snapshot = shared.live.current();
+    let (mut items, mut last, mut next) = (Vec::new(), None, None);
+    for key in snapshot.listed_after(after.as_deref()) {
+        if items.len() == snapshot.page_size() {
+            next = last.map(|key: &str| shared.cursors.make("resources", key));
+            break;
+        }
+        if let Some(published) = snapshot.published(key)
+            && let Some(file) = own_path().and_then(|own| published.files.get(&own).cloned())
+        {
+            items.push(describe(&published, key, &file));
+            last = Some(key);
+        }
+    }
+    // No time to live: rmcp adds one where it belongs, and would not take ours away for older peers.
+    let mut result = ListResourcesResult::with_all_items(items);
+    result.next_cursor = next;
+    Ok(result)
+}
+
+/// How a file is described. SKILL.md has the name and the description of its frontmatter, to the letter.
+pub(crate) fn describe(published: &Published, key: &str, file: &FileEntry) -> Resource {
+    let own = file.path.as_str() == "SKILL.md";
+    let text =
+        |field: &str| published.frontmatter.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let short = file.path.as_str().rsplit('/').next().unwrap_or_default().to_owned();
+    let annotations = Annotations::default().with_audience(vec![Role::Assistant]).with_priority(if own {
+        0.75
+    } else {
+        0.25
+    });
+    let resource = Resource::new(address::file(key, &file.path), if own { text("name") } else { short })
+        .with_mime_type(mime(file.path.as_str()))
+        .with_size(file.size)
+        .with_annotations(annotations);
+    if own { resource.with_description(text("description")) } else { resource }
+}
+
+/// The bytes of a file: text when they are UTF-8, base64 when not. They are what the digest is over: nothing is made
+/// uniform.
+pub(crate) fn read(shared: &Shared, uri: &str) -> Result<ReadResourceResult, ErrorData> {
+    // Errors name the URI, never a path of this disk.
+    let not_found = || unknown("no resource is served at", uri);
+    let too_large = || unknown("too large to be served:", uri);
+    let (key, path) = address::parse(uri).filter(|(_, path)| !path.is_empty()).ok_or_else(not_found)?;
+    let path = RelPath::parse(&path).map_err(|_| not_found())?;
+    let snapshot = shared.live.current();
+    let published = snapshot.published(&key).ok_or_else(not_found)?;
+    // On the list, or not served: what the list leaves out cannot be had by name.
+    let listed = published.files.get(&path).ok_or_else(not_found)?;
+    if listed.size > wire::MAX_BYTES {
+        return Err(too_large());
+    }
+    let candidate = snapshot.candidate(&key).ok_or_else(not_found)?;
+    let slice = Slice::first(usize::try_from(wire::MAX_BYTES).unwrap_or(usize::MAX));
+    let chunk = snapshot.registry.read(candidate, &path, slice).map_err(|_| not_found())?;
+    if chunk.size > chunk.bytes.len() as u64 {
+        return Err(too_large());
+    }
+    // Of a skill that was approved as it was, nothing else is given.
+    if candidate.approved.is_some() && listed.digest.as_deref() != Some(&*digests::of_bytes(&chunk.bytes)) {
+        return Err(not_found());
+    }
+    let contents = match String::from_utf8(chunk.bytes) {
+        Ok(text) if !text.contains('\0') => ResourceContents::text(text, uri),
+        Ok(text) => ResourceContents::blob(prowess::resources::base64(text.as_bytes()), uri),
+        Err(error) => ResourceContents::blob(prowess::resources::base64(error.as_bytes()), uri),
+    };
+    Ok(ReadResourceResult::new(vec![contents.with_mime_type(mime(path.as_str()))]))
+}
+
+/// Where every file can be found.
+pub(crate) fn templates() -> Vec<ResourceTemplate> {
+    vec![
+        ResourceTemplate::new(TEMPLATE, "skill-file")
+            .with_title("A file of a skill")
+            .with_description("SKILL.md holds the instructions; the entry of a skill lists its other files"),
+    ]
+}
+
+/// What a file is, by its name alone.
+fn mime(path: &str) -> &'static str {
+    let extension =
+        path.rsplit('/').next().unwrap_or_default().rsplit_once('.').map_or("", |(_, extension)| extension);
+    match extension.to_ascii_lowercase().as_str() {
+        "md" | "markdown" => "text/markdown",
+        "txt" | "text" | "log" | "" => "text/plain",
+        "py" => "text/x-python",
+        "sh" | "bash" => "application/x-sh",
+        "js" | "mjs" | "cjs" => "text/javascript",
+        "ts" | "tsx" => "text/x-typescript",
+        "json" | "jsonl" => "application/json",
+        "yaml" | "yml" => "application/yaml",
+        "toml" => "application/toml",
+        "xml" | "xsd" => "application/xml",
+        "html" | "htm" => "text/html",
+        "css" => "text/css",
+        "csv" => "text/csv",
+        "svg" => "image/svg+xml",
+        "png" => "image/png",
+        "jpg" | "jpeg" => "image/jpeg",
+        "gif" => "image/gif",
+        "webp" => "image/webp",
+        "pdf" => "application/pdf",
+        "zip" => "application/zip",
+        "ttf" => "font/ttf",
+        _ => "application/octet-stream",
+    }
+}

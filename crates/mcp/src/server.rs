@@ -1,0 +1,328 @@
+//! One connection's server: what rmcp asks, answered from the library. The routes are here, the answers in their rooms.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::Duration;
+
+use prowess::Registry;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CustomRequest,
+    CustomResult, ErrorCode, ExtensionCapabilities, GetPromptRequestParams, GetPromptResponse,
+    Implementation, JsonObject, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListToolsResult, PaginatedRequestParams, PromptsCapability, ProtocolVersion, ReadResourceRequestParams,
+    ReadResourceResponse, ResourcesCapability, ServerCapabilities, ServerConfig, SubscribeRequestParams,
+    SubscriptionFilter, ToolsCapability, UnsubscribeRequestParams,
+};
+use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
+use rmcp::{ErrorData, RoleServer, ServerHandler};
+use serde_json::{Value, json};
+use tokio::sync::Semaphore;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use crate::ServeOptions;
+use crate::connection::Connection;
+use crate::cursor::Cursors;
+use crate::live::Live;
+use crate::wire::{self, Era};
+use crate::{extension, notify, prompts, resources, tools};
+
+/// How many requests do blocking work at once; the rest wait in a queue, not in threads.
+const AT_ONCE: usize = 16;
+/// The longest a request may work.
+const WORK_TIME: Duration = Duration::from_secs(20);
+
+/// What all connections share.
+pub(crate) struct Shared {
+    pub(crate) live: Arc<Live>,
+    pub(crate) cursors: Cursors,
+    pub(crate) tools: bool,
+    gate: Arc<Semaphore>,
+    pub(crate) stop: CancellationToken,
+}
+
+impl Shared {
+    pub(crate) fn new(registry: Registry, options: &ServeOptions, stop: CancellationToken) -> Arc<Self> {
+        Arc::new(Self {
+            live: Live::start(registry, options, stop.clone()),
+            cursors: Cursors::new(),
+            tools: options.tools,
+            gate: Arc::new(Semaphore::new(AT_ONCE)),
+            stop,
+        })
+    }
+
+    /// Where a list goes on.
+    pub(crate) fn after(&self, list: &str, cursor: Option<&str>) -> Result<Option<String>, ErrorData> {
+        let Some(cursor) = cursor else { return Ok(None) };
+        let shown: String = cursor.chars().take(200).collect();
+        let foreign =
+            || ErrorData::invalid_params("this cursor is not of this list", Some(json!({ "cursor": shown })));
+        self.cursors.read(list, cursor).map(Some).ok_or_else(foreign)
+    }
+}
+
+/// The handler of one connection: of a pipe, of a session over HTTP, of a single request without one. rmcp makes more
+/// of them than it uses, so making one costs nothing.
+pub(crate) struct Server {
+    shared: Arc<Shared>,
+    connection: Arc<Connection>,
+    /// Ends the notifier of this connection when rmcp drops the handler.
+    notifier: CancellationToken,
+    _end: DropGuard,
+}
+
+impl Server {
+    pub(crate) fn new(shared: Arc<Shared>) -> Self {
+        let notifier = shared.stop.child_token();
+        Self { shared, connection: Arc::default(), _end: notifier.clone().drop_guard(), notifier }
+    }
+
+    /// Does blocking work off the runtime, within the gate and the time, and turns a panic into an error: rmcp answers
+    /// nothing when a handler panics, and the client would wait for ever.
+    async fn work<T: Send + 'static>(
+        &self,
+        context: &RequestContext<RoleServer>,
+        work: impl FnOnce(&Shared, &Connection) -> Result<T, ErrorData> + Send + 'static,
+    ) -> Result<T, ErrorData> {
+        let permit = tokio::select! {
+            permit = Arc::clone(&self.shared.gate).acquire_owned() => permit.map_err(|_| stopping())?,
+            () = context.ct.cancelled() => return Err(stopping()),
+        };
+        let (shared, connection) = (Arc::clone(&self.shared), Arc::clone(&self.connection));
+        let task = tokio::task::spawn_blocking(move || {
+            let _permit = permit;
+            work(&shared, &connection)
+        });
+        match tokio::time::timeout(WORK_TIME, task).await {
+            Ok(Ok(result)) => result,
+            Ok(Err(_panic)) => Err(ErrorData::internal_error("the request could not be answered", None)),
+            Err(_elapsed) => Err(ErrorData::internal_error("the request took too long", None)),
+        }
+    }
+}
+
+fn stopping() -> ErrorData {
+    ErrorData::internal_error("the server is stopping", None)
+}
+
+/// Sessionless when the request itself names 2026-07-28 or later; the handshake's version otherwise.
+pub(crate) fn era(context: &RequestContext<RoleServer>) -> Era {
+    match context.protocol_version() {
+        Some(version) if !version.has_initialize() => Era::Sessionless,
+        _ => Era::Handshake,
+    }
+}
+
+/// Methods that rmcp has types for: one of them that gets here had params that did not fit.
+fn is_malformed(method: &str, era: Era) -> bool {
+    let always = [
+        "completion/complete",
+        "prompts/get",
+        "prompts/list",
+        "resources/list",
+        "resources/templates/list",
+        "resources/read",
+        "tools/call",
+        "tools/list",
+        "server/discover",
+    ];
+    // Gone since 2026-07-28: there they are unknown methods (HTTP 404, -32601), whatever their params.
+    let handshake = ["initialize", "ping", "resources/subscribe", "resources/unsubscribe"];
+    let sessionless = ["subscriptions/listen"];
+    always.contains(&method)
+        || (era == Era::Handshake && handshake.contains(&method))
+        || (era == Era::Sessionless && sessionless.contains(&method))
+}
+
+impl ServerHandler for Server {
+    fn get_info(&self) -> ServerConfig {
+        let mut extensions = ExtensionCapabilities::new();
+        let mut settings = JsonObject::new();
+        settings.insert("directoryRead".to_owned(), Value::Bool(true));
+        extensions.insert(wire::EXTENSION.to_owned(), settings);
+        let live = self.shared.live.watching().then_some(true);
+        let mut resources = ResourcesCapability::default();
+        (resources.subscribe, resources.list_changed) = (live, live);
+        let mut prompts = PromptsCapability::default();
+        prompts.list_changed = live;
+        let mut tools = ToolsCapability::default();
+        tools.list_changed = live;
+        let mut capabilities = ServerCapabilities::default();
+        capabilities.extensions = Some(extensions);
+        capabilities.resources = Some(resources);
+        capabilities.prompts = Some(prompts);
+        capabilities.completions = Some(JsonObject::new());
+        capabilities.tools = self.shared.tools.then_some(tools);
+        ServerConfig::new(capabilities)
+            .with_server_info(Implementation::new("prowess", env!("CARGO_PKG_VERSION")).with_title("Prowess"))
+            .with_instructions(tools::INSTRUCTIONS)
+    }
+
+    fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
+        Cow::Borrowed(ProtocolVersion::KNOWN_VERSIONS)
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        let era = era(&context);
+        let CustomRequest { method, params, .. } = request;
+        match method.as_str() {
+            wire::LIST => {
+                let params: wire::ListParams = params_of(params)?;
+                // A page that was made a moment ago needs no file and no thread.
+                let known = self.shared.live.known();
+                if let Some(page) = known.and_then(|now| now.page(params.cursor.as_deref(), era)) {
+                    return Ok(CustomResult::new(Value::clone(&page)));
+                }
+                let page = self.work(&context, move |shared, _| extension::list(shared, params, era)).await?;
+                Ok(CustomResult::new(Value::clone(&page)))
+            }
+            wire::GET => {
+                let params: wire::GetParams = params_of(params)?;
+                self.work(&context, move |shared, _| extension::get(shared, &params.uri, era))
+                    .await
+                    .map(CustomResult::new)
+            }
+            wire::DIRECTORY => {
+                let params: wire::DirectoryParams = params_of(params)?;
+                self.work(&context, move |shared, _| extension::directory(shared, params, era))
+                    .await
+                    .map(CustomResult::new)
+            }
+            known if is_malformed(known, era) => Err(ErrorData::invalid_params(
+                format!("the params of {known} are missing or have another shape"),
+                None,
+            )),
+            _ => Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None)),
+        }
+    }
+
+    async fn list_resources(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let cursor = request.and_then(|request| request.cursor);
+        self.work(&context, move |shared, _| resources::list(shared, cursor.as_deref())).await
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        Ok(ListResourceTemplatesResult::with_all_items(resources::templates()))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        // Reading SKILL.md activates nothing.
+        self.work(&context, move |shared, _| resources::read(shared, &request.uri)).await.map(Into::into)
+    }
+
+    // The subscriptions of the handshake eras: older hosts know no others.
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.work(&context, move |shared, connection| connection.subscribe(shared, request.uri)).await
+    }
+
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.connection.unsubscribe(&request.uri);
+        Ok(())
+    }
+
+    // From 2026-07-28 on: one long request per subscription, which carries its own notifications.
+    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        self.shared.live.watching().then(|| notify::accepted(requested, &self.shared, &self.connection))
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        notify::listen(&self.shared, &self.connection, context).await
+    }
+
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        // A task for each connection, which ends with this handler.
+        if self.shared.live.watching() {
+            tokio::spawn(notify::notify(
+                Arc::clone(&self.shared),
+                Arc::clone(&self.connection),
+                self.shared.live.known(),
+                context.peer,
+                self.notifier.clone(),
+            ));
+        }
+    }
+
+    async fn list_tools(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        if !self.shared.tools {
+            return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, "tools/list", None));
+        }
+        let era = era(&context);
+        self.work(&context, move |shared, connection| Ok(tools::list(shared, connection, era))).await
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        if !self.shared.tools {
+            return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, "tools/call", None));
+        }
+        let era = era(&context);
+        // An unknown tool or wrong arguments are a result that the model can read, never an error of the protocol.
+        let called =
+            self.work(&context, move |shared, connection| Ok(tools::call(shared, connection, era, request)));
+        called.await.map(Into::into)
+    }
+
+    async fn list_prompts(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        let cursor = request.and_then(|request| request.cursor);
+        self.work(&context, move |shared, _| prompts::list(shared, cursor.as_deref())).await
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let era = era(&context);
+        self.work(&context, move |shared, connection| prompts::get(shared, connection, era, &request))
+            .await
+            .map(Into::into)
+    }
+
+    async fn complete(
+        &self,
+        request: CompleteRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        self.work(&context, move |shared, _| prompts::complete(shared, &request)).await
+    }
+}
+
+fn params_of<T: serde::de::DeserializeOwned>(params: Option<Value>) -> Result<T, ErrorData> {
+    serde_json::from_value(params.unwrap_or_else(|| json!({})))
+        .map_err(|error| ErrorData::invalid_params(error.to_string(), None))
+}

@@ -1,0 +1,177 @@
+//! The library in one state: which skills are served to whom, and what was published of them a moment ago.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use prowess::session::{Actor, Session};
+use prowess::{Candidate, Catalog, Registry, RelPath};
+use serde_json::Value;
+
+use crate::address;
+use crate::publish::{Published, look};
+use crate::wire::Era;
+
+/// For how long a look at the files of a skill counts. The watcher tells of SKILL.md at once; the files beside it are
+/// looked at again when somebody asks, and no more often than this.
+const FRESH: Duration = Duration::from_millis(250);
+/// The most pages that are kept; only cursors of ours get this far, and there are as many as pages.
+const MAX_PAGES: usize = 4096;
+
+/// One skill that is served, and what was last seen of it.
+#[derive(Default)]
+struct Served {
+    /// Whether the model may start it: what a list shows.
+    listed: bool,
+    /// Whether a user may start it: what prompts show.
+    invocable: bool,
+    seen: Mutex<Option<Seen>>,
+}
+
+#[derive(Clone)]
+struct Seen {
+    at: Instant,
+    published: Option<Arc<Published>>,
+}
+
+struct Page {
+    made: Instant,
+    /// Whether somebody makes it anew.
+    looking: bool,
+    value: Arc<Value>,
+}
+
+/// The library in one state.
+pub(crate) struct Snapshot {
+    /// Counts the states.
+    pub(crate) number: u64,
+    pub(crate) registry: Arc<Registry>,
+    /// Sessions in which nothing has happened, to be copied: for a connection, and for a single call.
+    pub(crate) session: Session,
+    pub(crate) single: Session,
+    served: BTreeMap<String, Served>,
+    pages: Mutex<BTreeMap<(Option<String>, Era), Page>>,
+}
+
+impl Snapshot {
+    /// The state of a registry. What the sessions' policy shows to nobody does not exist here, by any name.
+    pub(crate) fn new(number: u64, registry: Arc<Registry>, session: Session, single: Session) -> Self {
+        let mut served: BTreeMap<String, Served> = BTreeMap::new();
+        let seen_by =
+            |by| session.visible(by, session.filter()).into_iter().map(|skill| skill.entry.key.clone());
+        for key in seen_by(Actor::Host) {
+            served.entry(key).or_default();
+        }
+        for key in seen_by(Actor::Model) {
+            served.entry(key).or_default().listed = true;
+        }
+        for key in seen_by(Actor::User) {
+            served.entry(key).or_default().invocable = true;
+        }
+        Self { number, registry, session, single, served, pages: Mutex::default() }
+    }
+
+    fn catalog(&self) -> &Catalog {
+        self.session.catalog()
+    }
+
+    /// A skill that is served.
+    pub(crate) fn candidate(&self, key: &str) -> Option<&Candidate> {
+        self.served.get(key).and_then(|_| self.catalog().get(key))
+    }
+
+    /// A skill, if it is published.
+    pub(crate) fn published(&self, key: &str) -> Option<Arc<Published>> {
+        let served = self.served.get(key)?;
+        // Two who ask for one skill do the work once; nobody else waits.
+        let mut seen = locked(&served.seen);
+        if let Some(seen) = seen.as_ref().filter(|seen| seen.at.elapsed() < FRESH) {
+            return seen.published.clone();
+        }
+        let before = seen.take().and_then(|seen| seen.published);
+        let published = look(&self.registry, self.catalog().get(key)?, before.as_ref());
+        *seen = Some(Seen { at: Instant::now(), published: published.clone() });
+        published
+    }
+
+    /// How many entries a page has: clients walk no more than fifty pages.
+    pub(crate) fn page_size(&self) -> usize {
+        100.max(self.served.len().div_ceil(40))
+    }
+
+    /// The keys behind a key, in order: of the skills that a list shows.
+    pub(crate) fn listed_after(&self, after: Option<&str>) -> impl Iterator<Item = &str> {
+        self.after(after).filter(|(_, served)| served.listed).map(|(key, _)| key.as_str())
+    }
+
+    /// The skills behind a key, in order: those that a user may start.
+    pub(crate) fn invocable_after(&self, after: Option<&str>) -> impl Iterator<Item = &Candidate> {
+        self.after(after)
+            .filter(|(_, served)| served.invocable)
+            .filter_map(|(key, _)| self.catalog().get(key))
+    }
+
+    fn after(&self, after: Option<&str>) -> impl Iterator<Item = (&String, &Served)> {
+        let from = after.map_or(Bound::Unbounded, Bound::Excluded);
+        self.served.range::<str, _>((from, Bound::Unbounded))
+    }
+
+    /// A page of the list that was made a moment ago. When it is time to make it anew, one asker gets nothing and
+    /// makes it; the others have the last one until then.
+    pub(crate) fn page(&self, cursor: Option<&str>, era: Era) -> Option<Arc<Value>> {
+        let mut pages = locked(&self.pages);
+        let page = pages.get_mut(&(cursor.map(str::to_owned), era))?;
+        let age = page.made.elapsed();
+        if age < FRESH || (page.looking && age < 2 * FRESH) {
+            return Some(Arc::clone(&page.value));
+        }
+        page.looking = true;
+        None
+    }
+
+    /// Keeps a page for those who ask next.
+    pub(crate) fn keep_page(&self, cursor: Option<String>, era: Era, value: Arc<Value>) {
+        let mut pages = locked(&self.pages);
+        if pages.len() < MAX_PAGES {
+            pages.insert((cursor, era), Page { made: Instant::now(), looking: false, value });
+        }
+    }
+
+    /// What tells two states of a resource apart; nothing when it is not served.
+    pub(crate) fn state_of(&self, uri: &str) -> Option<String> {
+        let (key, path) = address::parse(uri)?;
+        let published = self.published(&key)?;
+        let file = published.files.get(&RelPath::parse(&path).ok()?)?;
+        Some(file.digest.clone().unwrap_or_default())
+    }
+
+    /// What tells two states of each list apart.
+    pub(crate) fn marks(&self) -> Marks {
+        let shown = |served: &&Candidate| (served.entry.key.clone(), format!("{:?}", served.entry));
+        let skills = || self.served.keys().filter_map(|key| self.catalog().get(key));
+        Marks {
+            // Tools name the skills; beyond a number of them they name none.
+            tools: self.session.tools().into_iter().map(|tool| tool.input_schema.to_string()).collect(),
+            prompts: self.invocable_after(None).map(|skill| shown(&skill)).collect(),
+            resources: skills()
+                .map(|skill| {
+                    (skill.entry.key.clone(), format!("{:?} {}", skill.stamp, skill.entry.invocation.model))
+                })
+                .collect(),
+        }
+    }
+}
+
+/// What tells two states of each list apart.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Marks {
+    pub(crate) tools: Vec<String>,
+    pub(crate) prompts: BTreeMap<String, String>,
+    pub(crate) resources: BTreeMap<String, String>,
+}
+
+/// The lock of something that a panic elsewhere cannot have left half done.
+pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

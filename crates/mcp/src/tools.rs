@@ -1,0 +1,94 @@
+//! A session's tools as MCP tools: for the many hosts that know tools and nothing of skills.
+
+use std::sync::Arc;
+
+use prowess::drive::{Performer, drive};
+use prowess::session::{Session, Tool, ToolCall, ToolDef, ToolResult};
+use rmcp::model::{
+    CallToolRequestParams, CallToolResult, ContentBlock, ListToolsResult, Tool as McpTool, ToolAnnotations,
+};
+use serde_json::{Value, json};
+
+use crate::connection::Connection;
+use crate::live::Finder;
+use crate::server::Shared;
+use crate::snapshot::Snapshot;
+use crate::wire::Era;
+
+/// What a host tells its model about this server.
+pub(crate) const INSTRUCTIONS: &str = "Skills are instructions for particular tasks. Before you begin a task, look \
+     whether a skill fits it, load the skill, and follow it. Its other files are read when it points to them.";
+
+/// The tools, in the order of a session: the first one needs no arguments.
+pub(crate) fn list(shared: &Shared, connection: &Connection, era: Era) -> ListToolsResult {
+    let snapshot = shared.live.current();
+    let tools = match era {
+        Era::Handshake => connection.with_session(&snapshot, |session| session.tools()),
+        Era::Sessionless => snapshot.single.tools(),
+    };
+    ListToolsResult::with_all_items(tools.iter().map(described).collect())
+}
+
+fn described(tool: &ToolDef) -> McpTool {
+    let schema = tool.input_schema.as_object().cloned().unwrap_or_default();
+    let annotations = ToolAnnotations::from_raw(
+        Some(title(tool.tool).to_owned()),
+        Some(tool.read_only),
+        Some(false),
+        Some(tool.idempotent),
+        Some(false),
+    );
+    McpTool::new(tool.name.clone(), tool.description.clone(), Arc::new(schema)).with_annotations(annotations)
+}
+
+/// A tool's name for people.
+fn title(tool: Tool) -> &'static str {
+    match tool {
+        Tool::List => "List skills",
+        Tool::Search => "Search skills",
+        Tool::Load => "Load a skill",
+        Tool::Unload => "Put a skill away",
+        Tool::Read => "Read a file of a skill",
+        Tool::Run => "Run a script of a skill",
+    }
+}
+
+/// Answers a call: in the session of a connection, or in one that is there for this call alone.
+pub(crate) fn call(
+    shared: &Shared,
+    connection: &Connection,
+    era: Era,
+    request: CallToolRequestParams,
+) -> CallToolResult {
+    let snapshot = shared.live.current();
+    let arguments = Value::Object(request.arguments.unwrap_or_default());
+    let call = ToolCall::new(request.name, arguments);
+    with_session(connection, &snapshot, era, |session| {
+        let finder = Finder { live: &shared.live, number: snapshot.number };
+        result(drive(session, &Performer::new(&snapshot.registry, &finder), call))
+    })
+}
+
+/// Does something in the session that counts in an era.
+pub(crate) fn with_session<T>(
+    connection: &Connection,
+    snapshot: &Snapshot,
+    era: Era,
+    act: impl FnOnce(&mut Session) -> T,
+) -> T {
+    match era {
+        Era::Handshake => connection.with_session(snapshot, act),
+        Era::Sessionless => act(&mut snapshot.single.clone()),
+    }
+}
+
+fn result(result: ToolResult) -> CallToolResult {
+    let content = vec![ContentBlock::text(result.text)];
+    let mut called =
+        if result.ok { CallToolResult::success(content) } else { CallToolResult::error(content) };
+    called.structured_content = match (result.reason, result.data) {
+        (Some(reason), _) => Some(json!({ "reason": reason.code() })),
+        (None, data) => Some(data).filter(Value::is_object),
+    };
+    called
+}

@@ -1,0 +1,73 @@
+//! A skill that may not be used does not exist, by any route.
+
+use prowess::glob::Glob;
+use prowess::registry::Disabled;
+use prowess::session::Filter;
+use prowess::trust::{Approvals, Trust};
+use prowess::{DirSource, Registry, ScanOptions, Scope};
+use prowess_mcp::ServeOptions;
+use serde_json::json;
+
+use crate::support::{Lines, library, served, skill};
+
+#[tokio::test]
+async fn what_may_not_be_used_is_on_no_route() {
+    let root = library();
+    let project = tempfile::tempdir().unwrap();
+    skill(project.path(), "theirs", "");
+    for sessionless in [false, true] {
+        let mut registry = Registry::new();
+        registry
+            .add(DirSource::new(root.path(), ScanOptions::named()).in_scope(Scope::User))
+            .add(DirSource::new(project.path(), ScanOptions::named()).in_scope(Scope::Project))
+            .trust(Trust::in_approved(Approvals::default()))
+            .disable([Disabled {
+                glob: Glob::parse("staff").unwrap(),
+                by: "test".to_owned(),
+                everyones: true,
+            }]);
+        // Long names only: beta is too short.
+        let filter: Filter = "?????*".parse().unwrap();
+        let options = ServeOptions { filter, ..ServeOptions::default() };
+        let mut client = Lines::begun(served(registry, options), sessionless).await;
+        // One is not trusted, one turned off, one filtered.
+        for name in ["theirs", "staff", "beta"] {
+            let uri = format!("skill://{name}/SKILL.md");
+            for method in ["skills/list", "resources/list", "tools/list", "prompts/list"] {
+                let answer = client.result(method, json!({})).await.to_string();
+                assert!(answer.contains("alpha") && !answer.contains(name), "{method}: {answer}");
+            }
+            for method in ["skills/get", "resources/read"] {
+                assert_eq!(client.error(method, json!({"uri": uri})).await, -32602);
+            }
+            assert_eq!(
+                client.error("resources/directory/read", json!({"uri": format!("skill://{name}")})).await,
+                -32602
+            );
+            assert_eq!(client.error("prompts/get", json!({"name": name})).await, -32602);
+            for call in [
+                json!({"name": "load_skill", "arguments": {"name": name}}),
+                json!({"name": "read_skill_resource", "arguments": {"name": name, "path": "SKILL.md"}}),
+            ] {
+                let refused = client.result("tools/call", call).await;
+                assert_eq!(refused["structuredContent"]["reason"], "unknown-skill", "{refused}");
+            }
+            for call in [
+                json!({"name": "list_skills"}),
+                json!({"name": "search_skills", "arguments": {"query": name}}),
+            ] {
+                let answer = client.result("tools/call", call).await;
+                assert!(
+                    !answer["structuredContent"].to_string().contains(&format!("\"{name}\"")),
+                    "{answer}"
+                );
+            }
+            let argument = json!({"name": "name", "value": name});
+            let wanted = json!({"ref": {"type": "ref/resource", "uri": "skill://{name}/{+path}"}, "argument": argument});
+            assert_eq!(client.result("completion/complete", wanted).await["completion"]["values"], json!([]));
+            if !sessionless {
+                assert_eq!(client.error("resources/subscribe", json!({"uri": uri})).await, -32602);
+            }
+        }
+    }
+}

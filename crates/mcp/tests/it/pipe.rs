@@ -1,0 +1,284 @@
+//! What goes over a pipe, line by line: the extension, tools and bad input.
+
+use prowess::digests;
+use prowess_mcp::ServeOptions;
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+
+use crate::support::{Lines, library, registry, served, skill, write};
+
+#[tokio::test]
+async fn what_is_listed_can_be_read_and_is_what_it_says() {
+    let root = library();
+    for sessionless in [false, true] {
+        let mut client =
+            Lines::begun(served(registry(root.path()), ServeOptions::default()), sessionless).await;
+        let page = client.result("skills/list", json!({})).await;
+        let alpha = &page["skills"][0];
+        assert_eq!(
+            alpha["frontmatter"],
+            json!({"name": "alpha", "description": "About alpha.", "license": "MIT", "metadata": {"version": "1.0"}})
+        );
+        let files = alpha["resources"].as_array().unwrap();
+        assert_eq!(files.len(), 5);
+        for file in files {
+            let read = client.result("resources/read", json!({"uri": file["uri"]})).await;
+            let contents = &read["contents"][0];
+            assert_eq!(contents["uri"], file["uri"]);
+            let bytes = match contents["text"].as_str() {
+                Some(text) => text.as_bytes().to_vec(),
+                None => {
+                    assert_eq!(contents["blob"], "AJ+Slg==");
+                    vec![0, 159, 146, 150]
+                }
+            };
+            assert_eq!(file["digest"], digests::of_bytes(&bytes));
+            assert_eq!(file["size"], bytes.len());
+        }
+        let got = client.result("skills/get", json!({"uri": "skill://alpha/SKILL.md"})).await;
+        assert_eq!(got["skill"], *alpha);
+        // Not on the list, and there for those who know its name.
+        assert!(
+            client.result("skills/get", json!({"uri": "skill://quiet/SKILL.md"})).await["skill"].is_object()
+        );
+        let folder = client.result("resources/directory/read", json!({"uri": "skill://alpha"})).await;
+        let names: Vec<&str> = folder["resources"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|child| child["name"].as_str().unwrap())
+            .collect();
+        assert_eq!(names, ["alpha", "a b & ä.txt", "blob.bin", "empty", "references"]);
+        let deeper =
+            client.result("resources/directory/read", json!({"uri": "skill://alpha/references"})).await;
+        assert_eq!(deeper["resources"][0]["mimeType"], "inode/directory");
+        for (member, there) in [("ttlMs", sessionless), ("resultType", sessionless), ("nextCursor", false)] {
+            assert_eq!(page.get(member).is_some(), there, "{member}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_there_is_one_error_everywhere() {
+    let root = library();
+    for sessionless in [false, true] {
+        let mut client =
+            Lines::begun(served(registry(root.path()), ServeOptions::default()), sessionless).await;
+        for uri in [
+            "skill://nowhere/SKILL.md",
+            "skill://alpha/../beta/SKILL.md",
+            "skill://alpha/%2e%2e/beta/SKILL.md",
+            "skill://mended/SKILL.md",
+            "skill://alpha/none.md",
+            "file:///etc/passwd",
+            "",
+        ] {
+            for method in ["skills/get", "resources/read", "resources/directory/read"] {
+                let answer = client.ask(method, json!({"uri": uri})).await;
+                assert_eq!(answer["error"]["code"], -32602, "{method} {uri}: {answer}");
+                assert_eq!(answer["error"]["data"]["uri"], uri);
+                let root = root.path().to_str().unwrap();
+                assert!(!answer.to_string().contains(root), "{answer}");
+            }
+        }
+        for method in ["skills/list", "resources/list", "prompts/list"] {
+            assert_eq!(client.error(method, json!({"cursor": "foreign"})).await, -32602, "{method}");
+        }
+        for method in ["skills/get", "resources/read", "prompts/get", "tools/call"] {
+            assert_eq!(client.error(method, json!({"uri": 7})).await, -32602, "{method}");
+        }
+        assert_eq!(
+            client.error("resources/directory/read", json!({"uri": "skill://alpha/SKILL.md"})).await,
+            -32602
+        );
+        assert_eq!(client.error("no/such/method", json!({})).await, -32601);
+        let unknown = client.result("tools/call", json!({"name": "no_such_tool"})).await;
+        assert_eq!(
+            (&unknown["isError"], &unknown["structuredContent"]["reason"]),
+            (&json!(true), &json!("unknown-tool"))
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_list_in_pages_shows_each_skill_once() {
+    let root = tempfile::tempdir().unwrap();
+    for number in 0..250 {
+        skill(root.path(), &format!("skill-{number:03}"), "");
+    }
+    let mut client = Lines::begun(served(registry(root.path()), ServeOptions::default()), true).await;
+    for (method, list) in
+        [("skills/list", "skills"), ("resources/list", "resources"), ("prompts/list", "prompts")]
+    {
+        let (mut seen, mut cursor, mut pages) = (Vec::new(), Value::Null, 0);
+        loop {
+            let params = if cursor.is_null() { json!({}) } else { json!({"cursor": cursor}) };
+            let page = client.result(method, params).await;
+            seen.extend(page[list].as_array().unwrap().iter().map(|item| {
+                item.get("uri").or_else(|| item.get("name")).unwrap().as_str().unwrap().to_owned()
+            }));
+            pages += 1;
+            cursor = page["nextCursor"].clone();
+            if cursor.is_null() {
+                break;
+            }
+        }
+        assert_eq!((pages, seen.len()), (3, 250), "{method}");
+        assert!(seen.is_sorted());
+    }
+}
+
+#[tokio::test]
+async fn a_connection_remembers_and_a_single_call_does_not() {
+    let root = library();
+    let options = ServeOptions { max_active: 1, ..ServeOptions::default() };
+    let mut client = Lines::begun(served(registry(root.path()), options.clone()), false).await;
+    let load = |name: &str| json!({"name": "load_skill", "arguments": {"name": name}});
+    assert_eq!(client.result("tools/call", load("alpha")).await["isError"], false);
+    let full = client.result("tools/call", load("beta")).await;
+    assert_eq!(full["structuredContent"]["reason"], "too-many-active");
+    let put_away = json!({"name": "unload_skill", "arguments": {"name": "alpha"}});
+    assert_eq!(client.result("tools/call", put_away.clone()).await["isError"], false);
+    assert_eq!(client.result("tools/call", load("beta")).await["isError"], false);
+
+    let mut client = Lines::begun(served(registry(root.path()), options), true).await;
+    for name in ["alpha", "beta"] {
+        assert_eq!(client.result("tools/call", load(name)).await["isError"], false);
+    }
+    assert_eq!(client.result("tools/call", put_away).await["structuredContent"]["reason"], "unknown-tool");
+    let search = json!({"name": "search_skills", "arguments": {"query": "about beta"}});
+    assert!(
+        client.result("tools/call", search).await["content"][0]["text"].as_str().unwrap().contains("beta")
+    );
+}
+
+#[tokio::test]
+async fn prompts_take_arguments_and_names_are_completed() {
+    let root = library();
+    let text = "---\nname: greet\ndescription: Greets.\narguments: [who, how]\n---\nGreet $who ${how} $how: $ARGUMENTS\n";
+    write(root.path(), "greet/SKILL.md", text);
+    let mut client = Lines::begun(served(registry(root.path()), ServeOptions::default()), false).await;
+    let arguments = json!({"who": "Ada L.", "how": "kindly", "arguments": "now"});
+    let got = client.result("prompts/get", json!({"name": "greet", "arguments": arguments})).await;
+    let message = got["messages"][0]["content"]["text"].as_str().unwrap();
+    assert!(message.contains(r#"Greet Ada L. ${how} kindly: "Ada L." kindly now"#), "{message}");
+
+    let template = json!({"type": "ref/resource", "uri": "skill://{name}/{+path}"});
+    let names = json!({"ref": template, "argument": {"name": "name", "value": "al"}});
+    assert_eq!(client.result("completion/complete", names).await["completion"]["values"], json!(["alpha"]));
+    let paths = json!({"ref": template, "argument": {"name": "path", "value": "ref"}, "context": {"arguments": {"name": "alpha"}}});
+    let values = client.result("completion/complete", paths).await["completion"]["values"].clone();
+    assert_eq!(values, json!(["references/deep/more.md"]));
+}
+
+#[tokio::test]
+async fn without_tools_there_are_none() {
+    let root = library();
+    let options = ServeOptions { tools: false, ..ServeOptions::default() };
+    let mut client = Lines::new(served(registry(root.path()), options), true);
+    let info = client.result("server/discover", json!({})).await;
+    assert!(info["capabilities"].get("tools").is_none(), "{info}");
+    assert_eq!(client.error("tools/list", json!({})).await, -32601);
+    assert_eq!(client.error("tools/call", json!({"name": "list_skills"})).await, -32601);
+}
+
+#[tokio::test]
+async fn lines_that_are_no_message_get_their_error_and_the_pipe_lives_on() {
+    let root = library();
+    let mut client = Lines::begun(served(registry(root.path()), ServeOptions::default()), false).await;
+    let deep = format!("{}{}", "[".repeat(300), "]".repeat(300));
+    let long =
+        format!(r#"{{"jsonrpc":"2.0","id":77,"method":"ping","params":{{"x":"{}"}}}}"#, "y".repeat(1 << 20));
+    for (line, code, id) in [
+        ("nonsense", -32700, Value::Null),
+        (deep.as_str(), -32700, Value::Null),
+        ("[]", -32600, Value::Null),
+        (r#"{"jsonrpc":"1.0","id":5,"method":"ping"}"#, -32600, json!(5)),
+        (r#"{"hello":1}"#, -32600, Value::Null),
+        (long.as_str(), -32600, json!(77)),
+    ] {
+        client.send(line).await;
+        let answer = client.next().await;
+        assert_eq!((&answer["error"]["code"], &answer["id"]), (&json!(code), &id), "{answer}");
+        assert_eq!(client.ask("ping", json!({})).await["result"], json!({}));
+    }
+}
+
+#[tokio::test]
+async fn a_wrong_version_is_named_with_the_right_ones() {
+    let root = library();
+    let mut client = Lines::new(served(registry(root.path()), ServeOptions::default()), false);
+    let meta = json!({"io.modelcontextprotocol/protocolVersion": "2099-01-01", "io.modelcontextprotocol/clientCapabilities": {}});
+    let answer = client.ask("server/discover", json!({"_meta": meta})).await;
+    assert_eq!(answer["error"]["code"], -32022, "{answer}");
+    assert!(answer["error"]["data"]["supported"].as_array().unwrap().contains(&json!("2026-07-28")));
+}
+
+#[tokio::test]
+async fn what_changes_is_told_and_read_anew() {
+    let root = library();
+    let mut client = Lines::begun(served(registry(root.path()), ServeOptions::default()), false).await;
+    client.result("skills/list", json!({})).await;
+    let beta = json!({"uri": "skill://beta/SKILL.md"});
+    client.result("resources/subscribe", beta.clone()).await;
+    assert_eq!(client.error("resources/subscribe", json!({"uri": "skill://none/SKILL.md"})).await, -32602);
+    skill(root.path(), "beta", "license: MIT\n");
+    let told = client.told("notifications/resources/updated").await;
+    assert_eq!(told["params"]["uri"], beta["uri"]);
+    let read = client.result("resources/read", beta.clone()).await;
+    assert!(read["contents"][0]["text"].as_str().unwrap().contains("license: MIT"));
+    skill(root.path(), "gamma", "");
+    client.told("notifications/resources/list_changed").await;
+    assert!(client.result("skills/get", json!({"uri": "skill://gamma/SKILL.md"})).await["skill"].is_object());
+    std::fs::remove_dir_all(root.path().join("beta")).unwrap();
+    client.told("notifications/resources/list_changed").await;
+    assert_eq!(client.error("resources/read", beta).await, -32602);
+}
+
+#[tokio::test]
+async fn who_listens_is_told_what_they_asked_for() {
+    let root = library();
+    let mut client = Lines::begun(served(registry(root.path()), ServeOptions::default()), true).await;
+    // What is there when the library is first read is no change.
+    client.result("skills/list", json!({})).await;
+    let more = "skill://alpha/references/deep/more.md";
+    let wanted = json!({"notifications": {"resourcesListChanged": true, "resourceSubscriptions": [more]}, "_meta": crate::support::meta()});
+    client
+        .send(
+            &json!({"jsonrpc": "2.0", "id": "l", "method": "subscriptions/listen", "params": wanted})
+                .to_string(),
+        )
+        .await;
+    client.told("notifications/subscriptions/acknowledged").await;
+    write(root.path(), "alpha/references/deep/more.md", "changed");
+    assert_eq!(client.told("notifications/resources/updated").await["params"]["uri"], more);
+    skill(root.path(), "gamma", "");
+    client.told("notifications/resources/list_changed").await;
+}
+
+#[tokio::test]
+async fn a_reader_who_does_not_read_is_not_read_from() {
+    let root = library();
+    let pipe = served(registry(root.path()), ServeOptions::default());
+    let (reader, mut writer) = tokio::io::split(pipe);
+    let asked = 5000;
+    let writing = tokio::spawn(async move {
+        for id in 0..asked {
+            let request = json!({"jsonrpc": "2.0", "id": id, "method": "skills/list", "params": {"_meta": crate::support::meta()}});
+            writer.write_all(format!("{request}\n").as_bytes()).await.unwrap();
+        }
+        writer
+    });
+    // Nobody reads: what is under way fills the pipe, and the server takes no more.
+    for _ in 0..1000 {
+        tokio::task::yield_now().await;
+    }
+    assert!(!writing.is_finished());
+    let mut lines = BufReader::new(reader).lines();
+    for _ in 0..asked {
+        let line =
+            tokio::time::timeout(crate::support::LONG, lines.next_line()).await.expect("an answer in time");
+        assert!(line.unwrap().unwrap().contains("skill://alpha"));
+    }
+    writing.await.unwrap();
+}

@@ -1,0 +1,140 @@
+//! Libraries on the disk and servers on pipes.
+
+use std::path::Path;
+use std::time::Duration;
+
+use prowess::{DirSource, Registry, ScanOptions};
+use prowess_mcp::{ServeOptions, serve_pipe};
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, ReadHalf, WriteHalf};
+use tokio_util::sync::CancellationToken;
+
+/// No test waits longer than this for what must come.
+pub(crate) const LONG: Duration = Duration::from_secs(60);
+
+/// What a request of the sessionless era carries.
+pub(crate) fn meta() -> Value {
+    json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    })
+}
+
+pub(crate) fn write(root: &Path, path: &str, bytes: impl AsRef<[u8]>) {
+    let file = root.join(path);
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    std::fs::write(file, bytes).unwrap();
+}
+
+pub(crate) fn skill(root: &Path, name: &str, more: &str) {
+    let text = format!("---\nname: {name}\ndescription: About {name}.\n{more}---\nDo {name}.\n");
+    write(root, &format!("{name}/SKILL.md"), text);
+}
+
+/// A library with files of every kind.
+pub(crate) fn library() -> tempfile::TempDir {
+    let root = tempfile::tempdir().unwrap();
+    skill(root.path(), "alpha", "license: MIT\nmetadata:\n  version: \"1.0\"\n");
+    write(root.path(), "alpha/references/deep/more.md", "more\r\n");
+    write(root.path(), "alpha/a b & ä.txt", "\u{feff}text");
+    write(root.path(), "alpha/blob.bin", [0, 159, 146, 150]);
+    write(root.path(), "alpha/empty", "");
+    skill(root.path(), "beta", "");
+    skill(root.path(), "quiet", "disable-model-invocation: true\n");
+    skill(root.path(), "staff", "user-invocable: false\n");
+    write(root.path(), "mended/SKILL.md", "---\nname: mended\ndescription: Use when: always\n---\nDo.\n");
+    root
+}
+
+pub(crate) fn registry(root: &Path) -> Registry {
+    let mut registry = Registry::new();
+    registry.add(DirSource::new(root, ScanOptions::named()));
+    registry
+}
+
+/// A server, and the client's end of its pipe.
+pub(crate) fn served(registry: Registry, options: ServeOptions) -> DuplexStream {
+    let (client, server) = tokio::io::duplex(1 << 16);
+    tokio::spawn(async move {
+        let (reader, writer) = tokio::io::split(server);
+        serve_pipe(registry, &options, reader, writer, CancellationToken::new()).await
+    });
+    client
+}
+
+/// A client that writes lines by hand.
+pub(crate) struct Lines {
+    reader: BufReader<ReadHalf<DuplexStream>>,
+    writer: WriteHalf<DuplexStream>,
+    next: u64,
+    sessionless: bool,
+}
+
+impl Lines {
+    pub(crate) fn new(pipe: DuplexStream, sessionless: bool) -> Self {
+        let (reader, writer) = tokio::io::split(pipe);
+        Self { reader: BufReader::new(reader), writer, next: 1, sessionless }
+    }
+
+    /// A client that has said hello in the way of its era.
+    pub(crate) async fn begun(pipe: DuplexStream, sessionless: bool) -> Self {
+        let mut client = Self::new(pipe, sessionless);
+        if !sessionless {
+            let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+            assert!(client.ask("initialize", hello).await["result"].is_object());
+            client.send(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
+        }
+        client
+    }
+
+    pub(crate) async fn send(&mut self, line: &str) {
+        self.writer.write_all(line.as_bytes()).await.unwrap();
+        self.writer.write_all(b"\n").await.unwrap();
+    }
+
+    /// The next message of the server.
+    pub(crate) async fn next(&mut self) -> Value {
+        let mut line = String::new();
+        let read =
+            tokio::time::timeout(LONG, self.reader.read_line(&mut line)).await.expect("an answer in time");
+        assert!(read.unwrap() > 0, "the server hung up");
+        serde_json::from_str(&line).unwrap()
+    }
+
+    /// The answer to a request; what is told in between is passed over.
+    pub(crate) async fn ask(&mut self, method: &str, mut params: Value) -> Value {
+        let id = self.next;
+        self.next += 1;
+        if self.sessionless {
+            params["_meta"] = meta();
+        }
+        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string()).await;
+        loop {
+            let message = self.next().await;
+            if message["id"] == id {
+                return message;
+            }
+        }
+    }
+
+    /// Waits for a notification.
+    pub(crate) async fn told(&mut self, method: &str) -> Value {
+        loop {
+            let message = self.next().await;
+            if message["method"] == method {
+                return message;
+            }
+        }
+    }
+
+    pub(crate) async fn result(&mut self, method: &str, params: Value) -> Value {
+        let answer = self.ask(method, params).await;
+        assert!(answer["error"].is_null(), "{method}: {answer}");
+        answer["result"].clone()
+    }
+
+    pub(crate) async fn error(&mut self, method: &str, params: Value) -> i64 {
+        let answer = self.ask(method, params).await;
+        answer["error"]["code"].as_i64().unwrap_or_else(|| panic!("{method}: {answer}"))
+    }
+}

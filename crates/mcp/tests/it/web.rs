@@ -1,0 +1,327 @@
+//! The server over HTTP, asked on raw sockets of this machine.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use prowess_mcp::{HttpOptions, ServeOptions, Token, serve_listener};
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use crate::support::{LONG, library, meta, registry, skill};
+
+struct Web {
+    root: tempfile::TempDir,
+    at: SocketAddr,
+    stop: CancellationToken,
+    serving: JoinHandle<()>,
+}
+
+/// Status, headers in small letters, and body.
+struct Answer(u16, String, String);
+
+impl Answer {
+    fn json(&self) -> Value {
+        // A stream of events has the message in the last line of data.
+        let data = self.2.lines().rev().find_map(|line| line.strip_prefix("data: ")).unwrap_or(&self.2);
+        serde_json::from_str(data).unwrap_or_else(|_| panic!("{}: {}", self.0, self.2))
+    }
+
+    fn header(&self, name: &str) -> Option<&str> {
+        self.1.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
+    }
+}
+
+impl Web {
+    async fn with(http: HttpOptions) -> Self {
+        let root = library();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let at = listener.local_addr().unwrap();
+        let stop = CancellationToken::new();
+        let (registry, token) = (registry(root.path()), stop.clone());
+        let serving = tokio::spawn(async move {
+            serve_listener(registry, &ServeOptions::default(), http, listener, token).await;
+        });
+        Self { root, at, stop, serving }
+    }
+
+    /// Sends bytes and reads until the server has nothing more to say.
+    async fn raw(&self, bytes: &[u8]) -> Answer {
+        let mut stream = TcpStream::connect(self.at).await.unwrap();
+        stream.write_all(bytes).await.unwrap();
+        let mut text = Vec::new();
+        tokio::time::timeout(LONG, stream.read_to_end(&mut text)).await.expect("an answer in time").unwrap();
+        let text = String::from_utf8(text).unwrap();
+        let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
+        let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0);
+        let head = head.to_ascii_lowercase().replace('\r', "");
+        let chunked = head.contains("transfer-encoding: chunked");
+        let body = if chunked {
+            body.lines().filter(|line| u64::from_str_radix(line, 16).is_err()).collect::<Vec<_>>().join("\n")
+        } else {
+            body.to_owned()
+        };
+        Answer(status, head, body)
+    }
+
+    async fn post(&self, headers: &[(&str, &str)], body: &str) -> Answer {
+        let mut lines = vec![
+            format!("host: 127.0.0.1:{}", self.at.port()),
+            "connection: close".to_owned(),
+            "content-type: application/json".to_owned(),
+            "accept: application/json, text/event-stream".to_owned(),
+            format!("content-length: {}", body.len()),
+        ];
+        for (name, value) in headers {
+            lines.retain(|line| !line.starts_with(&format!("{name}:")));
+            lines.push(format!("{name}: {value}"));
+        }
+        self.raw(format!("POST /mcp HTTP/1.1\r\n{}\r\n\r\n{body}", lines.join("\r\n")).as_bytes()).await
+    }
+
+    /// A request of the sessionless era.
+    async fn ask(&self, method: &str, mut params: Value) -> Answer {
+        params["_meta"] = meta();
+        let name =
+            params.get("name").or_else(|| params.get("uri")).and_then(Value::as_str).unwrap_or_default();
+        let headers = [("mcp-protocol-version", "2026-07-28"), ("mcp-method", method), ("mcp-name", name)];
+        let used = if name.is_empty() { &headers[..2] } else { &headers[..] };
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string();
+        self.post(used, &body).await
+    }
+
+    /// A session of the handshake eras.
+    async fn session(&self) -> Answer {
+        let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}).to_string();
+        self.post(&[], &body).await
+    }
+
+    async fn end(self) {
+        self.stop.cancel();
+        tokio::time::timeout(LONG, self.serving).await.expect("an end in time").unwrap();
+    }
+}
+
+fn request(method: &str) -> String {
+    json!({"jsonrpc": "2.0", "id": 2, "method": method, "params": {}}).to_string()
+}
+
+#[tokio::test]
+async fn both_eras_are_served_on_one_address() {
+    let web = Web::with(HttpOptions::default()).await;
+    let listed = web.ask("skills/list", json!({})).await.json();
+    assert_eq!(listed["result"]["skills"].as_array().unwrap().len(), 3, "{listed}");
+    let read = web.ask("resources/read", json!({"uri": "skill://alpha/SKILL.md"})).await.json();
+    assert!(read["result"]["contents"][0]["text"].is_string(), "{read}");
+    let loaded =
+        web.ask("tools/call", json!({"name": "load_skill", "arguments": {"name": "alpha"}})).await.json();
+    assert_eq!(loaded["result"]["isError"], false, "{loaded}");
+
+    let hello = web.session().await;
+    let id = hello.header("mcp-session-id").unwrap().to_owned();
+    let session = [("mcp-session-id", id.as_str())];
+    let done = web.post(&session, r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
+    assert_eq!(done.0, 202);
+    let old = web.post(&session, &request("skills/list")).await.json();
+    assert_eq!(old["result"]["skills"], listed["result"]["skills"]);
+    let head = format!(
+        "DELETE /mcp HTTP/1.1\r\nhost: localhost\r\nmcp-session-id: {id}\r\nconnection: close\r\n\r\n"
+    );
+    assert!((200..300).contains(&web.raw(head.as_bytes()).await.0));
+    assert_eq!(web.post(&session, &request("tools/list")).await.0, 404);
+    web.end().await;
+}
+
+#[tokio::test]
+async fn bad_requests_get_their_error_and_others_live_on() {
+    let web = Web::with(HttpOptions { max_body: 4096, ..HttpOptions::default() }).await;
+    let large =
+        format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"x":"{}"}}}}"#, "y".repeat(5000));
+    for (body, status, code) in [
+        ("nonsense", 400, -32700),
+        ("[]", 400, -32600),
+        (r#"{"jsonrpc":"2.0"}"#, 400, -32600),
+        (large.as_str(), 413, -32600),
+    ] {
+        let answer = web.post(&[], body).await;
+        assert_eq!((answer.0, &answer.json()["error"]["code"]), (status, &json!(code)), "{body}");
+    }
+    assert_eq!(web.ask("no/such", json!({})).await.0, 404);
+    let mismatch =
+        json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": meta()}}).to_string();
+    let headers = [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "prompts/list")];
+    assert_eq!(web.post(&headers, &mismatch).await.json()["error"]["code"], -32020);
+    // Gone in the middle of a body.
+    let mut gone = TcpStream::connect(web.at).await.unwrap();
+    gone.write_all(b"POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-length: 100\r\n\r\n{").await.unwrap();
+    drop(gone);
+    assert_eq!(web.raw(b"GET /other HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").await.0, 404);
+    assert_eq!(web.raw(b"PUT /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").await.0, 405);
+    let health = web.raw(b"GET /healthz HTTP/1.1\r\nhost: anything\r\nconnection: close\r\n\r\n").await;
+    assert_eq!((health.0, health.2.as_str()), (200, r#"{"status":"ok"}"#));
+    assert_eq!(web.ask("skills/list", json!({})).await.0, 200);
+    web.end().await;
+}
+
+#[tokio::test]
+async fn foreign_names_and_origins_are_refused() {
+    let web =
+        Web::with(HttpOptions { hosts: vec!["box.example".to_owned()], ..HttpOptions::default() }).await;
+    let port = web.at.port();
+    for (header, value, fine) in [
+        ("host", format!("localhost:{port}"), true),
+        ("host", "box.example".to_owned(), true),
+        ("host", "evil.example".to_owned(), false),
+        ("host", format!("127.0.0.1.evil.example:{port}"), false),
+        ("origin", format!("http://localhost:{port}"), true),
+        ("origin", "http://evil.example".to_owned(), false),
+        ("origin", "null".to_owned(), false),
+        ("origin", "http://localhost.evil.example".to_owned(), false),
+    ] {
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": meta()}})
+            .to_string();
+        let headers =
+            [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tools/list"), (header, value.as_str())];
+        let status = web.post(&headers, &body).await.0;
+        assert_eq!(status == 200, fine, "{header}: {value}: {status}");
+        assert!(fine || status == 403, "{status}");
+    }
+    web.end().await;
+}
+
+#[tokio::test]
+async fn a_token_is_wanted_when_there_is_one() {
+    let web =
+        Web::with(HttpOptions { token: Token::new("0123456789abcdef"), ..HttpOptions::default() }).await;
+    let body =
+        json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": meta()}}).to_string();
+    let headers = [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tools/list")];
+    let without = web.post(&headers, &body).await;
+    assert_eq!((without.0, without.header("www-authenticate")), (401, Some("bearer")));
+    for (value, status) in
+        [("Bearer wrong", 401), ("Basic 0123456789abcdef", 401), ("bearer 0123456789abcdef", 200)]
+    {
+        let with = [headers[0], headers[1], ("authorization", value)];
+        assert_eq!(web.post(&with, &body).await.0, status, "{value}");
+    }
+    web.end().await;
+}
+
+#[tokio::test]
+async fn sessions_have_a_cap_and_end_by_themselves() {
+    let http =
+        HttpOptions { max_sessions: 2, session_time: Duration::from_millis(300), ..HttpOptions::default() };
+    let web = Web::with(http).await;
+    let first = web.session().await;
+    let id = first.header("mcp-session-id").unwrap().to_owned();
+    assert_eq!((first.0, web.session().await.0), (200, 200));
+    // More than there may be: told to come back, until the others have ended.
+    let mut told = 0;
+    let deadline = tokio::time::Instant::now() + LONG;
+    loop {
+        let answer = web.session().await;
+        match answer.0 {
+            200 => break,
+            503 => assert_eq!(answer.header("retry-after"), Some("1")),
+            other => panic!("{other}"),
+        }
+        told += 1;
+        assert!(tokio::time::Instant::now() < deadline);
+    }
+    assert!(told > 0);
+    assert_eq!(web.post(&[("mcp-session-id", &id)], &request("tools/list")).await.0, 404);
+    web.end().await;
+}
+
+#[tokio::test]
+async fn sessions_know_nothing_of_each_other() {
+    let web = Web::with(HttpOptions::default()).await;
+    let mut ids = Vec::new();
+    for _ in 0..2 {
+        let id = web.session().await.header("mcp-session-id").unwrap().to_owned();
+        web.post(&[("mcp-session-id", &id)], r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#)
+            .await;
+        ids.push(id);
+    }
+    let call = |name: &str| {
+        json!({"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": {"name": name, "arguments": {"name": "alpha"}}}).to_string()
+    };
+    let in_session = |at: usize, name: &str| {
+        let (id, body) = (ids[at].clone(), call(name));
+        let web = &web;
+        async move { web.post(&[("mcp-session-id", &id)], &body).await.json() }
+    };
+    assert_eq!(in_session(0, "load_skill").await["result"]["isError"], false);
+    assert_eq!(in_session(1, "unload_skill").await["result"]["structuredContent"]["reason"], "not-active");
+    assert_eq!(in_session(0, "unload_skill").await["result"]["isError"], false);
+    web.end().await;
+}
+
+#[tokio::test]
+async fn an_end_closes_what_is_open() {
+    let web = Web::with(HttpOptions::default()).await;
+    // What is there when the library is first read is no change.
+    assert_eq!(web.ask("skills/list", json!({})).await.0, 200);
+    let params = json!({"notifications": {"resourcesListChanged": true}, "_meta": meta()});
+    let body =
+        json!({"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen", "params": params}).to_string();
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\naccept: application/json, text/event-stream\r\n\
+         mcp-protocol-version: 2026-07-28\r\nmcp-method: subscriptions/listen\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let mut stream = TcpStream::connect(web.at).await.unwrap();
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let mut text = String::new();
+    let mut buffer = [0; 4096];
+    // Comments keep the stream alive: the time is for all of it.
+    let deadline = tokio::time::Instant::now() + LONG;
+    let mut until = async |stream: &mut TcpStream, word: &str| {
+        while !text.contains(word) {
+            let read = tokio::time::timeout_at(deadline, stream.read(&mut buffer))
+                .await
+                .expect("news in time")
+                .unwrap();
+            assert!(read > 0, "{text}");
+            text.push_str(&String::from_utf8_lossy(&buffer[..read]));
+        }
+    };
+    until(&mut stream, "notifications/subscriptions/acknowledged").await;
+    skill(web.root.path(), "gamma", "");
+    until(&mut stream, "notifications/resources/list_changed").await;
+    web.stop.cancel();
+    until(&mut stream, "\"result\"").await;
+    web.end().await;
+}
+
+#[tokio::test]
+async fn slow_clients_hold_up_nobody() {
+    let short = Duration::from_millis(200);
+    let http =
+        HttpOptions { body_time: short, header_time: short, stall_time: short, ..HttpOptions::default() };
+    let web = Web::with(http).await;
+    // A body that does not come, and a head that does not.
+    let part = b"POST /mcp HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-length: 100\r\n\r\n{";
+    assert_eq!(web.raw(part).await.0, 408);
+    assert!([0, 408].contains(&web.raw(b"POST /mcp HTTP/1.1\r\nhost: ").await.0));
+    // A reader who takes nothing is cut off in the end, and the others are answered all the while.
+    let body =
+        json!({"jsonrpc": "2.0", "id": 1, "method": "skills/list", "params": {"_meta": meta()}}).to_string();
+    let text = format!(
+        "POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\naccept: application/json, text/event-stream\r\n\
+         mcp-protocol-version: 2026-07-28\r\nmcp-method: skills/list\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let mut slow = TcpStream::connect(web.at).await.unwrap();
+    let cut = async { while slow.write_all(text.as_bytes()).await.is_ok() {} };
+    let others = async {
+        for _ in 0..20 {
+            assert_eq!(web.ask("skills/list", json!({})).await.0, 200);
+        }
+    };
+    tokio::join!(async { tokio::time::timeout(LONG, cut).await.expect("an end in time") }, others);
+    web.end().await;
+}
