@@ -107,7 +107,9 @@ impl Client {
         }
         self.body.resize(length, 0);
         self.stream.read_exact(&mut self.body)?;
-        Ok(fine && self.body.windows(word.len()).any(|window| window == word))
+        // Both words stand near the end; a search of all of it would be the generator's work, not the server's.
+        let tail = self.body.get(self.body.len().saturating_sub(400)..).unwrap_or_default();
+        Ok(fine && tail.windows(word.len()).any(|window| window == word))
     }
 }
 
@@ -131,13 +133,22 @@ fn load() {
     let root = library(100);
     let (at, stop, thread) = server(root.path(), HttpOptions::default());
     slow_reader(at);
+    // As fast as it goes, and at a pace that leaves the machine some room.
+    for pace in [None, Some(Duration::from_millis(64))] {
+        rounds(at, pace);
+    }
+    stop.cancel();
+    thread.join().unwrap();
+}
+
+fn rounds(at: SocketAddr, pace: Option<Duration>) {
     for (method, name, params, word) in [
         ("skills/list", "", "", &b"\"ttlMs\""[..]),
         (
             "tools/call",
             "load_skill",
             r#""name":"load_skill","arguments":{"name":"skill-0042"},"#,
-            &b"structuredContent"[..],
+            &b"\"isError\":false"[..],
         ),
     ] {
         let (left, errors) = (AtomicUsize::new(REQUESTS), AtomicUsize::new(0));
@@ -148,6 +159,9 @@ fn load() {
                 let mut times = Vec::new();
                 let take = |left: usize| left.checked_sub(1);
                 while left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok() {
+                    if let Some(pace) = pace {
+                        std::thread::sleep(pace);
+                    }
                     let begun = Instant::now();
                     match client.ask(method, name, params, word) {
                         Ok(true) => times.push(begun.elapsed()),
@@ -175,8 +189,6 @@ fn load() {
             share(1.0)
         );
     }
-    stop.cancel();
-    thread.join().unwrap();
 }
 
 /// What this process holds, in KB.
@@ -191,8 +203,8 @@ fn sessions() {
     let http =
         HttpOptions { session_time: Duration::from_millis(50), max_sessions: 512, ..HttpOptions::default() };
     let (at, stop, thread) = server(root.path(), http);
-    let (mut opened, mut refused, mut first) = (0, 0, 0);
-    while opened < 10_000 {
+    let (mut opened, mut refused) = (0, 0);
+    while opened < 30_000 {
         let mut stream = TcpStream::connect(at).unwrap();
         let head = format!(
             "POST /mcp HTTP/1.1\r\nhost: {at}\r\nconnection: close\r\naccept: application/json, text/event-stream\r\n\
@@ -207,15 +219,11 @@ fn sessions() {
         } else {
             refused += 1;
         }
-        if opened == 1000 && first == 0 {
-            first = resident();
+        if [1_000, 10_000, 20_000, 30_000].contains(&opened) && text.starts_with("HTTP/1.1 200") {
+            std::thread::sleep(Duration::from_millis(500));
+            println!("sessions: {opened} opened, {refused} told to come back, {} KB", resident());
         }
     }
-    std::thread::sleep(Duration::from_millis(500));
-    println!(
-        "sessions: {opened} opened, {refused} told to come back, {first} KB after 1 000, {} KB after all",
-        resident()
-    );
     stop.cancel();
     thread.join().unwrap();
 }
