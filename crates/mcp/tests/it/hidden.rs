@@ -21,11 +21,7 @@ async fn what_may_not_be_used_is_on_no_route() {
             .add(DirSource::new(root.path(), ScanOptions::named()).in_scope(Scope::User))
             .add(DirSource::new(project.path(), ScanOptions::named()).in_scope(Scope::Project))
             .trust(Trust::in_approved(Approvals::default()))
-            .disable([Disabled {
-                glob: Glob::parse("staff").unwrap(),
-                by: "test".to_owned(),
-                everyones: true,
-            }]);
+            .disable([Disabled { glob: Glob::parse("staff").unwrap(), by: "test".to_owned(), within: None }]);
         // Long names only: beta is too short.
         let filter: Filter = "?????*".parse().unwrap();
         let options = ServeOptions { filter, ..ServeOptions::default() };
