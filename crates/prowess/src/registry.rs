@@ -46,19 +46,17 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use prowess_core::catalog::DuplicateError;
 use prowess_core::{
-    Candidate, Catalog, Delta, Document, Duplicates, Entry, FileEntry, LoadError, Manifest, Obstacle, Origin,
-    Profile, RelPath, Scope, Skill, parse,
+    Candidate, Catalog, Delta, Document, Duplicates, FileEntry, LoadError, Manifest, Obstacle, RelPath,
+    Scope, Skill,
 };
 
 use crate::digests;
-use crate::env::Environment;
 use crate::error::SourceError;
-use crate::files::{self, Head};
+use crate::files::Head;
 use crate::glob::Glob;
 use crate::resources::{self, Resource, TooLarge};
-use crate::scan;
-use crate::scan::{OnError, ScanOptions};
-use crate::source::{self, Chunk, DirSource, Layer, MemorySource, Slice};
+use crate::scan::OnError;
+use crate::source::{self, Chunk, Layer, MemorySource, Slice};
 use crate::trust::{Trust, Verdict};
 
 /// Why a registry could not do what it was asked.
@@ -439,40 +437,4 @@ fn whole_digest(files: &Manifest, candidate: &Candidate) -> Result<String, Sourc
 fn requested(path: &str) -> Result<RelPath, SourceError> {
     RelPath::from_request(path)
         .map_err(|error| SourceError::BadPath { path: PathBuf::from(error.path()), error })
-}
-
-/// Loads one skill from its folder or its SKILL.md.
-pub fn load(path: &Path, profile: &Profile) -> Result<Skill, RegistryError> {
-    let file = if path.is_dir() {
-        let names = scan::FILE_NAMES.map(|name| path.join(name));
-        let found = names.into_iter().find(|file| file.symlink_metadata().is_ok());
-        found.ok_or_else(|| SourceError::NoSkill { path: path.to_owned() })?
-    } else {
-        path.to_owned()
-    };
-    let document = files::read_skill(&file)?.document();
-    let found = scan::Found { path: file };
-    let listing = files::list(found.folder())?;
-    let entry = document.load(&found.origin(), Some(&listing.manifest), profile)?;
-    Ok(Skill { entry, instructions: document.body().to_owned() })
-}
-
-/// Loads a skill from its text.
-pub fn loads(text: &str, profile: &Profile) -> Result<Skill, LoadError> {
-    let document = parse(text.as_bytes());
-    let entry = document.load(&Origin::text("<text>"), None, profile)?;
-    Ok(Skill { entry, instructions: document.body().to_owned() })
-}
-
-/// The skills in some folders, as one list; of namesakes the first, in the order of the folders. `~` is the user's
-/// folder.
-pub fn discover(roots: &[&Path], options: &ScanOptions) -> Result<Vec<Entry>, RegistryError> {
-    let mut registry = Registry::new();
-    let environment = Environment::current();
-    for root in roots {
-        let expanded = root.to_str().and_then(|root| environment.expand(root));
-        registry.add(DirSource::new(expanded.as_deref().unwrap_or(root), options.clone()));
-    }
-    registry.refresh()?;
-    Ok(registry.catalog().list().into_iter().cloned().collect())
 }

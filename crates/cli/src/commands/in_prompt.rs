@@ -1,7 +1,7 @@
 //! What a host's filter and its prompt make of one skill, for those who ask why it is not there.
 
 use prowess::render::{CatalogStyle, Shape, estimate_tokens, render_within};
-use prowess::select::{self, Narrowed, Query, narrow};
+use prowess::select::{self, Narrowed, Query, Selector, narrow};
 use prowess::session::{self, Act, Actor, Hidden, Policy, Session};
 use prowess::{Entry, Registry};
 
@@ -36,8 +36,10 @@ impl InPrompt {
         let among: Vec<&Entry> =
             session.visible(Actor::Model, &args.filter).into_iter().map(|skill| &skill.entry).collect();
         let query = Query::text(args.query.as_deref().unwrap_or_default());
-        let index = search_index(&args.places, registry);
-        let skills: Vec<&Entry> = match narrow(Some(&index), &query, &among, &select::Options::default()) {
+        // Without a task nothing is ranked, and no body need be read.
+        let index = (!query.is_empty()).then(|| search_index(&args.places, registry));
+        let selector = index.as_ref().map(|index| index as &dyn Selector);
+        let skills: Vec<&Entry> = match narrow(selector, &query, &among, &select::Options::default()) {
             Ok(Narrowed::Hits(hits)) => {
                 hits.iter().filter_map(|hit| catalog.get(&hit.key)).map(|c| &c.entry).collect()
             }

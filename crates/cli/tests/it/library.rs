@@ -38,11 +38,11 @@ pub(crate) fn command(place: &Place) -> Command {
     command
 }
 
-fn output<S: AsRef<OsStr>>(place: &Place, args: &[S]) -> Output {
+pub(crate) fn output<S: AsRef<OsStr>>(place: &Place, args: &[S]) -> Output {
     command(place).args(args).output().unwrap()
 }
 
-fn run<S: AsRef<OsStr>>(place: &Place, args: &[S]) -> String {
+pub(crate) fn run<S: AsRef<OsStr>>(place: &Place, args: &[S]) -> String {
     place.transcript(&output(place, args))
 }
 
@@ -267,139 +267,6 @@ fn why_names_the_place_and_the_reason() {
     assert_eq!(draft["candidates"][0]["disabled_by"], json!(place.path().join("prowess.toml")));
 }
 
-/// The clients that read the user's `.claude/skills`, as they are shown.
-fn readers(place: &Place) -> String {
-    let why = json_of(place, &["why", "--json", "pdf"]);
-    let names: Vec<&str> = why["candidates"][0]["readers"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|name| name.as_str().unwrap())
-        .collect();
-    names.join(", ")
-}
-
-#[test]
-fn a_skill_is_trusted_as_it_is_and_no_longer_after_a_change() {
-    let place = shelf();
-    assert_snapshot!(run(&place, &["trust", "--list"]), @"
-    exit 0
-    --- stdout
-    nothing is trusted
-    ");
-    assert_snapshot!(run(&place, &["trust", "pdf"]), @"
-    exit 0
-    --- stdout
-    trusted as it is: pdf sha256:e35c6fd43f775b071b9da871c4195fa531d294b2c1b0321fd20df29f4cd528e3
-    ");
-    assert_snapshot!(run(&place, &["trust", "--list"]), @"
-    exit 0
-    --- stdout
-    skill   pdf  [DIR]/.claude/skills/pdf/SKILL.md  sha256:e35c6fd43f775b071b9da871c4195fa531d294b2c1b0321fd20df29f4cd528e3
-    ");
-    let trusted = || json_of(&place, &["why", "--json", "pdf"])["candidates"][0]["trusted"].clone();
-    assert_eq!(trusted(), json!(true));
-    let script = ".claude/skills/pdf/scripts/read.sh";
-    for (change, name) in [("rm -rf /\n", script), ("", ".claude/skills/pdf/more.md")] {
-        place.write(name, change.as_bytes());
-        assert_eq!(trusted(), json!(false), "{name}");
-        place.write(script, b"echo\n");
-        fs::remove_file(place.path().join(".claude/skills/pdf/more.md")).unwrap_or_default();
-        assert_eq!(trusted(), json!(true), "{name}");
-    }
-    fs::set_permissions(place.path().join(script), Permissions::from_mode(0o755)).unwrap();
-    assert_eq!(trusted(), json!(false));
-    assert_snapshot!(run(&place, &["trust", "--revoke", "pdf"]), @"
-    exit 0
-    --- stdout
-    no longer trusted: pdf
-    ");
-    assert_snapshot!(run(&place, &["trust", "--revoke", "pdf"]), @"
-    exit 2
-    --- stderr
-    error: this is not trusted: pdf
-      hint: list what is trusted with: prowess trust --list
-    ");
-    let mode = fs::metadata(place.path().join("state/prowess/trust.json")).unwrap().permissions().mode();
-    assert_eq!(mode & 0o777, 0o600);
-}
-
-#[test]
-fn a_folder_is_trusted_whatever_is_in_it() {
-    let place = shelf();
-    assert_snapshot!(run(&place, &["trust"]), @"
-    exit 0
-    --- stdout
-    trusted, whatever is in it: [DIR]
-    ");
-    assert_snapshot!(run(&place, &["trust", "--list"]), @"
-    exit 0
-    --- stdout
-    folder  [DIR]
-    ");
-    place.write(".claude/skills/pdf/scripts/read.sh", b"changed\n");
-    assert_snapshot!(run(&place, &["list"]), @"
-    exit 0
-    --- stdout
-    loud  Use when: loud
-    mail  Writes letters.
-    pdf  Reads PDF files.
-
-    3 skills
-    3 left out: prowess list --all, prowess why NAME
-    ");
-    assert_snapshot!(run(&place, &["trust", "--revoke"]), @"
-    exit 0
-    --- stdout
-    no longer trusted: [DIR]
-    ");
-    assert!(run(&place, &["list"]).contains("not trusted: Use when: loud"));
-    assert_snapshot!(run(&place, &["trust", "mail"]), @"
-    exit 2
-    --- stderr
-    error: this skill needs no trust: mail
-      hint: only a project's own skills do
-    ");
-    assert_snapshot!(run(&place, &["trust", "nope"]), @"
-    exit 2
-    --- stderr
-    error: there is no such skill: nope
-      hint: list the skills with: prowess list
-    ");
-    let nowhere = place.command().arg("trust").output().unwrap();
-    assert_snapshot!(place.transcript(&nowhere), @"
-    exit 2
-    --- stderr
-    error: there is no place to keep approvals
-      hint: set HOME or XDG_STATE_HOME
-    ");
-}
-
-#[test]
-fn damaged_approvals_are_an_error_and_never_none() {
-    let place = shelf();
-    output(&place, &["trust", "pdf"]);
-    let file = place.path().join("state/prowess/trust.json");
-    let whole = fs::read(&file).unwrap();
-    for damaged in
-        [&whole[..whole.len() / 2], b"", b"{}", b"{\"version\":2,\"folders\":[],\"skills\":[]}", b"\xff"]
-    {
-        fs::write(&file, damaged).unwrap();
-        for args in [&["list"][..], &["why", "pdf"], &["trust", "pdf"], &["trust", "--list"], &["trust"]] {
-            let ended = output(&place, args);
-            assert_eq!((code(&ended), ended.stdout.is_empty()), (2, true), "{args:?}");
-            assert_eq!(fs::read(&file).unwrap(), damaged, "{args:?}");
-        }
-    }
-    fs::write(&file, "{\"version\":2,\"folders\":[],\"skills\":[]}").unwrap();
-    assert_snapshot!(run(&place, &["list"]), @"
-    exit 2
-    --- stderr
-    error: this file is not understood: [DIR]/state/prowess/trust.json: version 2 is not known
-      hint: correct it, or restore it from a copy
-    ");
-}
-
 /// A name that would set the title of a terminal.
 const NAME: &str = "x\u{1b}]0;t\u{7}";
 
@@ -595,46 +462,14 @@ fn why_speaks_of_filters_of_prompts_and_of_what_is_odd() {
     );
 }
 
-#[test]
-fn trust_that_is_taken_back_says_what_is_left_of_it() {
-    let place = Place::with(&[(".claude/skills/good/SKILL.md", GOOD)]);
-    let root = place.path().to_str().unwrap().to_owned();
-    run(&place, &["trust", "good"]);
-    run(&place, &["trust", "."]);
-    let both = run(&place, &["trust", "--revoke", "good"]);
-    assert!(both.contains("no longer trusted by itself: good; still trusted through: [DIR]"), "{both}");
-    let folder = run(&place, &["trust", "--revoke", "./.claude"]);
-    assert!(folder.contains("trusted through a folder that it lies in: [DIR]"), "{folder}");
-    run(&place, &["trust", "good"]);
-    assert!(run(&place, &["trust", "--revoke", &format!("{root}/")]).starts_with("exit 0\n"));
-    assert!(run(&place, &["trust", "--list"]).contains("nothing is trusted"));
-    // What no digest covers cannot be approved.
-    place.write(".claude/skills/good/node_modules/x.js", b"1");
-    let refused = run(&place, &["trust", "good"]);
-    assert!(refused.starts_with("exit 2\n") && refused.contains("node_modules"), "{refused}");
-}
-
-#[test]
-fn a_project_that_is_not_trusted_reaches_no_further_than_itself() {
-    let place = Place::with(&[
-        ("home/.claude/skills/good/SKILL.md", GOOD),
-        ("own/mine/SKILL.md", "---\nname: mine\ndescription: d\n---\n"),
-        ("config/prowess/prowess.toml", "[[skills.sources]]\ndir = '../../own'\n"),
-        (
-            "project/prowess.toml",
-            "[skills]\ndisable = ['*']\n[[skills.sources]]\ndir = '/'\n\
-             [[skills.sources]]\nname = 'ok'\ndescription = 'd'\n",
-        ),
-    ]);
-    std::fs::create_dir(place.path().join("project/.git")).unwrap();
-    let run = |args: &[&str]| {
-        let mut command = command(&place);
-        place.transcript(&command.current_dir(place.path().join("project")).args(args).output().unwrap())
-    };
-    let listed = run(&["list"]);
-    assert!(listed.contains("good  Does") && listed.contains("mine  d"), "{listed}");
-    assert!(listed.contains("names a place outside of itself, which was not looked into: /\n"), "{listed}");
-    run(&["trust", "."]);
-    let trusted = run(&["list", "--all"]);
-    assert!(trusted.contains("turned off"), "{trusted}");
+/// The clients that read the user's `.claude/skills`, as they are shown.
+fn readers(place: &Place) -> String {
+    let why = json_of(place, &["why", "--json", "pdf"]);
+    let names: Vec<&str> = why["candidates"][0]["readers"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|name| name.as_str().unwrap())
+        .collect();
+    names.join(", ")
 }

@@ -27,6 +27,7 @@ mod serve;
 mod session;
 mod show;
 mod small;
+mod trust;
 mod watch;
 
 use std::ffi::OsStr;

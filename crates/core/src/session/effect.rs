@@ -71,7 +71,7 @@ impl From<Ticket> for String {
     }
 }
 
-/// What comes of a call, for now.
+/// What a call comes to: its result, or what the host must do first.
 #[derive(Clone, Debug, PartialEq)]
 #[must_use]
 pub enum Step {

@@ -148,21 +148,18 @@ impl Source for DirSource {
         Ok(files::list(&self.folder(skill))?.manifest)
     }
 
-    fn uncovered(&self, skill: &Candidate) -> Result<Option<PathBuf>, SourceError> {
-        Ok(files::list(&self.folder(skill))?.uncovered().map(Path::to_owned))
-    }
-
     fn manifest(&self, skill: &Candidate) -> Result<Manifest, SourceError> {
         let folder = self.folder(skill);
-        let mut manifest = files::list(&folder)?.complete(&folder)?;
-        for file in &mut manifest.files {
-            let path = folder.join(file.path.as_str());
-            let mut open = open(&folder, skill, &file.path)?;
-            let (digest, size) =
-                self.digests.of(&path, &mut open).map_err(|error| SourceError::io(&path, error))?;
-            (file.digest, file.size) = (Some(digest), size);
+        self.digested(skill, &folder, files::list(&folder)?)
+    }
+
+    fn approvable(&self, skill: &Candidate) -> Result<Manifest, SourceError> {
+        let folder = self.folder(skill);
+        let listing = files::list(&folder)?;
+        match listing.uncovered() {
+            Some(path) if !listing.cut => Err(SourceError::Uncovered { path: path.to_owned() }),
+            _ => self.digested(skill, &folder, listing),
         }
-        Ok(manifest)
     }
 
     fn read(&self, skill: &Candidate, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
@@ -173,6 +170,24 @@ impl Source for DirSource {
 }
 
 impl DirSource {
+    /// All files of a listing, each with its digest.
+    fn digested(
+        &self,
+        skill: &Candidate,
+        folder: &Path,
+        listing: files::Listing,
+    ) -> Result<Manifest, SourceError> {
+        let mut manifest = listing.complete(folder)?;
+        for file in &mut manifest.files {
+            let path = folder.join(file.path.as_str());
+            let mut open = open(folder, skill, &file.path)?;
+            let (digest, size) =
+                self.digests.of(&path, &mut open).map_err(|error| SourceError::io(&path, error))?;
+            (file.digest, file.size) = (Some(digest), size);
+        }
+        Ok(manifest)
+    }
+
     fn is_fatal(&self, problem: &SourceError) -> bool {
         let missing = matches!(problem, SourceError::Missing { path } if *path == self.root);
         let not_folder = matches!(problem, SourceError::NotFolder { path } if *path == self.root);

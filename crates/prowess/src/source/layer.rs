@@ -1,7 +1,6 @@
 //! A source among others: the label it is routed by, and how its skills appear beside those of the rest.
 
 use std::borrow::Cow;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use prowess_core::{Candidate, Manifest, RelPath, Scope};
@@ -184,7 +183,7 @@ impl Layer {
     }
 
     #[cfg(feature = "watch")]
-    pub(crate) fn folders(&self) -> Vec<PathBuf> {
+    pub(crate) fn folders(&self) -> Vec<std::path::PathBuf> {
         self.source.folders()
     }
 
@@ -192,16 +191,8 @@ impl Layer {
         self.source.files(&self.within(skill))
     }
 
-    pub(crate) fn uncovered(&self, skill: &Candidate) -> Result<Option<PathBuf>, SourceError> {
-        self.source.uncovered(&self.within(skill))
-    }
-
-    /// What an approval is bound to: all files with their digests, when there is nothing else.
     pub(crate) fn approvable(&self, skill: &Candidate) -> Result<Manifest, SourceError> {
-        match self.uncovered(skill)? {
-            Some(path) => Err(SourceError::Uncovered { path }),
-            None => self.manifest(skill),
-        }
+        self.source.approvable(&self.within(skill))
     }
 
     pub(crate) fn manifest(&self, skill: &Candidate) -> Result<Manifest, SourceError> {

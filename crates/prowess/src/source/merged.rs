@@ -75,8 +75,8 @@ impl Source for MergedSource {
         self.layer(skill)?.files(skill)
     }
 
-    fn uncovered(&self, skill: &Candidate) -> Result<Option<std::path::PathBuf>, SourceError> {
-        self.layer(skill)?.uncovered(skill)
+    fn approvable(&self, skill: &Candidate) -> Result<Manifest, SourceError> {
+        self.layer(skill)?.approvable(skill)
     }
 
     fn manifest(&self, skill: &Candidate) -> Result<Manifest, SourceError> {

@@ -11,7 +11,6 @@ mod memory;
 mod merged;
 mod plugin;
 
-use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use prowess_core::{Candidate, Document, FileEntry, Manifest, Obstacle, Origin, Profile, RelPath, check};
@@ -87,7 +86,7 @@ pub trait Source: Send + Sync {
 
     /// The folders whose changes may change what it lists or reads; none when it cannot say. They need not exist.
     #[cfg(feature = "watch")]
-    fn folders(&self) -> Vec<PathBuf> {
+    fn folders(&self) -> Vec<std::path::PathBuf> {
         Vec::new()
     }
 
@@ -98,9 +97,10 @@ pub trait Source: Send + Sync {
         Ok(Manifest::new(vec![FileEntry::new(path, size)]))
     }
 
-    /// Something of a skill that is in no list of its files, if there is anything: an approval cannot be bound to it.
-    fn uncovered(&self, _: &Candidate) -> Result<Option<PathBuf>, SourceError> {
-        Ok(None)
+    /// What an approval of a skill is bound to: its manifest, or an error when the skill holds anything that is not in
+    /// it.
+    fn approvable(&self, skill: &Candidate) -> Result<Manifest, SourceError> {
+        self.manifest(skill)
     }
 
     /// The files of a skill it listed, all of them or an error, each with the digest of its bytes.

@@ -178,8 +178,8 @@ impl Source for PluginSource {
         self.inner.files(skill)
     }
 
-    fn uncovered(&self, skill: &Candidate) -> Result<Option<PathBuf>, SourceError> {
-        self.inner.uncovered(skill)
+    fn approvable(&self, skill: &Candidate) -> Result<Manifest, SourceError> {
+        self.inner.approvable(skill)
     }
 
     fn manifest(&self, skill: &Candidate) -> Result<Manifest, SourceError> {
