@@ -8,12 +8,13 @@ use rmcp::ErrorData;
 use rmcp::model::{CacheScope, Resource};
 use serde_json::{Value, json};
 
+use crate::ready::Page;
 use crate::server::Shared;
 use crate::wire::{self, DirectoryParams, DirectoryResult, Era, GetResult, ListParams, ListResult};
 use crate::{address, resources};
 
 /// A page of the list: entries in the order of their keys, none split over pages.
-pub(crate) fn list(shared: &Shared, params: ListParams, era: Era) -> Result<Arc<Value>, ErrorData> {
+pub(crate) fn list(shared: &Shared, params: ListParams, era: Era) -> Result<Arc<Page>, ErrorData> {
     let after = shared.after("skills", params.cursor.as_deref())?;
     let snapshot = shared.live.current();
     let mut result = ListResult::default();
@@ -31,7 +32,7 @@ pub(crate) fn list(shared: &Shared, params: ListParams, era: Era) -> Result<Arc<
     }
     let page =
         wire::finish(&result, era, Some((shared.live.ttl_ms(), CacheScope::Private))).map_err(internal)?;
-    let page = Arc::new(page);
+    let page = Arc::new(Page::new(page));
     snapshot.keep_page(params.cursor, era, Arc::clone(&page));
     Ok(page)
 }

@@ -23,6 +23,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::http_options::HttpOptions;
 use crate::patient::Patient;
+use crate::ready::Slot;
 use crate::server::{Server, Shared};
 use crate::sessions::Sessions;
 
@@ -186,7 +187,7 @@ impl Front {
             // GET (a stream) and DELETE: rmcp's own checks, no body.
             return self.service.handle(request).await;
         }
-        let (parts, body) = request.into_parts();
+        let (mut parts, body) = request.into_parts();
         let bytes = match timeout(self.options.body_time, Limited::new(body, self.options.max_body).collect())
             .await
         {
@@ -216,19 +217,24 @@ impl Front {
             Ok(Ok(body)) => body.to_bytes(),
         };
         // rmcp would say 415 to all of these, in plain text.
-        let initialize = match judge(&bytes) {
-            Ok(initialize) => initialize,
+        let request = match judge(&bytes) {
+            Ok(request) => request,
             Err(wrong) => {
                 let (id, error) = *wrong;
                 return problem(StatusCode::BAD_REQUEST, id, error);
             }
         };
-        if initialize && self.sessions.is_full().await {
+        if request.initialize && self.sessions.is_full().await {
             return busy();
         }
-        let request = Request::from_parts(parts, Full::new(bytes));
-        match timeout(self.options.request_time, self.service.handle(request)).await {
-            Ok(answer) => answer,
+        let slot = Slot::default();
+        parts.extensions.insert(slot.clone());
+        let whole = Request::from_parts(parts, Full::new(bytes));
+        match timeout(self.options.request_time, self.service.handle(whole)).await {
+            Ok(answer) => match request.id.and_then(|id| slot.answer(&id)) {
+                Some(text) => plain(StatusCode::OK, "application/json", text),
+                None => answer,
+            },
             // The handler is cancelled with the future that is dropped here.
             Err(_elapsed) => problem(
                 StatusCode::GATEWAY_TIMEOUT,
@@ -239,13 +245,23 @@ impl Front {
     }
 }
 
-/// Whether a body is one message; and whether that is `initialize`.
-fn judge(body: &[u8]) -> Result<bool, Box<(Option<RequestId>, ErrorData)>> {
+/// What is to be known of a message before it is passed on.
+#[derive(Default)]
+struct Judged {
+    /// Whose answer it wants.
+    id: Option<RequestId>,
+    /// Whether it asks for a session.
+    initialize: bool,
+}
+
+/// Whether a body is one message, and which.
+fn judge(body: &[u8]) -> Result<Judged, Box<(Option<RequestId>, ErrorData)>> {
     match serde_json::from_slice::<ClientJsonRpcMessage>(body) {
-        Ok(ClientJsonRpcMessage::Request(request)) => {
-            Ok(matches!(request.request, rmcp::model::ClientRequest::InitializeRequest(_)))
+        Ok(ClientJsonRpcMessage::Request(message)) => {
+            let initialize = matches!(message.request, rmcp::model::ClientRequest::InitializeRequest(_));
+            Ok(Judged { id: Some(message.id), initialize })
         }
-        Ok(_) => Ok(false),
+        Ok(_) => Ok(Judged::default()),
         Err(_) => Err(Box::new(crate::stdio::complaint(body))),
     }
 }

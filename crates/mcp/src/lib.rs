@@ -16,6 +16,7 @@ mod notify;
 mod patient;
 mod prompts;
 mod publish;
+mod ready;
 mod resources;
 mod server;
 mod sessions;

@@ -23,11 +23,10 @@ use crate::ServeOptions;
 use crate::connection::Connection;
 use crate::cursor::Cursors;
 use crate::live::Live;
+use crate::ready::Slot;
 use crate::wire::{self, Era};
 use crate::{extension, notify, prompts, resources, tools};
 
-/// How many requests do blocking work at once; the rest wait in a queue, not in threads.
-const AT_ONCE: usize = 16;
 /// The longest a request may work.
 const WORK_TIME: Duration = Duration::from_secs(20);
 
@@ -46,7 +45,7 @@ impl Shared {
             live: Live::start(registry, options, stop.clone()),
             cursors: Cursors::new(),
             tools: options.tools,
-            gate: Arc::new(Semaphore::new(AT_ONCE)),
+            gate: Arc::new(Semaphore::new(at_once())),
             stop,
         })
     }
@@ -99,6 +98,12 @@ impl Server {
             Err(_elapsed) => Err(ErrorData::internal_error("the request took too long", None)),
         }
     }
+}
+
+/// How many requests do blocking work at once; the rest wait in a queue, not in threads. Their files are mostly in
+/// memory, so more of them than processors only take turns, and each waits longer.
+fn at_once() -> usize {
+    std::thread::available_parallelism().map_or(4, |processors| processors.get().saturating_mul(2).max(4))
 }
 
 fn stopping() -> ErrorData {
@@ -174,11 +179,15 @@ impl ServerHandler for Server {
                 let params: wire::ListParams = params_of(params)?;
                 // A page that was made a moment ago needs no file and no thread.
                 let known = self.shared.live.known();
-                if let Some(page) = known.and_then(|now| now.page(params.cursor.as_deref(), era)) {
-                    return Ok(CustomResult::new(Value::clone(&page)));
-                }
-                let page = self.work(&context, move |shared, _| extension::list(shared, params, era)).await?;
-                Ok(CustomResult::new(Value::clone(&page)))
+                let page = match known.and_then(|now| now.page(params.cursor.as_deref(), era)) {
+                    Some(page) => page,
+                    None => {
+                        self.work(&context, move |shared, _| extension::list(shared, params, era)).await?
+                    }
+                };
+                Ok(CustomResult::new(
+                    page.result(Slot::of(&context.extensions).filter(|_| era == Era::Sessionless)),
+                ))
             }
             wire::GET => {
                 let params: wire::GetParams = params_of(params)?;

@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use prowess::session::{Actor, Session};
 use prowess::{Candidate, Catalog, Registry, RelPath};
-use serde_json::Value;
 
 use crate::address;
 use crate::publish::{Published, look};
+use crate::ready::Page;
 use crate::wire::Era;
 
 /// For how long a look at the files of a skill counts. The watcher tells of SKILL.md at once; the files beside it are
@@ -35,11 +35,11 @@ struct Seen {
     published: Option<Arc<Published>>,
 }
 
-struct Page {
+struct Kept {
     made: Instant,
     /// Whether somebody makes it anew.
     looking: bool,
-    value: Arc<Value>,
+    page: Arc<Page>,
 }
 
 /// The library in one state.
@@ -51,7 +51,7 @@ pub(crate) struct Snapshot {
     pub(crate) session: Session,
     pub(crate) single: Session,
     served: BTreeMap<String, Served>,
-    pages: Mutex<BTreeMap<(Option<String>, Era), Page>>,
+    pages: Mutex<BTreeMap<(Option<String>, Era), Kept>>,
 }
 
 impl Snapshot {
@@ -119,22 +119,22 @@ impl Snapshot {
 
     /// A page of the list that was made a moment ago. When it is time to make it anew, one asker gets nothing and
     /// makes it; the others have the last one until then.
-    pub(crate) fn page(&self, cursor: Option<&str>, era: Era) -> Option<Arc<Value>> {
+    pub(crate) fn page(&self, cursor: Option<&str>, era: Era) -> Option<Arc<Page>> {
         let mut pages = locked(&self.pages);
-        let page = pages.get_mut(&(cursor.map(str::to_owned), era))?;
-        let age = page.made.elapsed();
-        if age < FRESH || (page.looking && age < 2 * FRESH) {
-            return Some(Arc::clone(&page.value));
+        let kept = pages.get_mut(&(cursor.map(str::to_owned), era))?;
+        let age = kept.made.elapsed();
+        if age < FRESH || (kept.looking && age < 2 * FRESH) {
+            return Some(Arc::clone(&kept.page));
         }
-        page.looking = true;
+        kept.looking = true;
         None
     }
 
     /// Keeps a page for those who ask next.
-    pub(crate) fn keep_page(&self, cursor: Option<String>, era: Era, value: Arc<Value>) {
+    pub(crate) fn keep_page(&self, cursor: Option<String>, era: Era, page: Arc<Page>) {
         let mut pages = locked(&self.pages);
         if pages.len() < MAX_PAGES {
-            pages.insert((cursor, era), Page { made: Instant::now(), looking: false, value });
+            pages.insert((cursor, era), Kept { made: Instant::now(), looking: false, page });
         }
     }
 
