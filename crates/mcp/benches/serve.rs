@@ -241,7 +241,8 @@ fn sessions() {
         } else {
             refused += 1;
         }
-        if [1_000, 2_000, 5_000, 10_000, 20_000, 30_000].contains(&opened) && text.starts_with("HTTP/1.1 200") {
+        if [1_000, 2_000, 5_000, 10_000, 20_000, 30_000].contains(&opened) && text.starts_with("HTTP/1.1 200")
+        {
             std::thread::sleep(Duration::from_millis(500));
             println!("sessions: {opened} opened, {refused} told to come back, {} KB", resident());
         }

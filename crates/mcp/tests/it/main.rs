@@ -5,11 +5,15 @@
     clippy::panic,
     clippy::indexing_slicing,
     clippy::string_slice,
+    clippy::disallowed_methods,
     reason = "these are tests"
 )]
 
+mod crowd;
 mod hidden;
+mod paths;
 mod pipe;
 mod support;
+mod support_web;
 mod typed;
 mod web;

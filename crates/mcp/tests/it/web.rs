@@ -1,109 +1,14 @@
 //! The server over HTTP, asked on raw sockets of this machine.
 
-use std::net::SocketAddr;
 use std::time::Duration;
 
-use prowess_mcp::{HttpOptions, ServeOptions, Token, serve_listener};
-use serde_json::{Value, json};
+use prowess_mcp::{HttpOptions, Token};
+use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::task::JoinHandle;
-use tokio_util::sync::CancellationToken;
+use tokio::net::TcpStream;
 
-use crate::support::{LONG, library, meta, registry, skill};
-
-struct Web {
-    root: tempfile::TempDir,
-    at: SocketAddr,
-    stop: CancellationToken,
-    serving: JoinHandle<()>,
-}
-
-/// Status, headers in small letters, and body.
-struct Answer(u16, String, String);
-
-impl Answer {
-    fn json(&self) -> Value {
-        // A stream of events has the message in the last line of data.
-        let data = self.2.lines().rev().find_map(|line| line.strip_prefix("data: ")).unwrap_or(&self.2);
-        serde_json::from_str(data).unwrap_or_else(|_| panic!("{}: {}", self.0, self.2))
-    }
-
-    fn header(&self, name: &str) -> Option<&str> {
-        self.1.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
-    }
-}
-
-impl Web {
-    async fn with(http: HttpOptions) -> Self {
-        let root = library();
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let at = listener.local_addr().unwrap();
-        let stop = CancellationToken::new();
-        let (registry, token) = (registry(root.path()), stop.clone());
-        let serving = tokio::spawn(async move {
-            serve_listener(registry, &ServeOptions::default(), http, listener, token).await;
-        });
-        Self { root, at, stop, serving }
-    }
-
-    /// Sends bytes and reads until the server has nothing more to say.
-    async fn raw(&self, bytes: &[u8]) -> Answer {
-        let mut stream = TcpStream::connect(self.at).await.unwrap();
-        stream.write_all(bytes).await.unwrap();
-        let mut text = Vec::new();
-        tokio::time::timeout(LONG, stream.read_to_end(&mut text)).await.expect("an answer in time").unwrap();
-        let text = String::from_utf8(text).unwrap();
-        let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
-        let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0);
-        let head = head.to_ascii_lowercase().replace('\r', "");
-        let chunked = head.contains("transfer-encoding: chunked");
-        let body = if chunked {
-            body.lines().filter(|line| u64::from_str_radix(line, 16).is_err()).collect::<Vec<_>>().join("\n")
-        } else {
-            body.to_owned()
-        };
-        Answer(status, head, body)
-    }
-
-    async fn post(&self, headers: &[(&str, &str)], body: &str) -> Answer {
-        let mut lines = vec![
-            format!("host: 127.0.0.1:{}", self.at.port()),
-            "connection: close".to_owned(),
-            "content-type: application/json".to_owned(),
-            "accept: application/json, text/event-stream".to_owned(),
-            format!("content-length: {}", body.len()),
-        ];
-        for (name, value) in headers {
-            lines.retain(|line| !line.starts_with(&format!("{name}:")));
-            lines.push(format!("{name}: {value}"));
-        }
-        self.raw(format!("POST /mcp HTTP/1.1\r\n{}\r\n\r\n{body}", lines.join("\r\n")).as_bytes()).await
-    }
-
-    /// A request of the sessionless era.
-    async fn ask(&self, method: &str, mut params: Value) -> Answer {
-        params["_meta"] = meta();
-        let name =
-            params.get("name").or_else(|| params.get("uri")).and_then(Value::as_str).unwrap_or_default();
-        let headers = [("mcp-protocol-version", "2026-07-28"), ("mcp-method", method), ("mcp-name", name)];
-        let used = if name.is_empty() { &headers[..2] } else { &headers[..] };
-        let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string();
-        self.post(used, &body).await
-    }
-
-    /// A session of the handshake eras.
-    async fn session(&self) -> Answer {
-        let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
-        let body = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}).to_string();
-        self.post(&[], &body).await
-    }
-
-    async fn end(self) {
-        self.stop.cancel();
-        tokio::time::timeout(LONG, self.serving).await.expect("an end in time").unwrap();
-    }
-}
+use crate::support::{LONG, meta, skill};
+use crate::support_web::Web;
 
 fn request(method: &str) -> String {
     json!({"jsonrpc": "2.0", "id": 2, "method": method, "params": {}}).to_string()

@@ -1,0 +1,163 @@
+//! Many at once, and one that breaks: everybody else is answered as if alone.
+
+use std::sync::Arc;
+
+use prowess::source::{Chunk, Offer, Slice, Source};
+use prowess::{Candidate, DirSource, Registry, RelPath, ScanOptions, SourceError};
+use prowess_mcp::{HttpOptions, ServeOptions};
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+use crate::support::{LONG, Lines, library, meta, registry, served};
+use crate::support_web::Web;
+
+#[tokio::test]
+async fn a_page_is_the_same_on_every_way_and_for_every_id() {
+    let web = Web::with(HttpOptions::default()).await;
+    let mut pipe = Lines::begun(served(registry(web.root.path()), ServeOptions::default()), true).await;
+    let on_pipe = pipe.result("skills/list", json!({})).await;
+    assert_eq!(on_pipe["skills"].as_array().unwrap().len(), 3);
+    let headers = [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "skills/list")];
+    for id in [json!(0), json!(-7), json!("a \"quoted\" \\ id\n"), json!("")] {
+        // The first asker makes the page, the others are given it.
+        for _ in 0..2 {
+            let body =
+                json!({"jsonrpc": "2.0", "id": id, "method": "skills/list", "params": {"_meta": meta()}});
+            let answer = web.post(&headers, &body.to_string()).await;
+            assert_eq!((answer.0, answer.header("content-type")), (200, Some("application/json")));
+            assert_eq!(answer.json(), json!({"jsonrpc": "2.0", "id": id, "result": on_pipe}));
+        }
+    }
+    web.end().await;
+}
+
+#[tokio::test]
+async fn more_connections_than_there_may_be_wait_for_their_turn() {
+    let web = Web::with(HttpOptions { max_connections: 256, ..HttpOptions::default() }).await;
+    let mut idle = Vec::new();
+    for _ in 0..256 {
+        idle.push(TcpStream::connect(web.at).await.unwrap());
+    }
+    let body =
+        json!({"jsonrpc": "2.0", "id": 1, "method": "skills/list", "params": {"_meta": meta()}}).to_string();
+    let text = format!(
+        "POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\naccept: application/json, text/event-stream\r\n\
+         connection: close\r\nmcp-protocol-version: 2026-07-28\r\nmcp-method: skills/list\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    // One more is in the queue of the system, and is answered once another has gone.
+    let mut late = TcpStream::connect(web.at).await.unwrap();
+    late.write_all(text.as_bytes()).await.unwrap();
+    // All that have a place are answered first.
+    for stream in &mut idle[1..] {
+        let mut answer = String::new();
+        stream.write_all(text.as_bytes()).await.unwrap();
+        tokio::time::timeout(LONG, stream.read_to_string(&mut answer))
+            .await
+            .expect("an answer in time")
+            .unwrap();
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    }
+    drop(idle);
+    let mut answer = String::new();
+    tokio::time::timeout(LONG, late.read_to_string(&mut answer)).await.expect("an answer in time").unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    web.end().await;
+}
+
+#[tokio::test]
+async fn requests_beyond_the_limit_wait_and_all_are_answered() {
+    let web = Arc::new(Web::with(HttpOptions { max_requests: 4, ..HttpOptions::default() }).await);
+    let mut asking = tokio::task::JoinSet::new();
+    for number in 0..64 {
+        let web = Arc::clone(&web);
+        asking.spawn(async move {
+            match number % 4 {
+                0 => web.ask("skills/list", json!({})).await,
+                1 => web.ask("resources/read", json!({"uri": "skill://alpha/SKILL.md"})).await,
+                2 => {
+                    web.ask("tools/call", json!({"name": "load_skill", "arguments": {"name": "beta"}})).await
+                }
+                _ => web.ask("skills/get", json!({"uri": "skill://quiet/SKILL.md"})).await,
+            }
+        });
+    }
+    while let Some(answer) = asking.join_next().await {
+        let answer = answer.unwrap();
+        assert!(answer.0 == 200 && answer.json()["error"].is_null(), "{}", answer.2);
+    }
+    Arc::into_inner(web).unwrap().end().await;
+}
+
+#[tokio::test]
+async fn requests_on_one_pipe_are_answered_each_with_its_id() {
+    let root = library();
+    let mut client = Lines::begun(served(registry(root.path()), ServeOptions::default()), false).await;
+    for id in 100..164 {
+        let ask = json!({"jsonrpc": "2.0", "id": id, "method": "skills/get", "params": {"uri": "skill://alpha/SKILL.md"}});
+        client.send(&ask.to_string()).await;
+    }
+    let mut ids = Vec::new();
+    while ids.len() < 64 {
+        let answer = client.next().await;
+        assert_eq!(answer["result"]["skill"]["frontmatter"]["name"], "alpha", "{answer}");
+        ids.push(answer["id"].as_u64().unwrap());
+    }
+    ids.sort_unstable();
+    assert_eq!(ids, (100..164).collect::<Vec<u64>>());
+}
+
+/// A source that breaks when a file of one of its skills is read.
+struct Brittle(DirSource);
+
+impl Source for Brittle {
+    fn id(&self) -> &'static str {
+        "brittle"
+    }
+
+    fn list(&self) -> Result<Offer, SourceError> {
+        self.0.list()
+    }
+
+    fn files(&self, skill: &Candidate) -> Result<prowess::Manifest, SourceError> {
+        self.0.files(skill)
+    }
+
+    fn read(&self, skill: &Candidate, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
+        assert_ne!(skill.entry.name, "beta", "this source is broken");
+        self.0.read(skill, path, slice)
+    }
+}
+
+fn brittle(root: &std::path::Path) -> Registry {
+    let mut registry = Registry::new();
+    registry.add(Brittle(DirSource::new(root, ScanOptions::named())));
+    registry
+}
+
+#[tokio::test]
+async fn a_source_that_panics_is_an_error_and_the_others_live_on() {
+    let root = library();
+    let beta = json!({"uri": "skill://beta/SKILL.md"});
+    let alpha = json!({"uri": "skill://alpha/SKILL.md"});
+    for sessionless in [false, true] {
+        let mut client =
+            Lines::begun(served(brittle(root.path()), ServeOptions::default()), sessionless).await;
+        assert_eq!(client.error("skills/get", beta.clone()).await, -32603);
+        assert_eq!(client.error("resources/read", beta.clone()).await, -32603);
+        assert!(client.result("skills/get", alpha.clone()).await["skill"].is_object());
+        let loaded =
+            client.ask("tools/call", json!({"name": "load_skill", "arguments": {"name": "beta"}})).await;
+        assert!(loaded["error"]["code"] == -32603, "{loaded}");
+        let loaded =
+            client.result("tools/call", json!({"name": "load_skill", "arguments": {"name": "alpha"}})).await;
+        assert_eq!(loaded["isError"], false, "{loaded}");
+    }
+    let registry = brittle(root.path());
+    let web = Web::over(registry, root, HttpOptions::default()).await;
+    assert_eq!(web.ask("skills/get", beta).await.json()["error"]["code"], -32603);
+    let answer: Value = web.ask("skills/get", alpha).await.json();
+    assert!(answer["result"]["skill"].is_object(), "{answer}");
+    web.end().await;
+}

@@ -1,0 +1,88 @@
+//! Paths that lead elsewhere: no route of the server follows any of them, in any spelling.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use prowess_mcp::ServeOptions;
+use serde_json::{Value, json};
+
+use crate::support::{Lines, registry, served, skill, write};
+
+/// What stands in every file that nobody may read.
+const SECRET: &str = "TOP-SECRET";
+
+/// The path of a vector: a text, or parts of which some are repeated.
+fn path(given: &Value) -> String {
+    let part = |part: &Value| match part.as_str() {
+        Some(text) => text.to_owned(),
+        None => {
+            part["repeat"].as_str().unwrap().repeat(usize::try_from(part["times"].as_u64().unwrap()).unwrap())
+        }
+    };
+    given.as_array().map_or_else(|| part(given), |parts| parts.iter().map(part).collect())
+}
+
+fn escaped(text: &str, all: bool) -> String {
+    text.bytes().fold(String::new(), |mut out, byte| {
+        if !all && (byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte)) {
+            out.push(char::from(byte));
+        } else {
+            let _ = write!(out, "%{byte:02X}");
+        }
+        out
+    })
+}
+
+#[tokio::test]
+async fn no_path_vector_leads_out_of_a_skill() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance/paths.json");
+    let vectors: Value = serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
+    let root = tempfile::tempdir().unwrap();
+    let skills = root.path().join("skills");
+    // What a step out would find.
+    for outside in ["x", "b", "secret", "skills/x", "skills/b", "skills/secret", "skills/other/SKILL.md"] {
+        write(root.path(), outside, SECRET);
+    }
+    skill(&skills, "alpha", "");
+    write(&skills, "alpha/a/b", "inside");
+    std::os::unix::fs::symlink(root.path(), skills.join("alpha/out")).unwrap();
+    std::os::unix::fs::symlink("../../secret", skills.join("alpha/out.md")).unwrap();
+    let mut paths: Vec<String> =
+        vectors["cases"].as_array().unwrap().iter().map(|case| path(&case["path"])).collect();
+    assert!(paths.len() > 100);
+    paths.extend(
+        ["out/secret", "out", "out.md", "a/../../../secret", "a/..%2f..%2fx", "..%5cx"].map(str::to_owned),
+    );
+    for sessionless in [false, true] {
+        let mut client = Lines::begun(served(registry(&skills), ServeOptions::default()), sessionless).await;
+        let listed = client.result("skills/list", json!({})).await;
+        let files: Vec<&str> = listed["skills"][0]["resources"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|file| file["uri"].as_str().unwrap())
+            .collect();
+        assert_eq!(files, ["skill://alpha/SKILL.md", "skill://alpha/a/b"]);
+        for path in &paths {
+            for spelt in [path.clone(), escaped(path, false), escaped(path, true)] {
+                let uri = format!("skill://alpha/{spelt}");
+                for method in ["resources/read", "resources/directory/read", "skills/get"] {
+                    let answer = client.ask(method, json!({"uri": uri})).await;
+                    assert!(!answer.to_string().contains(SECRET), "{method} {uri}: {answer}");
+                    // A file is what the list says, by the one spelling it has.
+                    let there = files.contains(&uri.as_str()) && method != "resources/directory/read";
+                    let code = answer["error"]["code"].as_i64();
+                    assert_eq!(code, (!there).then_some(-32602), "{method} {uri}: {answer}");
+                }
+                let call =
+                    json!({"name": "read_skill_resource", "arguments": {"name": "alpha", "path": spelt}});
+                let answer = client.result("tools/call", call).await;
+                assert!(!answer.to_string().contains(SECRET), "{spelt}: {answer}");
+                // A model may write `./` before a path; what is read is a file of the skill all the same.
+                let read = answer["structuredContent"]["path"].as_str();
+                let there = matches!(read, Some("SKILL.md" | "a/b"));
+                assert_eq!(answer["isError"], !there, "{spelt}: {answer}");
+            }
+        }
+    }
+}
