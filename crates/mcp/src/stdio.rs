@@ -15,42 +15,50 @@ use rmcp::service::{RxJsonRpcMessage, ServerInitializeError, TxJsonRpcMessage, s
 use rmcp::transport::Transport;
 use rmcp::{ErrorData, RoleServer};
 use serde_json::Value;
-use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
-use tokio::sync::{Mutex as AsyncMutex, OwnedSemaphorePermit, Semaphore};
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, BufReader};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 use crate::ServeError;
+use crate::long_line::{LongLine, MAX_ID};
+use crate::pipe_writer::PipeWriter;
 use crate::server::{Server, Shared};
 
 /// The longest line that is read: as large as a request over HTTP may be.
 pub(crate) const MAX_LINE: usize = 1 << 20;
-/// The most requests of one pipe under way; beyond, reading waits until an answer has been taken.
-const MAX_OPEN: usize = 64;
+/// The most requests of one pipe under way; beyond, reading waits until an answer has been taken. An answer may be as
+/// large as the largest file, so this also bounds what a client costs who asks and does not read.
+const MAX_OPEN: usize = 16;
+/// The most subscriptions of one pipe that are open at once.
+const MAX_LISTENING: usize = 64;
 
 /// One client on a pipe.
-pub(crate) struct Pipe<R, W> {
+pub(crate) struct Pipe<R> {
     reader: BufReader<R>,
     /// The line so far: `receive` is dropped and called again in the middle of one.
     line: Vec<u8>,
-    too_long: bool,
+    /// What is known of a line that is too long.
+    too_long: Option<LongLine>,
     ended: bool,
     begun: bool,
-    writer: Arc<AsyncMutex<Option<W>>>,
+    writer: PipeWriter,
     room: Arc<Semaphore>,
-    open: Arc<Mutex<HashMap<RequestId, OwnedSemaphorePermit>>>,
+    listening: Arc<Semaphore>,
+    open: Mutex<HashMap<RequestId, OwnedSemaphorePermit>>,
 }
 
-impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Pipe<R, W> {
-    pub(crate) fn new(reader: R, writer: W) -> Self {
+impl<R: AsyncRead + Send + Unpin> Pipe<R> {
+    pub(crate) fn new<W: AsyncWrite + Send + Unpin + 'static>(reader: R, writer: W) -> Self {
         Self {
             reader: BufReader::with_capacity(64 * 1024, reader),
             line: Vec::new(),
-            too_long: false,
+            too_long: None,
             ended: false,
             begun: false,
-            writer: Arc::new(AsyncMutex::new(Some(writer))),
+            writer: PipeWriter::new(writer),
             room: Arc::new(Semaphore::new(MAX_OPEN)),
-            open: Arc::default(),
+            listening: Arc::new(Semaphore::new(MAX_LISTENING)),
+            open: Mutex::default(),
         }
     }
 
@@ -61,18 +69,19 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Pipe<R
                 let bytes = self.reader.fill_buf().await?;
                 if bytes.is_empty() {
                     self.ended = true;
-                    return Ok(!self.line.is_empty() || self.too_long);
+                    return Ok(!self.line.is_empty() || self.too_long.is_some());
                 }
                 let newline = bytes.iter().position(|byte| *byte == b'\n');
                 let part = bytes.get(..newline.unwrap_or(bytes.len())).unwrap_or(&[]);
-                if self.line.len() + part.len() > MAX_LINE {
-                    self.too_long = true;
-                    // Enough is kept to look for the id of what was too long.
-                    let room = 4096usize.saturating_sub(self.line.len()).min(part.len());
-                    self.line.extend_from_slice(part.get(..room).unwrap_or(&[]));
-                    self.line.truncate(4096);
-                } else if !self.too_long {
-                    self.line.extend_from_slice(part);
+                match &mut self.too_long {
+                    Some(long) => long.follow(part),
+                    None if self.line.len() + part.len() > MAX_LINE => {
+                        let mut long = LongLine::default();
+                        long.follow(&std::mem::take(&mut self.line));
+                        long.follow(part);
+                        self.too_long = Some(long);
+                    }
+                    None => self.line.extend_from_slice(part),
                 }
                 (part.len() + usize::from(newline.is_some()), newline.is_some())
             };
@@ -83,46 +92,35 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Pipe<R
         }
     }
 
-    async fn complain(&mut self, id: Option<RequestId>, error: ErrorData) {
+    /// Says what is wrong with a line. The complaint holds the place of the line until it is taken.
+    fn complain(&self, id: Option<RequestId>, error: ErrorData, place: OwnedSemaphorePermit) {
         let message = ServerJsonRpcMessage::Error(JsonRpcError::new(id, error));
-        let _ = write(&self.writer, &message).await;
+        if let Ok(line) = serde_json::to_vec(&message) {
+            drop(self.writer.send(line, Some(place)));
+        }
+    }
+
+    /// Takes back the place of a request.
+    fn place_of(&self, id: &RequestId) -> Option<OwnedSemaphorePermit> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).remove(id)
     }
 }
 
-async fn write<W: AsyncWrite + Unpin>(
-    writer: &AsyncMutex<Option<W>>,
-    message: &ServerJsonRpcMessage,
-) -> io::Result<()> {
-    let mut line = serde_json::to_vec(message)?;
-    line.push(b'\n');
-    let mut writer = writer.lock().await;
-    let writer = writer.as_mut().ok_or(io::ErrorKind::NotConnected)?;
-    writer.write_all(&line).await?;
-    writer.flush().await
-}
-
-impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Transport<RoleServer>
-    for Pipe<R, W>
-{
+impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for Pipe<R> {
     type Error = io::Error;
 
     fn send(
         &mut self,
         item: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
-        let (writer, open) = (Arc::clone(&self.writer), Arc::clone(&self.open));
-        async move {
-            let written = write(&writer, &item).await;
-            let id = match &item {
-                ServerJsonRpcMessage::Response(response) => Some(&response.id),
-                ServerJsonRpcMessage::Error(error) => error.id.as_ref(),
-                _ => None,
-            };
-            if let Some(id) = id {
-                open.lock().unwrap_or_else(PoisonError::into_inner).remove(id); // gives its place back
-            }
-            written
-        }
+        let id = match &item {
+            ServerJsonRpcMessage::Response(response) => Some(&response.id),
+            ServerJsonRpcMessage::Error(error) => error.id.as_ref(),
+            _ => None,
+        };
+        let place = id.and_then(|id| self.place_of(id));
+        let written = serde_json::to_vec(&item).map(|line| self.writer.send(line, place));
+        async move { written?.await }
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
@@ -130,19 +128,26 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Transp
             if self.ended {
                 return None;
             }
-            // A place first, then a line: cancel-safe in this order.
-            let permit = Arc::clone(&self.room).acquire_owned().await.ok()?;
-            match self.next_line().await {
+            // A place first, then a line: whenever this is dropped, nothing is lost. Behind the line nothing waits.
+            let place = Arc::clone(&self.room).acquire_owned().await.ok()?;
+            let gone = self.writer.gone();
+            let read = tokio::select! {
+                read = self.next_line() => read,
+                () = gone.cancelled() => return None,
+            };
+            match read {
                 Ok(true) => {}
                 Ok(false) | Err(_) => return None,
             }
-            let line = std::mem::take(&mut self.line);
-            if std::mem::take(&mut self.too_long) {
+            if let Some(long) = self.too_long.take() {
                 let error =
                     ErrorData::invalid_request(format!("a message has more than {MAX_LINE} bytes"), None);
-                self.complain(id_in(&line), error).await;
+                if !long.is_notification() {
+                    self.complain(long.id(), error, place);
+                }
                 continue;
             }
+            let line = std::mem::take(&mut self.line);
             let text = line.strip_suffix(b"\r").unwrap_or(&line);
             let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
             if text.trim_ascii().is_empty() {
@@ -151,21 +156,33 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Transp
             match serde_json::from_slice::<ClientJsonRpcMessage>(text) {
                 Ok(ClientJsonRpcMessage::Request(request)) => {
                     self.begun = true;
-                    // A subscription is open for as long as it likes and takes no place.
-                    if !matches!(request.request, ClientRequest::SubscriptionsListenRequest(_)) {
-                        self.open
-                            .lock()
-                            .unwrap_or_else(PoisonError::into_inner)
-                            .insert(request.id.clone(), permit);
-                    }
+                    // A subscription is open for as long as it likes, so it takes a place among its own kind.
+                    let place = if matches!(request.request, ClientRequest::SubscriptionsListenRequest(_)) {
+                        match Arc::clone(&self.listening).try_acquire_owned() {
+                            Ok(listening) => listening,
+                            Err(_) => {
+                                let text = format!("a pipe has at most {MAX_LISTENING} subscriptions");
+                                self.complain(
+                                    Some(request.id),
+                                    ErrorData::invalid_request(text, None),
+                                    place,
+                                );
+                                continue;
+                            }
+                        }
+                    } else {
+                        place
+                    };
+                    let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+                    open.insert(request.id.clone(), place);
                     return Some(ClientJsonRpcMessage::Request(request));
                 }
-                // What is cancelled is never answered, so its place comes back here.
                 Ok(ClientJsonRpcMessage::Notification(note)) => {
+                    // What is cancelled is never answered, so its place comes back here.
                     if let ClientNotification::CancelledNotification(cancelled) = &note.notification
                         && let Some(id) = &cancelled.params.request_id
                     {
-                        self.open.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
+                        self.place_of(id);
                     }
                     if self.begun {
                         return Some(ClientJsonRpcMessage::Notification(note));
@@ -175,16 +192,14 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Transp
                 Ok(_) => {}
                 Err(_) => {
                     let (id, error) = complaint(text);
-                    self.complain(id, error).await;
+                    self.complain(id, error, place);
                 }
             }
         }
     }
 
     async fn close(&mut self) -> io::Result<()> {
-        if let Some(mut writer) = self.writer.lock().await.take() {
-            let _ = writer.shutdown().await;
-        }
+        self.writer.close().await;
         Ok(())
     }
 }
@@ -195,18 +210,11 @@ pub(crate) fn complaint(text: &[u8]) -> (Option<RequestId>, ErrorData) {
         Err(error) => (None, ErrorData::parse_error(format!("this is not JSON: {error}"), None)),
         Ok(Value::Array(_)) => (None, ErrorData::invalid_request("batches are not taken", None)),
         Ok(value) => {
-            let id = value.get("id").and_then(|id| serde_json::from_value(id.clone()).ok());
+            let id = value.get("id").filter(|id| id.as_str().is_none_or(|text| text.len() <= MAX_ID));
+            let id = id.and_then(|id| serde_json::from_value(id.clone()).ok());
             (id, ErrorData::invalid_request("this is no JSON-RPC 2.0 message", None))
         }
     }
-}
-
-/// The id at the head of a message that was cut, if it stands there.
-fn id_in(head: &[u8]) -> Option<RequestId> {
-    let text = std::str::from_utf8(head).ok().or_else(|| std::str::from_utf8(head.get(..4000)?).ok())?;
-    let after = text.split_once("\"id\":")?.1.trim_start();
-    let end = after.find([',', '}'])?;
-    serde_json::from_str(after.get(..end)?.trim()).ok()
 }
 
 /// Serves one client until it hangs up, or until `stop`.

@@ -13,6 +13,7 @@ mod crowd;
 mod hidden;
 mod paths;
 mod pipe;
+mod rough_pipe;
 mod support;
 mod support_web;
 mod typed;

@@ -1,0 +1,132 @@
+//! Whose answer a message wants that is too long to be kept: its id, looked for while the message passes by.
+//!
+//! The id may stand anywhere, also behind the part that is too long, and other objects inside the message have ids of
+//! their own. So the bytes are followed as JSON is: only a member of the outermost object counts.
+
+use rmcp::model::RequestId;
+
+/// The longest id that is remembered, and sent back with a complaint.
+pub(crate) const MAX_ID: usize = 256;
+
+/// Follows the bytes of a message that nobody keeps.
+#[derive(Debug, Default)]
+pub(crate) struct LongLine {
+    depth: usize,
+    in_string: bool,
+    escaped: bool,
+    /// The string, or the bare value, that is being read in the outermost object.
+    word: Vec<u8>,
+    /// The name of the member whose value comes next.
+    member: Option<Vec<u8>>,
+    id: Option<Vec<u8>>,
+    other: bool,
+}
+
+impl LongLine {
+    /// Takes the next bytes.
+    pub(crate) fn follow(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.take(*byte);
+        }
+    }
+
+    fn take(&mut self, byte: u8) {
+        if self.in_string {
+            self.keep(byte);
+            match byte {
+                _ if self.escaped => self.escaped = false,
+                b'\\' => self.escaped = true,
+                b'"' => self.in_string = false,
+                _ => {}
+            }
+            return;
+        }
+        match byte {
+            b'"' => {
+                self.in_string = true;
+                self.keep(byte);
+            }
+            b'{' | b'[' => {
+                self.other |= self.depth == 0 && byte == b'[';
+                self.depth += 1;
+                self.word.clear();
+            }
+            b':' if self.depth == 1 => self.member = Some(std::mem::take(&mut self.word)),
+            b',' if self.depth == 1 => self.end_of_member(),
+            b'}' | b']' => {
+                if self.depth == 1 {
+                    self.end_of_member();
+                }
+                self.depth = self.depth.saturating_sub(1);
+            }
+            byte if byte.is_ascii_whitespace() => {}
+            byte => {
+                self.other |= self.depth == 0;
+                self.keep(byte);
+            }
+        }
+    }
+
+    fn keep(&mut self, byte: u8) {
+        // One byte too many says that it is no id of ours.
+        if self.depth == 1 && self.word.len() <= MAX_ID {
+            self.word.push(byte);
+        }
+    }
+
+    fn end_of_member(&mut self) {
+        let value = std::mem::take(&mut self.word);
+        if self.member.take().is_some_and(|name| name == b"\"id\"") {
+            self.id = Some(value);
+        }
+    }
+
+    /// Whether nobody waits for an answer.
+    pub(crate) fn is_notification(&self) -> bool {
+        self.id.is_none() && !self.other
+    }
+
+    /// The id, if there is one to answer with.
+    pub(crate) fn id(&self) -> Option<RequestId> {
+        self.id.as_ref().filter(|id| id.len() <= MAX_ID).and_then(|id| serde_json::from_slice(id).ok())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn followed(text: &str) -> LongLine {
+        let mut line = LongLine::default();
+        // In pieces, as it comes.
+        for piece in text.as_bytes().chunks(3) {
+            line.follow(piece);
+        }
+        line
+    }
+
+    #[test]
+    fn the_id_is_that_of_the_message_and_of_nothing_inside_it() {
+        for text in [
+            r#"{"id":7,"method":"x"}"#,
+            r#"{ "params" : {"id": 8, "more": [{"id": 9}]} , "id" : 7 }"#,
+            r#"{"x":"\"id\":8,","y":"}{\\","id":7}"#,
+        ] {
+            assert_eq!(followed(text).id(), Some(RequestId::Number(7)), "{text}");
+        }
+        let text = r#"{"method":"x","id":"a \"b\""}"#;
+        assert_eq!(followed(text).id(), Some(RequestId::String("a \"b\"".into())));
+    }
+
+    #[test]
+    fn a_notification_wants_no_answer_and_nonsense_has_no_id() {
+        for text in [r#"{"method":"x","params":{"id":7}}"#, r#"{"x":"id","y":{"z":1}}"#] {
+            assert!(followed(text).is_notification(), "{text}");
+        }
+        let long = format!(r#"{{"id":"{}"}}"#, "x".repeat(MAX_ID + 1));
+        for text in ["nonsense", r#"[{"id":7}]"#, long.as_str(), r#"{"id":null}"#] {
+            let line = followed(text);
+            assert_eq!((line.is_notification(), line.id()), (false, None), "{text}");
+        }
+    }
+}
