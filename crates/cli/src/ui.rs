@@ -139,9 +139,9 @@ impl Ui {
     }
 }
 
-/// Writes a line of a log to stderr, from whatever thread. Whoever closed it did not want to know.
+/// Writes an entry of a log to stderr, from whatever thread. Whoever closed it did not want to know.
 pub(crate) fn log_line(line: &str) {
-    let line = format!("{}\n", clean(line));
+    let line = format!("{}\n", clean_lines(line));
     let _ = io::stderr().lock().write_all(line.as_bytes());
 }
 

@@ -39,7 +39,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use crate::config::{CLIENTS, ClientConfig, Reach};
 pub use crate::http_options::{HttpOptions, Token, may_serve};
-pub use crate::log::{Sink, log_to};
+pub use crate::log::{LogEnd, LogFormat, Sink, log_to};
 use crate::server::Shared;
 
 /// What a person may choose about serving.

@@ -1,5 +1,6 @@
 //! The library as it is now: read on a thread of its own, followed as it changes, and searched.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, PoisonError, RwLock};
 use std::time::Duration;
@@ -29,6 +30,8 @@ pub(crate) struct Live {
     options: Options,
     watching: bool,
     terms: Option<PathBuf>,
+    /// What could not be read, as it was last told.
+    problems: Mutex<BTreeSet<String>>,
     /// Nothing until the library was read for the first time.
     current: Mutex<Option<Arc<Snapshot>>>,
     first: Condvar,
@@ -48,6 +51,7 @@ impl Live {
             options: session,
             watching: options.watch,
             terms: options.terms.clone(),
+            problems: Mutex::default(),
             current: Mutex::default(),
             first: Condvar::new(),
             changed: watch::Sender::new(0),
@@ -103,8 +107,22 @@ impl Live {
         self.publish();
     }
 
+    /// Tells what could not be read, once for as long as it lasts. The rest is served.
+    fn tell_problems(&self) {
+        let mut told = locked(&self.problems);
+        let now = self.registry.problems();
+        for problem in &now {
+            if !told.contains(&problem.to_string()) {
+                let (reason, hint) = (problem.to_string(), problem.hint());
+                tracing::warn!(target: "prowess", reason, hint = %hint, "a part of the library could not be read");
+            }
+        }
+        *told = now.iter().map(ToString::to_string).collect();
+    }
+
     /// Makes what the registry knows the state of now, if that is another one.
     fn publish(&self) {
+        self.tell_problems();
         let catalog = self.registry.catalog();
         let mut current = locked(&self.current);
         if current.as_ref().is_some_and(|now| Arc::ptr_eq(&now.session.shared_catalog(), &catalog)) {

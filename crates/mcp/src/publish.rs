@@ -1,5 +1,7 @@
 //! What is published of one skill: its entry, made of one look at its bytes, and its files under the names clients use.
 
+use std::sync::Arc;
+
 use prowess::{Candidate, Document, FileEntry, Manifest, Registry, RelPath, digests, publish};
 use serde_json::{Map, Value};
 
@@ -25,49 +27,45 @@ pub(crate) fn own_path() -> Option<RelPath> {
     RelPath::parse("SKILL.md").ok()
 }
 
-/// Looks at a skill; nothing when it is gone, is not what was approved, or is withheld. What has not changed since
+/// Looks at a skill; the reason when it is gone, is not what was approved, or is withheld. What has not changed since
 /// `before` is not made again.
 pub(crate) fn look(
     registry: &Registry,
     candidate: &Candidate,
-    before: Option<&std::sync::Arc<Published>>,
-) -> Option<std::sync::Arc<Published>> {
+    before: Option<&Arc<Published>>,
+) -> Result<Arc<Published>, String> {
     let key = candidate.entry.key.as_str();
     for _ in 0..LOOKS {
-        let found = match registry.manifest_of(candidate) {
-            Ok(found) => found,
-            Err(error) => {
-                tracing::warn!(target: "prowess", skill = key, reason = %error, "not published");
-                return None;
-            }
-        };
+        let found = registry.manifest_of(candidate).map_err(|error| error.to_string())?;
         // An approval is for these bytes and no others.
         if candidate.approved.is_some() && candidate.approved != digests::of_tree(&found) {
-            return None;
+            return Err("it is not what was approved".to_owned());
         }
-        let files = presented(found, candidate)?;
+        let files = presented(found, candidate).ok_or("it has no SKILL.md")?;
         if let Some(before) = before.filter(|before| before.files == files) {
-            return Some(before.clone());
+            return Ok(Arc::clone(before));
         }
-        let head = registry.head_of(candidate).ok().filter(prowess::files::Head::is_whole)?;
+        let head = registry.head_of(candidate).map_err(|error| error.to_string())?;
+        if !head.is_whole() {
+            return Err("its SKILL.md is too large".to_owned());
+        }
         // The list and the text are two looks at the disk: they must be of one state.
-        let own = files.get(&own_path()?)?;
+        let own = own_path().and_then(|own| files.get(&own)).ok_or("it has no SKILL.md")?;
         if own.digest.as_deref().is_some_and(|digest| digest != digests::of_bytes(&head.bytes)) {
             continue;
         }
         let document = head.document();
         if let Some(reason) = publish::withheld(&document, &candidate.entry.name) {
-            tracing::info!(target: "prowess", skill = key, reason = %reason, "not published");
-            return None;
+            return Err(reason.to_string());
         }
         let (count, size) = (files.files.len(), files.total_size());
         if count > wire::MAX_RESOURCES || size > wire::MAX_BYTES {
             tracing::warn!(target: "prowess", skill = key, files = count, bytes = size,
                 "larger than every client must take");
         }
-        return Some(std::sync::Arc::new(published(key, &document, files)?));
+        return published(key, &document, files).map(Arc::new).ok_or_else(|| "it has no SKILL.md".to_owned());
     }
-    None
+    Err("it changes all the time".to_owned())
 }
 
 /// The files under the names clients use.

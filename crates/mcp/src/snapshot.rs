@@ -32,7 +32,7 @@ struct Served {
 #[derive(Clone)]
 struct Seen {
     at: Instant,
-    published: Option<Arc<Published>>,
+    published: Result<Arc<Published>, String>,
 }
 
 struct Kept {
@@ -87,12 +87,18 @@ impl Snapshot {
         // Two who ask for one skill do the work once; nobody else waits.
         let mut seen = locked(&served.seen);
         if let Some(seen) = seen.as_ref().filter(|seen| seen.at.elapsed() < FRESH) {
-            return seen.published.clone();
+            return seen.published.clone().ok();
         }
-        let before = seen.take().and_then(|seen| seen.published);
-        let published = look(&self.registry, self.catalog().get(key)?, before.as_ref());
+        let before = seen.take().map(|seen| seen.published);
+        let known = before.as_ref().and_then(|before| before.as_ref().ok());
+        let published = look(&self.registry, self.catalog().get(key)?, known);
+        if let Err(reason) = &published
+            && before.as_ref().and_then(|before| before.as_ref().err()) != Some(reason)
+        {
+            tracing::info!(target: "prowess", skill = key, reason = reason.as_str(), "not published");
+        }
         *seen = Some(Seen { at: Instant::now(), published: published.clone() });
-        published
+        published.ok()
     }
 
     /// How many entries a page has: clients walk no more than fifty pages.

@@ -64,7 +64,7 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "BYTES", requires = "http", default_value_t = 1 << 20)]
     pub(crate) max_body: usize,
     /// What to write to standard error
-    #[arg(long, value_name = "FORMAT", default_value = "off")]
+    #[arg(long, value_name = "FORMAT", default_value = "warnings")]
     pub(crate) log: Log,
     /// Write what goes into the configuration of a client, and end
     #[arg(long, value_name = "CLIENT", value_parser = clients())]
@@ -76,7 +76,11 @@ pub(crate) struct Serve {
 pub(crate) enum Log {
     /// Nothing but where it listens
     Off,
-    /// An object a line
+    /// What somebody should do something about
+    Warnings,
+    /// Each request and each state of the library
+    Text,
+    /// The same, an object a line
     Json,
 }
 

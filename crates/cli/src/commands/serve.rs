@@ -3,15 +3,17 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use prowess::SourceError;
 use prowess::env::Environment;
 use prowess::files;
 use prowess::library::terms_file;
-use prowess_mcp::{ClientConfig, HttpOptions, Reach, ServeError, ServeOptions, Token, log_to};
+use prowess::spec::Place;
+use prowess_mcp::{ClientConfig, HttpOptions, LogFormat, Reach, ServeError, ServeOptions, Token, log_to};
 use serde_json::json;
 
 use super::unread_registry;
 use crate::Outcome;
-use crate::args::{Log, Serve};
+use crate::args::{Log, Places, Serve};
 use crate::error::{CommandError, Failure};
 use crate::ui::{Ui, clean, log_line};
 
@@ -25,6 +27,7 @@ pub(crate) fn run(args: &Serve, ui: &mut Ui) -> Result<Outcome, CommandError> {
     if let Some(client) = args.print_config {
         return print_config(client, args, ui);
     }
+    all_there(&args.places)?;
     let registry = unread_registry(&args.places, true)?;
     let terms = if args.places.no_cache { None } else { terms_file(&Environment::current(), &registry) };
     let options = ServeOptions {
@@ -35,9 +38,13 @@ pub(crate) fn run(args: &Serve, ui: &mut Ui) -> Result<Outcome, CommandError> {
         watch: !args.no_watch,
         terms,
     };
-    if args.log == Log::Json {
-        log_to(Box::new(log_line));
-    }
+    let format = match args.log {
+        Log::Off => None,
+        Log::Warnings => Some(LogFormat::Warnings),
+        Log::Text => Some(LogFormat::Text),
+        Log::Json => Some(LogFormat::Json),
+    };
+    let _said = format.map(|format| log_to(format, Box::new(log_line)));
     let served = match args.http {
         None => prowess_mcp::serve_stdio(registry, &options),
         Some(address) => {
@@ -57,6 +64,24 @@ pub(crate) fn run(args: &Serve, ui: &mut Ui) -> Result<Outcome, CommandError> {
     };
     served.map_err(|error| failed(&error))?;
     Ok(Outcome::Fine)
+}
+
+/// Whether the files and folders that were named are there. What else is wrong with them is found when they are read,
+/// and told then: no client waits for it.
+fn all_there(places: &Places) -> Result<(), CommandError> {
+    let environment = Environment::current();
+    for source in &places.sources {
+        let (Place::Dir(path) | Place::Plugin(path) | Place::Archive(path) | Place::Jsonl(path)) =
+            &source.place
+        else {
+            continue;
+        };
+        let expanded = path.to_str().and_then(|text| environment.expand(text));
+        if !expanded.as_deref().unwrap_or(path).exists() {
+            return Err(Failure::from(&SourceError::Missing { path: path.clone() }).into());
+        }
+    }
+    Ok(())
 }
 
 /// Says where it listens: with port 0, nobody knows otherwise.

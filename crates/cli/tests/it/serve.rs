@@ -77,6 +77,54 @@ fn an_address_is_told_and_served_until_the_end() {
 }
 
 #[test]
+fn a_log_that_nobody_reads_holds_up_nobody() {
+    let place = Place::with(&[SKILL]);
+    let mut command = place.command();
+    command
+        .args(["serve", "--in", "skills", "--http", "127.0.0.1:0", "--log", "json"])
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut log = BufReader::with_capacity(64, child.stderr.take().unwrap());
+    let mut line = String::new();
+    log.read_line(&mut line).unwrap();
+    let url = serde_json::from_str::<Value>(&line).unwrap()["listening"].as_str().unwrap().to_owned();
+    let at = url.strip_prefix("http://").and_then(|rest| rest.strip_suffix("/mcp")).unwrap();
+    let mut stream = TcpStream::connect(at).unwrap();
+    let mut answers = BufReader::new(stream.try_clone().unwrap());
+    // Many times what a pipe holds.
+    for _ in 0..5000 {
+        stream.write_all(b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n").unwrap();
+        let mut answer = Vec::new();
+        answers.read_until(b'}', &mut answer).unwrap();
+        assert!(answer.ends_with(br#"{"status":"ok"}"#));
+    }
+    let id = child.id().to_string();
+    assert!(std::process::Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn what_cannot_be_read_is_told() {
+    let place = Place::with(&[SKILL, ("prowess.toml", "disable = [")]);
+    assert_snapshot!(place.run_with_input(&["serve", "--in", "nowhere"], b""), @"
+    exit 2
+    --- stderr
+    error: there is no such file or folder: nowhere
+      hint: check the spelling, and that a link does not lead nowhere
+    ");
+    // What is wrong with the rest is told beside the answers, once it is known.
+    let asked = lines(&[hello(), json!({"jsonrpc": "2.0", "id": 2, "method": "prompts/list"})]);
+    let text = place.run_with_input(&["serve"], &asked);
+    assert!(text.starts_with("exit 0") && text.contains("pdf-forms"), "{text}");
+    assert!(
+        text.contains(
+            "warning: a part of the library could not be read: the configuration is not understood"
+        ),
+        "{text}"
+    );
+}
+
+#[test]
 fn other_machines_need_a_token() {
     let place = Place::with(&[("token", "short\n")]);
     assert_snapshot!(place.run(&["serve", "--http", "0.0.0.0:0"]), @"
