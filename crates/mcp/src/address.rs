@@ -28,8 +28,9 @@ pub(crate) fn file(key: &str, path: &RelPath) -> String {
 
 /// What a URI is about: the key of a skill and what follows it, empty for the skill's own folder.
 ///
-/// Nothing but what [`root`] and [`file`] write is understood: one spelling for one thing, so that nothing can be
-/// asked for under a second name (`%2e%2e`, `//`, upper-case escapes of letters, a query, a fragment).
+/// Nothing but what [`root`] and [`file`] write is understood, so that nothing can be asked for under a second name
+/// (`%2e%2e`, `//`, escapes of letters, a query, a fragment). The one exception are characters that need no escape in a
+/// path, since a client that fills in the template of our addresses leaves them as they are.
 pub(crate) fn parse(uri: &str) -> Option<(String, String)> {
     let rest = uri.strip_prefix("skill://")?;
     let mut parts = rest.split('/');
@@ -44,7 +45,15 @@ pub(crate) fn parse(uri: &str) -> Option<(String, String)> {
     let path = parts.map(decode).collect::<Option<Vec<_>>>()?.join("/");
     // The round trip is the check.
     let written = if path.is_empty() { root(&key) } else { file(&key, &RelPath::parse(&path).ok()?) };
-    (written == uri).then_some((key, path))
+    (written == escaped(uri)).then_some((key, path))
+}
+
+/// The same address with its plain characters escaped that need not be: RFC 3986 calls them sub-delims, `:` and `@`.
+fn escaped(uri: &str) -> String {
+    let (scheme, rest) = uri.split_at_checked("skill://".len()).unwrap_or(("", uri));
+    let plain = |it: char| "!$&'()*+,;=:@".contains(it);
+    let rest = rest.chars().map(|it| if plain(it) { encode(it.encode_utf8(&mut [0; 4])) } else { it.into() });
+    scheme.chars().map(String::from).chain(rest).collect()
 }
 
 /// Percent-encodes all but the unreserved characters of RFC 3986, with upper-case digits.

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use prowess::session::Session;
 use rmcp::ErrorData;
+use tokio::sync::Notify;
 
 use crate::extension::unknown;
 use crate::server::Shared;
@@ -21,6 +22,8 @@ pub(crate) struct Connection {
     session: Mutex<Option<(u64, Session)>>,
     /// URI, and the state that was last told or seen.
     subscribed: Mutex<BTreeMap<String, Option<String>>>,
+    /// Tells whoever notifies that there is more to look at.
+    more: Notify,
     /// What those know who are about to listen to some URIs.
     expecting: Mutex<BTreeMap<Vec<String>, Baseline>>,
 }
@@ -55,7 +58,18 @@ impl Connection {
             return Err(ErrorData::invalid_params(text, None));
         }
         subscribed.insert(uri, Some(state));
+        self.more.notify_one();
         Ok(())
+    }
+
+    /// Whether there are files to look at.
+    pub(crate) fn is_subscribed(&self) -> bool {
+        !locked(&self.subscribed).is_empty()
+    }
+
+    /// Waits for a subscription.
+    pub(crate) async fn subscribing(&self) {
+        self.more.notified().await;
     }
 
     /// Notes the state of now for somebody who is about to listen to these URIs.

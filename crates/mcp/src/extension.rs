@@ -13,6 +13,10 @@ use crate::server::Shared;
 use crate::wire::{self, DirectoryParams, DirectoryResult, Era, GetResult, ListParams, ListResult};
 use crate::{address, resources};
 
+/// What a host tells its model about this server when there are no tools.
+pub(crate) const INSTRUCTIONS: &str = "Skills are instructions for particular tasks. Before you begin a task, look \
+     whether a skill fits it, read its SKILL.md, and follow it. Its other files are read when it points to them.";
+
 /// A page of the list: entries in the order of their keys, none split over pages.
 pub(crate) fn list(shared: &Shared, params: ListParams, era: Era) -> Result<Arc<Page>, ErrorData> {
     let after = shared.after("skills", params.cursor.as_deref())?;

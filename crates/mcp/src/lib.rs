@@ -53,6 +53,9 @@ pub struct ServeOptions {
     pub max_active: usize,
     /// The skills that are served, by their virtual paths.
     pub filter: Filter,
+    /// Whether a model is told in which folders skills lie, so that it can run what is in them. An address that other
+    /// machines reach never tells.
+    pub show_folders: bool,
     /// Whether changes are followed and told.
     pub watch: bool,
     /// The file that remembers what was analysed for searches.
@@ -66,6 +69,7 @@ impl Default for ServeOptions {
             tools: true,
             max_active: 0,
             filter: Filter::all(),
+            show_folders: true,
             watch: true,
             terms: None,
         }
@@ -168,7 +172,10 @@ pub async fn serve_listener(
 ) {
     let stop = stop.child_token();
     let _end = stop.clone().drop_guard();
-    http::serve(listener, Shared::new(registry, options, stop.clone()), http, stop).await;
+    // Whoever comes with a token comes from elsewhere: our folders are nothing to them.
+    let near = http.token.is_none() && listener.local_addr().is_ok_and(|address| address.ip().is_loopback());
+    let options = ServeOptions { show_folders: options.show_folders && near, ..options.clone() };
+    http::serve(listener, Shared::new(registry, &options, stop.clone()), http, stop).await;
 }
 
 fn runtime() -> io::Result<tokio::runtime::Runtime> {

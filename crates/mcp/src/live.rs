@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Condvar, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -35,6 +36,8 @@ pub(crate) struct Live {
     /// Nothing until the library was read for the first time.
     current: Mutex<Option<Arc<Snapshot>>>,
     first: Condvar,
+    /// Counts how often the files of a skill were found to be others.
+    file_changes: Arc<AtomicU64>,
     changed: watch::Sender<u64>,
     /// The words of the skills, and the state they are of.
     index: RwLock<Option<(u64, SearchIndex)>>,
@@ -43,8 +46,14 @@ pub(crate) struct Live {
 impl Live {
     /// Begins to read the library. Nobody waits for it who does not need it: a handshake does not.
     pub(crate) fn start(registry: Registry, options: &ServeOptions, stop: CancellationToken) -> Arc<Self> {
-        let session =
-            Options { naming: options.naming.clone(), max_active: options.max_active, ..Options::default() };
+        let mut session = Options {
+            naming: options.naming.clone(),
+            max_active: options.max_active,
+            show_folders: options.show_folders,
+            ..Options::default()
+        };
+        // Nothing is run here, so there is no tool for it, by any name.
+        session.tools.remove(&Tool::Run);
         let live = Arc::new(Self {
             registry: Arc::new(registry),
             policy: Policy { filter: options.filter.clone(), ..Policy::default() },
@@ -54,6 +63,7 @@ impl Live {
             problems: Mutex::default(),
             current: Mutex::default(),
             first: Condvar::new(),
+            file_changes: Arc::default(),
             changed: watch::Sender::new(0),
             index: RwLock::default(),
         });
@@ -77,10 +87,11 @@ impl Live {
             }
         };
         self.publish();
+        let mut files = FilesSeen::default();
         while !stop.is_cancelled() {
             match watcher.next(Some(PATIENCE)) {
                 Ok(Some(_)) => self.publish(),
-                Ok(None) => {}
+                Ok(None) => self.look_at_files(&mut files),
                 // The old state is served on; a later look may succeed.
                 Err(error @ WatchError::Registry(_)) => {
                     tracing::warn!(target: "prowess", reason = %error, "the library could not be read");
@@ -94,9 +105,22 @@ impl Live {
     }
 
     fn poll(&self, stop: &CancellationToken) {
+        let mut files = FilesSeen::default();
         while !stop.is_cancelled() {
             std::thread::sleep(POLL);
             self.refresh();
+            self.look_at_files(&mut files);
+        }
+    }
+
+    /// Looks at the files beside SKILL.md, which the watcher does not tell of: of skills that somebody was told of, while
+    /// there is somebody to tell, and for a hundredth of the time.
+    fn look_at_files(&self, files: &mut FilesSeen) {
+        let Some(snapshot) = self.known().filter(|_| self.changed.receiver_count() > 0) else { return };
+        files.after = snapshot.look_again(files.after.as_deref(), PATIENCE / 100);
+        let changes = snapshot.state().1;
+        if std::mem::replace(&mut files.changes, changes) != changes {
+            self.changed.send_replace(snapshot.number);
         }
     }
 
@@ -124,24 +148,29 @@ impl Live {
     fn publish(&self) {
         self.tell_problems();
         let catalog = self.registry.catalog();
-        let mut current = locked(&self.current);
-        if current.as_ref().is_some_and(|now| Arc::ptr_eq(&now.session.shared_catalog(), &catalog)) {
-            return;
-        }
-        if let Some(now) = current.as_ref()
-            && catalog.since(now.session.catalog()).is_empty()
+        let known = self.known();
+        if let Some(now) = &known
+            && (Arc::ptr_eq(&now.session.shared_catalog(), &catalog)
+                || catalog.since(now.session.catalog()).is_empty())
         {
             return;
         }
-        let number = current.as_ref().map_or(1, |now| now.number + 1);
+        let number = known.map_or(1, |now| now.number + 1);
         let session = Session::new("mcp", Arc::clone(&catalog), self.policy.clone(), self.options.clone());
         // A call by itself has nothing that could be full or put away.
         let mut options = Options { max_active: 0, ..self.options.clone() };
         options.tools.remove(&Tool::Unload);
         let single = Session::new("mcp", catalog, self.policy.clone(), options);
         tracing::info!(target: "prowess", state = number, skills = session.catalog().len(), "library");
-        *current = Some(Arc::new(Snapshot::new(number, Arc::clone(&self.registry), session, single)));
-        drop(current);
+        // Made outside of the lock, which the threads of the runtime take too; nobody else makes states.
+        let snapshot = Arc::new(Snapshot::new(
+            number,
+            Arc::clone(&self.registry),
+            session,
+            single,
+            Arc::clone(&self.file_changes),
+        ));
+        *locked(&self.current) = Some(snapshot);
         self.first.notify_all();
         self.changed.send_replace(number);
     }
@@ -176,6 +205,15 @@ impl Live {
     pub(crate) fn ttl_ms(&self) -> u64 {
         if self.watching { 0 } else { UNWATCHED_TTL }
     }
+}
+
+/// How far the look at files has come.
+#[derive(Default)]
+struct FilesSeen {
+    /// The skill it goes on behind.
+    after: Option<String>,
+    /// The changes that were told.
+    changes: u64,
 }
 
 /// Finds skills of one state by their words. The index is made when somebody first searches, and kept.

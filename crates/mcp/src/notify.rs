@@ -10,6 +10,7 @@ use std::time::Duration;
 use rmcp::model::{ResourceUpdatedNotificationParam, SubscriptionFilter};
 use rmcp::service::{Peer, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServiceError};
+use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
@@ -31,7 +32,7 @@ fn news(before: &Marks, after: &Marks) -> News {
     News {
         tools: before.tools != after.tools,
         prompts: before.prompts != after.prompts,
-        resources: before.resources != after.resources,
+        resources: (&before.resources, before.files) != (&after.resources, after.files),
     }
 }
 
@@ -44,8 +45,12 @@ async fn look<T: Send + 'static>(
     tokio::task::spawn_blocking(move || look(&shared.live.current())).await.ok()
 }
 
-/// Waits for a change, or until it is time to look at files; nothing when there will be none.
-async fn next(changed: &mut watch::Receiver<u64>) -> Option<()> {
+/// Waits for a change, or until it is time to look at files that somebody subscribed to; nothing when there will be
+/// no more changes.
+async fn next(changed: &mut watch::Receiver<u64>, looking: bool) -> Option<()> {
+    if !looking {
+        return changed.changed().await.ok();
+    }
     match tokio::time::timeout(LOOK, changed.changed()).await {
         Ok(Err(_)) => None,
         Ok(Ok(())) | Err(_) => Some(()),
@@ -64,19 +69,24 @@ pub(crate) async fn notify(
     let telling = async {
         let (mut state, mut known) = look(&shared, move |now| {
             let first = first.as_deref().unwrap_or(now);
-            (first.number, first.marks())
+            (first.state(), first.marks())
         })
         .await?;
         loop {
-            next(&mut changed).await?;
+            tokio::select! {
+                next = next(&mut changed, connection.is_subscribed()) => next?,
+                // From now on there are files to look at.
+                () = connection.subscribing() => continue,
+            }
             let own = Arc::clone(&connection);
             let seen = state;
-            let (number, now, updated) = look(&shared, move |snapshot| {
-                let marks = (snapshot.number != seen).then(|| snapshot.marks());
-                (snapshot.number, marks, own.news(snapshot))
+            let (reached, now, updated) = look(&shared, move |snapshot| {
+                // Its own files first: that look may find more that is new.
+                let updated = own.news(snapshot);
+                (snapshot.state(), (snapshot.state() != seen).then(|| snapshot.marks()), updated)
             })
             .await?;
-            state = number;
+            state = reached;
             let now = now.unwrap_or_else(|| known.clone());
             let news = news(&known, &now);
             known = now;
@@ -128,7 +138,14 @@ pub(crate) fn accepted(
         uris.extend(unique);
     }
     if let Some(snapshot) = shared.live.known() {
-        connection.expect(snapshot, accepted.resource_subscriptions.as_deref().unwrap_or_default());
+        let uris = accepted.resource_subscriptions.as_deref().unwrap_or_default();
+        let several = Handle::try_current().map(|handle| handle.runtime_flavor());
+        // Files are looked at, and rmcp asks on a thread of the runtime: the others must go on.
+        if several.is_ok_and(|flavor| flavor == RuntimeFlavor::MultiThread) && !uris.is_empty() {
+            tokio::task::block_in_place(|| connection.expect(snapshot, uris));
+        } else {
+            connection.expect(snapshot, uris);
+        }
     }
     accepted
 }
@@ -149,18 +166,19 @@ pub(crate) async fn listen(
             move |snapshot: &Snapshot| own.iter().map(|uri| snapshot.state_of(uri)).collect::<Vec<_>>();
         let (before, first) = (connection.baseline(&uris), states.clone());
         let (mut state, mut known, mut seen) = look(shared, move |now| match before {
-            Some(before) => (before.snapshot.number, before.snapshot.marks(), before.states),
-            None => (now.number, now.marks(), first(now)),
+            Some(before) => (before.snapshot.state(), before.snapshot.marks(), before.states),
+            None => (now.state(), now.marks(), first(now)),
         })
         .await?;
         loop {
-            next(&mut changed).await?;
+            next(&mut changed, !uris.is_empty()).await?;
             let (states, before) = (states.clone(), state);
-            let (number, now, found) = look(shared, move |now| {
-                (now.number, (now.number != before).then(|| now.marks()), states(now))
+            let (reached, now, found) = look(shared, move |now| {
+                let found = states(now);
+                (now.state(), (now.state() != before).then(|| now.marks()), found)
             })
             .await?;
-            state = number;
+            state = reached;
             let now = now.unwrap_or_else(|| known.clone());
             let news = news(&known, &now);
             known = now;

@@ -50,7 +50,7 @@ pub(crate) fn get(
     request: &GetPromptRequestParams,
 ) -> Result<GetPromptResult, ErrorData> {
     let snapshot = shared.live.current();
-    let skill = snapshot.invocable_after(None).find(|skill| skill.entry.key == request.name);
+    let skill = snapshot.candidate(&request.name).filter(|_| snapshot.is_invocable(&request.name));
     let shown: String = request.name.chars().take(200).flat_map(char::escape_debug).collect();
     let skill = skill.ok_or_else(|| {
         ErrorData::invalid_params(format!("no such prompt: {shown}"), Some(json!({ "name": shown })))
@@ -117,7 +117,8 @@ pub(crate) fn complete(
             }
             _ => Vec::new(),
         },
-        _ => Vec::new(),
+        Reference::Prompt(prompt) if snapshot.is_invocable(&prompt.name) => Vec::new(),
+        _ => return Err(ErrorData::invalid_params("this prompt or template is not served", None)),
     };
     let total = values.len();
     let shown: Vec<String> = values.into_iter().take(CompletionInfo::MAX_VALUES).collect();

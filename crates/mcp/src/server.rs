@@ -58,6 +58,12 @@ impl Shared {
             || ErrorData::invalid_params("this cursor is not of this list", Some(json!({ "cursor": shown })));
         self.cursors.read(list, cursor).map(Some).ok_or_else(foreign)
     }
+
+    /// A list that has one page: every cursor is foreign to it.
+    fn only_page(&self, list: &str, request: Option<PaginatedRequestParams>) -> Result<(), ErrorData> {
+        let cursor = request.and_then(|request| request.cursor);
+        self.after(list, cursor.as_deref()).map(|_| ())
+    }
 }
 
 /// The handler of one connection: of a pipe, of a session over HTTP, of a single request without one. rmcp makes more
@@ -74,6 +80,17 @@ impl Server {
     pub(crate) fn new(shared: Arc<Shared>) -> Self {
         let notifier = shared.stop.child_token();
         Self { shared, connection: Arc::default(), _end: notifier.clone().drop_guard(), notifier }
+    }
+
+    /// Whether the capabilities that were declared have this method.
+    fn serves(&self, method: &str) -> bool {
+        match method {
+            "tools/list" | "tools/call" => self.shared.tools,
+            "resources/subscribe" | "resources/unsubscribe" | "subscriptions/listen" => {
+                self.shared.live.watching()
+            }
+            _ => true,
+        }
     }
 
     /// Does blocking work off the runtime, within the gate and the time, and turns a panic into an error: rmcp answers
@@ -104,6 +121,11 @@ impl Server {
 /// memory, so more of them than processors only take turns, and each waits longer.
 fn at_once() -> usize {
     std::thread::available_parallelism().map_or(4, |processors| processors.get().saturating_mul(2).max(4))
+}
+
+fn no_such_method(method: &str) -> ErrorData {
+    let shown: String = method.chars().take(200).flat_map(char::escape_debug).collect();
+    ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("no such method: {shown}"), None)
 }
 
 fn stopping() -> ErrorData {
@@ -160,7 +182,7 @@ impl ServerHandler for Server {
         capabilities.tools = self.shared.tools.then_some(tools);
         ServerConfig::new(capabilities)
             .with_server_info(Implementation::new("prowess", env!("CARGO_PKG_VERSION")).with_title("Prowess"))
-            .with_instructions(tools::INSTRUCTIONS)
+            .with_instructions(if self.shared.tools { tools::INSTRUCTIONS } else { extension::INSTRUCTIONS })
     }
 
     fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
@@ -201,11 +223,11 @@ impl ServerHandler for Server {
                     .await
                     .map(CustomResult::new)
             }
-            known if is_malformed(known, era) => Err(ErrorData::invalid_params(
+            known if self.serves(known) && is_malformed(known, era) => Err(ErrorData::invalid_params(
                 format!("the params of {known} are missing or have another shape"),
                 None,
             )),
-            _ => Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None)),
+            _ => Err(no_such_method(&method)),
         }
     }
 
@@ -220,9 +242,10 @@ impl ServerHandler for Server {
 
     async fn list_resource_templates(
         &self,
-        _request: Option<PaginatedRequestParams>,
+        request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        self.shared.only_page("templates", request)?;
         Ok(ListResourceTemplatesResult::with_all_items(resources::templates()))
     }
 
@@ -241,6 +264,9 @@ impl ServerHandler for Server {
         request: SubscribeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
+        if !self.shared.live.watching() {
+            return Err(no_such_method("resources/subscribe"));
+        }
         self.work(&context, move |shared, connection| connection.subscribe(shared, request.uri)).await
     }
 
@@ -249,6 +275,9 @@ impl ServerHandler for Server {
         request: UnsubscribeRequestParams,
         _context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
+        if !self.shared.live.watching() {
+            return Err(no_such_method("resources/unsubscribe"));
+        }
         self.connection.unsubscribe(&request.uri);
         Ok(())
     }
@@ -277,12 +306,13 @@ impl ServerHandler for Server {
 
     async fn list_tools(
         &self,
-        _request: Option<PaginatedRequestParams>,
+        request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         if !self.shared.tools {
-            return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, "tools/list", None));
+            return Err(no_such_method("tools/list"));
         }
+        self.shared.only_page("tools", request)?;
         let era = era(&context);
         self.work(&context, move |shared, connection| Ok(tools::list(shared, connection, era))).await
     }
@@ -293,7 +323,7 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         if !self.shared.tools {
-            return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, "tools/call", None));
+            return Err(no_such_method("tools/call"));
         }
         let era = era(&context);
         // An unknown tool or wrong arguments are a result that the model can read, never an error of the protocol.

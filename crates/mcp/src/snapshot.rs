@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -51,12 +52,20 @@ pub(crate) struct Snapshot {
     pub(crate) session: Session,
     pub(crate) single: Session,
     served: BTreeMap<String, Served>,
+    /// Counts how often the files of a skill were found to be others, over all states.
+    file_changes: Arc<AtomicU64>,
     pages: Mutex<BTreeMap<(Option<String>, Era), Kept>>,
 }
 
 impl Snapshot {
     /// The state of a registry. What the sessions' policy shows to nobody does not exist here, by any name.
-    pub(crate) fn new(number: u64, registry: Arc<Registry>, session: Session, single: Session) -> Self {
+    pub(crate) fn new(
+        number: u64,
+        registry: Arc<Registry>,
+        session: Session,
+        single: Session,
+        file_changes: Arc<AtomicU64>,
+    ) -> Self {
         let mut served: BTreeMap<String, Served> = BTreeMap::new();
         let seen_by =
             |by| session.visible(by, session.filter()).into_iter().map(|skill| skill.entry.key.clone());
@@ -69,7 +78,7 @@ impl Snapshot {
         for key in seen_by(Actor::User) {
             served.entry(key).or_default().invocable = true;
         }
-        Self { number, registry, session, single, served, pages: Mutex::default() }
+        Self { number, registry, session, single, served, file_changes, pages: Mutex::default() }
     }
 
     fn catalog(&self) -> &Catalog {
@@ -97,8 +106,35 @@ impl Snapshot {
         {
             tracing::info!(target: "prowess", skill = key, reason = reason.as_str(), "not published");
         }
+        let same = match (&before, &published) {
+            (Some(Ok(before)), Ok(now)) => Arc::ptr_eq(before, now),
+            (Some(Err(before)), Err(now)) => before == now,
+            (None, _) => true,
+            _ => false,
+        };
+        if !same {
+            self.file_changes.fetch_add(1, Ordering::Relaxed);
+        }
         *seen = Some(Seen { at: Instant::now(), published: published.clone() });
         published.ok()
+    }
+
+    /// Looks again at skills that somebody was told of, for so long, and says behind which one to go on.
+    pub(crate) fn look_again(&self, after: Option<&str>, budget: Duration) -> Option<String> {
+        let begun = Instant::now();
+        let told = |(_, served): &(&String, &Served)| locked(&served.seen).is_some();
+        for (key, _) in self.after(after).filter(told) {
+            self.published(key);
+            if begun.elapsed() >= budget {
+                return Some(key.clone());
+            }
+        }
+        None
+    }
+
+    /// What changes when anything does that clients are told of.
+    pub(crate) fn state(&self) -> (u64, u64) {
+        (self.number, self.file_changes.load(Ordering::Relaxed))
     }
 
     /// How many entries a page has: clients walk no more than fifty pages.
@@ -116,6 +152,11 @@ impl Snapshot {
         self.after(after)
             .filter(|(_, served)| served.invocable)
             .filter_map(|(key, _)| self.catalog().get(key))
+    }
+
+    /// Whether a user may start a skill.
+    pub(crate) fn is_invocable(&self, key: &str) -> bool {
+        self.served.get(key).is_some_and(|served| served.invocable)
     }
 
     fn after(&self, after: Option<&str>) -> impl Iterator<Item = (&String, &Served)> {
@@ -154,9 +195,14 @@ impl Snapshot {
 
     /// What tells two states of each list apart.
     pub(crate) fn marks(&self) -> Marks {
-        let shown = |served: &&Candidate| (served.entry.key.clone(), format!("{:?}", served.entry));
+        let shown = |skill: &&Candidate| {
+            let (entry, client) = (&skill.entry, &skill.entry.client);
+            let shown = format!("{:?}", (&entry.description, &client.arguments, &client.argument_hint));
+            (entry.key.clone(), shown)
+        };
         let skills = || self.served.keys().filter_map(|key| self.catalog().get(key));
         Marks {
+            files: self.state().1,
             // Tools name the skills; beyond a number of them they name none.
             tools: self.session.tools().into_iter().map(|tool| tool.input_schema.to_string()).collect(),
             prompts: self.invocable_after(None).map(|skill| shown(&skill)).collect(),
@@ -172,6 +218,7 @@ impl Snapshot {
 /// What tells two states of each list apart.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Marks {
+    pub(crate) files: u64,
     pub(crate) tools: Vec<String>,
     pub(crate) prompts: BTreeMap<String, String>,
     pub(crate) resources: BTreeMap<String, String>,

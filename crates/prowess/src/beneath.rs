@@ -52,7 +52,7 @@ mod system {
     use std::os::fd::{AsRawFd as _, OwnedFd};
     use std::path::{Path, PathBuf};
 
-    use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat, openat2};
+    use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags, openat, openat2, statat};
     use rustix::io::Errno;
 
     use super::SourceError;
@@ -68,6 +68,11 @@ mod system {
     ) -> Result<File, SourceError> {
         let failed = |error: Errno| SourceError::io(shown, error.into());
         let root = directory(folder).map_err(|error| SourceError::io(folder, error.into()))?;
+        // Since the skill was found, something else may have been put in its place, such as a link to another folder.
+        // Only a folder with a SKILL.md is one whose files may be read.
+        if statat(&root, skill_file, AtFlags::empty()).is_err() {
+            return Err(SourceError::Missing { path: folder.join(skill_file) });
+        }
         match beneath(&root, path) {
             Ok(file) => Ok(file.into()),
             Err(Errno::XDEV) => around_and_back(&root, path)
@@ -147,9 +152,12 @@ mod system {
     pub(super) fn open_beneath(
         folder: &Path,
         path: &Path,
-        _: &str,
+        skill_file: &str,
         shown: &Path,
     ) -> Result<File, SourceError> {
+        if !folder.join(skill_file).exists() {
+            return Err(SourceError::Missing { path: folder.join(skill_file) });
+        }
         let mut at = folder.to_owned();
         for name in path {
             at.push(name);

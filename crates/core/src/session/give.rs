@@ -81,7 +81,7 @@ impl Session {
         let repeated = old.is_some();
         let by_first = old.as_ref().map_or(by, |old| old.by);
         let preloaded = preload || old.as_ref().is_some_and(|old| old.preloaded);
-        let folder = folder_of(&entry.origin).map(str::to_owned);
+        let folder = self.folder_of(&entry.origin).map(str::to_owned);
         // What the model was given stays what it has, as long as it is given nothing else.
         let (kept, body_end) = match old {
             Some(old) if receipt => (old.text, old.body_end),
@@ -153,7 +153,7 @@ impl Session {
             }
             None => document.body(),
         };
-        let folder = folder_of(&entry.origin);
+        let folder = self.folder_of(&entry.origin);
         let inlined: Vec<Inlined<'_>> = inlined
             .iter()
             .map(|(path, text)| Inlined { path: path.clone(), bytes: text.as_bytes() })
@@ -165,6 +165,11 @@ impl Session {
             text.push_str(&hint);
         }
         (text, body_end)
+    }
+
+    /// The folder of a skill, if the model is to know it.
+    fn folder_of<'o>(&self, origin: &'o Origin) -> Option<&'o str> {
+        folder_of(origin).filter(|_| self.options.show_folders)
     }
 
     /// What files the skill has and how to read them.

@@ -63,6 +63,8 @@ pub struct Options {
     /// Whether an activation shows the contents of the skill's files: of those that are text and within
     /// [`ActivationStyle::max_inline_bytes`]. Others are named.
     pub inline_resources: bool,
+    /// Whether a model is told in which folder of the disk a skill lies: it can use that only on the same machine.
+    pub show_folders: bool,
     /// What an activation shows.
     pub activation: ActivationStyle,
     /// How `list` and `search` show skills.
@@ -99,6 +101,7 @@ impl Default for Options {
             repeat: Repeat::default(),
             hint_files: true,
             inline_resources: false,
+            show_folders: true,
             activation: ActivationStyle::default(),
             catalog: CatalogStyle::new(Shape::Compact),
             max_list: 100,

@@ -75,7 +75,8 @@ impl Session {
             description,
             input_schema: schema(tool, naming, keys, options.max_enum),
             read_only: tool != Tool::Run,
-            idempotent: tool != Tool::Run,
+            // What is put away cannot be put away again.
+            idempotent: !matches!(tool, Tool::Run | Tool::Unload),
             parallel_safe: tool != Tool::Run,
         }
     }

@@ -81,7 +81,9 @@ async fn what_is_not_there_is_one_error_everywhere() {
                 assert!(!answer.to_string().contains(root), "{answer}");
             }
         }
-        for method in ["skills/list", "resources/list", "prompts/list"] {
+        for method in
+            ["skills/list", "resources/list", "prompts/list", "tools/list", "resources/templates/list"]
+        {
             assert_eq!(client.error(method, json!({"cursor": "foreign"})).await, -32602, "{method}");
         }
         for method in ["skills/get", "resources/read", "prompts/get", "tools/call"] {
@@ -92,11 +94,13 @@ async fn what_is_not_there_is_one_error_everywhere() {
             -32602
         );
         assert_eq!(client.error("no/such/method", json!({})).await, -32601);
-        let unknown = client.result("tools/call", json!({"name": "no_such_tool"})).await;
-        assert_eq!(
-            (&unknown["isError"], &unknown["structuredContent"]["reason"]),
-            (&json!(true), &json!("unknown-tool"))
-        );
+        for tool in ["no_such_tool", "run_skill_script"] {
+            let unknown = client.result("tools/call", json!({"name": tool})).await;
+            assert_eq!(
+                (&unknown["isError"], &unknown["structuredContent"]["reason"]),
+                (&json!(true), &json!("unknown-tool"))
+            );
+        }
     }
 }
 
@@ -233,6 +237,49 @@ async fn what_changes_is_told_and_read_anew() {
     std::fs::remove_dir_all(root.path().join("beta")).unwrap();
     client.told("notifications/resources/list_changed").await;
     assert_eq!(client.error("resources/read", beta).await, -32602);
+}
+
+#[tokio::test]
+async fn a_file_beside_skill_md_is_news_for_those_who_have_the_list() {
+    let root = library();
+    let mut client = Lines::begun(served(registry(root.path()), ServeOptions::default()), false).await;
+    let before = client.result("skills/list", json!({})).await;
+    write(root.path(), "alpha/new.md", "new");
+    client.told("notifications/resources/list_changed").await;
+    let after = client.result("skills/list", json!({})).await;
+    assert_ne!(before["skills"][0], after["skills"][0]);
+    assert_eq!(before["skills"][1], after["skills"][1]);
+}
+
+#[tokio::test]
+async fn what_was_not_declared_is_no_method() {
+    let root = library();
+    let options = ServeOptions { watch: false, tools: false, ..ServeOptions::default() };
+    let mut client = Lines::begun(served(registry(root.path()), options), false).await;
+    let uri = json!({"uri": "skill://alpha/SKILL.md"});
+    for method in ["resources/subscribe", "resources/unsubscribe"] {
+        assert_eq!(client.error(method, uri.clone()).await, -32601, "{method}");
+    }
+    // Not even with params that do not fit.
+    assert_eq!(client.error("tools/call", json!({})).await, -32601);
+    let named =
+        json!({"ref": {"type": "ref/prompt", "name": "none"}, "argument": {"name": "a", "value": ""}});
+    assert_eq!(client.error("completion/complete", named).await, -32602);
+}
+
+#[tokio::test]
+async fn an_address_from_the_template_is_understood() {
+    let root = library();
+    write(root.path(), "alpha/it's (1)+&.md", "plain");
+    let mut client = Lines::begun(served(registry(root.path()), ServeOptions::default()), false).await;
+    for uri in ["skill://alpha/it's%20(1)+&.md", "skill://alpha/it%27s%20%281%29%2B%26.md"] {
+        let read = client.result("resources/read", json!({"uri": uri})).await;
+        assert_eq!(
+            (&read["contents"][0]["uri"], &read["contents"][0]["text"]),
+            (&json!(uri), &json!("plain"))
+        );
+    }
+    assert_eq!(client.error("resources/read", json!({"uri": "skill://alpha/it's (1)+&.md"})).await, -32602);
 }
 
 #[tokio::test]

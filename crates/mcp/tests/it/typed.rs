@@ -3,8 +3,8 @@
 use prowess_mcp::ServeOptions;
 use rmcp::ClientServiceExt as _;
 use rmcp::model::{
-    CallToolRequestParams, ClientRequest, CustomRequest, GetPromptRequestParams, ProtocolVersion,
-    ReadResourceRequestParams, ServerResult,
+    CallToolRequestParams, ClientConfig, ClientRequest, CustomRequest, GetPromptRequestParams,
+    ProtocolVersion, ReadResourceRequestParams, ServerResult,
 };
 use rmcp::service::ClientLifecycleMode;
 use serde_json::json;
@@ -22,8 +22,10 @@ async fn every_version_lists_reads_and_calls() {
             ClientLifecycleMode::Initialize
         };
         let pipe = served(registry(root.path()), ServeOptions::default());
-        let client = ().serve_with_lifecycle(pipe, mode).await.unwrap();
+        let asking = ClientConfig::default().with_protocol_version(version.clone());
+        let client = asking.serve_with_lifecycle(pipe, mode).await.unwrap();
         let info = client.peer_info().unwrap();
+        assert_eq!(info.protocol_version, *version);
         let extensions = info.capabilities.extensions.clone().unwrap();
         assert_eq!(json!(extensions["io.modelcontextprotocol/skills"]), json!({"directoryRead": true}));
 

@@ -152,3 +152,17 @@ fn a_note_that_a_link_takes_for_a_skill_opens_nothing_beside_it() {
     assert!(matches!(read, Err(SourceError::Outside { .. })), "{read:?}");
     assert!(!format!("{:?}", registry.files("hh").unwrap()).contains("\"e\""));
 }
+
+#[test]
+fn a_link_in_the_place_of_a_skill_opens_nothing() {
+    let folder = tree(&[("a/SKILL.md", &skill("a")), ("a/note.md", "note"), ("elsewhere/note.md", "canary")]);
+    let skills = folder.path().join("a");
+    let registry = registry(&[&skills]);
+    registry.refresh().unwrap();
+    let read = |path: &str| registry.read_resource("a", path, Slice::first(1024), TooLarge::Refuse);
+    assert_eq!(read("note.md").unwrap().contents, Contents::Text("note".into()));
+    std::fs::rename(&skills, folder.path().join("away")).unwrap();
+    symlink(folder.path().join("elsewhere"), &skills).unwrap();
+    assert!(matches!(read("note.md"), Err(SourceError::Missing { .. })));
+    assert!(read("SKILL.md").is_err());
+}
