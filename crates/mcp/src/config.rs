@@ -12,7 +12,9 @@ pub struct ClientConfig {
     /// The file that the text goes into.
     pub file: &'static str,
     /// What else to know.
-    pub note: &'static str,
+    note: &'static str,
+    /// Its own command that adds a program, if it has one: the program's words follow.
+    adds: Option<&'static str>,
     /// The member that holds the servers.
     servers: &'static str,
     local: Local,
@@ -67,7 +69,8 @@ pub const CLIENTS: [ClientConfig; 7] = [
         name: "claude-code",
         title: "Claude Code",
         file: ".mcp.json",
-        note: "or: claude mcp add prowess -- prowess serve",
+        note: "",
+        adds: Some("claude mcp add prowess --"),
         servers: "mcpServers",
         local: Local::Command,
         remote: Remote::TypedUrl,
@@ -76,7 +79,8 @@ pub const CLIENTS: [ClientConfig; 7] = [
         name: "codex",
         title: "Codex",
         file: "~/.codex/config.toml",
-        note: "or: codex mcp add prowess -- prowess serve",
+        note: "",
+        adds: Some("codex mcp add prowess --"),
         servers: "mcp_servers",
         local: Local::Toml,
         remote: Remote::Toml,
@@ -86,6 +90,7 @@ pub const CLIENTS: [ClientConfig; 7] = [
         title: "Cursor",
         file: "~/.cursor/mcp.json",
         note: "or .cursor/mcp.json in a project",
+        adds: None,
         servers: "mcpServers",
         local: Local::Command,
         remote: Remote::Url,
@@ -95,6 +100,7 @@ pub const CLIENTS: [ClientConfig; 7] = [
         title: "Gemini CLI",
         file: "~/.gemini/settings.json",
         note: "or .gemini/settings.json in a project",
+        adds: None,
         servers: "mcpServers",
         local: Local::Command,
         remote: Remote::HttpUrl,
@@ -104,6 +110,7 @@ pub const CLIENTS: [ClientConfig; 7] = [
         title: "opencode",
         file: "opencode.json",
         note: "or ~/.config/opencode/opencode.json",
+        adds: None,
         servers: "mcp",
         local: Local::Words,
         remote: Remote::EnabledUrl,
@@ -113,6 +120,7 @@ pub const CLIENTS: [ClientConfig; 7] = [
         title: "VS Code",
         file: ".vscode/mcp.json",
         note: "or the user's own: MCP: Open User Configuration",
+        adds: None,
         servers: "servers",
         local: Local::TypedCommand,
         remote: Remote::TypedUrl,
@@ -122,6 +130,7 @@ pub const CLIENTS: [ClientConfig; 7] = [
         title: "Zed",
         file: "~/.config/zed/settings.json",
         note: "or .zed/settings.json in a project",
+        adds: None,
         servers: "context_servers",
         local: Local::Command,
         remote: Remote::Url,
@@ -129,6 +138,24 @@ pub const CLIENTS: [ClientConfig; 7] = [
 ];
 
 impl ClientConfig {
+    /// Where the text goes, and what does the same.
+    pub fn place(&self, reach: &Reach) -> String {
+        let adds = match reach {
+            Reach::Start(args) => self.adds.map(|adds| {
+                let words: Vec<String> = args.iter().map(|word| quoted(word)).collect();
+                format!("or: {adds} prowess {}", words.join(" "))
+            }),
+            Reach::Find { .. } => None,
+        };
+        let note = Some(self.note.to_owned()).filter(|note| !note.is_empty());
+        [Some(self.file.to_owned()), note, adds].into_iter().flatten().collect::<Vec<_>>().join("; ")
+    }
+
+    /// Whether its file is a person's and not a project's: what is in it counts wherever the client is started.
+    pub fn is_personal(&self) -> bool {
+        self.file.starts_with('~')
+    }
+
     /// The text for its file. A token is never part of it: `TOKEN` stands in its place.
     pub fn text(&self, reach: &Reach) -> String {
         let entry = match reach {
@@ -173,6 +200,15 @@ impl ClientConfig {
     }
 }
 
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let plain = |it: char| it.is_ascii_alphanumeric() || "-_./=:@%+,~".contains(it);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -201,5 +237,8 @@ mod tests {
             }
         }
         assert!(CLIENTS.is_sorted_by_key(|client| client.name));
+        let place = CLIENTS[0].place(&start);
+        assert_eq!(place, ".mcp.json; or: claude mcp add prowess -- prowess serve --in 'a \"b\"'");
+        assert_eq!(CLIENTS[0].place(&find), ".mcp.json");
     }
 }

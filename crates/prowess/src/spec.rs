@@ -19,6 +19,7 @@
 //! `key=value` pairs with commas between them (`dir=./skills,prefix=team`). A value with a comma in it stands in
 //! double quotes.
 
+use std::fmt;
 use std::path::PathBuf;
 
 use prowess_core::RelPath;
@@ -321,6 +322,24 @@ impl SourceSpec {
     }
 }
 
+impl fmt::Display for SourceSpec {
+    /// The source as it stands on a command line: its place alone where that says it all.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let pairs = serde_json::to_value(self).map_err(|_| fmt::Error)?;
+        let pairs = pairs.as_object().ok_or(fmt::Error)?;
+        let alone = pairs.values().next().and_then(|value| value.as_str());
+        if let Some(place) = alone.filter(|place| Self::parse(place).is_ok_and(|spec| spec == *self)) {
+            return f.write_str(place);
+        }
+        let pairs = pairs.iter().map(|(key, value)| match value.as_str() {
+            Some(text) if text.contains([',', '"']) => format!("{key}=\"{}\"", text.replace('"', "\"\"")),
+            Some(text) => format!("{key}={text}"),
+            None => format!("{key}={value}"),
+        });
+        f.write_str(&pairs.collect::<Vec<_>>().join(","))
+    }
+}
+
 /// What a place alone means, by its form.
 fn place(text: &str) -> Result<Place, String> {
     let ends = |endings: &[&str]| {
@@ -415,6 +434,8 @@ mod tests {
         assert_eq!(spec.mount.as_ref().map(Mount::as_str), Some("team/x"));
         let json = serde_json::to_value(&spec).unwrap();
         assert_eq!(serde_json::from_value::<SourceSpec>(json).unwrap(), spec);
+        assert_eq!(SourceSpec::parse(&spec.to_string()).unwrap(), spec);
+        assert_eq!(SourceSpec::dir("a b, c").to_string(), "a b, c");
         let inline = SourceSpec::parse("name=a,description=Does a.,instructions=Do it.").unwrap();
         assert!(matches!(inline.place, Place::Inline { .. }));
         let site = SourceSpec::parse("url=https://x.test,ca_file=ca.pem").unwrap();

@@ -30,7 +30,10 @@ pub(crate) struct Serve {
     /// The most skills that are active at once in a connection; 0 for no limit
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     pub(crate) max_active: usize,
-    /// Do not follow changes: what is read at the start is served to the end
+    /// Do not tell models in which folders skills lie; an address with a token or beyond this machine never tells
+    #[arg(long)]
+    pub(crate) hide_folders: bool,
+    /// Do not follow changes: no skill comes, goes or is found by new words until the end
     #[arg(long)]
     pub(crate) no_watch: bool,
     /// Listen here instead, such as 127.0.0.1:7878; port 0 takes a free one

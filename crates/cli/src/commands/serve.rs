@@ -7,7 +7,7 @@ use prowess::SourceError;
 use prowess::env::Environment;
 use prowess::files;
 use prowess::library::terms_file;
-use prowess::spec::Place;
+use prowess::spec::{Place, SourceSpec};
 use prowess_mcp::{ClientConfig, HttpOptions, LogFormat, Reach, ServeError, ServeOptions, Token, log_to};
 use serde_json::json;
 
@@ -35,6 +35,7 @@ pub(crate) fn run(args: &Serve, ui: &mut Ui) -> Result<Outcome, CommandError> {
         tools: !args.no_tools,
         max_active: args.max_active,
         filter: args.filter.clone(),
+        show_folders: !args.hide_folders,
         watch: !args.no_watch,
         terms,
     };
@@ -110,10 +111,20 @@ fn token(args: &Serve) -> Result<Option<Token>, CommandError> {
 
 fn print_config(client: &ClientConfig, args: &Serve, ui: &mut Ui) -> Result<Outcome, CommandError> {
     let reach = match args.http {
-        Some(address) => Reach::Find {
-            url: format!("http://{address}/mcp"),
-            token: args.token_file.is_some() || !address.ip().is_loopback(),
-        },
+        Some(address) if address.port() == 0 => {
+            let hint = "name the port; 0 is another one at each start";
+            return Err(Failure::new(format!("a configuration needs a port: {address}"), hint).into());
+        }
+        Some(address) => {
+            // An address of all of a machine is none that a client could come to.
+            let host = if address.ip().is_unspecified() {
+                format!("HOST:{}", address.port())
+            } else {
+                address.to_string()
+            };
+            let token = token(args)?.is_some() || !address.ip().is_loopback();
+            Reach::Find { url: format!("http://{host}/mcp"), token }
+        }
         None => {
             let mut words = vec!["serve".to_owned()];
             // What was said about the library is what the client is to say.
@@ -123,16 +134,36 @@ fn print_config(client: &ClientConfig, args: &Serve, ui: &mut Ui) -> Result<Outc
             while let Some(word) = given.next() {
                 if word == "--print-config" {
                     given.next();
-                } else if !word.starts_with("--print-config=") {
+                } else if word.starts_with("--print-config=") {
+                } else if let Some(place) = word.strip_prefix("--in=") {
+                    words.push(format!("--in={}", at_home(client, place)));
+                } else {
+                    let is_place = word == "--in";
                     words.push(word);
+                    words.extend(given.next_if(|_| is_place).map(|place| at_home(client, &place)));
                 }
             }
             Reach::Start(words)
         }
     };
     ui.print(&clean_text(&client.text(&reach)))?;
-    ui.note(&format!("for {}, into {}; {}", client.title, client.file, client.note));
+    ui.note(&format!("for {}, into {}", client.title, client.place(&reach)));
     Ok(Outcome::Fine)
+}
+
+/// A source as it is to stand in a client's file: in one that counts everywhere, a path must not count from here.
+fn at_home(client: &ClientConfig, source: &str) -> String {
+    let Ok(mut spec) = SourceSpec::parse(source) else { return source.to_owned() };
+    let (Place::Dir(path) | Place::Plugin(path) | Place::Archive(path) | Place::Jsonl(path)) =
+        &mut spec.place
+    else {
+        return source.to_owned();
+    };
+    if !client.is_personal() || path.starts_with("~") || path.is_absolute() {
+        return source.to_owned();
+    }
+    *path = prowess::env::absolute(path);
+    spec.to_string()
 }
 
 /// The text for a file, with nothing in it that could control a terminal.

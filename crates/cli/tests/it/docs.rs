@@ -74,7 +74,7 @@ fn the_page_of_commands_is_current() {
 
 #[test]
 fn the_page_of_clients_is_current() {
-    let place = Place::with(&[]);
+    let place = Place::with(&[("token", "0123456789abcdef\n")]);
     let config = |args: &[&str]| String::from_utf8(place.output(args).stdout).unwrap();
     let mut text = String::from(
         "# Clients\n\nThis page is generated from the table of clients; `PROWESS_UPDATE_DOCS=1 cargo test --workspace` \
@@ -95,8 +95,9 @@ fn the_page_of_clients_is_current() {
         ]);
         let _ = write!(
             text,
-            "\n## {}\n\nIn `{}`; {}.\n\n```{kind}\n{start}```\n\nA server that runs already:\n\n```{kind}\n{find}```\n",
-            client.title, client.file, client.note
+            "\n## {}\n\nIn {}.\n\n```{kind}\n{start}```\n\nA server that runs already:\n\n```{kind}\n{find}```\n",
+            client.title,
+            client.place(&prowess_mcp::Reach::Start(vec!["serve".to_owned()]))
         );
     }
     compare("clients.md", &text);

@@ -165,4 +165,39 @@ fn the_configuration_has_the_options_that_were_given() {
     --- stderr
     for VS Code, into .vscode/mcp.json; or the user's own: MCP: Open User Configuration
     "#);
+    // In a file that counts everywhere, a path must not count from here.
+    let text = place.run(&["serve", "--in", "skills", "--in=dir=more,prefix=m", "--print-config", "codex"]);
+    assert_snapshot!(text, @r#"
+    exit 0
+    --- stdout
+    [mcp_servers.prowess]
+    command = "prowess"
+    args = ["serve","--in","[DIR]/skills","--in=dir=[DIR]/more,prefix=m"]
+    --- stderr
+    for Codex, into ~/.codex/config.toml; or: codex mcp add prowess -- prowess serve --in [DIR]/skills --in=dir=[DIR]/more,prefix=m
+    "#);
+    let find =
+        |options: &[&str]| place.run(&[&["serve", "--print-config", "cursor", "--http"], options].concat());
+    assert_snapshot!(find(&["0.0.0.0:7878"]), @r#"
+    exit 0
+    --- stdout
+    {
+      "mcpServers": {
+        "prowess": {
+          "url": "http://HOST:7878/mcp",
+          "headers": {
+            "Authorization": "Bearer TOKEN"
+          }
+        }
+      }
+    }
+    --- stderr
+    for Cursor, into ~/.cursor/mcp.json; or .cursor/mcp.json in a project
+    "#);
+    assert_snapshot!(find(&["127.0.0.1:0"]), @"
+    exit 2
+    --- stderr
+    error: a configuration needs a port: 127.0.0.1:0
+      hint: name the port; 0 is another one at each start
+    ");
 }

@@ -116,6 +116,27 @@ async fn a_token_is_wanted_when_there_is_one() {
 }
 
 #[tokio::test]
+async fn folders_are_told_on_this_machine_and_to_nobody_with_a_token() {
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "load_skill",
+        "arguments": {"name": "alpha"}, "_meta": meta()}})
+    .to_string();
+    for token in [None, Token::new("0123456789abcdef")] {
+        let near = token.is_none();
+        let web = Web::with(HttpOptions { token, ..HttpOptions::default() }).await;
+        let headers = [
+            ("mcp-protocol-version", "2026-07-28"),
+            ("mcp-method", "tools/call"),
+            ("mcp-name", "load_skill"),
+            ("authorization", "Bearer 0123456789abcdef"),
+        ];
+        let answer = web.post(&headers, &call).await;
+        assert_eq!(answer.json()["result"]["isError"], false, "{}", answer.2);
+        assert_eq!(answer.2.contains(web.root.path().to_str().unwrap()), near, "{}", answer.2);
+        web.end().await;
+    }
+}
+
+#[tokio::test]
 async fn sessions_have_a_cap_and_end_by_themselves() {
     let http =
         HttpOptions { max_sessions: 2, session_time: Duration::from_millis(300), ..HttpOptions::default() };
