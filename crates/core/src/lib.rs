@@ -57,7 +57,7 @@ pub use check::{check, check_description, check_name};
 pub use dict::{DictError, Skill};
 pub use document::{Document, parse, parse_head, parse_prefix, read_frontmatter};
 pub use fix::{FixMode, Fixed, fix};
-pub use manifest::{FileEntry, FileKind, Manifest};
+pub use manifest::{FileEntry, FileKind, LeftOut, Manifest};
 pub use origin::{Origin, Scope};
 pub use path::RelPath;
 pub use problem::{Edit, Finding, Fix, Problem, Related, Severity};

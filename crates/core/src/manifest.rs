@@ -60,6 +60,18 @@ impl FileEntry {
 pub struct Manifest {
     /// The files, sorted by path, each once.
     pub files: Vec<FileEntry>,
+    /// What lies there and is no file of the skill.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<LeftOut>,
+}
+
+/// Something in a skill's folder that is left out of its files: no client can have it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftOut {
+    /// Where it lies below the skill's folder, as it can be shown.
+    pub path: String,
+    /// Why it is left out.
+    pub reason: String,
 }
 
 impl Manifest {
@@ -67,7 +79,7 @@ impl Manifest {
     pub fn new(mut files: Vec<FileEntry>) -> Self {
         files.sort_by(|a, b| a.path.cmp(&b.path));
         files.dedup_by(|a, b| a.path == b.path);
-        Self { files }
+        Self { files, left_out: Vec::new() }
     }
 
     /// The file at a path.

@@ -63,6 +63,10 @@ pub(crate) fn look(
             tracing::warn!(target: "prowess", skill = key, files = count, bytes = size,
                 "larger than every client must take");
         }
+        if let Some(left) = files.left_out.first() {
+            tracing::warn!(target: "prowess", skill = key, number = files.left_out.len(), first = left.path.as_str(),
+                reason = left.reason.as_str(), "something in the folder of a skill is left out");
+        }
         return published(key, &document, files).map(Arc::new).ok_or_else(|| "it has no SKILL.md".to_owned());
     }
     Err("it changes all the time".to_owned())
@@ -76,7 +80,7 @@ fn presented(mut files: Manifest, candidate: &Candidate) -> Option<Manifest> {
         for file in files.files.iter_mut().filter(|file| file.path.as_str() == called) {
             *file = FileEntry { path: own.clone(), ..file.clone() };
         }
-        files = Manifest::new(files.files);
+        files = Manifest { left_out: files.left_out, ..Manifest::new(files.files) };
     }
     Some(files)
 }

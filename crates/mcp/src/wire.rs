@@ -16,9 +16,7 @@ pub(crate) const DIRECTORY: &str = "resources/directory/read";
 pub(crate) const FOLDER_TYPE: &str = "inode/directory";
 
 /// What every host must be able to take of one skill; a server should not serve more.
-pub(crate) const MAX_RESOURCES: usize = 512;
-/// What every host must be able to take of one skill, in bytes.
-pub(crate) const MAX_BYTES: u64 = 16 << 20;
+pub(crate) use prowess::limits::{MAX_SKILL_BYTES as MAX_BYTES, MAX_SKILL_FILES as MAX_RESOURCES};
 
 /// One skill of a list.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -20,7 +20,7 @@ pub(crate) fn open(folder: &Path, path: &RelPath, skill_file: &str) -> Result<Fi
     let shown = folder.join(path.as_str());
     // What is in no list of the skill's files is in no digest of them either, so it is not to be had.
     if path.components().any(|component| LEFT_OUT.contains(&component)) {
-        return Err(SourceError::Outside { path: shown });
+        return Err(SourceError::Missing { path: shown });
     }
     let file = system::open_beneath(folder, Path::new(path.as_str()), skill_file, &shown)?;
     files::regular(&shown, &file.metadata().map_err(|error| SourceError::io(&shown, error))?)?;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use prowess_core::limits::MAX_FILE_BYTES;
 use prowess_core::path::MAX_DEPTH;
-use prowess_core::{Document, FileEntry, Manifest, RelPath, parse_head};
+use prowess_core::{Document, FileEntry, LeftOut, Manifest, RelPath, parse_head};
 
 use crate::error::SourceError;
 use crate::scan::{FILE_NAMES, LEFT_OUT};
@@ -134,10 +134,8 @@ fn word_for(kind: FileType) -> &'static str {
 /// The files of a skill's folder, and what was left out of the list.
 #[derive(Clone, Debug, Default)]
 pub struct Listing {
-    /// The files.
+    /// The files, and what was left out.
     pub manifest: Manifest,
-    /// What was left out, in the order of the walk.
-    pub skipped: Vec<Skipped>,
     /// What is no part of a skill, such as `.git`.
     pub apart: Vec<PathBuf>,
     /// Whether there was more than the limit, so that files are missing which could be read.
@@ -156,18 +154,9 @@ impl Listing {
 
     /// Something in the folder that no digest of its files covers, if there is anything.
     pub fn uncovered(&self) -> Option<&Path> {
-        let skipped = self.skipped.iter().map(|skipped| skipped.path.as_path());
-        skipped.chain(self.apart.iter().map(PathBuf::as_path)).next()
+        let left_out = self.manifest.left_out.iter().map(|left| Path::new(&left.path));
+        left_out.chain(self.apart.iter().map(PathBuf::as_path)).next()
     }
-}
-
-/// Something in a skill's folder that is not in its list of files.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Skipped {
-    /// Where it is.
-    pub path: PathBuf,
-    /// Why it was left out.
-    pub reason: String,
 }
 
 /// Lists the files below a skill's folder.
@@ -180,10 +169,11 @@ pub fn list(folder: &Path) -> Result<Listing, SourceError> {
         roots: OnceCell::new(),
         entries: 0,
         files: Vec::new(),
+        left_out: Vec::new(),
         listing: Listing::default(),
     };
     lister.folder(folder, "", &mut Vec::new())?;
-    lister.listing.manifest = Manifest::new(lister.files);
+    lister.listing.manifest = Manifest { left_out: lister.left_out, ..Manifest::new(lister.files) };
     Ok(lister.listing)
 }
 
@@ -193,6 +183,7 @@ struct Lister<'l> {
     roots: OnceCell<Vec<PathBuf>>,
     entries: usize,
     files: Vec<FileEntry>,
+    left_out: Vec<LeftOut>,
     listing: Listing,
 }
 
@@ -292,7 +283,10 @@ impl Lister<'_> {
     }
 
     fn skip(&mut self, path: &Path, reason: String) {
-        self.listing.skipped.push(Skipped { path: path.to_owned(), reason });
+        let below = path.strip_prefix(self.skill).unwrap_or(path).to_string_lossy().into_owned();
+        // The folder itself has no name of its own here.
+        let path = if below.is_empty() { ".".to_owned() } else { below };
+        self.left_out.push(LeftOut { path, reason });
     }
 }
 
@@ -377,11 +371,12 @@ mod tests {
         symlink("nowhere", skill.join("dangling")).unwrap();
         let listing = list(&skill).unwrap();
         assert_eq!(paths(&listing), ["SKILL.md", "docs/a.md", "references/a.md"]);
-        let reasons: Vec<&str> = listing.skipped.iter().map(|skipped| skipped.reason.as_str()).collect();
+        let reasons: Vec<&str> =
+            listing.manifest.left_out.iter().map(|skipped| skipped.reason.as_str()).collect();
         assert!(reasons.contains(&"the link leads out of the skill"), "{reasons:?}");
         assert!(reasons.contains(&"the link leads nowhere"), "{reasons:?}");
         assert!(reasons.contains(&"the link leads back to a folder above it"), "{reasons:?}");
-        assert_eq!(listing.skipped.len(), 5, "{reasons:?}");
+        assert_eq!(listing.manifest.left_out.len(), 5, "{reasons:?}");
     }
 
     #[test]
@@ -406,6 +401,6 @@ mod tests {
         }
         let listing = list(folder.path()).unwrap();
         assert_eq!(listing.manifest.files.len(), MAX_LISTED_ENTRIES);
-        assert_eq!(listing.skipped.len(), 1);
+        assert_eq!(listing.manifest.left_out.len(), 1);
     }
 }

@@ -165,6 +165,7 @@ impl Card {
             "profile": self.profile,
             "problems": problems,
             "files": self.files.as_ref().map(|files| &files.files),
+            "left_out": self.files.as_ref().map(|files| &files.left_out),
         })
     }
 
@@ -271,6 +272,15 @@ impl Card {
             if files.len() > 20 {
                 let _ = writeln!(text, "    and {} more", files.len() - 20);
             }
+        }
+        if !manifest.left_out.is_empty() {
+            text.push_str("\n  left out\n");
+        }
+        for left in manifest.left_out.iter().take(20) {
+            let _ = writeln!(text, "    {}: {}", clean(&left.path), clean(&left.reason));
+        }
+        if manifest.left_out.len() > 20 {
+            let _ = writeln!(text, "    and {} more", manifest.left_out.len() - 20);
         }
         text
     }

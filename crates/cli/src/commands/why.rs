@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use prowess::limits::{MAX_SKILL_BYTES, MAX_SKILL_FILES};
 use prowess::{Candidate, Obstacle, Registry, Standing, publish};
 use serde::Serialize;
 use serde_json::json;
@@ -66,6 +67,9 @@ pub(crate) fn run(args: &Why, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
         if let Some(reason) = withheld(&registry, candidate, standing) {
             let _ = writeln!(text, "  not published over MCP: {}", clean(&reason));
         }
+        for sentence in about_files(&registry, candidate) {
+            let _ = writeln!(text, "  {sentence}");
+        }
     }
     ui.print(&text)?;
     Ok(outcome)
@@ -78,6 +82,28 @@ fn withheld(registry: &Registry, candidate: &Candidate, standing: &Standing) -> 
     }
     let document = registry.head_of(candidate).ok()?.document();
     publish::withheld(&document, &candidate.entry.name).map(|reason| reason.to_string())
+}
+
+/// What agents do not get of a skill's files, or need not take.
+fn about_files(registry: &Registry, candidate: &Candidate) -> Vec<String> {
+    let Ok(files) = registry.files_of(candidate) else { return Vec::new() };
+    let mut said: Vec<String> = files
+        .left_out
+        .iter()
+        .take(5)
+        .map(|left| format!("left out: {}: {}", clean(&left.path), clean(&left.reason)))
+        .collect();
+    if files.left_out.len() > 5 {
+        said.push(format!("left out: {} more; prowess show names them", files.left_out.len() - 5));
+    }
+    let (count, size) = (files.files.len(), files.total_size());
+    if count > MAX_SKILL_FILES || size > MAX_SKILL_BYTES {
+        said.push(format!(
+            "too large for some MCP hosts: {count} files and {size} bytes, where they need not take more than \
+             {MAX_SKILL_FILES} files and {MAX_SKILL_BYTES} bytes"
+        ));
+    }
+    said
 }
 
 fn page(text: &mut String, candidate: &Candidate, standing: &Standing) {

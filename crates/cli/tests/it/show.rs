@@ -158,7 +158,8 @@ fn programs_see_every_field() {
           "column": 1
         }
       ],
-      "files": null
+      "files": null,
+      "left_out": null
     }
     "#);
 }
@@ -246,4 +247,16 @@ fn what_cannot_be_read_ends_with_two() {
     error: the file is too large: big/SKILL.md: 52428800 bytes, at most 1048576
       hint: make the file smaller, or split it
     ");
+}
+
+#[test]
+fn what_no_agent_can_have_is_said_everywhere() {
+    let place = Place::with(&[("good/SKILL.md", crate::GOOD), ("good/a?b.md", "x"), ("good/fine.md", "x")]);
+    std::os::unix::fs::symlink("/etc/hosts", place.path().join("good/hosts")).unwrap();
+    for command in [&["check", "good"][..], &["show", "good"], &["why", "good", "--in", "."]] {
+        let text = place.run(command);
+        for said in ["a?b.md: ", "hosts: the link leads out of the skill"] {
+            assert!(text.contains(said), "{command:?}: {text}");
+        }
+    }
 }

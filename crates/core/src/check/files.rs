@@ -10,6 +10,9 @@ rules! {
     FILE_NAME_CASE = "file-name-case" [W O W E W],
         "the file is not called SKILL.md",
         "The name is `SKILL.md`, in capitals. Most clients on case-sensitive file systems do not find another.\n\nRename the file.";
+    FILE_LEFT_OUT = "file-left-out" [W O W W W],
+        "something in the folder is no file of the skill",
+        "A skill's files are regular files whose names every system can keep, in the skill's own folder: no links that lead out of it or nowhere, no sockets, no names with `:` or `?` or that are not UTF-8. What is left out cannot be read by agents, is not installed, and is not served.\n\nRename it, put the file itself in place of the link, or take it away.";
     SKILL_TOO_MANY_FILES = "skill-too-many-files" [W O W W O],
         "the skill has more than 512 files",
         "Hosts that get skills over MCP need not accept more than 512 files.";
@@ -17,6 +20,9 @@ rules! {
         "the skill is larger than 16 MiB",
         "Hosts that get skills over MCP need not accept more than 16 MiB.";
 }
+
+/// How many entries that are left out are named; the rest is counted.
+const MAX_NAMED: usize = 20;
 
 /// Checks the file's name and the folder's contents.
 pub(super) fn check(files: Option<&Manifest>, at: &Origin, findings: &mut Vec<Finding>) {
@@ -27,6 +33,15 @@ pub(super) fn check(files: Option<&Manifest>, at: &Origin, findings: &mut Vec<Fi
         findings.push(Finding::new(&FILE_NAME_CASE, message).with_help("rename it to SKILL.md"));
     }
     let Some(files) = files else { return };
+    for left in files.left_out.iter().take(MAX_NAMED) {
+        let message =
+            format!("something in the folder is no file of the skill: {}: {}", left.path, left.reason);
+        findings.push(Finding::new(&FILE_LEFT_OUT, message).with_help("rename it, or take it away"));
+    }
+    if let Some(more) = files.left_out.len().checked_sub(MAX_NAMED).filter(|more| *more > 0) {
+        let message = format!("so is more in the folder: {more} entries");
+        findings.push(Finding::new(&FILE_LEFT_OUT, message));
+    }
     let count = files.files.len();
     if count > MAX_SKILL_FILES {
         let message = format!("the skill has {count} files, more than {MAX_SKILL_FILES}");

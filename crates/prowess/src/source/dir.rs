@@ -157,7 +157,7 @@ impl Source for DirSource {
         let folder = self.folder(skill);
         let listing = files::list(&folder)?;
         match listing.uncovered() {
-            Some(path) if !listing.cut => Err(SourceError::Uncovered { path: path.to_owned() }),
+            Some(path) if !listing.cut => Err(SourceError::Uncovered { path: folder.join(path) }),
             _ => self.digested(skill, &folder, listing),
         }
     }

@@ -150,7 +150,9 @@ fn a_note_that_a_link_takes_for_a_skill_opens_nothing_beside_it() {
     registry.refresh().unwrap();
     let read = registry.read_resource("hh", "e", Slice::first(99), TooLarge::Refuse);
     assert!(matches!(read, Err(SourceError::Outside { .. })), "{read:?}");
-    assert!(!format!("{:?}", registry.files("hh").unwrap()).contains("\"e\""));
+    let files = registry.files("hh").unwrap();
+    assert!(!format!("{:?}", files.files).contains("\"e\""));
+    assert!(files.left_out.iter().any(|left| left.path == "e"));
 }
 
 #[test]

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use prowess_core::{
-    Document, Entry, FileEntry, Level, Manifest, Origin, Preset, Profile, RelPath, Severity, check, parse,
+    Document, Entry, FileEntry, LeftOut, Level, Manifest, Origin, Preset, Profile, RelPath, Severity, check,
+    parse,
 };
 use serde_json::{Map, Value, json};
 
@@ -193,11 +194,15 @@ impl Reading {
     }
 }
 
-/// The files of a folder: a path of one byte, a path with its size, or a numbered pattern.
+/// The files of a folder: a path of one byte, a path with its size, a numbered pattern, or what is left out and why.
 pub(crate) fn manifest(files: &[Value]) -> Manifest {
     let entry = |path: &str, size: u64| FileEntry::new(RelPath::parse(path).unwrap(), size);
-    let mut entries = Vec::new();
+    let (mut entries, mut left_out) = (Vec::new(), Vec::new());
     for file in files {
+        if let Some(reason) = file["left_out"].as_str() {
+            left_out.push(LeftOut { path: word(&file["path"]).to_owned(), reason: reason.to_owned() });
+            continue;
+        }
         match (file.as_str(), file["count"].as_u64()) {
             (Some(path), _) => entries.push(entry(path, 1)),
             (None, Some(count)) => {
@@ -207,7 +212,7 @@ pub(crate) fn manifest(files: &[Value]) -> Manifest {
             (None, None) => entries.push(entry(word(&file["path"]), file["size"].as_u64().unwrap())),
         }
     }
-    Manifest::new(entries)
+    Manifest { left_out, ..Manifest::new(entries) }
 }
 
 /// Fails with every fault of every case.
