@@ -159,7 +159,7 @@ fn programs_see_every_field() {
         }
       ],
       "files": null,
-      "left_out": null
+      "left_out": []
     }
     "#);
 }
