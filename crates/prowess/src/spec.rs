@@ -9,15 +9,20 @@
 //! | `archive` | a `.skill`, `.zip`, `.tar.gz` or `.tgz` file with skills in it |
 //! | `jsonl` | a file with a skill on each line: `name`, `description` and optionally `id`, `body`, `metadata` |
 //! | `url` | a site with an index of skills, or the index itself |
+//! | `mcp` | another MCP server: its address, or the command line that starts it |
 //! | `name`, `description`, `instructions` | a skill that is written right here |
 //! | `mount_as` | the folder of virtual paths that filters see the skills in |
-//! | `prefix` | what stands before every key, with a colon |
+//! | `prefix` | what stands before every key, with a colon; the label of an `mcp` server, whose keys always have one |
 //! | `preload` | whether the skills are active from the start |
-//! | `ca_file` | certificates, as PEM, that the site of a `url` is trusted by |
+//! | `ca_file` | certificates, as PEM, that the site of a `url` or `mcp` is trusted by |
+//! | `token_file` | a file with the token that an `mcp` server wants |
 //!
 //! On the command line a source is a place alone (`./skills`, `https://example.com`, `tools.skill`, `team.jsonl`) or
 //! `key=value` pairs with commas between them (`dir=./skills,prefix=team`). A value with a comma in it stands in
-//! double quotes.
+//! double quotes, and a double quote in it is written twice. The command line of an `mcp` server is split at blanks, with
+//! single or double quotes around what belongs together; no shell has a part in it.
+
+mod server;
 
 use std::fmt;
 use std::path::PathBuf;
@@ -25,6 +30,7 @@ use std::path::PathBuf;
 use prowess_core::RelPath;
 use serde::{Deserialize, Serialize};
 
+pub use self::server::Server;
 use crate::error::harmless;
 use crate::source::Mount;
 
@@ -70,6 +76,8 @@ pub enum Place {
         /// Certificates, as PEM, that it is trusted by instead of those of the web.
         ca_file: Option<PathBuf>,
     },
+    /// Another MCP server.
+    Mcp(Server),
     /// A skill that is written right here.
     Inline {
         /// Its name.
@@ -93,8 +101,7 @@ pub struct SpecError {
 
 impl SpecError {
     /// What to do about it.
-    pub const HINT: &'static str =
-        "name one place: a folder, a .skill, .zip or .tar.gz file, a .jsonl file or an https:// address";
+    pub const HINT: &'static str = "name one place: a folder, a .skill, .zip or .tar.gz file, a .jsonl file, an https:// address or mcp= and a server";
 }
 
 /// The keys as they are written, before they make sense together.
@@ -114,7 +121,11 @@ pub(crate) struct Pairs {
     #[serde(skip_serializing_if = "Option::is_none")]
     url: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    mcp: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     ca_file: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    token_file: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -130,14 +141,16 @@ pub(crate) struct Pairs {
 }
 
 /// The keys that have a text for a value.
-pub(crate) const TEXT_KEYS: [&str; 12] = [
+pub(crate) const TEXT_KEYS: [&str; 14] = [
     "dir",
     "path",
     "plugin",
     "archive",
     "jsonl",
     "url",
+    "mcp",
     "ca_file",
+    "token_file",
     "name",
     "description",
     "instructions",
@@ -158,7 +171,9 @@ impl Pairs {
             "archive" => &mut self.archive,
             "jsonl" => &mut self.jsonl,
             "url" => &mut self.url,
+            "mcp" => &mut self.mcp,
             "ca_file" => &mut self.ca_file,
+            "token_file" => &mut self.token_file,
             "name" => &mut self.name,
             "description" => &mut self.description,
             "instructions" => &mut self.instructions,
@@ -189,13 +204,22 @@ impl Pairs {
         if let Some(jsonl) = self.jsonl {
             places.push(("jsonl", Place::Jsonl(named("jsonl", jsonl)?.into())));
         }
+        let file = |name: &Option<String>| name.clone().map(PathBuf::from);
+        if self.token_file.is_some() && self.mcp.is_none() {
+            return Err("token_file belongs to an mcp server".to_owned());
+        }
+        if self.ca_file.is_some() && self.url.is_none() && self.mcp.is_none() {
+            return Err("ca_file belongs to a url or an mcp server".to_owned());
+        }
+        if let Some(mcp) = &self.mcp {
+            let server = Server::parse(mcp, file(&self.ca_file), file(&self.token_file))?;
+            places.push(("mcp", Place::Mcp(server)));
+        }
         if let Some(url) = self.url {
             if !is_address(&url) {
                 return Err("url: an address begins with https:// or http://".to_owned());
             }
-            places.push(("url", Place::Url { url, ca_file: self.ca_file.clone().map(PathBuf::from) }));
-        } else if self.ca_file.is_some() {
-            return Err("ca_file belongs to a url".to_owned());
+            places.push(("url", Place::Url { url, ca_file: file(&self.ca_file) }));
         }
         if self.name.is_some() || self.description.is_some() || self.instructions.is_some() {
             let (Some(name), Some(description)) = (self.name, self.description) else {
@@ -269,6 +293,12 @@ impl From<SourceSpec> for Pairs {
             Place::Jsonl(path) => pairs.jsonl = text(path),
             Place::Url { url, ca_file } => {
                 (pairs.url, pairs.ca_file) = (Some(url), ca_file.and_then(text));
+            }
+            Place::Mcp(server) => {
+                pairs.mcp = Some(server.text());
+                if let Server::At { ca_file, token_file, .. } = server {
+                    (pairs.ca_file, pairs.token_file) = (ca_file.and_then(text), token_file.and_then(text));
+                }
             }
             Place::Inline { name, description, instructions } => {
                 (pairs.name, pairs.description) = (Some(name), Some(description));
@@ -438,6 +468,17 @@ mod tests {
         assert_eq!(SourceSpec::dir("a b, c").to_string(), "a b, c");
         let inline = SourceSpec::parse("name=a,description=Does a.,instructions=Do it.").unwrap();
         assert!(matches!(inline.place, Place::Inline { .. }));
+        for text in [
+            "mcp=https://x.test/mcp,ca_file=ca.pem,token_file=token,prefix=team",
+            "mcp=\"prowess serve --in \"\"a, b\"\" 'c d'\"",
+        ] {
+            let server = SourceSpec::parse(text).unwrap();
+            let json = serde_json::to_value(&server).unwrap();
+            assert_eq!(serde_json::from_value::<SourceSpec>(json).unwrap(), server, "{text}");
+        }
+        let words = ["prowess", "serve", "--in", "a, b"].map(str::to_owned).to_vec();
+        let server = SourceSpec::parse("mcp=\"prowess serve --in 'a, b'\"").unwrap();
+        assert_eq!(server.place, Place::Mcp(Server::Started(words)));
         let site = SourceSpec::parse("url=https://x.test,ca_file=ca.pem").unwrap();
         assert_eq!(site.place, Place::Url { url: "https://x.test".into(), ca_file: Some("ca.pem".into()) });
     }
@@ -467,6 +508,12 @@ mod tests {
             ("dir=a,prefix= ", "prefix: a word without"),
             ("name=../x,description=y", "name: "),
             ("dir=a,ca_file=b", "ca_file belongs to a url"),
+            ("url=https://x.test,token_file=b", "token_file belongs to an mcp server"),
+            ("mcp=", "mcp: it is empty"),
+            ("mcp=ftp://x.test", "mcp: an address begins with"),
+            ("mcp=a 'b", "mcp: a quote is not closed"),
+            ("mcp=a,token_file=b", "mcp: a program is started without"),
+            ("mcp=a,dir=b", "more than one place is named: dir, mcp"),
         ] {
             let error = SourceSpec::parse(text).unwrap_err();
             assert!(error.reason.starts_with(reason), "{text}: {error}");
