@@ -307,7 +307,7 @@ pub(crate) struct Why {
     pub(crate) places: Places,
 }
 
-/// Trust a project's skills, or take trust back
+/// Trust skills of a project or of an MCP server, or take trust back
 ///
 /// A folder is trusted by its path, whatever is in it later. A single skill is trusted as it is: any change of its
 /// files takes the trust away. Without an argument, the current folder is meant.

@@ -3,7 +3,7 @@
 use std::io::{Read, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -69,6 +69,7 @@ impl Companion {
     /// terminal.
     pub fn start(argv: &[String]) -> Result<(Self, ChildStdin, ChildStdout), ProcessError> {
         let mut child = spawn(argv)?;
+        running().push(child.id());
         let complaints: Arc<Mutex<Vec<u8>>> = Arc::default();
         let (sender, silent) = mpsc::channel();
         if let Some(pipe) = child.stderr.take() {
@@ -106,7 +107,20 @@ impl Drop for Companion {
         let _ = wait(&mut self.child, Instant::now() + GRACE, GRACE);
         // Also when it has ended by itself: what it started may be there still.
         end(&mut self.child);
+        running().retain(|id| *id != self.child.id());
     }
+}
+
+/// The companions that run now.
+fn running() -> MutexGuard<'static, Vec<u32>> {
+    static RUNNING: Mutex<Vec<u32>> = Mutex::new(Vec::new());
+    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Ends every companion that nobody let go of, for a process that is about to end itself: threads that hold one are
+/// not waited for then.
+pub fn end_companions() {
+    running().drain(..).for_each(end_group);
 }
 
 /// Reads a pipe to its end, so that nobody who writes to it has to wait, and keeps the beginning.
@@ -191,12 +205,18 @@ fn read(pipe: impl Read + Send + 'static, limit: usize) -> Receiver<Vec<u8>> {
     receiver
 }
 
-/// Ends the program and all of its group.
-fn end(child: &mut Child) {
+fn end_group(id: u32) {
     #[cfg(unix)]
-    if let Some(group) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
+    if let Some(group) = i32::try_from(id).ok().and_then(rustix::process::Pid::from_raw) {
         let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
     }
+    #[cfg(not(unix))]
+    let _ = id;
+}
+
+/// Ends the program and all of its group.
+fn end(child: &mut Child) {
+    end_group(child.id());
     let _ = child.kill();
     let _ = child.wait();
 }

@@ -1,5 +1,8 @@
 //! Skills from another MCP server, as people use them: one `prowess` serves, the other lists, trusts and reads.
 
+use std::io::Read as _;
+use std::process::{Command, Stdio};
+
 use insta::assert_snapshot;
 
 use crate::Place;
@@ -117,6 +120,11 @@ fn a_skill_of_a_server_is_listed_trusted_and_read() {
 
     This skill has 1 reference. Read one with read_skill_resource (name: "desk:tidy-up", path: the file's path); without path it lists them.
     "#);
+    assert_snapshot!(run(&place, &["trust", "--list"]), @"
+    exit 0
+    --- stdout
+    skill   tidy-up  mcp:desk:skill://tidy-up/SKILL.md  sha256:5d831821de645db34031c416600921a7a0fb94fdc7042c2efa97622bd87f6815
+    ");
     // Any change of any file ends the approval.
     place.write("skills/tidy-up/references/where.md", b"In the shredder.\n");
     assert_snapshot!(run(&place, &["list"]), @"
@@ -126,6 +134,30 @@ fn a_skill_of_a_server_is_listed_trusted_and_read() {
 
     1 skill; 1 not trusted: prowess trust
     ");
+    assert_snapshot!(run(&place, &["trust", "--revoke", "desk:tidy-up"]), @"
+    exit 0
+    --- stdout
+    no longer trusted: desk:tidy-up
+    ");
+}
+
+#[test]
+fn a_program_that_would_not_go_ends_with_the_server_that_started_it() {
+    let place = place();
+    let fifo = place.path().join("alive");
+    assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    // Whoever was started holds the pipe open, and hears neither the end of its input nor a signal.
+    let script =
+        format!("mcp=sh -c \"trap '' TERM; exec 9>'{}'; while :; do sleep 600; done\"", fifo.display());
+    let mut command = place.command();
+    // The words of the shell need the usual path.
+    command.env("PATH", std::env::var_os("PATH").unwrap());
+    command.args(["serve", "--in", &script, "--no-watch"]).stdin(Stdio::piped()).stdout(Stdio::null());
+    let mut serving = command.spawn().unwrap();
+    let mut alive = std::fs::File::open(&fifo).unwrap();
+    drop(serving.stdin.take());
+    assert!(serving.wait().unwrap().success());
+    assert_eq!(alive.read_to_end(&mut Vec::new()).unwrap(), 0, "nobody holds the pipe any more");
 }
 
 #[test]

@@ -38,8 +38,7 @@ const LEAVE: Duration = Duration::from_millis(500);
 /// What becomes of a handshake.
 type Begun = Result<RunningService<RoleClient, ClientConfig>, ClientInitializeError>;
 
-/// How a server is reached.
-#[derive(Clone, Debug)]
+/// How a server is reached. It may hold a token, so it is not to be written anywhere.
 pub(crate) enum Reach {
     Web { url: String, token: Option<String>, client: UreqClient },
     Program(Vec<String>),

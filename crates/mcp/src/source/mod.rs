@@ -1,14 +1,15 @@
 //! Another MCP server's skills as a source: listed without reading, read only as listed, believed only when it matches.
 
 mod entry;
+mod limits;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use prowess::http::{HttpError, UreqClient, is_local, is_protected};
+use prowess::http::{HttpError, UreqClient, is_fetchable, is_local, is_protected};
 use prowess::open::OpenServer;
 use prowess::source::{Chunk, Offer, Slice, Source, candidate};
 use prowess::spec::Server;
@@ -17,6 +18,7 @@ use rmcp::model::{ClientRequest, CustomRequest};
 use serde_json::{Map, Value, json};
 
 use self::entry::{Bad, File, Promised};
+pub use self::limits::McpLimits;
 use crate::client::{Connection, Failure, Reach, shown};
 use crate::snapshot::locked;
 use crate::wire;
@@ -28,42 +30,6 @@ const MAX_TOKEN: usize = 4096;
 /// The most entries that are complained about one by one.
 const MAX_PROBLEMS: usize = 20;
 const TELL: &str = "tell whoever runs the server; what it says of a skill must be so";
-
-/// The most that is taken from a server, and how long that may take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct McpLimits {
-    /// The size of one answer, in bytes: a file of 16 MiB as base64, and room around it.
-    pub answer_bytes: u64,
-    /// The size of all answers that make up a list, in bytes.
-    pub list_bytes: u64,
-    /// The time to connect, and for each answer.
-    pub time: Duration,
-    /// The time for a whole list.
-    pub list_time: Duration,
-    /// The number of pages of a list.
-    pub pages: usize,
-    /// The number of skills.
-    pub skills: usize,
-    /// The number of files of a skill; every host must take this many.
-    pub files: usize,
-    /// The size of all files of a skill, in bytes; every host must take this many.
-    pub skill_bytes: u64,
-}
-
-impl Default for McpLimits {
-    fn default() -> Self {
-        Self {
-            answer_bytes: 24 << 20,
-            list_bytes: 64 << 20,
-            time: Duration::from_secs(30),
-            list_time: Duration::from_secs(60),
-            pages: 1_000,
-            skills: 10_000,
-            files: wire::MAX_RESOURCES,
-            skill_bytes: wire::MAX_BYTES,
-        }
-    }
-}
 
 /// Opens MCP servers for a library.
 #[derive(Clone, Copy, Debug, Default)]
@@ -114,7 +80,7 @@ impl McpSource {
                     let path = format!("{label}: {}", server.shown()).into();
                     SourceError::Server { path, reason, hint }
                 };
-                if url.parse::<http::Uri>().is_err() || url.contains('@') {
+                if !is_fetchable(url) {
                     return Err(refused(HttpError::BadAddress.to_string(), "check the address"));
                 }
                 let token = token_file.as_deref().map(token).transpose()?;

@@ -16,6 +16,8 @@ mod liar;
 mod lists;
 mod paths;
 mod pipe;
+#[cfg(unix)]
+mod programs;
 mod rough_pipe;
 mod source;
 mod support;

@@ -115,6 +115,7 @@ fn other_end() {
     }
 }
 
+#[cfg(unix)]
 /// The command line of that program. What the harness writes around it is noise on the pipe.
 fn program(root: &std::path::Path) -> String {
     let own = std::env::current_exe().unwrap();
@@ -125,6 +126,7 @@ fn program(root: &std::path::Path) -> String {
     )
 }
 
+#[cfg(unix)]
 #[test]
 fn on_a_pipe_in_both_eras() {
     let root = library();

@@ -64,6 +64,11 @@ pub(crate) fn checked(url: &str) -> Result<Uri<String>, HttpError> {
     if known && open { Ok(uri.strip_fragment().to_owned()) } else { Err(HttpError::BadAddress) }
 }
 
+/// Whether an address may be fetched from: `http` or `https`, with a host and without a password.
+pub fn is_fetchable(url: &str) -> bool {
+    checked(url).is_ok()
+}
+
 /// What a reference on a page means. A protected page leads to no open connection.
 pub(crate) fn resolved(base: &str, reference: &str) -> Result<String, HttpError> {
     let base = checked(base)?;

@@ -181,3 +181,25 @@ impl Resolver for Watching {
         Ok(public)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_sent_to_a_private_address_needs_leave() {
+        let client = UreqClient::new(None).unwrap();
+        let ask = |url: &str, private| {
+            let request = Request::post(url).body(b"{}".to_vec()).unwrap();
+            client
+                .send(request, Duration::from_secs(10), private)
+                .map(|answer| answer.head.status)
+                .unwrap_err()
+        };
+        for url in ["http://127.0.0.1:1/mcp", "http://localhost:1/mcp", "http://[::1]:1/mcp"] {
+            assert_eq!(ask(url, false), HttpError::Private(url.to_owned()));
+            assert!(matches!(ask(url, true), HttpError::Failed(_)), "{url}");
+        }
+        assert_eq!(ask("ftp://x.test/", true), HttpError::BadAddress);
+    }
+}

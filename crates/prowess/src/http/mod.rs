@@ -7,7 +7,7 @@ mod fetch;
 use std::time::Duration;
 
 pub(crate) use address::{below, checked, encoded, resolved, shown};
-pub use address::{is_local, is_private, is_protected};
+pub use address::{is_fetchable, is_local, is_private, is_protected};
 pub use client::{HttpAnswer, UreqClient, body_failed};
 pub use fetch::{Fetched, Fetcher, HttpLimits};
 

@@ -75,10 +75,14 @@ impl Server {
     /// Where it is or how it is started, for people: without a password, and harmless.
     pub fn shown(&self) -> String {
         match self {
-            Self::At { url, .. } => match (url.split_once("://"), url.rsplit_once('@')) {
-                (Some((scheme, _)), Some((_, rest))) => harmless(&format!("{scheme}://…@{rest}")),
-                _ => harmless(url),
-            },
+            Self::At { url, .. } => {
+                let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
+                let (authority, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+                match authority.rsplit_once('@') {
+                    Some((_, host)) => harmless(&format!("{scheme}://…@{host}{path}")),
+                    None => harmless(url),
+                }
+            }
             Self::Started(_) => harmless(&self.text()),
         }
     }
@@ -175,5 +179,7 @@ mod tests {
         }
         let server = Server::parse("https://u:p@x.test/mcp", None, None).unwrap();
         assert_eq!(server.shown(), "https://…@x.test/mcp");
+        let server = Server::parse("https://x.test/@team/mcp", None, None).unwrap();
+        assert_eq!(server.shown(), "https://x.test/@team/mcp");
     }
 }
