@@ -68,8 +68,15 @@ impl Companion {
     /// Starts a program, and gives its standard input and output. What it writes to standard error reaches nobody's
     /// terminal.
     pub fn start(argv: &[String]) -> Result<(Self, ChildStdin, ChildStdout), ProcessError> {
-        let mut child = spawn(argv)?;
-        running().push(child.id());
+        let mut child = {
+            // Held while it starts, so that none starts unseen by who ends all.
+            let mut running = running();
+            let running =
+                running.as_mut().ok_or(ProcessError::Start(std::io::ErrorKind::Interrupted.into()))?;
+            let child = spawn(argv)?;
+            running.push(child.id());
+            child
+        };
         let complaints: Arc<Mutex<Vec<u8>>> = Arc::default();
         let (sender, silent) = mpsc::channel();
         if let Some(pipe) = child.stderr.take() {
@@ -107,20 +114,22 @@ impl Drop for Companion {
         let _ = wait(&mut self.child, Instant::now() + GRACE, GRACE);
         // Also when it has ended by itself: what it started may be there still.
         end(&mut self.child);
-        running().retain(|id| *id != self.child.id());
+        if let Some(running) = running().as_mut() {
+            running.retain(|id| *id != self.child.id());
+        }
     }
 }
 
-/// The companions that run now.
-fn running() -> MutexGuard<'static, Vec<u32>> {
-    static RUNNING: Mutex<Vec<u32>> = Mutex::new(Vec::new());
+/// The companions that run now; nothing when no more are to be started.
+fn running() -> MutexGuard<'static, Option<Vec<u32>>> {
+    static RUNNING: Mutex<Option<Vec<u32>>> = Mutex::new(Some(Vec::new()));
     RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Ends every companion that nobody let go of, for a process that is about to end itself: threads that hold one are
-/// not waited for then.
+/// Ends every companion that nobody let go of, and lets no other start, for a process that is about to end itself:
+/// threads that hold one are not waited for then.
 pub fn end_companions() {
-    running().drain(..).for_each(end_group);
+    running().take().into_iter().flatten().for_each(end_group);
 }
 
 /// Reads a pipe to its end, so that nobody who writes to it has to wait, and keeps the beginning.

@@ -28,6 +28,7 @@ pub(crate) struct Pipes {
     input: Input,
     messages: mpsc::Receiver<ServerJsonRpcMessage>,
     asked: Open,
+    record: Arc<Record>,
 }
 
 /// What was asked and is not answered yet.
@@ -43,11 +44,11 @@ pub(crate) fn start(
     let input: Input = Arc::new(Mutex::new(Some(stdin)));
     let asked = Open::default();
     let (sender, messages) = mpsc::channel(WAITING);
-    let open = Arc::clone(&asked);
+    let (open, noted) = (Arc::clone(&asked), Arc::clone(&record));
     thread::spawn(move || {
-        record.failed(listen(stdout, longest, &open, &record, &sender));
+        noted.failed(listen(stdout, longest, &open, &noted, &sender));
     });
-    Ok((companion, Arc::clone(&input), Pipes { input, messages, asked }))
+    Ok((companion, Arc::clone(&input), Pipes { input, messages, asked, record }))
 }
 
 fn not_started(argv: &[String], error: &ProcessError) -> Failure {
@@ -76,10 +77,7 @@ fn listen(
             );
         }
         if read.is_err() || line.is_empty() {
-            return Failure::new(
-                "the program ended",
-                "run it by itself to see what is wrong; it must speak MCP on standard input and output",
-            );
+            return ended();
         }
         match message(&line, asked) {
             Some(message) => {
@@ -91,6 +89,11 @@ fn listen(
             None => record.noise(&line),
         }
     }
+}
+
+fn ended() -> Failure {
+    let hint = "run it by itself to see what is wrong; it must speak MCP on standard input and output";
+    Failure::new("the program ended", hint)
 }
 
 /// What a line says: the answer to a question, or a message of the server's own.
@@ -129,9 +132,14 @@ impl Transport<RoleClient> for Pipes {
         if let Some(id) = asked.id.clone() {
             self.asked.lock().unwrap_or_else(PoisonError::into_inner).insert(id, asked);
         }
-        let input = Arc::clone(&self.input);
+        let (input, record) = (Arc::clone(&self.input), Arc::clone(&self.record));
         // A program that does not read lets a writer wait.
-        async move { tokio::task::spawn_blocking(move || write(&input, &item)).await? }
+        let written = move || {
+            write(&input, &item).inspect_err(|_| {
+                record.failed(ended());
+            })
+        };
+        async move { tokio::task::spawn_blocking(written).await? }
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
