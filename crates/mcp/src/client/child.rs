@@ -69,7 +69,7 @@ fn listen(
     loop {
         line.clear();
         let read = reader.by_ref().take(longest + 1).read_until(b'\n', &mut line);
-        record.count(line.len());
+        record.count(line.len() as u64);
         if line.len() as u64 > longest {
             return Failure::new(
                 format!("it wrote a line of more than {longest} bytes"),

@@ -70,8 +70,8 @@ impl Record {
     }
 
     /// Counts bytes that came.
-    pub(crate) fn count(&self, bytes: usize) {
-        self.received.fetch_add(bytes as u64, Ordering::Relaxed);
+    pub(crate) fn count(&self, bytes: u64) {
+        self.received.fetch_add(bytes, Ordering::Relaxed);
     }
 
     /// How many bytes have come.

@@ -189,9 +189,14 @@ impl Connection {
         if let Some((companion, input)) = self.program.take() {
             child::hang_up(&input);
             let words = companion.last_words();
-            if let Some(line) = words.lines().find(|line| !line.trim().is_empty()) {
-                failure.reason = format!("{}; it says: {}", failure.reason, shown(line));
-            }
+            let mut lines = words.lines().filter(|line| !line.trim().is_empty());
+            // Some programs give the reason first, and some last.
+            let said = match (lines.next(), lines.next_back()) {
+                (Some(first), Some(last)) => format!("; it says: {} … {}", shown(first), shown(last)),
+                (Some(only), None) => format!("; it says: {}", shown(only)),
+                (None, _) => String::new(),
+            };
+            failure.reason.push_str(&said);
         }
         failure
     }

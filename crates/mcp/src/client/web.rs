@@ -1,11 +1,12 @@
 //! A server at an address: the library's own HTTP behind rmcp's trait, one request a message, no redirects.
 
 use std::collections::HashMap;
-use std::io::{BufReader, Read};
+use std::io::{BufReader, Read, Take};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use http::{HeaderName, HeaderValue, Method, Request, header};
+use http::response::Parts;
+use http::{HeaderName, HeaderValue, Method, Request, StatusCode, header};
 use prowess::http::{HttpAnswer, HttpError, UreqClient, body_failed};
 use rmcp::ErrorData;
 use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
@@ -62,7 +63,7 @@ impl Web {
     fn body(&self, reader: &mut impl Read) -> Result<Vec<u8>, Failure> {
         let mut bytes = Vec::new();
         let read = reader.read_to_end(&mut bytes);
-        self.record.count(bytes.len());
+        self.record.count(bytes.len() as u64);
         if bytes.len() as u64 > self.limits.answer_bytes {
             return Err(self.failure(&HttpError::TooLarge(self.limits.answer_bytes)));
         }
@@ -70,69 +71,61 @@ impl Web {
         Ok(bytes)
     }
 
+    /// The answer in a body that is a stream of events, up to the limit of an answer.
+    fn in_stream(
+        &self,
+        mut reader: BufReader<Take<impl Read>>,
+        asked: &Asked,
+    ) -> Result<ServerJsonRpcMessage, Failure> {
+        let answer = in_events(&mut reader, asked);
+        let rest = reader.into_inner().limit();
+        self.record.count((self.limits.answer_bytes + 1).saturating_sub(rest));
+        match answer {
+            Ok(Some(answer)) => Ok(answer),
+            Ok(None) if rest == 0 => Err(self.failure(&HttpError::TooLarge(self.limits.answer_bytes))),
+            Ok(None) => Err(Failure::new("its stream ended before the answer", TELL)),
+            Err(error) => Err(self.failure(&body_failed(&error, self.limits.time))),
+        }
+    }
+
     fn post(&self, request: Request<Vec<u8>>, asked: &Asked) -> Result<StreamableHttpPostResponse, Error> {
         let in_session = request.headers().contains_key(SESSION);
         let HttpAnswer { head, body, .. } = self.send(request)?;
-        let text = |name: &str| head.headers.get(name).and_then(|value| value.to_str().ok());
-        let status = head.status.as_u16();
-        let kind = text("content-type").unwrap_or_default().to_ascii_lowercase();
-        let session = text(SESSION).map(str::to_owned);
-        let Some(id) = asked.id.clone().filter(|_| !matches!(status, 202 | 204)) else {
+        let status = head.status;
+        let Some(id) = asked.id.clone().filter(|_| !matches!(status.as_u16(), 202 | 204)) else {
             return Ok(StreamableHttpPostResponse::Accepted);
         };
-        if status == 404 && in_session {
+        if status == StatusCode::NOT_FOUND && in_session {
             return Err(StreamableHttpError::SessionExpired);
         }
-        if head.status.is_redirection() {
-            let to = shown(text("location").unwrap_or_default());
-            let reason = format!("it answers with a redirect, which is not followed: {to}");
-            return Err(Failure::new(reason, "name the address that it leads to, if you trust it").into());
+        if let Some(refusal) = refusal(&head) {
+            return Err(refusal.into());
         }
-        if matches!(status, 401 | 403) {
-            let reason = format!("it refuses with status {status}");
-            return Err(Failure::new(reason, "name a file with the token it wants: token_file").into());
-        }
+        let session = text(&head, SESSION).map(str::to_owned);
         let mut reader = BufReader::new(body.take(self.limits.answer_bytes + 1));
-        if head.status.is_success() && kind.starts_with("text/event-stream") {
-            let answer = in_events(&mut reader, asked);
-            let rest = reader.into_inner().limit();
-            self.record.count(
-                usize::try_from(self.limits.answer_bytes - rest.min(self.limits.answer_bytes)).unwrap_or(0),
-            );
-            return match answer {
-                Ok(Some(answer)) => Ok(StreamableHttpPostResponse::Json(answer, session)),
-                Ok(None) if rest == 0 => {
-                    Err(self.failure(&HttpError::TooLarge(self.limits.answer_bytes)).into())
-                }
-                Ok(None) => Err(Failure::new("its stream ended before the answer", TELL).into()),
-                Err(error) => Err(self.failure(&body_failed(&error, self.limits.time)).into()),
-            };
+        let kind = text(&head, "content-type").unwrap_or_default().to_ascii_lowercase();
+        if status.is_success() && kind.starts_with("text/event-stream") {
+            return Ok(StreamableHttpPostResponse::Json(self.in_stream(reader, asked)?, session));
         }
         let bytes = self.body(&mut reader)?;
         let raw = serde_json::from_slice::<Raw>(&bytes);
-        if !head.status.is_success() {
-            // An older server does not know the first question; the lifecycle wants to hear that as an error of ours.
-            let error = raw.ok().and_then(|raw| raw.error);
-            let unknown = || ErrorData::invalid_request(format!("status {status}"), None);
-            let asks_anew = asked.is_discover() && head.status.is_client_error();
-            let Some(error) = error.or_else(|| asks_anew.then(unknown)) else {
-                return Err(Failure::new(format!("it answers with status {status}"), CHECK).into());
-            };
-            return Ok(StreamableHttpPostResponse::Json(
-                ServerJsonRpcMessage::error(error, Some(id)),
-                session,
-            ));
-        }
-        match raw.map(|raw| asked.answer(raw)) {
-            Ok(Some(answer)) => Ok(StreamableHttpPostResponse::Json(answer, session)),
-            Ok(None) => Err(Failure::new("it does not answer what was asked", TELL).into()),
-            Err(error) => {
+        let answer = if status.is_success() {
+            let no_message = |error: serde_json::Error| {
                 let head = shown(&String::from_utf8_lossy(bytes.get(..64).unwrap_or(&bytes)));
-                let reason =
-                    format!("its answer is no JSON-RPC message: {}: {head}", shown(&error.to_string()));
-                Err(Failure::new(reason, CHECK).into())
-            }
-        }
+                let error = shown(&error.to_string());
+                Failure::new(format!("its answer is no JSON-RPC message: {error}: {head}"), CHECK)
+            };
+            let answer = asked.answer(raw.map_err(no_message)?);
+            answer.ok_or_else(|| Failure::new("it does not answer what was asked", TELL))?
+        } else {
+            // An older server does not know the first question; the lifecycle wants to hear that as an error of ours.
+            let unknown = || ErrorData::invalid_request(format!("status {}", status.as_u16()), None);
+            let older = asked.is_discover() && status.is_client_error();
+            let error = raw.ok().and_then(|raw| raw.error).or_else(|| older.then(unknown));
+            let failed = || Failure::new(format!("it answers with status {}", status.as_u16()), CHECK);
+            ServerJsonRpcMessage::error(error.ok_or_else(failed)?, Some(id))
+        };
+        Ok(StreamableHttpPostResponse::Json(answer, session))
     }
 
     /// A request with the headers that rmcp wants on it.
@@ -160,6 +153,24 @@ impl Web {
         request.headers_mut().extend(headers);
         Ok(request)
     }
+}
+
+fn text<'h>(head: &'h Parts, name: &str) -> Option<&'h str> {
+    head.headers.get(name).and_then(|value| value.to_str().ok())
+}
+
+/// Why an answer is not looked at any further.
+fn refusal(head: &Parts) -> Option<Failure> {
+    if head.status.is_redirection() {
+        let to = shown(text(head, "location").unwrap_or_default());
+        let reason = format!("it answers with a redirect, which is not followed: {to}");
+        return Some(Failure::new(reason, "name the address that it leads to, if you trust it"));
+    }
+    let refused = matches!(head.status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
+    refused.then(|| {
+        let reason = format!("it refuses with status {}", head.status.as_u16());
+        Failure::new(reason, "name a file with the token it wants: token_file")
+    })
 }
 
 impl From<Failure> for Error {
