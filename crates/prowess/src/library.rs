@@ -209,7 +209,7 @@ struct Labels(BTreeSet<String>);
 impl Labels {
     fn take(&mut self, spec: &SourceSpec) -> Result<(), SourceError> {
         let Place::Mcp(server) = &spec.place else { return Ok(()) };
-        let label = spec.prefix.clone().unwrap_or_else(|| server.label());
+        let label = spec.label_of(server);
         let path = format!("{label}: {}", server.shown()).into();
         if self.0.insert(label) { Ok(()) } else { Err(SourceError::SameLabel { path }) }
     }

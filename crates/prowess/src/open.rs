@@ -103,7 +103,7 @@ impl Opening {
                 *file = self.path(file, environment);
             }
         }
-        let label = spec.prefix.clone().unwrap_or_else(|| server.label());
+        let label = spec.label_of(&server);
         let layer = Layer::shared(servers.open(&server, &label)?).with_prefix(label).needing_approval();
         Ok(appearing(layer, spec))
     }

@@ -118,6 +118,11 @@ impl SourceSpec {
         Self { place: Place::Dir(path.into()), mount: None, prefix: None, preload: false }
     }
 
+    /// What the skills of an MCP server go by here.
+    pub(crate) fn label_of(&self, server: &Server) -> String {
+        self.prefix.clone().unwrap_or_else(|| server.label())
+    }
+
     /// The same at another place.
     pub(crate) fn at(&self, place: Place) -> Self {
         Self { place, ..self.clone() }

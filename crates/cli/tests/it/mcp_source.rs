@@ -1,6 +1,7 @@
 //! Skills from another MCP server, as people use them: one `prowess` serves, the other lists, trusts and reads.
 
 use std::io::Read as _;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use insta::assert_snapshot;
@@ -23,6 +24,15 @@ fn run(place: &Place, args: &[&str]) -> String {
     let mut command = place.command();
     command.env("HOME", place.path().join("home")).args(args).args(["--in", &spec]);
     place.transcript(&command.output().unwrap()).replace(program, "prowess")
+}
+
+/// The files below a folder that hold a text.
+fn remembering(folder: &Path, text: &str) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let (folders, files): (Vec<_>, Vec<_>) = entries.partition(|path| path.is_dir());
+    let holds = |path: &PathBuf| String::from_utf8_lossy(&std::fs::read(path).unwrap()).contains(text);
+    let below = folders.iter().flat_map(|folder| remembering(folder, text));
+    files.into_iter().filter(holds).chain(below).collect()
 }
 
 #[test]
@@ -125,6 +135,11 @@ fn a_skill_of_a_server_is_listed_trusted_and_read() {
     --- stdout
     skill   tidy-up  mcp:desk:skill://tidy-up/SKILL.md  sha256:5d831821de645db34031c416600921a7a0fb94fdc7042c2efa97622bd87f6815
     ");
+    assert_eq!(
+        remembering(&place.path().join("home"), "belong"),
+        Vec::<PathBuf>::new(),
+        "nothing is kept on the disk"
+    );
     // Any change of any file ends the approval.
     place.write("skills/tidy-up/references/where.md", b"In the shredder.\n");
     assert_snapshot!(run(&place, &["list"]), @"

@@ -62,7 +62,7 @@ impl Promised {
             Some(own) if own == name => {}
             _ => {
                 let reason = "the name in the frontmatter is not the last segment of the uri before SKILL.md";
-                return Err(bad(format!("{reason}: {}", prowess::harmless(&name))));
+                return Err(bad(format!("{reason}: {}", super::shown(&name))));
             }
         }
         let files = match entry.get("resources") {
@@ -106,7 +106,7 @@ impl Promised {
             return None;
         }
         let field = differing(&parse(bytes).frontmatter_json(), &self.frontmatter)?;
-        Some(format!("its frontmatter is not the listed one: {}", prowess::harmless(&field)))
+        Some(format!("its frontmatter is not the listed one: {}", super::shown(&field)))
     }
 }
 
