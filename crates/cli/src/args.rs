@@ -237,10 +237,11 @@ fn source_specs() -> impl clap::builder::TypedValueParser<Value = SourceSpec> {
 #[derive(Debug, Default, clap::Args)]
 pub(crate) struct Places {
     /// Take skills from here instead of where agents keep them: a folder, a .skill, .zip or .tar.gz file, a .jsonl
-    /// file, an https:// address, or key=value pairs such as dir=./skills,prefix=team; may be given more than once
+    /// file, an https:// address, or key=value pairs such as dir=./skills,prefix=team or mcp=https://example.com/mcp;
+    /// may be given more than once
     #[arg(long = "in", value_name = "SPEC", value_parser = source_specs())]
     pub(crate) sources: Vec<SourceSpec>,
-    /// Certificates, as PEM, to trust for sites instead of those of the web
+    /// Certificates, as PEM, to trust for sites and MCP servers instead of those of the web
     #[arg(long, value_name = "FILE")]
     pub(crate) ca_file: Option<PathBuf>,
     /// See what this client would see, such as codex or claude-code
@@ -306,7 +307,7 @@ pub(crate) struct Why {
     pub(crate) places: Places,
 }
 
-/// Trust a project's skills, or take trust back
+/// Trust skills of a project or of an MCP server, or take trust back
 ///
 /// A folder is trusted by its path, whatever is in it later. A single skill is trusted as it is: any change of its
 /// files takes the trust away. Without an argument, the current folder is meant.

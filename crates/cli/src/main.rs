@@ -33,6 +33,8 @@ fn main() -> ExitCode {
     };
     let mut ui = Ui::new(args.color);
     let outcome = run(&args, &mut ui).and_then(|outcome| ui.finish().map(|()| outcome));
+    // A server that was told to end waits for nobody who may still hold one.
+    prowess::process::end_companions();
     match outcome {
         // Nobody reads on: that is the reader's choice and no fault.
         Ok(Outcome::Fine) | Err(CommandError::ClosedPipe) => ExitCode::SUCCESS,

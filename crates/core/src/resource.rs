@@ -199,9 +199,45 @@ pub fn base64(bytes: &[u8]) -> String {
     text
 }
 
+/// The bytes behind base64 with padding; nothing when it is anything else.
+pub fn from_base64(text: &str) -> Option<Vec<u8>> {
+    let digits = text.strip_suffix("==").or_else(|| text.strip_suffix('=')).unwrap_or(text);
+    if !text.len().is_multiple_of(4) {
+        return None;
+    }
+    let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
+    for group in digits.as_bytes().chunks(4) {
+        let mut word = 0u32;
+        for digit in group {
+            let value = match digit {
+                b'A'..=b'Z' => digit - b'A',
+                b'a'..=b'z' => digit - b'a' + 26,
+                b'0'..=b'9' => digit - b'0' + 52,
+                b'+' => 62,
+                b'/' => 63,
+                _ => return None,
+            };
+            word = (word << 6) | u32::from(value);
+        }
+        let whole = (word << (6 * (4 - group.len()))).to_be_bytes();
+        bytes.extend_from_slice(whole.get(1..group.len())?);
+    }
+    Some(bytes)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn base64_goes_both_ways() {
+        for bytes in [&b""[..], b"f", b"fo", b"foo", b"foob", b"\xff\xff\xfe", &[0; 100]] {
+            assert_eq!(from_base64(&base64(bytes)).as_deref(), Some(bytes));
+        }
+        for text in ["Z", "Zg", "Zg=", "Z===", "====", "Zg==Zg==", "Zm9 ", "Zm9v\n", "Zm9-", "é==="] {
+            assert_eq!(from_base64(text), None, "{text}");
+        }
+    }
 
     #[test]
     fn base64_is_padded() {

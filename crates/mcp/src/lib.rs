@@ -1,9 +1,13 @@
-//! Skills over the Model Context Protocol: a server that speaks the skills extension, and plain tools for hosts without it.
+//! Skills over the Model Context Protocol: a server that speaks the skills extension, with plain tools for hosts without
+//! it, and a client that takes skills from such servers.
 //!
 //! [`serve_stdio`] serves one client on standard input and output until it hangs up, [`serve_http`] many on an address.
 //! They block and bring a runtime. A host with a runtime of its own has [`serve_pipe`] and [`serve_listener`].
+//!
+//! The other way round, [`McpSource`] takes skills from another server, and [`Servers`] opens those that a library names.
 
 mod address;
+mod client;
 mod config;
 mod connection;
 mod cursor;
@@ -23,6 +27,7 @@ mod resources;
 mod server;
 mod sessions;
 mod snapshot;
+mod source;
 mod stdio;
 mod tools;
 mod wire;
@@ -41,6 +46,7 @@ pub use crate::config::{CLIENTS, ClientConfig, Reach};
 pub use crate::http_options::{HttpOptions, Token, may_serve};
 pub use crate::log::{LogEnd, LogFormat, Sink, log_to};
 use crate::server::Shared;
+pub use crate::source::{McpLimits, McpSource, Servers};
 
 /// What a person may choose about serving.
 #[derive(Clone, Debug)]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use prowess::{Candidate, Document, FileEntry, Manifest, Registry, RelPath, digests, publish};
+use prowess::{Candidate, Document, FileEntry, Manifest, Registry, RelPath, digests, parse, publish};
 use serde_json::{Map, Value};
 
 use crate::address;
@@ -45,16 +45,22 @@ pub(crate) fn look(
         if let Some(before) = before.filter(|before| before.files == files) {
             return Ok(Arc::clone(before));
         }
-        let head = registry.head_of(candidate).map_err(|error| error.to_string())?;
-        if !head.is_whole() {
-            return Err("its SKILL.md is too large".to_owned());
-        }
-        // The list and the text are two looks at the disk: they must be of one state.
-        let own = own_path().and_then(|own| files.get(&own)).ok_or("it has no SKILL.md")?;
-        if own.digest.as_deref().is_some_and(|digest| digest != digests::of_bytes(&head.bytes)) {
-            continue;
-        }
-        let document = head.document();
+        let document = match registry.announced(candidate) {
+            // Its source holds every read to this, and nothing is read before somebody wants it.
+            Some(frontmatter) => announced(&frontmatter),
+            None => {
+                let head = registry.head_of(candidate).map_err(|error| error.to_string())?;
+                if !head.is_whole() {
+                    return Err("its SKILL.md is too large".to_owned());
+                }
+                // The list and the text are two looks at the disk: they must be of one state.
+                let own = own_path().and_then(|own| files.get(&own)).ok_or("it has no SKILL.md")?;
+                if own.digest.as_deref().is_some_and(|digest| digest != digests::of_bytes(&head.bytes)) {
+                    continue;
+                }
+                head.document()
+            }
+        };
         if let Some(reason) = publish::withheld(&document, &candidate.entry.name) {
             return Err(reason.to_string());
         }
@@ -70,6 +76,11 @@ pub(crate) fn look(
         return published(key, &document, files).map(Arc::new).ok_or_else(|| "it has no SKILL.md".to_owned());
     }
     Err("it changes all the time".to_owned())
+}
+
+/// A frontmatter by itself as a document, so that one reader and one set of rules are for all skills.
+pub(crate) fn announced(frontmatter: &Map<String, Value>) -> Document {
+    parse(prowess::document::markdown(frontmatter, "").as_bytes())
 }
 
 /// The files under the names clients use.

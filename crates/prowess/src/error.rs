@@ -12,7 +12,7 @@ pub(crate) fn shown(path: &Path) -> std::path::Display<'_> {
 }
 
 /// A text from outside with nothing in it that controls a terminal.
-pub(crate) fn harmless(text: &str) -> String {
+pub fn harmless(text: &str) -> String {
     text.escape_debug().to_string()
 }
 
@@ -178,6 +178,28 @@ pub enum SourceError {
         /// The address.
         path: PathBuf,
     },
+    /// A project's configuration names an MCP server, and that was neither started nor asked.
+    #[error("a project names an MCP server, which was neither started nor asked: {}", .path.display())]
+    ServerOfProject {
+        /// Where it is, or how it is started.
+        path: PathBuf,
+    },
+    /// An MCP server has the label of another.
+    #[error("two MCP servers have one label, and this one was left out: {}", .path.display())]
+    SameLabel {
+        /// The label, and where the server is or how it is started.
+        path: PathBuf,
+    },
+    /// Something could not be had from an MCP server, or was not what the server had said.
+    #[error("could not take this from an MCP server: {}: {reason}", .path.display())]
+    Server {
+        /// The label of the server, and what it was asked for.
+        path: PathBuf,
+        /// What went wrong, and what was expected.
+        reason: String,
+        /// What to do about it.
+        hint: &'static str,
+    },
     /// A configuration could not be used.
     #[error(transparent)]
     Config(Box<ConfigError>),
@@ -224,6 +246,9 @@ impl SourceError {
             | Self::TooMany { path, .. }
             | Self::NotBuilt { path, .. }
             | Self::NotAsked { path }
+            | Self::ServerOfProject { path }
+            | Self::SameLabel { path }
+            | Self::Server { path, .. }
             | Self::Uncovered { path }
             | Self::OutsideProject { path }
             | Self::Io { path, .. } => path,
@@ -270,10 +295,16 @@ impl SourceError {
             Self::Http { .. } => "check the address and the network, or tell whoever runs the site",
             #[cfg(feature = "http")]
             Self::NoIndex { .. } => "a site offers skills at /.well-known/agent-skills/index.json",
+            Self::NotBuilt { feature: "mcp", .. } => {
+                "open it with the crate prowess-mcp: its Servers belong into the options of the library"
+            }
             Self::NotBuilt { .. } => "turn the feature on where the crate prowess is depended on",
             Self::Uncovered { .. } => "remove it, or trust the folder that the skill lies in",
             Self::OutsideProject { .. } => "trust the project's folder with: prowess trust .",
             Self::NotAsked { .. } => "trust the project's folder with: prowess trust .",
+            Self::ServerOfProject { .. } => "name it in your own prowess.toml, or with --in",
+            Self::SameLabel { .. } => "give one of them a prefix of its own",
+            Self::Server { hint, .. } => hint,
             Self::TooDeep { .. } => "give a folder nearer to the skills",
             Self::TooMany { .. } => "give a folder with fewer entries below it, or raise the limit",
             Self::Io { source, .. } if is_loop(source) => {

@@ -1,6 +1,8 @@
 //! The skills a person has: the folders of one client or of all, what the configuration turns off, what is trusted.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use prowess_core::Scope;
 
@@ -9,7 +11,7 @@ use crate::clients::{self, Client, Root};
 use crate::config::{self, Config, ConfigError};
 use crate::env::{self, Environment};
 use crate::error::SourceError;
-use crate::open::{Opening, file_name};
+use crate::open::{OpenServer, Opening, file_name};
 use crate::registry::{Disabled, Registry};
 use crate::scan::{OnError, ScanOptions};
 use crate::source::Layer;
@@ -28,6 +30,8 @@ pub struct LibraryOptions {
     /// Whether the skills that come with Prowess are there too, behind all others. Sources named on purpose are all
     /// there is all the same.
     pub builtins: bool,
+    /// What opens MCP servers; without it they are an error.
+    pub servers: Option<Arc<dyn OpenServer>>,
 }
 
 /// Why there is no library.
@@ -49,7 +53,8 @@ pub fn library(
 ) -> Result<Registry, LibraryError> {
     let from = env::absolute(from);
     let cache = environment.xdg("XDG_CACHE_HOME", ".cache").filter(|_| options.cache);
-    let opening = Opening::named(&from, cache.map(|cache| cache.join("prowess")));
+    let mut opening = Opening::named(&from, cache.map(|cache| cache.join("prowess")));
+    opening.servers.clone_from(&options.servers);
     let approvals = match Approvals::file(environment) {
         Some(file) => Approvals::load(&file)?,
         None => Approvals::default(),
@@ -67,8 +72,13 @@ pub fn library(
             within: folder.map(Path::to_owned),
         }));
     }
+    let mut labels = Labels::default();
     if !options.sources.is_empty() {
         for spec in &options.sources {
+            if let Err(error) = labels.take(spec) {
+                registry.note(error);
+                continue;
+            }
             match opening.open(spec, environment) {
                 Ok(layer) => drop(registry.add(layer)),
                 Err(error) => drop(registry.note(error)),
@@ -87,7 +97,7 @@ pub fn library(
             registry.add(found(root, &opening, environment)?);
         }
         for config in configs.iter().rev() {
-            config.add_sources(&opening, environment, &mut registry);
+            config.add_sources(&opening, environment, &mut registry, &mut labels);
         }
         for root in others {
             registry.add(found(root, &opening, environment)?);
@@ -138,8 +148,15 @@ fn configs(
 
 impl FoundConfig {
     /// Adds the sources it names. Those of a project are a project's skills. Before it is trusted its sites are not
-    /// asked, and places outside of it are not looked into: opening a repository must not reach beyond it.
-    fn add_sources(&self, opening: &Opening, environment: &Environment, registry: &mut Registry) {
+    /// asked, and places outside of it are not looked into: opening a repository must not reach beyond it. It never
+    /// starts a program or asks an MCP server, trusted or not: who trusts instructions has not trusted a program.
+    fn add_sources(
+        &self,
+        opening: &Opening,
+        environment: &Environment,
+        registry: &mut Registry,
+        labels: &mut Labels,
+    ) {
         let folder = self.config.file.parent().unwrap_or(Path::new("/"));
         let mut opening = Opening {
             base: folder.to_owned(),
@@ -152,6 +169,10 @@ impl FoundConfig {
         }
         for (number, spec) in self.config.sources.iter().enumerate() {
             let outside = opening.place(spec, environment).filter(|place| !place.starts_with(folder));
+            if let Err(error) = self.server_allowed(spec).and_then(|()| labels.take(spec)) {
+                registry.note(error);
+                continue;
+            }
             match (&spec.place, outside) {
                 (Place::Url { url, .. }, _) if !self.trusted => {
                     registry.note(SourceError::NotAsked { path: url.into() });
@@ -169,6 +190,28 @@ impl FoundConfig {
                 },
             }
         }
+    }
+
+    fn server_allowed(&self, spec: &SourceSpec) -> Result<(), SourceError> {
+        match &spec.place {
+            Place::Mcp(server) if !self.own => {
+                Err(SourceError::ServerOfProject { path: server.shown().into() })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The labels of the MCP servers so far. Who serves a skill is known by the label alone, so none has two servers.
+#[derive(Default)]
+struct Labels(BTreeSet<String>);
+
+impl Labels {
+    fn take(&mut self, spec: &SourceSpec) -> Result<(), SourceError> {
+        let Place::Mcp(server) = &spec.place else { return Ok(()) };
+        let label = spec.label_of(server);
+        let path = format!("{label}: {}", server.shown()).into();
+        if self.0.insert(label) { Ok(()) } else { Err(SourceError::SameLabel { path }) }
     }
 }
 

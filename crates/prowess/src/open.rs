@@ -1,5 +1,6 @@
 //! From the words for a source to the source itself.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -9,8 +10,15 @@ use crate::digests::Digests;
 use crate::env::{self, Environment};
 use crate::error::SourceError;
 use crate::scan::ScanOptions;
-use crate::source::{DirSource, JsonlSource, Layer, MemorySource, PluginSource};
-use crate::spec::{Place, SourceSpec};
+use crate::source::{DirSource, JsonlSource, Layer, MemorySource, PluginSource, Source};
+use crate::spec::{Place, Server, SourceSpec};
+
+/// Opens MCP servers: the crate `prowess-mcp` has one, and this crate does not depend on it.
+pub trait OpenServer: fmt::Debug + Send + Sync {
+    /// The skills of a server, under a label that no other server of the library has. Nothing is asked or started
+    /// before they are listed.
+    fn open(&self, server: &Server, label: &str) -> Result<Arc<dyn Source>, SourceError>;
+}
 
 /// What opening a source needs to know besides the words for it.
 #[derive(Clone, Debug)]
@@ -27,6 +35,8 @@ pub struct Opening {
     pub cache: Option<PathBuf>,
     /// The digests of files.
     pub digests: Arc<Digests>,
+    /// What opens MCP servers; without it they are an error.
+    pub servers: Option<Arc<dyn OpenServer>>,
 }
 
 impl Opening {
@@ -35,7 +45,8 @@ impl Opening {
         let digests = Arc::new(Digests::load(cache.as_deref().map(|cache| cache.join("digests"))));
         let written = "inline".to_owned();
         let scan = ScanOptions::named();
-        Self { base: env::absolute(base), written, scope: Scope::Explicit, scan, cache, digests }
+        let scope = Scope::Explicit;
+        Self { base: env::absolute(base), written, scope, scan, cache, digests, servers: None }
     }
 
     /// The source that a spec names. Nothing is read before it is listed.
@@ -59,6 +70,7 @@ impl Opening {
             }
             Place::Archive(file) => self.archive(&path(file))?,
             Place::Url { url, ca_file } => self.site(url, ca_file.as_deref().map(path))?,
+            Place::Mcp(server) => return self.server(server, spec, environment),
             Place::Inline { name, description, instructions } => {
                 let source = MemorySource::inline(&self.written, name, description, instructions, self.scope);
                 Layer::from(
@@ -69,13 +81,31 @@ impl Opening {
                 )
             }
         };
-        if let Some(mount) = &spec.mount {
-            layer = layer.mounted_at(mount.clone());
-        }
         if let Some(prefix) = &spec.prefix {
             layer = layer.with_prefix(prefix);
         }
-        Ok(if spec.preload { layer.preloaded() } else { layer })
+        Ok(appearing(layer, spec))
+    }
+
+    /// The skills of an MCP server: always behind its label, and each to be approved as it is.
+    fn server(
+        &self,
+        server: &Server,
+        spec: &SourceSpec,
+        environment: &Environment,
+    ) -> Result<Layer, SourceError> {
+        let Some(servers) = &self.servers else {
+            return Err(SourceError::NotBuilt { path: server.shown().into(), feature: "mcp" });
+        };
+        let mut server = server.clone();
+        if let Server::At { ca_file, token_file, .. } = &mut server {
+            for file in [ca_file, token_file].into_iter().flatten() {
+                *file = self.path(file, environment);
+            }
+        }
+        let label = spec.label_of(&server);
+        let layer = Layer::shared(servers.open(&server, &label)?).with_prefix(label).needing_approval();
+        Ok(appearing(layer, spec))
     }
 
     /// The place on the disk that a spec names, if it names one.
@@ -84,7 +114,7 @@ impl Opening {
             Place::Dir(path) | Place::Plugin(path) | Place::Archive(path) | Place::Jsonl(path) => {
                 Some(self.path(path, environment))
             }
-            Place::Url { .. } | Place::Inline { .. } => None,
+            Place::Url { .. } | Place::Mcp(_) | Place::Inline { .. } => None,
         }
     }
 
@@ -125,6 +155,14 @@ impl Opening {
     fn site(&self, url: &str, _: Option<PathBuf>) -> Result<Layer, SourceError> {
         Err(SourceError::NotBuilt { path: url.into(), feature: "http" })
     }
+}
+
+/// A layer as a spec wants its skills to appear.
+fn appearing(mut layer: Layer, spec: &SourceSpec) -> Layer {
+    if let Some(mount) = &spec.mount {
+        layer = layer.mounted_at(mount.clone());
+    }
+    if spec.preload { layer.preloaded() } else { layer }
 }
 
 /// A name for the file that remembers what is known of something.

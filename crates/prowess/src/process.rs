@@ -1,8 +1,9 @@
 //! Other programs: the only room that starts one, always by its arguments and never through a shell.
 
 use std::io::{Read, Write as _};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -52,8 +53,100 @@ const PAUSE: Duration = Duration::from_millis(5);
 const GRACE: Duration = Duration::from_millis(500);
 const MAX_ERROR_TEXT: usize = 8 * 1024;
 
-/// Runs a program with this standard input until it ends.
-pub fn run(argv: &[String], input: Vec<u8>, limits: ProcessLimits) -> Result<Finished, ProcessError> {
+/// A program that runs beside this one. When it is let go of, it has a moment to end by itself; then it is ended with
+/// all it has started, and waited for.
+#[derive(Debug)]
+pub struct Companion {
+    child: Child,
+    /// The beginning of what it wrote to standard error.
+    complaints: Arc<Mutex<Vec<u8>>>,
+    /// Told when it can complain no more.
+    silent: Mutex<Receiver<()>>,
+}
+
+impl Companion {
+    /// Starts a program, and gives its standard input and output. What it writes to standard error reaches nobody's
+    /// terminal.
+    pub fn start(argv: &[String]) -> Result<(Self, ChildStdin, ChildStdout), ProcessError> {
+        let mut child = {
+            // Held while it starts, so that none starts unseen by who ends all.
+            let mut running = running();
+            let running =
+                running.as_mut().ok_or(ProcessError::Start(std::io::ErrorKind::Interrupted.into()))?;
+            let child = spawn(argv)?;
+            running.push(child.id());
+            child
+        };
+        let complaints: Arc<Mutex<Vec<u8>>> = Arc::default();
+        let (sender, silent) = mpsc::channel();
+        if let Some(pipe) = child.stderr.take() {
+            let kept = Arc::clone(&complaints);
+            thread::spawn(move || {
+                keep_beginning(pipe, &kept);
+                let _ = sender.send(());
+            });
+        }
+        let pipes = child.stdin.take().zip(child.stdout.take());
+        let companion = Self { child, complaints, silent: Mutex::new(silent) };
+        // Both were asked for; without them the companion is ended here.
+        let (stdin, stdout) =
+            pipes.ok_or_else(|| ProcessError::Start(std::io::ErrorKind::BrokenPipe.into()))?;
+        Ok((companion, stdin, stdout))
+    }
+
+    /// Ends it, and gives the beginning of all it wrote to standard error.
+    pub fn last_words(mut self) -> String {
+        end(&mut self.child);
+        // Something that left its group may hold the pipe open.
+        let _ = self.silent.get_mut().unwrap_or_else(PoisonError::into_inner).recv_timeout(GRACE);
+        self.complaints()
+    }
+
+    /// The beginning of what it has written to standard error so far.
+    pub fn complaints(&self) -> String {
+        let complaints = self.complaints.lock().unwrap_or_else(PoisonError::into_inner);
+        String::from_utf8_lossy(&complaints).into_owned()
+    }
+}
+
+impl Drop for Companion {
+    fn drop(&mut self) {
+        let _ = wait(&mut self.child, Instant::now() + GRACE, GRACE);
+        // Also when it has ended by itself: what it started may be there still.
+        end(&mut self.child);
+        if let Some(running) = running().as_mut() {
+            running.retain(|id| *id != self.child.id());
+        }
+    }
+}
+
+/// The companions that run now; nothing when no more are to be started.
+fn running() -> MutexGuard<'static, Option<Vec<u32>>> {
+    static RUNNING: Mutex<Option<Vec<u32>>> = Mutex::new(Some(Vec::new()));
+    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Ends every companion that nobody let go of, and lets no other start, for a process that is about to end itself:
+/// threads that hold one are not waited for then.
+pub fn end_companions() {
+    running().take().into_iter().flatten().for_each(end_group);
+}
+
+/// Reads a pipe to its end, so that nobody who writes to it has to wait, and keeps the beginning.
+fn keep_beginning(mut pipe: impl Read, kept: &Mutex<Vec<u8>>) {
+    let mut buffer = [0; 4096];
+    while let Ok(got) = pipe.read(&mut buffer) {
+        if got == 0 {
+            return;
+        }
+        let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let room = MAX_ERROR_TEXT.saturating_sub(kept.len()).min(got);
+        kept.extend_from_slice(buffer.get(..room).unwrap_or(&[]));
+    }
+}
+
+/// Starts a program in a group of its own, with a pipe at each end.
+fn spawn(argv: &[String]) -> Result<Child, ProcessError> {
     let (program, arguments) = argv.split_first().ok_or(ProcessError::Nothing)?;
     #[expect(clippy::disallowed_methods, reason = "this is the one starter")]
     let mut command = Command::new(program);
@@ -64,7 +157,12 @@ pub fn run(argv: &[String], input: Vec<u8>, limits: ProcessLimits) -> Result<Fin
         // A group of its own, so that what it starts can be ended with it.
         command.process_group(0);
     }
-    let mut child = command.spawn().map_err(ProcessError::Start)?;
+    command.spawn().map_err(ProcessError::Start)
+}
+
+/// Runs a program with this standard input until it ends.
+pub fn run(argv: &[String], input: Vec<u8>, limits: ProcessLimits) -> Result<Finished, ProcessError> {
+    let mut child = spawn(argv)?;
     let deadline = Instant::now() + limits.timeout;
     if let Some(mut stdin) = child.stdin.take() {
         // On a thread of its own: a program may write before it has read all. One that reads nothing is no fault.
@@ -116,12 +214,18 @@ fn read(pipe: impl Read + Send + 'static, limit: usize) -> Receiver<Vec<u8>> {
     receiver
 }
 
-/// Ends the program and all of its group.
-fn end(child: &mut Child) {
+fn end_group(id: u32) {
     #[cfg(unix)]
-    if let Some(group) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
+    if let Some(group) = i32::try_from(id).ok().and_then(rustix::process::Pid::from_raw) {
         let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
     }
+    #[cfg(not(unix))]
+    let _ = id;
+}
+
+/// Ends the program and all of its group.
+fn end(child: &mut Child) {
+    end_group(child.id());
     let _ = child.kill();
     let _ = child.wait();
 }
@@ -150,6 +254,25 @@ mod tests {
         assert!(matches!(shell("sleep 60 & sleep 60", 200), Err(ProcessError::Timeout(_))));
         assert!(matches!(shell("sleep 60 & exit 0", 200), Err(ProcessError::Timeout(_))));
         assert!(start.elapsed() < Duration::from_secs(20));
+    }
+
+    #[test]
+    fn a_companion_is_ended_with_all_it_started_when_it_is_let_go_of() {
+        // It starts another, says so, and complains; neither would ever end by itself.
+        let script = "sleep 600 & echo $!; echo oops >&2; cat >/dev/null; sleep 600";
+        let argv = ["sh", "-c", script].map(str::to_owned);
+        let (companion, stdin, stdout) = Companion::start(&argv).unwrap();
+        let mut lines = std::io::BufReader::new(stdout);
+        let mut started = String::new();
+        std::io::BufRead::read_line(&mut lines, &mut started).unwrap();
+        while companion.complaints() != "oops\n" {
+            thread::yield_now();
+        }
+        drop(companion);
+        drop(stdin);
+        // The pipe ends when nobody holds it any more: the one it started is gone too.
+        assert_eq!(lines.read_to_end(&mut Vec::new()).unwrap(), 0, "{started}");
+        assert!(matches!(Companion::start(&["/no/such/program".to_owned()]), Err(ProcessError::Start(_))));
     }
 
     #[test]

@@ -49,6 +49,7 @@ use prowess_core::{
     Candidate, Catalog, Delta, Document, Duplicates, FileEntry, LoadError, Manifest, Obstacle, RelPath,
     Scope, Skill,
 };
+use serde_json::{Map, Value};
 
 use crate::digests;
 use crate::error::SourceError;
@@ -355,6 +356,11 @@ impl Registry {
     /// The files of a skill that was found, offered or not: all of them or an error, each with its digest.
     pub fn manifest_of(&self, candidate: &Candidate) -> Result<Manifest, SourceError> {
         self.layer(candidate)?.manifest(candidate)
+    }
+
+    /// The frontmatter of a skill that was found, offered or not, when its files are not to be read before it is used.
+    pub fn announced(&self, candidate: &Candidate) -> Option<Map<String, Value>> {
+        self.layer(candidate).ok()?.announced(candidate)
     }
 
     /// What an approval of a skill that was found is bound to: all its files with their digests, or why there is none.

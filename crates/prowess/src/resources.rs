@@ -3,7 +3,7 @@
 use prowess_core::resource::MARGIN;
 use prowess_core::{Candidate, RelPath};
 
-pub use prowess_core::resource::{Contents, DEFAULT_LIMIT, Groups, Resource, TooLarge, base64};
+pub use prowess_core::resource::{Contents, DEFAULT_LIMIT, Groups, Resource, TooLarge, base64, from_base64};
 
 use crate::error::SourceError;
 use crate::source::{Layer, Slice};

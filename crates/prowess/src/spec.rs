@@ -9,22 +9,29 @@
 //! | `archive` | a `.skill`, `.zip`, `.tar.gz` or `.tgz` file with skills in it |
 //! | `jsonl` | a file with a skill on each line: `name`, `description` and optionally `id`, `body`, `metadata` |
 //! | `url` | a site with an index of skills, or the index itself |
+//! | `mcp` | another MCP server: its address, or the command line that starts it |
 //! | `name`, `description`, `instructions` | a skill that is written right here |
 //! | `mount_as` | the folder of virtual paths that filters see the skills in |
-//! | `prefix` | what stands before every key, with a colon |
+//! | `prefix` | what stands before every key, with a colon; the label of an `mcp` server, whose keys always have one |
 //! | `preload` | whether the skills are active from the start |
-//! | `ca_file` | certificates, as PEM, that the site of a `url` is trusted by |
+//! | `ca_file` | certificates, as PEM, that the site of a `url` or `mcp` is trusted by |
+//! | `token_file` | a file with the token that an `mcp` server wants |
 //!
 //! On the command line a source is a place alone (`./skills`, `https://example.com`, `tools.skill`, `team.jsonl`) or
 //! `key=value` pairs with commas between them (`dir=./skills,prefix=team`). A value with a comma in it stands in
-//! double quotes.
+//! double quotes, and a double quote in it is written twice. The command line of an `mcp` server is split at blanks, with
+//! single or double quotes around what belongs together; no shell has a part in it.
+
+mod pairs;
+mod server;
 
 use std::fmt;
 use std::path::PathBuf;
 
-use prowess_core::RelPath;
 use serde::{Deserialize, Serialize};
 
+pub(crate) use self::pairs::{FLAG_KEY, Pairs, TEXT_KEYS};
+pub use self::server::Server;
 use crate::error::harmless;
 use crate::source::Mount;
 
@@ -70,6 +77,8 @@ pub enum Place {
         /// Certificates, as PEM, that it is trusted by instead of those of the web.
         ca_file: Option<PathBuf>,
     },
+    /// Another MCP server.
+    Mcp(Server),
     /// A skill that is written right here.
     Inline {
         /// Its name.
@@ -93,149 +102,7 @@ pub struct SpecError {
 
 impl SpecError {
     /// What to do about it.
-    pub const HINT: &'static str =
-        "name one place: a folder, a .skill, .zip or .tar.gz file, a .jsonl file or an https:// address";
-}
-
-/// The keys as they are written, before they make sense together.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub(crate) struct Pairs {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    dir: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    path: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    plugin: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    archive: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    jsonl: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    url: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    ca_file: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    name: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    description: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    instructions: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    mount_as: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    prefix: Option<String>,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    preload: bool,
-}
-
-/// The keys that have a text for a value.
-pub(crate) const TEXT_KEYS: [&str; 12] = [
-    "dir",
-    "path",
-    "plugin",
-    "archive",
-    "jsonl",
-    "url",
-    "ca_file",
-    "name",
-    "description",
-    "instructions",
-    "mount_as",
-    "prefix",
-];
-
-/// The key that is true or false.
-pub(crate) const FLAG_KEY: &str = "preload";
-
-impl Pairs {
-    /// Sets a key that has a text for a value; false when there is no such key, or it was set before.
-    pub(crate) fn set(&mut self, key: &str, value: &str) -> bool {
-        let slot = match key {
-            "dir" => &mut self.dir,
-            "path" => &mut self.path,
-            "plugin" => &mut self.plugin,
-            "archive" => &mut self.archive,
-            "jsonl" => &mut self.jsonl,
-            "url" => &mut self.url,
-            "ca_file" => &mut self.ca_file,
-            "name" => &mut self.name,
-            "description" => &mut self.description,
-            "instructions" => &mut self.instructions,
-            "mount_as" => &mut self.mount_as,
-            "prefix" => &mut self.prefix,
-            _ => return false,
-        };
-        slot.replace(value.to_owned()).is_none()
-    }
-
-    /// Sets the key that is true or false.
-    pub(crate) fn set_preload(&mut self, preload: bool) {
-        self.preload = preload;
-    }
-
-    /// What the keys say together, or what is wrong with them.
-    pub(crate) fn spec(self) -> Result<SourceSpec, String> {
-        let mut places = Vec::new();
-        if let Some(dir) = self.dir.or(self.path) {
-            places.push(("dir", Place::Dir(named("dir", dir)?.into())));
-        }
-        if let Some(plugin) = self.plugin {
-            places.push(("plugin", Place::Plugin(named("plugin", plugin)?.into())));
-        }
-        if let Some(archive) = self.archive {
-            places.push(("archive", Place::Archive(named("archive", archive)?.into())));
-        }
-        if let Some(jsonl) = self.jsonl {
-            places.push(("jsonl", Place::Jsonl(named("jsonl", jsonl)?.into())));
-        }
-        if let Some(url) = self.url {
-            if !is_address(&url) {
-                return Err("url: an address begins with https:// or http://".to_owned());
-            }
-            places.push(("url", Place::Url { url, ca_file: self.ca_file.clone().map(PathBuf::from) }));
-        } else if self.ca_file.is_some() {
-            return Err("ca_file belongs to a url".to_owned());
-        }
-        if self.name.is_some() || self.description.is_some() || self.instructions.is_some() {
-            let (Some(name), Some(description)) = (self.name, self.description) else {
-                return Err("a skill that is written here has a name and a description".to_owned());
-            };
-            if let Err(error) = RelPath::from_name(&name) {
-                return Err(format!("name: {error}"));
-            }
-            let instructions = self.instructions.unwrap_or_default();
-            places.push(("name", Place::Inline { name, description, instructions }));
-        }
-        let names: Vec<&str> = places.iter().map(|(name, _)| *name).collect();
-        let place = match places.len() {
-            0 => return Err("no place is named".to_owned()),
-            1 => places.remove(0).1,
-            _ => return Err(format!("more than one place is named: {}", names.join(", "))),
-        };
-        let mount = match &self.mount_as {
-            None => None,
-            Some(_) if matches!(place, Place::Inline { .. }) => {
-                return Err("mount_as: a skill that is written here lies in no folder to mount".to_owned());
-            }
-            Some(text) => Some(Mount::parse(text).map_err(|error| format!("mount_as: {error}"))?),
-        };
-        let prefix = match self.prefix {
-            Some(prefix)
-                if prefix.is_empty()
-                    || prefix.contains([':', '/', '\\'])
-                    || prefix.chars().any(|it| it.is_control() || it.is_whitespace()) =>
-            {
-                return Err(format!("prefix: a word without : and / is wanted: {}", harmless(&prefix)));
-            }
-            prefix => prefix,
-        };
-        Ok(SourceSpec { place, mount, prefix, preload: self.preload })
-    }
-}
-
-fn named(key: &str, value: String) -> Result<String, String> {
-    if value.trim().is_empty() { Err(format!("{key}: it is empty")) } else { Ok(value) }
+    pub const HINT: &'static str = "name one place: a folder, a .skill, .zip or .tar.gz file, a .jsonl file, an https:// address or mcp= and a server";
 }
 
 fn is_address(text: &str) -> bool {
@@ -245,44 +112,15 @@ fn is_address(text: &str) -> bool {
     })
 }
 
-impl TryFrom<Pairs> for SourceSpec {
-    type Error = String;
-
-    fn try_from(pairs: Pairs) -> Result<Self, String> {
-        pairs.spec()
-    }
-}
-
-impl From<SourceSpec> for Pairs {
-    fn from(spec: SourceSpec) -> Self {
-        let text = |path: PathBuf| Some(path.to_string_lossy().into_owned());
-        let mut pairs = Self {
-            mount_as: spec.mount.map(|mount| mount.as_str().to_owned()),
-            prefix: spec.prefix,
-            preload: spec.preload,
-            ..Self::default()
-        };
-        match spec.place {
-            Place::Dir(path) => pairs.dir = text(path),
-            Place::Plugin(path) => pairs.plugin = text(path),
-            Place::Archive(path) => pairs.archive = text(path),
-            Place::Jsonl(path) => pairs.jsonl = text(path),
-            Place::Url { url, ca_file } => {
-                (pairs.url, pairs.ca_file) = (Some(url), ca_file.and_then(text));
-            }
-            Place::Inline { name, description, instructions } => {
-                (pairs.name, pairs.description) = (Some(name), Some(description));
-                pairs.instructions = Some(instructions);
-            }
-        }
-        pairs
-    }
-}
-
 impl SourceSpec {
     /// A folder with skills in and below it.
     pub fn dir(path: impl Into<PathBuf>) -> Self {
         Self { place: Place::Dir(path.into()), mount: None, prefix: None, preload: false }
+    }
+
+    /// What the skills of an MCP server go by here.
+    pub(crate) fn label_of(&self, server: &Server) -> String {
+        self.prefix.clone().unwrap_or_else(|| server.label())
     }
 
     /// The same at another place.
@@ -438,6 +276,17 @@ mod tests {
         assert_eq!(SourceSpec::dir("a b, c").to_string(), "a b, c");
         let inline = SourceSpec::parse("name=a,description=Does a.,instructions=Do it.").unwrap();
         assert!(matches!(inline.place, Place::Inline { .. }));
+        for text in [
+            "mcp=https://x.test/mcp,ca_file=ca.pem,token_file=token,prefix=team",
+            "mcp=\"prowess serve --in \"\"a, b\"\" 'c d'\"",
+        ] {
+            let server = SourceSpec::parse(text).unwrap();
+            let json = serde_json::to_value(&server).unwrap();
+            assert_eq!(serde_json::from_value::<SourceSpec>(json).unwrap(), server, "{text}");
+        }
+        let words = ["prowess", "serve", "--in", "a, b"].map(str::to_owned).to_vec();
+        let server = SourceSpec::parse("mcp=\"prowess serve --in 'a, b'\"").unwrap();
+        assert_eq!(server.place, Place::Mcp(Server::Started(words)));
         let site = SourceSpec::parse("url=https://x.test,ca_file=ca.pem").unwrap();
         assert_eq!(site.place, Place::Url { url: "https://x.test".into(), ca_file: Some("ca.pem".into()) });
     }
@@ -467,6 +316,12 @@ mod tests {
             ("dir=a,prefix= ", "prefix: a word without"),
             ("name=../x,description=y", "name: "),
             ("dir=a,ca_file=b", "ca_file belongs to a url"),
+            ("url=https://x.test,token_file=b", "token_file belongs to an mcp server"),
+            ("mcp=", "mcp: it is empty"),
+            ("mcp=ftp://x.test", "mcp: an address begins with"),
+            ("mcp=a 'b", "mcp: a quote is not closed"),
+            ("mcp=a,token_file=b", "mcp: a program is started without"),
+            ("mcp=a,dir=b", "more than one place is named: dir, mcp"),
         ] {
             let error = SourceSpec::parse(text).unwrap_err();
             assert!(error.reason.starts_with(reason), "{text}: {error}");

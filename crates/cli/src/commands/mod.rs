@@ -20,13 +20,16 @@ pub(crate) mod watch;
 pub(crate) mod why;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use prowess::clients::{self, CLIENTS};
 use prowess::env::Environment;
 use prowess::index::SearchIndex;
 use prowess::library::{LibraryError, LibraryOptions, library, terms_file};
-use prowess::spec::Place;
+use prowess::open::OpenServer;
+use prowess::spec::{Place, Server};
 use prowess::{Registry, SourceError};
+use prowess_mcp::Servers;
 
 use crate::args::Places;
 use crate::error::{CommandError, Failure};
@@ -62,11 +65,12 @@ fn unread_registry(places: &Places, builtins: bool) -> Result<Registry, CommandE
     let mut sources = places.sources.clone();
     for source in &mut sources {
         // What a source says for itself counts first.
-        if let Place::Url { ca_file, .. } = &mut source.place {
+        if let Place::Url { ca_file, .. } | Place::Mcp(Server::At { ca_file, .. }) = &mut source.place {
             *ca_file = ca_file.take().or_else(|| places.ca_file.clone());
         }
     }
-    let options = LibraryOptions { sources, client, cache: !places.no_cache, builtins };
+    let servers: Option<Arc<dyn OpenServer>> = Some(Arc::new(Servers::default()));
+    let options = LibraryOptions { sources, client, cache: !places.no_cache, builtins, servers };
     library(Path::new("."), &Environment::current(), &options).map_err(|error| match error {
         LibraryError::Config(error) => CommandError::from(Failure::from(&error)),
         LibraryError::Approvals(error) => CommandError::from(Failure::from(&error)),

@@ -1,4 +1,4 @@
-//! `prowess trust`: which of a project's skills agents may use.
+//! `prowess trust`: which skills of a project or of an MCP server agents may use.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -42,16 +42,21 @@ fn revoke(args: &Trust, what: &str, approvals: &mut Approvals) -> Result<String,
     let as_folder = names_folder(what);
     // The places that are meant: the folder, or where skills of this name lie.
     let mut places: Vec<PathBuf> = vec![folder.clone()];
+    let mut by_key = 0;
     if !as_folder {
         let approved = approvals.skills.iter().filter(|approval| approval.name == what);
         places = approved.map(|approval| PathBuf::from(&approval.location)).collect();
         let registry = registry(&args.places)?;
         let catalog = registry.catalog();
-        places.extend(catalog.why(what).iter().map(|(skill, _)| PathBuf::from(&skill.entry.origin.location)));
+        let found = catalog.why(what);
+        places.extend(found.iter().map(|(skill, _)| PathBuf::from(&skill.entry.origin.location)));
+        // Approvals know no keys: a skill with a prefix is found by its place.
+        let keyed = found.iter().filter(|(skill, _)| skill.entry.key == what);
+        by_key = keyed.map(|(skill, _)| approvals.revoke_skill(&skill.entry.origin.location)).sum();
     }
     // The place of an approved skill is a path as well.
     let folders = if as_folder { approvals.revoke_folder(&folder) } else { 0 };
-    let count = folders + approvals.revoke_skill(what);
+    let count = folders + by_key + approvals.revoke_skill(what);
     let still = places.iter().find_map(|place| approvals.folder_of(place));
     let still = still.map(|folder| clean(&folder.to_string_lossy()).into_owned());
     let shown = if as_folder { folder.to_string_lossy() } else { what.into() };
@@ -113,7 +118,7 @@ fn trust_skill(
     };
     if !registry.needs_trust(skill) {
         let error = format!("this skill needs no trust: {}", clean(name));
-        return Err(Failure::new(error, "only a project's own skills do").into());
+        return Err(Failure::new(error, "only a project's own skills do, and those of MCP servers").into());
     }
     let files = registry.approvable(skill).map_err(|error| Failure::from(&error))?;
     let Some(digest) = approvals.trust_skill(skill, &files) else {

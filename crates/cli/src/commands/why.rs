@@ -80,7 +80,11 @@ fn withheld(registry: &Registry, candidate: &Candidate, standing: &Standing) -> 
     if !candidate.is_usable() || *standing != Standing::Listed {
         return None;
     }
-    let document = registry.head_of(candidate).ok()?.document();
+    let document = match registry.announced(candidate) {
+        // Its files are not read for a question about it.
+        Some(frontmatter) => prowess::parse(prowess::document::markdown(&frontmatter, "").as_bytes()),
+        None => registry.head_of(candidate).ok()?.document(),
+    };
     publish::withheld(&document, &candidate.entry.name).map(|reason| reason.to_string())
 }
 

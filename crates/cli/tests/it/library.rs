@@ -428,7 +428,7 @@ fn skills_come_from_lines_from_pairs_and_from_what_a_configuration_names() {
     exit 2
     --- stderr
     error: invalid value 'dir=a,url=https://x.test' for '--in <SPEC>': more than one place is named: dir, url
-      hint: name one place: a folder, a .skill, .zip or .tar.gz file, a .jsonl file or an https:// address
+      hint: name one place: a folder, a .skill, .zip or .tar.gz file, a .jsonl file, an https:// address or mcp= and a server
 
     For more information, try '--help'.
     ");

@@ -20,6 +20,7 @@ mod fix;
 mod guide;
 mod hard_input;
 mod library;
+mod mcp_source;
 mod new;
 mod schemas;
 mod search;

@@ -88,7 +88,7 @@ fn a_folder_is_trusted_whatever_is_in_it() {
     exit 2
     --- stderr
     error: this skill needs no trust: mail
-      hint: only a project's own skills do
+      hint: only a project's own skills do, and those of MCP servers
     ");
     assert_snapshot!(run(&place, &["trust", "nope"]), @"
     exit 2

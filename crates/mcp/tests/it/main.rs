@@ -1,4 +1,4 @@
-//! The server, asked by rmcp's own client and by hand, in this process.
+//! The server, asked by rmcp's own client and by hand; and the client, with our server and with servers that lie.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -11,10 +11,17 @@
 
 mod crowd;
 mod hidden;
+mod host;
+mod liar;
+mod lists;
 mod paths;
 mod pipe;
+#[cfg(unix)]
+mod programs;
 mod rough_pipe;
+mod source;
 mod support;
 mod support_web;
+mod transports;
 mod typed;
 mod web;

@@ -64,6 +64,11 @@ pub(crate) fn checked(url: &str) -> Result<Uri<String>, HttpError> {
     if known && open { Ok(uri.strip_fragment().to_owned()) } else { Err(HttpError::BadAddress) }
 }
 
+/// Whether an address may be fetched from: `http` or `https`, with a host and without a password.
+pub fn is_fetchable(url: &str) -> bool {
+    checked(url).is_ok()
+}
+
 /// What a reference on a page means. A protected page leads to no open connection.
 pub(crate) fn resolved(base: &str, reference: &str) -> Result<String, HttpError> {
     let base = checked(base)?;
@@ -107,8 +112,19 @@ pub(crate) fn encoded(path: &str) -> String {
 }
 
 /// Whether the connection to an address is protected.
-pub(crate) fn is_protected(url: &str) -> bool {
+pub fn is_protected(url: &str) -> bool {
     url.get(..8).is_some_and(|start| start.eq_ignore_ascii_case("https://"))
+}
+
+/// Whether an address names this very machine: `localhost`, or a loopback address by its numbers.
+pub fn is_local(url: &str) -> bool {
+    let Ok(uri) = checked(url) else { return false };
+    let Some(authority) = uri.authority() else { return false };
+    match authority.host_parsed() {
+        Host::Ipv4(v4) => v4.is_loopback(),
+        Host::Ipv6(v6) => v6.is_loopback(),
+        _ => authority.host().eq_ignore_ascii_case("localhost"),
+    }
 }
 
 /// The private address that an address names by its numbers.
@@ -187,6 +203,12 @@ mod tests {
         assert_eq!(shown("https://u:p@x.test/a"), "https://…@x.test/a");
         assert_eq!(below("https://x.test/a/?q=1", "b c/é").unwrap(), "https://x.test/a/b%20c/%C3%A9");
         assert!(names_private("http://[::1]:80/") && names_private("http://LOCALHOST/"));
+        for local in ["http://127.9.9.9/x", "http://[::1]/", "https://localhost:1/"] {
+            assert!(is_local(local), "{local}");
+        }
+        for other in ["http://10.0.0.1/", "http://localhost.x.test/", "http://x.test/", "127.0.0.1"] {
+            assert!(!is_local(other), "{other}");
+        }
         assert!(!names_private("http://1.1.1.1/") && !names_private("https://x.test/"));
     }
 }

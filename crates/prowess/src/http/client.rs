@@ -1,24 +1,37 @@
 //! Requests over the network, by ureq.
 
-use std::io::Read as _;
+use std::io::{self, Read};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use ureq::config::Config;
-use ureq::http::{Uri, header};
+use ureq::http::response::Parts;
+use ureq::http::{Request, Uri, header};
 use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
 use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};
 use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
 use ureq::{Agent, Error};
 
-use super::{HttpClient, HttpError, HttpRequest, HttpResponse, is_private};
+use super::address::{checked, is_private, names_private};
+use super::{HttpClient, HttpError, HttpRequest, HttpResponse};
 use crate::error::SourceError;
 use crate::files;
 
 /// The largest file of certificates that is read.
 const MAX_CERTIFICATES: usize = 16 << 20;
+
+/// An answer whose body is still to be read.
+pub struct HttpAnswer {
+    /// Its status and headers.
+    pub head: Parts,
+    /// Its body; nothing limits it but the time for the request.
+    pub body: Box<dyn Read + Send + Sync>,
+    /// Whether it came from a private address.
+    pub private: bool,
+}
 
 /// The client that comes with Prowess. It sends no cookies and no credentials, and keeps no connection open.
 #[derive(Clone, Debug)]
@@ -48,33 +61,69 @@ impl UreqClient {
     }
 }
 
-impl HttpClient for UreqClient {
-    fn get(&self, request: &HttpRequest<'_>) -> Result<HttpResponse, HttpError> {
-        let seconds = request.timeout.as_secs().max(1);
+impl UreqClient {
+    /// What performs one request, and what it notices. It follows no redirect.
+    fn agent(&self, timeout: Duration, private: bool) -> (Agent, Arc<Seen>) {
         let config = Config::builder()
             .tls_config(self.tls.clone())
             .http_status_as_error(false)
             .max_redirects(0)
             .max_redirects_will_error(false)
-            .timeout_global(Some(request.timeout))
+            .timeout_global(Some(timeout))
             // The environment has one reader, and this is not it.
             .proxy(None)
             .user_agent(concat!("prowess/", env!("CARGO_PKG_VERSION")))
             .build();
         let seen = Arc::new(Seen::default());
-        let resolver =
-            Watching { inner: DefaultResolver::default(), private: request.private, seen: seen.clone() };
-        let agent = Agent::with_parts(config, DefaultConnector::default(), resolver);
+        let resolver = Watching { inner: DefaultResolver::default(), private, seen: seen.clone() };
+        (Agent::with_parts(config, DefaultConnector::default(), resolver), seen)
+    }
+
+    /// Sends a request of any kind, and gives the answer before its body was read. `timeout` is for all of it.
+    pub fn send(
+        &self,
+        request: Request<Vec<u8>>,
+        timeout: Duration,
+        private: bool,
+    ) -> Result<HttpAnswer, HttpError> {
+        let url = checked(&request.uri().to_string())?.into_string();
+        if !private && names_private(&url) {
+            return Err(HttpError::Private(url));
+        }
+        let (agent, seen) = self.agent(timeout, private);
+        let response = agent.run(request).map_err(|error| failed(error, &seen, &url, timeout))?;
+        let (head, body) = response.into_parts();
+        let body = Box::new(body.into_with_config().limit(u64::MAX).reader());
+        Ok(HttpAnswer { head, body, private: seen.private.load(Ordering::Relaxed) })
+    }
+}
+
+fn failed(error: Error, seen: &Seen, url: &str, timeout: Duration) -> HttpError {
+    match error {
+        Error::Timeout(_) => HttpError::TooSlow(timeout.as_secs().max(1)),
+        _ if seen.refused.load(Ordering::Relaxed) => HttpError::Private(url.to_owned()),
+        other => HttpError::Failed(other.to_string()),
+    }
+}
+
+/// Why the body of an answer could not be read to its end.
+pub fn body_failed(error: &io::Error, timeout: Duration) -> HttpError {
+    let text = error.to_string();
+    if error.kind() == io::ErrorKind::TimedOut || text.contains("timeout") {
+        HttpError::TooSlow(timeout.as_secs().max(1))
+    } else {
+        HttpError::Failed(text)
+    }
+}
+
+impl HttpClient for UreqClient {
+    fn get(&self, request: &HttpRequest<'_>) -> Result<HttpResponse, HttpError> {
+        let (agent, seen) = self.agent(request.timeout, request.private);
         let mut call = agent.get(request.url);
         if let Some(etag) = request.etag {
             call = call.header(header::IF_NONE_MATCH, etag);
         }
-        let failed = |error: Error| match error {
-            Error::Timeout(_) => HttpError::TooSlow(seconds),
-            _ if seen.refused.load(Ordering::Relaxed) => HttpError::Private(request.url.to_owned()),
-            other => HttpError::Failed(other.to_string()),
-        };
-        let mut response = call.call().map_err(failed)?;
+        let mut response = call.call().map_err(|error| failed(error, &seen, request.url, request.timeout))?;
         let text = |name| {
             let value = response.headers().get(name)?;
             value.to_str().ok().map(str::to_owned)
@@ -83,14 +132,8 @@ impl HttpClient for UreqClient {
         let status = response.status().as_u16();
         let mut body = Vec::new();
         let reader = response.body_mut().with_config().limit(u64::MAX).reader();
-        reader.take(request.limit + 1).read_to_end(&mut body).map_err(|error| {
-            let text = error.to_string();
-            if error.kind() == std::io::ErrorKind::TimedOut || text.contains("timeout") {
-                HttpError::TooSlow(seconds)
-            } else {
-                HttpError::Failed(text)
-            }
-        })?;
+        let read = reader.take(request.limit + 1).read_to_end(&mut body);
+        read.map_err(|error| body_failed(&error, request.timeout))?;
         if body.len() as u64 > request.limit {
             return Err(HttpError::TooLarge(request.limit));
         }
@@ -136,5 +179,27 @@ impl Resolver for Watching {
             return Err(Error::HostNotFound);
         }
         Ok(public)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_sent_to_a_private_address_needs_leave() {
+        let client = UreqClient::new(None).unwrap();
+        let ask = |url: &str, private| {
+            let request = Request::post(url).body(b"{}".to_vec()).unwrap();
+            client
+                .send(request, Duration::from_secs(10), private)
+                .map(|answer| answer.head.status)
+                .unwrap_err()
+        };
+        for url in ["http://127.0.0.1:1/mcp", "http://localhost:1/mcp", "http://[::1]:1/mcp"] {
+            assert_eq!(ask(url, false), HttpError::Private(url.to_owned()));
+            assert!(matches!(ask(url, true), HttpError::Failed(_)), "{url}");
+        }
+        assert_eq!(ask("ftp://x.test/", true), HttpError::BadAddress);
     }
 }

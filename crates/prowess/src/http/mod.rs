@@ -6,9 +6,9 @@ mod fetch;
 
 use std::time::Duration;
 
-pub use address::is_private;
 pub(crate) use address::{below, checked, encoded, resolved, shown};
-pub use client::UreqClient;
+pub use address::{is_fetchable, is_local, is_private, is_protected};
+pub use client::{HttpAnswer, UreqClient, body_failed};
 pub use fetch::{Fetched, Fetcher, HttpLimits};
 
 /// One request. Redirects are not followed: each is a request of its own.

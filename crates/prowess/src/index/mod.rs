@@ -119,7 +119,7 @@ impl SearchIndex {
             }
             let same = keys.get(at).filter(|known| *known == key).and_then(|_| self.known.get(at));
             here += usize::from(same.is_some());
-            let wanted = bodies && candidate.is_usable();
+            let wanted = bodies && may_read(registry, candidate);
             match (same.filter(|same| same.is(candidate, wanted)), kept.get_mut(at)) {
                 (Some(same), Some(slot)) => {
                     *slot = Some(number);
@@ -142,7 +142,7 @@ impl SearchIndex {
         let unread: Mutex<Vec<u32>> = Mutex::default();
         let new = gather(fresh.len(), threads(), |at, reader| {
             let Some((number, candidate)) = fresh.get(at) else { return };
-            if !add(registry, candidate, bodies && candidate.is_usable(), reader) {
+            if !add(registry, candidate, bodies && may_read(registry, candidate), reader) {
                 unread.lock().unwrap_or_else(PoisonError::into_inner).push(*number);
             }
         });
@@ -175,6 +175,11 @@ impl SearchIndex {
     pub fn selector(&self) -> &Bm25 {
         &self.index
     }
+}
+
+/// Whether a search may read the body of a skill: it may be used, and its source lets everybody read.
+fn may_read(registry: &Registry, candidate: &Candidate) -> bool {
+    candidate.is_usable() && registry.announced(candidate).is_none()
 }
 
 /// Analyses one skill. One that cannot be read is found by its name and description, and false is returned.

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use prowess_core::{Candidate, Manifest, RelPath, Scope};
+use serde_json::{Map, Value};
 
 use super::{Chunk, Offer, Slice, Source};
 use crate::error::{SourceError, harmless};
@@ -193,6 +194,10 @@ impl Layer {
 
     pub(crate) fn approvable(&self, skill: &Candidate) -> Result<Manifest, SourceError> {
         self.source.approvable(&self.within(skill))
+    }
+
+    pub(crate) fn announced(&self, skill: &Candidate) -> Option<Map<String, Value>> {
+        self.source.announced(&self.within(skill))
     }
 
     pub(crate) fn manifest(&self, skill: &Candidate) -> Result<Manifest, SourceError> {

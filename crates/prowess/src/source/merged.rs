@@ -1,6 +1,7 @@
 //! Several sources as one: layers in an order, where a skill that is listed is the one that is read.
 
 use prowess_core::{Candidate, Manifest, RelPath};
+use serde_json::{Map, Value};
 
 use super::{Chunk, Layer, Offer, Slice, Source};
 use crate::error::SourceError;
@@ -77,6 +78,10 @@ impl Source for MergedSource {
 
     fn approvable(&self, skill: &Candidate) -> Result<Manifest, SourceError> {
         self.layer(skill)?.approvable(skill)
+    }
+
+    fn announced(&self, skill: &Candidate) -> Option<Map<String, Value>> {
+        self.layer(skill).ok()?.announced(skill)
     }
 
     fn manifest(&self, skill: &Candidate) -> Result<Manifest, SourceError> {

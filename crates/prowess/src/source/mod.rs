@@ -14,6 +14,7 @@ mod plugin;
 use std::sync::{Arc, OnceLock};
 
 use prowess_core::{Candidate, Document, FileEntry, Manifest, Obstacle, Origin, Profile, RelPath, check};
+use serde_json::{Map, Value};
 
 #[cfg(feature = "archive")]
 pub use archive::ArchiveSource;
@@ -83,6 +84,12 @@ pub trait Source: Send + Sync {
 
     /// Bytes of a file of a skill it listed. `SKILL.md` is that skill's own file, whatever it is called.
     fn read(&self, skill: &Candidate, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError>;
+
+    /// What a skill's frontmatter says, from a source whose files are read only for somebody who uses the skill; lists,
+    /// searches and approvals make do with it. Nothing from a source that may be read at any time.
+    fn announced(&self, _skill: &Candidate) -> Option<Map<String, Value>> {
+        None
+    }
 
     /// The folders whose changes may change what it lists or reads; none when it cannot say. They need not exist.
     #[cfg(feature = "watch")]

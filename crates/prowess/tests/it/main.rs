@@ -28,6 +28,7 @@ mod resources;
 #[cfg(unix)]
 mod search;
 #[cfg(unix)]
+mod servers;
 mod sources;
 mod trees;
 #[cfg(unix)]

@@ -1,0 +1,219 @@
+//! Skills from another MCP server, as people use them: one `prowess` serves, the other lists, trusts and reads.
+
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use insta::assert_snapshot;
+
+use crate::Place;
+
+const SKILL: (&str, &str) = (
+    "skills/tidy-up/SKILL.md",
+    "---\nname: tidy-up\ndescription: Tidies up.\nallowed-tools: Read\n---\nPut things where they belong.\n",
+);
+
+fn place() -> Place {
+    Place::with(&[SKILL, ("skills/tidy-up/references/where.md", "In the drawer.\n")])
+}
+
+/// Runs a command whose library is a server of its own, with the program's path and the folder left out of the text.
+fn run(place: &Place, args: &[&str]) -> String {
+    let program = env!("CARGO_BIN_EXE_prowess");
+    let spec = format!("mcp=\"'{program}' serve --in skills\",prefix=desk");
+    let mut command = place.command();
+    command.env("HOME", place.path().join("home")).args(args).args(["--in", &spec]);
+    place.transcript(&command.output().unwrap()).replace(program, "prowess")
+}
+
+/// The files below a folder that hold a text.
+fn remembering(folder: &Path, text: &str) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let (folders, files): (Vec<_>, Vec<_>) = entries.partition(|path| path.is_dir());
+    let holds = |path: &PathBuf| String::from_utf8_lossy(&std::fs::read(path).unwrap()).contains(text);
+    let below = folders.iter().flat_map(|folder| remembering(folder, text));
+    files.into_iter().filter(holds).chain(below).collect()
+}
+
+#[test]
+fn a_skill_of_a_server_is_listed_trusted_and_read() {
+    let place = place();
+    assert_snapshot!(run(&place, &["list"]), @"
+    exit 0
+    --- stdout
+    desk:tidy-up  not trusted: Tidies up.
+
+    1 skill; 1 not trusted: prowess trust
+    ");
+    assert_snapshot!(run(&place, &["activate", "desk:tidy-up"]), @"
+    exit 2
+    --- stderr
+    error: this skill is not trusted yet: desk:tidy-up
+      hint: look at it, and trust it if you want it
+      hint: see why: prowess why desk:tidy-up
+    ");
+    assert_snapshot!(run(&place, &["trust", "desk:tidy-up"]), @"
+    exit 0
+    --- stdout
+    trusted as it is: desk:tidy-up sha256:5d831821de645db34031c416600921a7a0fb94fdc7042c2efa97622bd87f6815
+    ");
+    assert_snapshot!(run(&place, &["why", "desk:tidy-up"]), @"
+    exit 0
+    --- stdout
+    desk:tidy-up: offered
+      found: mcp:desk:skill://tidy-up/SKILL.md
+    ");
+    assert_snapshot!(run(&place, &["cat", "desk:tidy-up"]), @"
+    exit 0
+    --- stdout
+    Put things where they belong.
+    ");
+    assert_snapshot!(run(&place, &["cat", "desk:tidy-up", "references/where.md"]), @"
+    exit 0
+    --- stdout
+    In the drawer.
+    ");
+    assert_snapshot!(run(&place, &["cat", "desk:tidy-up", "references/../../x"]), @"
+    exit 2
+    --- stderr
+    error: path steps out with `..`: references/../../x
+      hint: name the file from its folder down, without `..`
+    ");
+    assert_snapshot!(run(&place, &["cat", "desk:tidy-up", "references/other.md"]), @"
+    exit 2
+    --- stderr
+    error: could not take this from an MCP server: desk: skill://tidy-up/SKILL.md references/other.md: this file is not among those that the server lists
+      hint: ask for one that is listed
+    ");
+    assert_snapshot!(run(&place, &["show", "desk:tidy-up"]), @"
+    exit 0
+    --- stdout
+    tidy-up  mcp:desk:skill://tidy-up/SKILL.md
+
+      Tidies up.
+
+      allowed tools  Read
+      instructions   30 bytes, about 7 tokens
+
+      references
+        references/where.md  15 B
+
+    loads; no problems under spec
+    ");
+    assert_snapshot!(run(&place, &["search", "tidies"]), @"
+    exit 0
+    --- stdout
+      0.234  desk:tidy-up  Tidies up.
+
+    1 of 1 skill
+    ");
+    assert_snapshot!(run(&place, &["prompt"]), @"
+    exit 0
+    --- stdout
+    <available_skills>
+      <skill>
+        <name>desk:tidy-up</name>
+        <description>Tidies up.</description>
+      </skill>
+    </available_skills>
+    ");
+    assert_snapshot!(run(&place, &["activate", "desk:tidy-up"]), @r#"
+    exit 0
+    --- stdout
+    <skill_content name="desk:tidy-up">
+    Put things where they belong.
+
+    <skill_resources>
+      <file>references/where.md</file>
+    </skill_resources>
+    </skill_content>
+
+    This skill has 1 reference. Read one with read_skill_resource (name: "desk:tidy-up", path: the file's path); without path it lists them.
+    "#);
+    assert_snapshot!(run(&place, &["trust", "--list"]), @"
+    exit 0
+    --- stdout
+    skill   tidy-up  mcp:desk:skill://tidy-up/SKILL.md  sha256:5d831821de645db34031c416600921a7a0fb94fdc7042c2efa97622bd87f6815
+    ");
+    assert_eq!(
+        remembering(&place.path().join("home"), "belong"),
+        Vec::<PathBuf>::new(),
+        "nothing is kept on the disk"
+    );
+    // Any change of any file ends the approval.
+    place.write("skills/tidy-up/references/where.md", b"In the shredder.\n");
+    assert_snapshot!(run(&place, &["list"]), @"
+    exit 0
+    --- stdout
+    desk:tidy-up  not trusted: Tidies up.
+
+    1 skill; 1 not trusted: prowess trust
+    ");
+    assert_snapshot!(run(&place, &["trust", "--revoke", "desk:tidy-up"]), @"
+    exit 0
+    --- stdout
+    no longer trusted: desk:tidy-up
+    ");
+}
+
+#[test]
+fn a_program_that_would_not_go_ends_with_the_server_that_started_it() {
+    let place = place();
+    let fifo = place.path().join("alive");
+    assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    // Whoever was started holds the pipe open, and hears neither the end of its input nor a signal.
+    let script =
+        format!("mcp=sh -c \"trap '' TERM; exec 9>'{}'; while :; do sleep 600; done\"", fifo.display());
+    let mut command = place.command();
+    // The words of the shell need the usual path.
+    command.env("PATH", std::env::var_os("PATH").unwrap());
+    command.args(["serve", "--in", &script, "--no-watch"]).stdin(Stdio::piped()).stdout(Stdio::null());
+    let mut serving = command.spawn().unwrap();
+    let mut alive = std::fs::File::open(&fifo).unwrap();
+    drop(serving.stdin.take());
+    assert!(serving.wait().unwrap().success());
+    assert_eq!(alive.read_to_end(&mut Vec::new()).unwrap(), 0, "nobody holds the pipe any more");
+}
+
+#[test]
+fn a_server_that_cannot_be_had_is_an_error_with_a_hint() {
+    let place = place();
+    assert_snapshot!(place.run(&["list", "--in", "mcp=/no/such/program"]), @"
+    exit 2
+    --- stderr
+    error: could not take this from an MCP server: program: connecting: /no/such/program: it could not be started: No such file or directory (os error 2)
+      hint: check the name of the program, and that it may be run
+    ");
+    let refused = place.run(&["list", "--in", "mcp=http://127.0.0.1:1/mcp"]);
+    let start = "exit 2\n--- stderr\nerror: could not take this from an MCP server: 127.0.0.1: connecting: ";
+    assert!(refused.starts_with(start), "{refused}");
+    assert_snapshot!(place.run(&["list", "--in", "skills", "--in", "mcp=false,prefix=x"]), @"
+    exit 2
+    --- stdout
+    tidy-up  Tidies up.
+
+    1 skill
+    --- stderr
+    error: could not take this from an MCP server: x: connecting: the program ended
+      hint: run it by itself to see what is wrong; it must speak MCP on standard input and output
+    ");
+}
+
+#[test]
+fn a_project_names_no_server() {
+    let place = Place::with(&[
+        SKILL,
+        ("prowess.toml", "[[skills.sources]]\nmcp = 'touch pwned'\n[[skills.sources]]\ndir = 'skills'\n"),
+    ]);
+    assert_snapshot!(place.run(&["list"]), @"
+    exit 2
+    --- stdout
+    tidy-up  not trusted: Tidies up.
+
+    1 skill; 1 not trusted: prowess trust
+    --- stderr
+    error: a project names an MCP server, which was neither started nor asked: touch pwned
+      hint: name it in your own prowess.toml, or with --in
+    ");
+    assert!(!place.path().join("pwned").exists());
+}

@@ -1,0 +1,298 @@
+//! An entry of a server's list, taken apart: what it promises of a skill, or why it is not believed.
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+
+use prowess::{Document, FileEntry, Manifest, RelPath, parse};
+use serde_json::{Map, Value};
+
+use super::McpLimits;
+use crate::address::decode;
+
+/// What ends the URI of every skill.
+const OWN: &str = "/SKILL.md";
+/// The longest URI that is taken.
+const MAX_URI: usize = 2048;
+/// The most text of a frontmatter, in bytes of JSON.
+const MAX_FRONTMATTER: usize = prowess::limits::MAX_FILE_BYTES;
+
+/// What an entry promises of a skill.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Promised {
+    /// The URI of its SKILL.md.
+    pub(super) uri: String,
+    /// Its frontmatter, all of it.
+    pub(super) frontmatter: Map<String, Value>,
+    /// Its files by path; nothing when they are made on demand and promise nothing.
+    pub(super) files: Option<BTreeMap<String, File>>,
+}
+
+/// What is promised of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct File {
+    /// As the server spells it, since that is what it will be asked for.
+    pub(super) uri: String,
+    path: RelPath,
+    pub(super) size: u64,
+    pub(super) digest: String,
+}
+
+/// Why an entry is not believed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Bad {
+    /// The URI it goes by, as the server spells it.
+    pub(super) uri: String,
+    pub(super) reason: String,
+}
+
+impl Promised {
+    /// Takes an entry apart.
+    pub(super) fn read(entry: &Value, limits: &McpLimits) -> Result<Self, Bad> {
+        let uri = entry.get("uri").and_then(Value::as_str).unwrap_or_default();
+        let bad = |reason: String| Bad { uri: uri.to_owned(), reason };
+        let name =
+            plain_uri(uri).and_then(|()| name_in(uri)).map_err(|reason| bad(format!("uri: {reason}")))?;
+        let Some(Value::Object(frontmatter)) = entry.get("frontmatter") else {
+            return Err(bad("frontmatter: an object is wanted".to_owned()));
+        };
+        if serde_json::to_vec(frontmatter).map_or(true, |text| text.len() > MAX_FRONTMATTER) {
+            return Err(bad(format!("frontmatter: it has more than {MAX_FRONTMATTER} bytes")));
+        }
+        match frontmatter.get("name").and_then(Value::as_str) {
+            Some(own) if own == name => {}
+            _ => {
+                let reason = "the name in the frontmatter is not the last segment of the uri before SKILL.md";
+                return Err(bad(format!("{reason}: {}", super::shown(&name))));
+            }
+        }
+        let files = match entry.get("resources") {
+            Some(Value::String(word)) if word == "dynamic" => None,
+            Some(Value::Array(listed)) => {
+                let read =
+                    read_files(listed, uri, limits).map_err(|reason| bad(format!("resources: {reason}")))?;
+                Some(read)
+            }
+            _ => return Err(bad("resources: a list or \"dynamic\" is wanted".to_owned())),
+        };
+        Ok(Self { uri: uri.to_owned(), frontmatter: frontmatter.clone(), files })
+    }
+
+    /// The frontmatter as a document without a body: the same reader and the same rules as for a file.
+    pub(super) fn document(&self) -> Document {
+        crate::publish::announced(&self.frontmatter)
+    }
+
+    /// The files, if any are promised.
+    pub(super) fn manifest(&self) -> Option<Manifest> {
+        let file = |file: &File| {
+            let mut entry = FileEntry::new(file.path.clone(), file.size);
+            entry.digest = Some(file.digest.clone());
+            entry
+        };
+        Some(Manifest::new(self.files.as_ref()?.values().map(file).collect()))
+    }
+
+    /// What bytes that came for a file have that was not promised.
+    pub(super) fn broken_by(&self, path: &str, file: &File, bytes: &[u8]) -> Option<String> {
+        let size = bytes.len() as u64;
+        if size != file.size {
+            return Some(format!("its size is not the listed one: {size} bytes, listed {}", file.size));
+        }
+        let digest = prowess::digests::of_bytes(bytes);
+        if digest != file.digest {
+            return Some(format!("its digest is not the listed one: {digest}, listed {}", file.digest));
+        }
+        if path != "SKILL.md" {
+            return None;
+        }
+        let field = differing(&parse(bytes).frontmatter_json(), &self.frontmatter)?;
+        Some(format!("its frontmatter is not the listed one: {}", super::shown(&field)))
+    }
+}
+
+/// A URI in the characters that one may have, with nothing after its path.
+fn plain_uri(uri: &str) -> Result<(), String> {
+    let plain = |byte: u8| byte.is_ascii_graphic() && !b"?#\\\"<>^`{|}".contains(&byte);
+    if uri.len() > MAX_URI {
+        return Err(format!("it has more than {MAX_URI} bytes"));
+    }
+    if !uri.bytes().all(plain) {
+        return Err("it has characters that a uri of a skill does not have".to_owned());
+    }
+    let scheme = uri.split_once("://").map(|(scheme, _)| scheme);
+    let known = |scheme: &str| {
+        scheme.starts_with(|first: char| first.is_ascii_alphabetic())
+            && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
+    };
+    if scheme.is_some_and(known) { Ok(()) } else { Err("skill://NAME/SKILL.md is wanted".to_owned()) }
+}
+
+/// The name that the URI of a SKILL.md ends in.
+fn name_in(uri: &str) -> Result<String, String> {
+    let root = uri.strip_suffix(OWN).and_then(|root| root.split_once("://")).map(|(_, path)| path);
+    let name = root.and_then(|path| path.rsplit('/').next()).and_then(decode);
+    name.filter(|name| !name.is_empty()).ok_or_else(|| "it does not end in NAME/SKILL.md".to_owned())
+}
+
+fn read_files(listed: &[Value], own: &str, limits: &McpLimits) -> Result<BTreeMap<String, File>, String> {
+    if listed.len() > limits.files {
+        return Err(format!("it has {} files, at most {}", listed.len(), limits.files));
+    }
+    let root = own.strip_suffix("SKILL.md").unwrap_or(own);
+    let mut files = BTreeMap::new();
+    let mut total = 0u64;
+    for value in listed {
+        let uri = value.get("uri").and_then(Value::as_str).ok_or("a file without a uri")?;
+        let shown = super::shown(uri);
+        plain_uri(uri).map_err(|reason| format!("{shown}: {reason}"))?;
+        let path =
+            path_below(root, uri).ok_or_else(|| format!("this is not a path in the skill: {shown}"))?;
+        let digest = value.get("digest").and_then(Value::as_str).unwrap_or_default();
+        let hex = digest.strip_prefix("sha256:").unwrap_or_default();
+        if hex.len() != 64 || !hex.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
+        {
+            return Err(format!(
+                "{shown}: digest: sha256: and 64 hexadecimal digits in lower case are wanted"
+            ));
+        }
+        let size = value.get("size").and_then(Value::as_u64);
+        let size = size.ok_or_else(|| format!("{shown}: size: a number of bytes is wanted"))?;
+        total = total.saturating_add(size);
+        if total > limits.skill_bytes {
+            return Err(format!("its files have more than {} bytes", limits.skill_bytes));
+        }
+        let file = File { uri: uri.to_owned(), path: path.clone(), size, digest: digest.to_owned() };
+        if files.insert(path.as_str().to_owned(), file).is_some() {
+            return Err(format!("this file is listed twice: {shown}"));
+        }
+    }
+    match files.get("SKILL.md") {
+        Some(file) if file.uri == own => Ok(files),
+        _ => Err("SKILL.md is missing".to_owned()),
+    }
+}
+
+/// The path of a file below the folder of its skill, whose URI ends in a slash.
+fn path_below(root: &str, uri: &str) -> Option<RelPath> {
+    let segments = uri.strip_prefix(root)?.split('/');
+    // What is decoded must not become more segments than were written.
+    let plain = |segment: &str| decode(segment).filter(|text| !text.contains(['/', '\\']));
+    RelPath::parse(&segments.map(plain).collect::<Option<Vec<_>>>()?.join("/")).ok()
+}
+
+/// The first field in which two frontmatters differ. A field without a value is as good as none.
+fn differing(file: &Map<String, Value>, listed: &Map<String, Value>) -> Option<String> {
+    let of = |map: &Map<String, Value>, key: &str| map.get(key).cloned().unwrap_or(Value::Null);
+    let mut keys = listed.keys().chain(file.keys());
+    keys.find(|key| !same(&of(file, key), &of(listed, key))).cloned()
+}
+
+/// Whether two values are one as JSON. Numbers count by their value: 1 and 1.0 are one for many who write JSON.
+fn same(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Number(a), Value::Number(b)) => {
+            a == b || a.as_f64().partial_cmp(&b.as_f64()) == Some(Ordering::Equal)
+        }
+        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
+        (Value::Object(a), Value::Object(b)) => differing(a, b).is_none(),
+        _ => a == b,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn file(uri: &str) -> Value {
+        json!({"uri": uri, "digest": format!("sha256:{}", "0a".repeat(32)), "size": 3})
+    }
+
+    fn entry(uri: &str, files: &[Value]) -> Value {
+        json!({"uri": uri, "frontmatter": {"name": "pdf", "description": "D."}, "resources": files})
+    }
+
+    fn reason(entry: &Value) -> String {
+        Promised::read(entry, &McpLimits { files: 3, skill_bytes: 10, ..McpLimits::default() })
+            .unwrap_err()
+            .reason
+    }
+
+    #[test]
+    fn an_entry_in_order_is_taken_with_any_scheme_and_any_folders() {
+        for own in ["skill://pdf/SKILL.md", "skill://acme/a%20b/pdf/SKILL.md", "https://x.test/pdf/SKILL.md"]
+        {
+            let more = own.replace("SKILL.md", "sub/SKILL.md");
+            let odd = own.replace("SKILL.md", "a%20b.md");
+            let promised =
+                Promised::read(&entry(own, &[file(own), file(&more), file(&odd)]), &McpLimits::default())
+                    .unwrap();
+            let files = promised.manifest().unwrap();
+            let paths: Vec<&str> = files.files.iter().map(|file| file.path.as_str()).collect();
+            assert_eq!(paths, ["SKILL.md", "a b.md", "sub/SKILL.md"]);
+        }
+        let mut dynamic = entry("skill://pdf/SKILL.md", &[]);
+        dynamic["resources"] = "dynamic".into();
+        assert!(Promised::read(&dynamic, &McpLimits::default()).unwrap().manifest().is_none());
+    }
+
+    #[test]
+    fn an_entry_that_breaks_a_rule_says_which() {
+        let own = "skill://pdf/SKILL.md";
+        for (uri, wanted) in [
+            ("", "uri: skill://NAME"),
+            ("pdf/SKILL.md", "uri: skill://NAME"),
+            ("skill://pdf", "uri: it does not end in"),
+            ("skill:///SKILL.md", "uri: it does not end in"),
+            ("skill://pdf/SKILL.md?x", "uri: it has characters"),
+            ("skill://p\u{1b}df/SKILL.md", "uri: it has characters"),
+            ("skill://word/SKILL.md", "the name in the frontmatter is not"),
+        ] {
+            assert!(reason(&entry(uri, &[file(uri)])).starts_with(wanted), "{uri}");
+        }
+        for (bad, wanted) in [
+            ("skill://other/x", "resources: this is not a path in the skill"),
+            ("skill://pdf/../x", "resources: this is not a path in the skill"),
+            ("skill://pdf/%2e%2e/x", "resources: this is not a path in the skill"),
+            ("skill://pdf/a%2fb", "resources: this is not a path in the skill"),
+            ("skill://pdf//x", "resources: this is not a path in the skill"),
+            ("skill://pdf/", "resources: this is not a path in the skill"),
+            (own, "resources: this file is listed twice"),
+            ("skill://pdf/SKILL%2Emd", "resources: this file is listed twice"),
+        ] {
+            assert!(reason(&entry(own, &[file(own), file(bad)])).starts_with(wanted), "{bad}");
+        }
+        let files =
+            |count: usize| (0..count).map(|at| file(&format!("skill://pdf/{at}"))).collect::<Vec<_>>();
+        assert_eq!(reason(&entry(own, &files(4))), "resources: it has 4 files, at most 3");
+        assert_eq!(reason(&entry(own, &files(3))), "resources: SKILL.md is missing");
+        let mut large = file(own);
+        large["size"] = 11.into();
+        assert_eq!(reason(&entry(own, &[large])), "resources: its files have more than 10 bytes");
+        for (member, value) in [("digest", json!("sha256:0A")), ("size", json!(-1)), ("size", Value::Null)] {
+            let mut odd = file(own);
+            odd[member] = value;
+            assert!(reason(&entry(own, &[odd])).contains(&format!("{member}: ")), "{member}");
+        }
+        for resources in [Value::Null, json!("static"), json!({})] {
+            let mut odd = entry(own, &[]);
+            odd["resources"] = resources;
+            assert_eq!(reason(&odd), "resources: a list or \"dynamic\" is wanted");
+        }
+    }
+
+    #[test]
+    fn frontmatter_is_compared_field_by_field_and_both_ways() {
+        let of = |value: Value| value.as_object().cloned().unwrap();
+        let listed = of(json!({"name": "a", "metadata": {"v": 1}, "x": null}));
+        assert_eq!(differing(&of(json!({"metadata": {"v": 1.0}, "name": "a"})), &listed), None);
+        assert_eq!(
+            differing(&of(json!({"name": "b", "metadata": {"v": 1}})), &listed).as_deref(),
+            Some("name")
+        );
+        assert_eq!(differing(&of(json!({"name": "a"})), &listed).as_deref(), Some("metadata"));
+        let more = of(json!({"name": "a", "metadata": {"v": 1}, "allowed-tools": "Bash"}));
+        assert_eq!(differing(&more, &listed).as_deref(), Some("allowed-tools"));
+    }
+}

@@ -1,0 +1,276 @@
+//! What a host owes its user when skills come from another server: each rule of the extension, held to.
+
+use std::sync::Arc;
+
+use prowess::drive::{Performer, drive};
+use prowess::env::Environment;
+use prowess::open::Opening;
+use prowess::session::{Options, Policy, Session, ToolCall};
+use prowess::source::{Slice, Source as _};
+use prowess::spec::SourceSpec;
+use prowess::trust::{Approvals, Trust};
+use prowess::{Duplicates, MemorySource, Obstacle, Registry, RelPath, Scope, index::SearchIndex};
+use prowess_mcp::{McpLimits, Servers};
+use serde_json::json;
+
+use crate::liar::{Liar, Reply, Story};
+
+fn story() -> Story {
+    let mut story = Story::default();
+    story.skill(
+        "skill://pdf",
+        "allowed-tools: Bash(rm:*)\n",
+        &[("references/FORMS.md", b"forms"), ("blob", b"\xff\x00")],
+    );
+    story
+}
+
+/// A registry as a library makes it.
+fn registry(specs: &[&str], approvals: &Approvals) -> Registry {
+    let mut opening = Opening::named(std::path::Path::new("/"), None);
+    opening.servers = Some(Arc::new(Servers::default()));
+    let mut registry = Registry::new();
+    for spec in specs {
+        registry.add(opening.open(&SourceSpec::parse(spec).unwrap(), &Environment::of([])).unwrap());
+    }
+    registry.trust(Trust::in_approved(approvals.clone()));
+    registry.refresh().unwrap();
+    registry
+}
+
+fn approved(registry: &Registry, key: &str) -> Approvals {
+    let mut approvals = Approvals::default();
+    let skill = registry.get(key).unwrap();
+    approvals.trust_skill(&skill, &registry.approvable(&skill).unwrap()).unwrap();
+    approvals
+}
+
+fn path(text: &str) -> RelPath {
+    RelPath::parse(text).unwrap()
+}
+
+#[test]
+fn nothing_is_asked_before_the_first_list_and_nothing_read_before_somebody_reads() {
+    let liar = Liar::telling(story());
+    let spec = format!("mcp={},prefix=far", liar.url);
+    let opening =
+        Opening { servers: Some(Arc::new(Servers::default())), ..Opening::named("/".as_ref(), None) };
+    let layer = opening.open(&SourceSpec::parse(&spec).unwrap(), &Environment::of([])).unwrap();
+    assert!(liar.heads().is_empty(), "opening asks nothing");
+    drop(layer);
+
+    let first = registry(&[&spec], &Approvals::default());
+    let approvals = approved(&first, "far:pdf");
+    let second = registry(&[&spec], &approvals);
+    assert!(second.get("far:pdf").unwrap().is_usable());
+    SearchIndex::open(&second, None);
+    assert_eq!(second.files("far:pdf").unwrap().files.len(), 3);
+    second.digest("far:pdf").unwrap();
+    assert!(
+        liar.asked("resources/read").is_empty(),
+        "listing, approving, searching and digests read nothing"
+    );
+
+    assert_eq!(second.document("far:pdf").unwrap().body(), "Do pdf.");
+    assert_eq!(liar.asked("resources/read").len(), 1);
+    assert_eq!(liar.asked("resources/read")[0]["uri"], "skill://pdf/SKILL.md");
+}
+
+#[test]
+fn every_read_is_held_to_size_digest_and_frontmatter() {
+    let liar = Liar::telling(story());
+    let source = liar.source(McpLimits::default());
+    let skill = source.list().unwrap().candidates.remove(0);
+    let read = |file: &str| source.read(&skill, &path(file), Slice::first(1 << 20));
+    assert_eq!(read("blob").unwrap().bytes, b"\xff\x00");
+    assert_eq!(read("references/FORMS.md").unwrap().bytes, b"forms");
+
+    // What was right once is asked for again, and held to the same.
+    liar.change(|story| story.put("skill://pdf/references/FORMS.md", b"f0rms"));
+    let error = read("references/FORMS.md").unwrap_err();
+    assert!(error.to_string().starts_with(
+        "could not take this from an MCP server: far: skill://pdf/references/FORMS.md: its digest is not the listed one: sha256:"
+    ), "{error}");
+    liar.change(|story| story.put("skill://pdf/references/FORMS.md", b"more forms"));
+    let error = read("references/FORMS.md").unwrap_err().to_string();
+    assert!(error.ends_with("its size is not the listed one: 10 bytes, listed 5"), "{error}");
+
+    // Another description with the right digest of the wrong text.
+    liar.change(|story| story.last()["frontmatter"]["description"] = "Another.".into());
+    let skill = source.list().unwrap().candidates.remove(0);
+    let error = source.read(&skill, &path("SKILL.md"), Slice::first(9)).unwrap_err().to_string();
+    assert!(error.ends_with("its frontmatter is not the listed one: description"), "{error}");
+    assert_eq!(source.read(&skill, &path("blob"), Slice::first(9)).unwrap().size, 2);
+}
+
+#[test]
+fn who_goes_on_with_a_file_gets_its_parts_of_one_reading() {
+    let liar = Liar::telling(story());
+    let source = liar.source(McpLimits::default());
+    let skill = source.list().unwrap().candidates.remove(0);
+    let part =
+        |offset| source.read(&skill, &path("references/FORMS.md"), Slice { offset, limit: 2 }).unwrap().bytes;
+    assert_eq!([part(0), part(2), part(4)].concat(), b"forms");
+    assert_eq!(liar.asked("resources/read").len(), 1);
+    part(0);
+    assert_eq!(liar.asked("resources/read").len(), 2, "a new reading asks anew");
+}
+
+#[test]
+fn a_file_that_is_not_listed_is_not_asked_for() {
+    let mut story = story();
+    story.files.insert("skill://pdf/secret".to_owned(), b"s".to_vec());
+    let liar = Liar::telling(story);
+    let source = liar.source(McpLimits::default());
+    let skill = source.list().unwrap().candidates.remove(0);
+    let error = source.read(&skill, &path("secret"), Slice::first(9)).unwrap_err();
+    assert!(error.to_string().contains("not among those that the server lists"), "{error}");
+    assert!(liar.asked("resources/read").is_empty());
+}
+
+#[test]
+fn an_approval_is_for_all_files_as_they_are_listed_and_ends_with_any_change() {
+    let changes: [fn(&mut Story); 4] = [
+        |story| story.last()["resources"][0]["digest"] = format!("sha256:{}", "0".repeat(64)).into(),
+        |story| story.last()["resources"][2]["size"] = 99.into(),
+        |story| drop(story.last()["resources"].as_array_mut().unwrap().pop()),
+        |story| {
+            let file =
+                json!({"uri": "skill://pdf/new", "digest": format!("sha256:{}", "1".repeat(64)), "size": 1});
+            story.last()["resources"].as_array_mut().unwrap().push(file);
+        },
+    ];
+    for change in changes {
+        let liar = Liar::telling(story());
+        let spec = format!("mcp={},prefix=far", liar.url);
+        let approvals = approved(&registry(&[&spec], &Approvals::default()), "far:pdf");
+        let library = registry(&[&spec], &approvals);
+        assert!(library.get("far:pdf").unwrap().is_usable());
+        liar.change(|story| {
+            // The order of the list is not a change; the rest is.
+            story.last()["resources"]
+                .as_array_mut()
+                .unwrap()
+                .sort_by_key(|file| file["uri"].as_str().unwrap().len());
+            change(story);
+        });
+        library.refresh().unwrap();
+        let error = library.get("far:pdf").ok().and_then(|skill| skill.obstacle.clone());
+        assert!(matches!(error, None | Some(Obstacle::Untrusted)));
+        assert!(!library.catalog().get("far:pdf").is_some_and(prowess::Candidate::is_usable));
+        assert!(liar.asked("resources/read").is_empty());
+    }
+}
+
+#[test]
+fn two_servers_with_the_same_addresses_are_two_and_each_is_asked_for_its_own() {
+    let (one, two) = (Liar::telling(story()), Liar::telling(story()));
+    let specs = [format!("mcp={},prefix=one", one.url), format!("mcp={},prefix=two", two.url)];
+    let specs: Vec<&str> = specs.iter().map(String::as_str).collect();
+    let approvals = approved(&registry(&specs, &Approvals::default()), "one:pdf");
+    let library = registry(&specs, &approvals);
+    assert!(library.get("one:pdf").unwrap().is_usable());
+    assert_eq!(
+        library.get("two:pdf").unwrap().obstacle,
+        Some(Obstacle::Untrusted),
+        "approved is the other one"
+    );
+    assert_eq!(library.get("two:pdf").unwrap().entry.origin.location, "mcp:two:skill://pdf/SKILL.md");
+    library.document("two:pdf").unwrap();
+    assert_eq!((one.asked("resources/read").len(), two.asked("resources/read").len()), (0, 1));
+}
+
+#[test]
+fn a_skill_of_another_server_never_takes_the_place_of_one_that_is_here() {
+    let liar = Liar::telling(story());
+    let spec = format!("mcp={},prefix=far", liar.url);
+    let approvals = approved(&registry(&[&spec], &Approvals::default()), "far:pdf");
+    for duplicates in [Duplicates::First, Duplicates::Last] {
+        for far_first in [true, false] {
+            let mut opening = Opening::named(std::path::Path::new("/"), None);
+            opening.servers = Some(Arc::new(Servers::default()));
+            let far = opening.open(&SourceSpec::parse(&spec).unwrap(), &Environment::of([])).unwrap();
+            let here = MemorySource::new("here");
+            here.insert("pdf", "---\nname: pdf\ndescription: The one here.\n---\n", Scope::User);
+            let here = prowess::Layer::from(here).with_prefix("far");
+            let mut library = Registry::new();
+            let (first, second) = if far_first { (far, here) } else { (here, far) };
+            library.add(first).add(second).duplicates(duplicates);
+            library.trust(Trust::in_approved(approvals.clone()));
+            library.refresh().unwrap();
+            assert_eq!(library.get("far:pdf").unwrap().entry.description, "The one here.");
+        }
+    }
+}
+
+#[test]
+fn tools_of_a_skill_count_for_nothing_before_it_is_approved() {
+    let liar = Liar::telling(story());
+    let spec = format!("mcp={},prefix=far", liar.url);
+    let first = registry(&[&spec], &Approvals::default());
+    let activate = |library: Registry| {
+        let mut session = Session::new("t", library.catalog(), Policy::default(), Options::default());
+        let index = SearchIndex::heads(&library);
+        let call = ToolCall::new("load_skill", json!({"name": "far:pdf"}));
+        let done = drive(&mut session, &Performer::new(&library, &index), call);
+        (done.ok, session.active_tools().join(" "))
+    };
+    let approvals = approved(&first, "far:pdf");
+    let (ok, tools) = activate(first);
+    assert!(!ok && !tools.contains("rm"), "{tools}");
+    assert!(liar.asked("resources/read").is_empty(), "what may not be used is not read for it");
+    let (ok, tools) = activate(registry(&[&spec], &approvals));
+    assert!(ok && tools.contains("rm"), "{tools}");
+}
+
+#[test]
+fn files_that_are_made_on_demand_cannot_be_approved_and_say_why() {
+    let mut story = story();
+    story.last()["resources"] = "dynamic".into();
+    let liar = Liar::telling(story);
+    let library = registry(&[&format!("mcp={},prefix=far", liar.url)], &Approvals::default());
+    let skill = library.get("far:pdf").unwrap();
+    assert_eq!(skill.obstacle, Some(Obstacle::Untrusted));
+    let error = library.approvable(&skill).unwrap_err().to_string();
+    assert!(error.ends_with("so no digests hold them to what was approved"), "{error}");
+    assert!(library.document("far:pdf").is_err() && liar.asked("resources/read").is_empty());
+}
+
+#[test]
+fn a_skill_within_a_skill_is_a_file_until_it_is_listed_for_itself() {
+    let mut story = Story::default();
+    story.skill("skill://pdf", "", &[("sub/SKILL.md", b"---\nname: sub\ndescription: Sub.\n---\n")]);
+    let liar = Liar::telling(story);
+    let spec = format!("mcp={},prefix=far", liar.url);
+    let approvals = approved(&registry(&[&spec], &Approvals::default()), "far:pdf");
+    let library = registry(&[&spec], &approvals);
+    assert_eq!(library.catalog().list().len(), 1);
+    assert!(library.read_bytes("far:pdf", "sub/SKILL.md", Slice::first(9)).is_ok());
+    liar.change(|story| {
+        let bytes = story.files["skill://pdf/sub/SKILL.md"].clone();
+        let file = json!({"uri": "skill://pdf/sub/SKILL.md", "digest": prowess::digests::of_bytes(&bytes), "size": bytes.len()});
+        story.entries.push(json!({"uri": "skill://pdf/sub/SKILL.md", "frontmatter": {"name": "sub", "description": "Sub."}, "resources": [file]}));
+    });
+    library.refresh().unwrap();
+    assert_eq!(library.get("far:sub").unwrap().obstacle, Some(Obstacle::Untrusted), "its consent is its own");
+    assert!(library.get("far:pdf").unwrap().is_usable());
+}
+
+#[test]
+fn a_skill_that_is_not_listed_can_be_had_by_its_address() {
+    let liar = Liar::with(story(), |story, method, params| match method {
+        "skills/list" => Reply::Result(json!({"skills": []})),
+        _ => story.answer(method, params),
+    });
+    let source = liar.source(McpLimits::default());
+    assert!(source.list().unwrap().candidates.is_empty());
+    let skill = source.get("skill://pdf/SKILL.md").unwrap();
+    assert_eq!(skill.entry.name, "pdf");
+    assert!(source.read(&skill, &path("blob"), Slice::first(9)).is_ok());
+    assert_eq!(source.list().unwrap().candidates.len(), 1, "what was named stays");
+    let error = source.get("skill://word/SKILL.md").unwrap_err();
+    assert!(
+        error.to_string().contains("far: skill://word/SKILL.md: it answers with error -32602: no\\u{1b}"),
+        "{error}"
+    );
+}

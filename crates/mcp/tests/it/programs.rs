@@ -1,0 +1,98 @@
+//! Servers that are programs: they cannot be started, make noise, do not stay, or would not go.
+
+use prowess::RelPath;
+use prowess::source::{Slice, Source as _};
+use serde_json::json;
+
+use crate::liar::{Reply, source};
+use crate::transports::{complaint, patient, short, story};
+
+/// A program of the shell as a server.
+fn shell(script: &str) -> prowess_mcp::McpSource {
+    let argv = ["sh", "-c", script].map(str::to_owned).to_vec();
+    prowess_mcp::McpSource::new("far", &prowess::spec::Server::Started(argv)).unwrap()
+}
+
+/// The lines of a server that answers so many requests: to discover, to list, then to read what it listed.
+fn script(before: &str, count: usize) -> String {
+    let story = story();
+    let answers = [
+        ("server/discover", json!({})),
+        ("skills/list", json!({})),
+        ("resources/read", json!({"uri": "skill://pdf/SKILL.md"})),
+    ];
+    let lines = answers.iter().take(count).enumerate().map(|(id, (method, params))| {
+        let Reply::Result(result) = story.answer(method, params) else { panic!() };
+        let line = json!({"jsonrpc": "2.0", "id": id, "result": result}).to_string();
+        format!("read -r line; printf '%s\\n' '{line}'; ")
+    });
+    format!("{before}; {}", lines.collect::<String>())
+}
+
+#[test]
+fn noise_on_the_pipe_is_passed_over() {
+    let far = shell(&script("echo starting up...; echo; echo '{\"x\": [1'; echo '[]'; echo oops >&2", 3));
+    let skill = far.list().unwrap().candidates.remove(0);
+    let path = RelPath::parse("SKILL.md").unwrap();
+    assert!(far.read(&skill, &path, Slice::first(9)).is_ok());
+}
+
+#[test]
+fn noise_and_complaints_are_shown_when_there_is_nothing_else() {
+    let far = shell("printf 'hello\\033[31m\\n'; read -r line; echo 'no such\\tfile' >&2; exit 3");
+    let text = complaint(&far.list().unwrap_err());
+    assert!(
+        text.starts_with(
+            "connecting: the program ended; it wrote what is no message: hello\\u{1b}[31m; it says: no such"
+        ),
+        "{text}"
+    );
+    let far = shell("echo hello; cat >/dev/null").within(short());
+    let text = complaint(&far.list().unwrap_err());
+    assert_eq!(text, "connecting: there was no answer within 2000 ms; it wrote what is no message: hello");
+}
+
+#[test]
+fn a_program_that_cannot_run_or_does_not_stay_is_named() {
+    let text = complaint(&source("mcp=/no/such/program --x").list().unwrap_err());
+    assert!(text.starts_with("connecting: /no/such/program: it could not be started: "), "{text}");
+    assert_eq!(complaint(&shell("exit 0").list().unwrap_err()), "connecting: the program ended");
+    // It ends after the handshake, and after the list.
+    let text = complaint(&shell(&script(":", 1)).list().unwrap_err());
+    assert_eq!(text, "skills/list: the program ended");
+}
+
+#[test]
+fn a_program_that_ended_is_started_again_when_it_is_next_needed() {
+    let folder = tempfile::tempdir().unwrap();
+    let starts = folder.path().join("starts");
+    let far = shell(&script(&format!("echo start >> '{}'", starts.display()), 2));
+    assert_eq!(far.list().unwrap().candidates.len(), 1);
+    // The end of the first one may not have been noticed yet; then that list fails, and the next one starts anew.
+    assert!((0..100).any(|_| far.list().is_ok()));
+    assert!(std::fs::read_to_string(&starts).unwrap().lines().count() >= 2);
+}
+
+#[test]
+fn a_line_without_end_is_cut() {
+    let far = shell("yes | tr -d '\\n'").within(patient());
+    assert_eq!(complaint(&far.list().unwrap_err()), "connecting: it wrote a line of more than 10000 bytes");
+}
+
+#[test]
+fn the_program_and_all_it_started_end_with_the_source() {
+    let folder = tempfile::tempdir().unwrap();
+    let fifo = folder.path().join("alive");
+    assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    // Whoever was started holds the pipe open for writing, and neither would end by itself.
+    let before = format!("exec 9>'{}'; sleep 600 & trap '' TERM", fifo.display());
+    let far = shell(&format!("{} sleep 600", script(&before, 2)));
+    let reader = std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        std::io::Read::read_to_end(&mut std::fs::File::open(fifo).unwrap(), &mut bytes).unwrap();
+    });
+    assert_eq!(far.list().unwrap().candidates.len(), 1);
+    assert!(!reader.is_finished());
+    drop(far);
+    reader.join().unwrap();
+}

@@ -1,0 +1,191 @@
+//! Servers at an address that say nothing, say too much, say what is no message, or send us elsewhere.
+
+use std::time::Duration;
+
+use prowess::SourceError;
+use prowess::source::Source as _;
+use prowess_mcp::McpLimits;
+use serde_json::json;
+
+use crate::liar::{Liar, Reply, Story, json_answer, source};
+
+pub(crate) fn story() -> Story {
+    let mut story = Story::default();
+    story.skill("skill://pdf", "", &[]);
+    story
+}
+
+/// Long enough for a loaded machine, and short enough to be waited for.
+pub(crate) fn short() -> McpLimits {
+    McpLimits { time: Duration::from_secs(2), answer_bytes: 10_000, ..McpLimits::default() }
+}
+
+pub(crate) fn patient() -> McpLimits {
+    McpLimits { answer_bytes: 10_000, ..McpLimits::default() }
+}
+
+/// What is said when one method is answered so.
+fn said(
+    method: &'static str,
+    limits: McpLimits,
+    reply: impl Fn() -> Reply + Send + Sync + 'static,
+) -> String {
+    let liar = Liar::with(
+        story(),
+        move |story, asked, params| {
+            if asked == method { reply() } else { story.answer(asked, params) }
+        },
+    );
+    complaint(&liar.source(limits).list().unwrap_err())
+}
+
+/// An error in words, which always has a hint and never a control character.
+pub(crate) fn complaint(error: &SourceError) -> String {
+    assert!(!error.hint().is_empty());
+    let text = error.to_string();
+    assert!(!text.contains(char::is_control), "{text}");
+    text.strip_prefix("could not take this from an MCP server: far: ")
+        .unwrap_or_else(|| panic!("{text}"))
+        .to_owned()
+}
+
+#[test]
+fn a_server_that_never_answers_is_not_waited_for() {
+    assert_eq!(
+        said("server/discover", short(), || Reply::Silence),
+        "connecting: there was no answer within 2000 ms"
+    );
+    assert_eq!(
+        said("skills/list", short(), || Reply::Silence),
+        "skills/list: there was no answer within 2000 ms"
+    );
+}
+
+#[test]
+fn an_answer_that_breaks_off_or_is_too_large_is_none() {
+    let cut = || {
+        Reply::Raw(
+            b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 500\r\n\r\n{\"id\":"
+                .to_vec(),
+        )
+    };
+    let text = said("skills/list", patient(), cut);
+    assert!(text.starts_with("skills/list: "), "{text}");
+    let huge =
+        || Reply::Raw(json_answer("200 OK", &format!("{{\"x\":\"{}\"}}", "y".repeat(20_000))).into_bytes());
+    assert_eq!(said("skills/list", patient(), huge), "skills/list: its answer has more than 10000 bytes");
+    let events = || {
+        let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+        Reply::Raw(format!("{head}{}", "data: x\n".repeat(5_000)).into_bytes())
+    };
+    assert_eq!(said("skills/list", patient(), events), "skills/list: its answer has more than 10000 bytes");
+    let ended = || {
+        Reply::Raw(
+            b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n: bye\n\n"
+                .to_vec(),
+        )
+    };
+    assert_eq!(said("skills/list", patient(), ended), "skills/list: its stream ended before the answer");
+}
+
+#[test]
+fn what_is_no_message_is_shown_harmlessly() {
+    let page = || Reply::Raw(json_answer("200 OK", "<html>\u{1b}[31m").into_bytes());
+    let text = said("skills/list", patient(), page);
+    assert!(text.starts_with("skills/list: its answer is no JSON-RPC message: "), "{text}");
+    assert!(text.ends_with("<html>\\u{1b}[31m"), "{text}");
+    let other = || Reply::Raw(json_answer("200 OK", r#"{"jsonrpc":"2.0","id":99,"result":{}}"#).into_bytes());
+    assert_eq!(said("skills/list", patient(), other), "skills/list: it does not answer what was asked");
+}
+
+#[test]
+fn statuses_and_errors_are_named() {
+    for (status, text) in [
+        ("500 Oops", "it answers with status 500"),
+        ("401 Unauthorized", "it refuses with status 401"),
+        ("403 Forbidden", "it refuses with status 403"),
+    ] {
+        let answer = json_answer(status, "no");
+        let said = said("skills/list", patient(), move || Reply::Raw(answer.clone().into_bytes()));
+        assert_eq!(said, format!("skills/list: {text}"));
+    }
+    let text = said("skills/list", patient(), || Reply::Error(-32601));
+    assert_eq!(text, "skills/list: it answers with error -32601: no\\u{1b}[31m");
+}
+
+#[test]
+fn a_redirect_is_not_followed() {
+    let other = Liar::telling(story());
+    let to = format!(
+        "HTTP/1.1 307 Elsewhere\r\nlocation: {}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n",
+        other.url
+    );
+    let url = other.url.clone();
+    let text = said("server/discover", patient(), move || Reply::Raw(to.clone().into_bytes()));
+    assert_eq!(text, format!("connecting: it answers with a redirect, which is not followed: {url}"));
+    assert!(other.heads().is_empty());
+}
+
+#[test]
+fn a_server_without_the_extension_is_no_source() {
+    let text = said("server/discover", patient(), || {
+        Reply::Result(
+            json!({"supportedVersions": ["2026-07-28"], "capabilities": {"resources": {}}, "resultType": "complete", "ttlMs": 0, "cacheScope": "private"}),
+        )
+    });
+    assert_eq!(
+        text,
+        "connecting: it has no skills extension: io.modelcontextprotocol/skills is not among its capabilities"
+    );
+}
+
+#[test]
+fn nobody_at_an_address_is_an_error_and_others_stand() {
+    let error = source("mcp=http://127.0.0.1:1/mcp").list().unwrap_err();
+    assert!(complaint(&error).starts_with("connecting: "), "{error}");
+}
+
+#[test]
+fn an_older_server_is_asked_in_its_own_way_and_its_session_ended() {
+    let liar = Liar::with(story(), |story, method, params| match method {
+        "server/discover" => Reply::Raw(json_answer("400 Bad Request", "what?").into_bytes()),
+        "initialize" => {
+            let result = json!({"protocolVersion": "2025-11-25", "serverInfo": {"name": "old", "version": "1"},
+                "capabilities": {"resources": {}, "extensions": {"io.modelcontextprotocol/skills": {}}}});
+            let body = json!({"jsonrpc": "2.0", "id": 1, "result": result}).to_string();
+            let answer = json_answer("200 OK", &body).replacen("\r\n", "\r\nmcp-session-id: s1\r\n", 1);
+            Reply::Raw(answer.into_bytes())
+        }
+        "notifications/initialized" => {
+            Reply::Raw(b"HTTP/1.1 202 Accepted\r\ncontent-length: 0\r\nconnection: close\r\n\r\n".to_vec())
+        }
+        _ => story.answer(method, params),
+    });
+    let far = liar.source(patient());
+    assert_eq!(far.list().unwrap().candidates.len(), 1);
+    drop(far);
+    let heads = liar.heads();
+    assert!(
+        heads.iter().any(|head| head.starts_with("post") && head.contains("mcp-session-id: s1")),
+        "{heads:?}"
+    );
+    assert!(heads.iter().any(|head| head.starts_with("delete /mcp")), "{heads:?}");
+}
+
+#[test]
+fn a_token_goes_to_its_server_and_nowhere_in_the_open() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("token");
+    std::fs::write(&file, "s3cret\n").unwrap();
+    let liar = Liar::telling(story());
+    let far = source(&format!("mcp={},token_file={}", liar.url, file.display()));
+    far.list().unwrap();
+    assert!(liar.heads().iter().all(|head| head.contains("authorization: bearer s3cret")));
+    assert!(!format!("{far:?}").contains("s3cret"));
+    for (url, token) in [("http://x.test/mcp", "s3cret"), ("https://x.test/mcp", "two words")] {
+        std::fs::write(&file, token).unwrap();
+        let server =
+            prowess::spec::Server::At { url: url.to_owned(), ca_file: None, token_file: Some(file.clone()) };
+        assert!(prowess_mcp::McpSource::new("far", &server).is_err(), "{url}");
+    }
+}

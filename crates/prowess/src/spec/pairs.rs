@@ -1,0 +1,208 @@
+//! The keys of a source as they are written, and what they say together.
+
+use std::path::PathBuf;
+
+use prowess_core::RelPath;
+use serde::{Deserialize, Serialize};
+
+use super::{Place, Server, SourceSpec, is_address};
+use crate::error::harmless;
+use crate::source::Mount;
+
+/// The keys as they are written, before they make sense together.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Pairs {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dir: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    plugin: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    archive: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    jsonl: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    url: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mcp: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ca_file: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    token_file: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    instructions: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mount_as: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prefix: Option<String>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    preload: bool,
+}
+
+/// The keys that have a text for a value.
+pub(crate) const TEXT_KEYS: [&str; 14] = [
+    "dir",
+    "path",
+    "plugin",
+    "archive",
+    "jsonl",
+    "url",
+    "mcp",
+    "ca_file",
+    "token_file",
+    "name",
+    "description",
+    "instructions",
+    "mount_as",
+    "prefix",
+];
+
+/// The key that is true or false.
+pub(crate) const FLAG_KEY: &str = "preload";
+
+impl Pairs {
+    /// Sets a key that has a text for a value; false when there is no such key, or it was set before.
+    pub(crate) fn set(&mut self, key: &str, value: &str) -> bool {
+        let slot = match key {
+            "dir" => &mut self.dir,
+            "path" => &mut self.path,
+            "plugin" => &mut self.plugin,
+            "archive" => &mut self.archive,
+            "jsonl" => &mut self.jsonl,
+            "url" => &mut self.url,
+            "mcp" => &mut self.mcp,
+            "ca_file" => &mut self.ca_file,
+            "token_file" => &mut self.token_file,
+            "name" => &mut self.name,
+            "description" => &mut self.description,
+            "instructions" => &mut self.instructions,
+            "mount_as" => &mut self.mount_as,
+            "prefix" => &mut self.prefix,
+            _ => return false,
+        };
+        slot.replace(value.to_owned()).is_none()
+    }
+
+    /// Sets the key that is true or false.
+    pub(crate) fn set_preload(&mut self, preload: bool) {
+        self.preload = preload;
+    }
+
+    /// What the keys say together, or what is wrong with them.
+    pub(crate) fn spec(self) -> Result<SourceSpec, String> {
+        let mut places = Vec::new();
+        if let Some(dir) = self.dir.or(self.path) {
+            places.push(("dir", Place::Dir(named("dir", dir)?.into())));
+        }
+        if let Some(plugin) = self.plugin {
+            places.push(("plugin", Place::Plugin(named("plugin", plugin)?.into())));
+        }
+        if let Some(archive) = self.archive {
+            places.push(("archive", Place::Archive(named("archive", archive)?.into())));
+        }
+        if let Some(jsonl) = self.jsonl {
+            places.push(("jsonl", Place::Jsonl(named("jsonl", jsonl)?.into())));
+        }
+        let file = |name: &Option<String>| name.clone().map(PathBuf::from);
+        if self.token_file.is_some() && self.mcp.is_none() {
+            return Err("token_file belongs to an mcp server".to_owned());
+        }
+        if self.ca_file.is_some() && self.url.is_none() && self.mcp.is_none() {
+            return Err("ca_file belongs to a url or an mcp server".to_owned());
+        }
+        if let Some(mcp) = &self.mcp {
+            let server = Server::parse(mcp, file(&self.ca_file), file(&self.token_file))?;
+            places.push(("mcp", Place::Mcp(server)));
+        }
+        if let Some(url) = self.url {
+            if !is_address(&url) {
+                return Err("url: an address begins with https:// or http://".to_owned());
+            }
+            places.push(("url", Place::Url { url, ca_file: file(&self.ca_file) }));
+        }
+        if self.name.is_some() || self.description.is_some() || self.instructions.is_some() {
+            let (Some(name), Some(description)) = (self.name, self.description) else {
+                return Err("a skill that is written here has a name and a description".to_owned());
+            };
+            if let Err(error) = RelPath::from_name(&name) {
+                return Err(format!("name: {error}"));
+            }
+            let instructions = self.instructions.unwrap_or_default();
+            places.push(("name", Place::Inline { name, description, instructions }));
+        }
+        let names: Vec<&str> = places.iter().map(|(name, _)| *name).collect();
+        let place = match places.len() {
+            0 => return Err("no place is named".to_owned()),
+            1 => places.remove(0).1,
+            _ => return Err(format!("more than one place is named: {}", names.join(", "))),
+        };
+        let mount = match &self.mount_as {
+            None => None,
+            Some(_) if matches!(place, Place::Inline { .. }) => {
+                return Err("mount_as: a skill that is written here lies in no folder to mount".to_owned());
+            }
+            Some(text) => Some(Mount::parse(text).map_err(|error| format!("mount_as: {error}"))?),
+        };
+        let prefix = match self.prefix {
+            Some(prefix)
+                if prefix.is_empty()
+                    || prefix.contains([':', '/', '\\'])
+                    || prefix.chars().any(|it| it.is_control() || it.is_whitespace()) =>
+            {
+                return Err(format!("prefix: a word without : and / is wanted: {}", harmless(&prefix)));
+            }
+            prefix => prefix,
+        };
+        Ok(SourceSpec { place, mount, prefix, preload: self.preload })
+    }
+}
+
+fn named(key: &str, value: String) -> Result<String, String> {
+    if value.trim().is_empty() { Err(format!("{key}: it is empty")) } else { Ok(value) }
+}
+
+impl TryFrom<Pairs> for SourceSpec {
+    type Error = String;
+
+    fn try_from(pairs: Pairs) -> Result<Self, String> {
+        pairs.spec()
+    }
+}
+
+impl From<SourceSpec> for Pairs {
+    fn from(spec: SourceSpec) -> Self {
+        let text = |path: PathBuf| Some(path.to_string_lossy().into_owned());
+        let mut pairs = Self {
+            mount_as: spec.mount.map(|mount| mount.as_str().to_owned()),
+            prefix: spec.prefix,
+            preload: spec.preload,
+            ..Self::default()
+        };
+        match spec.place {
+            Place::Dir(path) => pairs.dir = text(path),
+            Place::Plugin(path) => pairs.plugin = text(path),
+            Place::Archive(path) => pairs.archive = text(path),
+            Place::Jsonl(path) => pairs.jsonl = text(path),
+            Place::Url { url, ca_file } => {
+                (pairs.url, pairs.ca_file) = (Some(url), ca_file.and_then(text));
+            }
+            Place::Mcp(server) => {
+                pairs.mcp = Some(server.text());
+                if let Server::At { ca_file, token_file, .. } = server {
+                    (pairs.ca_file, pairs.token_file) = (ca_file.and_then(text), token_file.and_then(text));
+                }
+            }
+            Place::Inline { name, description, instructions } => {
+                (pairs.name, pairs.description) = (Some(name), Some(description));
+                pairs.instructions = Some(instructions);
+            }
+        }
+        pairs
+    }
+}

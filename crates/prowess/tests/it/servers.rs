@@ -1,0 +1,132 @@
+//! MCP servers in a library: who may name them, what they go by, and what opens them.
+
+use std::fs;
+use std::sync::{Arc, Mutex};
+
+use prowess::env::Environment;
+use prowess::library::{LibraryOptions, library};
+use prowess::open::OpenServer;
+use prowess::spec::Server;
+use prowess::{MemorySource, Obstacle, Registry, Scope, Source, SourceError, SourceSpec};
+
+use crate::trees::tree;
+
+/// Opens no server, notes what it was to open, and has one skill for each.
+#[derive(Debug, Default)]
+struct Notes(Mutex<Vec<(Server, String)>>);
+
+impl OpenServer for Notes {
+    fn open(&self, server: &Server, label: &str) -> Result<Arc<dyn Source>, SourceError> {
+        self.0.lock().unwrap().push((server.clone(), label.to_owned()));
+        let source = MemorySource::new(format!("mcp:{label}"));
+        source.insert("pdf", "---\nname: pdf\ndescription: Reads.\n---\n", Scope::Remote);
+        Ok(Arc::new(source))
+    }
+}
+
+struct Home {
+    folder: tempfile::TempDir,
+    notes: Arc<Notes>,
+}
+
+impl Home {
+    fn with(files: &[(&str, &str)]) -> Self {
+        Self { folder: tree(files), notes: Arc::default() }
+    }
+
+    fn library(&self, sources: &[&str], opener: bool) -> Registry {
+        let home = self.folder.path().join("home");
+        let environment = Environment::of([("HOME", home.to_str().unwrap())]);
+        let servers: Option<Arc<dyn OpenServer>> = opener.then(|| self.notes.clone() as _);
+        let sources = sources.iter().map(|source| SourceSpec::parse(source).unwrap()).collect();
+        let options = LibraryOptions { sources, servers, ..LibraryOptions::default() };
+        let registry = library(&self.folder.path().join("project"), &environment, &options).unwrap();
+        registry.refresh().unwrap();
+        registry
+    }
+
+    fn opened(&self) -> Vec<String> {
+        self.notes
+            .0
+            .lock()
+            .unwrap()
+            .iter()
+            .map(|(server, label)| format!("{label}={}", server.shown()))
+            .collect()
+    }
+}
+
+fn problems(registry: &Registry) -> Vec<String> {
+    registry.problems().iter().map(|problem| format!("{problem} ({})", problem.hint())).collect()
+}
+
+#[test]
+fn keys_have_the_label_of_their_server_and_skills_need_approval() {
+    let home = Home::with(&[("project/x", "")]);
+    let library = home.library(&["mcp=https://skills.x.test/mcp", "mcp=/bin/tool serve,prefix=team"], true);
+    let keys: Vec<String> = library.catalog().list().iter().map(|entry| entry.key.clone()).collect();
+    assert_eq!(keys, ["skills.x.test:pdf", "team:pdf"]);
+    assert_eq!(library.get("team:pdf").unwrap().obstacle, Some(Obstacle::Untrusted));
+    assert_eq!(home.opened(), ["skills.x.test=https://skills.x.test/mcp", "team=/bin/tool serve"]);
+}
+
+#[test]
+fn one_label_is_one_server() {
+    let home = Home::with(&[("project/x", "")]);
+    let library = home.library(&["mcp=npx a", "mcp=npx b", "mcp=npx c,prefix=c"], true);
+    assert_eq!(home.opened(), ["npx=npx a", "c=npx c"]);
+    assert_eq!(
+        problems(&library),
+        [
+            "two MCP servers have one label, and this one was left out: npx: npx b (give one of them a prefix of its own)"
+        ]
+    );
+}
+
+#[test]
+fn without_an_opener_a_server_is_an_error_that_says_what_is_missing() {
+    let home = Home::with(&[("project/x", "")]);
+    let library = home.library(&["mcp=npx a"], false);
+    let [problem] = problems(&library).try_into().unwrap();
+    assert!(
+        problem
+            .starts_with("this was built without support for mcp: npx a (open it with the crate prowess-mcp"),
+        "{problem}"
+    );
+}
+
+#[test]
+fn a_project_starts_no_program_and_asks_no_server_trusted_or_not() {
+    let config = "[[skills.sources]]\nmcp = 'touch pwned'\n[[skills.sources]]\nmcp = 'https://x.test/mcp'\nprefix = 'x'\n";
+    let home = Home::with(&[("project/.git/HEAD", ""), ("project/prowess.toml", config)]);
+    let wanted = [
+        "a project names an MCP server, which was neither started nor asked: touch pwned (name it in your own prowess.toml, or with --in)",
+        "a project names an MCP server, which was neither started nor asked: https://x.test/mcp (name it in your own prowess.toml, or with --in)",
+    ];
+    assert_eq!(problems(&home.library(&[], true)), wanted);
+    let state = home.folder.path().join("home/.local/state/prowess");
+    fs::create_dir_all(&state).unwrap();
+    let folder = home.folder.path().join("project");
+    fs::write(
+        state.join("trust.json"),
+        serde_json::json!({"version": 1, "folders": [folder], "skills": []}).to_string(),
+    )
+    .unwrap();
+    assert_eq!(problems(&home.library(&[], true)), wanted, "trust in instructions is no trust in programs");
+    assert!(home.opened().is_empty());
+}
+
+#[test]
+fn the_users_own_configuration_may_name_servers_with_files_beside_it() {
+    let config = "[[skills.sources]]\nmcp = 'https://x.test/mcp'\nca_file = 'ca.pem'\ntoken_file = 'token'\nprefix = 'x'\n";
+    let home = Home::with(&[("home/.config/prowess/prowess.toml", config), ("project/x", "")]);
+    let library = home.library(&[], true);
+    assert!(problems(&library).is_empty() && library.get("x:pdf").is_ok());
+    let opened = home.notes.0.lock().unwrap();
+    let (Server::At { ca_file, token_file, .. }, _) = &opened[0] else { panic!("{opened:?}") };
+    let beside = home.folder.path().join("home/.config/prowess");
+    assert_eq!(
+        (ca_file.clone(), token_file.clone()),
+        (Some(beside.join("ca.pem")), Some(beside.join("token")))
+    );
+}
