@@ -74,6 +74,7 @@ pub(crate) async fn serve(
         .enforce_origin_validation()
         .with_allowed_origins(loopback.into_iter().map(str::to_owned).chain(options.origins.iter().cloned()));
     let factory = Arc::clone(&shared);
+    let ending_sessions = Arc::clone(&sessions);
     let front = Arc::new(Front {
         service: StreamableHttpService::new(
             move || Ok(Server::new(Arc::clone(&factory))),
@@ -133,6 +134,7 @@ pub(crate) async fn serve(
         let _ = timeout(options.grace, ending).await;
     }
     let _ = timeout(options.grace, sweeper).await;
+    ending_sessions.end_all().await;
 }
 
 impl Front {
@@ -224,7 +226,7 @@ impl Front {
                 return problem(StatusCode::BAD_REQUEST, id, error);
             }
         };
-        if request.initialize && self.sessions.is_full().await {
+        if request.initialize && self.sessions.full().await.is_some() {
             return busy();
         }
         let slot = Slot::default();

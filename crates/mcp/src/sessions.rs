@@ -1,44 +1,57 @@
-//! The sessions of the handshake eras over HTTP: a cap, and a time to live that only the client's own words extend.
+//! The sessions of the handshake eras over HTTP: a cap, and a time to live that only the client itself extends.
 //!
 //! rmcp's own manager has no cap, and what the server tells extends the life of its sessions: a library that changes
-//! every minute would keep ten thousand dead sessions alive. So the clock is ours.
+//! every minute would keep ten thousand dead sessions alive. So the clock is ours, and the only one: a client is there
+//! when it says something, and for as long as it has a stream open.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::transport::streamable_http_server::session::local::{
     LocalSessionManager, LocalSessionManagerError,
 };
 use rmcp::transport::streamable_http_server::session::{ServerSseMessage, SessionId, SessionManager};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, timeout};
 use tokio_stream::{Stream, StreamExt as _};
 use tokio_util::sync::CancellationToken;
 
 use crate::snapshot::locked;
+
+/// How long a busy session may take to hear of its end; then its handle is dropped, which ends it too, as an error.
+const FAREWELL: Duration = Duration::from_secs(1);
 
 /// Why there is no session.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SessionsError {
     #[error(transparent)]
     Local(#[from] LocalSessionManagerError),
-    #[error("there are as many sessions as there may be")]
-    Full,
+    #[error("there are as many sessions as there may be: {0}")]
+    Full(usize),
 }
 
-/// When a client last said something, and how many streams it listens to.
+/// What tells that a client is still there.
 #[derive(Debug)]
-struct Seen {
-    at: Instant,
-    streams: Arc<AtomicUsize>,
+struct Presence {
+    /// When it last said something, or closed a stream.
+    last: Instant,
+    /// How many streams it has open.
+    streams: usize,
+    _place: OwnedSemaphorePermit,
 }
+
+type Present = Mutex<BTreeMap<SessionId, Presence>>;
 
 /// The sessions of a server.
 #[derive(Debug)]
 pub(crate) struct Sessions {
     inner: LocalSessionManager,
-    seen: Mutex<BTreeMap<SessionId, Seen>>,
+    /// The sessions that there are; what is not in here is over, even while rmcp still ends it.
+    present: Arc<Present>,
+    /// Counts places rather than entries, since a session has no entry before rmcp has made it.
+    places: Arc<Semaphore>,
     max: usize,
     time: Duration,
 }
@@ -46,20 +59,26 @@ pub(crate) struct Sessions {
 impl Sessions {
     pub(crate) fn new(max: usize, time: Duration) -> Self {
         let mut inner = LocalSessionManager::default();
-        inner.session_config.keep_alive = Some(time.saturating_mul(2));
+        // Would close the silent stream of a client that is there, and with it the session.
+        inner.session_config.keep_alive = None;
         inner.session_config.init_timeout = Some(Duration::from_secs(10));
         inner.session_config.sse_retry = None;
         inner.session_config.completed_cache_ttl = Duration::from_secs(1);
-        Self { inner, seen: Mutex::default(), max, time }
+        Self { inner, present: Arc::default(), places: Arc::new(Semaphore::new(max)), max, time }
     }
 
-    /// Whether there may be no more.
-    pub(crate) async fn is_full(&self) -> bool {
-        if locked(&self.seen).len() < self.max {
-            return false;
+    /// A place for one more, if there is one.
+    async fn place(&self) -> Result<OwnedSemaphorePermit, SessionsError> {
+        if let Ok(place) = Arc::clone(&self.places).try_acquire_owned() {
+            return Ok(place);
         }
         self.expire().await;
-        locked(&self.seen).len() >= self.max
+        Arc::clone(&self.places).try_acquire_owned().map_err(|_| SessionsError::Full(self.max))
+    }
+
+    /// Why there may be no more, if that is so.
+    pub(crate) async fn full(&self) -> Option<SessionsError> {
+        self.place().await.err()
     }
 
     /// Ends sessions nobody has used for too long, again and again.
@@ -74,29 +93,73 @@ impl Sessions {
     }
 
     async fn expire(&self) {
-        let over: Vec<SessionId> = {
-            let seen = locked(&self.seen);
-            let over =
-                |seen: &Seen| seen.at.elapsed() > self.time && seen.streams.load(Ordering::Relaxed) == 0;
-            seen.iter().filter(|(_, seen)| over(seen)).map(|(id, _)| id.clone()).collect()
+        self.end(|presence| presence.streams == 0 && presence.last.elapsed() > self.time).await;
+    }
+
+    /// Ends all sessions. Each holds on to the manager and the manager to each, so none would end by itself.
+    pub(crate) async fn end_all(&self) {
+        self.end(|_| true).await;
+    }
+
+    async fn end(&self, over: impl Fn(&Presence) -> bool) {
+        // Taken out in one go with the look at them: whoever is found there afterwards stays.
+        let ended: Vec<SessionId> = {
+            let mut present = locked(&self.present);
+            let over: Vec<SessionId> =
+                present.iter().filter(|(_, presence)| over(presence)).map(|(id, _)| id.clone()).collect();
+            for id in &over {
+                present.remove(id);
+            }
+            over
         };
-        for id in over {
-            let _ = self.close_session(&id).await;
+        for id in ended {
+            let handle = self.inner.sessions.write().await.remove(&id);
+            // A task for each, since one that is busy must not hold up the others.
+            if let Some(handle) = handle {
+                tokio::spawn(async move { timeout(FAREWELL, handle.close()).await });
+            }
         }
     }
 
-    fn touch(&self, id: &SessionId) {
-        if let Some(seen) = locked(&self.seen).get_mut(id) {
-            seen.at = Instant::now();
+    /// Whether a session is there; that it was asked for is a word of its client.
+    fn touch(&self, id: &SessionId) -> bool {
+        let mut present = locked(&self.present);
+        let presence = present.get_mut(id);
+        presence.map(|presence| presence.last = Instant::now()).is_some()
+    }
+
+    /// Counts a stream of a session until it is dropped.
+    fn listening(&self, id: &SessionId) -> Listening {
+        if let Some(presence) = locked(&self.present).get_mut(id) {
+            presence.streams += 1;
         }
+        Listening { present: Arc::clone(&self.present), id: id.clone() }
     }
 }
 
-/// Counts a stream for as long as it is held.
-struct Listening(Arc<AtomicUsize>);
+/// A stream that a client has open.
+struct Listening {
+    present: Arc<Present>,
+    id: SessionId,
+}
+
+impl Listening {
+    /// Counts for as long as the stream is held.
+    fn to<T>(self, stream: impl Stream<Item = T>) -> impl Stream<Item = T> {
+        stream.map(move |item| {
+            let _ = &self;
+            item
+        })
+    }
+}
+
 impl Drop for Listening {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+        if let Some(presence) = locked(&self.present).get_mut(&self.id) {
+            presence.streams = presence.streams.saturating_sub(1);
+            // From here on the client has its whole time to come back.
+            presence.last = Instant::now();
+        }
     }
 }
 
@@ -105,11 +168,10 @@ impl SessionManager for Sessions {
     type Transport = <LocalSessionManager as SessionManager>::Transport;
 
     async fn create_session(&self) -> Result<(SessionId, Self::Transport), Self::Error> {
-        if self.is_full().await {
-            return Err(SessionsError::Full);
-        }
+        let place = self.place().await?;
         let (id, transport) = self.inner.create_session().await?;
-        locked(&self.seen).insert(id.clone(), Seen { at: Instant::now(), streams: Arc::default() });
+        let presence = Presence { last: Instant::now(), streams: 0, _place: place };
+        locked(&self.present).insert(id.clone(), presence);
         Ok((id, transport))
     }
 
@@ -122,11 +184,11 @@ impl SessionManager for Sessions {
     }
 
     async fn has_session(&self, id: &SessionId) -> Result<bool, Self::Error> {
-        Ok(self.inner.has_session(id).await?)
+        Ok(self.touch(id))
     }
 
     async fn close_session(&self, id: &SessionId) -> Result<(), Self::Error> {
-        locked(&self.seen).remove(id);
+        locked(&self.present).remove(id);
         Ok(self.inner.close_session(id).await?)
     }
 
@@ -135,8 +197,8 @@ impl SessionManager for Sessions {
         id: &SessionId,
         message: ClientJsonRpcMessage,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
-        self.touch(id);
-        Ok(self.inner.create_stream(id, message).await?)
+        let listening = self.listening(id);
+        Ok(listening.to(self.inner.create_stream(id, message).await?))
     }
 
     async fn accept_message(&self, id: &SessionId, message: ClientJsonRpcMessage) -> Result<(), Self::Error> {
@@ -148,15 +210,8 @@ impl SessionManager for Sessions {
         &self,
         id: &SessionId,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
-        self.touch(id);
-        let streams = locked(&self.seen).get(id).map(|seen| Arc::clone(&seen.streams)).unwrap_or_default();
-        streams.fetch_add(1, Ordering::Relaxed);
-        let listening = Listening(streams);
-        let stream = self.inner.create_standalone_stream(id).await?;
-        Ok(stream.map(move |message| {
-            let _ = &listening;
-            message
-        }))
+        let listening = self.listening(id);
+        Ok(listening.to(self.inner.create_standalone_stream(id).await?))
     }
 
     async fn resume(
@@ -164,7 +219,106 @@ impl SessionManager for Sessions {
         id: &SessionId,
         last_event_id: String,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
-        self.touch(id);
-        Ok(self.inner.resume(id, last_event_id).await?)
+        let listening = self.listening(id);
+        Ok(listening.to(self.inner.resume(id, last_event_id).await?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rmcp::serve_server;
+    use serde_json::{Value, json};
+    use tokio::task::JoinHandle;
+
+    use super::*;
+
+    const TIME: Duration = Duration::from_secs(300);
+    const HOUR: Duration = Duration::from_secs(3600);
+
+    struct Silent;
+    impl rmcp::ServerHandler for Silent {}
+
+    fn message(value: Value) -> ClientJsonRpcMessage {
+        serde_json::from_value(value).unwrap()
+    }
+
+    /// A session that has begun, and the task that serves it.
+    async fn begun(sessions: &Sessions) -> (SessionId, JoinHandle<()>) {
+        let (id, transport) = sessions.create_session().await.unwrap();
+        let serving = tokio::spawn(async move {
+            let _ = serve_server(Silent, transport).await.unwrap().waiting().await;
+        });
+        let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+        let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello});
+        sessions.initialize_session(&id, message(hello)).await.unwrap();
+        let done = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+        sessions.accept_message(&id, message(done)).await.unwrap();
+        (id, serving)
+    }
+
+    /// Whether a session is there after a look at the clock.
+    async fn lives(sessions: &Sessions, id: &SessionId) -> bool {
+        sessions.expire().await;
+        locked(&sessions.present).contains_key(id)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_stream_that_is_open_keeps_its_session_however_silent() {
+        let sessions = Sessions::new(1, TIME);
+        let (id, _serving) = begun(&sessions).await;
+        let mut stream = Box::pin(sessions.create_standalone_stream(&id).await.unwrap());
+        assert!(timeout(HOUR, stream.next()).await.is_err(), "the stream has ended or said something");
+        assert!(lives(&sessions, &id).await);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_stream_that_is_resumed_keeps_its_session_too() {
+        let sessions = Sessions::new(1, TIME);
+        let (id, _serving) = begun(&sessions).await;
+        let mut stream = Box::pin(sessions.resume(&id, "0".to_owned()).await.unwrap());
+        assert!(timeout(HOUR, stream.next()).await.is_err(), "the stream has ended or said something");
+        assert!(lives(&sessions, &id).await);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_session_has_its_whole_time_after_its_stream_has_closed() {
+        let sessions = Sessions::new(1, TIME);
+        let (id, _serving) = begun(&sessions).await;
+        let stream = sessions.create_standalone_stream(&id).await.unwrap();
+        tokio::time::advance(HOUR).await;
+        drop(stream);
+        assert!(lives(&sessions, &id).await);
+        tokio::time::advance(TIME).await;
+        assert!(lives(&sessions, &id).await);
+        tokio::time::advance(Duration::from_millis(1)).await;
+        assert!(!lives(&sessions, &id).await);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nothing_is_left_of_sessions_that_are_over() {
+        let sessions = Sessions::new(2, TIME);
+        let (first, first_serving) = begun(&sessions).await;
+        let (second, second_serving) = begun(&sessions).await;
+        drop(sessions.create_standalone_stream(&first).await.unwrap());
+        assert!(matches!(sessions.create_session().await, Err(SessionsError::Full(2))));
+        tokio::time::advance(TIME * 2).await;
+        assert!(!lives(&sessions, &first).await && !lives(&sessions, &second).await);
+        // The tasks that serve end only when rmcp's workers have.
+        for serving in [first_serving, second_serving] {
+            serving.await.unwrap();
+        }
+        assert!(locked(&sessions.present).is_empty() && sessions.inner.sessions.read().await.is_empty());
+        assert_eq!(sessions.places.available_permits(), 2);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_end_of_the_server_ends_sessions_that_listen() {
+        let sessions = Sessions::new(1, TIME);
+        let (id, serving) = begun(&sessions).await;
+        let mut stream = Box::pin(sessions.create_standalone_stream(&id).await.unwrap());
+        sessions.end_all().await;
+        serving.await.unwrap();
+        assert!(stream.next().await.is_none());
+        assert!(!sessions.has_session(&id).await.unwrap());
     }
 }

@@ -20,6 +20,7 @@ mod pipe;
 mod programs;
 mod rough_pipe;
 mod source;
+mod streams;
 mod support;
 mod support_web;
 mod transports;

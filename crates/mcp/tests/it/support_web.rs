@@ -34,6 +34,31 @@ impl Answer {
     }
 }
 
+/// A connection that is read bit by bit.
+pub(crate) struct Open {
+    stream: TcpStream,
+    pub(crate) text: String,
+}
+
+impl Open {
+    pub(crate) async fn send(&mut self, bytes: &[u8]) {
+        self.stream.write_all(bytes).await.unwrap();
+    }
+
+    /// Reads until a word has come.
+    pub(crate) async fn until(&mut self, word: &str) {
+        // Comments keep a stream alive: the time is for all of it.
+        let deadline = tokio::time::Instant::now() + LONG;
+        let mut buffer = [0; 4096];
+        while !self.text.contains(word) {
+            let read = tokio::time::timeout_at(deadline, self.stream.read(&mut buffer));
+            let read = read.await.expect("news in time").unwrap();
+            assert!(read > 0, "{word} did not come: {}", self.text);
+            self.text.push_str(&String::from_utf8_lossy(&buffer[..read]));
+        }
+    }
+}
+
 impl Web {
     pub(crate) async fn with(http: HttpOptions) -> Self {
         let root = library();
@@ -51,6 +76,34 @@ impl Web {
             serve_listener(registry, &ServeOptions::default(), http, listener, token).await;
         });
         Self { root, at, stop, serving }
+    }
+
+    /// A connection on which something has been sent.
+    pub(crate) async fn open(&self, bytes: &[u8]) -> Open {
+        let mut open = Open { stream: TcpStream::connect(self.at).await.unwrap(), text: String::new() };
+        open.send(bytes).await;
+        open
+    }
+
+    /// The stream of a session.
+    pub(crate) async fn stream_of(&self, session: &str, more: &str) -> Open {
+        let head = format!(
+            "GET /mcp HTTP/1.1\r\nhost: localhost\r\naccept: text/event-stream\r\nmcp-session-id: {session}\r\n{more}\r\n"
+        );
+        self.open(head.as_bytes()).await
+    }
+
+    /// A subscription to changes of the library.
+    pub(crate) async fn subscription(&self) -> Open {
+        let params = json!({"notifications": {"resourcesListChanged": true}, "_meta": meta()});
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen", "params": params})
+            .to_string();
+        let head = format!(
+            "POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\naccept: application/json, text/event-stream\r\n\
+             mcp-protocol-version: 2026-07-28\r\nmcp-method: subscriptions/listen\r\ncontent-length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        self.open(head.as_bytes()).await
     }
 
     /// Sends bytes and reads until the server has nothing more to say.
@@ -103,6 +156,14 @@ impl Web {
         let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
         let body = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}).to_string();
         self.post(&[], &body).await
+    }
+
+    /// The id of a session that has begun.
+    pub(crate) async fn begun(&self) -> String {
+        let id = self.session().await.header("mcp-session-id").unwrap().to_owned();
+        let done = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+        assert_eq!(self.post(&[("mcp-session-id", &id)], done).await.0, 202);
+        id
     }
 
     pub(crate) async fn end(self) {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use prowess_mcp::{HttpOptions, Token};
 use serde_json::json;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 
 use crate::support::{LONG, meta, skill};
@@ -167,10 +167,7 @@ async fn sessions_know_nothing_of_each_other() {
     let web = Web::with(HttpOptions::default()).await;
     let mut ids = Vec::new();
     for _ in 0..2 {
-        let id = web.session().await.header("mcp-session-id").unwrap().to_owned();
-        web.post(&[("mcp-session-id", &id)], r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#)
-            .await;
-        ids.push(id);
+        ids.push(web.begun().await);
     }
     let call = |name: &str| {
         json!({"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": {"name": name, "arguments": {"name": "alpha"}}}).to_string()
@@ -191,35 +188,12 @@ async fn an_end_closes_what_is_open() {
     let web = Web::with(HttpOptions::default()).await;
     // What is there when the library is first read is no change.
     assert_eq!(web.ask("skills/list", json!({})).await.0, 200);
-    let params = json!({"notifications": {"resourcesListChanged": true}, "_meta": meta()});
-    let body =
-        json!({"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen", "params": params}).to_string();
-    let head = format!(
-        "POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\naccept: application/json, text/event-stream\r\n\
-         mcp-protocol-version: 2026-07-28\r\nmcp-method: subscriptions/listen\r\ncontent-length: {}\r\n\r\n{body}",
-        body.len()
-    );
-    let mut stream = TcpStream::connect(web.at).await.unwrap();
-    stream.write_all(head.as_bytes()).await.unwrap();
-    let mut text = String::new();
-    let mut buffer = [0; 4096];
-    // Comments keep the stream alive: the time is for all of it.
-    let deadline = tokio::time::Instant::now() + LONG;
-    let mut until = async |stream: &mut TcpStream, word: &str| {
-        while !text.contains(word) {
-            let read = tokio::time::timeout_at(deadline, stream.read(&mut buffer))
-                .await
-                .expect("news in time")
-                .unwrap();
-            assert!(read > 0, "{text}");
-            text.push_str(&String::from_utf8_lossy(&buffer[..read]));
-        }
-    };
-    until(&mut stream, "notifications/subscriptions/acknowledged").await;
+    let mut stream = web.subscription().await;
+    stream.until("notifications/subscriptions/acknowledged").await;
     skill(web.root.path(), "gamma", "");
-    until(&mut stream, "notifications/resources/list_changed").await;
+    stream.until("notifications/resources/list_changed").await;
     web.stop.cancel();
-    until(&mut stream, "\"result\"").await;
+    stream.until("\"result\"").await;
     web.end().await;
 }
 
