@@ -7,6 +7,7 @@
 //! The other way round, [`McpSource`] takes skills from another server, and [`Servers`] opens those that a library names.
 
 mod address;
+mod answers;
 mod client;
 mod config;
 mod connection;
@@ -14,6 +15,7 @@ mod cursor;
 mod extension;
 mod http;
 mod http_options;
+mod listener;
 mod live;
 mod log;
 mod long_line;
@@ -181,7 +183,7 @@ pub async fn serve_listener(
     // Whoever comes with a token comes from elsewhere: our folders are nothing to them.
     let near = http.token.is_none() && listener.local_addr().is_ok_and(|address| address.ip().is_loopback());
     let options = ServeOptions { show_folders: options.show_folders && near, ..options.clone() };
-    http::serve(listener, Shared::new(registry, &options, stop.clone()), http, stop).await;
+    listener::serve(listener, Shared::new(registry, &options, stop.clone()), http, stop).await;
 }
 
 fn runtime() -> io::Result<tokio::runtime::Runtime> {

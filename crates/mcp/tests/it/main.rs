@@ -9,6 +9,7 @@
     reason = "these are tests"
 )]
 
+mod bodies;
 mod crowd;
 mod hidden;
 mod host;
