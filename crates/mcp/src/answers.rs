@@ -13,6 +13,15 @@ use rmcp::model::{JsonRpcError, RequestId};
 /// What goes back to a client.
 pub(crate) type Answer = Response<BoxBody<Bytes, Infallible>>;
 
+/// An answer that says why there is no other; in a box, as those who get on should not carry its size around.
+pub(crate) struct Refusal(pub(crate) Box<Answer>);
+
+impl From<Answer> for Refusal {
+    fn from(answer: Answer) -> Self {
+        Self(Box::new(answer))
+    }
+}
+
 /// A text of some kind.
 pub(crate) fn plain(status: StatusCode, kind: &'static str, text: impl Into<Bytes>) -> Answer {
     let mut answer = Response::new(Full::new(text.into()).boxed());

@@ -11,11 +11,12 @@ use hyper::body::{Body, Incoming};
 use rmcp::ErrorData;
 use rmcp::model::{ClientJsonRpcMessage, ClientRequest, RequestId};
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use crate::answers::{Answer, full, last, method_not_allowed, plain, problem, wrong};
+use crate::answers::{Answer, Refusal, full, last, method_not_allowed, plain, problem, wrong};
+use crate::held::held;
 use crate::http_options::HttpOptions;
 use crate::ready::Slot;
 use crate::server::{Server, Shared};
@@ -25,17 +26,19 @@ use crate::sessions::Sessions;
 pub(crate) struct Front {
     service: StreamableHttpService<Server, Sessions>,
     sessions: Arc<Sessions>,
-    requests: Arc<Semaphore>,
+    requests: Semaphore,
+    streams: Arc<Semaphore>,
+    max_streams: usize,
     options: HttpOptions,
 }
 
 impl Front {
-    /// `streams` ends the streams that do not end by themselves.
+    /// `end` is of the streams that do not end by themselves.
     pub(crate) fn new(
         shared: Arc<Shared>,
         sessions: Arc<Sessions>,
         options: HttpOptions,
-        streams: CancellationToken,
+        end: CancellationToken,
     ) -> Self {
         let mut config = StreamableHttpServerConfig::default()
             .with_json_response(true)
@@ -43,7 +46,7 @@ impl Front {
             .with_max_request_body_bytes(options.max_body)
             .with_sse_keep_alive(Some(Duration::from_secs(15)))
             .with_sse_retry(None)
-            .with_cancellation_token(streams);
+            .with_cancellation_token(end);
         // Host: loopback names by default; a token makes rebinding pointless, and then names are checked only if given.
         config = match (&options.token, options.hosts.is_empty()) {
             (Some(_), true) => config.disable_allowed_hosts(),
@@ -59,6 +62,8 @@ impl Front {
         config = config.enforce_origin_validation().with_allowed_origins(
             loopback.into_iter().map(str::to_owned).chain(options.origins.iter().cloned()),
         );
+        // One connection is always left for those who only ask.
+        let max_streams = options.max_streams.min(options.max_connections.saturating_sub(1)).max(1);
         Self {
             service: StreamableHttpService::new(
                 move || Ok(Server::new(Arc::clone(&shared))),
@@ -66,7 +71,9 @@ impl Front {
                 config,
             ),
             sessions,
-            requests: Arc::new(Semaphore::new(options.max_requests)),
+            requests: Semaphore::new(options.max_requests),
+            streams: Arc::new(Semaphore::new(max_streams)),
+            max_streams,
             options,
         }
     }
@@ -80,6 +87,15 @@ impl Front {
         tracing::info!(target: "prowess", method = %method, path = %path, status = answer.status().as_u16(),
             ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX), "request");
         answer
+    }
+
+    /// The answer to a client for whom there is no place. It costs nothing, so whoever asks for our health is told.
+    pub(crate) fn refusal(&self, request: &Request<Incoming>) -> Answer {
+        if request.uri().path() == "/healthz" {
+            return last(health(request.method()));
+        }
+        let most = self.options.max_connections;
+        last(full(format_args!("there are as many connections as there may be: {most}")))
     }
 
     async fn route(&self, request: Request<Incoming>) -> Answer {
@@ -103,35 +119,35 @@ impl Front {
             match self.read(body).await {
                 Ok(message) => self.message(parts, message).await,
                 // What is left of the body is not read.
-                Err(answer) => Err(last(answer)),
+                Err(Refusal(answer)) => Err(last(*answer).into()),
             }
         } else {
             self.other(parts).await
         };
-        answer.unwrap_or_else(|refused| refused)
+        answer.unwrap_or_else(|Refusal(answer)| *answer)
     }
 
     /// The whole body, within its size and its time. It takes no place among the requests: who sends slowly keeps
     /// nobody else waiting. So bodies take at most their size times the number of connections.
-    async fn read(&self, body: Incoming) -> Result<Bytes, Answer> {
+    async fn read(&self, body: Incoming) -> Result<Bytes, Refusal> {
         let limit = self.options.max_body;
         let too_large =
             || wrong(StatusCode::PAYLOAD_TOO_LARGE, format!("the body is too large: at most {limit} bytes"));
         // Before anything is read: hyper asks a client that waits for `100 Continue` only when a body is wanted.
         if usize::try_from(body.size_hint().lower()).map_or(true, |size| size > limit) {
-            return Err(too_large());
+            return Err(too_large().into());
         }
         match timeout(self.options.body_time, Limited::new(body, limit).collect()).await {
-            Err(_elapsed) => Err(wrong(StatusCode::REQUEST_TIMEOUT, "the body did not come in time")),
-            Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
+            Err(_elapsed) => Err(wrong(StatusCode::REQUEST_TIMEOUT, "the body did not come in time").into()),
+            Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large().into()),
             // The client is gone: nobody reads this, and nothing was done.
-            Ok(Err(_gone)) => Err(wrong(StatusCode::BAD_REQUEST, "the body ended early")),
+            Ok(Err(_gone)) => Err(wrong(StatusCode::BAD_REQUEST, "the body ended early").into()),
             Ok(Ok(body)) => Ok(body.to_bytes()),
         }
     }
 
     /// Answers a POST.
-    async fn message(&self, mut parts: Parts, body: Bytes) -> Result<Answer, Answer> {
+    async fn message(&self, mut parts: Parts, body: Bytes) -> Result<Answer, Refusal> {
         // rmcp would say 415 to what is no message, in plain text.
         let asked = judge(&body).map_err(|wrong| {
             let (id, error) = *wrong;
@@ -143,9 +159,10 @@ impl Front {
         if asked.initialize
             && let Some(reason) = self.sessions.full().await
         {
-            return Err(full(reason));
+            return Err(full(reason).into());
         }
-        let answer = self.handled(Request::from_parts(parts, Full::new(body))).await?;
+        let stream = asked.listens.then(|| self.stream_place()).transpose()?;
+        let answer = self.handled(Request::from_parts(parts, Full::new(body)), stream).await?;
         Ok(match asked.id.and_then(|id| slot.answer(&id)) {
             Some(text) => plain(StatusCode::OK, "application/json", text),
             None => answer,
@@ -153,30 +170,52 @@ impl Front {
     }
 
     /// Answers a GET, which is a stream, a DELETE, or what there is not; none has a body.
-    async fn other(&self, parts: Parts) -> Result<Answer, Answer> {
+    async fn other(&self, parts: Parts) -> Result<Answer, Refusal> {
         let _place = self.place().await?;
-        self.handled(Request::from_parts(parts, Full::new(Bytes::new()))).await
+        let stream = (parts.method == Method::GET).then(|| self.stream_place()).transpose()?;
+        self.handled(Request::from_parts(parts, Full::new(Bytes::new())), stream).await
+    }
+
+    /// A place among the streams that stay open for as long as the client likes. They have a number of their own,
+    /// below that of connections: they never leave a client without an answer.
+    fn stream_place(&self) -> Result<OwnedSemaphorePermit, Refusal> {
+        Arc::clone(&self.streams).try_acquire_owned().map_err(|_| {
+            full(format_args!("there are as many streams as there may be: {}", self.max_streams)).into()
+        })
     }
 
     /// A place among the requests. It is held until the answer begins, not while it is read: a slow reader takes
     /// nobody's place.
-    async fn place(&self) -> Result<tokio::sync::SemaphorePermit<'_>, Answer> {
+    async fn place(&self) -> Result<SemaphorePermit<'_>, Refusal> {
         match timeout(self.options.request_time, self.requests.acquire()).await {
             Ok(Ok(place)) => Ok(place),
             _ => {
                 let most = self.options.max_requests;
-                Err(full(format_args!("there are as many requests as there may be: {most}")))
+                Err(full(format_args!("there are as many requests as there may be: {most}")).into())
             }
         }
     }
 
-    /// What rmcp answers, if it does in time. The handler is cancelled with the future.
-    async fn handled(&self, request: Request<Full<Bytes>>) -> Result<Answer, Answer> {
-        timeout(self.options.request_time, self.service.handle(request)).await.map_err(|_elapsed| {
+    /// What rmcp answers, if it does in time; the handler is cancelled with the future. A stream keeps its place.
+    async fn handled(
+        &self,
+        request: Request<Full<Bytes>>,
+        stream: Option<OwnedSemaphorePermit>,
+    ) -> Result<Answer, Refusal> {
+        let answer = timeout(self.options.request_time, self.service.handle(request)).await;
+        let answer = answer.map_err(|_elapsed| {
             let error = ErrorData::internal_error("the request took too long", None);
             problem(StatusCode::GATEWAY_TIMEOUT, None, error)
+        })?;
+        Ok(match stream {
+            Some(place) if is_stream(&answer) => held(answer, place),
+            _ => answer,
         })
     }
+}
+
+fn is_stream(answer: &Answer) -> bool {
+    answer.headers().get(header::CONTENT_TYPE).is_some_and(|kind| kind == "text/event-stream")
 }
 
 /// Says nothing about the library: it is open to everybody who reaches the port.
@@ -194,6 +233,8 @@ struct Asked {
     id: Option<RequestId>,
     /// Whether it asks for a session.
     initialize: bool,
+    /// Whether it asks for a stream without an end.
+    listens: bool,
 }
 
 /// Whether a body is one message, and which.
@@ -201,7 +242,8 @@ fn judge(body: &[u8]) -> Result<Asked, Box<(Option<RequestId>, ErrorData)>> {
     match serde_json::from_slice::<ClientJsonRpcMessage>(body) {
         Ok(ClientJsonRpcMessage::Request(message)) => {
             let initialize = matches!(message.request, ClientRequest::InitializeRequest(_));
-            Ok(Asked { id: Some(message.id), initialize })
+            let listens = matches!(message.request, ClientRequest::SubscriptionsListenRequest(_));
+            Ok(Asked { id: Some(message.id), initialize, listens })
         }
         Ok(_) => Ok(Asked::default()),
         Err(_) => Err(Box::new(crate::stdio::complaint(body))),

@@ -14,8 +14,11 @@ pub struct HttpOptions {
     pub origins: Vec<String>,
     /// The most bytes of a request.
     pub max_body: usize,
-    /// The most connections at once; further clients wait in the queue of the system.
+    /// The most connections at once; further clients are told to come back.
     pub max_connections: usize,
+    /// The most streams that stay open: those of sessions, and subscriptions. One connection is always left for
+    /// requests.
+    pub max_streams: usize,
     /// The most requests at once; others wait, and are then told to come back.
     pub max_requests: usize,
     /// The most sessions of the handshake eras.
@@ -43,6 +46,7 @@ impl Default for HttpOptions {
             // The largest request that makes sense here is a few KB.
             max_body: 1 << 20,
             max_connections: 256,
+            max_streams: 128,
             max_requests: 64,
             max_sessions: 1024,
             session_time: Duration::from_secs(300),

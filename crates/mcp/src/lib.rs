@@ -13,6 +13,7 @@ mod config;
 mod connection;
 mod cursor;
 mod extension;
+mod held;
 mod http;
 mod http_options;
 mod listener;

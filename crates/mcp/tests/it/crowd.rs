@@ -6,8 +6,6 @@ use prowess::source::{Chunk, Offer, Slice, Source};
 use prowess::{Candidate, DirSource, Registry, RelPath, ScanOptions, SourceError};
 use prowess_mcp::{HttpOptions, ServeOptions};
 use serde_json::{Value, json};
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
 
 use crate::support::{LONG, Lines, library, meta, registry, served};
 use crate::support_web::Web;
@@ -32,37 +30,47 @@ async fn a_page_is_the_same_on_every_way_and_for_every_id() {
     web.end().await;
 }
 
+const HEALTH: &[u8] = b"GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
+
 #[tokio::test]
-async fn more_connections_than_there_may_be_wait_for_their_turn() {
-    let web = Web::with(HttpOptions { max_connections: 256, ..HttpOptions::default() }).await;
-    let mut idle = Vec::new();
+async fn more_connections_than_there_may_be_are_told_to_come_back() {
+    let http = HttpOptions { max_connections: 256, header_time: LONG, ..HttpOptions::default() };
+    let web = Web::with(http).await;
+    let mut inside = Vec::new();
     for _ in 0..256 {
-        idle.push(TcpStream::connect(web.at).await.unwrap());
+        inside.push(web.open(b"").await);
     }
-    let body =
-        json!({"jsonrpc": "2.0", "id": 1, "method": "skills/list", "params": {"_meta": meta()}}).to_string();
-    let text = format!(
-        "POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\naccept: application/json, text/event-stream\r\n\
-         connection: close\r\nmcp-protocol-version: 2026-07-28\r\nmcp-method: skills/list\r\ncontent-length: {}\r\n\r\n{body}",
-        body.len()
+    let told = web.ask("skills/list", json!({})).await;
+    assert_eq!(
+        (told.0, told.header("retry-after"), told.header("connection")),
+        (503, Some("1"), Some("close"))
     );
-    // One more is in the queue of the system, and is answered once another has gone.
-    let mut late = TcpStream::connect(web.at).await.unwrap();
-    late.write_all(text.as_bytes()).await.unwrap();
-    // All that have a place are answered first.
-    for stream in &mut idle[1..] {
-        let mut answer = String::new();
-        stream.write_all(text.as_bytes()).await.unwrap();
-        tokio::time::timeout(LONG, stream.read_to_string(&mut answer))
-            .await
-            .expect("an answer in time")
-            .unwrap();
-        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    assert_eq!(told.json()["error"]["message"], "there are as many connections as there may be: 256");
+    let health = web.raw(HEALTH).await;
+    assert_eq!((health.0, health.2.as_str()), (200, r#"{"status":"ok"}"#));
+    // Those who have a place keep it.
+    for open in &mut inside {
+        open.send(HEALTH).await;
+        open.until("HTTP/1.1 200").await;
     }
-    drop(idle);
-    let mut answer = String::new();
-    tokio::time::timeout(LONG, late.read_to_string(&mut answer)).await.expect("an answer in time").unwrap();
-    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    drop(inside);
+    let deadline = tokio::time::Instant::now() + LONG;
+    while web.ask("skills/list", json!({})).await.0 != 200 {
+        assert!(tokio::time::Instant::now() < deadline);
+    }
+    web.end().await;
+}
+
+#[tokio::test]
+async fn those_without_a_place_cannot_keep_others_from_hearing_so() {
+    let http = HttpOptions { max_connections: 2, header_time: LONG, ..HttpOptions::default() };
+    let web = Web::with(http).await;
+    let mut idle = Vec::new();
+    for _ in 0..50 {
+        idle.push(web.open(b"").await);
+    }
+    assert_eq!(web.raw(HEALTH).await.0, 200);
+    assert_eq!(web.ask("skills/list", json!({})).await.0, 503);
     web.end().await;
 }
 

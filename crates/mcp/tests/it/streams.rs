@@ -56,3 +56,53 @@ async fn nothing_runs_on_after_the_end_of_the_server() {
         tokio::task::yield_now().await;
     }
 }
+
+#[tokio::test]
+async fn streams_leave_connections_for_requests() {
+    let http = HttpOptions { max_connections: 8, max_streams: 3, ..HttpOptions::default() };
+    let web = Web::with(http).await;
+    let session = web.begun().await;
+    let mut open =
+        vec![web.stream_of(&session, "").await, web.subscription().await, web.subscription().await];
+    for stream in &mut open {
+        stream.until("text/event-stream").await;
+    }
+    for mut refused in [web.stream_of(&session, "").await, web.subscription().await] {
+        refused.until("there are as many streams as there may be: 3").await;
+        assert!(refused.text.starts_with("HTTP/1.1 503") && refused.text.contains("retry-after: 1"));
+    }
+    assert_eq!(web.ask("skills/list", json!({})).await.0, 200);
+    let ask = r#"{"jsonrpc":"2.0","id":2,"method":"tools/list","params":{}}"#;
+    assert_eq!(web.post(&[("mcp-session-id", &session)], ask).await.0, 200);
+    // What is no stream in the end takes no place.
+    for _ in 0..8 {
+        web.stream_of("unknown", "connection: close\r\n").await.until("HTTP/1.1").await;
+    }
+    drop(open);
+    let deadline = tokio::time::Instant::now() + LONG;
+    loop {
+        let mut again = web.subscription().await;
+        again.until("\r\n\r\n").await;
+        if again.text.starts_with("HTTP/1.1 200") {
+            break;
+        }
+        assert!(tokio::time::Instant::now() < deadline);
+    }
+    web.end().await;
+}
+
+#[tokio::test]
+async fn streams_never_take_every_connection() {
+    let http = HttpOptions { max_connections: 2, max_streams: 100, ..HttpOptions::default() };
+    let web = Web::with(http).await;
+    let mut first = web.subscription().await;
+    first.until("text/event-stream").await;
+    let mut second = web.subscription().await;
+    second.until("there are as many streams as there may be: 1").await;
+    drop(second);
+    let deadline = tokio::time::Instant::now() + LONG;
+    while web.ask("skills/list", json!({})).await.0 != 200 {
+        assert!(tokio::time::Instant::now() < deadline);
+    }
+    web.end().await;
+}
