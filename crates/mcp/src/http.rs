@@ -11,7 +11,7 @@ use hyper::body::{Body, Incoming};
 use rmcp::ErrorData;
 use rmcp::model::{ClientJsonRpcMessage, ClientRequest, RequestId};
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
+use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
@@ -21,6 +21,7 @@ use crate::http_options::HttpOptions;
 use crate::ready::Slot;
 use crate::server::{Server, Shared};
 use crate::sessions::Sessions;
+use crate::unsent::Unsent;
 
 /// What stands before the protocol.
 pub(crate) struct Front {
@@ -29,6 +30,7 @@ pub(crate) struct Front {
     requests: Semaphore,
     streams: Arc<Semaphore>,
     max_streams: usize,
+    unsent: Unsent,
     options: HttpOptions,
 }
 
@@ -74,6 +76,8 @@ impl Front {
             requests: Semaphore::new(options.max_requests),
             streams: Arc::new(Semaphore::new(max_streams)),
             max_streams,
+            // Half of the requests may wait for room, so that small answers always have a way.
+            unsent: Unsent::new(options.max_unsent, (options.max_requests / 2).max(1)),
             options,
         }
     }
@@ -161,27 +165,57 @@ impl Front {
         {
             return Err(full(reason).into());
         }
-        let stream = asked.listens.then(|| self.stream_place()).transpose()?;
-        let answer = self.handled(Request::from_parts(parts, Full::new(body)), stream).await?;
-        Ok(match asked.id.and_then(|id| slot.answer(&id)) {
-            Some(text) => plain(StatusCode::OK, "application/json", text),
-            None => answer,
-        })
+        let request = Request::from_parts(parts, Full::new(body));
+        if asked.listens {
+            return self.streamed(request).await;
+        }
+        let (mut head, mut text) = self.whole(request, asked.id.clone()).await?;
+        if let Some(ready) = asked.id.and_then(|id| slot.answer(&id)) {
+            (head, text) = plain(StatusCode::OK, "application/json", "").map(|_| ready).into_parts();
+        }
+        let text = self.unsent.admit(text, self.options.request_time).await.map_err(full)?;
+        Ok(Answer::from_parts(head, Full::new(text).boxed()))
     }
 
     /// Answers a GET, which is a stream, a DELETE, or what there is not; none has a body.
     async fn other(&self, parts: Parts) -> Result<Answer, Refusal> {
         let _place = self.place().await?;
-        let stream = (parts.method == Method::GET).then(|| self.stream_place()).transpose()?;
-        self.handled(Request::from_parts(parts, Full::new(Bytes::new())), stream).await
+        let stream = parts.method == Method::GET;
+        let request = Request::from_parts(parts, Full::new(Bytes::new()));
+        if stream {
+            return self.streamed(request).await;
+        }
+        let (head, text) = self.whole(request, None).await?;
+        Ok(Answer::from_parts(head, Full::new(text).boxed()))
     }
 
-    /// A place among the streams that stay open for as long as the client likes. They have a number of their own,
-    /// below that of connections: they never leave a client without an answer.
-    fn stream_place(&self) -> Result<OwnedSemaphorePermit, Refusal> {
-        Arc::clone(&self.streams).try_acquire_owned().map_err(|_| {
-            full(format_args!("there are as many streams as there may be: {}", self.max_streams)).into()
-        })
+    /// What rmcp answers where a stream is wanted that stays open for as long as the client likes. Streams have places
+    /// of their own, fewer than connections: they never leave a client without an answer.
+    async fn streamed(&self, request: Request<Full<Bytes>>) -> Result<Answer, Refusal> {
+        let place = Arc::clone(&self.streams).try_acquire_owned().map_err(|_| {
+            full(format_args!("there are as many streams as there may be: {}", self.max_streams))
+        })?;
+        let answer = timeout(self.options.request_time, self.service.handle(request)).await;
+        let answer = answer.map_err(|_elapsed| too_long(None))?;
+        Ok(if is_stream(&answer) { held(answer, place) } else { answer })
+    }
+
+    /// The whole of what rmcp answers, if it does in time. In the handshake eras this is a stream of one event, which
+    /// rmcp begins before the request is worked on; read to its end, it has a time and a size like any answer.
+    async fn whole(
+        &self,
+        request: Request<Full<Bytes>>,
+        id: Option<RequestId>,
+    ) -> Result<(http::response::Parts, Bytes), Refusal> {
+        let answering = async {
+            let (head, body) = self.service.handle(request).await.into_parts();
+            match body.collect().await {
+                Ok(body) => (head, body.to_bytes()),
+                Err(never) => match never {},
+            }
+        };
+        // The handler is cancelled with the future.
+        Ok(timeout(self.options.request_time, answering).await.map_err(|_elapsed| too_long(id))?)
     }
 
     /// A place among the requests. It is held until the answer begins, not while it is read: a slow reader takes
@@ -195,23 +229,11 @@ impl Front {
             }
         }
     }
+}
 
-    /// What rmcp answers, if it does in time; the handler is cancelled with the future. A stream keeps its place.
-    async fn handled(
-        &self,
-        request: Request<Full<Bytes>>,
-        stream: Option<OwnedSemaphorePermit>,
-    ) -> Result<Answer, Refusal> {
-        let answer = timeout(self.options.request_time, self.service.handle(request)).await;
-        let answer = answer.map_err(|_elapsed| {
-            let error = ErrorData::internal_error("the request took too long", None);
-            problem(StatusCode::GATEWAY_TIMEOUT, None, error)
-        })?;
-        Ok(match stream {
-            Some(place) if is_stream(&answer) => held(answer, place),
-            _ => answer,
-        })
-    }
+fn too_long(id: Option<RequestId>) -> Answer {
+    let error = ErrorData::internal_error("the request took too long", None);
+    problem(StatusCode::GATEWAY_TIMEOUT, id, error)
 }
 
 fn is_stream(answer: &Answer) -> bool {

@@ -33,6 +33,7 @@ mod snapshot;
 mod source;
 mod stdio;
 mod tools;
+mod unsent;
 mod wire;
 
 use std::io;

@@ -7,8 +7,8 @@ use prowess::{Candidate, DirSource, Registry, RelPath, ScanOptions, SourceError}
 use prowess_mcp::{HttpOptions, ServeOptions};
 use serde_json::{Value, json};
 
-use crate::support::{LONG, Lines, library, meta, registry, served};
-use crate::support_web::Web;
+use crate::support::{LONG, Lines, library, meta, registry, served, write};
+use crate::support_web::{Web, sessionless};
 
 #[tokio::test]
 async fn a_page_is_the_same_on_every_way_and_for_every_id() {
@@ -71,6 +71,52 @@ async fn those_without_a_place_cannot_keep_others_from_hearing_so() {
     }
     assert_eq!(web.raw(HEALTH).await.0, 200);
     assert_eq!(web.ask("skills/list", json!({})).await.0, 503);
+    web.end().await;
+}
+
+#[tokio::test]
+async fn answers_that_nobody_reads_are_bounded_by_their_bytes() {
+    let root = library();
+    write(root.path(), "alpha/large.txt", "x".repeat(8 << 20));
+    let big = json!({"uri": "skill://alpha/large.txt"});
+    let http = HttpOptions {
+        max_unsent: 12 << 20,
+        request_time: std::time::Duration::from_secs(1),
+        stall_time: LONG,
+        ..HttpOptions::default()
+    };
+    let registry = registry(root.path());
+    let web = Web::over(registry, root, http).await;
+    let session = web.begun().await;
+    let body = json!({"jsonrpc": "2.0", "id": 7, "method": "resources/read", "params": &big}).to_string();
+    // Both eras, until the answer is the one that must come; a busy machine may be late with others.
+    let until = async |status: u16| {
+        for era in [0, 1] {
+            let deadline = tokio::time::Instant::now() + LONG;
+            loop {
+                let answer = if era == 0 {
+                    web.ask("resources/read", big.clone()).await
+                } else {
+                    web.post(&[("mcp-session-id", &session)], &body).await
+                };
+                if answer.0 == status {
+                    break;
+                }
+                assert!(tokio::time::Instant::now() < deadline, "{}: {}", answer.0, answer.1);
+            }
+        }
+    };
+    until(200).await;
+    let mut slow = web.narrow(&sessionless("resources/read", "skill://alpha/large.txt", big.clone())).await;
+    slow.until("HTTP/1.1 200").await;
+    until(503).await;
+    let refused = web.ask("resources/read", big.clone()).await;
+    assert_eq!((refused.0, refused.header("retry-after")), (503, Some("1")));
+    let message = "there is no room for more answers that nobody reads: 12582912 bytes";
+    assert_eq!(refused.json()["error"]["message"], message);
+    assert_eq!(web.ask("skills/list", json!({})).await.0, 200);
+    drop(slow);
+    until(200).await;
     web.end().await;
 }
 

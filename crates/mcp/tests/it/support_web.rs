@@ -6,7 +6,7 @@ use prowess::Registry;
 use prowess_mcp::{HttpOptions, ServeOptions, serve_listener};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -59,6 +59,19 @@ impl Open {
     }
 }
 
+/// A whole request of the sessionless era, on a connection that stays open.
+pub(crate) fn sessionless(method: &str, name: &str, mut params: Value) -> Vec<u8> {
+    params["_meta"] = meta();
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string();
+    let name = if name.is_empty() { String::new() } else { format!("mcp-name: {name}\r\n") };
+    format!(
+        "POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\naccept: application/json, text/event-stream\r\n\
+         mcp-protocol-version: 2026-07-28\r\nmcp-method: {method}\r\n{name}content-length: {}\r\n\r\n{body}",
+        body.len()
+    )
+    .into_bytes()
+}
+
 impl Web {
     pub(crate) async fn with(http: HttpOptions) -> Self {
         let root = library();
@@ -95,15 +108,17 @@ impl Web {
 
     /// A subscription to changes of the library.
     pub(crate) async fn subscription(&self) -> Open {
-        let params = json!({"notifications": {"resourcesListChanged": true}, "_meta": meta()});
-        let body = json!({"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen", "params": params})
-            .to_string();
-        let head = format!(
-            "POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\naccept: application/json, text/event-stream\r\n\
-             mcp-protocol-version: 2026-07-28\r\nmcp-method: subscriptions/listen\r\ncontent-length: {}\r\n\r\n{body}",
-            body.len()
-        );
-        self.open(head.as_bytes()).await
+        let wish = json!({"notifications": {"resourcesListChanged": true}});
+        self.open(&sessionless("subscriptions/listen", "", wish)).await
+    }
+
+    /// A connection whose system takes next to nothing that is not read.
+    pub(crate) async fn narrow(&self, bytes: &[u8]) -> Open {
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.set_recv_buffer_size(4096).unwrap();
+        let mut open = Open { stream: socket.connect(self.at).await.unwrap(), text: String::new() };
+        open.send(bytes).await;
+        open
     }
 
     /// Sends bytes and reads until the server has nothing more to say.

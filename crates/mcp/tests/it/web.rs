@@ -8,7 +8,7 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 
 use crate::support::{LONG, meta, skill};
-use crate::support_web::Web;
+use crate::support_web::{Web, sessionless};
 
 fn request(method: &str) -> String {
     json!({"jsonrpc": "2.0", "id": 2, "method": method, "params": {}}).to_string()
@@ -208,15 +208,9 @@ async fn slow_clients_hold_up_nobody() {
     assert_eq!(web.raw(part).await.0, 408);
     assert!([0, 408].contains(&web.raw(b"POST /mcp HTTP/1.1\r\nhost: ").await.0));
     // A reader who takes nothing is cut off in the end, and the others are answered all the while.
-    let body =
-        json!({"jsonrpc": "2.0", "id": 1, "method": "skills/list", "params": {"_meta": meta()}}).to_string();
-    let text = format!(
-        "POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\naccept: application/json, text/event-stream\r\n\
-         mcp-protocol-version: 2026-07-28\r\nmcp-method: skills/list\r\ncontent-length: {}\r\n\r\n{body}",
-        body.len()
-    );
+    let text = sessionless("skills/list", "", json!({}));
     let mut slow = TcpStream::connect(web.at).await.unwrap();
-    let cut = async { while slow.write_all(text.as_bytes()).await.is_ok() {} };
+    let cut = async { while slow.write_all(&text).await.is_ok() {} };
     let others = async {
         for _ in 0..20 {
             assert_eq!(web.ask("skills/list", json!({})).await.0, 200);
