@@ -16,6 +16,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::answers::{Answer, Refusal, full, last, method_not_allowed, plain, problem, wrong};
+use crate::gatekeeper::Gatekeeper;
 use crate::held::held;
 use crate::http_options::HttpOptions;
 use crate::ready::Slot;
@@ -26,6 +27,7 @@ use crate::unsent::Unsent;
 /// What stands before the protocol.
 pub(crate) struct Front {
     service: StreamableHttpService<Server, Sessions>,
+    gatekeeper: Gatekeeper,
     sessions: Arc<Sessions>,
     requests: Semaphore,
     streams: Arc<Semaphore>,
@@ -42,28 +44,15 @@ impl Front {
         options: HttpOptions,
         end: CancellationToken,
     ) -> Self {
-        let mut config = StreamableHttpServerConfig::default()
+        let config = StreamableHttpServerConfig::default()
             .with_json_response(true)
             .with_legacy_session_mode(true)
             .with_max_request_body_bytes(options.max_body)
             .with_sse_keep_alive(Some(Duration::from_secs(15)))
             .with_sse_retry(None)
-            .with_cancellation_token(end);
-        // Host: loopback names by default; a token makes rebinding pointless, and then names are checked only if given.
-        config = match (&options.token, options.hosts.is_empty()) {
-            (Some(_), true) => config.disable_allowed_hosts(),
-            _ => config.with_allowed_hosts(
-                ["localhost", "127.0.0.1", "[::1]"]
-                    .into_iter()
-                    .map(str::to_owned)
-                    .chain(options.hosts.iter().cloned()),
-            ),
-        };
-        // Origin: rmcp checks none unless it is told.
-        let loopback = ["http://localhost:*", "http://127.0.0.1:*", "http://[::1]:*", "https://localhost:*"];
-        config = config.enforce_origin_validation().with_allowed_origins(
-            loopback.into_iter().map(str::to_owned).chain(options.origins.iter().cloned()),
-        );
+            .with_cancellation_token(end)
+            // The gatekeeper reads names more exactly; a second list could only differ from the first.
+            .disable_allowed_hosts();
         // One connection is always left for those who only ask.
         let max_streams = options.max_streams.min(options.max_connections.saturating_sub(1)).max(1);
         Self {
@@ -72,6 +61,7 @@ impl Front {
                 Arc::clone(&sessions),
                 config,
             ),
+            gatekeeper: Gatekeeper::new(&options.hosts, &options.origins, options.token.is_some()),
             sessions,
             requests: Semaphore::new(options.max_requests),
             streams: Arc::new(Semaphore::new(max_streams)),
@@ -117,6 +107,9 @@ impl Front {
             let mut answer = wrong(StatusCode::UNAUTHORIZED, "a bearer token is needed");
             answer.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
             return answer;
+        }
+        if let Err((status, message)) = self.gatekeeper.judge(request.uri(), request.headers()) {
+            return wrong(status, message);
         }
         let (parts, body) = request.into_parts();
         let answer = if parts.method == Method::POST {

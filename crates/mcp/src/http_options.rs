@@ -8,9 +8,11 @@ use std::time::Duration;
 pub struct HttpOptions {
     /// The bearer token; without one, only loopback addresses are served.
     pub token: Option<Token>,
-    /// Names besides those of loopback that a `Host` header may have.
+    /// Names besides those of loopback that a `Host` header may have, with or without a port. What is no
+    /// [host](crate::is_host) is passed over.
     pub hosts: Vec<String>,
-    /// Origins besides those of loopback that a browser may come from, such as `https://app.example`.
+    /// Origins besides those of loopback that a browser may come from, such as `https://app.example`, with `:*` for
+    /// any port. What is no [origin](crate::is_origin) is passed over.
     pub origins: Vec<String>,
     /// The most bytes of a request.
     pub max_body: usize,

@@ -13,6 +13,7 @@ mod config;
 mod connection;
 mod cursor;
 mod extension;
+mod gatekeeper;
 mod held;
 mod http;
 mod http_options;
@@ -47,6 +48,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 pub use crate::config::{CLIENTS, ClientConfig, Reach};
+pub use crate::gatekeeper::{is_host, is_origin};
 pub use crate::http_options::{HttpOptions, Token, may_serve};
 pub use crate::log::{LogEnd, LogFormat, Sink, log_to};
 use crate::server::Shared;

@@ -85,6 +85,9 @@ async fn foreign_names_and_origins_are_refused() {
         ("origin", "http://evil.example".to_owned(), false),
         ("origin", "null".to_owned(), false),
         ("origin", "http://localhost.evil.example".to_owned(), false),
+        ("origin", "http://localhost:80.evil.com".to_owned(), false),
+        ("origin", format!("https://127.0.0.1:{port}"), true),
+        ("origin", format!("https://[::1]:{port}"), true),
     ] {
         let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": meta()}})
             .to_string();
@@ -93,6 +96,24 @@ async fn foreign_names_and_origins_are_refused() {
         let status = web.post(&headers, &body).await.0;
         assert_eq!(status == 200, fine, "{header}: {value}: {status}");
         assert!(fine || status == 403, "{status}");
+    }
+    // Names that could be read in two ways.
+    for (target, headers, status) in [
+        ("/mcp", "host: localhost\r\nhost: localhost", 400),
+        ("/mcp", "host: localhost\r\nhost: evil.example", 400),
+        ("/mcp", "host: user@localhost", 400),
+        ("/mcp", "host: localhost:abc", 400),
+        ("/mcp", "host: localhost\r\norigin: http://localhost\r\norigin: http://localhost", 403),
+        ("http://evil.example/mcp", "host: localhost", 403),
+        ("http://localhost/mcp", "host: evil.example", 403),
+        ("http://localhost/mcp", "host: localhost", 202),
+    ] {
+        let head = format!(
+            "DELETE {target} HTTP/1.1\r\n{headers}\r\nmcp-session-id: none\r\nconnection: close\r\n\r\n"
+        );
+        let answer = web.raw(head.as_bytes()).await;
+        // The end of a session that is not there is accepted.
+        assert_eq!(answer.0, status, "{target} {headers}");
     }
     web.end().await;
 }
