@@ -14,7 +14,9 @@ pub struct HttpOptions {
     /// Origins besides those of loopback that a browser may come from, such as `https://app.example`, with `:*` for
     /// any port. What is no [origin](crate::is_origin) is passed over.
     pub origins: Vec<String>,
-    /// The most bytes of a request.
+    /// The most bytes of the head of a request.
+    pub max_head: usize,
+    /// The most bytes of the body of a request. Bodies under way take up to this much times the connections.
     pub max_body: usize,
     /// The most connections at once; further clients are told to come back.
     pub max_connections: usize,
@@ -48,6 +50,8 @@ impl Default for HttpOptions {
             token: None,
             hosts: Vec::new(),
             origins: Vec::new(),
+            // Tokens and cookies of proxies are a few KB.
+            max_head: 64 * 1024,
             // The largest request that makes sense here is a few KB.
             max_body: 1 << 20,
             max_connections: 256,

@@ -29,6 +29,9 @@ const REFUSALS: usize = 32;
 /// How long it may take to tell one of them, from the first byte to the last.
 const REFUSAL_TIME: Duration = Duration::from_secs(1);
 
+/// The least that hyper works with.
+const LEAST_BUFFER: usize = 8192;
+
 /// Where a client sits.
 enum Place {
     Inside(OwnedSemaphorePermit),
@@ -85,7 +88,9 @@ pub(crate) async fn serve(
     inside
         .timer(TokioTimer::new())
         .header_read_timeout(options.header_time)
-        .max_buf_size(64 * 1024)
+        .max_header_size(options.max_head)
+        // What is read ahead may be more than a head, and no less.
+        .max_buf_size(options.max_head.max(LEAST_BUFFER))
         .keep_alive(true);
     let mut outside = inside.clone();
     outside.keep_alive(false);

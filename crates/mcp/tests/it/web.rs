@@ -240,3 +240,25 @@ async fn slow_clients_hold_up_nobody() {
     tokio::join!(async { tokio::time::timeout(LONG, cut).await.expect("an end in time") }, others);
     web.end().await;
 }
+
+#[tokio::test]
+async fn a_head_has_the_size_it_may_have_and_no_more() {
+    let web = Web::with(HttpOptions::default()).await;
+    // To the byte, in one header and in many.
+    for (length, status) in [(65_536, 200), (65_537, 431), (100_000, 431), (1_000_000, 431)] {
+        for part in [length, 1000] {
+            let mut head = "GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n".to_owned();
+            while head.len() + 2 < length {
+                let room = length - 2 - head.len();
+                // Nothing shorter than a header is left over.
+                let part = if room < part + 10 { room } else { part };
+                head.push_str(&format!("a: {}\r\n", "x".repeat(part - 5)));
+            }
+            head.push_str("\r\n");
+            assert_eq!(head.len(), length);
+            let answer = web.raw(head.as_bytes()).await;
+            assert_eq!(answer.0, status, "{length} in parts of {part}");
+        }
+    }
+    web.end().await;
+}
