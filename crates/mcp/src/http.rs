@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
+use bytes::{Buf as _, Bytes};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header};
 use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
@@ -111,8 +111,13 @@ impl Front {
         if let Err((status, message)) = self.gatekeeper.judge(request.uri(), request.headers()) {
             return wrong(status, message);
         }
-        let (parts, body) = request.into_parts();
+        let (mut parts, body) = request.into_parts();
         let answer = if parts.method == Method::POST {
+            if !is_json(&parts.headers) {
+                return wrong(StatusCode::UNSUPPORTED_MEDIA_TYPE, "the body must be application/json");
+            }
+            // rmcp compares the beginning, letter by letter.
+            parts.headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
             match self.read(body).await {
                 Ok(message) => self.message(parts, message).await,
                 // What is left of the body is not read.
@@ -139,7 +144,14 @@ impl Front {
             Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large().into()),
             // The client is gone: nobody reads this, and nothing was done.
             Ok(Err(_gone)) => Err(wrong(StatusCode::BAD_REQUEST, "the body ended early").into()),
-            Ok(Ok(body)) => Ok(body.to_bytes()),
+            Ok(Ok(body)) => {
+                let mut body = body.to_bytes();
+                // Some writers put a mark before all text; it is taken on a pipe too.
+                if body.starts_with(b"\xef\xbb\xbf") {
+                    body.advance(3);
+                }
+                Ok(body)
+            }
         }
     }
 
@@ -263,6 +275,14 @@ fn judge(body: &[u8]) -> Result<Asked, Box<(Option<RequestId>, ErrorData)>> {
         Ok(_) => Ok(Asked::default()),
         Err(_) => Err(Box::new(crate::stdio::complaint(body))),
     }
+}
+
+/// Whether a body is JSON by its one declared type; parameters such as a charset change nothing.
+fn is_json(headers: &HeaderMap) -> bool {
+    let mut kinds = headers.get_all(header::CONTENT_TYPE).iter();
+    let (Some(kind), None) = (kinds.next(), kinds.next()) else { return false };
+    let kind = kind.as_bytes().split(|byte| *byte == b';').next().unwrap_or_default();
+    kind.trim_ascii().eq_ignore_ascii_case(b"application/json")
 }
 
 fn bearer(headers: &HeaderMap) -> Option<&[u8]> {

@@ -69,3 +69,36 @@ async fn a_body_that_does_not_come_ends_its_connection() {
     assert!(answer.2.starts_with("HTTP/1.1 408") && answer.2.contains("connection: close"), "{}", answer.2);
     web.end().await;
 }
+
+#[tokio::test]
+async fn json_is_taken_by_its_type_and_not_by_its_spelling() {
+    let web = Web::with(HttpOptions::default()).await;
+    let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+    let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}).to_string();
+    for (kind, status) in [
+        ("application/json", 200),
+        ("Application/JSON", 200),
+        ("application/json; charset=utf-8", 200),
+        ("application/json ;charset=utf-8", 200),
+        ("application/jsonx", 415),
+        ("application/json-seq", 415),
+        ("text/plain; application/json", 415),
+        ("application/json\r\ncontent-type: text/plain", 415),
+        ("", 415),
+    ] {
+        let answer = web.post(&[("content-type", kind)], &hello).await;
+        assert_eq!(answer.0, status, "{kind}");
+        assert!(status == 200 || answer.json()["error"]["code"] == -32600);
+    }
+    web.end().await;
+}
+
+#[tokio::test]
+async fn a_mark_before_the_text_is_passed_over() {
+    let web = Web::with(HttpOptions::default()).await;
+    let session = web.begun().await;
+    let ask = "\u{feff}{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/list\",\"params\":{}}";
+    let answer = web.post(&[("mcp-session-id", &session)], ask).await;
+    assert!(answer.json()["result"]["tools"].is_array(), "{}", answer.2);
+    web.end().await;
+}

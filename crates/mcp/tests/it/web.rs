@@ -225,7 +225,7 @@ async fn slow_clients_hold_up_nobody() {
         HttpOptions { body_time: short, header_time: short, stall_time: short, ..HttpOptions::default() };
     let web = Web::with(http).await;
     // A body that does not come, and a head that does not.
-    let part = b"POST /mcp HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-length: 100\r\n\r\n{";
+    let part = b"POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length: 100\r\n\r\n{";
     assert_eq!(web.raw(part).await.0, 408);
     assert!([0, 408].contains(&web.raw(b"POST /mcp HTTP/1.1\r\nhost: ").await.0));
     // A reader who takes nothing is cut off in the end, and the others are answered all the while.
