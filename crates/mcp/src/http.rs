@@ -175,6 +175,13 @@ impl Front {
             return self.streamed(request).await;
         }
         let (mut head, mut text) = self.whole(request, asked.id.clone()).await?;
+        // Another may have taken the last place in between, which rmcp calls an error of the server.
+        if asked.initialize
+            && head.status == StatusCode::INTERNAL_SERVER_ERROR
+            && let Some(reason) = self.sessions.full().await
+        {
+            return Err(full(reason).into());
+        }
         if let Some(ready) = asked.id.and_then(|id| slot.answer(&id)) {
             (head, text) = plain(StatusCode::OK, "application/json", "").map(|_| ready).into_parts();
         }

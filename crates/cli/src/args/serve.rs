@@ -3,9 +3,9 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use clap::ValueEnum;
+use clap::{ValueEnum, value_parser};
 use prowess::session::{Filter, Naming};
-use prowess_mcp::{CLIENTS, ClientConfig};
+use prowess_mcp::{CLIENTS, ClientConfig, HttpOptions, is_host, is_origin};
 
 use super::{Places, namings};
 
@@ -44,28 +44,35 @@ pub(crate) struct Serve {
         help = "The file with the bearer token that clients must show; PROWESS_TOKEN may hold it instead. Any \
                   address but loopback needs one"
     )]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", requires = "http")]
     pub(crate) token_file: Option<PathBuf>,
-    /// Another name that clients may know this machine by; may be given more than once
-    #[arg(long, value_name = "HOST", requires = "http")]
+    /// Another name that clients may know this machine by, with or without a port; may be given more than once
+    #[arg(long, value_name = "HOST", requires = "http", value_parser = host)]
     pub(crate) allow_host: Vec<String>,
     #[arg(
-        help = "Another origin that browsers may come from, such as https://app.example; may be given more than once"
+        help = "Another origin that browsers may come from, such as https://app.example, with :* for any port; may be \
+                given more than once"
     )]
-    #[arg(long, value_name = "ORIGIN", requires = "http")]
+    #[arg(long, value_name = "ORIGIN", requires = "http", value_parser = origin)]
     pub(crate) allow_origin: Vec<String>,
     /// The most sessions of clients that keep one
-    #[arg(long, value_name = "NUMBER", requires = "http", default_value_t = 1024)]
+    #[arg(long, value_name = "NUMBER", requires = "http", default_value_t = HttpOptions::default().max_sessions, value_parser = some)]
     pub(crate) max_sessions: usize,
-    /// How long a session lives without a word from its client, in seconds
-    #[arg(long, value_name = "SECONDS", requires = "http", default_value_t = 300)]
+    /// How long a session lives without a word or a stream of its client, in seconds
+    #[arg(long, value_name = "SECONDS", requires = "http", default_value_t = 300, value_parser = value_parser!(u64).range(1..=u64::from(u32::MAX)))]
     pub(crate) session_time: u64,
     /// The most connections at once
-    #[arg(long, value_name = "NUMBER", requires = "http", default_value_t = 256)]
+    #[arg(long, value_name = "NUMBER", requires = "http", default_value_t = HttpOptions::default().max_connections, value_parser = some)]
     pub(crate) max_connections: usize,
+    /// The most streams that stay open; half of the connections, if nothing else is said
+    #[arg(long, value_name = "NUMBER", requires = "http", value_parser = some)]
+    pub(crate) max_streams: Option<usize>,
     /// The most bytes of a request
-    #[arg(long, value_name = "BYTES", requires = "http", default_value_t = 1 << 20)]
+    #[arg(long, value_name = "BYTES", requires = "http", default_value_t = HttpOptions::default().max_body, value_parser = some)]
     pub(crate) max_body: usize,
+    /// The most bytes of large answers that are not read yet, in all
+    #[arg(long, value_name = "BYTES", requires = "http", default_value_t = HttpOptions::default().max_unsent, value_parser = some)]
+    pub(crate) max_unsent: usize,
     /// What to write to standard error
     #[arg(long, value_name = "FORMAT", default_value = "warnings")]
     pub(crate) log: Log,
@@ -85,6 +92,26 @@ pub(crate) enum Log {
     Text,
     /// The same, an object a line
     Json,
+}
+
+/// A limit under which something can still happen; more than a u32 is no limit, and some counters end there.
+fn some(text: &str) -> Result<usize, String> {
+    match text.parse::<u32>() {
+        Ok(number) if number > 0 => Ok(number as usize),
+        _ => Err(format!("a number from 1 to {} is wanted", u32::MAX)),
+    }
+}
+
+fn host(text: &str) -> Result<String, &'static str> {
+    is_host(text)
+        .then(|| text.to_owned())
+        .ok_or("a name or address is wanted, such as box.example or [::1]:7878")
+}
+
+fn origin(text: &str) -> Result<String, &'static str> {
+    is_origin(text)
+        .then(|| text.to_owned())
+        .ok_or("a scheme and a host are wanted, such as https://app.example")
 }
 
 /// The clients, from the one table.

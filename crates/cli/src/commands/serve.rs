@@ -55,6 +55,8 @@ pub(crate) fn run(args: &Serve, ui: &mut Ui) -> Result<Outcome, CommandError> {
                 origins: args.allow_origin.clone(),
                 max_body: args.max_body,
                 max_connections: args.max_connections,
+                max_streams: args.max_streams.unwrap_or(args.max_connections / 2),
+                max_unsent: args.max_unsent,
                 max_sessions: args.max_sessions,
                 session_time: Duration::from_secs(args.session_time),
                 ..HttpOptions::default()

@@ -7,7 +7,7 @@ use std::process::Stdio;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use crate::{Place, code};
+use crate::Place;
 
 const SKILL: (&str, &str) = (
     "skills/tidy-up/SKILL.md",
@@ -139,7 +139,48 @@ fn other_machines_need_a_token() {
     error: this is no token: token
       hint: a token is at least 16 visible characters without blanks
     ");
-    assert_eq!(code(&place.output(&["serve", "--allow-host", "x"])), 2);
+}
+
+#[test]
+fn options_of_an_address_need_one() {
+    let place = Place::with(&[("token", "0123456789abcdef\n")]);
+    for (option, value) in [
+        ("--token-file", "token"),
+        ("--allow-host", "x"),
+        ("--allow-origin", "https://x"),
+        ("--max-sessions", "1"),
+        ("--session-time", "1"),
+        ("--max-connections", "1"),
+        ("--max-streams", "1"),
+        ("--max-body", "1"),
+        ("--max-unsent", "1"),
+    ] {
+        let text = place.run(&["serve", option, value]);
+        assert!(text.starts_with("exit 2\n") && text.contains("--http <ADDRESS>"), "{text}");
+    }
+}
+
+#[test]
+fn limits_that_would_leave_nothing_are_refused() {
+    let place = Place::with(&[]);
+    for option in [
+        "--max-sessions",
+        "--session-time",
+        "--max-connections",
+        "--max-streams",
+        "--max-body",
+        "--max-unsent",
+    ] {
+        for value in ["0", "99999999999999999999"] {
+            let text = place.run(&["serve", "--http", "127.0.0.1:0", option, value]);
+            assert!(text.starts_with("exit 2\n") && text.contains(option), "{text}");
+        }
+    }
+    for (option, value) in [("--allow-host", "http://x"), ("--allow-origin", "x"), ("--allow-origin", "null")]
+    {
+        let text = place.run(&["serve", "--http", "127.0.0.1:0", option, value]);
+        assert!(text.starts_with("exit 2\n") && text.contains("wanted"), "{text}");
+    }
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The server over HTTP, asked on raw sockets of this machine.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use prowess_mcp::{HttpOptions, Token};
@@ -172,7 +173,11 @@ async fn sessions_have_a_cap_and_end_by_themselves() {
         let answer = web.session().await;
         match answer.0 {
             200 => break,
-            503 => assert_eq!(answer.header("retry-after"), Some("1")),
+            503 => {
+                assert_eq!(answer.header("retry-after"), Some("1"));
+                let message = "there are as many sessions as there may be: 2";
+                assert_eq!(answer.json()["error"]["message"], message);
+            }
             other => panic!("{other}"),
         }
         told += 1;
@@ -181,6 +186,20 @@ async fn sessions_have_a_cap_and_end_by_themselves() {
     assert!(told > 0);
     assert_eq!(web.post(&[("mcp-session-id", &id)], &request("tools/list")).await.0, 404);
     web.end().await;
+}
+
+#[tokio::test]
+async fn sessions_asked_for_at_once_keep_to_the_cap() {
+    let web = Arc::new(Web::with(HttpOptions { max_sessions: 5, ..HttpOptions::default() }).await);
+    let mut asking = tokio::task::JoinSet::new();
+    for _ in 0..40 {
+        let web = Arc::clone(&web);
+        asking.spawn(async move { web.session().await.0 });
+    }
+    let answers = asking.join_all().await;
+    let count = |status: u16| answers.iter().filter(|answer| **answer == status).count();
+    assert_eq!((count(200), count(503)), (5, 35), "{answers:?}");
+    Arc::into_inner(web).unwrap().end().await;
 }
 
 #[tokio::test]
