@@ -77,19 +77,20 @@ impl Front {
         let started = Instant::now();
         let (method, path) = (request.method().clone(), request.uri().path().to_owned());
         let answer = self.route(request).await;
-        // Never a header value, a body or a query: they may hold secrets.
-        tracing::info!(target: "prowess", method = %method, path = %path, status = answer.status().as_u16(),
-            ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX), "request");
+        log(&method, &path, &answer, started.elapsed());
         answer
     }
 
     /// The answer to a client for whom there is no place. It costs nothing, so whoever asks for our health is told.
     pub(crate) fn refusal(&self, request: &Request<Incoming>) -> Answer {
-        if request.uri().path() == "/healthz" {
-            return last(health(request.method()));
-        }
+        let (method, path) = (request.method(), request.uri().path());
         let most = self.options.max_connections;
-        last(full(format_args!("there are as many connections as there may be: {most}")))
+        let answer = last(match path {
+            "/healthz" => health(method),
+            _ => full(format_args!("there are as many connections as there may be: {most}")),
+        });
+        log(method, path, &answer, Duration::ZERO);
+        answer
     }
 
     async fn route(&self, request: Request<Incoming>) -> Answer {
@@ -241,6 +242,12 @@ impl Front {
             }
         }
     }
+}
+
+/// Never a header value, a body or a query: they may hold secrets.
+fn log(method: &Method, path: &str, answer: &Answer, time: Duration) {
+    tracing::info!(target: "prowess", method = %method, path = %path, status = answer.status().as_u16(),
+        ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX), "request");
 }
 
 fn too_long(id: Option<RequestId>) -> Answer {

@@ -30,7 +30,7 @@ pub struct HttpOptions {
     pub max_unsent: usize,
     /// The most sessions of the handshake eras.
     pub max_sessions: usize,
-    /// How long a session lives without a word from its client.
+    /// How long a session lives without a word from its client, and without a stream that it has open.
     pub session_time: Duration,
     /// How long the head of a request may take.
     pub header_time: Duration,

@@ -271,7 +271,7 @@ async fn a_head_has_the_size_it_may_have_and_no_more() {
                 let room = length - 2 - head.len();
                 // Nothing shorter than a header is left over.
                 let part = if room < part + 10 { room } else { part };
-                head.push_str(&format!("a: {}\r\n", "x".repeat(part - 5)));
+                head.extend(["a: ", &"x".repeat(part - 5), "\r\n"]);
             }
             head.push_str("\r\n");
             assert_eq!(head.len(), length);
