@@ -26,6 +26,7 @@ async fn slow_bodies_take_no_place_among_the_requests() {
         slow.push(open);
     }
     assert_eq!(web.ask("skills/list", json!({})).await.0, 200);
+    drop(slow);
     web.end().await;
 }
 
