@@ -40,7 +40,8 @@ impl Connection {
     pub(crate) fn with_session<T>(&self, snapshot: &Snapshot, act: impl FnOnce(&mut Session) -> T) -> T {
         let mut held = locked(&self.session);
         let (number, session) = held.get_or_insert_with(|| (snapshot.number, snapshot.session.clone()));
-        if *number != snapshot.number {
+        // Of two calls at once, the one that began earlier may know an older state.
+        if *number < snapshot.number {
             // What is active stays so if it is still there; what changed is stated anew when it is loaded.
             session.set_catalog(snapshot.session.shared_catalog());
             *number = snapshot.number;

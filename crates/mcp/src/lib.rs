@@ -40,6 +40,7 @@ mod wire;
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use prowess::Registry;
 use prowess::session::{Filter, Naming};
@@ -70,6 +71,8 @@ pub struct ServeOptions {
     pub show_folders: bool,
     /// Whether changes are followed and told.
     pub watch: bool,
+    /// How often sources elsewhere are asked what they have, since they tell of nothing.
+    pub ask_again: Duration,
     /// The file that remembers what was analysed for searches.
     pub terms: Option<PathBuf>,
 }
@@ -83,6 +86,7 @@ impl Default for ServeOptions {
             filter: Filter::all(),
             show_folders: true,
             watch: true,
+            ask_again: Duration::from_secs(60),
             terms: None,
         }
     }

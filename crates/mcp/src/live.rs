@@ -2,15 +2,17 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError, RwLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use prowess::index::SearchIndex;
+use prowess::registry::RegistryError;
 use prowess::select::{Hit, Query, SelectError, Selector};
 use prowess::session::{Options, Policy, Session, Tool};
 use prowess::watch::{WatchError, WatchOptions, Watcher};
-use prowess::{Entry, Registry};
+use prowess::{Delta, Entry, Registry};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
@@ -21,6 +23,10 @@ use crate::snapshot::{Snapshot, locked};
 const PATIENCE: Duration = Duration::from_millis(250);
 /// How often the library is looked at where the system does not tell of changes.
 const POLL: Duration = Duration::from_secs(2);
+/// How soon they are asked again when something they gave is not what they said.
+const ASK_SOON: Duration = Duration::from_secs(5);
+/// How long the first state waits for them. Whoever is slower comes with a later state.
+const FIRST_ASK: Duration = Duration::from_secs(2);
 /// How long clients may keep what nobody watches, in milliseconds.
 const UNWATCHED_TTL: u64 = 60_000;
 
@@ -30,6 +36,7 @@ pub(crate) struct Live {
     policy: Policy,
     options: Options,
     watching: bool,
+    ask_again: Duration,
     terms: Option<PathBuf>,
     /// What could not be read, as it was last told.
     problems: Mutex<BTreeSet<String>>,
@@ -39,6 +46,10 @@ pub(crate) struct Live {
     /// Counts how often the files of a skill were found to be others.
     file_changes: Arc<AtomicU64>,
     changed: watch::Sender<u64>,
+    /// Held while a state is made: two threads make them.
+    publishing: Mutex<()>,
+    /// Whether sources elsewhere are to be asked soon.
+    nudged: AtomicBool,
     /// The words of the skills, and the state they are of.
     index: RwLock<Option<(u64, SearchIndex)>>,
 }
@@ -59,27 +70,66 @@ impl Live {
             policy: Policy { filter: options.filter.clone(), ..Policy::default() },
             options: session,
             watching: options.watch,
+            ask_again: options.ask_again,
             terms: options.terms.clone(),
             problems: Mutex::default(),
             current: Mutex::default(),
             first: Condvar::new(),
             file_changes: Arc::default(),
             changed: watch::Sender::new(0),
+            publishing: Mutex::default(),
+            nudged: AtomicBool::new(false),
             index: RwLock::default(),
         });
+        let (asked, first) = sync_channel(1);
+        if live.registry.has_far() {
+            let (own, stop) = (Arc::clone(&live), stop.clone());
+            std::thread::spawn(move || own.ask(&asked, &stop));
+        } else {
+            drop(asked);
+        }
         let own = Arc::clone(&live);
-        std::thread::spawn(move || own.follow(&stop));
+        std::thread::spawn(move || own.follow(&first, &stop));
         live
     }
 
+    /// Asks sources elsewhere, and again from time to time. Nothing on this machine waits for them.
+    fn ask(&self, asked: &SyncSender<()>, stop: &CancellationToken) {
+        while !stop.is_cancelled() {
+            self.refresh(Registry::refresh);
+            self.publish();
+            let _ = asked.try_send(());
+            if !self.watching {
+                return;
+            }
+            let begun = Instant::now();
+            let due = || {
+                let soon = self.nudged.load(Ordering::Relaxed);
+                begun.elapsed() >= if soon { ASK_SOON.min(self.ask_again) } else { self.ask_again }
+            };
+            while !stop.is_cancelled() && !due() {
+                std::thread::sleep(PATIENCE.min(self.ask_again));
+            }
+            self.nudged.store(false, Ordering::Relaxed);
+        }
+    }
+
+    /// Says that a source elsewhere gave something else than it had said, or nothing.
+    pub(crate) fn nudge(&self) {
+        self.nudged.store(true, Ordering::Relaxed);
+    }
+
     /// Reads the library, and again whenever it changes, until it is wanted no more.
-    fn follow(&self, stop: &CancellationToken) {
-        self.refresh();
+    fn follow(&self, asked: &Receiver<()>, stop: &CancellationToken) {
+        self.refresh(Registry::refresh_near);
+        let _ = asked.recv_timeout(FIRST_ASK);
+        self.publish();
         if !self.watching {
             return;
         }
         // Between the first look and the watch something may have changed; the watcher begins with a look.
-        let mut watcher = match Watcher::new(Arc::clone(&self.registry), WatchOptions::default()) {
+        let options = WatchOptions { ask: None, ..WatchOptions::default() };
+        let mut watcher = match Watcher::new(Arc::clone(&self.registry), options) {
             Ok(watcher) => watcher,
             Err(error) => {
                 tracing::warn!(target: "prowess", reason = %error, "folders are looked at from time to time");
@@ -108,7 +158,8 @@ impl Live {
         let mut files = FilesSeen::default();
         while !stop.is_cancelled() {
             std::thread::sleep(POLL);
-            self.refresh();
+            self.refresh(Registry::refresh_near);
+            self.publish();
             self.look_at_files(&mut files);
         }
     }
@@ -124,11 +175,10 @@ impl Live {
         }
     }
 
-    fn refresh(&self) {
-        if let Err(error) = self.registry.refresh() {
+    fn refresh(&self, how: fn(&Registry) -> Result<Delta, RegistryError>) {
+        if let Err(error) = how(&self.registry) {
             tracing::warn!(target: "prowess", reason = %error, "the library could not be read");
         }
-        self.publish();
     }
 
     /// Tells what could not be read, once for as long as it lasts. The rest is served.
@@ -146,6 +196,7 @@ impl Live {
 
     /// Makes what the registry knows the state of now, if that is another one.
     fn publish(&self) {
+        let _one_at_a_time = locked(&self.publishing);
         self.tell_problems();
         let catalog = self.registry.catalog();
         let known = self.known();
@@ -162,7 +213,7 @@ impl Live {
         options.tools.remove(&Tool::Unload);
         let single = Session::new("mcp", catalog, self.policy.clone(), options);
         tracing::info!(target: "prowess", state = number, skills = session.catalog().len(), "library");
-        // Made outside of the lock, which the threads of the runtime take too; nobody else makes states.
+        // Made outside of the lock that the threads of the runtime take too.
         let snapshot = Arc::new(Snapshot::new(
             number,
             Arc::clone(&self.registry),

@@ -1,6 +1,5 @@
 //! Skills that a user may start, as prompts; and the completion of names and paths.
 
-use prowess::drive::{Performer, finish};
 use prowess::session::{Actor, Arguments};
 use prowess::{Candidate, RelPath};
 use rmcp::ErrorData;
@@ -11,10 +10,9 @@ use rmcp::model::{
 use serde_json::{Value, json};
 
 use crate::connection::Connection;
-use crate::live::Finder;
 use crate::resources::TEMPLATE;
 use crate::server::Shared;
-use crate::tools::with_session;
+use crate::tools::answer;
 use crate::wire::Era;
 
 /// The argument with everything a user may type behind a skill's name.
@@ -63,10 +61,8 @@ pub(crate) fn get(
     let mut words: Vec<String> = named.into_iter().take(used).map(|word| quoted(&word)).collect();
     words.extend(given(ALL).filter(|all| !all.is_empty()));
     let arguments = words.join(" ");
-    let result = with_session(connection, &snapshot, era, |session| {
-        let finder = Finder { live: &shared.live, number: snapshot.number };
-        let step = session.activate(&request.name, Actor::User, Some(Arguments::line(&arguments)));
-        finish(session, &Performer::new(&snapshot.registry, &finder), step)
+    let result = answer(shared, connection, &snapshot, era, |session| {
+        session.activate(&request.name, Actor::User, Some(Arguments::line(&arguments)))
     });
     if !result.ok {
         return Err(ErrorData::invalid_params(result.text, Some(json!({ "name": shown }))));

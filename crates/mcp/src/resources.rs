@@ -6,7 +6,7 @@ use rmcp::ErrorData;
 use rmcp::model::{
     Annotations, ListResourcesResult, ReadResourceResult, Resource, ResourceContents, ResourceTemplate, Role,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::extension::unknown;
 use crate::publish::{Published, own_path};
@@ -74,7 +74,16 @@ pub(crate) fn read(shared: &Shared, uri: &str) -> Result<ReadResourceResult, Err
     }
     let candidate = snapshot.candidate(&key).ok_or_else(not_found)?;
     let slice = Slice::first(usize::try_from(wire::MAX_BYTES).unwrap_or(usize::MAX));
-    let chunk = snapshot.registry.read(candidate, &path, slice).map_err(|_| not_found())?;
+    let chunk = snapshot.registry.read(candidate, &path, slice).map_err(|error| {
+        if !snapshot.registry.is_far(candidate) {
+            return not_found();
+        }
+        // What its server does not give is no fault of the address, and its list may be another one by now.
+        tracing::warn!(target: "prowess", reason = %error, "a file could not be had from another server");
+        shared.live.nudge();
+        let uri: String = uri.chars().take(4096).collect();
+        ErrorData::internal_error("another server does not give this file", Some(json!({ "uri": uri })))
+    })?;
     if chunk.size > chunk.bytes.len() as u64 {
         return Err(too_large());
     }

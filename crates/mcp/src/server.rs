@@ -25,10 +25,12 @@ use crate::cursor::Cursors;
 use crate::live::Live;
 use crate::ready::Slot;
 use crate::wire::{self, Era};
-use crate::{extension, notify, prompts, resources, tools};
+use crate::{address, extension, notify, prompts, resources, tools};
 
-/// The longest a request may work.
+/// The longest a request may work: longer than a source elsewhere may, so that its own error is heard.
 const WORK_TIME: Duration = Duration::from_secs(20);
+/// How many requests read from elsewhere at once.
+const FAR_AT_ONCE: usize = 8;
 
 /// What all connections share.
 pub(crate) struct Shared {
@@ -36,6 +38,8 @@ pub(crate) struct Shared {
     pub(crate) cursors: Cursors,
     pub(crate) tools: bool,
     gate: Arc<Semaphore>,
+    /// For what is read from elsewhere: a server that does not answer takes no place of what lies here.
+    far_gate: Arc<Semaphore>,
     pub(crate) stop: CancellationToken,
 }
 
@@ -46,7 +50,17 @@ impl Shared {
             cursors: Cursors::new(),
             tools: options.tools,
             gate: Arc::new(Semaphore::new(at_once())),
+            far_gate: Arc::new(Semaphore::new(FAR_AT_ONCE)),
             stop,
+        })
+    }
+
+    /// Whether any of these is the name or the address of a skill that is read from elsewhere.
+    fn is_far<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> bool {
+        let Some(snapshot) = self.live.known().filter(|now| now.registry.has_far()) else { return false };
+        names.into_iter().any(|name| {
+            let key = address::parse(name).map_or_else(|| name.to_owned(), |(key, _)| key);
+            snapshot.candidate(&key).is_some_and(|skill| snapshot.registry.is_far(skill))
         })
     }
 
@@ -100,8 +114,22 @@ impl Server {
         context: &RequestContext<RoleServer>,
         work: impl FnOnce(&Shared, &Connection) -> Result<T, ErrorData> + Send + 'static,
     ) -> Result<T, ErrorData> {
+        self.work_within(&self.shared.gate, context, work).await
+    }
+
+    /// The gate for work on skills of these names or addresses, which may lie elsewhere.
+    fn gate_for<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> &Arc<Semaphore> {
+        if self.shared.is_far(names) { &self.shared.far_gate } else { &self.shared.gate }
+    }
+
+    async fn work_within<T: Send + 'static>(
+        &self,
+        gate: &Arc<Semaphore>,
+        context: &RequestContext<RoleServer>,
+        work: impl FnOnce(&Shared, &Connection) -> Result<T, ErrorData> + Send + 'static,
+    ) -> Result<T, ErrorData> {
         let permit = tokio::select! {
-            permit = Arc::clone(&self.shared.gate).acquire_owned() => permit.map_err(|_| stopping())?,
+            permit = Arc::clone(gate).acquire_owned() => permit.map_err(|_| stopping())?,
             () = context.ct.cancelled() => return Err(stopping()),
         };
         let (shared, connection) = (Arc::clone(&self.shared), Arc::clone(&self.connection));
@@ -255,7 +283,9 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         // Reading SKILL.md activates nothing.
-        self.work(&context, move |shared, _| resources::read(shared, &request.uri)).await.map(Into::into)
+        let gate = self.gate_for([request.uri.as_str()]);
+        let read = self.work_within(gate, &context, move |shared, _| resources::read(shared, &request.uri));
+        read.await.map(Into::into)
     }
 
     // The subscriptions of the handshake eras: older hosts know no others.
@@ -327,8 +357,11 @@ impl ServerHandler for Server {
         }
         let era = era(&context);
         // An unknown tool or wrong arguments are a result that the model can read, never an error of the protocol.
-        let called =
-            self.work(&context, move |shared, connection| Ok(tools::call(shared, connection, era, request)));
+        let words = request.arguments.iter().flat_map(|arguments| arguments.values());
+        let gate = self.gate_for(words.filter_map(Value::as_str));
+        let called = self.work_within(gate, &context, move |shared, connection| {
+            Ok(tools::call(shared, connection, era, request))
+        });
         called.await.map(Into::into)
     }
 
@@ -347,9 +380,12 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
         let era = era(&context);
-        self.work(&context, move |shared, connection| prompts::get(shared, connection, era, &request))
-            .await
-            .map(Into::into)
+        let gate = self.gate_for([request.name.as_str()]);
+        self.work_within(gate, &context, move |shared, connection| {
+            prompts::get(shared, connection, era, &request)
+        })
+        .await
+        .map(Into::into)
     }
 
     async fn complete(

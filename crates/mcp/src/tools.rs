@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use prowess::drive::{Performer, drive};
-use prowess::session::{Session, Tool, ToolCall, ToolDef, ToolResult};
+use prowess::drive::{Performer, finish};
+use prowess::session::{Reason, Session, Step, Ticket, Tool, ToolCall, ToolDef, ToolResult};
 use rmcp::model::{
     CallToolRequestParams, CallToolResult, ContentBlock, ListToolsResult, Tool as McpTool, ToolAnnotations,
 };
@@ -63,26 +63,63 @@ pub(crate) fn call(
     let snapshot = shared.live.current();
     let arguments = Value::Object(request.arguments.unwrap_or_default());
     let call = ToolCall::new(request.name, arguments);
-    with_session(connection, &snapshot, era, |session| {
-        let finder = Finder { live: &shared.live, number: snapshot.number };
-        result(drive(session, &Performer::new(&snapshot.registry, &finder), call))
-    })
+    let result = answer(shared, connection, &snapshot, era, |session| session.call(call));
+    if result.reason == Some(Reason::ReadFailed) {
+        shared.live.nudge();
+    }
+    described_result(result)
 }
 
-/// Does something in the session that counts in an era.
-pub(crate) fn with_session<T>(
+/// Begins something in the session that counts in an era, and performs what it asks for until it is done.
+///
+/// The session of a connection is held for a step and not while a file is read: several calls at once are several
+/// tickets, and a server that does not answer holds up none but its own.
+pub(crate) fn answer(
+    shared: &Shared,
     connection: &Connection,
     snapshot: &Snapshot,
     era: Era,
-    act: impl FnOnce(&mut Session) -> T,
-) -> T {
-    match era {
-        Era::Handshake => connection.with_session(snapshot, act),
-        Era::Sessionless => act(&mut snapshot.single.clone()),
+    begin: impl FnOnce(&mut Session) -> Step,
+) -> ToolResult {
+    let finder = Finder { live: &shared.live, number: snapshot.number };
+    let performer = Performer::new(&snapshot.registry, &finder);
+    if era == Era::Sessionless {
+        let mut session = snapshot.single.clone();
+        let step = begin(&mut session);
+        return finish(&mut session, &performer, step);
+    }
+    let mut step = connection.with_session(snapshot, begin);
+    loop {
+        match step {
+            Step::Done(result) => return result,
+            Step::Need(ticket, effect) => {
+                let mut open = Open { connection, snapshot, ticket: Some(ticket) };
+                let outcome = performer.perform(&effect);
+                open.ticket = None;
+                step = connection.with_session(snapshot, |session| session.resume(ticket, outcome));
+            }
+        }
     }
 }
 
-fn result(result: ToolResult) -> CallToolResult {
+/// A ticket that is given up if its effect is never performed, because a source panicked.
+struct Open<'a> {
+    connection: &'a Connection,
+    snapshot: &'a Snapshot,
+    ticket: Option<Ticket>,
+}
+
+impl Drop for Open<'_> {
+    fn drop(&mut self) {
+        if let Some(ticket) = self.ticket {
+            self.connection.with_session(self.snapshot, |session| {
+                session.cancel(ticket);
+            });
+        }
+    }
+}
+
+fn described_result(result: ToolResult) -> CallToolResult {
     let content = vec![ContentBlock::text(result.text)];
     let mut called =
         if result.ok { CallToolResult::success(content) } else { CallToolResult::error(content) };

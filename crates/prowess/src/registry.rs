@@ -40,8 +40,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod refresh;
+
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use prowess_core::catalog::DuplicateError;
@@ -58,7 +60,7 @@ use crate::glob::Glob;
 use crate::resources::{self, Resource, TooLarge};
 use crate::scan::OnError;
 use crate::source::{self, Chunk, Layer, MemorySource, Slice};
-use crate::trust::{Trust, Verdict};
+use crate::trust::Trust;
 
 /// Why a registry could not do what it was asked.
 #[derive(Debug, thiserror::Error)]
@@ -125,6 +127,10 @@ pub struct Registry {
     seen: RwLock<Seen>,
     /// Held by a refresh, so that of two at once the later is the last.
     refreshing: Mutex<()>,
+    /// What sources elsewhere last said.
+    known: Mutex<refresh::Known>,
+    /// Held while they are asked.
+    asking: Mutex<()>,
 }
 
 /// What a refresh makes.
@@ -162,6 +168,8 @@ impl Registry {
             on_problem: None,
             seen: RwLock::default(),
             refreshing: Mutex::default(),
+            known: Mutex::default(),
+            asking: Mutex::default(),
         }
     }
 
@@ -206,64 +214,6 @@ impl Registry {
     pub fn on_problem(&mut self, call: impl Fn(&SourceError) + Send + Sync + 'static) -> &mut Self {
         self.on_problem = Some(Box::new(call));
         self
-    }
-
-    /// Asks every source anew, makes a new catalog and says what changed. On an error the old one stays.
-    pub fn refresh(&self) -> Result<Delta, RegistryError> {
-        let _one_at_a_time = self.refreshing.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut candidates = Vec::new();
-        let mut problems = Vec::new();
-        // What is registered is the strongest, whichever of two namesakes counts.
-        let (registered, others) = self.layers.split_at(1);
-        let (first, second) =
-            if self.duplicates == Duplicates::Last { (others, registered) } else { (registered, others) };
-        for layer in first.iter().chain(second) {
-            let mut offer = match layer.list() {
-                Ok(offer) => offer,
-                Err(error) if self.on_error == OnError::Fail => return Err(error.into()),
-                Err(error) => {
-                    problems.extend((self.on_error == OnError::Report).then_some(error));
-                    continue;
-                }
-            };
-            problems.append(&mut offer.problems);
-            for candidate in &mut offer.candidates {
-                self.judge(Arc::make_mut(candidate), layer);
-            }
-            candidates.append(&mut offer.candidates);
-        }
-        if let Some(call) = &self.on_problem {
-            self.noted.iter().map(AsRef::as_ref).chain(&problems).for_each(call);
-            candidates.iter().filter_map(|candidate| damage(candidate)).for_each(|damage| call(&damage));
-        }
-        let catalog = Catalog::new(candidates, self.duplicates)?;
-        let delta = catalog.since(&self.catalog());
-        let seen =
-            Seen { catalog: Arc::new(catalog), problems: problems.into_iter().map(Arc::new).collect() };
-        *self.seen.write().unwrap_or_else(PoisonError::into_inner) = seen;
-        Ok(delta)
-    }
-
-    /// Decides whether a skill that loads may be offered and used.
-    fn judge(&self, candidate: &mut Candidate, layer: &Layer) {
-        if candidate.obstacle.is_some() {
-            return;
-        }
-        let names = [&candidate.entry.key, &candidate.entry.name];
-        let place = Path::new(&candidate.entry.origin.location);
-        let off = self.disabled.iter().find(|disabled| {
-            disabled.within.as_ref().is_none_or(|folder| place.starts_with(folder))
-                && names.iter().any(|name| disabled.glob.matches(name))
-        });
-        if let Some(disabled) = off {
-            candidate.obstacle = Some(Obstacle::Disabled { by: disabled.by.clone() });
-        } else if layer.needs_trust(candidate) {
-            match self.trust.judge(candidate, || layer.approvable(candidate)) {
-                Verdict::Yes => {}
-                Verdict::No => candidate.obstacle = Some(Obstacle::Untrusted),
-                Verdict::AsApproved(digest) => candidate.approved = Some(digest),
-            }
-        }
     }
 
     /// The folders whose changes may change what the sources list or read.

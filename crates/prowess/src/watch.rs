@@ -22,6 +22,8 @@ pub struct WatchOptions {
     pub longest: Duration,
     /// How often to look where the system does not tell of changes, or of no more folders.
     pub poll: Duration,
+    /// How often sources elsewhere are asked again, which tell of nothing; never, if no time is given.
+    pub ask: Option<Duration>,
 }
 
 impl Default for WatchOptions {
@@ -30,6 +32,7 @@ impl Default for WatchOptions {
             quiet: Duration::from_millis(100),
             longest: Duration::from_secs(2),
             poll: Duration::from_secs(2),
+            ask: Some(Duration::from_secs(60)),
         }
     }
 }
@@ -70,12 +73,16 @@ pub struct Watcher {
     hints: system::Hints,
     /// The last look was not complete, so there is another to come.
     unfinished: bool,
+    /// When sources elsewhere are to be asked.
+    ask_at: Option<Instant>,
 }
 
 impl Watcher {
     /// Lists the sources of a registry and watches their folders from now on.
     pub fn new(registry: Arc<Registry>, options: WatchOptions) -> Result<Self, WatchError> {
-        let mut watcher = Self { registry, options, hints: system::Hints::new()?, unfinished: false };
+        let hints = system::Hints::new()?;
+        let ask_at = options.ask.filter(|_| registry.has_far()).map(|_| Instant::now());
+        let mut watcher = Self { registry, options, hints, unfinished: false, ask_at };
         watcher.look()?;
         Ok(watcher)
     }
@@ -110,6 +117,7 @@ impl Watcher {
             return Ok(true);
         }
         let poll = self.hints.must_poll().then(|| Instant::now() + self.options.poll);
+        let poll = poll.into_iter().chain(self.ask_at).min();
         loop {
             let until = match (deadline, poll) {
                 (Some(deadline), Some(poll)) => Some(deadline.min(poll)),
@@ -138,7 +146,13 @@ impl Watcher {
         let longest = Instant::now() + self.options.longest;
         loop {
             self.hints.drain()?;
-            let refreshed = self.registry.refresh();
+            let refreshed = if self.ask_at.is_some_and(|at| at <= Instant::now()) {
+                let refreshed = self.registry.refresh();
+                self.ask_at = self.options.ask.and_then(|often| Instant::now().checked_add(often));
+                refreshed
+            } else {
+                self.registry.refresh_near()
+            };
             let folders: Vec<PathBuf> = self.registry.folders();
             let complete = self.hints.watch(&folders)?;
             self.unfinished = !complete;

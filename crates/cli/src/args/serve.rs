@@ -36,6 +36,9 @@ pub(crate) struct Serve {
     /// Do not follow changes: no skill comes, goes or is found by new words until the end
     #[arg(long)]
     pub(crate) no_watch: bool,
+    /// How often other servers and sites are asked what skills they have, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) ask_again: u64,
     /// Listen here instead, such as 127.0.0.1:7878; port 0 takes a free one
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) http: Option<SocketAddr>,

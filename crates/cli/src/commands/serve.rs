@@ -37,6 +37,7 @@ pub(crate) fn run(args: &Serve, ui: &mut Ui) -> Result<Outcome, CommandError> {
         filter: args.filter.clone(),
         show_folders: !args.hide_folders,
         watch: !args.no_watch,
+        ask_again: Duration::from_secs(args.ask_again),
         terms,
     };
     let format = match args.log {

@@ -30,8 +30,8 @@ impl Default for McpLimits {
         Self {
             answer_bytes: 24 << 20,
             list_bytes: 64 << 20,
-            time: Duration::from_secs(30),
-            list_time: Duration::from_secs(60),
+            time: Duration::from_secs(15),
+            list_time: Duration::from_secs(30),
             pages: 1_000,
             skills: 10_000,
             files: wire::MAX_RESOURCES,

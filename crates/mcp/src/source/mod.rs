@@ -287,6 +287,10 @@ impl Source for McpSource {
         &self.id
     }
 
+    fn is_far(&self) -> bool {
+        true
+    }
+
     fn list(&self) -> Result<Offer, SourceError> {
         let mut offer = Offer::default();
         let mut promised = BTreeMap::new();

@@ -11,6 +11,7 @@
 
 mod bodies;
 mod crowd;
+mod far;
 mod hidden;
 mod host;
 mod liar;

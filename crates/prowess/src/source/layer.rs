@@ -183,6 +183,10 @@ impl Layer {
         Ok(offer)
     }
 
+    pub(crate) fn is_far(&self) -> bool {
+        self.source.is_far()
+    }
+
     #[cfg(feature = "watch")]
     pub(crate) fn folders(&self) -> Vec<std::path::PathBuf> {
         self.source.folders()

@@ -48,6 +48,10 @@ impl Source for MergedSource {
         &self.id
     }
 
+    fn is_far(&self) -> bool {
+        self.layers.iter().any(Layer::is_far)
+    }
+
     #[cfg(feature = "watch")]
     fn folders(&self) -> Vec<std::path::PathBuf> {
         self.layers.iter().flat_map(Layer::folders).collect()

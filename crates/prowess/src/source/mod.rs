@@ -91,6 +91,11 @@ pub trait Source: Send + Sync {
         None
     }
 
+    /// Whether it lists and reads over a network or by another program, which may take its time or never answer.
+    fn is_far(&self) -> bool {
+        false
+    }
+
     /// The folders whose changes may change what it lists or reads; none when it cannot say. They need not exist.
     #[cfg(feature = "watch")]
     fn folders(&self) -> Vec<std::path::PathBuf> {

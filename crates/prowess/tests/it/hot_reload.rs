@@ -219,3 +219,48 @@ fn what_lies_behind_links_is_followed_wherever_they_lead() {
     fs::rename(root.join("next"), root.join("current")).unwrap();
     assert_eq!(caught_up("a link in the chain is changed"), ["b", "pdf", "two"]);
 }
+
+/// A source elsewhere, which tells of nothing.
+struct Far(std::sync::Arc<prowess::MemorySource>);
+
+impl prowess::source::Source for Far {
+    fn id(&self) -> &'static str {
+        "far"
+    }
+
+    fn is_far(&self) -> bool {
+        true
+    }
+
+    fn list(&self) -> Result<prowess::source::Offer, prowess::SourceError> {
+        self.0.list()
+    }
+
+    fn read(
+        &self,
+        skill: &prowess::Candidate,
+        path: &prowess::RelPath,
+        slice: prowess::source::Slice,
+    ) -> Result<prowess::source::Chunk, prowess::SourceError> {
+        self.0.read(skill, path, slice)
+    }
+}
+
+#[test]
+fn sources_elsewhere_are_asked_again_and_near_looks_do_not_ask_them() {
+    let elsewhere = std::sync::Arc::new(prowess::MemorySource::new("far"));
+    let mut registry = Registry::new();
+    registry.add(Far(elsewhere.clone()));
+    let insert = |name: &str| {
+        let text = format!("---\nname: {name}\ndescription: d\n---\n");
+        elsewhere.insert(name, &text, prowess::Scope::Remote);
+    };
+    registry.refresh().unwrap();
+    insert("first");
+    assert!(registry.refresh_near().unwrap().is_empty());
+    assert_eq!(registry.refresh().unwrap().added, ["first"]);
+    let options = WatchOptions { ask: Some(Duration::from_millis(5)), ..WatchOptions::default() };
+    let mut watcher = Watcher::new(registry.into(), options).unwrap();
+    insert("second");
+    assert_eq!(watcher.next(Some(Duration::from_secs(60))).unwrap().unwrap().added, ["second"]);
+}

@@ -210,6 +210,10 @@ impl Source for HttpSource {
         &self.id
     }
 
+    fn is_far(&self) -> bool {
+        true
+    }
+
     fn list(&self) -> Result<Offer, SourceError> {
         let (index, private, url) = self.index()?;
         let mut offer = Offer::default();

@@ -1,0 +1,140 @@
+//! How a registry is made anew: near sources are listed each time, far ones when they are asked, all of them at once.
+//!
+//! A server may take half a minute to say that it has nothing to say. So servers are asked side by side and without
+//! holding anything up, and what each last said counts until it is asked again.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Arc, PoisonError};
+
+use prowess_core::{Candidate, Catalog, Delta, Duplicates, Obstacle};
+
+use super::{Registry, RegistryError, Seen, damage};
+use crate::error::SourceError;
+use crate::scan::OnError;
+use crate::source::{Layer, Offer};
+use crate::trust::Verdict;
+
+/// What far sources last said, by the number of their layer.
+pub(super) type Known = BTreeMap<usize, Said>;
+
+/// What a far source last said.
+#[derive(Clone, Default)]
+pub(super) struct Said {
+    candidates: Vec<Arc<Candidate>>,
+    problems: Vec<Arc<SourceError>>,
+}
+
+impl Registry {
+    /// Asks every source anew, makes a new catalog and says what changed. On an error the old one stays.
+    pub fn refresh(&self) -> Result<Delta, RegistryError> {
+        self.ask_far()?;
+        self.refresh_near()
+    }
+
+    /// The same without asking sources elsewhere: of these, what they last said counts, and nothing before they were
+    /// first asked. It waits for no server.
+    pub fn refresh_near(&self) -> Result<Delta, RegistryError> {
+        let _one_at_a_time = self.refreshing.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut candidates = Vec::new();
+        let mut problems = Vec::new();
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        // What is registered is the strongest, whichever of two namesakes counts.
+        let order = 0..self.layers.len();
+        let (first, second) =
+            if self.duplicates == Duplicates::Last { (1..order.end, 0..1) } else { (0..1, 1..order.end) };
+        for at in first.chain(second) {
+            let Some(layer) = self.layers.get(at) else { continue };
+            let mut said = if layer.is_far() {
+                known.get(&at).cloned().unwrap_or_default()
+            } else {
+                self.said(layer.list())?
+            };
+            problems.append(&mut said.problems);
+            for candidate in &mut said.candidates {
+                self.judge(Arc::make_mut(candidate), layer);
+            }
+            candidates.append(&mut said.candidates);
+        }
+        if let Some(call) = &self.on_problem {
+            self.noted.iter().chain(&problems).for_each(|problem| call(problem));
+            candidates.iter().filter_map(|candidate| damage(candidate)).for_each(|damage| call(&damage));
+        }
+        let catalog = Catalog::new(candidates, self.duplicates)?;
+        let delta = catalog.since(&self.catalog());
+        *self.seen.write().unwrap_or_else(PoisonError::into_inner) =
+            Seen { catalog: Arc::new(catalog), problems };
+        Ok(delta)
+    }
+
+    /// Whether there are sources elsewhere, which are asked and not looked at.
+    pub fn has_far(&self) -> bool {
+        self.layers.iter().any(Layer::is_far)
+    }
+
+    /// Whether a skill is read from elsewhere, which may take its time.
+    pub fn is_far(&self, candidate: &Candidate) -> bool {
+        self.layer(candidate).is_ok_and(Layer::is_far)
+    }
+
+    /// Asks all far sources, side by side.
+    fn ask_far(&self) -> Result<(), RegistryError> {
+        let far: Vec<(usize, &Layer)> =
+            self.layers.iter().enumerate().filter(|(_, layer)| layer.is_far()).collect();
+        if far.is_empty() {
+            return Ok(());
+        }
+        let _one_at_a_time = self.asking.lock().unwrap_or_else(PoisonError::into_inner);
+        let offers: Vec<Result<Offer, SourceError>> = std::thread::scope(|scope| {
+            let asked: Vec<_> = far.iter().map(|(_, layer)| scope.spawn(|| layer.list())).collect();
+            let broken = |layer: &Layer| SourceError::Damaged {
+                path: layer.label().into(),
+                reason: "its source panicked".to_owned(),
+            };
+            let answers = asked.into_iter().zip(&far);
+            answers.map(|(asked, (_, layer))| asked.join().unwrap_or_else(|_| Err(broken(layer)))).collect()
+        });
+        let mut known = Known::new();
+        for ((at, _), offer) in far.into_iter().zip(offers) {
+            known.insert(at, self.said(offer)?);
+        }
+        *self.known.lock().unwrap_or_else(PoisonError::into_inner) = known;
+        Ok(())
+    }
+
+    /// An offer, or what becomes of a source that has none.
+    fn said(&self, offer: Result<Offer, SourceError>) -> Result<Said, SourceError> {
+        match offer {
+            Ok(Offer { candidates, problems }) => {
+                Ok(Said { candidates, problems: problems.into_iter().map(Arc::new).collect() })
+            }
+            Err(error) => match self.on_error {
+                OnError::Fail => Err(error),
+                OnError::Report => Ok(Said { problems: vec![Arc::new(error)], ..Said::default() }),
+                OnError::Ignore => Ok(Said::default()),
+            },
+        }
+    }
+
+    /// Decides whether a skill that loads may be offered and used.
+    fn judge(&self, candidate: &mut Candidate, layer: &Layer) {
+        if candidate.obstacle.is_some() {
+            return;
+        }
+        let names = [&candidate.entry.key, &candidate.entry.name];
+        let place = Path::new(&candidate.entry.origin.location);
+        let off = self.disabled.iter().find(|disabled| {
+            disabled.within.as_ref().is_none_or(|folder| place.starts_with(folder))
+                && names.iter().any(|name| disabled.glob.matches(name))
+        });
+        if let Some(disabled) = off {
+            candidate.obstacle = Some(Obstacle::Disabled { by: disabled.by.clone() });
+        } else if layer.needs_trust(candidate) {
+            match self.trust.judge(candidate, || layer.approvable(candidate)) {
+                Verdict::Yes => {}
+                Verdict::No => candidate.obstacle = Some(Obstacle::Untrusted),
+                Verdict::AsApproved(digest) => candidate.approved = Some(digest),
+            }
+        }
+    }
+}
