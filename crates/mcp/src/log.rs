@@ -38,7 +38,7 @@ enum Told {
     Flush(SyncSender<()>),
 }
 
-/// Writes down what our own code says, and what others say when they fail.
+/// Writes down what our own code says.
 struct Lines {
     format: LogFormat,
     waiting: SyncSender<Told>,
@@ -153,15 +153,10 @@ impl Visit for Fields {
 
 impl Subscriber for Lines {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        // What others warn of may quote what a client sent; what ends their work is worth a line all the same.
-        let ours = metadata.target().starts_with("prowess");
-        let most = match (ours, self.format) {
-            (false, _) => Level::ERROR,
-            (true, LogFormat::Warnings) => Level::WARN,
-            (true, _) => Level::INFO,
-        };
+        // What others say may quote what a client sent, and what matters of it we say ourselves.
+        let most = if self.format == LogFormat::Warnings { Level::WARN } else { Level::INFO };
         // Smaller is more severe.
-        *metadata.level() <= most
+        metadata.target().starts_with("prowess") && *metadata.level() <= most
     }
     fn new_span(&self, _: &Attributes<'_>) -> Id {
         Id::from_u64(self.next.fetch_add(1, Ordering::Relaxed).max(1))
