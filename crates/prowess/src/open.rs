@@ -97,13 +97,24 @@ impl Opening {
         let Some(servers) = &self.servers else {
             return Err(SourceError::NotBuilt { path: server.shown().into(), feature: "mcp" });
         };
+        // By the words themselves, as whoever compares labels takes it.
+        let label = spec.label_of(server);
         let mut server = server.clone();
-        if let Server::At { ca_file, token_file, .. } = &mut server {
-            for file in [ca_file, token_file].into_iter().flatten() {
-                *file = self.path(file, environment);
+        match &mut server {
+            Server::At { ca_file, token_file, .. } => {
+                for file in [ca_file, token_file].into_iter().flatten() {
+                    *file = self.path(file, environment);
+                }
+            }
+            Server::Started { argv, folder } => {
+                // Programs look for modules and packages where they are started. That is where the words for them
+                // stand, never the repository that somebody happens to be in.
+                *folder = Some(self.base.clone());
+                if let Some(program) = argv.first_mut().filter(|program| is_path(program)) {
+                    *program = self.path(Path::new(program), environment).to_string_lossy().into_owned();
+                }
             }
         }
-        let label = spec.label_of(&server);
         let layer = Layer::shared(servers.open(&server, &label)?).with_prefix(label).needing_approval();
         Ok(appearing(layer, spec))
     }
@@ -163,6 +174,11 @@ fn appearing(mut layer: Layer, spec: &SourceSpec) -> Layer {
         layer = layer.mounted_at(mount.clone());
     }
     if spec.preload { layer.preloaded() } else { layer }
+}
+
+/// Whether a program is named by its place, and not to be found by the system.
+fn is_path(program: &str) -> bool {
+    program.contains(std::path::is_separator)
 }
 
 /// A name for the file that remembers what is known of something.

@@ -1,6 +1,7 @@
 //! Other programs: the only room that starts one, always by its arguments and never through a shell.
 
 use std::io::{Read, Write as _};
+use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -65,15 +66,18 @@ pub struct Companion {
 }
 
 impl Companion {
-    /// Starts a program, and gives its standard input and output. What it writes to standard error reaches nobody's
+    /// Starts a program in a folder, or in the current one, and gives its standard input and output. What it writes to standard error reaches nobody's
     /// terminal.
-    pub fn start(argv: &[String]) -> Result<(Self, ChildStdin, ChildStdout), ProcessError> {
+    pub fn start(
+        argv: &[String],
+        folder: Option<&Path>,
+    ) -> Result<(Self, ChildStdin, ChildStdout), ProcessError> {
         let mut child = {
             // Held while it starts, so that none starts unseen by who ends all.
             let mut running = running();
             let running =
                 running.as_mut().ok_or(ProcessError::Start(std::io::ErrorKind::Interrupted.into()))?;
-            let child = spawn(argv)?;
+            let child = spawn(argv, folder)?;
             running.push(child.id());
             child
         };
@@ -146,11 +150,14 @@ fn keep_beginning(mut pipe: impl Read, kept: &Mutex<Vec<u8>>) {
 }
 
 /// Starts a program in a group of its own, with a pipe at each end.
-fn spawn(argv: &[String]) -> Result<Child, ProcessError> {
+fn spawn(argv: &[String], folder: Option<&Path>) -> Result<Child, ProcessError> {
     let (program, arguments) = argv.split_first().ok_or(ProcessError::Nothing)?;
     #[expect(clippy::disallowed_methods, reason = "this is the one starter")]
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    if let Some(folder) = folder {
+        command.current_dir(folder);
+    }
     #[cfg(unix)]
     {
         use std::os::unix::process::CommandExt as _;
@@ -162,7 +169,7 @@ fn spawn(argv: &[String]) -> Result<Child, ProcessError> {
 
 /// Runs a program with this standard input until it ends.
 pub fn run(argv: &[String], input: Vec<u8>, limits: ProcessLimits) -> Result<Finished, ProcessError> {
-    let mut child = spawn(argv)?;
+    let mut child = spawn(argv, None)?;
     let deadline = Instant::now() + limits.timeout;
     if let Some(mut stdin) = child.stdin.take() {
         // On a thread of its own: a program may write before it has read all. One that reads nothing is no fault.
@@ -261,7 +268,7 @@ mod tests {
         // It starts another, says so, and complains; neither would ever end by itself.
         let script = "sleep 600 & echo $!; echo oops >&2; cat >/dev/null; sleep 600";
         let argv = ["sh", "-c", script].map(str::to_owned);
-        let (companion, stdin, stdout) = Companion::start(&argv).unwrap();
+        let (companion, stdin, stdout) = Companion::start(&argv, None).unwrap();
         let mut lines = std::io::BufReader::new(stdout);
         let mut started = String::new();
         std::io::BufRead::read_line(&mut lines, &mut started).unwrap();
@@ -272,7 +279,10 @@ mod tests {
         drop(stdin);
         // The pipe ends when nobody holds it any more: the one it started is gone too.
         assert_eq!(lines.read_to_end(&mut Vec::new()).unwrap(), 0, "{started}");
-        assert!(matches!(Companion::start(&["/no/such/program".to_owned()]), Err(ProcessError::Start(_))));
+        assert!(matches!(
+            Companion::start(&["/no/such/program".to_owned()], None),
+            Err(ProcessError::Start(_))
+        ));
     }
 
     #[test]

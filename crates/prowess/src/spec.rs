@@ -286,7 +286,7 @@ mod tests {
         }
         let words = ["prowess", "serve", "--in", "a, b"].map(str::to_owned).to_vec();
         let server = SourceSpec::parse("mcp=\"prowess serve --in 'a, b'\"").unwrap();
-        assert_eq!(server.place, Place::Mcp(Server::Started(words)));
+        assert_eq!(server.place, Place::Mcp(Server::started(words)));
         let site = SourceSpec::parse("url=https://x.test,ca_file=ca.pem").unwrap();
         assert_eq!(site.place, Place::Url { url: "https://x.test".into(), ca_file: Some("ca.pem".into()) });
     }

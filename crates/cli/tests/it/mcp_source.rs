@@ -217,3 +217,28 @@ fn a_project_names_no_server() {
     ");
     assert!(!place.path().join("pwned").exists());
 }
+
+#[cfg(unix)]
+#[test]
+fn a_server_of_the_users_own_never_runs_what_lies_in_the_current_folder() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    // Each way to the program finds one in the current folder, if that is where it is started.
+    let config =
+        "[[skills.sources]]\nmcp = './srv'\nprefix = 'a'\n[[skills.sources]]\nmcp = 'sh srv'\nprefix = 'b'\n";
+    let place = Place::with(&[
+        ("home/.config/prowess/prowess.toml", config),
+        ("home/.config/prowess/srv", "#!/bin/sh\necho \"$0\" >> \"$HOME/own\"\n"),
+        ("srv", "#!/bin/sh\necho \"$0\" >> \"$HOME/trapped\"\n"),
+    ]);
+    for file in ["srv", "home/.config/prowess/srv"] {
+        let file = place.path().join(file);
+        std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let home = place.path().join("home");
+    let mut command = place.command();
+    command.env("HOME", &home).env("PATH", std::env::var_os("PATH").unwrap()).arg("list");
+    command.output().unwrap();
+    assert!(!home.join("trapped").exists());
+    assert_eq!(std::fs::read_to_string(home.join("own")).unwrap().lines().count(), 2);
+}

@@ -3,6 +3,7 @@
 // The ids of rmcp have no order, and none is asked for.
 use std::collections::HashMap;
 use std::io::{self, BufRead, BufReader, Read, Write as _};
+use std::path::Path;
 use std::process::{ChildStdin, ChildStdout};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -37,10 +38,12 @@ type Open = Arc<Mutex<HashMap<RequestId, Asked>>>;
 /// Starts a program, and a thread that reads what it says, in lines of at most so many bytes.
 pub(crate) fn start(
     argv: &[String],
+    folder: Option<&Path>,
     longest: u64,
     record: Arc<Record>,
 ) -> Result<(Companion, Input, Pipes), Failure> {
-    let (companion, stdin, stdout) = Companion::start(argv).map_err(|error| not_started(argv, &error))?;
+    let (companion, stdin, stdout) =
+        Companion::start(argv, folder).map_err(|error| not_started(argv, &error))?;
     let input: Input = Arc::new(Mutex::new(Some(stdin)));
     let asked = Open::default();
     let (sender, messages) = mpsc::channel(WAITING);

@@ -5,6 +5,7 @@ mod child;
 mod failure;
 mod web;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
@@ -41,7 +42,7 @@ type Begun = Result<RunningService<RoleClient, ClientConfig>, ClientInitializeEr
 /// How a server is reached. It may hold a token, so it is not to be written anywhere.
 pub(crate) enum Reach {
     Web { url: String, token: Option<String>, client: UreqClient },
-    Program(Vec<String>),
+    Program { argv: Vec<String>, folder: Option<PathBuf> },
 }
 
 /// A connection. It has a runtime of its own, so that it can be asked from any thread, also from one of a runtime.
@@ -73,9 +74,10 @@ impl Connection {
                 config.auth_header.clone_from(token);
                 made.begin(move || StreamableHttpClientTransport::with_client(web, config))
             }
-            Reach::Program(argv) => {
+            Reach::Program { argv, folder } => {
                 let record = Arc::clone(&made.record);
-                let (companion, input, pipes) = child::start(argv, limits.answer_bytes, record)?;
+                let (companion, input, pipes) =
+                    child::start(argv, folder.as_deref(), limits.answer_bytes, record)?;
                 made.program = Some((companion, input));
                 made.begin(move || pipes)
             }

@@ -74,7 +74,7 @@ impl McpSource {
     /// The skills of a server, under a label that the host gives it and no other server has.
     pub fn new(label: &str, server: &Server) -> Result<Self, SourceError> {
         let reach = match server {
-            Server::Started(argv) => Reach::Program(argv.clone()),
+            Server::Started { argv, folder } => Reach::Program { argv: argv.clone(), folder: folder.clone() },
             Server::At { url, ca_file, token_file } => {
                 let refused = |reason: String, hint| {
                     let path = format!("{label}: {}", server.shown()).into();

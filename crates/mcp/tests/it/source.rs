@@ -139,7 +139,7 @@ fn on_a_pipe_in_both_eras() {
         program(root.path())
     );
     let argv = ["sh", "-c", &script].map(str::to_owned).to_vec();
-    whole_library(&McpSource::new("far", &prowess::spec::Server::Started(argv)).unwrap());
+    whole_library(&McpSource::new("far", &prowess::spec::Server::started(argv)).unwrap());
 }
 
 #[test]

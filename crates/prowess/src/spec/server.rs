@@ -18,7 +18,13 @@ pub enum Server {
         token_file: Option<PathBuf>,
     },
     /// It is a program, started by its arguments and never by a shell.
-    Started(Vec<String>),
+    Started {
+        /// The program, and its arguments.
+        argv: Vec<String>,
+        /// The folder it is started in; the current one without it. Words have none: whoever opens them knows where
+        /// they stand.
+        folder: Option<PathBuf>,
+    },
 }
 
 impl Server {
@@ -42,15 +48,20 @@ impl Server {
                 Err("mcp: an address begins with https:// or http://".to_owned())
             }
             Some(word) if word.is_empty() => Err("mcp: the program has no name".to_owned()),
-            Some(_) => Ok(Self::Started(words)),
+            Some(_) => Ok(Self::started(words)),
         }
+    }
+
+    /// A program with its arguments, to be started in the current folder.
+    pub fn started(argv: Vec<String>) -> Self {
+        Self::Started { argv, folder: None }
     }
 
     /// The value of the key `mcp` that means this.
     pub(super) fn text(&self) -> String {
         match self {
             Self::At { url, .. } => url.clone(),
-            Self::Started(words) => words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "),
+            Self::Started { argv, .. } => argv.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "),
         }
     }
 
@@ -58,8 +69,8 @@ impl Server {
     pub fn label(&self) -> String {
         let name = match self {
             Self::At { url, .. } => host(url),
-            Self::Started(words) => {
-                let program = words.first().map_or("", String::as_str);
+            Self::Started { argv, .. } => {
+                let program = argv.first().map_or("", String::as_str);
                 program.rsplit(['/', '\\']).find(|part| !part.is_empty()).unwrap_or_default()
             }
         };
@@ -83,7 +94,7 @@ impl Server {
                     None => harmless(url),
                 }
             }
-            Self::Started(_) => harmless(&self.text()),
+            Self::Started { .. } => harmless(&self.text()),
         }
     }
 }
@@ -140,7 +151,7 @@ mod tests {
 
     fn started(text: &str) -> Vec<String> {
         match Server::parse(text, None, None) {
-            Ok(Server::Started(words)) => words,
+            Ok(Server::Started { argv, folder: None }) => argv,
             other => panic!("{text}: {other:?}"),
         }
     }
@@ -155,7 +166,7 @@ mod tests {
         ] {
             let words = started(text);
             assert_eq!(words, wanted, "{text}");
-            assert_eq!(started(&Server::Started(words).text()), wanted, "{text}");
+            assert_eq!(started(&Server::started(words).text()), wanted, "{text}");
         }
         for text in ["", "  ", "'' x", "a 'b", "a \"b", "ftp://x.test", "a\0b"] {
             assert!(Server::parse(text, None, None).is_err(), "{text:?}");

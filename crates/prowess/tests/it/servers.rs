@@ -130,3 +130,29 @@ fn the_users_own_configuration_may_name_servers_with_files_beside_it() {
         (Some(beside.join("ca.pem")), Some(beside.join("token")))
     );
 }
+
+#[test]
+fn a_program_is_started_where_its_configuration_lies_and_not_where_one_stands() {
+    let config = "[[skills.sources]]\nmcp = './srv --x'\n[[skills.sources]]\nmcp = '~/bin/tool ./a'\n[[skills.sources]]\nmcp = 'npx acme'\n";
+    let home = Home::with(&[
+        ("home/.config/prowess/prowess.toml", config),
+        ("project/srv", "a trap"),
+        ("project/node_modules/.bin/acme", "a trap"),
+    ]);
+    home.library(&[], true);
+    home.library(&["mcp=./srv"], true);
+    let beside = home.folder.path().join("home/.config/prowess");
+    let here = home.folder.path().join("project");
+    let path = |path: &str| home.folder.path().join(path).to_str().unwrap().to_owned();
+    let wanted = [
+        (vec![path("home/.config/prowess/srv"), "--x".to_owned()], &beside),
+        (vec![path("home/bin/tool"), "./a".to_owned()], &beside),
+        (vec!["npx".to_owned(), "acme".to_owned()], &beside),
+        // What is named on the command line is named from here.
+        (vec![path("project/srv")], &here),
+    ];
+    let opened = home.notes.0.lock().unwrap();
+    let started: Vec<Server> = opened.iter().map(|(server, _)| server.clone()).collect();
+    let wanted = wanted.map(|(argv, folder)| Server::Started { argv, folder: Some(folder.clone()) }).to_vec();
+    assert_eq!(started, wanted);
+}
