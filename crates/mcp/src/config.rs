@@ -176,7 +176,7 @@ impl ClientConfig {
                     Remote::HttpUrl => json!({"httpUrl": url}),
                     Remote::EnabledUrl => json!({"type": "remote", "url": url, "enabled": true}),
                     Remote::Toml => {
-                        let token = token.then(|| ("bearer_token_env_var", json!("PROWESS_TOKEN")));
+                        let token = token.then(|| ("bearer_token_env_var", json!(prowess::env::TOKEN)));
                         let lines: Vec<_> = [("url", json!(url))].into_iter().chain(token).collect();
                         return self.toml(&lines);
                     }

@@ -4,6 +4,9 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Component, Path, PathBuf};
 
+/// The variable that may hold the token of our own server. No program that is started gets to see it.
+pub const TOKEN: &str = "PROWESS_TOKEN";
+
 /// The absolute form of a path, by its letters alone: `.` and `..` are resolved, links are not.
 ///
 /// Configuration is looked for above the path as the user wrote it, not above where a link leads.

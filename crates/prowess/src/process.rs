@@ -155,6 +155,8 @@ fn spawn(argv: &[String], folder: Option<&Path>) -> Result<Child, ProcessError> 
     #[expect(clippy::disallowed_methods, reason = "this is the one starter")]
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    // Whoever has it may ask our own server, which is none of their business.
+    command.env_remove(crate::env::TOKEN);
     if let Some(folder) = folder {
         command.current_dir(folder);
     }

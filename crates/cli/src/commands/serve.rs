@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use prowess::SourceError;
-use prowess::env::Environment;
+use prowess::env::{Environment, TOKEN};
 use prowess::files;
 use prowess::library::terms_file;
 use prowess::spec::{Place, SourceSpec};
@@ -17,8 +17,6 @@ use crate::args::{Log, Places, Serve};
 use crate::error::{CommandError, Failure};
 use crate::ui::{Ui, clean, log_line};
 
-/// The variable that may hold the token.
-const TOKEN: &str = "PROWESS_TOKEN";
 /// The largest file that is read for a token.
 const MAX_TOKEN: usize = 4096;
 

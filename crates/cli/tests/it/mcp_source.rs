@@ -242,3 +242,14 @@ fn a_server_of_the_users_own_never_runs_what_lies_in_the_current_folder() {
     assert!(!home.join("trapped").exists());
     assert_eq!(std::fs::read_to_string(home.join("own")).unwrap().lines().count(), 2);
 }
+
+#[test]
+fn the_token_of_our_own_server_is_given_to_no_program() {
+    let place = place();
+    let mut command = place.command();
+    command.env("PATH", std::env::var_os("PATH").unwrap()).env("PROWESS_TOKEN", "0123456789abcdef-secret");
+    command.env("OTHER", "something").args(["list", "--in", "mcp=sh -c 'env > seen'"]);
+    command.output().unwrap();
+    let seen = std::fs::read_to_string(place.path().join("seen")).unwrap();
+    assert!(seen.contains("OTHER=something") && !seen.contains("secret"), "{seen}");
+}
