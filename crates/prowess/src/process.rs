@@ -1,12 +1,15 @@
 //! Other programs: the only room that starts one, always by its arguments and never through a shell.
 
+mod companion;
+
 use std::io::{Read, Write as _};
 use std::path::Path;
-use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
+
+pub use self::companion::{Companion, end_companions};
 
 /// How long and how much.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,101 +57,6 @@ const PAUSE: Duration = Duration::from_millis(5);
 const GRACE: Duration = Duration::from_millis(500);
 const MAX_ERROR_TEXT: usize = 8 * 1024;
 
-/// A program that runs beside this one. When it is let go of, it has a moment to end by itself; then it is ended with
-/// all it has started, and waited for.
-#[derive(Debug)]
-pub struct Companion {
-    child: Child,
-    /// The beginning of what it wrote to standard error.
-    complaints: Arc<Mutex<Vec<u8>>>,
-    /// Told when it can complain no more.
-    silent: Mutex<Receiver<()>>,
-}
-
-impl Companion {
-    /// Starts a program in a folder, or in the current one, and gives its standard input and output. What it writes to standard error reaches nobody's
-    /// terminal.
-    pub fn start(
-        argv: &[String],
-        folder: Option<&Path>,
-    ) -> Result<(Self, ChildStdin, ChildStdout), ProcessError> {
-        let mut child = {
-            // Held while it starts, so that none starts unseen by who ends all.
-            let mut running = running();
-            let running =
-                running.as_mut().ok_or(ProcessError::Start(std::io::ErrorKind::Interrupted.into()))?;
-            let child = spawn(argv, folder)?;
-            running.push(child.id());
-            child
-        };
-        let complaints: Arc<Mutex<Vec<u8>>> = Arc::default();
-        let (sender, silent) = mpsc::channel();
-        if let Some(pipe) = child.stderr.take() {
-            let kept = Arc::clone(&complaints);
-            thread::spawn(move || {
-                keep_beginning(pipe, &kept);
-                let _ = sender.send(());
-            });
-        }
-        let pipes = child.stdin.take().zip(child.stdout.take());
-        let companion = Self { child, complaints, silent: Mutex::new(silent) };
-        // Both were asked for; without them the companion is ended here.
-        let (stdin, stdout) =
-            pipes.ok_or_else(|| ProcessError::Start(std::io::ErrorKind::BrokenPipe.into()))?;
-        Ok((companion, stdin, stdout))
-    }
-
-    /// Ends it, and gives the beginning of all it wrote to standard error.
-    pub fn last_words(mut self) -> String {
-        end(&mut self.child);
-        // Something that left its group may hold the pipe open.
-        let _ = self.silent.get_mut().unwrap_or_else(PoisonError::into_inner).recv_timeout(GRACE);
-        self.complaints()
-    }
-
-    /// The beginning of what it has written to standard error so far.
-    pub fn complaints(&self) -> String {
-        let complaints = self.complaints.lock().unwrap_or_else(PoisonError::into_inner);
-        String::from_utf8_lossy(&complaints).into_owned()
-    }
-}
-
-impl Drop for Companion {
-    fn drop(&mut self) {
-        let _ = wait(&mut self.child, Instant::now() + GRACE, GRACE);
-        // Also when it has ended by itself: what it started may be there still.
-        end(&mut self.child);
-        if let Some(running) = running().as_mut() {
-            running.retain(|id| *id != self.child.id());
-        }
-    }
-}
-
-/// The companions that run now; nothing when no more are to be started.
-fn running() -> MutexGuard<'static, Option<Vec<u32>>> {
-    static RUNNING: Mutex<Option<Vec<u32>>> = Mutex::new(Some(Vec::new()));
-    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Ends every companion that nobody let go of, and lets no other start, for a process that is about to end itself:
-/// threads that hold one are not waited for then.
-pub fn end_companions() {
-    running().take().into_iter().flatten().for_each(end_group);
-}
-
-/// Reads a pipe to its end, so that nobody who writes to it has to wait, and keeps the beginning.
-fn keep_beginning(mut pipe: impl Read, kept: &Mutex<Vec<u8>>) {
-    let mut buffer = [0; 4096];
-    while let Ok(got) = pipe.read(&mut buffer) {
-        if got == 0 {
-            return;
-        }
-        let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let room = MAX_ERROR_TEXT.saturating_sub(kept.len()).min(got);
-        kept.extend_from_slice(buffer.get(..room).unwrap_or(&[]));
-    }
-}
-
 /// Starts a program in a group of its own, with a pipe at each end.
 fn spawn(argv: &[String], folder: Option<&Path>) -> Result<Child, ProcessError> {
     let (program, arguments) = argv.split_first().ok_or(ProcessError::Nothing)?;
@@ -179,11 +87,10 @@ pub fn run(argv: &[String], input: Vec<u8>, limits: ProcessLimits) -> Result<Fin
     }
     let stdout = child.stdout.take().map(|pipe| read(pipe, limits.max_output));
     let stderr = child.stderr.take().map(|pipe| read(pipe, MAX_ERROR_TEXT));
-    let ended = wait(&mut child, deadline, limits.timeout);
-    if ended.is_err() {
+    if !ends_by(&mut child, deadline) {
         end(&mut child);
+        return Err(ProcessError::Timeout(limits.timeout));
     }
-    let status = ended?;
     let text = |pipe: Option<Receiver<Vec<u8>>>| {
         let left = deadline.saturating_duration_since(Instant::now()).max(GRACE);
         pipe.and_then(|pipe| pipe.recv_timeout(left).ok())
@@ -197,19 +104,44 @@ pub fn run(argv: &[String], input: Vec<u8>, limits: ProcessLimits) -> Result<Fin
         end(&mut child);
         return Err(ProcessError::TooMuch(limits.max_output));
     }
-    Ok(Finished { status, stdout, stderr: text(stderr).unwrap_or_default() })
+    let stderr = text(stderr).unwrap_or_default();
+    let status = child.wait().map_err(ProcessError::Wait)?;
+    Ok(Finished { status, stdout, stderr })
 }
 
-fn wait(child: &mut Child, deadline: Instant, timeout: Duration) -> Result<ExitStatus, ProcessError> {
+/// Waits until a program ends, and no longer than this; says whether it did.
+fn ends_by(child: &mut Child, deadline: Instant) -> bool {
     loop {
-        if let Some(status) = child.try_wait().map_err(ProcessError::Wait)? {
-            return Ok(status);
+        if has_ended(child) {
+            return true;
         }
         if Instant::now() >= deadline {
-            return Err(ProcessError::Timeout(timeout));
+            return false;
         }
         thread::sleep(PAUSE);
     }
+}
+
+/// Whether a program has ended. It is only looked at: until it is waited for, nobody else gets its id, and a signal to
+/// its group reaches nobody else.
+#[cfg(unix)]
+fn has_ended(child: &mut Child) -> bool {
+    is_over(child.id())
+}
+
+#[cfg(not(unix))]
+fn has_ended(child: &mut Child) -> bool {
+    !matches!(child.try_wait(), Ok(None))
+}
+
+#[cfg(unix)]
+fn is_over(id: u32) -> bool {
+    use rustix::process::{WaitId, WaitIdOptions, waitid};
+    let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    group(id).is_none_or(|id| match waitid(WaitId::Pid(id), look) {
+        Ok(state) => state.is_some(),
+        Err(error) => error != rustix::io::Errno::INTR,
+    })
 }
 
 /// Reads at most one byte more than the limit, on a thread of its own.
@@ -223,16 +155,33 @@ fn read(pipe: impl Read + Send + 'static, limit: usize) -> Receiver<Vec<u8>> {
     receiver
 }
 
+/// The group that a program leads.
+#[cfg(unix)]
+fn group(id: u32) -> Option<rustix::process::Pid> {
+    i32::try_from(id).ok().and_then(rustix::process::Pid::from_raw)
+}
+
+/// Asks all of a group to end.
+fn ask_to_end(id: u32) {
+    #[cfg(unix)]
+    if let Some(group) = group(id) {
+        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::TERM);
+    }
+    #[cfg(not(unix))]
+    let _ = id;
+}
+
+/// Ends all of a group.
 fn end_group(id: u32) {
     #[cfg(unix)]
-    if let Some(group) = i32::try_from(id).ok().and_then(rustix::process::Pid::from_raw) {
+    if let Some(group) = group(id) {
         let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
     }
     #[cfg(not(unix))]
     let _ = id;
 }
 
-/// Ends the program and all of its group.
+/// Ends the program and all of its group: first the group, since its id may be somebody else's once it is waited for.
 fn end(child: &mut Child) {
     end_group(child.id());
     let _ = child.kill();
@@ -263,28 +212,6 @@ mod tests {
         assert!(matches!(shell("sleep 60 & sleep 60", 200), Err(ProcessError::Timeout(_))));
         assert!(matches!(shell("sleep 60 & exit 0", 200), Err(ProcessError::Timeout(_))));
         assert!(start.elapsed() < Duration::from_secs(20));
-    }
-
-    #[test]
-    fn a_companion_is_ended_with_all_it_started_when_it_is_let_go_of() {
-        // It starts another, says so, and complains; neither would ever end by itself.
-        let script = "sleep 600 & echo $!; echo oops >&2; cat >/dev/null; sleep 600";
-        let argv = ["sh", "-c", script].map(str::to_owned);
-        let (companion, stdin, stdout) = Companion::start(&argv, None).unwrap();
-        let mut lines = std::io::BufReader::new(stdout);
-        let mut started = String::new();
-        std::io::BufRead::read_line(&mut lines, &mut started).unwrap();
-        while companion.complaints() != "oops\n" {
-            thread::yield_now();
-        }
-        drop(companion);
-        drop(stdin);
-        // The pipe ends when nobody holds it any more: the one it started is gone too.
-        assert_eq!(lines.read_to_end(&mut Vec::new()).unwrap(), 0, "{started}");
-        assert!(matches!(
-            Companion::start(&["/no/such/program".to_owned()], None),
-            Err(ProcessError::Start(_))
-        ));
     }
 
     #[test]
