@@ -5,6 +5,7 @@ mod commands;
 mod error;
 mod report;
 mod selector;
+mod signals;
 mod ui;
 
 use std::process::ExitCode;

@@ -29,10 +29,10 @@ use prowess::library::{LibraryError, LibraryOptions, library, terms_file};
 use prowess::open::OpenServer;
 use prowess::spec::{Place, Server};
 use prowess::{Registry, SourceError};
-use prowess_mcp::Servers;
 
 use crate::args::Places;
 use crate::error::{CommandError, Failure};
+use crate::signals::EndingServers;
 use crate::ui::Ui;
 
 /// The word that means standard input.
@@ -53,8 +53,9 @@ fn skill_file(folder: &Path) -> Option<PathBuf> {
     Some(folder.join(name))
 }
 
-/// The skills in the places that were asked for, before they are looked at.
-fn unread_registry(places: &Places, builtins: bool) -> Result<Registry, CommandError> {
+/// The skills in the places that were asked for, before they are looked at; a server has those of ours too, and ends in
+/// its own way.
+fn unread_registry(places: &Places, serving: bool) -> Result<Registry, CommandError> {
     let client = match &places.client {
         None => None,
         Some(id) => Some(clients::client(id).ok_or_else(|| {
@@ -69,8 +70,8 @@ fn unread_registry(places: &Places, builtins: bool) -> Result<Registry, CommandE
             *ca_file = ca_file.take().or_else(|| places.ca_file.clone());
         }
     }
-    let servers: Option<Arc<dyn OpenServer>> = Some(Arc::new(Servers::default()));
-    let options = LibraryOptions { sources, client, cache: !places.no_cache, builtins, servers };
+    let servers: Option<Arc<dyn OpenServer>> = Some(Arc::new(EndingServers { ends_by_itself: serving }));
+    let options = LibraryOptions { sources, client, cache: !places.no_cache, builtins: serving, servers };
     library(Path::new("."), &Environment::current(), &options).map_err(|error| match error {
         LibraryError::Config(error) => CommandError::from(Failure::from(&error)),
         LibraryError::Approvals(error) => CommandError::from(Failure::from(&error)),

@@ -175,6 +175,36 @@ fn a_program_that_would_not_go_ends_with_the_server_that_started_it() {
     assert_eq!(alive.read_to_end(&mut Vec::new()).unwrap(), 0, "nobody holds the pipe any more");
 }
 
+/// Waits for the end of a pipe that somebody holds open, and not for ever.
+fn all_gone(mut alive: std::fs::File) -> bool {
+    let (tell, told) = std::sync::mpsc::channel();
+    std::thread::spawn(move || tell.send(alive.read_to_end(&mut Vec::new()).unwrap()));
+    told.recv_timeout(std::time::Duration::from_secs(60)).is_ok()
+}
+
+#[cfg(unix)]
+#[test]
+fn a_signal_that_ends_a_command_ends_the_programs_it_started_and_theirs() {
+    use std::os::unix::process::ExitStatusExt as _;
+
+    for (name, number) in [("INT", 2), ("TERM", 15)] {
+        let place = place();
+        let fifo = place.path().join("alive");
+        assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+        // Both hold the pipe open, and would stay.
+        let script = format!("mcp=sh -c \"exec 9>'{}'; sleep 600 & wait; sleep 600\"", fifo.display());
+        let mut command = place.command();
+        command.env("PATH", std::env::var_os("PATH").unwrap());
+        command.args(["list", "--in", &script]).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut listing = command.spawn().unwrap();
+        let alive = std::fs::File::open(&fifo).unwrap();
+        let id = listing.id().to_string();
+        assert!(Command::new("kill").args([&format!("-{name}"), &id]).status().unwrap().success());
+        assert_eq!(listing.wait().unwrap().signal(), Some(number), "{name}");
+        assert!(all_gone(alive), "{name}");
+    }
+}
+
 #[test]
 fn a_server_that_cannot_be_had_is_an_error_with_a_hint() {
     let place = place();
