@@ -8,9 +8,11 @@ use std::io::BufRead;
 
 use rmcp::ErrorData;
 use rmcp::model::{
-    ClientJsonRpcMessage, ClientRequest, CustomResult, RequestId, ServerJsonRpcMessage, ServerResult,
+    ClientJsonRpcMessage, ClientRequest, CustomResult, PingRequest, RequestId, ServerJsonRpcMessage,
+    ServerRequest, ServerResult,
 };
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
 /// What was asked, as far as the reading of its answer goes.
@@ -28,6 +30,38 @@ enum Kind {
     Other,
 }
 
+/// What a message is, with nothing kept of what it says: a value takes many times the bytes it is written in, and most
+/// that come unasked are for nobody.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Head {
+    #[serde(default)]
+    pub(crate) id: Option<RequestId>,
+    #[serde(default)]
+    method: Option<String>,
+    #[serde(default)]
+    result: Option<IgnoredAny>,
+    #[serde(default)]
+    error: Option<IgnoredAny>,
+}
+
+impl Head {
+    /// Whether it answers something.
+    pub(crate) fn is_answer(&self) -> bool {
+        self.result.is_some() || self.error.is_some()
+    }
+
+    /// Whether it asks for something, or tells something.
+    pub(crate) fn is_own(&self) -> bool {
+        self.method.is_some()
+    }
+
+    /// The question whether we are there, which is answered for as long as we are.
+    pub(crate) fn ping(&self) -> Option<ServerJsonRpcMessage> {
+        let id = self.id.clone().filter(|_| self.method.as_deref() == Some("ping"))?;
+        Some(ServerJsonRpcMessage::request(ServerRequest::PingRequest(PingRequest::default()), id))
+    }
+}
+
 /// A message, before anybody decides what its result is.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Raw {
@@ -37,13 +71,6 @@ pub(crate) struct Raw {
     result: Option<Value>,
     #[serde(default)]
     pub(crate) error: Option<ErrorData>,
-}
-
-impl Raw {
-    /// Whether it answers something.
-    pub(crate) fn is_answer(&self) -> bool {
-        self.result.is_some() || self.error.is_some()
-    }
 }
 
 impl Asked {
@@ -102,7 +129,9 @@ pub(crate) fn in_events(
             }
             data.extend_from_slice(part.strip_prefix(b" ").unwrap_or(part));
         } else if text.is_empty() && !data.is_empty() {
-            let raw = serde_json::from_slice::<Raw>(&data).ok().filter(Raw::is_answer);
+            let for_us = |head: &Head| head.is_answer() && (head.id.is_none() || head.id == asked.id);
+            let head = serde_json::from_slice::<Head>(&data).ok().filter(for_us);
+            let raw = head.and_then(|_| serde_json::from_slice::<Raw>(&data).ok());
             if let Some(answer) = raw.and_then(|raw| asked.answer(raw)) {
                 return Ok(Some(answer));
             }

@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use std::io::{self, BufRead, BufReader, Read, Write as _};
 use std::path::Path;
 use std::process::{ChildStdin, ChildStdout};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use prowess::process::{Companion, ProcessError};
@@ -15,7 +16,7 @@ use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use tokio::sync::mpsc;
 
-use super::answer::{Asked, Raw};
+use super::answer::{Asked, Head, Raw};
 use super::failure::{Failure, Record, shown};
 
 /// The most messages that wait to be looked at; then reading waits too.
@@ -28,12 +29,26 @@ pub(crate) type Input = Arc<Mutex<Option<ChildStdin>>>;
 pub(crate) struct Pipes {
     input: Input,
     messages: mpsc::Receiver<ServerJsonRpcMessage>,
-    asked: Open,
+    state: Arc<State>,
     record: Arc<Record>,
 }
 
-/// What was asked and is not answered yet.
-type Open = Arc<Mutex<HashMap<RequestId, Asked>>>;
+/// What both ends of the pipes know.
+#[derive(Default)]
+struct State {
+    /// What was asked and is not answered yet.
+    asked: Mutex<HashMap<RequestId, Asked>>,
+    /// How many bytes came since the last question or answer.
+    unasked: AtomicU64,
+    /// How often it was asked whether we are there, and not told yet.
+    pings: AtomicUsize,
+}
+
+impl State {
+    fn asked(&self) -> MutexGuard<'_, HashMap<RequestId, Asked>> {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 /// Starts a program, and a thread that reads what it says, in lines of at most so many bytes.
 pub(crate) fn start(
@@ -45,13 +60,13 @@ pub(crate) fn start(
     let (companion, stdin, stdout) =
         Companion::start(argv, folder).map_err(|error| not_started(argv, &error))?;
     let input: Input = Arc::new(Mutex::new(Some(stdin)));
-    let asked = Open::default();
+    let state = Arc::new(State::default());
     let (sender, messages) = mpsc::channel(WAITING);
-    let (open, noted) = (Arc::clone(&asked), Arc::clone(&record));
+    let (shared, noted) = (Arc::clone(&state), Arc::clone(&record));
     thread::spawn(move || {
-        noted.failed(listen(stdout, longest, &open, &noted, &sender));
+        noted.failed(listen(stdout, longest, &shared, &noted, &sender));
     });
-    Ok((companion, Arc::clone(&input), Pipes { input, messages, asked, record }))
+    Ok((companion, Arc::clone(&input), Pipes { input, messages, state, record }))
 }
 
 fn not_started(argv: &[String], error: &ProcessError) -> Failure {
@@ -63,7 +78,7 @@ fn not_started(argv: &[String], error: &ProcessError) -> Failure {
 fn listen(
     stdout: ChildStdout,
     longest: u64,
-    asked: &Open,
+    state: &State,
     record: &Record,
     sender: &mpsc::Sender<ServerJsonRpcMessage>,
 ) -> Failure {
@@ -73,6 +88,7 @@ fn listen(
         line.clear();
         let read = reader.by_ref().take(longest + 1).read_until(b'\n', &mut line);
         record.count(line.len() as u64);
+        state.unasked.fetch_add(line.len() as u64, Ordering::Relaxed);
         if line.len() as u64 > longest {
             return Failure::new(
                 format!("it wrote a line of more than {longest} bytes"),
@@ -82,14 +98,26 @@ fn listen(
         if read.is_err() || line.is_empty() {
             return ended();
         }
-        match message(&line, asked) {
-            Some(message) => {
-                if sender.blocking_send(message).is_err() {
-                    return Failure::new("the connection was closed", "try again");
-                }
+        let message = match heard(&line, state) {
+            Heard::Answer(message) => {
+                state.unasked.store(0, Ordering::Relaxed);
+                Some(message)
             }
-            None if line.trim_ascii().is_empty() => {}
-            None => record.noise(&line),
+            Heard::Ping(message) => Some(message),
+            Heard::ForNobody => None,
+            Heard::Noise => {
+                record.noise(&line);
+                None
+            }
+        };
+        if state.unasked.load(Ordering::Relaxed) > longest {
+            return Failure::new(
+                format!("it wrote more than {longest} bytes that answer nothing"),
+                "tell whoever makes the program",
+            );
+        }
+        if message.is_some_and(|message| sender.blocking_send(message).is_err()) {
+            return Failure::new("the connection was closed", "try again");
         }
     }
 }
@@ -99,20 +127,50 @@ fn ended() -> Failure {
     Failure::new("the program ended", hint)
 }
 
-/// What a line says: the answer to a question, or a message of the server's own.
-fn message(line: &[u8], asked: &Open) -> Option<ServerJsonRpcMessage> {
-    let raw: Raw = serde_json::from_slice(line).ok()?;
-    if !raw.is_answer() {
-        return serde_json::from_slice(line).ok();
+/// What a line is to us.
+enum Heard {
+    Answer(ServerJsonRpcMessage),
+    Ping(ServerJsonRpcMessage),
+    /// A message that nobody waits for.
+    ForNobody,
+    /// No message at all.
+    Noise,
+}
+
+/// What a line is to us. Only what somebody waits for becomes a value.
+fn heard(line: &[u8], state: &State) -> Heard {
+    if line.trim_ascii().is_empty() {
+        return Heard::ForNobody;
     }
-    let mut asked = asked.lock().unwrap_or_else(PoisonError::into_inner);
-    let id = match &raw.id {
-        Some(id) => id.clone(),
-        // An error may have no id, when the server could not read ours; it is clear what is meant if one is open.
-        None if asked.len() == 1 => asked.keys().next()?.clone(),
-        None => return None,
+    let Ok(head) = serde_json::from_slice::<Head>(line) else { return Heard::Noise };
+    if head.is_answer() {
+        return answer(line, &head, state).map_or(Heard::ForNobody, Heard::Answer);
+    }
+    match head.ping() {
+        // Who asks and does not read the answers is not answered any more.
+        Some(_) if state.pings.load(Ordering::Relaxed) >= WAITING => Heard::ForNobody,
+        Some(ping) => {
+            state.pings.fetch_add(1, Ordering::Relaxed);
+            Heard::Ping(ping)
+        }
+        None if head.is_own() => Heard::ForNobody,
+        None => Heard::Noise,
+    }
+}
+
+/// A line as the answer to an open question.
+fn answer(line: &[u8], head: &Head, state: &State) -> Option<ServerJsonRpcMessage> {
+    let asked = {
+        let mut asked = state.asked();
+        let id = match &head.id {
+            Some(id) => id.clone(),
+            // An error may have no id, when the server could not read ours; it is clear what is meant if one is open.
+            None if asked.len() == 1 => asked.keys().next()?.clone(),
+            None => return None,
+        };
+        asked.remove(&id)?
     };
-    asked.remove(&id)?.answer(raw)
+    asked.answer(serde_json::from_slice::<Raw>(line).ok()?)
 }
 
 fn write(input: &Input, message: &TxJsonRpcMessage<RoleClient>) -> io::Result<()> {
@@ -132,13 +190,23 @@ impl Transport<RoleClient> for Pipes {
         item: TxJsonRpcMessage<RoleClient>,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
         let asked = Asked::of(&item);
+        let state = Arc::clone(&self.state);
         if let Some(id) = asked.id.clone() {
-            self.asked.lock().unwrap_or_else(PoisonError::into_inner).insert(id, asked);
+            state.unasked.store(0, Ordering::Relaxed);
+            state.asked().insert(id, asked);
         }
+        let pong = matches!(item, TxJsonRpcMessage::<RoleClient>::Response(_));
         let (input, record) = (Arc::clone(&self.input), Arc::clone(&self.record));
         // A program that does not read lets a writer wait.
         let written = move || {
-            write(&input, &item).inspect_err(|_| {
+            let written = write(&input, &item);
+            if pong {
+                // All that a server can ask for here.
+                let _ = state
+                    .pings
+                    .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |open| open.checked_sub(1));
+            }
+            written.inspect_err(|_| {
                 record.failed(ended());
             })
         };

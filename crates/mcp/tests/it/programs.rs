@@ -96,3 +96,28 @@ fn the_program_and_all_it_started_end_with_the_source() {
     drop(far);
     reader.join().unwrap();
 }
+
+/// A line that answers nothing, and would be many times its size as a value.
+const NOTE: &str =
+    r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"data":[1,1,1,1,1,1,1,1,1,1,1,1]}}"#;
+
+#[test]
+fn a_program_that_talks_without_end_and_answers_nothing_is_given_up() {
+    let flood = format!("read -r line; while :; do echo '{NOTE}'; done");
+    for flood in [flood, script(":", 1) + "while echo noise; do :; done"] {
+        let text = complaint(&shell(&flood).within(patient()).list().unwrap_err());
+        assert!(text.contains("it wrote more than 10000 bytes that answer nothing"), "{text}");
+    }
+}
+
+#[test]
+fn what_a_program_says_between_answers_is_not_counted_against_it() {
+    // Before each answer there is nearly as much as would be too much.
+    let notes = format!(
+        "notes() {{ for _ in 1 2 3 4 5; do for _ in 1 2 3 4 5 6 7 8 9; do echo '{NOTE}'; done; done; }}"
+    );
+    let script = script(&notes, 3).replace("; printf", "; notes; printf");
+    let far = shell(&script).within(patient());
+    let skill = far.list().unwrap().candidates.remove(0);
+    assert!(far.read(&skill, &RelPath::parse("SKILL.md").unwrap(), Slice::first(9)).is_ok());
+}
