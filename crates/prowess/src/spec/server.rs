@@ -83,18 +83,18 @@ impl Server {
         if word.is_empty() { "mcp".to_owned() } else { word.to_owned() }
     }
 
-    /// Where it is or how it is started, for people: without a password, and harmless.
+    /// Where it is or what is started, for people, and harmless. A password, a query and arguments are left out: they
+    /// may be secrets, and errors are copied and sent around.
     pub fn shown(&self) -> String {
         match self {
             Self::At { url, .. } => {
-                let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
-                let (authority, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
-                match authority.rsplit_once('@') {
-                    Some((_, host)) => harmless(&format!("{scheme}://…@{host}{path}")),
-                    None => harmless(url),
-                }
+                let place = url.split(['?', '#']).next().unwrap_or_default();
+                let (scheme, rest) = place.split_once("://").unwrap_or(("", place));
+                let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+                let host = authority.rsplit('@').next().unwrap_or_default();
+                harmless(&format!("{scheme}://{host}{path}"))
             }
-            Self::Started { .. } => harmless(&self.text()),
+            Self::Started { argv, .. } => harmless(argv.first().map_or("", String::as_str)),
         }
     }
 }
@@ -188,9 +188,20 @@ mod tests {
         ] {
             assert_eq!(label(text), wanted, "{text}");
         }
-        let server = Server::parse("https://u:p@x.test/mcp", None, None).unwrap();
-        assert_eq!(server.shown(), "https://…@x.test/mcp");
-        let server = Server::parse("https://x.test/@team/mcp", None, None).unwrap();
-        assert_eq!(server.shown(), "https://x.test/@team/mcp");
+    }
+
+    #[test]
+    fn what_may_be_a_secret_is_not_shown() {
+        let shown = |text: &str| Server::parse(text, None, None).unwrap().shown();
+        for (text, wanted) in [
+            ("https://u:s3cret@x.test:8443/mcp", "https://x.test:8443/mcp"),
+            ("https://x.test/@team/mcp?key=s3cret", "https://x.test/@team/mcp"),
+            ("https://x.test?key=s3cret@y/z", "https://x.test"),
+            ("https://x.test/mcp#s3cret", "https://x.test/mcp"),
+            ("/usr/bin/env KEY=s3cret srv --token s3cret", "/usr/bin/env"),
+            ("'./my server' s3cret", "./my server"),
+        ] {
+            assert_eq!(shown(text), wanted, "{text}");
+        }
     }
 }

@@ -67,18 +67,18 @@ fn keys_have_the_label_of_their_server_and_skills_need_approval() {
     let keys: Vec<String> = library.catalog().list().iter().map(|entry| entry.key.clone()).collect();
     assert_eq!(keys, ["skills.x.test:pdf", "team:pdf"]);
     assert_eq!(library.get("team:pdf").unwrap().obstacle, Some(Obstacle::Untrusted));
-    assert_eq!(home.opened(), ["skills.x.test=https://skills.x.test/mcp", "team=/bin/tool serve"]);
+    assert_eq!(home.opened(), ["skills.x.test=https://skills.x.test/mcp", "team=/bin/tool"]);
 }
 
 #[test]
 fn one_label_is_one_server() {
     let home = Home::with(&[("project/x", "")]);
     let library = home.library(&["mcp=npx a", "mcp=npx b", "mcp=npx c,prefix=c"], true);
-    assert_eq!(home.opened(), ["npx=npx a", "c=npx c"]);
+    assert_eq!(home.opened(), ["npx=npx", "c=npx"]);
     assert_eq!(
         problems(&library),
         [
-            "two MCP servers have one label, and this one was left out: npx: npx b (give one of them a prefix of its own)"
+            "two MCP servers have one label, and this one was left out: npx: npx (give one of them a prefix of its own)"
         ]
     );
 }
@@ -90,7 +90,7 @@ fn without_an_opener_a_server_is_an_error_that_says_what_is_missing() {
     let [problem] = problems(&library).try_into().unwrap();
     assert!(
         problem
-            .starts_with("this was built without support for mcp: npx a (open it with the crate prowess-mcp"),
+            .starts_with("this was built without support for mcp: npx (open it with the crate prowess-mcp"),
         "{problem}"
     );
 }
@@ -100,7 +100,7 @@ fn a_project_starts_no_program_and_asks_no_server_trusted_or_not() {
     let config = "[[skills.sources]]\nmcp = 'touch pwned'\n[[skills.sources]]\nmcp = 'https://x.test/mcp'\nprefix = 'x'\n";
     let home = Home::with(&[("project/.git/HEAD", ""), ("project/prowess.toml", config)]);
     let wanted = [
-        "a project names an MCP server, which was neither started nor asked: touch pwned (name it in your own prowess.toml, or with --in)",
+        "a project names an MCP server, which was neither started nor asked: touch (name it in your own prowess.toml, or with --in)",
         "a project names an MCP server, which was neither started nor asked: https://x.test/mcp (name it in your own prowess.toml, or with --in)",
     ];
     assert_eq!(problems(&home.library(&[], true)), wanted);
