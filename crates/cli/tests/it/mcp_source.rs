@@ -211,11 +211,11 @@ fn a_server_that_cannot_be_had_is_an_error_with_a_hint() {
     assert_snapshot!(place.run(&["list", "--in", "mcp=/no/such/program"]), @"
     exit 2
     --- stderr
-    error: could not take this from an MCP server: program: connecting: /no/such/program: it could not be started: No such file or directory (os error 2)
+    error: could not take this from an MCP server: program: connecting to /no/such/program: it could not be started: No such file or directory (os error 2)
       hint: check the name of the program, and that it may be run
     ");
     let refused = place.run(&["list", "--in", "mcp=http://127.0.0.1:1/mcp"]);
-    let start = "exit 2\n--- stderr\nerror: could not take this from an MCP server: 127.0.0.1: connecting: ";
+    let start = "exit 2\n--- stderr\nerror: could not take this from an MCP server: 127.0.0.1: connecting to http://127.0.0.1:1/mcp: ";
     assert!(refused.starts_with(start), "{refused}");
     assert_snapshot!(place.run(&["list", "--in", "skills", "--in", "mcp=false,prefix=x"]), @"
     exit 2
@@ -224,7 +224,7 @@ fn a_server_that_cannot_be_had_is_an_error_with_a_hint() {
 
     1 skill
     --- stderr
-    error: could not take this from an MCP server: x: connecting: the program ended
+    error: could not take this from an MCP server: x: connecting to false: the program ended
       hint: run it by itself to see what is wrong; it must speak MCP on standard input and output
     ");
 }
@@ -242,7 +242,7 @@ fn a_project_names_no_server() {
 
     1 skill; 1 not trusted: prowess trust
     --- stderr
-    error: a project names an MCP server, which was neither started nor asked: touch pwned
+    error: a project names an MCP server, which was neither started nor asked: touch
       hint: name it in your own prowess.toml, or with --in
     ");
     assert!(!place.path().join("pwned").exists());

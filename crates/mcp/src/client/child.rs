@@ -17,7 +17,7 @@ use rmcp::transport::Transport;
 use tokio::sync::mpsc;
 
 use super::answer::{Asked, Head, Raw};
-use super::failure::{Failure, Record, shown};
+use super::failure::{Failure, Record};
 
 /// The most messages that wait to be looked at; then reading waits too.
 const WAITING: usize = 16;
@@ -57,21 +57,19 @@ pub(crate) fn start(
     longest: u64,
     record: Arc<Record>,
 ) -> Result<(Companion, Input, Pipes), Failure> {
-    let (companion, stdin, stdout) =
-        Companion::start(argv, folder).map_err(|error| not_started(argv, &error))?;
+    let (companion, stdin, stdout) = Companion::start(argv, folder).map_err(|error| not_started(&error))?;
     let input: Input = Arc::new(Mutex::new(Some(stdin)));
     let state = Arc::new(State::default());
     let (sender, messages) = mpsc::channel(WAITING);
     let (shared, noted) = (Arc::clone(&state), Arc::clone(&record));
     thread::spawn(move || {
-        noted.failed(listen(stdout, longest, &shared, &noted, &sender));
+        noted.broke(listen(stdout, longest, &shared, &noted, &sender));
     });
     Ok((companion, Arc::clone(&input), Pipes { input, messages, state, record }))
 }
 
-fn not_started(argv: &[String], error: &ProcessError) -> Failure {
-    let program = argv.first().map(|program| shown(program)).unwrap_or_default();
-    Failure::new(format!("{program}: {error}"), "check the name of the program, and that it may be run")
+fn not_started(error: &ProcessError) -> Failure {
+    Failure::new(error.to_string(), "check the name of the program, and that it may be run")
 }
 
 /// Reads messages until there are no more; says why.
@@ -206,9 +204,7 @@ impl Transport<RoleClient> for Pipes {
                     .pings
                     .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |open| open.checked_sub(1));
             }
-            written.inspect_err(|_| {
-                record.failed(ended());
-            })
+            written.inspect_err(|_| record.broke(ended()))
         };
         async move { tokio::task::spawn_blocking(written).await? }
     }

@@ -5,9 +5,13 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use prowess::harmless;
+use rmcp::model::RequestId;
 
 /// The most of a stranger's text that is shown.
 const MAX_SHOWN: usize = 200;
+
+/// The most failures of single messages that are remembered.
+const MAX_FAILURES: usize = 16;
 
 /// Why a server could not be asked, or why its answer is not taken.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -15,17 +19,19 @@ const MAX_SHOWN: usize = 200;
 pub(crate) struct Failure {
     pub(crate) reason: String,
     pub(crate) hint: &'static str,
+    /// Whether nothing came in time.
+    pub(crate) late: bool,
 }
 
 impl Failure {
     pub(crate) fn new(reason: impl Into<String>, hint: &'static str) -> Self {
-        Self { reason: reason.into(), hint }
+        Self { reason: reason.into(), hint, late: false }
     }
 
     /// It took too long.
     pub(crate) fn late(time: Duration) -> Self {
         let reason = format!("there was no answer within {} ms", time.as_millis());
-        Self::new(reason, "see whether the server runs, and try again")
+        Self { late: true, ..Self::new(reason, "see whether the server runs, and try again") }
     }
 }
 
@@ -41,21 +47,46 @@ pub(crate) fn shown(text: &str) -> String {
 /// What a transport noticed. rmcp turns errors into text of its own; what we know is kept here.
 #[derive(Debug, Default)]
 pub(crate) struct Record {
-    failure: Mutex<Option<Failure>>,
+    /// Why nothing can be asked any more.
+    broken: Mutex<Option<Failure>>,
+    /// Why single messages failed, the last ones, by the id of a request.
+    failures: Mutex<Vec<(Option<RequestId>, Failure)>>,
     noise: Mutex<Option<String>>,
     received: AtomicU64,
 }
 
 impl Record {
-    /// Notes why something failed; the first reason is the one.
-    pub(crate) fn failed(&self, failure: Failure) -> Failure {
-        self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(failure.clone());
-        failure
+    /// Notes why nothing can be asked any more; the first reason is the one.
+    pub(crate) fn broke(&self, failure: Failure) {
+        self.broken.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(failure);
     }
 
-    /// What failed since somebody last asked.
-    pub(crate) fn take(&self) -> Option<Failure> {
-        self.failure.lock().unwrap_or_else(PoisonError::into_inner).take()
+    /// Notes why a message failed.
+    pub(crate) fn failed(&self, id: Option<RequestId>, failure: Failure) {
+        let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        // Nobody asks why a message failed that nobody waits for.
+        if failures.len() >= MAX_FAILURES {
+            failures.remove(0);
+        }
+        failures.push((id, failure));
+    }
+
+    /// Why this request failed; another's failure is not its own.
+    pub(crate) fn why(&self, id: &RequestId) -> Option<Failure> {
+        let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = failures.iter().position(|(failed, _)| failed.as_ref() == Some(id));
+        at.map(|at| failures.remove(at).1).or_else(|| self.why_broken())
+    }
+
+    /// Why nothing can be asked any more.
+    pub(crate) fn why_broken(&self) -> Option<Failure> {
+        self.broken.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// What failed first, for a beginning that did not come about.
+    pub(crate) fn first(&self) -> Option<Failure> {
+        let failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        failures.first().map(|(_, failure)| failure.clone()).or_else(|| self.why_broken())
     }
 
     /// Notes something that came and is no message; the first is kept.
@@ -77,5 +108,26 @@ impl Record {
     /// How many bytes have come.
     pub(crate) fn received(&self) -> u64 {
         self.received.load(Ordering::Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_is_blamed_on_its_own_request_and_a_broken_connection_on_all() {
+        let (record, failure) = (Record::default(), |reason| Failure::new(reason, "hint"));
+        let id = RequestId::Number;
+        record.failed(Some(id(1)), failure("one"));
+        record.failed(None, failure("a notification"));
+        assert_eq!(record.why(&id(2)), None);
+        assert_eq!(record.why(&id(1)), Some(failure("one")));
+        assert_eq!(record.why(&id(1)), None);
+        (0..100).for_each(|at| record.failed(Some(id(at)), failure("more")));
+        assert_eq!((record.why(&id(0)), record.why(&id(99))), (None, Some(failure("more"))));
+        record.broke(failure("ended"));
+        record.broke(failure("later"));
+        assert_eq!(record.why(&id(2)), Some(failure("ended")));
     }
 }

@@ -6,8 +6,8 @@ mod failure;
 mod web;
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use prowess::http::UreqClient;
@@ -28,6 +28,7 @@ use tokio::runtime::Runtime;
 
 use self::failure::Record;
 pub(crate) use self::failure::{Failure, shown};
+use crate::snapshot::locked;
 use crate::source::McpLimits;
 use crate::wire;
 
@@ -45,12 +46,30 @@ pub(crate) enum Reach {
     Program { argv: Vec<String>, folder: Option<PathBuf> },
 }
 
+/// The program at the other end, if it is one.
+#[derive(Default)]
+struct Program {
+    running: Option<(Companion, child::Input)>,
+    /// What it said last, once it was ended.
+    words: Option<String>,
+}
+
+impl Program {
+    /// Ends it; whoever is stuck in writing to it is freed by that.
+    fn end(&mut self) {
+        if let Some((companion, input)) = self.running.take() {
+            child::hang_up(&input);
+            self.words = Some(companion.last_words());
+        }
+    }
+}
+
 /// A connection. It has a runtime of its own, so that it can be asked from any thread, also from one of a runtime.
 pub(crate) struct Connection {
     runtime: Option<Runtime>,
     service: Option<RunningService<RoleClient, ClientConfig>>,
     /// Its end is the end of the program.
-    program: Option<(Companion, child::Input)>,
+    program: Mutex<Program>,
     record: Arc<Record>,
     limits: McpLimits,
 }
@@ -66,7 +85,8 @@ impl Connection {
             .map_err(|error| Failure::new(error.to_string(), "look at the limits of this machine"))?;
         let record = Arc::new(Record::default());
         // From here on the end of the connection is the end of all of it, however far it came.
-        let mut made = Self { runtime: Some(runtime), service: None, program: None, record, limits };
+        let mut made =
+            Self { runtime: Some(runtime), service: None, program: Mutex::default(), record, limits };
         let waiting = match reach {
             Reach::Web { url, token, client } => {
                 let web = web::Web::new(client.clone(), limits, Arc::clone(&made.record));
@@ -78,7 +98,7 @@ impl Connection {
                 let record = Arc::clone(&made.record);
                 let (companion, input, pipes) =
                     child::start(argv, folder.as_deref(), limits.answer_bytes, record)?;
-                made.program = Some((companion, input));
+                locked(&made.program).running = Some((companion, input));
                 made.begin(move || pipes)
             }
         }?;
@@ -139,27 +159,29 @@ impl Connection {
         let time = self.limits.time;
         let (tell, told) = mpsc::sync_channel(1);
         self.runtime()?.spawn(async move {
-            let answer =
-                match peer.send_request_with_option(request, PeerRequestOptions::with_timeout(time)).await {
-                    Ok(handle) => handle.await_response().await,
-                    Err(error) => Err(error),
-                };
+            let sent = peer.send_request_with_option(request, PeerRequestOptions::with_timeout(time)).await;
+            let answer = match sent {
+                Ok(handle) => (Some(handle.id.clone()), handle.await_response().await),
+                Err(error) => (None, Err(error)),
+            };
             let _ = tell.send(answer);
         });
         // Its own clock is the nearer one; this one is for a runtime that has no time.
-        let answer = match told.recv_timeout(time + LEAVE) {
+        let (id, answer) = match told.recv_timeout(time + LEAVE) {
             Ok(answer) => answer,
-            Err(RecvTimeoutError::Timeout) => return Err(self.with_noise(Failure::late(time))),
+            Err(RecvTimeoutError::Timeout) => return Err(self.dying(Failure::late(time))),
             Err(RecvTimeoutError::Disconnected) => return Err(closed()),
         };
         let result = match answer {
             Ok(ServerResult::CustomResult(result)) => result.0,
             Ok(_) => return Err(Failure::new("it answers with something else", SPEAKS)),
             Err(ServiceError::McpError(error)) => return Err(refused(error.code.0, &error.message)),
-            Err(ServiceError::Timeout { .. }) => return Err(self.with_noise(Failure::late(time))),
+            Err(ServiceError::Timeout { .. }) => return Err(self.dying(Failure::late(time))),
             Err(error) => {
-                let other = || Failure::new(shown(&error.to_string()), "try again");
-                return Err(self.with_noise(self.record.take().unwrap_or_else(other)));
+                let known = id.map_or_else(|| self.record.why_broken(), |id| self.record.why(&id));
+                let failure = known.unwrap_or_else(|| Failure::new(shown(&error.to_string()), "try again"));
+                let dying = failure.late || self.record.why_broken().is_some();
+                return Err(if dying { self.dying(failure) } else { self.with_noise(failure) });
             }
         };
         match result.get("resultType").and_then(Value::as_str) {
@@ -171,8 +193,8 @@ impl Connection {
         }
     }
 
-    fn not_begun(self, error: &ClientInitializeError) -> Failure {
-        let failure = self.record.take().unwrap_or_else(|| match error {
+    fn not_begun(&self, error: &ClientInitializeError) -> Failure {
+        let failure = self.record.first().unwrap_or_else(|| match error {
             ClientInitializeError::JsonRpcError(error) => refused(error.code.0, &error.message),
             ClientInitializeError::LegacyFallbackFailed { fallback, .. } => {
                 Failure::new(format!("it takes no handshake: {}", shown(&fallback.to_string())), SPEAKS)
@@ -185,12 +207,13 @@ impl Connection {
         self.dying(failure)
     }
 
-    /// Why there is no connection, with what the program said to that.
-    fn dying(mut self, failure: Failure) -> Failure {
+    /// Why there is no connection any more, with what the program said to that. It is ended here, also when others
+    /// still ask it: one that hangs would let each of them wait as long.
+    fn dying(&self, failure: Failure) -> Failure {
         let mut failure = self.with_noise(failure);
-        if let Some((companion, input)) = self.program.take() {
-            child::hang_up(&input);
-            let words = companion.last_words();
+        let mut program = locked(&self.program);
+        program.end();
+        if let Some(words) = &program.words {
             let mut lines = words.lines().filter(|line| !line.trim().is_empty());
             // Some programs give the reason first, and some last.
             let said = match (lines.next(), lines.next_back()) {
@@ -230,7 +253,8 @@ impl Drop for Connection {
             });
             let _ = told.recv_timeout(LEAVE);
         }
-        if let Some((companion, input)) = self.program.take() {
+        let running = locked(&self.program).running.take();
+        if let Some((companion, input)) = running {
             child::hang_up(&input);
             drop(companion);
         }

@@ -191,7 +191,7 @@ impl StreamableHttpClient for Web {
         headers: HashMap<HeaderName, HeaderValue>,
     ) -> Result<StreamableHttpPostResponse, Error> {
         let web = self.clone();
-        let record = Arc::clone(&self.record);
+        let (record, id) = (Arc::clone(&self.record), Asked::of(&message).id);
         // Ends by itself when its time is up, also when nobody waits for it any more.
         let done = tokio::task::spawn_blocking(move || {
             let asked = Asked::of(&message);
@@ -202,7 +202,7 @@ impl StreamableHttpClient for Web {
         });
         done.await?.inspect_err(|error| {
             if let StreamableHttpError::Client(failure) = error {
-                record.failed(failure.clone());
+                record.failed(id, failure.clone());
             }
         })
     }

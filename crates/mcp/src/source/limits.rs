@@ -15,6 +15,8 @@ pub struct McpLimits {
     pub time: Duration,
     /// The time for a whole list.
     pub list_time: Duration,
+    /// The time for which a server that did not answer in time is not asked again.
+    pub rest: Duration,
     /// The number of pages of a list.
     pub pages: usize,
     /// The number of skills.
@@ -32,6 +34,7 @@ impl Default for McpLimits {
             list_bytes: 64 << 20,
             time: Duration::from_secs(15),
             list_time: Duration::from_secs(30),
+            rest: Duration::from_secs(5),
             pages: 1_000,
             skills: 10_000,
             files: wire::MAX_RESOURCES,

@@ -2,6 +2,7 @@
 
 mod entry;
 mod limits;
+mod link;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -19,7 +20,8 @@ use serde_json::{Map, Value, json};
 
 use self::entry::{Bad, File, Promised};
 pub use self::limits::McpLimits;
-use crate::client::{Connection, Failure, Reach, shown};
+use self::link::{Link, Unanswered};
+use crate::client::{Reach, shown};
 use crate::snapshot::locked;
 use crate::wire;
 
@@ -52,9 +54,10 @@ impl OpenServer for Servers {
 pub struct McpSource {
     label: String,
     id: String,
-    reach: Reach,
+    /// Where it is, or what it is started by.
+    at: String,
+    link: Link,
     limits: McpLimits,
-    connection: Mutex<Option<Arc<Connection>>>,
     /// What the server promised last, by location.
     promised: Mutex<BTreeMap<String, Arc<Promised>>>,
     /// The skills that somebody named, listed or not.
@@ -94,9 +97,9 @@ impl McpSource {
         Ok(Self {
             label: label.to_owned(),
             id: format!("mcp:{label}"),
-            reach,
+            at: server.shown(),
+            link: Link::new(reach),
             limits: McpLimits::default(),
-            connection: Mutex::default(),
             promised: Mutex::default(),
             named: Mutex::default(),
             last: Mutex::default(),
@@ -136,7 +139,8 @@ impl McpSource {
         offer: &mut Offer,
         promised: &mut BTreeMap<String, Arc<Promised>>,
     ) -> Result<(), SourceError> {
-        let connection = self.connection()?;
+        let connection =
+            self.link.connection(self.limits).map_err(|failed| self.unanswered(wire::LIST, failed))?;
         let (started, before) = (Instant::now(), connection.received());
         let mut cursors = BTreeSet::new();
         let mut cursor: Option<String> = None;
@@ -246,25 +250,12 @@ impl McpSource {
     }
 
     fn ask(&self, request: ClientRequest, about: &str) -> Result<Value, SourceError> {
-        self.connection()?.ask(request).map_err(|failure| self.failed(about, failure))
+        self.link.ask(request, self.limits).map_err(|failed| self.unanswered(about, failed))
     }
 
-    /// The connection, made when it is first needed and again when it broke.
-    fn connection(&self) -> Result<Arc<Connection>, SourceError> {
-        let mut held = locked(&self.connection);
-        if let Some(open) = held.as_ref().filter(|connection| connection.is_open()) {
-            return Ok(Arc::clone(open));
-        }
-        // The old one is at its end before the new one begins.
-        *held = None;
-        let made = Connection::open(&self.reach, self.limits);
-        let made = Arc::new(made.map_err(|failure| self.failed("connecting", failure))?);
-        *held = Some(Arc::clone(&made));
-        Ok(made)
-    }
-
-    fn failed(&self, about: &str, Failure { reason, hint }: Failure) -> SourceError {
-        self.error(about, reason, hint)
+    fn unanswered(&self, about: &str, Unanswered { connecting, failure }: Unanswered) -> SourceError {
+        let place = format!("connecting to {}", self.at);
+        self.error(if connecting { &place } else { about }, failure.reason, failure.hint)
     }
 
     fn disbelieved(&self, bad: &Bad) -> SourceError {

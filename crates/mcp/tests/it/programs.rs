@@ -1,10 +1,15 @@
 //! Servers that are programs: they cannot be started, make noise, do not stay, or would not go.
 
+use std::sync::mpsc;
+use std::time::Duration;
+
 use prowess::RelPath;
 use prowess::source::{Slice, Source as _};
+use prowess_mcp::McpLimits;
 use serde_json::json;
 
 use crate::liar::{Reply, source};
+use crate::support::LONG;
 use crate::transports::{complaint, patient, short, story};
 
 /// A program of the shell as a server.
@@ -43,20 +48,23 @@ fn noise_and_complaints_are_shown_when_there_is_nothing_else() {
     let text = complaint(&far.list().unwrap_err());
     assert!(
         text.starts_with(
-            "connecting: the program ended; it wrote what is no message: hello\\u{1b}[31m; it says: no such"
+            "connecting to sh: the program ended; it wrote what is no message: hello\\u{1b}[31m; it says: no such"
         ),
         "{text}"
     );
     let far = shell("echo hello; cat >/dev/null").within(short());
     let text = complaint(&far.list().unwrap_err());
-    assert_eq!(text, "connecting: there was no answer within 2000 ms; it wrote what is no message: hello");
+    assert_eq!(
+        text,
+        "connecting to sh: there was no answer within 2000 ms; it wrote what is no message: hello"
+    );
 }
 
 #[test]
 fn a_program_that_cannot_run_or_does_not_stay_is_named() {
     let text = complaint(&source("mcp=/no/such/program --x").list().unwrap_err());
-    assert!(text.starts_with("connecting: /no/such/program: it could not be started: "), "{text}");
-    assert_eq!(complaint(&shell("exit 0").list().unwrap_err()), "connecting: the program ended");
+    assert!(text.starts_with("connecting to /no/such/program: it could not be started: "), "{text}");
+    assert_eq!(complaint(&shell("exit 0").list().unwrap_err()), "connecting to sh: the program ended");
     // It ends after the handshake, and after the list.
     let text = complaint(&shell(&script(":", 1)).list().unwrap_err());
     assert_eq!(text, "skills/list: the program ended");
@@ -76,25 +84,62 @@ fn a_program_that_ended_is_started_again_when_it_is_next_needed() {
 #[test]
 fn a_line_without_end_is_cut() {
     let far = shell("yes | tr -d '\\n'").within(patient());
-    assert_eq!(complaint(&far.list().unwrap_err()), "connecting: it wrote a line of more than 10000 bytes");
+    assert_eq!(
+        complaint(&far.list().unwrap_err()),
+        "connecting to sh: it wrote a line of more than 10000 bytes"
+    );
+}
+
+/// A pipe that whoever runs a script holds open, the line for that script, and what tells when nobody holds it.
+fn alive(folder: &std::path::Path) -> (String, mpsc::Receiver<()>) {
+    let fifo = folder.join("alive");
+    assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    let line = format!("exec 9>'{}'", fifo.display());
+    let (tell, told) = mpsc::channel();
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        std::io::Read::read_to_end(&mut std::fs::File::open(fifo).unwrap(), &mut bytes).unwrap();
+        tell.send(())
+    });
+    (line, told)
 }
 
 #[test]
 fn the_program_and_all_it_started_end_with_the_source() {
     let folder = tempfile::tempdir().unwrap();
-    let fifo = folder.path().join("alive");
-    assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
-    // Whoever was started holds the pipe open for writing, and neither would end by itself.
-    let before = format!("exec 9>'{}'; sleep 600 & trap '' TERM", fifo.display());
+    let (line, gone) = alive(folder.path());
+    // Neither would end by itself.
+    let before = format!("{line}; sleep 600 & trap '' TERM");
     let far = shell(&format!("{} sleep 600", script(&before, 2)));
-    let reader = std::thread::spawn(move || {
-        let mut bytes = Vec::new();
-        std::io::Read::read_to_end(&mut std::fs::File::open(fifo).unwrap(), &mut bytes).unwrap();
-    });
     assert_eq!(far.list().unwrap().candidates.len(), 1);
-    assert!(!reader.is_finished());
+    assert!(gone.try_recv().is_err());
     drop(far);
-    reader.join().unwrap();
+    gone.recv_timeout(LONG).unwrap();
+}
+
+#[test]
+fn a_program_that_hangs_is_ended_and_then_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let (line, gone) = alive(folder.path());
+    let starts = folder.path().join("starts");
+    let before = format!("{line}; echo start >> '{}'", starts.display());
+    let far = shell(&format!("{} sleep 600", script(&before, 1)))
+        .within(McpLimits { rest: Duration::from_secs(3600), ..short() });
+    // More than a pipe holds, so that whoever writes it is stuck.
+    let error = far.get(&format!("skill://{}/SKILL.md", "x".repeat(1 << 20))).unwrap_err();
+    assert!(complaint(&error).ends_with("there was no answer within 2000 ms"), "{error}");
+    gone.recv_timeout(LONG).unwrap();
+    for _ in 0..3 {
+        let text = complaint(&far.list().unwrap_err());
+        assert_eq!(text, "skills/list: it did not answer a moment ago, and is left alone for 3600000 ms");
+    }
+    assert_eq!(std::fs::read_to_string(starts).unwrap().lines().count(), 1);
+}
+
+#[test]
+fn a_program_that_dies_after_the_handshake_gives_its_reason() {
+    let far = shell(&format!("{}read -r line; echo 'disk full' >&2; exit 1", script(":", 1)));
+    assert_eq!(complaint(&far.list().unwrap_err()), "skills/list: the program ended; it says: disk full");
 }
 
 /// A line that answers nothing, and would be many times its size as a value.

@@ -36,7 +36,8 @@ fn said(
             if asked == method { reply() } else { story.answer(asked, params) }
         },
     );
-    complaint(&liar.source(limits).list().unwrap_err())
+    // Where it listens is another place each time.
+    complaint(&liar.source(limits).list().unwrap_err()).replace(&liar.url, "URL")
 }
 
 /// An error in words, which always has a hint and never a control character.
@@ -53,12 +54,29 @@ pub(crate) fn complaint(error: &SourceError) -> String {
 fn a_server_that_never_answers_is_not_waited_for() {
     assert_eq!(
         said("server/discover", short(), || Reply::Silence),
-        "connecting: there was no answer within 2000 ms"
+        "connecting to URL: there was no answer within 2000 ms"
     );
     assert_eq!(
         said("skills/list", short(), || Reply::Silence),
         "skills/list: there was no answer within 2000 ms"
     );
+}
+
+#[test]
+fn a_server_that_did_not_answer_is_left_alone_for_a_while_and_no_longer() {
+    let rests = [Duration::from_secs(3600), Duration::ZERO];
+    for (rest, wanted) in rests.into_iter().zip([1, 2]) {
+        let liar = Liar::with(story(), |story, asked, params| match asked {
+            "skills/list" => Reply::Silence,
+            _ => story.answer(asked, params),
+        });
+        let far = liar.source(McpLimits { rest, ..short() });
+        let texts: Vec<String> = (0..2).map(|_| complaint(&far.list().unwrap_err())).collect();
+        assert_eq!(texts[0], "skills/list: there was no answer within 2000 ms");
+        let alone = "skills/list: it did not answer a moment ago, and is left alone for 3600000 ms";
+        assert_eq!(texts[1] == alone, wanted == 1, "{texts:?}");
+        assert_eq!(liar.asked("skills/list").len(), wanted);
+    }
 }
 
 #[test]
@@ -122,7 +140,7 @@ fn a_redirect_is_not_followed() {
     );
     let url = other.url.clone();
     let text = said("server/discover", patient(), move || Reply::Raw(to.clone().into_bytes()));
-    assert_eq!(text, format!("connecting: it answers with a redirect, which is not followed: {url}"));
+    assert_eq!(text, format!("connecting to URL: it answers with a redirect, which is not followed: {url}"));
     assert!(other.heads().is_empty());
 }
 
@@ -135,14 +153,14 @@ fn a_server_without_the_extension_is_no_source() {
     });
     assert_eq!(
         text,
-        "connecting: it has no skills extension: io.modelcontextprotocol/skills is not among its capabilities"
+        "connecting to URL: it has no skills extension: io.modelcontextprotocol/skills is not among its capabilities"
     );
 }
 
 #[test]
 fn nobody_at_an_address_is_an_error_and_others_stand() {
     let error = source("mcp=http://127.0.0.1:1/mcp").list().unwrap_err();
-    assert!(complaint(&error).starts_with("connecting: "), "{error}");
+    assert!(complaint(&error).starts_with("connecting to http://127.0.0.1:1/mcp: "), "{error}");
 }
 
 #[test]
