@@ -34,6 +34,7 @@ use crate::wire;
 
 /// What a failure of the protocol, as against one of the network, calls for.
 const SPEAKS: &str = "see whether this is an MCP server with the skills extension";
+const ASK: &str = "ask whoever runs the server";
 /// How long a server has to take leave of us.
 const LEAVE: Duration = Duration::from_millis(500);
 
@@ -157,6 +158,7 @@ impl Connection {
         let closed = || Failure::new("the connection was closed", "try again");
         let peer = self.service.as_ref().ok_or_else(closed)?.peer().clone();
         let time = self.limits.time;
+        let lists = matches!(&request, ClientRequest::CustomRequest(request) if request.method == wire::LIST);
         let (tell, told) = mpsc::sync_channel(1);
         self.runtime()?.spawn(async move {
             let sent = peer.send_request_with_option(request, PeerRequestOptions::with_timeout(time)).await;
@@ -175,7 +177,10 @@ impl Connection {
         let result = match answer {
             Ok(ServerResult::CustomResult(result)) => result.0,
             Ok(_) => return Err(Failure::new("it answers with something else", SPEAKS)),
-            Err(ServiceError::McpError(error)) => return Err(refused(error.code.0, &error.message)),
+            Err(ServiceError::McpError(error)) => {
+                let hint = if lists { ASK } else { "see whether it has this skill, and ask whoever runs it" };
+                return Err(refused(error.code.0, &error.message, hint));
+            }
             Err(ServiceError::Timeout { .. }) => return Err(self.dying(Failure::late(time))),
             Err(error) => {
                 let known = id.map_or_else(|| self.record.why_broken(), |id| self.record.why(&id));
@@ -195,7 +200,7 @@ impl Connection {
 
     fn not_begun(&self, error: &ClientInitializeError) -> Failure {
         let failure = self.record.first().unwrap_or_else(|| match error {
-            ClientInitializeError::JsonRpcError(error) => refused(error.code.0, &error.message),
+            ClientInitializeError::JsonRpcError(error) => refused(error.code.0, &error.message, SPEAKS),
             ClientInitializeError::LegacyFallbackFailed { fallback, .. } => {
                 Failure::new(format!("it takes no handshake: {}", shown(&fallback.to_string())), SPEAKS)
             }
@@ -236,9 +241,8 @@ impl Connection {
 }
 
 /// A refusal in the words of the protocol.
-fn refused(code: i32, message: &str) -> Failure {
-    let reason = format!("it answers with error {code}: {}", shown(message));
-    Failure::new(reason, "see whether it has this skill, and ask whoever runs it")
+fn refused(code: i32, message: &str, hint: &'static str) -> Failure {
+    Failure::new(format!("it answers with error {code}: {}", shown(message)), hint)
 }
 
 impl Drop for Connection {

@@ -90,15 +90,18 @@ impl Web {
 
     fn post(&self, request: Request<Vec<u8>>, asked: &Asked) -> Result<StreamableHttpPostResponse, Error> {
         let in_session = request.headers().contains_key(SESSION);
+        let with_token = request.headers().contains_key(header::AUTHORIZATION);
         let HttpAnswer { head, body, .. } = self.send(request)?;
         let status = head.status;
-        let Some(id) = asked.id.clone().filter(|_| !matches!(status.as_u16(), 202 | 204)) else {
-            return Ok(StreamableHttpPostResponse::Accepted);
-        };
+        let Some(id) = asked.id.clone() else { return Ok(StreamableHttpPostResponse::Accepted) };
+        if matches!(status, StatusCode::ACCEPTED | StatusCode::NO_CONTENT) {
+            let reason = format!("it answers with nothing: status {}", status.as_u16());
+            return Err(Failure::new(reason, CHECK).into());
+        }
         if status == StatusCode::NOT_FOUND && in_session {
             return Err(StreamableHttpError::SessionExpired);
         }
-        if let Some(refusal) = refusal(&head) {
+        if let Some(refusal) = refusal(&head, with_token) {
             return Err(refusal.into());
         }
         let session = text(&head, SESSION).map(str::to_owned);
@@ -120,9 +123,11 @@ impl Web {
         } else {
             // An older server does not know the first question; the lifecycle wants to hear that as an error of ours.
             let unknown = || ErrorData::invalid_request(format!("status {}", status.as_u16()), None);
-            let older = asked.is_discover() && status.is_client_error();
+            let busy = status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS;
+            let older = asked.is_discover() && status.is_client_error() && !busy;
             let error = raw.ok().and_then(|raw| raw.error).or_else(|| older.then(unknown));
-            let failed = || Failure::new(format!("it answers with status {}", status.as_u16()), CHECK);
+            let hint = if busy { "the server has trouble; try again later" } else { CHECK };
+            let failed = || Failure::new(format!("it answers with status {}", status.as_u16()), hint);
             ServerJsonRpcMessage::error(error.ok_or_else(failed)?, Some(id))
         };
         Ok(StreamableHttpPostResponse::Json(answer, session))
@@ -160,7 +165,7 @@ fn text<'h>(head: &'h Parts, name: &str) -> Option<&'h str> {
 }
 
 /// Why an answer is not looked at any further.
-fn refusal(head: &Parts) -> Option<Failure> {
+fn refusal(head: &Parts, with_token: bool) -> Option<Failure> {
     if head.status.is_redirection() {
         let to = shown(text(head, "location").unwrap_or_default());
         let reason = format!("it answers with a redirect, which is not followed: {to}");
@@ -168,8 +173,21 @@ fn refusal(head: &Parts) -> Option<Failure> {
     }
     let refused = matches!(head.status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
     refused.then(|| {
-        let reason = format!("it refuses with status {}", head.status.as_u16());
-        Failure::new(reason, "name a file with the token it wants: token_file")
+        let status = head.status.as_u16();
+        match (head.status, with_token) {
+            (_, false) => {
+                let reason = format!("it refuses with status {status}");
+                Failure::new(reason, "name a file with the token it wants: token_file")
+            }
+            (StatusCode::UNAUTHORIZED, true) => {
+                let reason = format!("it does not accept the token: status {status}");
+                Failure::new(reason, "see whether the token in the token_file is still the right one")
+            }
+            (_, true) => {
+                let reason = format!("it does not allow this with the token: status {status}");
+                Failure::new(reason, "ask whoever runs the server what the token is good for")
+            }
+        }
     })
 }
 

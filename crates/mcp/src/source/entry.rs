@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
+use prowess::path::PathError;
 use prowess::{Document, FileEntry, Manifest, RelPath, parse};
 use serde_json::{Map, Value};
 
@@ -141,12 +142,16 @@ fn read_files(listed: &[Value], own: &str, limits: &McpLimits) -> Result<BTreeMa
     let root = own.strip_suffix("SKILL.md").unwrap_or(own);
     let mut files = BTreeMap::new();
     let mut total = 0u64;
-    for value in listed {
-        let uri = value.get("uri").and_then(Value::as_str).ok_or("a file without a uri")?;
+    for (at, value) in listed.iter().enumerate() {
+        let uri = value.get("uri").and_then(Value::as_str);
+        let uri = uri.ok_or_else(|| format!("file [{at}] has no uri"))?;
         let shown = super::shown(uri);
         plain_uri(uri).map_err(|reason| format!("{shown}: {reason}"))?;
-        let path =
-            path_below(root, uri).ok_or_else(|| format!("this is not a path in the skill: {shown}"))?;
+        let path = segments_below(root, uri);
+        let path = path.ok_or_else(|| format!("this is not a path in the skill: {shown}"))?;
+        // What a list names must all be there, so one bad name is the end of the skill.
+        let refused = |error: PathError| format!("this path is refused: {shown}: {}", error.rule().problem());
+        let path = RelPath::parse(&path).map_err(refused)?;
         let digest = value.get("digest").and_then(Value::as_str).unwrap_or_default();
         let hex = digest.strip_prefix("sha256:").unwrap_or_default();
         if hex.len() != 64 || !hex.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
@@ -172,12 +177,12 @@ fn read_files(listed: &[Value], own: &str, limits: &McpLimits) -> Result<BTreeMa
     }
 }
 
-/// The path of a file below the folder of its skill, whose URI ends in a slash.
-fn path_below(root: &str, uri: &str) -> Option<RelPath> {
+/// What a URI has below the folder of its skill, whose own URI ends in a slash.
+fn segments_below(root: &str, uri: &str) -> Option<String> {
     let segments = uri.strip_prefix(root)?.split('/');
     // What is decoded must not become more segments than were written.
     let plain = |segment: &str| decode(segment).filter(|text| !text.contains(['/', '\\']));
-    RelPath::parse(&segments.map(plain).collect::<Option<Vec<_>>>()?.join("/")).ok()
+    Some(segments.map(plain).collect::<Option<Vec<_>>>()?.join("/"))
 }
 
 /// The first field in which two frontmatters differ. A field without a value is as good as none.
@@ -253,11 +258,18 @@ mod tests {
         }
         for (bad, wanted) in [
             ("skill://other/x", "resources: this is not a path in the skill"),
-            ("skill://pdf/../x", "resources: this is not a path in the skill"),
-            ("skill://pdf/%2e%2e/x", "resources: this is not a path in the skill"),
+            (
+                "skill://pdf/../x",
+                "resources: this path is refused: skill://pdf/../x: path steps out with `..`",
+            ),
+            ("skill://pdf/%2e%2e/x", "resources: this path is refused"),
             ("skill://pdf/a%2fb", "resources: this is not a path in the skill"),
-            ("skill://pdf//x", "resources: this is not a path in the skill"),
-            ("skill://pdf/", "resources: this is not a path in the skill"),
+            ("skill://pdf//x", "resources: this path is refused"),
+            ("skill://pdf/", "resources: this path is refused"),
+            (
+                "skill://pdf/a%3F.txt",
+                "resources: this path is refused: skill://pdf/a%3F.txt: path has a character that Windows forbids",
+            ),
             (own, "resources: this file is listed twice"),
             ("skill://pdf/SKILL%2Emd", "resources: this file is listed twice"),
         ] {
@@ -267,6 +279,7 @@ mod tests {
             |count: usize| (0..count).map(|at| file(&format!("skill://pdf/{at}"))).collect::<Vec<_>>();
         assert_eq!(reason(&entry(own, &files(4))), "resources: it has 4 files, at most 3");
         assert_eq!(reason(&entry(own, &files(3))), "resources: SKILL.md is missing");
+        assert_eq!(reason(&entry(own, &[file(own), json!(7)])), "resources: file [1] has no uri");
         let mut large = file(own);
         large["size"] = 11.into();
         assert_eq!(reason(&entry(own, &[large])), "resources: its files have more than 10 bytes");

@@ -86,12 +86,18 @@ impl McpSource {
                 if !is_fetchable(url) {
                     return Err(refused(HttpError::BadAddress.to_string(), "check the address"));
                 }
-                let token = token_file.as_deref().map(token).transpose()?;
+                // Whose file it is cannot be seen from the file.
+                let file = |key: &str, error: SourceError| {
+                    refused(format!("{key}: {error}"), "check the file that is named for this server")
+                };
+                let token = token_file.as_deref().map(token).transpose();
+                let token = token.map_err(|error| file("token_file", error))?;
                 if token.is_some() && !is_protected(url) && !is_local(url) {
                     let reason = "a token is sent over https, or to this machine".to_owned();
                     return Err(refused(reason, "name an https:// address"));
                 }
-                Reach::Web { url: url.clone(), token, client: UreqClient::new(ca_file.as_deref())? }
+                let client = UreqClient::new(ca_file.as_deref()).map_err(|error| file("ca_file", error))?;
+                Reach::Web { url: url.clone(), token, client }
             }
         };
         Ok(Self {
@@ -125,7 +131,7 @@ impl McpSource {
         let request = CustomRequest::new(wire::GET, Some(json!({ "uri": uri })));
         let result = self.ask(ClientRequest::CustomRequest(request), uri)?;
         let promised = Promised::read(result.get("skill").unwrap_or(&Value::Null), &self.limits);
-        let promised = promised.map_err(|bad| self.disbelieved(&bad))?;
+        let promised = promised.map_err(|bad| self.disbelieved(&bad, uri))?;
         if promised.uri != uri {
             let reason = format!("it answers with another skill: {}", shown(&promised.uri));
             return Err(self.error(uri, reason, TELL));
@@ -144,7 +150,7 @@ impl McpSource {
         let (started, before) = (Instant::now(), connection.received());
         let mut cursors = BTreeSet::new();
         let mut cursor: Option<String> = None;
-        let mut bad = 0;
+        let (mut bad, mut seen) = (0, 0);
         let stop = |reason: String| Err(self.error(wire::LIST, reason, TELL));
         for page in 1.. {
             let params = cursor.as_ref().map_or_else(|| json!({}), |cursor| json!({ "cursor": cursor }));
@@ -157,7 +163,9 @@ impl McpSource {
                 if promised.len() >= self.limits.skills {
                     return stop(format!("it has more than {} skills", self.limits.skills));
                 }
-                if let Err(error) = self.take(skill, offer, promised) {
+                let at = seen;
+                seen += 1;
+                if let Err(error) = self.take(skill, at, offer, promised) {
                     bad += 1;
                     offer.problems.extend((bad <= MAX_PROBLEMS).then_some(error));
                 }
@@ -190,10 +198,12 @@ impl McpSource {
     fn take(
         &self,
         skill: &Value,
+        at: usize,
         offer: &mut Offer,
         promised: &mut BTreeMap<String, Arc<Promised>>,
     ) -> Result<(), SourceError> {
-        let read = Promised::read(skill, &self.limits).map_err(|bad| self.disbelieved(&bad))?;
+        let place = format!("{}[{at}]", wire::LIST);
+        let read = Promised::read(skill, &self.limits).map_err(|bad| self.disbelieved(&bad, &place))?;
         let candidate = self.candidate(&read);
         let location = candidate.entry.origin.location.clone();
         if promised.contains_key(&location) {
@@ -258,9 +268,9 @@ impl McpSource {
         self.error(if connecting { &place } else { about }, failure.reason, failure.hint)
     }
 
-    fn disbelieved(&self, bad: &Bad) -> SourceError {
-        let uri = if bad.uri.is_empty() { wire::LIST } else { &bad.uri };
-        self.error(uri, bad.reason.clone(), TELL)
+    /// What is wrong with an entry, which goes by its place where it has no name.
+    fn disbelieved(&self, bad: &Bad, place: &str) -> SourceError {
+        self.error(if bad.uri.is_empty() { place } else { &bad.uri }, bad.reason.clone(), TELL)
     }
 
     fn error(&self, about: &str, reason: String, hint: &'static str) -> SourceError {

@@ -117,18 +117,72 @@ fn what_is_no_message_is_shown_harmlessly() {
 }
 
 #[test]
-fn statuses_and_errors_are_named() {
-    for (status, text) in [
-        ("500 Oops", "it answers with status 500"),
-        ("401 Unauthorized", "it refuses with status 401"),
-        ("403 Forbidden", "it refuses with status 403"),
+fn statuses_and_errors_are_named_with_what_helps() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("token");
+    std::fs::write(&file, "s3cret").unwrap();
+    for (status, token, text, hint) in [
+        ("500 Oops", false, "it answers with status 500", "try again later"),
+        ("503 Busy", false, "it answers with status 503", "try again later"),
+        ("429 Slow", false, "it answers with status 429", "try again later"),
+        ("404 Gone", false, "it answers with status 404", "check the address"),
+        ("204 Empty", false, "it answers with nothing: status 204", "check the address"),
+        ("401 Unauthorized", false, "it refuses with status 401", "name a file with the token"),
+        ("403 Forbidden", false, "it refuses with status 403", "name a file with the token"),
+        ("401 Unauthorized", true, "it does not accept the token: status 401", "still the right one"),
+        (
+            "403 Forbidden",
+            true,
+            "it does not allow this with the token: status 403",
+            "what the token is good",
+        ),
     ] {
-        let answer = json_answer(status, "no");
-        let said = said("skills/list", patient(), move || Reply::Raw(answer.clone().into_bytes()));
-        assert_eq!(said, format!("skills/list: {text}"));
+        // No content has no length.
+        let answer = match status {
+            "204 Empty" => "HTTP/1.1 204 Empty\r\nconnection: close\r\n\r\n".to_owned(),
+            _ => json_answer(status, "no"),
+        };
+        for method in ["server/discover", "skills/list"] {
+            // There an older server is what it may be.
+            if method == "server/discover" && status.starts_with("404") {
+                continue;
+            }
+            let answer = answer.clone();
+            let liar = Liar::with(story(), move |story, asked, params| {
+                if asked == method {
+                    Reply::Raw(answer.clone().into_bytes())
+                } else {
+                    story.answer(asked, params)
+                }
+            });
+            let token = if token { format!(",token_file={}", file.display()) } else { String::new() };
+            let error = source(&format!("mcp={}{token}", liar.url)).list().unwrap_err();
+            assert!(complaint(&error).ends_with(&format!(": {text}")), "{method}: {error}");
+            assert!(error.hint().contains(hint), "{method} {status}: {}", error.hint());
+        }
     }
-    let text = said("skills/list", patient(), || Reply::Error(-32601));
-    assert_eq!(text, "skills/list: it answers with error -32601: no\\u{1b}[31m");
+    let liar = Liar::with(story(), |story, method, params| match method {
+        "skills/list" => Reply::Error(-32601),
+        _ => story.answer(method, params),
+    });
+    let error = liar.source(patient()).list().unwrap_err();
+    assert_eq!(complaint(&error), "skills/list: it answers with error -32601: no\\u{1b}[31m");
+    assert_eq!(error.hint(), "ask whoever runs the server");
+}
+
+#[test]
+fn a_file_that_is_missing_is_told_with_the_server_it_was_named_for() {
+    for key in ["token_file", "ca_file"] {
+        let spec = format!("mcp=https://x.test/mcp,{key}=/no/such/file");
+        let prowess::spec::Place::Mcp(server) = prowess::SourceSpec::parse(&spec).unwrap().place else {
+            panic!("{spec}")
+        };
+        let error = prowess_mcp::McpSource::new("far", &server).unwrap_err();
+        assert_eq!(
+            complaint(&error),
+            format!("https://x.test/mcp: {key}: there is no such file or folder: /no/such/file")
+        );
+    }
 }
 
 #[test]
