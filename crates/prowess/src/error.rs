@@ -11,10 +11,20 @@ pub(crate) fn shown(path: &Path) -> std::path::Display<'_> {
     path.strip_prefix(".").ok().filter(|rest| !rest.as_os_str().is_empty()).unwrap_or(path).display()
 }
 
-/// A text from outside with nothing in it that controls a terminal.
+/// A text from outside with nothing in it that controls a terminal. Quotes and backslashes stay: they control nothing,
+/// and what is made harmless twice must not grow.
 pub fn harmless(text: &str) -> String {
-    text.escape_debug().to_string()
+    let mut safe = String::with_capacity(text.len());
+    for part in text.split_inclusive(PLAIN) {
+        let plain = part.chars().next_back().filter(|last| PLAIN.contains(last));
+        safe.extend(part.strip_suffix(PLAIN).unwrap_or(part).escape_debug());
+        safe.extend(plain);
+    }
+    safe
 }
+
+/// What escaping for a programming language would change, and a terminal does not mind.
+const PLAIN: [char; 3] = ['\\', '"', '\''];
 
 /// Whether links that lead to each other are the reason.
 fn is_loop(error: &io::Error) -> bool {
@@ -317,5 +327,19 @@ impl SourceError {
                 _ => "try again; if it persists, the disk or its connection may be at fault",
             },
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_made_harmless_twice_is_as_after_the_first_time() {
+        let text = "\u{1b}[31m it's \"C:\\x\"\n\u{202e}é\\";
+        let safe = harmless(text);
+        assert_eq!(safe, "\\u{1b}[31m it's \"C:\\x\"\\n\\u{202e}é\\");
+        assert_eq!(harmless(&safe), safe);
+        assert_eq!(harmless(""), "");
     }
 }
