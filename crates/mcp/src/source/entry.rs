@@ -75,7 +75,10 @@ impl Promised {
             }
             _ => return Err(bad("resources: a list or \"dynamic\" is wanted".to_owned())),
         };
-        Ok(Self { uri: uri.to_owned(), frontmatter: frontmatter.clone(), files })
+        let mut frontmatter = frontmatter.clone();
+        // Written down, nothing would become the word for it.
+        frontmatter.retain(|_, value| !value.is_null());
+        Ok(Self { uri: uri.to_owned(), frontmatter, files })
     }
 
     /// The frontmatter as a document without a body: the same reader and the same rules as for a file.

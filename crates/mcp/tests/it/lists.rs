@@ -108,11 +108,20 @@ fn entries_that_are_nothing_at_all_are_counted_and_not_shouted() {
 
 #[test]
 fn a_frontmatter_that_makes_no_skill_is_a_broken_one() {
-    let mut story = story();
-    story.last()["frontmatter"].as_object_mut().unwrap().remove("description");
-    let offer = offered(story);
-    assert_eq!(names(&offer), ["good", "bad"]);
-    assert!(matches!(offer.candidates[1].obstacle, Some(prowess::Obstacle::Broken { .. })));
+    let lies: [Lie<'_>; 2] = [
+        &|story| drop(story.last()["frontmatter"].as_object_mut().unwrap().remove("description")),
+        // A description of nothing is none, and not the word for it.
+        &|story| story.last()["frontmatter"]["description"] = Value::Null,
+    ];
+    for lie in lies {
+        let mut story = story();
+        lie(&mut story);
+        let offer = offered(story);
+        assert_eq!(names(&offer), ["good", "bad"]);
+        let bad = &offer.candidates[1];
+        assert!(matches!(bad.obstacle, Some(prowess::Obstacle::Broken { .. })), "{:?}", bad.entry);
+        assert_ne!(bad.entry.description, "null");
+    }
 }
 
 /// A list of pages: each has what the function gives for its number, and leads to the cursor it gives.
