@@ -1,13 +1,14 @@
 //! `prowess serve`: skills for every agent that speaks MCP.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use prowess::SourceError;
 use prowess::env::{Environment, TOKEN};
 use prowess::files;
 use prowess::library::terms_file;
-use prowess::spec::{Place, SourceSpec};
+use prowess::spec::{Place, Server, SourceSpec};
 use prowess_mcp::{ClientConfig, HttpOptions, LogFormat, Reach, ServeError, ServeOptions, Token, log_to};
 use serde_json::json;
 
@@ -154,17 +155,32 @@ fn print_config(client: &ClientConfig, args: &Serve, ui: &mut Ui) -> Result<Outc
 
 /// A source as it is to stand in a client's file: in one that counts everywhere, a path must not count from here.
 fn at_home(client: &ClientConfig, source: &str) -> String {
-    let Ok(mut spec) = SourceSpec::parse(source) else { return source.to_owned() };
-    let (Place::Dir(path) | Place::Plugin(path) | Place::Archive(path) | Place::Jsonl(path)) =
-        &mut spec.place
-    else {
-        return source.to_owned();
+    let Ok(given) = SourceSpec::parse(source) else { return source.to_owned() };
+    let mut spec = given.clone();
+    let settle = |path: &mut PathBuf| {
+        if !path.starts_with("~") && !path.is_absolute() {
+            *path = prowess::env::absolute(path);
+        }
     };
-    if !client.is_personal() || path.starts_with("~") || path.is_absolute() {
-        return source.to_owned();
+    match &mut spec.place {
+        Place::Dir(path) | Place::Plugin(path) | Place::Archive(path) | Place::Jsonl(path) => settle(path),
+        Place::Url { ca_file, .. } => ca_file.iter_mut().for_each(settle),
+        Place::Mcp(Server::At { ca_file, token_file, .. }) => {
+            ca_file.iter_mut().chain(token_file).for_each(settle);
+        }
+        Place::Mcp(Server::Started { argv, .. }) => {
+            // A name alone is found by the system.
+            let program = argv.first_mut().filter(|program| program.contains(std::path::is_separator));
+            if let Some(program) = program {
+                let mut path = PathBuf::from(&*program);
+                settle(&mut path);
+                *program = path.to_string_lossy().into_owned();
+            }
+        }
+        Place::Inline { .. } => {}
     }
-    *path = prowess::env::absolute(path);
-    spec.to_string()
+    // As it was written, where nothing had to change.
+    if !client.is_personal() || spec == given { source.to_owned() } else { spec.to_string() }
 }
 
 /// The text for a file, with nothing in it that could control a terminal.

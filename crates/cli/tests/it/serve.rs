@@ -184,6 +184,27 @@ fn limits_that_would_leave_nothing_are_refused() {
 }
 
 #[test]
+fn in_a_file_that_counts_everywhere_no_program_and_no_file_of_a_server_counts_from_here() {
+    let place = Place::with(&[]);
+    for (given, wanted) in [
+        ("mcp=./srv --x ./y", "mcp=[DIR]/srv --x ./y"),
+        ("mcp=srv", "mcp=srv"),
+        ("mcp=~/srv", "mcp=~/srv"),
+        (
+            "mcp=https://x.test/mcp,token_file=tok,ca_file=c.pem",
+            "mcp=https://x.test/mcp,ca_file=[DIR]/c.pem,token_file=[DIR]/tok",
+        ),
+        ("url=https://x.test,ca_file=c.pem", "url=https://x.test,ca_file=[DIR]/c.pem"),
+    ] {
+        let text = place.run(&["serve", "--in", given, "--print-config", "codex"]);
+        assert!(text.contains(&format!("\"--in\",\"{wanted}\"]")), "{text}");
+        // One of a project is read where the project is.
+        let text = place.run(&["serve", "--in", given, "--print-config", "vscode"]);
+        assert!(text.contains(&format!("\"{given}\"")), "{text}");
+    }
+}
+
+#[test]
 fn the_configuration_has_the_options_that_were_given() {
     let place = Place::with(&[]);
     assert_snapshot!(place.run(&["serve", "--in", "skills", "--print-config", "vscode", "--no-tools"]), @r#"
