@@ -75,12 +75,11 @@ pub fn library(
     let mut labels = Labels::default();
     if !options.sources.is_empty() {
         for spec in &options.sources {
-            if let Err(error) = labels.take(spec) {
-                registry.note(error);
-                continue;
-            }
-            match opening.open(spec, environment) {
-                Ok(layer) => drop(registry.add(layer)),
+            match labels.free(spec).and_then(|()| opening.open(spec, environment)) {
+                Ok(layer) => {
+                    labels.take(spec);
+                    registry.add(layer);
+                }
                 Err(error) => drop(registry.note(error)),
             }
         }
@@ -169,7 +168,7 @@ impl FoundConfig {
         }
         for (number, spec) in self.config.sources.iter().enumerate() {
             let outside = opening.place(spec, environment).filter(|place| !place.starts_with(folder));
-            if let Err(error) = self.server_allowed(spec).and_then(|()| labels.take(spec)) {
+            if let Err(error) = self.server_allowed(spec).and_then(|()| labels.free(spec)) {
                 registry.note(error);
                 continue;
             }
@@ -181,7 +180,10 @@ impl FoundConfig {
                     registry.note(SourceError::OutsideProject { path });
                 }
                 _ => match opening.open(spec, environment) {
-                    Ok(layer) => drop(registry.add(layer)),
+                    Ok(layer) => {
+                        labels.take(spec);
+                        registry.add(layer);
+                    }
                     Err(error) => {
                         let entry = format!("{}: skills.sources[{number}]", self.config.file.display());
                         let reason = error.to_string();
@@ -207,11 +209,19 @@ impl FoundConfig {
 struct Labels(BTreeSet<String>);
 
 impl Labels {
-    fn take(&mut self, spec: &SourceSpec) -> Result<(), SourceError> {
+    /// Whether no server has the label of this one.
+    fn free(&self, spec: &SourceSpec) -> Result<(), SourceError> {
         let Place::Mcp(server) = &spec.place else { return Ok(()) };
         let label = spec.label_of(server);
         let path = format!("{label}: {}", server.shown()).into();
-        if self.0.insert(label) { Ok(()) } else { Err(SourceError::SameLabel { path }) }
+        if self.0.contains(&label) { Err(SourceError::SameLabel { path }) } else { Ok(()) }
+    }
+
+    /// Gives a server its label. One that could not be opened has none.
+    fn take(&mut self, spec: &SourceSpec) {
+        if let Place::Mcp(server) = &spec.place {
+            self.0.insert(spec.label_of(server));
+        }
     }
 }
 

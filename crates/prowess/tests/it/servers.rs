@@ -11,12 +11,15 @@ use prowess::{MemorySource, Obstacle, Registry, Scope, Source, SourceError, Sour
 
 use crate::trees::tree;
 
-/// Opens no server, notes what it was to open, and has one skill for each.
+/// Opens no server, notes what it was to open, and has one skill for each but those that are called broken.
 #[derive(Debug, Default)]
 struct Notes(Mutex<Vec<(Server, String)>>);
 
 impl OpenServer for Notes {
     fn open(&self, server: &Server, label: &str) -> Result<Arc<dyn Source>, SourceError> {
+        if server.shown().ends_with("broken") {
+            return Err(SourceError::Missing { path: "token".into() });
+        }
         self.0.lock().unwrap().push((server.clone(), label.to_owned()));
         let source = MemorySource::new(format!("mcp:{label}"));
         source.insert("pdf", "---\nname: pdf\ndescription: Reads.\n---\n", Scope::Remote);
@@ -81,6 +84,20 @@ fn one_label_is_one_server() {
             "two MCP servers have one label, and this one was left out: npx: npx (give one of them a prefix of its own)"
         ]
     );
+}
+
+#[test]
+fn a_server_that_cannot_be_opened_takes_no_label() {
+    let home = Home::with(&[("project/x", "")]);
+    let specs = ["mcp=https://x.test/broken", "mcp=https://x.test/mcp", "mcp=https://x.test/more"];
+    let library = home.library(&specs, true);
+    assert_eq!(home.opened(), ["x.test=https://x.test/mcp"]);
+    let problems = problems(&library);
+    assert!(
+        problems[0].contains("token") && problems[1].contains("x.test: https://x.test/more"),
+        "{problems:?}"
+    );
+    assert_eq!(problems.len(), 2);
 }
 
 #[test]
