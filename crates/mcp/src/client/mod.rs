@@ -153,7 +153,7 @@ impl Connection {
         self.record.received()
     }
 
-    /// Asks, and waits for the answer for so long and no longer.
+    /// Asks, and waits for the answer for so long and no longer. Whoever hears that it is late lets it die.
     pub(crate) fn ask(&self, request: ClientRequest) -> Result<Value, Failure> {
         let closed = || Failure::new("the connection was closed", "try again");
         let peer = self.service.as_ref().ok_or_else(closed)?.peer().clone();
@@ -171,7 +171,7 @@ impl Connection {
         // Its own clock is the nearer one; this one is for a runtime that has no time.
         let (id, answer) = match told.recv_timeout(time + LEAVE) {
             Ok(answer) => answer,
-            Err(RecvTimeoutError::Timeout) => return Err(self.dying(Failure::late(time))),
+            Err(RecvTimeoutError::Timeout) => return Err(Failure::late(time)),
             Err(RecvTimeoutError::Disconnected) => return Err(closed()),
         };
         let result = match answer {
@@ -181,12 +181,12 @@ impl Connection {
                 let hint = if lists { ASK } else { "see whether it has this skill, and ask whoever runs it" };
                 return Err(refused(error.code.0, &error.message, hint));
             }
-            Err(ServiceError::Timeout { .. }) => return Err(self.dying(Failure::late(time))),
+            Err(ServiceError::Timeout { .. }) => return Err(Failure::late(time)),
             Err(error) => {
                 let known = id.map_or_else(|| self.record.why_broken(), |id| self.record.why(&id));
                 let failure = known.unwrap_or_else(|| Failure::new(shown(&error.to_string()), "try again"));
-                let dying = failure.late || self.record.why_broken().is_some();
-                return Err(if dying { self.dying(failure) } else { self.with_noise(failure) });
+                let dying = !failure.late && self.record.why_broken().is_some();
+                return Err(if dying { self.dying(failure) } else { failure });
             }
         };
         match result.get("resultType").and_then(Value::as_str) {
@@ -214,7 +214,7 @@ impl Connection {
 
     /// Why there is no connection any more, with what the program said to that. It is ended here, also when others
     /// still ask it: one that hangs would let each of them wait as long.
-    fn dying(&self, failure: Failure) -> Failure {
+    pub(crate) fn dying(&self, failure: Failure) -> Failure {
         let mut failure = self.with_noise(failure);
         let mut program = locked(&self.program);
         program.end();

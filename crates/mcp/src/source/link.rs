@@ -37,9 +37,11 @@ impl Link {
 
     pub(super) fn ask(&self, request: ClientRequest, limits: McpLimits) -> Result<Value, Unanswered> {
         let connection = self.connection(limits)?;
-        connection.ask(request).map_err(|failure| {
+        connection.ask(request).map_err(|mut failure| {
             if failure.late {
+                // First, so that nobody connects anew while a program takes its time to end.
                 self.rest(limits, &connection);
+                failure = connection.dying(failure);
             }
             Unanswered { connecting: false, failure }
         })
