@@ -36,6 +36,8 @@ fn main() -> ExitCode {
     let outcome = run(&args, &mut ui).and_then(|outcome| ui.finish().map(|()| outcome));
     // A server that was told to end waits for nobody who may still hold one.
     prowess::process::end_companions();
+    // What a command says when its programs were ended under it is not how it ended.
+    signals::give_way();
     match outcome {
         // Nobody reads on: that is the reader's choice and no fault.
         Ok(Outcome::Fine) | Err(CommandError::ClosedPipe) => ExitCode::SUCCESS,

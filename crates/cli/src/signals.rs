@@ -3,6 +3,7 @@
 use std::sync::Arc;
 #[cfg(unix)]
 use std::sync::Once;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use prowess::open::OpenServer;
 use prowess::spec::Server;
@@ -43,6 +44,7 @@ fn watch(ends_by_itself: bool) {
         let Ok(mut signals) = signal_hook::iterator::Signals::new(heard) else { return };
         std::thread::spawn(move || {
             if let Some(signal) = signals.forever().next() {
+                ENDING.store(true, Ordering::SeqCst);
                 prowess::process::end_companions();
                 // As if nobody had listened, so that whoever waits for us sees what ended us.
                 let _ = signal_hook::low_level::emulate_default_handler(signal);
@@ -53,6 +55,17 @@ fn watch(ends_by_itself: bool) {
 
 #[cfg(not(unix))]
 fn watch(_ends_by_itself: bool) {}
+
+/// Whether a signal is about to end the process. It is so before the programs end, so whoever sees one of them end by
+/// the signal sees this too.
+static ENDING: AtomicBool = AtomicBool::new(false);
+
+/// Leaves the end of the process to the signal that ends it, if there is one.
+pub(crate) fn give_way() {
+    while ENDING.load(Ordering::SeqCst) {
+        std::thread::park();
+    }
+}
 
 /// The signals that whoever started us wants ignored, as `nohup` does: the first bit is the first signal. Only Linux
 /// says.
