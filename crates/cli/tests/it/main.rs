@@ -25,6 +25,7 @@ mod new;
 mod schemas;
 mod search;
 mod serve;
+mod server_trust;
 mod session;
 mod show;
 mod small;

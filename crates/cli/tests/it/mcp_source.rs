@@ -55,7 +55,7 @@ fn a_skill_of_a_server_is_listed_trusted_and_read() {
     assert_snapshot!(run(&place, &["trust", "desk:tidy-up"]), @"
     exit 0
     --- stdout
-    trusted as it is: desk:tidy-up sha256:5d831821de645db34031c416600921a7a0fb94fdc7042c2efa97622bd87f6815
+    trusted as it is: desk:tidy-up mcp:desk:skill://tidy-up/SKILL.md sha256:5d831821de645db34031c416600921a7a0fb94fdc7042c2efa97622bd87f6815
     ");
     assert_snapshot!(run(&place, &["why", "desk:tidy-up"]), @"
     exit 0

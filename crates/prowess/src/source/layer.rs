@@ -125,7 +125,7 @@ impl Layer {
 
     /// Whether a skill of this layer is used only after somebody said so.
     pub(crate) fn needs_trust(&self, skill: &Candidate) -> bool {
-        self.approval || skill.entry.origin.scope == Scope::Project
+        self.approval || skill.wants_approval || skill.entry.origin.scope == Scope::Project
     }
 
     /// Says which clients look there.
@@ -171,6 +171,7 @@ impl Layer {
                 candidate.virtual_path = format!("{mount}/{}", candidate.virtual_path);
             }
             candidate.preload |= self.preload;
+            candidate.wants_approval |= self.approval;
             if !self.readers.is_empty() {
                 candidate.readers.clone_from(&self.readers);
             }

@@ -1,0 +1,105 @@
+//! `prowess trust` and the skills of MCP servers: what names one, what an approval is for, and what takes it back.
+
+use insta::assert_snapshot;
+
+use crate::Place;
+use crate::library::run;
+
+fn skill(name: &str, description: &str) -> String {
+    format!("---\nname: {name}\ndescription: {description}\n---\nDo.\n")
+}
+
+/// A place whose user has named servers, each with the folder that it serves.
+fn place(servers: &[(&str, &str)], files: &[(&str, &str)]) -> Place {
+    let program = env!("CARGO_BIN_EXE_prowess");
+    let place = Place::with(files);
+    let folder = place.path().display();
+    let sources: String = servers
+        .iter()
+        .map(|(label, served)| {
+            format!("[[skills.sources]]\nmcp = \"'{program}' serve --in '{folder}/{served}'\"\nprefix = '{label}'\n")
+        })
+        .collect();
+    place.write("config/prowess/prowess.toml", sources.as_bytes());
+    place
+}
+
+#[test]
+fn a_bare_name_never_trusts_a_skill_of_a_server() {
+    let files = [
+        ("one/refunds/SKILL.md", skill("refunds", "The server's.")),
+        (".claude/skills/refunds/SKILL.md", skill("refunds", "The project's.")),
+        ("home/.claude/skills/mail/SKILL.md", skill("mail", "The user's.")),
+        ("one/mail/SKILL.md", skill("mail", "The server's.")),
+        ("one/lone/SKILL.md", skill("lone", "The server's.")),
+        ("two/lone/SKILL.md", skill("lone", "Another server's.")),
+    ];
+    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (*path, text.as_str())).collect();
+    let place = place(&[("team", "one"), ("other", "two")], &files);
+    let twice = [run(&place, &["trust", "refunds"]), run(&place, &["trust", "refunds"])];
+    for trusted in twice {
+        let start =
+            "exit 0\n--- stdout\ntrusted as it is: refunds [DIR]/.claude/skills/refunds/SKILL.md sha256:";
+        assert!(trusted.starts_with(start), "{trusted}");
+    }
+    assert_snapshot!(run(&place, &["trust", "mail"]), @"
+    exit 2
+    --- stderr
+    error: this skill needs no trust: mail: [DIR]/home/.claude/skills/mail/SKILL.md
+      hint: only a project's own skills do, and those of MCP servers
+      hint: trust the one of a server: prowess trust team:mail
+    ");
+    assert_snapshot!(run(&place, &["trust", "lone"]), @"
+    exit 2
+    --- stderr
+    error: a skill of an MCP server is trusted by its whole key: lone
+      hint: trust the one of a server: prowess trust team:lone
+      hint: trust the one of a server: prowess trust other:lone
+    ");
+    assert!(!run(&place, &["trust", "--list"]).contains("mcp:"), "nothing of a server was trusted");
+    let trusted = run(&place, &["trust", "other:lone"]);
+    assert!(
+        trusted.contains("trusted as it is: other:lone mcp:other:skill://lone/SKILL.md sha256:"),
+        "{trusted}"
+    );
+}
+
+#[test]
+fn a_key_that_a_skill_here_has_trusts_nothing_of_a_server() {
+    let (served, own) = (skill("refunds", "The server's."), skill("refunds", "The user's."));
+    let place =
+        place(&[("team", "served")], &[("served/refunds/SKILL.md", &served), ("own/refunds/SKILL.md", &own)]);
+    let mut config = std::fs::read_to_string(place.path().join("config/prowess/prowess.toml")).unwrap();
+    config.push_str("[[skills.sources]]\ndir = '../../own'\nprefix = 'team'\n");
+    place.write("config/prowess/prowess.toml", config.as_bytes());
+    assert_snapshot!(run(&place, &["trust", "team:refunds"]), @"
+    exit 2
+    --- stderr
+    error: this skill needs no trust: team:refunds: [DIR]/own/refunds/SKILL.md
+      hint: only a project's own skills do, and those of MCP servers
+      hint: trust the one of a server: prowess trust mcp:team:skill://refunds/SKILL.md
+    ");
+    assert_snapshot!(run(&place, &["trust", "--list"]), @"
+    exit 0
+    --- stdout
+    nothing is trusted
+    ");
+    let named = run(&place, &["trust", "mcp:team:skill://refunds/SKILL.md"]);
+    assert!(
+        named.starts_with(
+            "exit 0\n--- stdout\ntrusted as it is: team:refunds mcp:team:skill://refunds/SKILL.md sha256:"
+        ),
+        "{named}"
+    );
+    assert!(
+        named
+            .ends_with("; it is not used as long as another skill has its key: [DIR]/own/refunds/SKILL.md\n"),
+        "{named}"
+    );
+    assert_snapshot!(run(&place, &["trust", "mcp:team:skill://other/SKILL.md"]), @"
+    exit 2
+    --- stderr
+    error: no server lists a skill at this place: mcp:team:skill://other/SKILL.md
+      hint: see the places with: prowess why NAME
+    ");
+}
