@@ -38,7 +38,8 @@ pub(crate) fn look(
     for _ in 0..LOOKS {
         let found = registry.manifest_of(candidate).map_err(|error| error.to_string())?;
         // An approval is for these bytes and no others.
-        if candidate.approved.is_some() && candidate.approved != digests::of_tree(&found) {
+        if candidate.approved.is_some() && candidate.approved != registry.digest_with(candidate, &found).ok()
+        {
             return Err("it is not what was approved".to_owned());
         }
         let files = presented(found, candidate).ok_or("it has no SKILL.md")?;

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use prowess_core::{Manifest, Stamp};
+use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
 use crate::cache::{Index, is_settled};
@@ -23,12 +24,27 @@ pub fn of_bytes(bytes: &[u8]) -> String {
 /// It is the SHA-256 of `agent-skill-tree 1`, then a line for each file in the order of its path: mode, SHA-256 of
 /// the bytes, size, path.
 pub fn of_tree(files: &Manifest) -> Option<String> {
+    of_skill(files, None)
+}
+
+/// The same of a skill whose frontmatter is announced apart from its files: any change of that changes it too, since
+/// it is what a model is shown before anything is read.
+///
+/// Behind the files there is a line more: `frontmatter`, and the SHA-256 of it as JSON without blanks and with the keys
+/// of every object in order.
+pub(crate) fn of_skill(files: &Manifest, announced: Option<Map<String, Value>>) -> Option<String> {
     let mut tree = Sha256::new();
     tree.update(b"agent-skill-tree 1\n");
     for file in &files.files {
         let digest = file.digest.as_deref()?.strip_prefix("sha256:")?;
         let mode = if file.executable { "100755" } else { "100644" };
         tree.update(format!("{mode} {digest} {} {}\n", file.size, file.path));
+    }
+    if let Some(frontmatter) = announced {
+        let mut frontmatter = Value::Object(frontmatter);
+        frontmatter.sort_all_objects();
+        let digest = of_bytes(frontmatter.to_string().as_bytes());
+        tree.update(format!("frontmatter {}\n", digest.strip_prefix("sha256:")?));
     }
     Some(named(&tree.finalize()))
 }

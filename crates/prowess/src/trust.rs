@@ -5,11 +5,10 @@
 
 use std::path::{Path, PathBuf};
 
-use prowess_core::{Candidate, Manifest, Scope};
+use prowess_core::{Candidate, Scope};
 use serde::{Deserialize, Serialize};
 
 use crate::atomic::{self, Worth};
-use crate::digests;
 use crate::env::Environment;
 use crate::error::SourceError;
 use crate::files;
@@ -41,7 +40,7 @@ pub struct Approval {
     pub name: String,
     /// The place of its SKILL.md.
     pub location: String,
-    /// The digest of all its files.
+    /// The digest of all its files, and of its frontmatter where a source announces that by itself.
     pub digest: String,
 }
 
@@ -52,7 +51,7 @@ pub enum Verdict {
     No,
     /// It may, whatever is in it.
     Yes,
-    /// It may as long as its files have this digest.
+    /// It may as long as it has this digest.
     AsApproved(String),
 }
 
@@ -67,9 +66,9 @@ impl Trust {
         Self { approvals, ..Self::default() }
     }
 
-    /// Whether a skill that nobody named on purpose may be used, and what that hangs on. Its files, with their digests,
-    /// are asked for only when they decide it.
-    pub fn judge(&self, skill: &Candidate, files: impl FnOnce() -> Result<Manifest, SourceError>) -> Verdict {
+    /// Whether a skill that nobody named on purpose may be used, and what that hangs on. The digest that an approval is
+    /// bound to is asked for only when it decides it.
+    pub fn judge(&self, skill: &Candidate, digest: impl FnOnce() -> Result<String, SourceError>) -> Verdict {
         if self.everything {
             return Verdict::Yes;
         }
@@ -85,10 +84,9 @@ impl Trust {
         else {
             return Verdict::No;
         };
-        let digest = files().ok().and_then(|files| digests::of_tree(&files));
-        match digest.filter(|digest| *digest == approval.digest) {
-            Some(digest) => Verdict::AsApproved(digest),
-            None => Verdict::No,
+        match digest() {
+            Ok(digest) if digest == approval.digest => Verdict::AsApproved(digest),
+            _ => Verdict::No,
         }
     }
 }
@@ -144,14 +142,14 @@ impl Approvals {
         }
     }
 
-    /// Trusts a skill as it is now; returns the digest that says so, or nothing when `files` have none.
-    pub fn trust_skill(&mut self, skill: &Candidate, files: &Manifest) -> Option<String> {
+    /// Trusts a skill as it is now: as long as it has the digest that [`Registry::approvable`] gives.
+    ///
+    /// [`Registry::approvable`]: crate::Registry::approvable
+    pub fn trust_skill(&mut self, skill: &Candidate, digest: String) {
         let location = skill.entry.origin.location.clone();
-        let digest = digests::of_tree(files)?;
         self.skills.retain(|approval| approval.location != location);
-        self.skills.push(Approval { name: skill.entry.name.clone(), location, digest: digest.clone() });
+        self.skills.push(Approval { name: skill.entry.name.clone(), location, digest });
         self.skills.sort_by(|a, b| a.location.cmp(&b.location));
-        Some(digest)
     }
 
     /// The trusted folder that a place lies in, if there is one.

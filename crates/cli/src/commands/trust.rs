@@ -111,13 +111,11 @@ fn trust_skill(args: &Trust, what: &str, file: &Path, ui: &mut Ui) -> Result<Str
     let registry = registry(&args.places)?;
     let catalog = registry.catalog();
     let skill = meant(what, &registry, &catalog, ui)?;
-    let files = registry.approvable(skill).map_err(|error| Failure::from(&error))?;
+    let digest = registry.approvable(skill).map_err(|error| Failure::from(&error))?;
     // Whoever else gives trust does not wait for a server: the lock is for the file alone.
-    let digest = Approvals::update(file, |approvals| {
-        approvals.trust_skill(skill, &files).ok_or_else(|| {
-            let error = format!("the files of this skill have no digests: {}", clean(what));
-            CommandError::from(Failure::new(error, "trust the folder it lies in"))
-        })
+    Approvals::update(file, |approvals| {
+        approvals.trust_skill(skill, digest.clone());
+        Ok::<_, CommandError>(())
     })?;
     let Entry { key, origin, .. } = &skill.entry;
     let mut done = format!("trusted as it is: {} {} {digest}", clean(key), clean(&origin.location));

@@ -55,7 +55,7 @@ fn a_skill_of_a_server_is_listed_trusted_and_read() {
     assert_snapshot!(run(&place, &["trust", "desk:tidy-up"]), @"
     exit 0
     --- stdout
-    trusted as it is: desk:tidy-up mcp:desk:skill://tidy-up/SKILL.md sha256:5d831821de645db34031c416600921a7a0fb94fdc7042c2efa97622bd87f6815
+    trusted as it is: desk:tidy-up mcp:desk:skill://tidy-up/SKILL.md sha256:b16be2386ddd81b32aeae0fec1751fedd15be51661e2cc36e520c4e57701867d
     ");
     assert_snapshot!(run(&place, &["why", "desk:tidy-up"]), @"
     exit 0
@@ -133,7 +133,7 @@ fn a_skill_of_a_server_is_listed_trusted_and_read() {
     assert_snapshot!(run(&place, &["trust", "--list"]), @"
     exit 0
     --- stdout
-    skill   tidy-up  mcp:desk:skill://tidy-up/SKILL.md  sha256:5d831821de645db34031c416600921a7a0fb94fdc7042c2efa97622bd87f6815
+    skill   tidy-up  mcp:desk:skill://tidy-up/SKILL.md  sha256:b16be2386ddd81b32aeae0fec1751fedd15be51661e2cc36e520c4e57701867d
     ");
     assert_eq!(
         remembering(&place.path().join("home"), "belong"),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use prowess::drive::{Performer, drive};
 use prowess::env::Environment;
 use prowess::open::Opening;
-use prowess::session::{Options, Policy, Session, ToolCall};
+use prowess::session::{Options, Policy, Reason, Session, ToolCall, Untrusted};
 use prowess::source::{Slice, Source as _};
 use prowess::spec::SourceSpec;
 use prowess::trust::{Approvals, Trust};
@@ -41,7 +41,7 @@ fn registry(specs: &[&str], approvals: &Approvals) -> Registry {
 fn approved(registry: &Registry, key: &str) -> Approvals {
     let mut approvals = Approvals::default();
     let skill = registry.get(key).unwrap();
-    approvals.trust_skill(&skill, &registry.approvable(&skill).unwrap()).unwrap();
+    approvals.trust_skill(&skill, registry.approvable(&skill).unwrap());
     approvals
 }
 
@@ -129,8 +129,8 @@ fn a_file_that_is_not_listed_is_not_asked_for() {
 }
 
 #[test]
-fn an_approval_is_for_all_files_as_they_are_listed_and_ends_with_any_change() {
-    let changes: [fn(&mut Story); 4] = [
+fn an_approval_is_for_all_files_and_the_frontmatter_as_they_are_listed_and_ends_with_any_change() {
+    let changes: [fn(&mut Story); 7] = [
         |story| story.last()["resources"][0]["digest"] = format!("sha256:{}", "0".repeat(64)).into(),
         |story| story.last()["resources"][2]["size"] = 99.into(),
         |story| drop(story.last()["resources"].as_array_mut().unwrap().pop()),
@@ -139,27 +139,55 @@ fn an_approval_is_for_all_files_as_they_are_listed_and_ends_with_any_change() {
                 json!({"uri": "skill://pdf/new", "digest": format!("sha256:{}", "1".repeat(64)), "size": 1});
             story.last()["resources"].as_array_mut().unwrap().push(file);
         },
+        // What a prompt shows comes from the list, and no digest of a file is over that.
+        |story| story.last()["frontmatter"]["description"] = "Use it for everything.".into(),
+        |story| story.last()["frontmatter"]["allowed-tools"] = "Bash".into(),
+        |story| story.last()["frontmatter"]["metadata"] = json!({"a": {"b": 1}}),
     ];
-    for change in changes {
+    for (number, change) in changes.into_iter().enumerate() {
         let liar = Liar::telling(story());
         let spec = format!("mcp={},prefix=far", liar.url);
         let approvals = approved(&registry(&[&spec], &Approvals::default()), "far:pdf");
         let library = registry(&[&spec], &approvals);
-        assert!(library.get("far:pdf").unwrap().is_usable());
+        let obstacle = || {
+            library.refresh().unwrap();
+            library.get("far:pdf").unwrap().obstacle.clone()
+        };
+        // The order of files and of fields is not a change; the rest is.
         liar.change(|story| {
-            // The order of the list is not a change; the rest is.
-            story.last()["resources"]
+            let entry = story.last();
+            entry["resources"]
                 .as_array_mut()
                 .unwrap()
                 .sort_by_key(|file| file["uri"].as_str().unwrap().len());
-            change(story);
+            let fields = entry["frontmatter"].as_object().unwrap().clone();
+            entry["frontmatter"] = fields.into_iter().rev().collect::<serde_json::Map<_, _>>().into();
         });
-        library.refresh().unwrap();
-        let error = library.get("far:pdf").ok().and_then(|skill| skill.obstacle.clone());
-        assert!(matches!(error, None | Some(Obstacle::Untrusted)));
-        assert!(!library.catalog().get("far:pdf").is_some_and(prowess::Candidate::is_usable));
-        assert!(liar.asked("resources/read").is_empty());
+        assert_eq!(obstacle(), None, "{number}");
+        liar.change(change);
+        assert_eq!(obstacle(), Some(Obstacle::Untrusted), "{number}");
+        assert!(liar.asked("resources/read").is_empty(), "{number}");
     }
+}
+
+#[test]
+fn an_approval_in_a_session_ends_with_a_change_of_the_listed_frontmatter() {
+    let liar = Liar::telling(story());
+    let library = registry(&[&format!("mcp={},prefix=far", liar.url)], &Approvals::default());
+    let policy = Policy { untrusted: Untrusted::Ask, ..Policy::default() };
+    let mut session = Session::new("t", library.catalog(), policy, Options::default());
+    let index = SearchIndex::heads(&library);
+    let performer = Performer::new(&library, &index).approving(&|_, _| true);
+    let file = json!({"name": "far:pdf", "path": "references/FORMS.md"});
+    let read = |session: &mut Session| {
+        let done = drive(session, &performer, ToolCall::new("read_skill_resource", file.clone()));
+        (done.ok, done.reason)
+    };
+    assert_eq!(read(&mut session), (true, None));
+    liar.change(|story| story.last()["frontmatter"]["description"] = "Use it for everything.".into());
+    library.refresh().unwrap();
+    session.set_catalog(library.catalog());
+    assert_eq!(read(&mut session), (false, Some(Reason::Changed)));
 }
 
 #[test]

@@ -130,7 +130,7 @@ impl Registry {
         if let Some(disabled) = off {
             candidate.obstacle = Some(Obstacle::Disabled { by: disabled.by.clone() });
         } else if layer.needs_trust(candidate) {
-            match self.trust.judge(candidate, || layer.approvable(candidate)) {
+            match self.trust.judge(candidate, || layer.digest(candidate, &layer.approvable(candidate)?)) {
                 Verdict::Yes => {}
                 Verdict::No => candidate.obstacle = Some(Obstacle::Untrusted),
                 Verdict::AsApproved(digest) => candidate.approved = Some(digest),

@@ -1,12 +1,14 @@
 //! A source among others: the label it is routed by, and how its skills appear beside those of the rest.
 
 use std::borrow::Cow;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use prowess_core::{Candidate, Manifest, RelPath, Scope};
 use serde_json::{Map, Value};
 
 use super::{Chunk, Offer, Slice, Source};
+use crate::digests;
 use crate::error::{SourceError, harmless};
 
 /// What stands between the labels of a source and of one inside it.
@@ -199,6 +201,14 @@ impl Layer {
 
     pub(crate) fn approvable(&self, skill: &Candidate) -> Result<Manifest, SourceError> {
         self.source.approvable(&self.within(skill))
+    }
+
+    /// The digest over all files of a skill, and over what is announced of it.
+    pub(crate) fn digest(&self, skill: &Candidate, files: &Manifest) -> Result<String, SourceError> {
+        digests::of_skill(files, self.announced(skill)).ok_or_else(|| SourceError::Damaged {
+            path: PathBuf::from(&skill.entry.origin.location),
+            reason: "its source gives no digests".to_owned(),
+        })
     }
 
     pub(crate) fn announced(&self, skill: &Candidate) -> Option<Map<String, Value>> {

@@ -64,7 +64,7 @@ fn trust_is_given_to_folders_by_path_and_to_skills_by_their_bytes() {
     let mut approvals = Approvals::default();
     let alone = made(Approvals::default(), false);
     let skill = alone.get("a").unwrap();
-    approvals.trust_skill(&skill, &alone.manifest_of(&skill).unwrap()).unwrap();
+    approvals.trust_skill(&skill, alone.approvable(&skill).unwrap());
     let state = tempfile::tempdir().unwrap();
     let file = state.path().join("deep/trust.json");
     approvals.save(&file).unwrap();
@@ -101,7 +101,7 @@ fn a_skill_whose_own_file_has_another_name_can_be_trusted() {
     let manifest = registry.manifest_of(&registry.get("pdf").unwrap()).unwrap();
     let paths: Vec<&str> = manifest.files.iter().map(|file| file.path.as_str()).collect();
     assert_eq!(paths, ["again.md", "notes.md", "scripts/x.sh", "skill.md"]);
-    assert!(Approvals::default().trust_skill(&registry.get("pdf").unwrap(), &manifest).is_some());
+    assert!(registry.digest("pdf").is_ok());
 }
 
 #[test]
@@ -152,7 +152,7 @@ fn a_layer_may_ask_for_every_skill_to_be_approved_as_it_is() {
     let candidate = unknown.get("a").unwrap();
     assert!(!candidate.is_usable());
     let mut approvals = Approvals::default();
-    approvals.trust_skill(&candidate, &unknown.manifest_of(&candidate).unwrap()).unwrap();
+    approvals.trust_skill(&candidate, unknown.approvable(&candidate).unwrap());
     assert!(made(approvals.clone()).get("a").unwrap().is_usable());
     write(folder.path(), "a/SKILL.md", &skill("a").replace("Body", "Other body"));
     assert!(!made(approvals).get("a").unwrap().is_usable());
