@@ -209,17 +209,20 @@ fn two_servers_with_the_same_addresses_are_two_and_each_is_asked_for_its_own() {
 }
 
 #[test]
-fn a_skill_of_another_server_never_takes_the_place_of_one_that_is_here() {
+fn a_skill_of_another_server_never_takes_the_place_of_any_other() {
     let liar = Liar::telling(story());
     let spec = format!("mcp={},prefix=far", liar.url);
     let approvals = approved(&registry(&[&spec], &Approvals::default()), "far:pdf");
-    for duplicates in [Duplicates::First, Duplicates::Last] {
+    let scopes = [Scope::User, Scope::Remote];
+    for (duplicates, scope) in
+        [Duplicates::First, Duplicates::Last].into_iter().flat_map(|first| scopes.map(|scope| (first, scope)))
+    {
         for far_first in [true, false] {
             let mut opening = Opening::named(std::path::Path::new("/"), None);
             opening.servers = Some(Arc::new(Servers::default()));
             let far = opening.open(&SourceSpec::parse(&spec).unwrap(), &Environment::of([])).unwrap();
             let here = MemorySource::new("here");
-            here.insert("pdf", "---\nname: pdf\ndescription: The one here.\n---\n", Scope::User);
+            here.insert("pdf", "---\nname: pdf\ndescription: The one here.\n---\n", scope);
             let here = prowess::Layer::from(here).with_prefix("far");
             let mut library = Registry::new();
             let (first, second) = if far_first { (far, here) } else { (here, far) };
