@@ -38,6 +38,9 @@ pub struct Approvals {
 pub struct Approval {
     /// Its name, for people.
     pub name: String,
+    /// Its key, when that is not its name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
     /// The place of its SKILL.md.
     pub location: String,
     /// The digest of all its files, and of its frontmatter where a source announces that by itself.
@@ -53,6 +56,19 @@ pub enum Verdict {
     Yes,
     /// It may as long as it has this digest.
     AsApproved(String),
+}
+
+impl Approval {
+    /// Whether this is its key, as far as that can be told without its source: a server may be away or gone.
+    fn has_key(&self, key: &str) -> bool {
+        let on_server = || {
+            let (label_and_scheme, path) = self.location.strip_prefix("mcp:")?.split_once("://")?;
+            let (label, _) = label_and_scheme.rsplit_once(':')?;
+            let name = path.strip_suffix("/SKILL.md")?.rsplit('/').next()?;
+            Some(key.strip_prefix(label)?.strip_prefix(':')? == name)
+        };
+        self.key.as_deref() == Some(key) || on_server().unwrap_or(false)
+    }
 }
 
 impl Trust {
@@ -148,7 +164,8 @@ impl Approvals {
     pub fn trust_skill(&mut self, skill: &Candidate, digest: String) {
         let location = skill.entry.origin.location.clone();
         self.skills.retain(|approval| approval.location != location);
-        self.skills.push(Approval { name: skill.entry.name.clone(), location, digest });
+        let (name, key) = (skill.entry.name.clone(), skill.entry.key.clone());
+        self.skills.push(Approval { key: Some(key).filter(|key| *key != name), name, location, digest });
         self.skills.sort_by(|a, b| a.location.cmp(&b.location));
     }
 
@@ -163,6 +180,17 @@ impl Approvals {
         self.folders.retain(|trusted| !trusted.starts_with(folder));
         self.skills.retain(|approval| !Path::new(&approval.location).starts_with(folder));
         before - self.folders.len() - self.skills.len()
+    }
+
+    /// The skills that are meant by a place; if none is, by a key; if none is, by a name. Several may have one name.
+    pub fn called(&self, what: &str) -> Vec<&Approval> {
+        let ways: [fn(&Approval, &str) -> bool; 3] = [
+            |approval, what| approval.location == what,
+            |approval, what| approval.has_key(what),
+            |approval, what| approval.name == what,
+        ];
+        let found = ways.map(|way| self.skills.iter().filter(|approval| way(approval, what)).collect());
+        found.into_iter().find(|found: &Vec<_>| !found.is_empty()).unwrap_or_default()
     }
 
     /// Takes trust back from the skills with this name or place; how many there were.

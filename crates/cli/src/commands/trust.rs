@@ -1,7 +1,7 @@
 //! `prowess trust`: which skills of a project or of an MCP server agents may use.
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use prowess::env::{self, Environment};
 use prowess::trust::Approvals;
@@ -27,7 +27,7 @@ pub(crate) fn run(args: &Trust, json: bool, ui: &mut Ui) -> Result<Outcome, Comm
     }
     let what = args.what.as_deref().unwrap_or(".");
     let done = if args.revoke {
-        Approvals::update(&file, |approvals| revoke(args, what, approvals))?
+        Approvals::update(&file, |approvals| revoke(what, approvals))?
     } else if names_folder(what) {
         trust_folder(what, &file)?
     } else {
@@ -41,34 +41,37 @@ pub(crate) fn run(args: &Trust, json: bool, ui: &mut Ui) -> Result<Outcome, Comm
     Ok(Outcome::Fine)
 }
 
-fn revoke(args: &Trust, what: &str, approvals: &mut Approvals) -> Result<String, CommandError> {
-    let folder = env::absolute(Path::new(what));
-    let as_folder = names_folder(what);
-    // The places that are meant: the folder, or where skills of this name lie.
-    let mut places: Vec<PathBuf> = vec![folder.clone()];
-    let mut by_key = 0;
-    if !as_folder {
-        let approved = approvals.skills.iter().filter(|approval| approval.name == what);
-        places = approved.map(|approval| PathBuf::from(&approval.location)).collect();
-        let registry = registry(&args.places)?;
-        let catalog = registry.catalog();
-        let found = catalog.why(what);
-        places.extend(found.iter().map(|(skill, _)| PathBuf::from(&skill.entry.origin.location)));
-        // Approvals know no keys: a skill with a prefix is found by its place.
-        let keyed = found.iter().filter(|(skill, _)| skill.entry.key == what);
-        by_key = keyed.map(|(skill, _)| approvals.revoke_skill(&skill.entry.origin.location)).sum();
+/// Takes trust back, by what the approvals say alone: what is trusted may be away or gone.
+fn revoke(what: &str, approvals: &mut Approvals) -> Result<String, CommandError> {
+    let meant: Vec<String> =
+        approvals.called(what).iter().map(|approval| approval.location.clone()).collect();
+    if meant.len() > 1 {
+        let error = format!("several trusted skills have this name: {}", clean(what));
+        let one =
+            |place: &String| format!("take the trust from one: prowess trust --revoke {}", clean(place));
+        let hints = meant.iter().map(one).collect();
+        return Err(Failure { hints, ..Failure::new(error, "") }.into());
     }
-    // The place of an approved skill is a path as well.
-    let folders = if as_folder { approvals.revoke_folder(&folder) } else { 0 };
-    let count = folders + by_key + approvals.revoke_skill(what);
-    let still = places.iter().find_map(|place| approvals.folder_of(place));
+    let as_folder = meant.is_empty() && names_folder(what);
+    let folder = env::absolute(Path::new(what));
+    let count = match meant.first() {
+        Some(place) => approvals.revoke_skill(place),
+        None if as_folder => approvals.revoke_folder(&folder),
+        None => 0,
+    };
+    let place = if as_folder { Some(folder.as_path()) } else { meant.first().map(Path::new) };
+    let still = place.and_then(|place| approvals.folder_of(place));
     let still = still.map(|folder| clean(&folder.to_string_lossy()).into_owned());
     let shown = if as_folder { folder.to_string_lossy() } else { what.into() };
     let shown = clean(&shown);
     match (count, still) {
         (0, None) => {
-            let error = format!("this is not trusted: {}", clean(what));
-            Err(Failure::new(error, "list what is trusted with: prowess trust --list").into())
+            let error = format!("this is not trusted by itself: {}", clean(what));
+            let mut failure = Failure::new(error, "list what is trusted with: prowess trust --list");
+            if !as_folder && !approvals.folders.is_empty() {
+                failure.hints.push("a skill in a trusted folder is trusted with it".to_owned());
+            }
+            Err(failure.into())
         }
         (0, Some(still)) => {
             let error = format!("this is trusted through a folder that it lies in: {still}");

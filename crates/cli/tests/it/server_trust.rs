@@ -1,9 +1,11 @@
 //! `prowess trust` and the skills of MCP servers: what names one, what an approval is for, and what takes it back.
 
+use std::process::{Command, Stdio};
+
 use insta::assert_snapshot;
 
 use crate::Place;
-use crate::library::run;
+use crate::library::{command, run};
 
 fn skill(name: &str, description: &str) -> String {
     format!("---\nname: {name}\ndescription: {description}\n---\nDo.\n")
@@ -102,4 +104,56 @@ fn a_key_that_a_skill_here_has_trusts_nothing_of_a_server() {
     error: no server lists a skill at this place: mcp:team:skill://other/SKILL.md
       hint: see the places with: prowess why NAME
     ");
+}
+
+#[test]
+fn trust_is_taken_back_by_key_when_the_server_is_away() {
+    let refunds = skill("refunds", "d");
+    let files = [("one/refunds/SKILL.md", refunds.as_str()), ("two/refunds/SKILL.md", refunds.as_str())];
+    let place = place(&[("team", "one"), ("other", "two")], &files);
+    for key in ["team:refunds", "other:refunds"] {
+        assert!(run(&place, &["trust", key]).starts_with("exit 0\n"), "{key}");
+    }
+    place.write("config/prowess/prowess.toml", b"");
+    assert_snapshot!(run(&place, &["trust", "--revoke", "refunds"]), @"
+    exit 2
+    --- stderr
+    error: several trusted skills have this name: refunds
+      hint: take the trust from one: prowess trust --revoke mcp:other:skill://refunds/SKILL.md
+      hint: take the trust from one: prowess trust --revoke mcp:team:skill://refunds/SKILL.md
+    ");
+    assert_snapshot!(run(&place, &["trust", "--revoke", "team:refunds"]), @"
+    exit 0
+    --- stdout
+    no longer trusted: team:refunds
+    ");
+    let away = ["trust", "--revoke", "mcp:other:skill://refunds/SKILL.md", "--in", "mcp=/no/such/program"];
+    assert_snapshot!(run(&place, &away), @"
+    exit 0
+    --- stdout
+    no longer trusted: mcp:other:skill://refunds/SKILL.md
+    ");
+    assert_snapshot!(run(&place, &["trust", "--list"]), @"
+    exit 0
+    --- stdout
+    nothing is trusted
+    ");
+}
+
+#[test]
+fn nobody_who_gives_trust_waits_for_a_server_that_another_asks() {
+    let place = Place::with(&[(".claude/skills/good/SKILL.md", crate::GOOD)]);
+    let (asked, go) = (place.path().join("asked"), place.path().join("go"));
+    for fifo in [&asked, &go] {
+        assert!(Command::new("mkfifo").arg(fifo).status().unwrap().success());
+    }
+    // A server that says when it is asked, and ends when it may.
+    let server = format!("mcp=sh -c \"echo >'{}'; read _ <'{}'\",prefix=slow", asked.display(), go.display());
+    let mut slow = command(&place);
+    slow.env("PATH", std::env::var_os("PATH").unwrap()).args(["trust", "slow:x", "--in", &server]);
+    let mut slow = slow.stderr(Stdio::null()).spawn().unwrap();
+    std::fs::read(&asked).unwrap();
+    assert!(run(&place, &["trust", "good"]).starts_with("exit 0\n"));
+    std::fs::write(&go, "\n").unwrap();
+    assert!(!slow.wait().unwrap().success());
 }

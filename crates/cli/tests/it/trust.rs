@@ -47,7 +47,7 @@ fn a_skill_is_trusted_as_it_is_and_no_longer_after_a_change() {
     assert_snapshot!(run(&place, &["trust", "--revoke", "pdf"]), @"
     exit 2
     --- stderr
-    error: this is not trusted: pdf
+    error: this is not trusted by itself: pdf
       hint: list what is trusted with: prowess trust --list
     ");
     let mode = fs::metadata(place.path().join("state/prowess/trust.json")).unwrap().permissions().mode();

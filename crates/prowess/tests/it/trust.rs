@@ -157,3 +157,32 @@ fn a_layer_may_ask_for_every_skill_to_be_approved_as_it_is() {
     write(folder.path(), "a/SKILL.md", &skill("a").replace("Body", "Other body"));
     assert!(!made(approvals).get("a").unwrap().is_usable());
 }
+
+#[test]
+fn an_approval_is_called_by_its_place_its_key_or_its_name_without_its_source() {
+    let state = tempfile::tempdir().unwrap();
+    let file = state.path().join("trust.json");
+    let places = [
+        "mcp:team:skill://refunds/SKILL.md",
+        "mcp:other:https://x.test/a/refunds/SKILL.md",
+        "/home/x/refunds/SKILL.md",
+    ];
+    let skills =
+        places.map(|place| format!(r#"{{"name":"refunds","location":"{place}","digest":"sha256:0"}}"#));
+    let stored = format!(r#"{{"version":1,"folders":[],"skills":[{}]}}"#, skills.join(","));
+    fs::write(&file, &stored).unwrap();
+    let approvals = Approvals::load(&file).unwrap();
+    let called = |what: &str| -> Vec<String> {
+        approvals.called(what).iter().map(|approval| approval.location.clone()).collect()
+    };
+    assert_eq!(called("team:refunds"), places[..1]);
+    assert_eq!(called("other:refunds"), places[1..2]);
+    assert_eq!(called(places[2]), places[2..]);
+    assert_eq!(called("refunds"), places);
+    for none in ["tea:refunds", "team:skill:refunds", "team:fund", ":refunds", "mcp:team", ""] {
+        assert!(called(none).is_empty(), "{none}");
+    }
+    approvals.save(&file).unwrap();
+    let again: serde_json::Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+    assert_eq!(again.to_string(), stored, "what was approved before stays as it is");
+}
