@@ -19,6 +19,9 @@ mod eval;
 mod fix;
 mod guide;
 mod hard_input;
+#[expect(dead_code, reason = "the tests of the source itself need more of it")]
+#[path = "../../../mcp/tests/it/liar.rs"]
+mod liar;
 mod library;
 mod mcp_source;
 mod new;

@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use insta::assert_snapshot;
 
 use crate::Place;
+use crate::liar::{Liar, Story};
 
 const SKILL: (&str, &str) = (
     "skills/tidy-up/SKILL.md",
@@ -290,4 +291,26 @@ fn the_token_of_our_own_server_is_given_to_no_program() {
     command.output().unwrap();
     let seen = std::fs::read_to_string(place.path().join("seen")).unwrap();
     assert!(seen.contains("OTHER=something") && !seen.contains("secret"), "{seen}");
+}
+
+#[test]
+fn a_skill_that_is_not_what_its_server_listed_says_so_and_not_to_try_again() {
+    let place = Place::with(&[]);
+    let mut story = Story::default();
+    story.skill("skill://refunds", "", &[]);
+    let liar = Liar::telling(story);
+    let server = format!("mcp={},prefix=team", liar.url);
+    let run = |args: &[&str]| {
+        let mut command = place.command();
+        command.env("HOME", place.path().join("home")).args(args).args(["--in", &server]);
+        place.transcript(&command.output().unwrap())
+    };
+    assert!(run(&["trust", "team:refunds"]).starts_with("exit 0\n"));
+    liar.change(|story| story.put("skill://refunds/SKILL.md", b"---\nname: refunds\n---\n"));
+    assert_snapshot!(run(&["activate", "team:refunds"]), @"
+    exit 2
+    --- stderr
+    error: could not take this from an MCP server: team: skill://refunds/SKILL.md: its size is not the listed one: 22 bytes, listed 62
+      hint: list the skills anew; if it persists, do not use them
+    ");
 }

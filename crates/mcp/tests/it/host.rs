@@ -255,6 +255,30 @@ fn tools_of_a_skill_count_for_nothing_before_it_is_approved() {
 }
 
 #[test]
+fn a_model_is_told_that_a_skill_is_not_what_its_server_listed() {
+    let liar = Liar::telling(story());
+    let spec = format!("mcp={},prefix=far", liar.url);
+    let library = registry(&[&spec], &approved(&registry(&[&spec], &Approvals::default()), "far:pdf"));
+    liar.change(|story| {
+        story.put("skill://pdf/SKILL.md", b"other");
+        story.put("skill://pdf/blob", b"other");
+    });
+    let mut session = Session::new("t", library.catalog(), Policy::default(), Options::default());
+    let index = SearchIndex::heads(&library);
+    for (tool, arguments, text) in [
+        ("load_skill", json!({"name": "far:pdf"}), "far:pdf/SKILL.md"),
+        ("read_skill_resource", json!({"name": "far:pdf", "path": "blob"}), "blob"),
+    ] {
+        let done = drive(&mut session, &Performer::new(&library, &index), ToolCall::new(tool, arguments));
+        assert_eq!(done.reason, Some(Reason::Changed));
+        assert_eq!(
+            done.text,
+            format!("it is not what its server listed: {text}\nhint: go on without it, and tell the user")
+        );
+    }
+}
+
+#[test]
 fn files_that_are_made_on_demand_cannot_be_approved_and_say_why() {
     let mut story = story();
     story.last()["resources"] = "dynamic".into();
