@@ -8,6 +8,7 @@ use prowess::trust::Approvals;
 use prowess::{Candidate, Catalog, Entry, Obstacle, Registry};
 use serde_json::json;
 
+use super::advice::{kept_from_its_key_by, name_of};
 use super::{not_had, registry, say_problems};
 use crate::Outcome;
 use crate::args::Trust;
@@ -129,16 +130,6 @@ fn trust_skill(args: &Trust, what: &str, file: &Path, ui: &mut Ui) -> Result<Str
     Ok(done)
 }
 
-/// The skill that has the key of a skill of a server, and keeps it whether that one is trusted or not.
-fn kept_from_its_key_by<'c>(skill: &Candidate, catalog: &'c Catalog) -> Option<&'c Candidate> {
-    let place = |candidate: &Candidate| candidate.entry.origin.location.clone();
-    let holder = catalog.get(&skill.entry.key).filter(|holder| holder.is_usable())?;
-    let either = [place(skill), place(holder)];
-    let first = catalog.all().map(|(candidate, _)| place(candidate)).find(|place| either.contains(place));
-    let stronger = !holder.wants_approval || first == Some(place(holder));
-    (skill.wants_approval && stronger && place(holder) != place(skill)).then_some(holder)
-}
-
 /// The skill that somebody wants to trust. A skill of a server is meant only by its whole key, or by its place: whoever
 /// says a bare name thinks of what lies here, and a server could take any name.
 fn meant<'c>(
@@ -189,13 +180,6 @@ fn meant<'c>(
     };
     failure.hints.extend(others);
     Err(failure.into())
-}
-
-/// What names this skill of a server and no other: its key, or its place when another has the key.
-fn name_of<'c>(skill: &'c Candidate, catalog: &Catalog) -> &'c str {
-    let Entry { key, origin, .. } = &skill.entry;
-    let holds = catalog.get(key).is_some_and(|holder| holder.entry.origin.location == origin.location);
-    if holds { key } else { &origin.location }
 }
 
 fn list(approvals: &Approvals, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {

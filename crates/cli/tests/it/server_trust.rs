@@ -5,6 +5,7 @@ use std::process::{Command, Stdio};
 use insta::assert_snapshot;
 
 use crate::Place;
+use crate::liar::{Liar, Story};
 use crate::library::{command, run};
 
 fn skill(name: &str, description: &str) -> String {
@@ -156,4 +157,76 @@ fn nobody_who_gives_trust_waits_for_a_server_that_another_asks() {
     assert!(run(&place, &["trust", "good"]).starts_with("exit 0\n"));
     std::fs::write(&go, "\n").unwrap();
     assert!(!slow.wait().unwrap().success());
+}
+
+/// Runs a command whose library is a server that tells a story.
+fn told(place: &Place, liar: &Liar, args: &[&str]) -> String {
+    let server = format!("mcp={},prefix=team", liar.url);
+    place.transcript(&command(place).args(args).args(["--in", &server]).output().unwrap())
+}
+
+#[test]
+fn nobody_is_told_to_trust_a_skill_whose_files_are_made_on_demand() {
+    let place = Place::with(&[]);
+    let mut story = Story::default();
+    story.skill("skill://deep", "", &[]);
+    story.last()["resources"] = "dynamic".into();
+    let liar = Liar::telling(story);
+    assert_snapshot!(told(&place, &liar, &["list"]), @"
+    exit 0
+    --- stdout
+    team:deep  cannot be trusted: About deep.
+
+    1 skill; 1 that cannot be trusted: prowess why NAME
+    ");
+    assert_snapshot!(told(&place, &liar, &["why", "team:deep"]), @"
+    exit 1
+    --- stdout
+    team:deep: seen, not trusted
+      found: mcp:team:skill://deep/SKILL.md
+      it cannot be trusted: its files are made on demand, so no digests hold them to what was approved
+    ");
+}
+
+#[test]
+fn of_two_skills_with_one_name_on_a_server_each_is_told_what_trusts_it() {
+    let place = Place::with(&[]);
+    let mut story = Story::default();
+    story.skill("skill://n/a", "", &[]).skill("skill://m/a", "", &[]);
+    let liar = Liar::telling(story);
+    assert_snapshot!(told(&place, &liar, &["why", "team:a"]), @"
+    exit 1
+    --- stdout
+    team:a: seen, not trusted
+      found: mcp:team:skill://n/a/SKILL.md
+      hint: agents may use it after: prowess trust team:a
+    team:a: shadowed
+      found: mcp:team:skill://m/a/SKILL.md
+      shadowed by: mcp:team:skill://n/a/SKILL.md
+      hint: it is not trusted; prowess trust mcp:team:skill://m/a/SKILL.md
+    ");
+    // What is trusted by its place has the key as long as nobody trusts the first.
+    told(&place, &liar, &["trust", "mcp:team:skill://m/a/SKILL.md"]);
+    assert_snapshot!(told(&place, &liar, &["why", "team:a"]), @"
+    exit 0
+    --- stdout
+    team:a: shadowed
+      found: mcp:team:skill://n/a/SKILL.md
+      shadowed by: mcp:team:skill://m/a/SKILL.md
+      hint: it is not trusted; prowess trust mcp:team:skill://n/a/SKILL.md
+    team:a: offered
+      found: mcp:team:skill://m/a/SKILL.md
+    ");
+    told(&place, &liar, &["trust", "--revoke", "mcp:team:skill://m/a/SKILL.md"]);
+    told(&place, &liar, &["trust", "team:a"]);
+    assert_snapshot!(told(&place, &liar, &["why", "team:a"]), @"
+    exit 0
+    --- stdout
+    team:a: offered
+      found: mcp:team:skill://n/a/SKILL.md
+    team:a: shadowed
+      found: mcp:team:skill://m/a/SKILL.md
+      shadowed by: mcp:team:skill://n/a/SKILL.md
+      not trusted, and trust would not help: the other one keeps the key
+    ");
 }
