@@ -121,7 +121,7 @@ fn a_skill_of_a_server_is_listed_trusted_and_read() {
     assert_snapshot!(run(&place, &["activate", "desk:tidy-up"]), @r#"
     exit 0
     --- stdout
-    <skill_content name="desk:tidy-up">
+    <skill_content name="desk:tidy-up" origin="mcp:desk">
     Put things where they belong.
 
     <skill_resources>
