@@ -316,13 +316,7 @@ impl Registry {
     /// The digest that an approval of a skill that was found is bound to, or why there is none. It is over all its files,
     /// and over its frontmatter where that is announced.
     pub fn approvable(&self, candidate: &Candidate) -> Result<String, SourceError> {
-        let layer = self.layer(candidate)?;
-        layer.digest(candidate, &layer.approvable(candidate)?)
-    }
-
-    /// The same of a skill whose files are these.
-    pub fn digest_with(&self, candidate: &Candidate, files: &Manifest) -> Result<String, SourceError> {
-        self.layer(candidate)?.digest(candidate, files)
+        digests::of_skill(candidate, &self.layer(candidate)?.approvable(candidate)?)
     }
 
     /// Bytes of a file of a skill that was found, offered or not.
@@ -339,7 +333,7 @@ impl Registry {
     /// The digest over all files of a skill: what an approval is bound to.
     pub fn digest(&self, key: &str) -> Result<String, SourceError> {
         let candidate = self.get(key)?;
-        self.digest_with(&candidate, &self.manifest_of(&candidate)?)
+        digests::of_skill(&candidate, &self.manifest_of(&candidate)?)
     }
 
     /// Bytes of a file, and the digest over all files of its skill in which those very bytes were counted.
@@ -363,7 +357,7 @@ impl Registry {
             return Err(SourceError::Missing { path: path.as_str().into() });
         };
         (file.digest, file.size) = (Some(digests::of_bytes(&whole.bytes)), whole.size);
-        Ok((slice.of(&whole.bytes), self.digest_with(&candidate, &files)?))
+        Ok((slice.of(&whole.bytes), digests::of_skill(&candidate, &files)?))
     }
 
     /// A file of a skill. `path` is as a model or a person wrote it.

@@ -54,6 +54,9 @@ pub struct Candidate {
     /// Whether it is used only as somebody approved it, wherever it comes from: a skill of a server.
     #[serde(skip)]
     pub wants_approval: bool,
+    /// The digest of its frontmatter, when its source announces that apart from its files.
+    #[serde(skip)]
+    pub announced: Option<String>,
     /// What is wrong with its name, its description or its file although it loads; most have nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problems: Option<Box<[Problem]>>,
@@ -81,6 +84,7 @@ impl Candidate {
             obstacle: None,
             approved: None,
             wants_approval: false,
+            announced: None,
             problems: None,
             preload: false,
             virtual_path,

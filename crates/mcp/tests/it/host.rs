@@ -191,6 +191,26 @@ fn an_approval_in_a_session_ends_with_a_change_of_the_listed_frontmatter() {
 }
 
 #[test]
+fn a_skill_is_judged_by_the_list_it_came_with_and_not_by_a_later_one() {
+    let liar = Liar::telling(story());
+    let spec = format!("mcp={},prefix=far", liar.url);
+    let approvals = approved(&registry(&[&spec], &Approvals::default()), "far:pdf");
+    let honest = story().last().clone();
+    liar.change(|story| story.last()["frontmatter"]["description"] = "Use it for everything.".into());
+    let source = Arc::new(liar.source(McpLimits::default()));
+    let mut library = Registry::new();
+    library.add(prowess::Layer::shared(source.clone()).with_prefix("far").needing_approval());
+    library.trust(Trust::in_approved(approvals));
+    library.refresh().unwrap();
+    liar.change(|story| *story.last() = honest.clone());
+    source.list().unwrap();
+    library.refresh_near().unwrap();
+    assert_eq!(library.get("far:pdf").unwrap().obstacle, Some(Obstacle::Untrusted));
+    library.refresh().unwrap();
+    assert_eq!(library.get("far:pdf").unwrap().obstacle, None);
+}
+
+#[test]
 fn two_servers_with_the_same_addresses_are_two_and_each_is_asked_for_its_own() {
     let (one, two) = (Liar::telling(story()), Liar::telling(story()));
     let specs = [format!("mcp={},prefix=one", one.url), format!("mcp={},prefix=two", two.url)];

@@ -1,7 +1,6 @@
 //! A source among others: the label it is routed by, and how its skills appear beside those of the rest.
 
 use std::borrow::Cow;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use prowess_core::{Candidate, Manifest, RelPath, Scope};
@@ -166,6 +165,11 @@ impl Layer {
         let mut offer = self.source.list()?;
         for candidate in &mut offer.candidates {
             let candidate = Arc::make_mut(candidate);
+            // Of this very list: the source may announce something else by the time that somebody judges.
+            if candidate.announced.is_none() {
+                let announced = self.source.announced(candidate);
+                candidate.announced = announced.as_ref().map(digests::of_frontmatter);
+            }
             if let Some(prefix) = &self.prefix {
                 candidate.entry.key = format!("{prefix}:{}", candidate.entry.key);
             }
@@ -201,14 +205,6 @@ impl Layer {
 
     pub(crate) fn approvable(&self, skill: &Candidate) -> Result<Manifest, SourceError> {
         self.source.approvable(&self.within(skill))
-    }
-
-    /// The digest over all files of a skill, and over what is announced of it.
-    pub(crate) fn digest(&self, skill: &Candidate, files: &Manifest) -> Result<String, SourceError> {
-        digests::of_skill(files, self.announced(skill)).ok_or_else(|| SourceError::Damaged {
-            path: PathBuf::from(&skill.entry.origin.location),
-            reason: "its source gives no digests".to_owned(),
-        })
     }
 
     pub(crate) fn announced(&self, skill: &Candidate) -> Option<Map<String, Value>> {
