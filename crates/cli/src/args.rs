@@ -310,7 +310,8 @@ pub(crate) struct Why {
 /// Trust skills of a project or of an MCP server, or take trust back
 ///
 /// A folder is trusted by its path, whatever is in it later. A single skill is trusted as it is: any change of its
-/// files takes the trust away. Without an argument, the current folder is meant.
+/// files takes the trust away. A skill of an MCP server is named by its whole key, such as team:refunds, or by its
+/// place, such as mcp:team:skill://refunds/SKILL.md. Without an argument, the current folder is meant.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Trust {
     /// The name of a skill, or a folder

@@ -74,4 +74,28 @@ impl Origin {
         self.folder = Some(folder.into());
         self
     }
+
+    /// Whom a skill from another machine comes from: a server by the label that the host gave it, a site by its host.
+    /// Nothing for a skill that is here.
+    ///
+    /// ```
+    /// use prowess_core::{Origin, Scope};
+    ///
+    /// let origin = Origin::at("mcp:team:skill://pdf/SKILL.md").in_scope(Scope::Remote);
+    /// assert_eq!(origin.sender(), Some("mcp:team"));
+    /// let origin = Origin::at("https://example.com/a/pdf/SKILL.md").in_scope(Scope::Remote);
+    /// assert_eq!(origin.sender(), Some("https://example.com"));
+    /// assert_eq!(Origin::at("/skills/pdf/SKILL.md").sender(), None);
+    /// ```
+    pub fn sender(&self) -> Option<&str> {
+        if self.scope != Scope::Remote {
+            return None;
+        }
+        let Some((before, after)) = self.location.split_once("://") else { return Some(&self.location) };
+        if let Some((server, _)) = before.rsplit_once(':') {
+            return Some(server);
+        }
+        let host = after.split('/').next().unwrap_or(after);
+        self.location.get(..before.len() + "://".len() + host.len())
+    }
 }

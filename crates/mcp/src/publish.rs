@@ -38,7 +38,7 @@ pub(crate) fn look(
     for _ in 0..LOOKS {
         let found = registry.manifest_of(candidate).map_err(|error| error.to_string())?;
         // An approval is for these bytes and no others.
-        if candidate.approved.is_some() && candidate.approved != digests::of_tree(&found) {
+        if candidate.approved.is_some() && candidate.approved != digests::of_skill(candidate, &found).ok() {
             return Err("it is not what was approved".to_owned());
         }
         let files = presented(found, candidate).ok_or("it has no SKILL.md")?;
@@ -46,6 +46,9 @@ pub(crate) fn look(
             return Ok(Arc::clone(before));
         }
         let document = match registry.announced(candidate) {
+            Some(frontmatter) if candidate.announced != Some(digests::of_frontmatter(&frontmatter)) => {
+                return Err("its server lists it otherwise by now".to_owned());
+            }
             // Its source holds every read to this, and nothing is read before somebody wants it.
             Some(frontmatter) => announced(&frontmatter),
             None => {

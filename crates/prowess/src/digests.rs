@@ -6,10 +6,12 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use prowess_core::{Manifest, Stamp};
+use prowess_core::{Candidate, Manifest, Stamp};
+use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
 use crate::cache::{Index, is_settled};
+use crate::error::SourceError;
 use crate::handle::stamp_of;
 
 /// The digest of some bytes: `sha256:` and 64 hexadecimal digits.
@@ -23,6 +25,21 @@ pub fn of_bytes(bytes: &[u8]) -> String {
 /// It is the SHA-256 of `agent-skill-tree 1`, then a line for each file in the order of its path: mode, SHA-256 of
 /// the bytes, size, path.
 pub fn of_tree(files: &Manifest) -> Option<String> {
+    with_frontmatter(files, None)
+}
+
+/// What an approval is bound to: the digest of the files of a skill and, when its source announces the frontmatter apart
+/// from them, of that too, since it is what a model is shown before anything is read.
+///
+/// Behind the files there is a line more then: `frontmatter`, and the SHA-256 of it.
+pub fn of_skill(skill: &Candidate, files: &Manifest) -> Result<String, SourceError> {
+    with_frontmatter(files, skill.announced.as_deref()).ok_or_else(|| SourceError::Damaged {
+        path: PathBuf::from(&skill.entry.origin.location),
+        reason: "its source gives no digests".to_owned(),
+    })
+}
+
+fn with_frontmatter(files: &Manifest, announced: Option<&str>) -> Option<String> {
     let mut tree = Sha256::new();
     tree.update(b"agent-skill-tree 1\n");
     for file in &files.files {
@@ -30,7 +47,17 @@ pub fn of_tree(files: &Manifest) -> Option<String> {
         let mode = if file.executable { "100755" } else { "100644" };
         tree.update(format!("{mode} {digest} {} {}\n", file.size, file.path));
     }
+    if let Some(frontmatter) = announced {
+        tree.update(format!("frontmatter {}\n", frontmatter.strip_prefix("sha256:")?));
+    }
     Some(named(&tree.finalize()))
+}
+
+/// The digest of a frontmatter: of its JSON without blanks and with the keys of every object in order.
+pub fn of_frontmatter(frontmatter: &Map<String, Value>) -> String {
+    let mut frontmatter = Value::Object(frontmatter.clone());
+    frontmatter.sort_all_objects();
+    of_bytes(frontmatter.to_string().as_bytes())
 }
 
 /// A digest that is made while bytes arrive.

@@ -63,7 +63,13 @@ impl<'h> Performer<'h> {
 
     /// Performs one effect.
     pub fn perform(&self, effect: &Effect) -> Outcome {
-        let done = match effect {
+        self.try_perform(effect).unwrap_or_else(|error| failed(&error))
+    }
+
+    /// Performs one effect, or says what a person may know of why it could not be done. [`failed`] makes of that what
+    /// the session is told.
+    pub fn try_perform(&self, effect: &Effect) -> Result<Outcome, SourceError> {
+        match effect {
             Effect::Files { key, location } => self
                 .at(key, location)
                 .and_then(|_| self.registry.files(key))
@@ -87,13 +93,13 @@ impl<'h> Performer<'h> {
                 let catalog = self.registry.catalog();
                 let among: Vec<&Entry> =
                     among.iter().filter_map(|key| catalog.get(key)).map(|skill| &skill.entry).collect();
-                return match self.selector.select(query, &among, *limit) {
+                Ok(match self.selector.select(query, &among, *limit) {
                     Ok(mut hits) => {
                         hits.retain(|hit| hit.score > 0.0);
                         Outcome::Hits { hits }
                     }
                     Err(_) => Outcome::Failed { why: Failure::Failed },
-                };
+                })
             }
             Effect::Approve { key, location, .. } => self.at(key, location).and_then(|candidate| {
                 // The digest comes first: what is approved is what was there when they were asked.
@@ -102,8 +108,7 @@ impl<'h> Performer<'h> {
                 Ok(if approved { Outcome::Approved { digest } } else { Outcome::Declined })
             }),
             Effect::Run { .. } => Ok(Outcome::Failed { why: Failure::Failed }),
-        };
-        done.unwrap_or_else(|error| Outcome::Failed { why: failure(&error) })
+        }
     }
 
     /// The skill of a key, if it still lies where the session knows it.
@@ -117,9 +122,9 @@ impl<'h> Performer<'h> {
     }
 }
 
-/// What a model may know of an error.
-fn failure(error: &SourceError) -> Failure {
-    match error {
+/// What an error is to a session: as much as a model may know of it.
+pub fn failed(error: &SourceError) -> Outcome {
+    let why = match error {
         SourceError::Missing { .. } | SourceError::NoSkill { .. } | SourceError::Unknown { .. } => {
             Failure::Missing
         }
@@ -128,8 +133,10 @@ fn failure(error: &SourceError) -> Failure {
             Failure::NotAFile
         }
         SourceError::TooLarge { .. } => Failure::TooLarge,
+        SourceError::NotAsListed { .. } => Failure::NotAsListed,
         _ => Failure::Failed,
-    }
+    };
+    Outcome::Failed { why }
 }
 
 /// Answers a call.

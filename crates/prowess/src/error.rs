@@ -210,6 +210,14 @@ pub enum SourceError {
         /// What to do about it.
         hint: &'static str,
     },
+    /// What came from an MCP server is not what the server had listed.
+    #[error("could not take this from an MCP server: {}: {reason}", .path.display())]
+    NotAsListed {
+        /// The label of the server, and what it was asked for.
+        path: PathBuf,
+        /// What is not as listed.
+        reason: String,
+    },
     /// A configuration could not be used.
     #[error(transparent)]
     Config(Box<ConfigError>),
@@ -259,6 +267,7 @@ impl SourceError {
             | Self::ServerOfProject { path }
             | Self::SameLabel { path }
             | Self::Server { path, .. }
+            | Self::NotAsListed { path, .. }
             | Self::Uncovered { path }
             | Self::OutsideProject { path }
             | Self::Io { path, .. } => path,
@@ -315,6 +324,7 @@ impl SourceError {
             Self::ServerOfProject { .. } => "name it in your own prowess.toml, or with --in",
             Self::SameLabel { .. } => "give one of them a prefix of its own",
             Self::Server { hint, .. } => hint,
+            Self::NotAsListed { .. } => "list the skills anew; if it persists, do not use them",
             Self::TooDeep { .. } => "give a folder nearer to the skills",
             Self::TooMany { .. } => "give a folder with fewer entries below it, or raise the limit",
             Self::Io { source, .. } if is_loop(source) => {

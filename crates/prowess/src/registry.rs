@@ -313,9 +313,10 @@ impl Registry {
         self.layer(candidate).ok()?.announced(candidate)
     }
 
-    /// What an approval of a skill that was found is bound to: all its files with their digests, or why there is none.
-    pub fn approvable(&self, candidate: &Candidate) -> Result<Manifest, SourceError> {
-        self.layer(candidate)?.approvable(candidate)
+    /// The digest that an approval of a skill that was found is bound to, or why there is none. It is over all its files,
+    /// and over its frontmatter where that is announced.
+    pub fn approvable(&self, candidate: &Candidate) -> Result<String, SourceError> {
+        digests::of_skill(candidate, &self.layer(candidate)?.approvable(candidate)?)
     }
 
     /// Bytes of a file of a skill that was found, offered or not.
@@ -332,7 +333,7 @@ impl Registry {
     /// The digest over all files of a skill: what an approval is bound to.
     pub fn digest(&self, key: &str) -> Result<String, SourceError> {
         let candidate = self.get(key)?;
-        whole_digest(&self.manifest_of(&candidate)?, &candidate)
+        digests::of_skill(&candidate, &self.manifest_of(&candidate)?)
     }
 
     /// Bytes of a file, and the digest over all files of its skill in which those very bytes were counted.
@@ -356,7 +357,7 @@ impl Registry {
             return Err(SourceError::Missing { path: path.as_str().into() });
         };
         (file.digest, file.size) = (Some(digests::of_bytes(&whole.bytes)), whole.size);
-        Ok((slice.of(&whole.bytes), whole_digest(&files, &candidate)?))
+        Ok((slice.of(&whole.bytes), digests::of_skill(&candidate, &files)?))
     }
 
     /// A file of a skill. `path` is as a model or a person wrote it.
@@ -379,14 +380,6 @@ fn damage(candidate: &Candidate) -> Option<SourceError> {
     let path = PathBuf::from(&candidate.entry.origin.location);
     let reason = problems.first().map(|problem| problem.message.clone()).unwrap_or_default();
     Some(SourceError::Damaged { path, reason })
-}
-
-/// The digest over files that all have one.
-fn whole_digest(files: &Manifest, candidate: &Candidate) -> Result<String, SourceError> {
-    digests::of_tree(files).ok_or_else(|| SourceError::Damaged {
-        path: PathBuf::from(&candidate.entry.origin.location),
-        reason: "its source gives no digests".to_owned(),
-    })
 }
 
 /// The path of a file as a model or a person wrote it.

@@ -5,11 +5,10 @@
 
 use std::path::{Path, PathBuf};
 
-use prowess_core::{Candidate, Manifest, Scope};
+use prowess_core::{Candidate, Scope};
 use serde::{Deserialize, Serialize};
 
 use crate::atomic::{self, Worth};
-use crate::digests;
 use crate::env::Environment;
 use crate::error::SourceError;
 use crate::files;
@@ -39,9 +38,12 @@ pub struct Approvals {
 pub struct Approval {
     /// Its name, for people.
     pub name: String,
+    /// Its key, when that is not its name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
     /// The place of its SKILL.md.
     pub location: String,
-    /// The digest of all its files.
+    /// The digest of all its files, and of its frontmatter where a source announces that by itself.
     pub digest: String,
 }
 
@@ -52,8 +54,21 @@ pub enum Verdict {
     No,
     /// It may, whatever is in it.
     Yes,
-    /// It may as long as its files have this digest.
+    /// It may as long as it has this digest.
     AsApproved(String),
+}
+
+impl Approval {
+    /// Whether this is its key, as far as that can be told without its source: a server may be away or gone.
+    fn has_key(&self, key: &str) -> bool {
+        let on_server = || {
+            let (label_and_scheme, path) = self.location.strip_prefix("mcp:")?.split_once("://")?;
+            let (label, _) = label_and_scheme.rsplit_once(':')?;
+            let name = path.strip_suffix("/SKILL.md")?.rsplit('/').next()?;
+            Some(key.strip_prefix(label)?.strip_prefix(':')? == name)
+        };
+        self.key.as_deref() == Some(key) || on_server().unwrap_or(false)
+    }
 }
 
 impl Trust {
@@ -67,9 +82,9 @@ impl Trust {
         Self { approvals, ..Self::default() }
     }
 
-    /// Whether a skill that nobody named on purpose may be used, and what that hangs on. Its files, with their digests,
-    /// are asked for only when they decide it.
-    pub fn judge(&self, skill: &Candidate, files: impl FnOnce() -> Result<Manifest, SourceError>) -> Verdict {
+    /// Whether a skill that nobody named on purpose may be used, and what that hangs on. The digest that an approval is
+    /// bound to is asked for only when it decides it.
+    pub fn judge(&self, skill: &Candidate, digest: impl FnOnce() -> Result<String, SourceError>) -> Verdict {
         if self.everything {
             return Verdict::Yes;
         }
@@ -85,10 +100,9 @@ impl Trust {
         else {
             return Verdict::No;
         };
-        let digest = files().ok().and_then(|files| digests::of_tree(&files));
-        match digest.filter(|digest| *digest == approval.digest) {
-            Some(digest) => Verdict::AsApproved(digest),
-            None => Verdict::No,
+        match digest() {
+            Ok(digest) if digest == approval.digest => Verdict::AsApproved(digest),
+            _ => Verdict::No,
         }
     }
 }
@@ -144,14 +158,15 @@ impl Approvals {
         }
     }
 
-    /// Trusts a skill as it is now; returns the digest that says so, or nothing when `files` have none.
-    pub fn trust_skill(&mut self, skill: &Candidate, files: &Manifest) -> Option<String> {
+    /// Trusts a skill as it is now: as long as it has the digest that [`Registry::approvable`] gives.
+    ///
+    /// [`Registry::approvable`]: crate::Registry::approvable
+    pub fn trust_skill(&mut self, skill: &Candidate, digest: String) {
         let location = skill.entry.origin.location.clone();
-        let digest = digests::of_tree(files)?;
         self.skills.retain(|approval| approval.location != location);
-        self.skills.push(Approval { name: skill.entry.name.clone(), location, digest: digest.clone() });
+        let (name, key) = (skill.entry.name.clone(), skill.entry.key.clone());
+        self.skills.push(Approval { key: Some(key).filter(|key| *key != name), name, location, digest });
         self.skills.sort_by(|a, b| a.location.cmp(&b.location));
-        Some(digest)
     }
 
     /// The trusted folder that a place lies in, if there is one.
@@ -165,6 +180,17 @@ impl Approvals {
         self.folders.retain(|trusted| !trusted.starts_with(folder));
         self.skills.retain(|approval| !Path::new(&approval.location).starts_with(folder));
         before - self.folders.len() - self.skills.len()
+    }
+
+    /// The skills that are meant by a place; if none is, by a key; if none is, by a name. Several may have one name.
+    pub fn called(&self, what: &str) -> Vec<&Approval> {
+        let ways: [fn(&Approval, &str) -> bool; 3] = [
+            |approval, what| approval.location == what,
+            |approval, what| approval.has_key(what),
+            |approval, what| approval.name == what,
+        ];
+        let found = ways.map(|way| self.skills.iter().filter(|approval| way(approval, what)).collect());
+        found.into_iter().find(|found: &Vec<_>| !found.is_empty()).unwrap_or_default()
     }
 
     /// Takes trust back from the skills with this name or place; how many there were.

@@ -1,8 +1,8 @@
 //! `prowess activate`: what a model gets when a user starts a skill.
 
-use prowess::drive::{Performer, finish};
+use prowess::drive::{Performer, failed};
 use prowess::select::All;
-use prowess::session::{Actor, Arguments, Options, Policy, Session, ToolResult};
+use prowess::session::{Actor, Arguments, Options, Policy, Session, Step, ToolResult};
 use serde_json::json;
 
 use super::{registry, say_problems};
@@ -17,10 +17,28 @@ pub(crate) fn run(args: &Activate, json: bool, ui: &mut Ui) -> Result<Outcome, C
     let registry = registry(&args.places)?;
     say_problems(&registry, ui);
     let mut session = Session::new("activate", registry.catalog(), Policy::default(), Options::default());
-    let step = session.activate(&args.name, Actor::User, Some(Arguments::words(&args.args)));
-    let result = finish(&mut session, &Performer::new(&registry, &All), step);
-    if !result.ok {
-        return Err(refusal(&args.name, &result).into());
+    let mut step = session.activate(&args.name, Actor::User, Some(Arguments::words(&args.args)));
+    let performer = Performer::new(&registry, &All);
+    // What went wrong last: a person may know more of it than a model.
+    let mut error = None;
+    let result = loop {
+        step = match step {
+            Step::Done(result) => break result,
+            Step::Need(ticket, effect) => {
+                let done = performer.try_perform(&effect);
+                let outcome = match &done {
+                    Ok(outcome) => outcome.clone(),
+                    Err(error) => failed(error),
+                };
+                error = done.err();
+                session.resume(ticket, outcome)
+            }
+        }
+    };
+    match error {
+        Some(error) if !result.ok => return Err(Failure::from(&error).into()),
+        None if !result.ok => return Err(refusal(&args.name, &result).into()),
+        _ => {}
     }
     if json {
         let ToolResult { text, data, .. } = result;

@@ -8,7 +8,7 @@ use prowess::render::{collapse, cut};
 use prowess::{Candidate, Obstacle, Registry, Scope, SourceError, Standing};
 use serde::Serialize;
 
-use super::{registry, say_problems};
+use super::{advice, registry, say_problems};
 use crate::Outcome;
 use crate::args::List;
 use crate::error::CommandError;
@@ -33,7 +33,7 @@ pub(crate) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
     let shown = catalog.iter().map(|candidate| (candidate, &Standing::Listed)).chain(others);
     let rows: Vec<Row<'_>> = shown
         .map(|(candidate, standing)| {
-            let mut row = Row::new(candidate, standing);
+            let mut row = Row::new(candidate, standing, &registry);
             row.cost = args.cost.then(|| Cost::of(candidate, &registry));
             row
         })
@@ -63,9 +63,15 @@ pub(crate) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
             let prompt: u64 = offered.filter_map(|row| row.cost.as_ref()).map(|cost| cost.catalog).sum();
             let _ = write!(text, ", about {prompt} tokens in every prompt");
         }
-        let untrusted = catalog.iter().filter(|candidate| !candidate.is_usable()).count();
-        if untrusted > 0 {
-            let _ = write!(text, "; {untrusted} not trusted: prowess trust");
+        let (never, untrusted): (Vec<_>, Vec<_>) = catalog
+            .iter()
+            .filter(|candidate| !candidate.is_usable())
+            .partition(|candidate| advice::never(candidate, &registry).is_some());
+        if !untrusted.is_empty() {
+            let _ = write!(text, "; {} not trusted: prowess trust", untrusted.len());
+        }
+        if !never.is_empty() {
+            let _ = write!(text, "; {} that cannot be trusted: prowess why NAME", never.len());
         }
         text.push('\n');
     }
@@ -82,7 +88,9 @@ fn line(text: &mut String, row: &Row<'_>) {
         "disabled" => "turned off: ".to_owned(),
         other => format!("{other}: "),
     };
-    if !row.trusted {
+    if row.never_trusted.is_some() {
+        mark.push_str("cannot be trusted: ");
+    } else if !row.trusted {
         mark.push_str("not trusted: ");
     }
     let description = cut(&collapse(row.description), Some(SHOWN)).into_owned();
@@ -140,6 +148,9 @@ pub(super) struct Row<'r> {
     scope: Scope,
     pub(super) state: &'static str,
     trusted: bool,
+    /// Why it can never be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    never_trusted: Option<String>,
     preload: bool,
     repaired: bool,
     readers: &'r [&'static str],
@@ -186,7 +197,7 @@ impl Cost {
 }
 
 impl<'r> Row<'r> {
-    pub(super) fn new(candidate: &'r Candidate, standing: &'r Standing) -> Self {
+    pub(super) fn new(candidate: &'r Candidate, standing: &'r Standing, registry: &Registry) -> Self {
         let entry = &candidate.entry;
         let untrusted = candidate.obstacle == Some(Obstacle::Untrusted);
         let brief = |problem: &'r prowess::Problem| Brief {
@@ -223,6 +234,7 @@ impl<'r> Row<'r> {
             scope: entry.origin.scope,
             state,
             trusted: !untrusted,
+            never_trusted: advice::never(candidate, registry),
             preload: candidate.preload,
             repaired: entry.repaired,
             readers: &candidate.readers,

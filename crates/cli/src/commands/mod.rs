@@ -1,6 +1,7 @@
 //! One file for each command.
 
 pub(crate) mod activate;
+mod advice;
 pub(crate) mod cat;
 pub(crate) mod check;
 pub(crate) mod eval;

@@ -36,7 +36,7 @@ pub(crate) fn run(args: &Search, json: bool, ui: &mut Ui) -> Result<Outcome, Com
         hits.iter().filter_map(|hit| Some((catalog.get(&hit.key)?, hit))).collect();
     if json {
         let hits = found.iter().map(|(candidate, hit)| Found {
-            skill: Row::new(candidate, &Standing::Listed),
+            skill: Row::new(candidate, &Standing::Listed, &registry),
             score: hit.score,
             why: args.why.then_some(hit.why.as_slice()),
         });

@@ -23,5 +23,6 @@ pub(crate) fn run(args: &Tools, json: bool, ui: &mut Ui) -> Result<Outcome, Comm
     } else {
         ui.json(&tools)?;
     }
-    Ok(Outcome::Fine)
+    // No tools may mean no skills, or that they could not be looked at.
+    Ok(if registry.problems().is_empty() { Outcome::Fine } else { Outcome::Incomplete })
 }

@@ -1,14 +1,15 @@
 //! `prowess trust`: which skills of a project or of an MCP server agents may use.
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use prowess::Obstacle;
 use prowess::env::{self, Environment};
 use prowess::trust::Approvals;
+use prowess::{Candidate, Catalog, Entry, Obstacle, Registry};
 use serde_json::json;
 
-use super::{not_had, registry};
+use super::advice::{kept_from_its_key_by, name_of};
+use super::{not_had, registry, say_problems};
 use crate::Outcome;
 use crate::args::Trust;
 use crate::error::{CommandError, Failure};
@@ -26,9 +27,13 @@ pub(crate) fn run(args: &Trust, json: bool, ui: &mut Ui) -> Result<Outcome, Comm
         return list(&approvals, json, ui);
     }
     let what = args.what.as_deref().unwrap_or(".");
-    let done = Approvals::update(&file, |approvals| {
-        if args.revoke { revoke(args, what, approvals) } else { trust(args, what, approvals, ui) }
-    })?;
+    let done = if args.revoke {
+        Approvals::update(&file, |approvals| revoke(what, approvals))?
+    } else if names_folder(what) {
+        trust_folder(what, &file)?
+    } else {
+        trust_skill(args, what, &file, ui)?
+    };
     if json {
         ui.json(&json!({"version": VERSION, "done": done}))?;
     } else {
@@ -37,34 +42,37 @@ pub(crate) fn run(args: &Trust, json: bool, ui: &mut Ui) -> Result<Outcome, Comm
     Ok(Outcome::Fine)
 }
 
-fn revoke(args: &Trust, what: &str, approvals: &mut Approvals) -> Result<String, CommandError> {
-    let folder = env::absolute(Path::new(what));
-    let as_folder = names_folder(what);
-    // The places that are meant: the folder, or where skills of this name lie.
-    let mut places: Vec<PathBuf> = vec![folder.clone()];
-    let mut by_key = 0;
-    if !as_folder {
-        let approved = approvals.skills.iter().filter(|approval| approval.name == what);
-        places = approved.map(|approval| PathBuf::from(&approval.location)).collect();
-        let registry = registry(&args.places)?;
-        let catalog = registry.catalog();
-        let found = catalog.why(what);
-        places.extend(found.iter().map(|(skill, _)| PathBuf::from(&skill.entry.origin.location)));
-        // Approvals know no keys: a skill with a prefix is found by its place.
-        let keyed = found.iter().filter(|(skill, _)| skill.entry.key == what);
-        by_key = keyed.map(|(skill, _)| approvals.revoke_skill(&skill.entry.origin.location)).sum();
+/// Takes trust back, by what the approvals say alone: what is trusted may be away or gone.
+fn revoke(what: &str, approvals: &mut Approvals) -> Result<String, CommandError> {
+    let meant: Vec<String> =
+        approvals.called(what).iter().map(|approval| approval.location.clone()).collect();
+    if meant.len() > 1 {
+        let error = format!("several trusted skills have this name: {}", clean(what));
+        let one =
+            |place: &String| format!("take the trust from one: prowess trust --revoke {}", clean(place));
+        let hints = meant.iter().map(one).collect();
+        return Err(Failure { hints, ..Failure::new(error, "") }.into());
     }
-    // The place of an approved skill is a path as well.
-    let folders = if as_folder { approvals.revoke_folder(&folder) } else { 0 };
-    let count = folders + by_key + approvals.revoke_skill(what);
-    let still = places.iter().find_map(|place| approvals.folder_of(place));
+    let as_folder = meant.is_empty() && names_folder(what);
+    let folder = env::absolute(Path::new(what));
+    let count = match meant.first() {
+        Some(place) => approvals.revoke_skill(place),
+        None if as_folder => approvals.revoke_folder(&folder),
+        None => 0,
+    };
+    let place = if as_folder { Some(folder.as_path()) } else { meant.first().map(Path::new) };
+    let still = place.and_then(|place| approvals.folder_of(place));
     let still = still.map(|folder| clean(&folder.to_string_lossy()).into_owned());
     let shown = if as_folder { folder.to_string_lossy() } else { what.into() };
     let shown = clean(&shown);
     match (count, still) {
         (0, None) => {
-            let error = format!("this is not trusted: {}", clean(what));
-            Err(Failure::new(error, "list what is trusted with: prowess trust --list").into())
+            let error = format!("this is not trusted by itself: {}", clean(what));
+            let mut failure = Failure::new(error, "list what is trusted with: prowess trust --list");
+            if !as_folder && !approvals.folders.is_empty() {
+                failure.hints.push("a skill in a trusted folder is trusted with it".to_owned());
+            }
+            Err(failure.into())
         }
         (0, Some(still)) => {
             let error = format!("this is trusted through a folder that it lies in: {still}");
@@ -78,54 +86,100 @@ fn revoke(args: &Trust, what: &str, approvals: &mut Approvals) -> Result<String,
     }
 }
 
-fn trust(args: &Trust, what: &str, approvals: &mut Approvals, ui: &mut Ui) -> Result<String, CommandError> {
-    if !names_folder(what) {
-        return trust_skill(args, what, approvals, ui);
-    }
+fn trust_folder(what: &str, file: &Path) -> Result<String, CommandError> {
     let folder = env::absolute(Path::new(what));
     if !folder.is_dir() {
         let error = format!("there is no such folder: {}", clean(what));
         return Err(Failure::new(error, "check the spelling").into());
     }
-    approvals.trust_folder(folder.clone());
-    Ok(format!("trusted, whatever is in it: {}", clean(&folder.to_string_lossy())))
+    let shown = clean(&folder.to_string_lossy()).into_owned();
+    Approvals::update(file, |approvals| {
+        approvals.trust_folder(folder);
+        Ok::<_, CommandError>(())
+    })?;
+    Ok(format!("trusted, whatever is in it: {shown}"))
 }
 
 /// Whether a folder is meant and not a skill: a repository must not be able to steer that by a folder of its name.
 fn names_folder(what: &str) -> bool {
-    matches!(what, "." | "..") || what.contains(['/', '\\']) || what.starts_with('~')
+    let path = matches!(what, "." | "..") || what.contains(['/', '\\']) || what.starts_with('~');
+    path && !names_place_on_server(what)
 }
 
-fn trust_skill(
-    args: &Trust,
-    name: &str,
-    approvals: &mut Approvals,
-    ui: &mut Ui,
-) -> Result<String, CommandError> {
+/// Whether this is where a skill of a server lies, such as `mcp:team:skill://refunds/SKILL.md`.
+fn names_place_on_server(what: &str) -> bool {
+    what.starts_with("mcp:") && what.contains("://")
+}
+
+fn trust_skill(args: &Trust, what: &str, file: &Path, ui: &mut Ui) -> Result<String, CommandError> {
     let registry = registry(&args.places)?;
     let catalog = registry.catalog();
+    let skill = meant(what, &registry, &catalog, ui)?;
+    let digest = registry.approvable(skill).map_err(|error| Failure::from(&error))?;
+    // Whoever else gives trust does not wait for a server: the lock is for the file alone.
+    Approvals::update(file, |approvals| {
+        approvals.trust_skill(skill, digest.clone());
+        Ok::<_, CommandError>(())
+    })?;
+    let Entry { key, origin, .. } = &skill.entry;
+    let mut done = format!("trusted as it is: {} {} {digest}", clean(key), clean(&origin.location));
+    if let Some(other) = kept_from_its_key_by(skill, &catalog) {
+        let place = clean(&other.entry.origin.location);
+        let _ = write!(done, "; it is not used as long as another skill has its key: {place}");
+    }
+    Ok(done)
+}
+
+/// The skill that somebody wants to trust. A skill of a server is meant only by its whole key, or by its place: whoever
+/// says a bare name thinks of what lies here, and a server could take any name.
+fn meant<'c>(
+    what: &str,
+    registry: &Registry,
+    catalog: &'c Catalog,
+    ui: &mut Ui,
+) -> Result<&'c Candidate, CommandError> {
+    if names_place_on_server(what) {
+        let mut all = catalog.all().map(|(candidate, _)| candidate);
+        return all.find(|candidate| candidate.entry.origin.location == what).ok_or_else(|| {
+            say_problems(registry, ui);
+            let error = format!("no server lists a skill at this place: {}", clean(what));
+            Failure::new(error, "see the places with: prowess why NAME").into()
+        });
+    }
+    let found = catalog.why(what).into_iter().map(|(candidate, _)| candidate);
+    let (of_servers, here): (Vec<_>, Vec<_>) = found.partition(|candidate| candidate.wants_approval);
     // A skill that is not trusted may stand behind one that needs no trust.
-    let found = catalog.why(name);
-    let untrusted = found.iter().map(|(candidate, _)| *candidate);
-    let untrusted = untrusted.into_iter().find(|candidate| candidate.obstacle == Some(Obstacle::Untrusted));
-    let offered;
-    let skill = match untrusted {
-        Some(skill) => skill,
-        None => {
-            offered = registry.get(name).map_err(|error| not_had(&error, &registry, ui))?;
-            &*offered
+    let untrusted = |candidate: &&&Candidate| candidate.obstacle == Some(Obstacle::Untrusted);
+    let same_key = |candidate: &&&Candidate| candidate.entry.key == what;
+    let offered = catalog.get(what);
+    let first = here.iter().filter(same_key).find(untrusted).copied();
+    let first = first.or(offered.filter(|offered| offered.wants_approval));
+    if let Some(skill) = first.or(here.iter().find(untrusted).copied()) {
+        return Ok(skill);
+    }
+    if let Some(skill) = offered.filter(|offered| registry.needs_trust(offered)) {
+        return Ok(skill);
+    }
+    let nameable = |candidate: &&&Candidate| candidate.is_usable() || untrusted(candidate);
+    let others: Vec<String> = of_servers
+        .iter()
+        .filter(nameable)
+        .map(|other| format!("trust the one of a server: prowess trust {}", clean(name_of(other, catalog))))
+        .collect();
+    let mut failure = match registry.get(what) {
+        Ok(offered) => {
+            let place = clean(&offered.entry.origin.location);
+            let error = format!("this skill needs no trust: {}: {place}", clean(what));
+            Failure::new(error, "only a project's own skills do, and those of MCP servers")
+        }
+        Err(error) if others.is_empty() => return Err(not_had(&error, registry, ui)),
+        Err(_) => {
+            let error = format!("a skill of an MCP server is trusted by its whole key: {}", clean(what));
+            Failure { hints: Vec::new(), ..Failure::new(error, "") }
         }
     };
-    if !registry.needs_trust(skill) {
-        let error = format!("this skill needs no trust: {}", clean(name));
-        return Err(Failure::new(error, "only a project's own skills do, and those of MCP servers").into());
-    }
-    let files = registry.approvable(skill).map_err(|error| Failure::from(&error))?;
-    let Some(digest) = approvals.trust_skill(skill, &files) else {
-        let error = format!("the files of this skill have no digests: {}", clean(name));
-        return Err(Failure::new(error, "trust the folder it lies in").into());
-    };
-    Ok(format!("trusted as it is: {} {digest}", clean(name)))
+    failure.hints.extend(others);
+    Err(failure.into())
 }
 
 fn list(approvals: &Approvals, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {

@@ -7,6 +7,7 @@ use prowess::{Candidate, Obstacle, Registry, Standing, publish};
 use serde::Serialize;
 use serde_json::json;
 
+use super::advice::Advice;
 use super::in_prompt::InPrompt;
 use super::list::{Row, Unread};
 use super::{registry, say_problems};
@@ -38,7 +39,7 @@ pub(crate) fn run(args: &Why, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
         let candidates: Vec<Explained<'_>> = found
             .iter()
             .map(|(candidate, standing)| Explained {
-                row: Row::new(candidate, standing),
+                row: Row::new(candidate, standing, &registry),
                 not_published: withheld(&registry, candidate, standing),
             })
             .collect();
@@ -59,7 +60,7 @@ pub(crate) fn run(args: &Why, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
     }
     let mut text = String::new();
     for (candidate, standing) in found {
-        page(&mut text, candidate, standing);
+        page(&mut text, candidate, standing, &registry);
         let listed = *standing == Standing::Listed;
         if let Some(words) = place.filter(|_| listed).and_then(|place| place.sentence(args)) {
             let _ = writeln!(text, "  {words}");
@@ -110,10 +111,9 @@ fn about_files(registry: &Registry, candidate: &Candidate) -> Vec<String> {
     said
 }
 
-fn page(text: &mut String, candidate: &Candidate, standing: &Standing) {
+fn page(text: &mut String, candidate: &Candidate, standing: &Standing, registry: &Registry) {
     let entry = &candidate.entry;
-    let untrusted = candidate.obstacle == Some(Obstacle::Untrusted);
-    let verdict = match Row::new(candidate, standing).state {
+    let verdict = match Row::new(candidate, standing, registry).state {
         "active" => "offered",
         "untrusted" => "seen, not trusted",
         "disabled" => "turned off",
@@ -132,14 +132,8 @@ fn page(text: &mut String, candidate: &Candidate, standing: &Standing) {
         text.push_str("  parsed: after a repair of its YAML; prowess check says what is wrong\n");
     }
     match standing {
-        Standing::Listed if untrusted => {
-            let _ = writeln!(text, "  hint: agents may use it after: prowess trust {}", clean(&entry.key));
-        }
         Standing::Shadowed { by } => {
             let _ = writeln!(text, "  shadowed by: {}", clean(by));
-            if untrusted {
-                let _ = writeln!(text, "  hint: it is not trusted; prowess trust {}", clean(&entry.key));
-            }
         }
         Standing::Hindered { obstacle: Obstacle::Disabled { by } } => {
             let _ = writeln!(text, "  turned off by: {}", clean(by));
@@ -157,4 +151,17 @@ fn page(text: &mut String, candidate: &Candidate, standing: &Standing) {
         }
         Standing::Listed | Standing::Hindered { obstacle: Obstacle::Untrusted } => {}
     }
+    let _ = match Advice::on(candidate, registry, &registry.catalog()) {
+        Some(Advice::Trust(name)) if *standing == Standing::Listed => {
+            writeln!(text, "  hint: agents may use it after: prowess trust {}", clean(&name))
+        }
+        Some(Advice::Trust(name)) => {
+            writeln!(text, "  hint: it is not trusted; prowess trust {}", clean(&name))
+        }
+        Some(Advice::Behind) => {
+            writeln!(text, "  not trusted, and trust would not help: the other one keeps the key")
+        }
+        Some(Advice::Never(reason)) => writeln!(text, "  it cannot be trusted: {}", clean(&reason)),
+        None => Ok(()),
+    };
 }

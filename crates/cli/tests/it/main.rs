@@ -19,12 +19,16 @@ mod eval;
 mod fix;
 mod guide;
 mod hard_input;
+#[expect(dead_code, reason = "the tests of the source itself need more of it")]
+#[path = "../../../mcp/tests/it/liar.rs"]
+mod liar;
 mod library;
 mod mcp_source;
 mod new;
 mod schemas;
 mod search;
 mod serve;
+mod server_trust;
 mod session;
 mod show;
 mod small;

@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use insta::assert_snapshot;
 
 use crate::Place;
+use crate::liar::{Liar, Story};
 
 const SKILL: (&str, &str) = (
     "skills/tidy-up/SKILL.md",
@@ -55,7 +56,7 @@ fn a_skill_of_a_server_is_listed_trusted_and_read() {
     assert_snapshot!(run(&place, &["trust", "desk:tidy-up"]), @"
     exit 0
     --- stdout
-    trusted as it is: desk:tidy-up sha256:5d831821de645db34031c416600921a7a0fb94fdc7042c2efa97622bd87f6815
+    trusted as it is: desk:tidy-up mcp:desk:skill://tidy-up/SKILL.md sha256:b16be2386ddd81b32aeae0fec1751fedd15be51661e2cc36e520c4e57701867d
     ");
     assert_snapshot!(run(&place, &["why", "desk:tidy-up"]), @"
     exit 0
@@ -120,7 +121,7 @@ fn a_skill_of_a_server_is_listed_trusted_and_read() {
     assert_snapshot!(run(&place, &["activate", "desk:tidy-up"]), @r#"
     exit 0
     --- stdout
-    <skill_content name="desk:tidy-up">
+    <skill_content name="desk:tidy-up" origin="mcp:desk">
     Put things where they belong.
 
     <skill_resources>
@@ -133,7 +134,7 @@ fn a_skill_of_a_server_is_listed_trusted_and_read() {
     assert_snapshot!(run(&place, &["trust", "--list"]), @"
     exit 0
     --- stdout
-    skill   tidy-up  mcp:desk:skill://tidy-up/SKILL.md  sha256:5d831821de645db34031c416600921a7a0fb94fdc7042c2efa97622bd87f6815
+    skill   tidy-up  mcp:desk:skill://tidy-up/SKILL.md  sha256:b16be2386ddd81b32aeae0fec1751fedd15be51661e2cc36e520c4e57701867d
     ");
     assert_eq!(
         remembering(&place.path().join("home"), "belong"),
@@ -290,4 +291,26 @@ fn the_token_of_our_own_server_is_given_to_no_program() {
     command.output().unwrap();
     let seen = std::fs::read_to_string(place.path().join("seen")).unwrap();
     assert!(seen.contains("OTHER=something") && !seen.contains("secret"), "{seen}");
+}
+
+#[test]
+fn a_skill_that_is_not_what_its_server_listed_says_so_and_not_to_try_again() {
+    let place = Place::with(&[]);
+    let mut story = Story::default();
+    story.skill("skill://refunds", "", &[]);
+    let liar = Liar::telling(story);
+    let server = format!("mcp={},prefix=team", liar.url);
+    let run = |args: &[&str]| {
+        let mut command = place.command();
+        command.env("HOME", place.path().join("home")).args(args).args(["--in", &server]);
+        place.transcript(&command.output().unwrap())
+    };
+    assert!(run(&["trust", "team:refunds"]).starts_with("exit 0\n"));
+    liar.change(|story| story.put("skill://refunds/SKILL.md", b"---\nname: refunds\n---\n"));
+    assert_snapshot!(run(&["activate", "team:refunds"]), @"
+    exit 2
+    --- stderr
+    error: could not take this from an MCP server: team: skill://refunds/SKILL.md: its size is not the listed one: 22 bytes, listed 62
+      hint: list the skills anew; if it persists, do not use them
+    ");
 }

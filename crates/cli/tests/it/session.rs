@@ -331,6 +331,23 @@ fn tools_come_in_the_form_of_an_interface() {
 }
 
 #[test]
+fn no_tools_because_of_skills_that_could_not_be_looked_at_is_not_fine() {
+    let config = "[[skills.sources]]\nmcp = '/no/such/program'\n";
+    let place = Place::with(&[("config/prowess/prowess.toml", config)]);
+    let said = |args: &[&str]| {
+        let output = crate::library::output(&place, args);
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        (code(&output), text(output.stdout), text(output.stderr))
+    };
+    let (exit, out, problems) = said(&["tools"]);
+    assert_eq!((exit, out.as_str()), (2, "[]\n"));
+    assert!(problems.starts_with("error: could not take this from an MCP server: program: "), "{problems}");
+    assert_eq!(said(&["list"]).2, problems);
+    let (exit, out, _) = said(&["tools", "--json"]);
+    assert_eq!((exit, out.contains("\"tools\":[]")), (2, true));
+}
+
+#[test]
 fn a_replay_answers_bytes_that_are_no_text_and_lines_that_are_too_long() {
     let place = Place::with(&[("skills/good/SKILL.md", crate::GOOD)]);
     let mut calls = b"\xff\xfe\n[1,\n".to_vec();

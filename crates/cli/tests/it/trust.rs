@@ -20,7 +20,7 @@ fn a_skill_is_trusted_as_it_is_and_no_longer_after_a_change() {
     assert_snapshot!(run(&place, &["trust", "pdf"]), @"
     exit 0
     --- stdout
-    trusted as it is: pdf sha256:e35c6fd43f775b071b9da871c4195fa531d294b2c1b0321fd20df29f4cd528e3
+    trusted as it is: pdf [DIR]/.claude/skills/pdf/SKILL.md sha256:e35c6fd43f775b071b9da871c4195fa531d294b2c1b0321fd20df29f4cd528e3
     ");
     assert_snapshot!(run(&place, &["trust", "--list"]), @"
     exit 0
@@ -47,7 +47,7 @@ fn a_skill_is_trusted_as_it_is_and_no_longer_after_a_change() {
     assert_snapshot!(run(&place, &["trust", "--revoke", "pdf"]), @"
     exit 2
     --- stderr
-    error: this is not trusted: pdf
+    error: this is not trusted by itself: pdf
       hint: list what is trusted with: prowess trust --list
     ");
     let mode = fs::metadata(place.path().join("state/prowess/trust.json")).unwrap().permissions().mode();
@@ -87,7 +87,7 @@ fn a_folder_is_trusted_whatever_is_in_it() {
     assert_snapshot!(run(&place, &["trust", "mail"]), @"
     exit 2
     --- stderr
-    error: this skill needs no trust: mail
+    error: this skill needs no trust: mail: [DIR]/home/.codex/skills/mail/SKILL.md
       hint: only a project's own skills do, and those of MCP servers
     ");
     assert_snapshot!(run(&place, &["trust", "nope"]), @"

@@ -51,6 +51,12 @@ pub struct Candidate {
     /// The digest over all its files that somebody approved, when it may be used for that and no other reason.
     #[serde(skip)]
     pub approved: Option<String>,
+    /// Whether it is used only as somebody approved it, wherever it comes from: a skill of a server.
+    #[serde(skip)]
+    pub wants_approval: bool,
+    /// The digest of its frontmatter, when its source announces that apart from its files.
+    #[serde(skip)]
+    pub announced: Option<String>,
     /// What is wrong with its name, its description or its file although it loads; most have nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problems: Option<Box<[Problem]>>,
@@ -77,6 +83,8 @@ impl Candidate {
             entry,
             obstacle: None,
             approved: None,
+            wants_approval: false,
+            announced: None,
             problems: None,
             preload: false,
             virtual_path,

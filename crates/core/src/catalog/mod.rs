@@ -68,7 +68,8 @@ impl Catalog {
     /// Decides which candidates are offered. They come in the order of precedence, the strongest first.
     ///
     /// Broken, disabled and untrusted skills never stand in the way of another. An untrusted skill whose key nobody
-    /// else has is listed, and marked. A skill that anyone asks to preload is preloaded.
+    /// else has is listed, and marked. A skill from another machine never shadows one that is here, and one of a server
+    /// never any other that may be used. A skill that anyone asks to preload is preloaded.
     pub fn new(candidates: Vec<Arc<Candidate>>, duplicates: Duplicates) -> Result<Self, DuplicateError> {
         let standings = vec![Standing::Listed; candidates.len()];
         let mut catalog = Self { candidates, standings, offered: Vec::new() };
@@ -102,6 +103,16 @@ impl Catalog {
         self.candidates.get(at).map(|candidate| candidate.entry.origin.location.clone()).unwrap_or_default()
     }
 
+    /// How far away a candidate comes from. What comes from another machine never takes the place of what is here, and
+    /// what a server says now never the place of anything else.
+    fn distance(&self, at: usize) -> u8 {
+        match self.candidates.get(at) {
+            Some(candidate) if candidate.wants_approval => 2,
+            Some(candidate) if candidate.entry.origin.scope == crate::Scope::Remote => 1,
+            _ => 0,
+        }
+    }
+
     /// Decides which of the candidates with one key is offered, and notes what becomes of the others.
     fn settle(
         &mut self,
@@ -129,13 +140,11 @@ impl Catalog {
             let key = self.key(*first).to_owned();
             return Err(DuplicateError { key, first: self.location(*first), second: self.location(*second) });
         }
-        // What comes from another machine never takes the place of what is here.
-        let is_local = |at: &&usize| {
-            self.candidates.get(**at).is_some_and(|c| c.entry.origin.scope != crate::Scope::Remote)
-        };
+        let nearest = rivals.iter().map(|at| self.distance(*at)).min();
+        let is_nearest = |at: &&usize| Some(self.distance(**at)) == nearest;
         let winner = match duplicates {
-            Duplicates::First | Duplicates::Error => rivals.iter().find(is_local).or(rivals.first()),
-            Duplicates::Last => rivals.iter().rfind(is_local).or(rivals.last()),
+            Duplicates::First | Duplicates::Error => rivals.iter().find(is_nearest),
+            Duplicates::Last => rivals.iter().rfind(is_nearest),
         };
         let Some(winner) = winner.copied() else { return Ok(None) };
         if namesakes.len() > 1 {

@@ -68,6 +68,18 @@ fn remote_never_shadows_local() {
 }
 
 #[test]
+fn a_skill_of_a_server_never_shadows_one_of_a_site() {
+    let mut server = candidate("a", "server/a", Scope::Remote);
+    server.wants_approval = true;
+    let site = candidate("a", "site/a", Scope::Remote);
+    for duplicates in [Duplicates::First, Duplicates::Last] {
+        for both in [[server.clone(), site.clone()], [site.clone(), server.clone()]] {
+            assert_eq!(offered(&made(both.into(), duplicates).unwrap(), "a"), "site/a/SKILL.md");
+        }
+    }
+}
+
+#[test]
 fn preload_is_anyones_wish() {
     let mut second = candidate("a", "two/a", Scope::User);
     second.preload = true;

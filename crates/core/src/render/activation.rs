@@ -36,7 +36,7 @@ pub struct Inlined<'b> {
     pub bytes: &'b [u8],
 }
 
-/// The text a model gets when it activates a skill.
+/// The text a model gets when it activates a skill. One from another machine says whom it comes from.
 ///
 /// `folder` is the absolute folder, when the host has files. The files are those of scripts, references and
 /// assets, and others beside SKILL.md; they are listed, not read, unless the host gives their bytes in `inlined`.
@@ -60,7 +60,12 @@ pub(crate) fn activation(
     inlined: &[Inlined<'_>],
     style: &ActivationStyle,
 ) -> (String, usize) {
-    let mut text = format!("<skill_content name=\"{}\">\n", xml(&entry.key));
+    let mut text = format!("<skill_content name=\"{}\"", xml(&entry.key));
+    // Instructions that others wrote are to be told from those that lie here.
+    if let Some(sender) = entry.origin.sender() {
+        let _ = write!(text, " origin=\"{}\"", xml(sender));
+    }
+    text.push_str(">\n");
     if let Some(compatibility) = entry.compatibility.as_deref().filter(|_| style.compatibility) {
         let _ = writeln!(text, "Compatibility: {}\n", neutralize(&collapse(compatibility), &[]));
     }

@@ -227,6 +227,10 @@ impl Session {
                 let hint = "read a part of it, with offset and limit".to_owned();
                 (Reason::TooLarge, format!("the file is too large: {what}"), hint)
             }
+            Failure::NotAsListed => {
+                let hint = "go on without it, and tell the user".to_owned();
+                (Reason::Changed, format!("it is not what its server listed: {what}"), hint)
+            }
             Failure::Failed => {
                 let hint = "try again later, or go on without it".to_owned();
                 (Reason::ReadFailed, format!("this could not be read: {what}"), hint)

@@ -199,6 +199,8 @@ pub enum Failure {
     NotAFile,
     /// It is too large.
     TooLarge,
+    /// It is not what its server listed.
+    NotAsListed,
     /// Whatever else.
     Failed,
 }

@@ -6,7 +6,7 @@ mod link;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
@@ -253,9 +253,7 @@ impl McpSource {
         };
         match promised.broken_by(path, file, &bytes) {
             None => Ok(bytes),
-            Some(reason) => {
-                Err(self.error(&file.uri, reason, "list the skills anew; if it persists, do not use them"))
-            }
+            Some(reason) => Err(SourceError::NotAsListed { path: self.about(&file.uri), reason }),
         }
     }
 
@@ -274,7 +272,12 @@ impl McpSource {
     }
 
     fn error(&self, about: &str, reason: String, hint: &'static str) -> SourceError {
-        SourceError::Server { path: format!("{}: {}", self.label, shown(about)).into(), reason, hint }
+        SourceError::Server { path: self.about(about), reason, hint }
+    }
+
+    /// What an error is about: the label, and what was asked for.
+    fn about(&self, what: &str) -> PathBuf {
+        format!("{}: {}", self.label, shown(what)).into()
     }
 
     fn unpromised(&self, promised: &Promised) -> SourceError {

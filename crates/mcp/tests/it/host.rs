@@ -5,7 +5,7 @@ use std::sync::Arc;
 use prowess::drive::{Performer, drive};
 use prowess::env::Environment;
 use prowess::open::Opening;
-use prowess::session::{Options, Policy, Session, ToolCall};
+use prowess::session::{Options, Policy, Reason, Session, ToolCall, Untrusted};
 use prowess::source::{Slice, Source as _};
 use prowess::spec::SourceSpec;
 use prowess::trust::{Approvals, Trust};
@@ -41,7 +41,7 @@ fn registry(specs: &[&str], approvals: &Approvals) -> Registry {
 fn approved(registry: &Registry, key: &str) -> Approvals {
     let mut approvals = Approvals::default();
     let skill = registry.get(key).unwrap();
-    approvals.trust_skill(&skill, &registry.approvable(&skill).unwrap()).unwrap();
+    approvals.trust_skill(&skill, registry.approvable(&skill).unwrap());
     approvals
 }
 
@@ -129,8 +129,8 @@ fn a_file_that_is_not_listed_is_not_asked_for() {
 }
 
 #[test]
-fn an_approval_is_for_all_files_as_they_are_listed_and_ends_with_any_change() {
-    let changes: [fn(&mut Story); 4] = [
+fn an_approval_is_for_all_files_and_the_frontmatter_as_they_are_listed_and_ends_with_any_change() {
+    let changes: [fn(&mut Story); 7] = [
         |story| story.last()["resources"][0]["digest"] = format!("sha256:{}", "0".repeat(64)).into(),
         |story| story.last()["resources"][2]["size"] = 99.into(),
         |story| drop(story.last()["resources"].as_array_mut().unwrap().pop()),
@@ -139,27 +139,75 @@ fn an_approval_is_for_all_files_as_they_are_listed_and_ends_with_any_change() {
                 json!({"uri": "skill://pdf/new", "digest": format!("sha256:{}", "1".repeat(64)), "size": 1});
             story.last()["resources"].as_array_mut().unwrap().push(file);
         },
+        // What a prompt shows comes from the list, and no digest of a file is over that.
+        |story| story.last()["frontmatter"]["description"] = "Use it for everything.".into(),
+        |story| story.last()["frontmatter"]["allowed-tools"] = "Bash".into(),
+        |story| story.last()["frontmatter"]["metadata"] = json!({"a": {"b": 1}}),
     ];
-    for change in changes {
+    for (number, change) in changes.into_iter().enumerate() {
         let liar = Liar::telling(story());
         let spec = format!("mcp={},prefix=far", liar.url);
         let approvals = approved(&registry(&[&spec], &Approvals::default()), "far:pdf");
         let library = registry(&[&spec], &approvals);
-        assert!(library.get("far:pdf").unwrap().is_usable());
+        let obstacle = || {
+            library.refresh().unwrap();
+            library.get("far:pdf").unwrap().obstacle.clone()
+        };
+        // The order of files and of fields is not a change; the rest is.
         liar.change(|story| {
-            // The order of the list is not a change; the rest is.
-            story.last()["resources"]
+            let entry = story.last();
+            entry["resources"]
                 .as_array_mut()
                 .unwrap()
                 .sort_by_key(|file| file["uri"].as_str().unwrap().len());
-            change(story);
+            let fields = entry["frontmatter"].as_object().unwrap().clone();
+            entry["frontmatter"] = fields.into_iter().rev().collect::<serde_json::Map<_, _>>().into();
         });
-        library.refresh().unwrap();
-        let error = library.get("far:pdf").ok().and_then(|skill| skill.obstacle.clone());
-        assert!(matches!(error, None | Some(Obstacle::Untrusted)));
-        assert!(!library.catalog().get("far:pdf").is_some_and(prowess::Candidate::is_usable));
-        assert!(liar.asked("resources/read").is_empty());
+        assert_eq!(obstacle(), None, "{number}");
+        liar.change(change);
+        assert_eq!(obstacle(), Some(Obstacle::Untrusted), "{number}");
+        assert!(liar.asked("resources/read").is_empty(), "{number}");
     }
+}
+
+#[test]
+fn an_approval_in_a_session_ends_with_a_change_of_the_listed_frontmatter() {
+    let liar = Liar::telling(story());
+    let library = registry(&[&format!("mcp={},prefix=far", liar.url)], &Approvals::default());
+    let policy = Policy { untrusted: Untrusted::Ask, ..Policy::default() };
+    let mut session = Session::new("t", library.catalog(), policy, Options::default());
+    let index = SearchIndex::heads(&library);
+    let performer = Performer::new(&library, &index).approving(&|_, _| true);
+    let file = json!({"name": "far:pdf", "path": "references/FORMS.md"});
+    let read = |session: &mut Session| {
+        let done = drive(session, &performer, ToolCall::new("read_skill_resource", file.clone()));
+        (done.ok, done.reason)
+    };
+    assert_eq!(read(&mut session), (true, None));
+    liar.change(|story| story.last()["frontmatter"]["description"] = "Use it for everything.".into());
+    library.refresh().unwrap();
+    session.set_catalog(library.catalog());
+    assert_eq!(read(&mut session), (false, Some(Reason::Changed)));
+}
+
+#[test]
+fn a_skill_is_judged_by_the_list_it_came_with_and_not_by_a_later_one() {
+    let liar = Liar::telling(story());
+    let spec = format!("mcp={},prefix=far", liar.url);
+    let approvals = approved(&registry(&[&spec], &Approvals::default()), "far:pdf");
+    let honest = story().last().clone();
+    liar.change(|story| story.last()["frontmatter"]["description"] = "Use it for everything.".into());
+    let source = Arc::new(liar.source(McpLimits::default()));
+    let mut library = Registry::new();
+    library.add(prowess::Layer::shared(source.clone()).with_prefix("far").needing_approval());
+    library.trust(Trust::in_approved(approvals));
+    library.refresh().unwrap();
+    liar.change(|story| *story.last() = honest.clone());
+    source.list().unwrap();
+    library.refresh_near().unwrap();
+    assert_eq!(library.get("far:pdf").unwrap().obstacle, Some(Obstacle::Untrusted));
+    library.refresh().unwrap();
+    assert_eq!(library.get("far:pdf").unwrap().obstacle, None);
 }
 
 #[test]
@@ -181,17 +229,20 @@ fn two_servers_with_the_same_addresses_are_two_and_each_is_asked_for_its_own() {
 }
 
 #[test]
-fn a_skill_of_another_server_never_takes_the_place_of_one_that_is_here() {
+fn a_skill_of_another_server_never_takes_the_place_of_any_other() {
     let liar = Liar::telling(story());
     let spec = format!("mcp={},prefix=far", liar.url);
     let approvals = approved(&registry(&[&spec], &Approvals::default()), "far:pdf");
-    for duplicates in [Duplicates::First, Duplicates::Last] {
+    let scopes = [Scope::User, Scope::Remote];
+    for (duplicates, scope) in
+        [Duplicates::First, Duplicates::Last].into_iter().flat_map(|first| scopes.map(|scope| (first, scope)))
+    {
         for far_first in [true, false] {
             let mut opening = Opening::named(std::path::Path::new("/"), None);
             opening.servers = Some(Arc::new(Servers::default()));
             let far = opening.open(&SourceSpec::parse(&spec).unwrap(), &Environment::of([])).unwrap();
             let here = MemorySource::new("here");
-            here.insert("pdf", "---\nname: pdf\ndescription: The one here.\n---\n", Scope::User);
+            here.insert("pdf", "---\nname: pdf\ndescription: The one here.\n---\n", scope);
             let here = prowess::Layer::from(here).with_prefix("far");
             let mut library = Registry::new();
             let (first, second) = if far_first { (far, here) } else { (here, far) };
@@ -221,6 +272,30 @@ fn tools_of_a_skill_count_for_nothing_before_it_is_approved() {
     assert!(liar.asked("resources/read").is_empty(), "what may not be used is not read for it");
     let (ok, tools) = activate(registry(&[&spec], &approvals));
     assert!(ok && tools.contains("rm"), "{tools}");
+}
+
+#[test]
+fn a_model_is_told_that_a_skill_is_not_what_its_server_listed() {
+    let liar = Liar::telling(story());
+    let spec = format!("mcp={},prefix=far", liar.url);
+    let library = registry(&[&spec], &approved(&registry(&[&spec], &Approvals::default()), "far:pdf"));
+    liar.change(|story| {
+        story.put("skill://pdf/SKILL.md", b"other");
+        story.put("skill://pdf/blob", b"other");
+    });
+    let mut session = Session::new("t", library.catalog(), Policy::default(), Options::default());
+    let index = SearchIndex::heads(&library);
+    for (tool, arguments, text) in [
+        ("load_skill", json!({"name": "far:pdf"}), "far:pdf/SKILL.md"),
+        ("read_skill_resource", json!({"name": "far:pdf", "path": "blob"}), "blob"),
+    ] {
+        let done = drive(&mut session, &Performer::new(&library, &index), ToolCall::new(tool, arguments));
+        assert_eq!(done.reason, Some(Reason::Changed));
+        assert_eq!(
+            done.text,
+            format!("it is not what its server listed: {text}\nhint: go on without it, and tell the user")
+        );
+    }
 }
 
 #[test]

@@ -10,6 +10,7 @@ use std::sync::{Arc, PoisonError};
 use prowess_core::{Candidate, Catalog, Delta, Duplicates, Obstacle};
 
 use super::{Registry, RegistryError, Seen, damage};
+use crate::digests;
 use crate::error::SourceError;
 use crate::scan::OnError;
 use crate::source::{Layer, Offer};
@@ -130,7 +131,8 @@ impl Registry {
         if let Some(disabled) = off {
             candidate.obstacle = Some(Obstacle::Disabled { by: disabled.by.clone() });
         } else if layer.needs_trust(candidate) {
-            match self.trust.judge(candidate, || layer.approvable(candidate)) {
+            match self.trust.judge(candidate, || digests::of_skill(candidate, &layer.approvable(candidate)?))
+            {
                 Verdict::Yes => {}
                 Verdict::No => candidate.obstacle = Some(Obstacle::Untrusted),
                 Verdict::AsApproved(digest) => candidate.approved = Some(digest),

@@ -7,6 +7,7 @@ use prowess_core::{Candidate, Manifest, RelPath, Scope};
 use serde_json::{Map, Value};
 
 use super::{Chunk, Offer, Slice, Source};
+use crate::digests;
 use crate::error::{SourceError, harmless};
 
 /// What stands between the labels of a source and of one inside it.
@@ -125,7 +126,7 @@ impl Layer {
 
     /// Whether a skill of this layer is used only after somebody said so.
     pub(crate) fn needs_trust(&self, skill: &Candidate) -> bool {
-        self.approval || skill.entry.origin.scope == Scope::Project
+        self.approval || skill.wants_approval || skill.entry.origin.scope == Scope::Project
     }
 
     /// Says which clients look there.
@@ -164,6 +165,11 @@ impl Layer {
         let mut offer = self.source.list()?;
         for candidate in &mut offer.candidates {
             let candidate = Arc::make_mut(candidate);
+            // Of this very list: the source may announce something else by the time that somebody judges.
+            if candidate.announced.is_none() {
+                let announced = self.source.announced(candidate);
+                candidate.announced = announced.as_ref().map(digests::of_frontmatter);
+            }
             if let Some(prefix) = &self.prefix {
                 candidate.entry.key = format!("{prefix}:{}", candidate.entry.key);
             }
@@ -171,6 +177,7 @@ impl Layer {
                 candidate.virtual_path = format!("{mount}/{}", candidate.virtual_path);
             }
             candidate.preload |= self.preload;
+            candidate.wants_approval |= self.approval;
             if !self.readers.is_empty() {
                 candidate.readers.clone_from(&self.readers);
             }

@@ -58,10 +58,9 @@ fn an_approval_holds_what_was_approved_and_nothing_else() {
     // A skill that a person approved by its digest before the session.
     let before = registry(Approvals::default());
     let mut approvals = Approvals::default();
-    let digest = {
-        let skill = before.get("mine").unwrap();
-        approvals.trust_skill(&skill, &before.manifest_of(&skill).unwrap()).unwrap()
-    };
+    let mine = before.get("mine").unwrap();
+    let digest = before.approvable(&mine).unwrap();
+    approvals.trust_skill(&mine, digest.clone());
     assert_eq!(before.digest("mine").unwrap(), digest, "both ways to digest agree");
     let approved = registry(approvals);
     let mut session = Session::new("test", approved.catalog(), Policy::default(), Options::default());

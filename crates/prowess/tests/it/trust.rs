@@ -64,7 +64,7 @@ fn trust_is_given_to_folders_by_path_and_to_skills_by_their_bytes() {
     let mut approvals = Approvals::default();
     let alone = made(Approvals::default(), false);
     let skill = alone.get("a").unwrap();
-    approvals.trust_skill(&skill, &alone.manifest_of(&skill).unwrap()).unwrap();
+    approvals.trust_skill(&skill, alone.approvable(&skill).unwrap());
     let state = tempfile::tempdir().unwrap();
     let file = state.path().join("deep/trust.json");
     approvals.save(&file).unwrap();
@@ -101,7 +101,7 @@ fn a_skill_whose_own_file_has_another_name_can_be_trusted() {
     let manifest = registry.manifest_of(&registry.get("pdf").unwrap()).unwrap();
     let paths: Vec<&str> = manifest.files.iter().map(|file| file.path.as_str()).collect();
     assert_eq!(paths, ["again.md", "notes.md", "scripts/x.sh", "skill.md"]);
-    assert!(Approvals::default().trust_skill(&registry.get("pdf").unwrap(), &manifest).is_some());
+    assert!(registry.digest("pdf").is_ok());
 }
 
 #[test]
@@ -152,8 +152,37 @@ fn a_layer_may_ask_for_every_skill_to_be_approved_as_it_is() {
     let candidate = unknown.get("a").unwrap();
     assert!(!candidate.is_usable());
     let mut approvals = Approvals::default();
-    approvals.trust_skill(&candidate, &unknown.manifest_of(&candidate).unwrap()).unwrap();
+    approvals.trust_skill(&candidate, unknown.approvable(&candidate).unwrap());
     assert!(made(approvals.clone()).get("a").unwrap().is_usable());
     write(folder.path(), "a/SKILL.md", &skill("a").replace("Body", "Other body"));
     assert!(!made(approvals).get("a").unwrap().is_usable());
+}
+
+#[test]
+fn an_approval_is_called_by_its_place_its_key_or_its_name_without_its_source() {
+    let state = tempfile::tempdir().unwrap();
+    let file = state.path().join("trust.json");
+    let places = [
+        "mcp:team:skill://refunds/SKILL.md",
+        "mcp:other:https://x.test/a/refunds/SKILL.md",
+        "/home/x/refunds/SKILL.md",
+    ];
+    let skills =
+        places.map(|place| format!(r#"{{"name":"refunds","location":"{place}","digest":"sha256:0"}}"#));
+    let stored = format!(r#"{{"version":1,"folders":[],"skills":[{}]}}"#, skills.join(","));
+    fs::write(&file, &stored).unwrap();
+    let approvals = Approvals::load(&file).unwrap();
+    let called = |what: &str| -> Vec<String> {
+        approvals.called(what).iter().map(|approval| approval.location.clone()).collect()
+    };
+    assert_eq!(called("team:refunds"), places[..1]);
+    assert_eq!(called("other:refunds"), places[1..2]);
+    assert_eq!(called(places[2]), places[2..]);
+    assert_eq!(called("refunds"), places);
+    for none in ["tea:refunds", "team:skill:refunds", "team:fund", ":refunds", "mcp:team", ""] {
+        assert!(called(none).is_empty(), "{none}");
+    }
+    approvals.save(&file).unwrap();
+    let again: serde_json::Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+    assert_eq!(again.to_string(), stored, "what was approved before stays as it is");
 }

@@ -10,15 +10,18 @@ use serde_json::{Map, Value, json};
 
 use super::vectors::{list, load, manifest, report, text, word};
 
-/// The skill of a dictionary; `key` is the name it goes by in the catalog.
+/// The skill of a dictionary; `key` is the name it goes by in the catalog, `scope` the circle it comes from.
 fn skill(dict: &Value) -> Skill {
     let mut dict: Map<String, Value> = dict.as_object().unwrap().clone();
-    let key = dict.shift_remove("key");
+    let (key, scope) = (dict.shift_remove("key"), dict.shift_remove("scope"));
     let description = text(&dict["description"]);
     dict.insert("description".to_owned(), description.into());
     let mut skill = Skill::from_dict(&dict).unwrap();
     if let Some(key) = key {
         word(&key).clone_into(&mut skill.entry.key);
+    }
+    if let Some(scope) = scope {
+        skill.entry.origin.scope = serde_json::from_value(scope).unwrap();
     }
     skill
 }

@@ -1,0 +1,59 @@
+//! What to say of a skill that nobody trusts: what trusts it, or why nothing does.
+
+use prowess::{Candidate, Catalog, Entry, Obstacle, Registry, SourceError};
+
+/// What helps a skill that is not trusted.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Advice {
+    /// `prowess trust` with this name.
+    Trust(String),
+    /// Trust alone does not: another skill has its key, and keeps it.
+    Behind,
+    /// Nothing: it cannot be approved, for this reason.
+    Never(String),
+}
+
+impl Advice {
+    /// The advice on a skill; none when trust is not what it lacks.
+    pub(super) fn on(skill: &Candidate, registry: &Registry, catalog: &Catalog) -> Option<Self> {
+        if skill.obstacle != Some(Obstacle::Untrusted) {
+            return None;
+        }
+        if let Some(reason) = never(skill, registry) {
+            return Some(Self::Never(reason));
+        }
+        if kept_from_its_key_by(skill, catalog).is_some() {
+            return Some(Self::Behind);
+        }
+        Some(Self::Trust(name_of(skill, catalog).to_owned()))
+    }
+}
+
+/// Why a skill of a server can never be approved. Of others it is not asked: their files would be read for it.
+pub(super) fn never(skill: &Candidate, registry: &Registry) -> Option<String> {
+    if !skill.wants_approval || skill.obstacle != Some(Obstacle::Untrusted) {
+        return None;
+    }
+    registry.approvable(skill).err().map(|error| match error {
+        SourceError::Server { reason, .. } => reason,
+        other => other.to_string(),
+    })
+}
+
+/// What names a skill for `prowess trust`. One of a server is named by its key, or by its place when another has the
+/// key; a skill that lies here is meant by its key in any case.
+pub(super) fn name_of<'c>(skill: &'c Candidate, catalog: &Catalog) -> &'c str {
+    let Entry { key, origin, .. } = &skill.entry;
+    let holds = catalog.get(key).is_some_and(|holder| holder.entry.origin.location == origin.location);
+    if holds || !skill.wants_approval { key } else { &origin.location }
+}
+
+/// The skill that has the key of a skill of a server, and keeps it whether that one is trusted or not.
+pub(super) fn kept_from_its_key_by<'c>(skill: &Candidate, catalog: &'c Catalog) -> Option<&'c Candidate> {
+    let place = |candidate: &Candidate| candidate.entry.origin.location.clone();
+    let holder = catalog.get(&skill.entry.key).filter(|holder| holder.is_usable())?;
+    let either = [place(skill), place(holder)];
+    let first = catalog.all().map(|(candidate, _)| place(candidate)).find(|place| either.contains(place));
+    let stronger = !holder.wants_approval || first == Some(place(holder));
+    (skill.wants_approval && stronger && place(holder) != place(skill)).then_some(holder)
+}

@@ -1,0 +1,232 @@
+//! `prowess trust` and the skills of MCP servers: what names one, what an approval is for, and what takes it back.
+
+use std::process::{Command, Stdio};
+
+use insta::assert_snapshot;
+
+use crate::Place;
+use crate::liar::{Liar, Story};
+use crate::library::{command, run};
+
+fn skill(name: &str, description: &str) -> String {
+    format!("---\nname: {name}\ndescription: {description}\n---\nDo.\n")
+}
+
+/// A place whose user has named servers, each with the folder that it serves.
+fn place(servers: &[(&str, &str)], files: &[(&str, &str)]) -> Place {
+    let program = env!("CARGO_BIN_EXE_prowess");
+    let place = Place::with(files);
+    let folder = place.path().display();
+    let sources: String = servers
+        .iter()
+        .map(|(label, served)| {
+            format!("[[skills.sources]]\nmcp = \"'{program}' serve --in '{folder}/{served}'\"\nprefix = '{label}'\n")
+        })
+        .collect();
+    place.write("config/prowess/prowess.toml", sources.as_bytes());
+    place
+}
+
+#[test]
+fn a_bare_name_never_trusts_a_skill_of_a_server() {
+    let files = [
+        ("one/refunds/SKILL.md", skill("refunds", "The server's.")),
+        (".claude/skills/refunds/SKILL.md", skill("refunds", "The project's.")),
+        ("home/.claude/skills/mail/SKILL.md", skill("mail", "The user's.")),
+        ("one/mail/SKILL.md", skill("mail", "The server's.")),
+        ("one/lone/SKILL.md", skill("lone", "The server's.")),
+        ("two/lone/SKILL.md", skill("lone", "Another server's.")),
+    ];
+    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (*path, text.as_str())).collect();
+    let place = place(&[("team", "one"), ("other", "two")], &files);
+    let twice = [run(&place, &["trust", "refunds"]), run(&place, &["trust", "refunds"])];
+    for trusted in twice {
+        let start =
+            "exit 0\n--- stdout\ntrusted as it is: refunds [DIR]/.claude/skills/refunds/SKILL.md sha256:";
+        assert!(trusted.starts_with(start), "{trusted}");
+    }
+    assert_snapshot!(run(&place, &["trust", "mail"]), @"
+    exit 2
+    --- stderr
+    error: this skill needs no trust: mail: [DIR]/home/.claude/skills/mail/SKILL.md
+      hint: only a project's own skills do, and those of MCP servers
+      hint: trust the one of a server: prowess trust team:mail
+    ");
+    assert_snapshot!(run(&place, &["trust", "lone"]), @"
+    exit 2
+    --- stderr
+    error: a skill of an MCP server is trusted by its whole key: lone
+      hint: trust the one of a server: prowess trust team:lone
+      hint: trust the one of a server: prowess trust other:lone
+    ");
+    assert!(!run(&place, &["trust", "--list"]).contains("mcp:"), "nothing of a server was trusted");
+    let trusted = run(&place, &["trust", "other:lone"]);
+    assert!(
+        trusted.contains("trusted as it is: other:lone mcp:other:skill://lone/SKILL.md sha256:"),
+        "{trusted}"
+    );
+}
+
+#[test]
+fn a_key_that_a_skill_here_has_trusts_nothing_of_a_server() {
+    let (served, own) = (skill("refunds", "The server's."), skill("refunds", "The user's."));
+    let place =
+        place(&[("team", "served")], &[("served/refunds/SKILL.md", &served), ("own/refunds/SKILL.md", &own)]);
+    let mut config = std::fs::read_to_string(place.path().join("config/prowess/prowess.toml")).unwrap();
+    config.push_str("[[skills.sources]]\ndir = '../../own'\nprefix = 'team'\n");
+    place.write("config/prowess/prowess.toml", config.as_bytes());
+    assert_snapshot!(run(&place, &["trust", "team:refunds"]), @"
+    exit 2
+    --- stderr
+    error: this skill needs no trust: team:refunds: [DIR]/own/refunds/SKILL.md
+      hint: only a project's own skills do, and those of MCP servers
+      hint: trust the one of a server: prowess trust mcp:team:skill://refunds/SKILL.md
+    ");
+    assert_snapshot!(run(&place, &["trust", "--list"]), @"
+    exit 0
+    --- stdout
+    nothing is trusted
+    ");
+    let named = run(&place, &["trust", "mcp:team:skill://refunds/SKILL.md"]);
+    assert!(
+        named.starts_with(
+            "exit 0\n--- stdout\ntrusted as it is: team:refunds mcp:team:skill://refunds/SKILL.md sha256:"
+        ),
+        "{named}"
+    );
+    assert!(
+        named
+            .ends_with("; it is not used as long as another skill has its key: [DIR]/own/refunds/SKILL.md\n"),
+        "{named}"
+    );
+    assert_snapshot!(run(&place, &["trust", "mcp:team:skill://other/SKILL.md"]), @"
+    exit 2
+    --- stderr
+    error: no server lists a skill at this place: mcp:team:skill://other/SKILL.md
+      hint: see the places with: prowess why NAME
+    ");
+}
+
+#[test]
+fn trust_is_taken_back_by_key_when_the_server_is_away() {
+    let refunds = skill("refunds", "d");
+    let files = [("one/refunds/SKILL.md", refunds.as_str()), ("two/refunds/SKILL.md", refunds.as_str())];
+    let place = place(&[("team", "one"), ("other", "two")], &files);
+    for key in ["team:refunds", "other:refunds"] {
+        assert!(run(&place, &["trust", key]).starts_with("exit 0\n"), "{key}");
+    }
+    place.write("config/prowess/prowess.toml", b"");
+    assert_snapshot!(run(&place, &["trust", "--revoke", "refunds"]), @"
+    exit 2
+    --- stderr
+    error: several trusted skills have this name: refunds
+      hint: take the trust from one: prowess trust --revoke mcp:other:skill://refunds/SKILL.md
+      hint: take the trust from one: prowess trust --revoke mcp:team:skill://refunds/SKILL.md
+    ");
+    assert_snapshot!(run(&place, &["trust", "--revoke", "team:refunds"]), @"
+    exit 0
+    --- stdout
+    no longer trusted: team:refunds
+    ");
+    let away = ["trust", "--revoke", "mcp:other:skill://refunds/SKILL.md", "--in", "mcp=/no/such/program"];
+    assert_snapshot!(run(&place, &away), @"
+    exit 0
+    --- stdout
+    no longer trusted: mcp:other:skill://refunds/SKILL.md
+    ");
+    assert_snapshot!(run(&place, &["trust", "--list"]), @"
+    exit 0
+    --- stdout
+    nothing is trusted
+    ");
+}
+
+#[test]
+fn nobody_who_gives_trust_waits_for_a_server_that_another_asks() {
+    let place = Place::with(&[(".claude/skills/good/SKILL.md", crate::GOOD)]);
+    let (asked, go) = (place.path().join("asked"), place.path().join("go"));
+    for fifo in [&asked, &go] {
+        assert!(Command::new("mkfifo").arg(fifo).status().unwrap().success());
+    }
+    // A server that says when it is asked, and ends when it may.
+    let server = format!("mcp=sh -c \"echo >'{}'; read _ <'{}'\",prefix=slow", asked.display(), go.display());
+    let mut slow = command(&place);
+    slow.env("PATH", std::env::var_os("PATH").unwrap()).args(["trust", "slow:x", "--in", &server]);
+    let mut slow = slow.stderr(Stdio::null()).spawn().unwrap();
+    std::fs::read(&asked).unwrap();
+    assert!(run(&place, &["trust", "good"]).starts_with("exit 0\n"));
+    std::fs::write(&go, "\n").unwrap();
+    assert!(!slow.wait().unwrap().success());
+}
+
+/// Runs a command whose library is a server that tells a story.
+fn told(place: &Place, liar: &Liar, args: &[&str]) -> String {
+    let server = format!("mcp={},prefix=team", liar.url);
+    place.transcript(&command(place).args(args).args(["--in", &server]).output().unwrap())
+}
+
+#[test]
+fn nobody_is_told_to_trust_a_skill_whose_files_are_made_on_demand() {
+    let place = Place::with(&[]);
+    let mut story = Story::default();
+    story.skill("skill://deep", "", &[]);
+    story.last()["resources"] = "dynamic".into();
+    let liar = Liar::telling(story);
+    assert_snapshot!(told(&place, &liar, &["list"]), @"
+    exit 0
+    --- stdout
+    team:deep  cannot be trusted: About deep.
+
+    1 skill; 1 that cannot be trusted: prowess why NAME
+    ");
+    assert_snapshot!(told(&place, &liar, &["why", "team:deep"]), @"
+    exit 1
+    --- stdout
+    team:deep: seen, not trusted
+      found: mcp:team:skill://deep/SKILL.md
+      it cannot be trusted: its files are made on demand, so no digests hold them to what was approved
+    ");
+}
+
+#[test]
+fn of_two_skills_with_one_name_on_a_server_each_is_told_what_trusts_it() {
+    let place = Place::with(&[]);
+    let mut story = Story::default();
+    story.skill("skill://n/a", "", &[]).skill("skill://m/a", "", &[]);
+    let liar = Liar::telling(story);
+    assert_snapshot!(told(&place, &liar, &["why", "team:a"]), @"
+    exit 1
+    --- stdout
+    team:a: seen, not trusted
+      found: mcp:team:skill://n/a/SKILL.md
+      hint: agents may use it after: prowess trust team:a
+    team:a: shadowed
+      found: mcp:team:skill://m/a/SKILL.md
+      shadowed by: mcp:team:skill://n/a/SKILL.md
+      hint: it is not trusted; prowess trust mcp:team:skill://m/a/SKILL.md
+    ");
+    // What is trusted by its place has the key as long as nobody trusts the first.
+    told(&place, &liar, &["trust", "mcp:team:skill://m/a/SKILL.md"]);
+    assert_snapshot!(told(&place, &liar, &["why", "team:a"]), @"
+    exit 0
+    --- stdout
+    team:a: shadowed
+      found: mcp:team:skill://n/a/SKILL.md
+      shadowed by: mcp:team:skill://m/a/SKILL.md
+      hint: it is not trusted; prowess trust mcp:team:skill://n/a/SKILL.md
+    team:a: offered
+      found: mcp:team:skill://m/a/SKILL.md
+    ");
+    told(&place, &liar, &["trust", "--revoke", "mcp:team:skill://m/a/SKILL.md"]);
+    told(&place, &liar, &["trust", "team:a"]);
+    assert_snapshot!(told(&place, &liar, &["why", "team:a"]), @"
+    exit 0
+    --- stdout
+    team:a: offered
+      found: mcp:team:skill://n/a/SKILL.md
+    team:a: shadowed
+      found: mcp:team:skill://m/a/SKILL.md
+      shadowed by: mcp:team:skill://n/a/SKILL.md
+      not trusted, and trust would not help: the other one keeps the key
+    ");
+}
