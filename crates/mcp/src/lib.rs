@@ -13,6 +13,7 @@ mod config;
 mod connection;
 mod cursor;
 mod extension;
+mod finder;
 mod gatekeeper;
 mod held;
 mod http;
@@ -73,6 +74,8 @@ pub struct ServeOptions {
     pub watch: bool,
     /// How often sources elsewhere are asked what they have, since they tell of nothing.
     pub ask_again: Duration,
+    /// The file with what a person trusts, if that is to be followed too: trust that is taken back counts at once.
+    pub approvals: Option<PathBuf>,
     /// The file that remembers what was analysed for searches.
     pub terms: Option<PathBuf>,
 }
@@ -87,6 +90,7 @@ impl Default for ServeOptions {
             show_folders: true,
             watch: true,
             ask_again: Duration::from_secs(60),
+            approvals: None,
             terms: None,
         }
     }

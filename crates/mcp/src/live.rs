@@ -1,18 +1,18 @@
-//! The library as it is now: read on a thread of its own, followed as it changes, and searched.
+//! The library as it is now: read on threads of its own, and followed as it changes.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError, RwLock};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use prowess::index::SearchIndex;
 use prowess::registry::RegistryError;
-use prowess::select::{Hit, Query, SelectError, Selector};
 use prowess::session::{Options, Policy, Session, Tool};
+use prowess::trust::{Approvals, Trust};
 use prowess::watch::{WatchError, WatchOptions, Watcher};
-use prowess::{Delta, Entry, Registry};
+use prowess::{Delta, Registry};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
@@ -32,12 +32,13 @@ const UNWATCHED_TTL: u64 = 60_000;
 
 /// The library as it is now.
 pub(crate) struct Live {
-    registry: Arc<Registry>,
+    pub(crate) registry: Arc<Registry>,
     policy: Policy,
     options: Options,
     watching: bool,
     ask_again: Duration,
-    terms: Option<PathBuf>,
+    approvals: Option<PathBuf>,
+    pub(crate) terms: Option<PathBuf>,
     /// What could not be read, as it was last told.
     problems: Mutex<BTreeSet<String>>,
     /// Nothing until the library was read for the first time.
@@ -51,7 +52,7 @@ pub(crate) struct Live {
     /// Whether sources elsewhere are to be asked soon.
     nudged: AtomicBool,
     /// The words of the skills, and the state they are of.
-    index: RwLock<Option<(u64, SearchIndex)>>,
+    pub(crate) index: RwLock<Option<(u64, SearchIndex)>>,
 }
 
 impl Live {
@@ -71,6 +72,7 @@ impl Live {
             options: session,
             watching: options.watch,
             ask_again: options.ask_again,
+            approvals: options.approvals.clone(),
             terms: options.terms.clone(),
             problems: Mutex::default(),
             current: Mutex::default(),
@@ -137,11 +139,11 @@ impl Live {
             }
         };
         self.publish();
-        let mut files = FilesSeen::default();
+        let mut seen = LookedAt::default();
         while !stop.is_cancelled() {
             match watcher.next(Some(PATIENCE)) {
                 Ok(Some(_)) => self.publish(),
-                Ok(None) => self.look_at_files(&mut files),
+                Ok(None) => self.look_around(&mut seen),
                 // The old state is served on; a later look may succeed.
                 Err(error @ WatchError::Registry(_)) => {
                     tracing::warn!(target: "prowess", reason = %error, "the library could not be read");
@@ -155,22 +157,49 @@ impl Live {
     }
 
     fn poll(&self, stop: &CancellationToken) {
-        let mut files = FilesSeen::default();
+        let mut seen = LookedAt::default();
         while !stop.is_cancelled() {
             std::thread::sleep(POLL);
             self.refresh(Registry::refresh_near);
             self.publish();
-            self.look_at_files(&mut files);
+            self.look_around(&mut seen);
+        }
+    }
+
+    /// Looks at what no watcher tells of.
+    fn look_around(&self, seen: &mut LookedAt) {
+        self.look_at_approvals(seen);
+        self.look_at_files(seen);
+    }
+
+    /// Follows what a person trusts. A file that cannot be read changes nothing.
+    fn look_at_approvals(&self, seen: &mut LookedAt) {
+        let Some(file) = &self.approvals else { return };
+        let stamp = std::fs::metadata(file).ok().and_then(|now| Some((now.modified().ok()?, now.len())));
+        if std::mem::replace(&mut seen.stamp, stamp) == stamp {
+            return;
+        }
+        match Approvals::load(file) {
+            Ok(approvals) if seen.approvals.as_ref() == Some(&approvals) => {}
+            Ok(approvals) => {
+                self.registry.set_trust(Trust::in_approved(approvals.clone()));
+                seen.approvals = Some(approvals);
+                self.refresh(Registry::refresh_near);
+                self.publish();
+            }
+            Err(error) => {
+                tracing::warn!(target: "prowess", reason = %error, "what is trusted could not be read");
+            }
         }
     }
 
     /// Looks at the files beside SKILL.md, which the watcher does not tell of: of skills that somebody was told of, while
     /// there is somebody to tell, and for a hundredth of the time.
-    fn look_at_files(&self, files: &mut FilesSeen) {
+    fn look_at_files(&self, seen: &mut LookedAt) {
         let Some(snapshot) = self.known().filter(|_| self.changed.receiver_count() > 0) else { return };
-        files.after = snapshot.look_again(files.after.as_deref(), PATIENCE / 100);
+        seen.after = snapshot.look_again(seen.after.as_deref(), PATIENCE / 100);
         let changes = snapshot.state().1;
-        if std::mem::replace(&mut files.changes, changes) != changes {
+        if std::mem::replace(&mut seen.changes, changes) != changes {
             self.changed.send_replace(snapshot.number);
         }
     }
@@ -258,41 +287,15 @@ impl Live {
     }
 }
 
-/// How far the look at files has come.
+/// What was seen of what no watcher tells of.
 #[derive(Default)]
-struct FilesSeen {
-    /// The skill it goes on behind.
+struct LookedAt {
+    /// The skill behind which the look at files goes on.
     after: Option<String>,
-    /// The changes that were told.
+    /// The changes of files that were told.
     changes: u64,
-}
-
-/// Finds skills of one state by their words. The index is made when somebody first searches, and kept.
-pub(crate) struct Finder<'l> {
-    pub(crate) live: &'l Live,
-    pub(crate) number: u64,
-}
-
-impl Selector for Finder<'_> {
-    fn select(&self, query: &Query, among: &[&Entry], limit: usize) -> Result<Vec<Hit>, SelectError> {
-        let live = self.live;
-        if let Some((number, index)) = &*live.index.read().unwrap_or_else(PoisonError::into_inner)
-            && *number >= self.number
-        {
-            return index.select(query, among, limit);
-        }
-        let mut held = live.index.write().unwrap_or_else(PoisonError::into_inner);
-        match &mut *held {
-            Some((number, _)) if *number >= self.number => {}
-            Some((number, index)) => {
-                index.refresh(&live.registry);
-                *number = self.number;
-            }
-            None => *held = Some((self.number, SearchIndex::open(&live.registry, live.terms.clone()))),
-        }
-        match &*held {
-            Some((_, index)) => index.select(query, among, limit),
-            None => Ok(Vec::new()),
-        }
-    }
+    /// When the file of approvals was last written, and its size; nothing when there is none.
+    stamp: Option<(SystemTime, u64)>,
+    /// What is trusted.
+    approvals: Option<Approvals>,
 }

@@ -10,7 +10,7 @@ use rmcp::model::{
 use serde_json::{Value, json};
 
 use crate::connection::Connection;
-use crate::live::Finder;
+use crate::finder::Finder;
 use crate::server::Shared;
 use crate::snapshot::Snapshot;
 use crate::wire::Era;

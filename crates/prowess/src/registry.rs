@@ -119,7 +119,7 @@ pub struct Registry {
     memory: Arc<MemorySource>,
     duplicates: Duplicates,
     disabled: Vec<Disabled>,
-    trust: Trust,
+    trust: RwLock<Trust>,
     on_error: OnError,
     noted: Vec<Arc<SourceError>>,
     on_problem: Option<OnProblem>,
@@ -162,7 +162,7 @@ impl Registry {
             memory,
             duplicates: Duplicates::default(),
             disabled: Vec::new(),
-            trust: Trust::everything(),
+            trust: RwLock::new(Trust::everything()),
             on_error: OnError::Fail,
             noted: Vec::new(),
             on_problem: None,
@@ -200,8 +200,13 @@ impl Registry {
 
     /// Says what is trusted; everything, if nothing is said.
     pub fn trust(&mut self, trust: Trust) -> &mut Self {
-        self.trust = trust;
+        self.set_trust(trust);
         self
+    }
+
+    /// Says anew what is trusted; it counts from the next refresh.
+    pub fn set_trust(&self, trust: Trust) {
+        *self.trust.write().unwrap_or_else(PoisonError::into_inner) = trust;
     }
 
     /// Says what becomes of a source that cannot be listed at all: the refresh fails, if nothing is said.

@@ -68,7 +68,9 @@ pub(crate) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
             .filter(|candidate| !candidate.is_usable())
             .partition(|candidate| advice::never(candidate, &registry).is_some());
         if !untrusted.is_empty() {
-            let _ = write!(text, "; {} not trusted: prowess trust", untrusted.len());
+            // Without a name it would trust this folder, which has nothing to do with a server.
+            let name = if untrusted.iter().all(|skill| skill.wants_approval) { " NAME" } else { "" };
+            let _ = write!(text, "; {} not trusted: prowess trust{name}", untrusted.len());
         }
         if !never.is_empty() {
             let _ = write!(text, "; {} that cannot be trusted: prowess why NAME", never.len());

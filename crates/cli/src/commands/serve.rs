@@ -9,6 +9,7 @@ use prowess::env::{Environment, TOKEN};
 use prowess::files;
 use prowess::library::terms_file;
 use prowess::spec::{Place, Server, SourceSpec};
+use prowess::trust::Approvals;
 use prowess_mcp::{ClientConfig, HttpOptions, LogFormat, Reach, ServeError, ServeOptions, Token, log_to};
 use serde_json::json;
 
@@ -36,6 +37,7 @@ pub(crate) fn run(args: &Serve, ui: &mut Ui) -> Result<Outcome, CommandError> {
         filter: args.filter.clone(),
         show_folders: !args.hide_folders,
         watch: !args.no_watch,
+        approvals: Approvals::file(&Environment::current()),
         ask_again: Duration::from_secs(args.ask_again),
         terms,
     };

@@ -67,3 +67,31 @@ async fn what_may_not_be_used_is_on_no_route() {
         }
     }
 }
+
+#[tokio::test]
+async fn trust_that_is_taken_back_counts_at_once() {
+    let (root, home) = (library(), tempfile::tempdir().unwrap());
+    let file = home.path().join("trust.json");
+    let trust = |folder: Option<&std::path::Path>| {
+        let mut approvals = Approvals::default();
+        if let Some(folder) = folder {
+            approvals.trust_folder(folder.to_owned());
+        }
+        approvals.save(&file).unwrap();
+        approvals
+    };
+    let mut registry = Registry::new();
+    registry
+        .add(DirSource::new(root.path(), ScanOptions::named()).in_scope(Scope::Project))
+        .trust(Trust::in_approved(trust(Some(root.path()))));
+    let options = ServeOptions { approvals: Some(file.clone()), ..ServeOptions::default() };
+    let mut client = Lines::begun(served(registry, options), false).await;
+    let uri = json!({"uri": "skill://alpha/SKILL.md"});
+    assert!(client.result("resources/read", uri.clone()).await["contents"].is_array());
+    trust(None);
+    client.told("notifications/resources/list_changed").await;
+    assert_eq!(client.error("resources/read", uri.clone()).await, -32602);
+    trust(Some(root.path()));
+    client.told("notifications/resources/list_changed").await;
+    assert!(client.result("resources/read", uri).await["contents"].is_array());
+}

@@ -14,7 +14,7 @@ use crate::digests;
 use crate::error::SourceError;
 use crate::scan::OnError;
 use crate::source::{Layer, Offer};
-use crate::trust::Verdict;
+use crate::trust::{Trust, Verdict};
 
 /// What far sources last said, by the number of their layer.
 pub(super) type Known = BTreeMap<usize, Said>;
@@ -39,6 +39,7 @@ impl Registry {
         let _one_at_a_time = self.refreshing.lock().unwrap_or_else(PoisonError::into_inner);
         let mut candidates = Vec::new();
         let mut problems = Vec::new();
+        let trust = self.trust.read().unwrap_or_else(PoisonError::into_inner).clone();
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner).clone();
         // What is registered is the strongest, whichever of two namesakes counts.
         let order = 0..self.layers.len();
@@ -53,7 +54,7 @@ impl Registry {
             };
             problems.append(&mut said.problems);
             for candidate in &mut said.candidates {
-                self.judge(Arc::make_mut(candidate), layer);
+                self.judge(Arc::make_mut(candidate), layer, &trust);
             }
             candidates.append(&mut said.candidates);
         }
@@ -118,7 +119,7 @@ impl Registry {
     }
 
     /// Decides whether a skill that loads may be offered and used.
-    fn judge(&self, candidate: &mut Candidate, layer: &Layer) {
+    fn judge(&self, candidate: &mut Candidate, layer: &Layer, trust: &Trust) {
         if candidate.obstacle.is_some() {
             return;
         }
@@ -131,8 +132,7 @@ impl Registry {
         if let Some(disabled) = off {
             candidate.obstacle = Some(Obstacle::Disabled { by: disabled.by.clone() });
         } else if layer.needs_trust(candidate) {
-            match self.trust.judge(candidate, || digests::of_skill(candidate, &layer.approvable(candidate)?))
-            {
+            match trust.judge(candidate, || digests::of_skill(candidate, &layer.approvable(candidate)?)) {
                 Verdict::Yes => {}
                 Verdict::No => candidate.obstacle = Some(Obstacle::Untrusted),
                 Verdict::AsApproved(digest) => candidate.approved = Some(digest),
