@@ -44,7 +44,7 @@ fn a_skill_of_a_server_is_listed_trusted_and_read() {
     --- stdout
     desk:tidy-up  not trusted: Tidies up.
 
-    1 skill; 1 not trusted: prowess trust
+    1 skill; 1 not trusted: prowess trust NAME
     ");
     assert_snapshot!(run(&place, &["activate", "desk:tidy-up"]), @"
     exit 2
@@ -148,7 +148,7 @@ fn a_skill_of_a_server_is_listed_trusted_and_read() {
     --- stdout
     desk:tidy-up  not trusted: Tidies up.
 
-    1 skill; 1 not trusted: prowess trust
+    1 skill; 1 not trusted: prowess trust NAME
     ");
     assert_snapshot!(run(&place, &["trust", "--revoke", "desk:tidy-up"]), @"
     exit 0
