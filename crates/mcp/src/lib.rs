@@ -15,6 +15,7 @@ mod cursor;
 mod extension;
 mod finder;
 mod gatekeeper;
+mod gates;
 mod held;
 mod http;
 mod http_options;

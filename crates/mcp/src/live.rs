@@ -23,9 +23,9 @@ use crate::snapshot::{Snapshot, locked};
 const PATIENCE: Duration = Duration::from_millis(250);
 /// How often the library is looked at where the system does not tell of changes.
 const POLL: Duration = Duration::from_secs(2);
-/// How soon they are asked again when something they gave is not what they said.
+/// How soon sources elsewhere are asked again when something that one gave is not what it said.
 const ASK_SOON: Duration = Duration::from_secs(5);
-/// How long the first state waits for them. Whoever is slower comes with a later state.
+/// How long the first state waits for sources elsewhere. Whoever is slower comes with a later state.
 const FIRST_ASK: Duration = Duration::from_secs(2);
 /// How long clients may keep what nobody watches, in milliseconds.
 const UNWATCHED_TTL: u64 = 60_000;
@@ -143,7 +143,7 @@ impl Live {
         while !stop.is_cancelled() {
             match watcher.next(Some(PATIENCE)) {
                 Ok(Some(_)) => self.publish(),
-                Ok(None) => self.look_around(&mut seen),
+                Ok(None) => {}
                 // The old state is served on; a later look may succeed.
                 Err(error @ WatchError::Registry(_)) => {
                     tracing::warn!(target: "prowess", reason = %error, "the library could not be read");
@@ -153,6 +153,7 @@ impl Live {
                     return self.poll(stop);
                 }
             }
+            self.look_around(&mut seen);
         }
     }
 

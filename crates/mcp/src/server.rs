@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
-use std::time::Duration;
 
 use prowess::Registry;
 use rmcp::model::{
@@ -22,24 +21,18 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use crate::ServeOptions;
 use crate::connection::Connection;
 use crate::cursor::Cursors;
+use crate::gates::{self, Gates};
 use crate::live::Live;
 use crate::ready::Slot;
 use crate::wire::{self, Era};
 use crate::{address, extension, notify, prompts, resources, tools};
-
-/// The longest a request may work: longer than a source elsewhere may, so that its own error is heard.
-const WORK_TIME: Duration = Duration::from_secs(20);
-/// How many requests read from elsewhere at once.
-const FAR_AT_ONCE: usize = 8;
 
 /// What all connections share.
 pub(crate) struct Shared {
     pub(crate) live: Arc<Live>,
     pub(crate) cursors: Cursors,
     pub(crate) tools: bool,
-    gate: Arc<Semaphore>,
-    /// For what is read from elsewhere: a server that does not answer takes no place of what lies here.
-    far_gate: Arc<Semaphore>,
+    gates: Gates,
     pub(crate) stop: CancellationToken,
 }
 
@@ -49,8 +42,7 @@ impl Shared {
             live: Live::start(registry, options, stop.clone()),
             cursors: Cursors::new(),
             tools: options.tools,
-            gate: Arc::new(Semaphore::new(at_once())),
-            far_gate: Arc::new(Semaphore::new(FAR_AT_ONCE)),
+            gates: Gates::new(),
             stop,
         })
     }
@@ -107,19 +99,18 @@ impl Server {
         }
     }
 
-    /// Does blocking work off the runtime, within the gate and the time, and turns a panic into an error: rmcp answers
-    /// nothing when a handler panics, and the client would wait for ever.
+    /// Does blocking work on what lies here.
     async fn work<T: Send + 'static>(
         &self,
         context: &RequestContext<RoleServer>,
         work: impl FnOnce(&Shared, &Connection) -> Result<T, ErrorData> + Send + 'static,
     ) -> Result<T, ErrorData> {
-        self.work_within(&self.shared.gate, context, work).await
+        self.work_within(&self.shared.gates.near, context, work).await
     }
 
     /// The gate for work on skills of these names or addresses, which may lie elsewhere.
     fn gate_for<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> &Arc<Semaphore> {
-        if self.shared.is_far(names) { &self.shared.far_gate } else { &self.shared.gate }
+        if self.shared.is_far(names) { &self.shared.gates.far } else { &self.shared.gates.near }
     }
 
     async fn work_within<T: Send + 'static>(
@@ -128,36 +119,14 @@ impl Server {
         context: &RequestContext<RoleServer>,
         work: impl FnOnce(&Shared, &Connection) -> Result<T, ErrorData> + Send + 'static,
     ) -> Result<T, ErrorData> {
-        let permit = tokio::select! {
-            permit = Arc::clone(gate).acquire_owned() => permit.map_err(|_| stopping())?,
-            () = context.ct.cancelled() => return Err(stopping()),
-        };
         let (shared, connection) = (Arc::clone(&self.shared), Arc::clone(&self.connection));
-        let task = tokio::task::spawn_blocking(move || {
-            let _permit = permit;
-            work(&shared, &connection)
-        });
-        match tokio::time::timeout(WORK_TIME, task).await {
-            Ok(Ok(result)) => result,
-            Ok(Err(_panic)) => Err(ErrorData::internal_error("the request could not be answered", None)),
-            Err(_elapsed) => Err(ErrorData::internal_error("the request took too long", None)),
-        }
+        gates::work(gate, &context.ct, move || work(&shared, &connection)).await
     }
-}
-
-/// How many requests do blocking work at once; the rest wait in a queue, not in threads. Their files are mostly in
-/// memory, so more of them than processors only take turns, and each waits longer.
-fn at_once() -> usize {
-    std::thread::available_parallelism().map_or(4, |processors| processors.get().saturating_mul(2).max(4))
 }
 
 fn no_such_method(method: &str) -> ErrorData {
     let shown: String = method.chars().take(200).flat_map(char::escape_debug).collect();
     ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("no such method: {shown}"), None)
-}
-
-fn stopping() -> ErrorData {
-    ErrorData::internal_error("the server is stopping", None)
 }
 
 /// Sessionless when the request itself names 2026-07-28 or later; the handshake's version otherwise.
