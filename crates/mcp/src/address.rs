@@ -86,6 +86,8 @@ pub(crate) fn decode(text: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -114,6 +116,29 @@ mod tests {
             "skill://",
         ] {
             assert_eq!(parse(wrong), None, "{wrong}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read_back_and_nothing_else_means_it(
+            prefix in proptest::option::of("[a-zA-Z0-9._ ü-]{1,8}"), name in "[a-z0-9][a-z0-9-]{0,8}",
+            path in proptest::collection::vec("[ -~äß]{1,8}", 1..4).prop_map(|parts| parts.join("/")),
+        ) {
+            let key = prefix.map_or_else(|| name.clone(), |prefix| format!("{prefix}:{name}"));
+            if let Ok(path) = RelPath::parse(&path) {
+                let uri = file(&key, &path);
+                prop_assert_eq!(parse(&uri), Some((key, path.as_str().to_owned())));
+                prop_assert_eq!(parse(&format!("{uri}/")), None);
+                prop_assert_eq!(parse(&format!("{uri}?x")), None);
+            }
+        }
+
+        #[test]
+        fn no_text_breaks_it_or_leads_out(uri in "(skill://)?[a-z%/._0-9A-F:@!~ä-]{0,40}") {
+            if let Some((_, path)) = parse(&uri) {
+                prop_assert!(path.is_empty() || RelPath::parse(&path).is_ok());
+            }
         }
     }
 }

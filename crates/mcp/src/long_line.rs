@@ -94,6 +94,9 @@ impl LongLine {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+    use serde_json::{Map, Value};
+
     use super::*;
 
     fn followed(text: &str) -> LongLine {
@@ -127,6 +130,50 @@ mod tests {
         for text in ["nonsense", r#"[{"id":7}]"#, long.as_str(), r#"{"id":null}"#] {
             let line = followed(text);
             assert_eq!((line.is_notification(), line.id()), (false, None), "{text}");
+        }
+    }
+
+    fn json(depth: u32) -> BoxedStrategy<Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<i64>().prop_map(Value::from),
+            "[a-z\"\\\\{}\\[\\],: ]{0,8}".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(depth, 24, 4, |inner| {
+            let name = prop_oneof![Just("id".to_owned()), "[a-z\"\\\\:]{0,4}"];
+            prop_oneof![
+                proptest::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+                proptest::collection::btree_map(name, inner, 0..4)
+                    .prop_map(|members| Value::Object(members.into_iter().collect())),
+            ]
+        })
+        .boxed()
+    }
+
+    proptest! {
+        #[test]
+        fn the_id_of_any_message_is_the_one_that_a_whole_reader_finds(
+            before in json(3), id in proptest::option::of(prop_oneof![any::<i64>().prop_map(Value::from), "[a-z\"\\\\]{0,9}".prop_map(Value::from)]),
+            after in json(3), pretty in any::<bool>(),
+        ) {
+            let mut message = Map::new();
+            message.insert("params".to_owned(), before);
+            if let Some(id) = &id {
+                message.insert("id".to_owned(), id.clone());
+            }
+            message.insert("more".to_owned(), after);
+            let text = if pretty { serde_json::to_string_pretty(&message) } else { serde_json::to_string(&message) };
+            let line = followed(&text.unwrap());
+            prop_assert_eq!(line.is_notification(), id.is_none());
+            prop_assert_eq!(line.id(), id.map(|id| serde_json::from_value(id).unwrap()));
+        }
+
+        #[test]
+        fn no_bytes_break_it(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let mut line = LongLine::default();
+            line.follow(&bytes);
+            let _ = (line.is_notification(), line.id());
+            prop_assert!(line.word.len() <= MAX_ID + 1);
         }
     }
 }
