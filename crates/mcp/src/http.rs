@@ -9,8 +9,9 @@ use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header};
 use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
 use hyper::body::{Body, Incoming};
 use rmcp::ErrorData;
-use rmcp::model::{ClientJsonRpcMessage, ClientRequest, RequestId};
+use rmcp::model::RequestId;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use serde::Deserialize;
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
@@ -158,26 +159,26 @@ impl Front {
 
     /// Answers a POST.
     async fn message(&self, mut parts: Parts, body: Bytes) -> Result<Answer, Refusal> {
-        // rmcp would say 415 to what is no message, in plain text.
-        let asked = judge(&body).map_err(|wrong| {
-            let (id, error) = *wrong;
-            problem(StatusCode::BAD_REQUEST, id, error)
-        })?;
+        let asked = Asked::read(&body)?;
         let slot = Slot::default();
         parts.extensions.insert(slot.clone());
         let _place = self.place().await?;
-        if asked.initialize
+        if asked.initialize()
             && let Some(reason) = self.sessions.full().await
         {
             return Err(full(reason).into());
         }
-        let request = Request::from_parts(parts, Full::new(body));
-        if asked.listens {
+        let request = Request::from_parts(parts, Full::new(body.clone()));
+        if asked.listens() {
             return self.streamed(request).await;
         }
         let (mut head, mut text) = self.whole(request, asked.id.clone()).await?;
+        // This is what rmcp says to JSON that is no message, in plain text; the type of the body was looked at before.
+        if head.status == StatusCode::UNSUPPORTED_MEDIA_TYPE {
+            return Err(no_message(&body));
+        }
         // Another may have taken the last place in between, which rmcp calls an error of the server.
-        if asked.initialize
+        if asked.initialize()
             && head.status == StatusCode::INTERNAL_SERVER_ERROR
             && let Some(reason) = self.sessions.full().await
         {
@@ -267,28 +268,37 @@ fn health(method: &Method) -> Answer {
     }
 }
 
-/// What is to be known of a message before it is passed on.
-#[derive(Default)]
+/// What is to be known of a message before it is passed on: no more, since rmcp reads it again.
+#[derive(Deserialize)]
 struct Asked {
     /// Whose answer it wants.
+    #[serde(default)]
     id: Option<RequestId>,
-    /// Whether it asks for a session.
-    initialize: bool,
-    /// Whether it asks for a stream without an end.
-    listens: bool,
+    #[serde(default)]
+    method: String,
 }
 
-/// Whether a body is one message, and which.
-fn judge(body: &[u8]) -> Result<Asked, Box<(Option<RequestId>, ErrorData)>> {
-    match serde_json::from_slice::<ClientJsonRpcMessage>(body) {
-        Ok(ClientJsonRpcMessage::Request(message)) => {
-            let initialize = matches!(message.request, ClientRequest::InitializeRequest(_));
-            let listens = matches!(message.request, ClientRequest::SubscriptionsListenRequest(_));
-            Ok(Asked { id: Some(message.id), initialize, listens })
-        }
-        Ok(_) => Ok(Asked::default()),
-        Err(_) => Err(Box::new(crate::stdio::complaint(body))),
+impl Asked {
+    /// Of a body that is one message.
+    fn read(body: &[u8]) -> Result<Self, Refusal> {
+        serde_json::from_slice(body).map_err(|_| no_message(body))
     }
+
+    /// Whether it asks for a session.
+    fn initialize(&self) -> bool {
+        self.method == "initialize"
+    }
+
+    /// Whether it asks for a stream without an end.
+    fn listens(&self) -> bool {
+        self.method == "subscriptions/listen"
+    }
+}
+
+/// What is said to a body that is no message.
+fn no_message(body: &[u8]) -> Refusal {
+    let (id, error) = crate::stdio::complaint(body);
+    problem(StatusCode::BAD_REQUEST, id, error).into()
 }
 
 /// Whether a body is JSON by its one declared type; parameters such as a charset change nothing.
