@@ -6,7 +6,7 @@ use std::time::Duration;
 use prowess::source::{Chunk, Offer, Slice, Source};
 use prowess::{Candidate, MemorySource, Registry, RelPath, Scope, SourceError};
 use prowess_mcp::ServeOptions;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::{Lines, library, registry, served};
 
@@ -82,9 +82,9 @@ async fn what_lies_here_is_served_while_a_server_says_nothing_and_the_rest_comes
     let listed = client.result("skills/list", json!({})).await.to_string();
     assert!(listed.contains("skill://alpha") && !listed.contains("skill://remote"), "{listed}");
     far.set_silent(false);
-    client.told("notifications/resources/list_changed").await;
-    let listed = client.result("skills/list", json!({})).await.to_string();
-    assert!(listed.contains("skill://alpha") && listed.contains("skill://remote"), "{listed}");
+    let there = |answer: &Value| answer.to_string().contains("skill://remote");
+    let listed = client.until("skills/list", json!({}), there).await.to_string();
+    assert!(listed.contains("skill://alpha"), "{listed}");
 }
 
 #[tokio::test]
@@ -121,7 +121,6 @@ async fn a_server_is_asked_again() {
     let mut client = Lines::begun(served(both(root.path(), &far), options), false).await;
     assert!(!client.result("skills/list", json!({})).await.to_string().contains("skill://late"));
     let far = far.with("late");
-    client.told("notifications/resources/list_changed").await;
-    assert!(client.result("skills/list", json!({})).await.to_string().contains("skill://late"));
+    client.until("skills/list", json!({}), |answer| answer.to_string().contains("skill://late")).await;
     drop(far);
 }

@@ -232,11 +232,10 @@ async fn what_changes_is_told_and_read_anew() {
     let read = client.result("resources/read", beta.clone()).await;
     assert!(read["contents"][0]["text"].as_str().unwrap().contains("license: MIT"));
     skill(root.path(), "gamma", "");
-    client.told("notifications/resources/list_changed").await;
-    assert!(client.result("skills/get", json!({"uri": "skill://gamma/SKILL.md"})).await["skill"].is_object());
+    let gamma = json!({"uri": "skill://gamma/SKILL.md"});
+    client.until("skills/get", gamma, |answer| answer["result"]["skill"].is_object()).await;
     std::fs::remove_dir_all(root.path().join("beta")).unwrap();
-    client.told("notifications/resources/list_changed").await;
-    assert_eq!(client.error("resources/read", beta).await, -32602);
+    client.until("resources/read", beta, |answer| answer["error"]["code"] == -32602).await;
 }
 
 #[tokio::test]
@@ -245,10 +244,9 @@ async fn a_file_beside_skill_md_is_news_for_those_who_have_the_list() {
     let mut client = Lines::begun(served(registry(root.path()), ServeOptions::default()), false).await;
     let before = client.result("skills/list", json!({})).await;
     write(root.path(), "alpha/new.md", "new");
-    client.told("notifications/resources/list_changed").await;
-    let after = client.result("skills/list", json!({})).await;
-    assert_ne!(before["skills"][0], after["skills"][0]);
-    assert_eq!(before["skills"][1], after["skills"][1]);
+    let other = |answer: &Value| answer["result"]["skills"][0] != before["skills"][0];
+    let after = client.until("skills/list", json!({}), other).await;
+    assert_eq!(before["skills"][1], after["result"]["skills"][1]);
 }
 
 #[tokio::test]

@@ -12,6 +12,8 @@ use tokio_util::sync::CancellationToken;
 /// No test waits longer than this for what must come.
 pub(crate) const LONG: Duration = Duration::from_secs(60);
 
+const LIST_CHANGED: &str = "notifications/resources/list_changed";
+
 /// What a request of the sessionless era carries.
 pub(crate) fn meta() -> Value {
     json!({
@@ -68,12 +70,13 @@ pub(crate) struct Lines {
     writer: WriteHalf<DuplexStream>,
     next: u64,
     sessionless: bool,
+    passed_change: bool,
 }
 
 impl Lines {
     pub(crate) fn new(pipe: DuplexStream, sessionless: bool) -> Self {
         let (reader, writer) = tokio::io::split(pipe);
-        Self { reader: BufReader::new(reader), writer, next: 1, sessionless }
+        Self { reader: BufReader::new(reader), writer, next: 1, sessionless, passed_change: false }
     }
 
     /// A client that has said hello in the way of its era.
@@ -114,6 +117,7 @@ impl Lines {
             if message["id"] == id {
                 return message;
             }
+            self.passed_change |= message["method"] == LIST_CHANGED;
         }
     }
 
@@ -123,6 +127,25 @@ impl Lines {
             let message = self.next().await;
             if message["method"] == method {
                 return message;
+            }
+        }
+    }
+
+    /// Waits until a list has changed so that an answer is as wanted: another change may be told before.
+    pub(crate) async fn until(
+        &mut self,
+        method: &str,
+        params: Value,
+        wanted: impl Fn(&Value) -> bool,
+    ) -> Value {
+        loop {
+            // What was told while an answer was waited for counts too.
+            if !std::mem::take(&mut self.passed_change) {
+                self.told(LIST_CHANGED).await;
+            }
+            let answer = self.ask(method, params.clone()).await;
+            if wanted(&answer) {
+                return answer;
             }
         }
     }
