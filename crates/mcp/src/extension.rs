@@ -21,6 +21,7 @@ pub(crate) const INSTRUCTIONS: &str = "Skills are instructions for particular ta
 pub(crate) fn list(shared: &Shared, params: ListParams, era: Era) -> Result<Arc<Page>, ErrorData> {
     let after = shared.after("skills", params.cursor.as_deref())?;
     let snapshot = shared.live.current();
+    let (_, changes) = snapshot.state();
     let mut result = ListResult::default();
     let mut last = None;
     for key in snapshot.listed_after(after.as_deref()) {
@@ -37,7 +38,7 @@ pub(crate) fn list(shared: &Shared, params: ListParams, era: Era) -> Result<Arc<
     let page =
         wire::finish(&result, era, Some((shared.live.ttl_ms(), CacheScope::Private))).map_err(internal)?;
     let page = Arc::new(Page::new(page));
-    snapshot.keep_page(params.cursor, era, Arc::clone(&page));
+    snapshot.keep_page(params.cursor, era, changes, Arc::clone(&page));
     Ok(page)
 }
 

@@ -38,6 +38,8 @@ struct Seen {
 
 struct Kept {
     made: Instant,
+    /// The changes of files that it may know of.
+    changes: u64,
     /// Whether somebody makes it anew.
     looking: bool,
     page: Arc<Page>,
@@ -169,6 +171,10 @@ impl Snapshot {
     pub(crate) fn page(&self, cursor: Option<&str>, era: Era) -> Option<Arc<Page>> {
         let mut pages = locked(&self.pages);
         let kept = pages.get_mut(&(cursor.map(str::to_owned), era))?;
+        // Whoever is told of a change and asks must not be given what was so before.
+        if kept.changes != self.state().1 {
+            return None;
+        }
         let age = kept.made.elapsed();
         if age < FRESH || (kept.looking && age < 2 * FRESH) {
             return Some(Arc::clone(&kept.page));
@@ -177,11 +183,11 @@ impl Snapshot {
         None
     }
 
-    /// Keeps a page for those who ask next.
-    pub(crate) fn keep_page(&self, cursor: Option<String>, era: Era, page: Arc<Page>) {
+    /// Keeps a page for those who ask next. `changes` were known when it was begun.
+    pub(crate) fn keep_page(&self, cursor: Option<String>, era: Era, changes: u64, page: Arc<Page>) {
         let mut pages = locked(&self.pages);
         if pages.len() < MAX_PAGES {
-            pages.insert((cursor, era), Kept { made: Instant::now(), looking: false, page });
+            pages.insert((cursor, era), Kept { made: Instant::now(), changes, looking: false, page });
         }
     }
 
