@@ -8,8 +8,9 @@ use rmcp::ErrorData;
 use tokio::sync::Notify;
 
 use crate::extension::unknown;
+use crate::lock::locked;
 use crate::server::Shared;
-use crate::snapshot::{Snapshot, locked};
+use crate::snapshot::Snapshot;
 
 /// The most resources one connection may subscribe to.
 pub(crate) const MAX_SUBSCRIPTIONS: usize = 512;

@@ -92,10 +92,17 @@ pub(crate) fn directory(shared: &Shared, params: DirectoryParams, era: Era) -> R
 
 /// The error for what is not there: the same in every era, with the URI as data.
 pub(crate) fn unknown(what: &str, uri: &str) -> ErrorData {
-    // The text comes from outside: made harmless, and not all of it.
-    let shown: String = uri.chars().take(200).flat_map(char::escape_debug).collect();
-    let uri: String = uri.chars().take(4096).collect();
-    ErrorData::invalid_params(format!("{what} {shown}"), Some(json!({ "uri": uri })))
+    ErrorData::invalid_params(format!("{what} {}", shown(uri)), Some(about(uri)))
+}
+
+/// What an error is about, for programs.
+pub(crate) fn about(uri: &str) -> Value {
+    json!({ "uri": uri.chars().take(4096).collect::<String>() })
+}
+
+/// A text from outside in an error: made harmless, and not all of it.
+pub(crate) fn shown(text: &str) -> String {
+    text.chars().take(200).flat_map(char::escape_debug).collect()
 }
 
 pub(crate) fn internal(error: serde_json::Error) -> ErrorData {

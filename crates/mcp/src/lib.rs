@@ -21,6 +21,7 @@ mod http;
 mod http_options;
 mod listener;
 mod live;
+mod lock;
 mod log;
 mod long_line;
 mod notify;

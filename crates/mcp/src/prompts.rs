@@ -10,6 +10,7 @@ use rmcp::model::{
 use serde_json::{Value, json};
 
 use crate::connection::Connection;
+use crate::extension::shown;
 use crate::resources::TEMPLATE;
 use crate::server::Shared;
 use crate::tools::answer;
@@ -49,7 +50,7 @@ pub(crate) fn get(
 ) -> Result<GetPromptResult, ErrorData> {
     let snapshot = shared.live.current();
     let skill = snapshot.candidate(&request.name).filter(|_| snapshot.is_invocable(&request.name));
-    let shown: String = request.name.chars().take(200).flat_map(char::escape_debug).collect();
+    let shown = shown(&request.name);
     let skill = skill.ok_or_else(|| {
         ErrorData::invalid_params(format!("no such prompt: {shown}"), Some(json!({ "name": shown })))
     })?;

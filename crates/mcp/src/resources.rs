@@ -6,9 +6,9 @@ use rmcp::ErrorData;
 use rmcp::model::{
     Annotations, ListResourcesResult, ReadResourceResult, Resource, ResourceContents, ResourceTemplate, Role,
 };
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::extension::unknown;
+use crate::extension::{about, unknown};
 use crate::publish::{Published, own_path};
 use crate::server::Shared;
 use crate::{address, wire};
@@ -81,8 +81,7 @@ pub(crate) fn read(shared: &Shared, uri: &str) -> Result<ReadResourceResult, Err
         // What its server does not give is no fault of the address, and its list may be another one by now.
         tracing::warn!(target: "prowess", reason = %error, "a file could not be had from another server");
         shared.live.nudge();
-        let uri: String = uri.chars().take(4096).collect();
-        ErrorData::internal_error("another server does not give this file", Some(json!({ "uri": uri })))
+        ErrorData::internal_error("another server does not give this file", Some(about(uri)))
     })?;
     if chunk.size > chunk.bytes.len() as u64 {
         return Err(too_large());

@@ -125,8 +125,8 @@ impl Server {
 }
 
 fn no_such_method(method: &str) -> ErrorData {
-    let shown: String = method.chars().take(200).flat_map(char::escape_debug).collect();
-    ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("no such method: {shown}"), None)
+    let text = format!("no such method: {}", extension::shown(method));
+    ErrorData::new(ErrorCode::METHOD_NOT_FOUND, text, None)
 }
 
 /// Sessionless when the request itself names 2026-07-28 or later; the handshake's version otherwise.

@@ -18,7 +18,7 @@ use tokio::time::{Instant, timeout};
 use tokio_stream::{Stream, StreamExt as _};
 use tokio_util::sync::CancellationToken;
 
-use crate::snapshot::locked;
+use crate::lock::locked;
 
 /// How long a busy session may take to hear of its end; then its handle is dropped, which ends it too, as an error.
 const FAREWELL: Duration = Duration::from_secs(1);

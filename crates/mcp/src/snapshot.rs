@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use prowess::session::{Actor, Session};
 use prowess::{Candidate, Catalog, Registry, RelPath};
 
 use crate::address;
+use crate::lock::locked;
 use crate::publish::{Published, look};
 use crate::ready::Page;
 use crate::wire::Era;
@@ -228,9 +229,4 @@ pub(crate) struct Marks {
     pub(crate) tools: Vec<String>,
     pub(crate) prompts: BTreeMap<String, String>,
     pub(crate) resources: BTreeMap<String, String>,
-}
-
-/// The lock of something that a panic elsewhere cannot have left half done.
-pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

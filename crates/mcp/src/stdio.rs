@@ -6,7 +6,7 @@
 // The ids of rmcp have no order; the map is never walked.
 use std::collections::HashMap;
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use rmcp::model::{
     ClientJsonRpcMessage, ClientNotification, ClientRequest, JsonRpcError, RequestId, ServerJsonRpcMessage,
@@ -20,6 +20,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 use crate::ServeError;
+use crate::lock::locked;
 use crate::long_line::{LongLine, MAX_ID};
 use crate::pipe_writer::PipeWriter;
 use crate::server::{Server, Shared};
@@ -102,7 +103,7 @@ impl<R: AsyncRead + Send + Unpin> Pipe<R> {
 
     /// Takes back the place of a request.
     fn place_of(&self, id: &RequestId) -> Option<OwnedSemaphorePermit> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner).remove(id)
+        locked(&self.open).remove(id)
     }
 }
 
@@ -173,7 +174,7 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for Pipe<R> {
                     } else {
                         place
                     };
-                    let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+                    let mut open = locked(&self.open);
                     open.insert(request.id.clone(), place);
                     return Some(ClientJsonRpcMessage::Request(request));
                 }

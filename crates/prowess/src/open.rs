@@ -121,12 +121,7 @@ impl Opening {
 
     /// The place on the disk that a spec names, if it names one.
     pub fn place(&self, spec: &SourceSpec, environment: &Environment) -> Option<PathBuf> {
-        match &spec.place {
-            Place::Dir(path) | Place::Plugin(path) | Place::Archive(path) | Place::Jsonl(path) => {
-                Some(self.path(path, environment))
-            }
-            Place::Url { .. } | Place::Mcp(_) | Place::Inline { .. } => None,
-        }
+        spec.place.path().map(|path| self.path(path, environment))
     }
 
     fn path(&self, path: &Path, environment: &Environment) -> PathBuf {

@@ -26,7 +26,7 @@ mod pairs;
 mod server;
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -88,6 +88,16 @@ pub enum Place {
         /// Its body.
         instructions: String,
     },
+}
+
+impl Place {
+    /// The file or folder, when it is one on this machine.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Dir(path) | Self::Plugin(path) | Self::Archive(path) | Self::Jsonl(path) => Some(path),
+            Self::Url { .. } | Self::Mcp(_) | Self::Inline { .. } => None,
+        }
+    }
 }
 
 /// Why a text or table names no source.

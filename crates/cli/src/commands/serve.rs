@@ -17,7 +17,7 @@ use super::unread_registry;
 use crate::Outcome;
 use crate::args::{Log, Places, Serve};
 use crate::error::{CommandError, Failure};
-use crate::ui::{Ui, clean, log_line};
+use crate::ui::{Ui, clean, clean_lines, log_line};
 
 /// The largest file that is read for a token.
 const MAX_TOKEN: usize = 4096;
@@ -76,14 +76,10 @@ pub(crate) fn run(args: &Serve, ui: &mut Ui) -> Result<Outcome, CommandError> {
 fn all_there(places: &Places) -> Result<(), CommandError> {
     let environment = Environment::current();
     for source in &places.sources {
-        let (Place::Dir(path) | Place::Plugin(path) | Place::Archive(path) | Place::Jsonl(path)) =
-            &source.place
-        else {
-            continue;
-        };
+        let Some(path) = source.place.path() else { continue };
         let expanded = path.to_str().and_then(|text| environment.expand(text));
         if !expanded.as_deref().unwrap_or(path).exists() {
-            return Err(Failure::from(&SourceError::Missing { path: path.clone() }).into());
+            return Err(Failure::from(&SourceError::Missing { path: path.to_owned() }).into());
         }
     }
     Ok(())
@@ -150,7 +146,7 @@ fn print_config(client: &ClientConfig, args: &Serve, ui: &mut Ui) -> Result<Outc
             Reach::Start(words)
         }
     };
-    ui.print(&clean_text(&client.text(&reach)))?;
+    ui.print(&clean_lines(&client.text(&reach)))?;
     ui.note(&format!("for {}, into {}", client.title, client.place(&reach)));
     Ok(Outcome::Fine)
 }
@@ -183,11 +179,6 @@ fn at_home(client: &ClientConfig, source: &str) -> String {
     }
     // As it was written, where nothing had to change.
     if !client.is_personal() || spec == given { source.to_owned() } else { spec.to_string() }
-}
-
-/// The text for a file, with nothing in it that could control a terminal.
-fn clean_text(text: &str) -> String {
-    crate::ui::clean_lines(text)
 }
 
 fn failed(error: &ServeError) -> Failure {

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
-use std::process::Stdio;
+use std::process::{Child, ChildStderr, Stdio};
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
@@ -16,6 +16,28 @@ const SKILL: (&str, &str) = (
 
 fn lines(messages: &[Value]) -> Vec<u8> {
     messages.iter().flat_map(|message| format!("{message}\n").into_bytes()).collect()
+}
+
+/// A server on an address, its log behind the first line, and the address.
+fn listening(place: &Place) -> (Child, BufReader<ChildStderr>, String) {
+    let mut command = place.command();
+    command
+        .args(["serve", "--in", "skills", "--http", "127.0.0.1:0", "--log", "json"])
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut log = BufReader::with_capacity(64, child.stderr.take().unwrap());
+    let mut line = String::new();
+    log.read_line(&mut line).unwrap();
+    let url = serde_json::from_str::<Value>(&line).unwrap()["listening"].as_str().unwrap().to_owned();
+    let at = url.strip_prefix("http://").and_then(|rest| rest.strip_suffix("/mcp")).unwrap().to_owned();
+    (child, log, at)
+}
+
+/// Tells a server to end, which it does.
+fn end(child: &mut Child) {
+    let id = child.id().to_string();
+    assert!(std::process::Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+    assert_eq!(child.wait().unwrap().code(), Some(0));
 }
 
 fn hello() -> Value {
@@ -50,24 +72,13 @@ fn what_comes_with_prowess_is_served_where_nothing_else_is() {
 #[test]
 fn an_address_is_told_and_served_until_the_end() {
     let place = Place::with(&[SKILL]);
-    let mut command = place.command();
-    command
-        .args(["serve", "--in", "skills", "--http", "127.0.0.1:0", "--log", "json"])
-        .stderr(Stdio::piped());
-    let mut child = command.spawn().unwrap();
-    let mut log = BufReader::new(child.stderr.take().unwrap());
-    let mut line = String::new();
-    log.read_line(&mut line).unwrap();
-    let url = serde_json::from_str::<Value>(&line).unwrap()["listening"].as_str().unwrap().to_owned();
-    let at = url.strip_prefix("http://").and_then(|rest| rest.strip_suffix("/mcp")).unwrap();
-    let mut stream = TcpStream::connect(at).unwrap();
+    let (mut child, mut log, at) = listening(&place);
+    let mut stream = TcpStream::connect(&at).unwrap();
     stream.write_all(b"GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
     assert!(answer.starts_with("HTTP/1.1 200") && answer.ends_with(r#"{"status":"ok"}"#), "{answer}");
-    let id = child.id().to_string();
-    assert!(std::process::Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
-    assert_eq!(child.wait().unwrap().code(), Some(0));
+    end(&mut child);
     let mut rest = String::new();
     log.read_to_string(&mut rest).unwrap();
     assert!(
@@ -79,17 +90,9 @@ fn an_address_is_told_and_served_until_the_end() {
 #[test]
 fn a_log_that_nobody_reads_holds_up_nobody() {
     let place = Place::with(&[SKILL]);
-    let mut command = place.command();
-    command
-        .args(["serve", "--in", "skills", "--http", "127.0.0.1:0", "--log", "json"])
-        .stderr(Stdio::piped());
-    let mut child = command.spawn().unwrap();
-    let mut log = BufReader::with_capacity(64, child.stderr.take().unwrap());
-    let mut line = String::new();
-    log.read_line(&mut line).unwrap();
-    let url = serde_json::from_str::<Value>(&line).unwrap()["listening"].as_str().unwrap().to_owned();
-    let at = url.strip_prefix("http://").and_then(|rest| rest.strip_suffix("/mcp")).unwrap();
-    let mut stream = TcpStream::connect(at).unwrap();
+    // Held open, and not read any further.
+    let (mut child, _log, at) = listening(&place);
+    let mut stream = TcpStream::connect(&at).unwrap();
     let mut answers = BufReader::new(stream.try_clone().unwrap());
     // Many times what a pipe holds.
     for _ in 0..5000 {
@@ -98,9 +101,7 @@ fn a_log_that_nobody_reads_holds_up_nobody() {
         answers.read_until(b'}', &mut answer).unwrap();
         assert!(answer.ends_with(br#"{"status":"ok"}"#));
     }
-    let id = child.id().to_string();
-    assert!(std::process::Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
-    assert_eq!(child.wait().unwrap().code(), Some(0));
+    end(&mut child);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::io::{self, BufRead, BufReader, Read, Write as _};
 use std::path::Path;
 use std::process::{ChildStdin, ChildStdout};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;
 
 use prowess::process::{Companion, ProcessError};
@@ -18,6 +18,7 @@ use tokio::sync::mpsc;
 
 use super::answer::{Asked, Head, Raw};
 use super::failure::{Failure, Record};
+use crate::lock::locked;
 
 /// The most messages that wait to be looked at; then reading waits too.
 const WAITING: usize = 16;
@@ -46,7 +47,7 @@ struct State {
 
 impl State {
     fn asked(&self) -> MutexGuard<'_, HashMap<RequestId, Asked>> {
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.asked)
     }
 }
 
@@ -174,7 +175,7 @@ fn answer(line: &[u8], head: &Head, state: &State) -> Option<ServerJsonRpcMessag
 fn write(input: &Input, message: &TxJsonRpcMessage<RoleClient>) -> io::Result<()> {
     let mut line = serde_json::to_vec(message)?;
     line.push(b'\n');
-    let mut input = input.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut input = locked(input);
     let input = input.as_mut().ok_or(io::ErrorKind::NotConnected)?;
     input.write_all(&line)?;
     input.flush()

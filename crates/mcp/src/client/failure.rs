@@ -1,11 +1,13 @@
 //! What goes wrong between us and another server: a reason and a hint, and the record that survives rmcp's own errors.
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use prowess::harmless;
 use rmcp::model::RequestId;
+
+use crate::lock::locked;
 
 /// The most of a stranger's text that is shown.
 const MAX_SHOWN: usize = 200;
@@ -58,12 +60,12 @@ pub(crate) struct Record {
 impl Record {
     /// Notes why nothing can be asked any more; the first reason is the one.
     pub(crate) fn broke(&self, failure: Failure) {
-        self.broken.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(failure);
+        locked(&self.broken).get_or_insert(failure);
     }
 
     /// Notes why a message failed.
     pub(crate) fn failed(&self, id: Option<RequestId>, failure: Failure) {
-        let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut failures = locked(&self.failures);
         // Nobody asks why a message failed that nobody waits for.
         if failures.len() >= MAX_FAILURES {
             failures.remove(0);
@@ -73,31 +75,31 @@ impl Record {
 
     /// Why this request failed; another's failure is not its own.
     pub(crate) fn why(&self, id: &RequestId) -> Option<Failure> {
-        let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut failures = locked(&self.failures);
         let at = failures.iter().position(|(failed, _)| failed.as_ref() == Some(id));
         at.map(|at| failures.remove(at).1).or_else(|| self.why_broken())
     }
 
     /// Why nothing can be asked any more.
     pub(crate) fn why_broken(&self) -> Option<Failure> {
-        self.broken.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        locked(&self.broken).clone()
     }
 
     /// What failed first, for a beginning that did not come about.
     pub(crate) fn first(&self) -> Option<Failure> {
-        let failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        let failures = locked(&self.failures);
         failures.first().map(|(_, failure)| failure.clone()).or_else(|| self.why_broken())
     }
 
     /// Notes something that came and is no message; the first is kept.
     pub(crate) fn noise(&self, text: &[u8]) {
         let text = || shown(&String::from_utf8_lossy(text.get(..1024).unwrap_or(text)));
-        self.noise.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(text);
+        locked(&self.noise).get_or_insert_with(text);
     }
 
     /// The first thing that came and is no message.
     pub(crate) fn heard(&self) -> Option<String> {
-        self.noise.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        locked(&self.noise).clone()
     }
 
     /// Counts bytes that came.

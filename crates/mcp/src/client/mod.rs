@@ -28,7 +28,7 @@ use tokio::runtime::Runtime;
 
 use self::failure::Record;
 pub(crate) use self::failure::{Failure, shown};
-use crate::snapshot::locked;
+use crate::lock::locked;
 use crate::source::McpLimits;
 use crate::wire;
 

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::McpLimits;
 use crate::client::{Connection, Failure, Reach};
-use crate::snapshot::locked;
+use crate::lock::locked;
 
 /// What can be asked, whether or not there is a connection now.
 pub(super) struct Link {

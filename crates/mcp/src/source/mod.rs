@@ -22,7 +22,7 @@ use self::entry::{Bad, File, Promised};
 pub use self::limits::McpLimits;
 use self::link::{Link, Unanswered};
 use crate::client::{Reach, shown};
-use crate::snapshot::locked;
+use crate::lock::locked;
 use crate::wire;
 
 /// What reads a file of a skill.

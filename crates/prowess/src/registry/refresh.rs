@@ -42,9 +42,9 @@ impl Registry {
         let trust = self.trust.read().unwrap_or_else(PoisonError::into_inner).clone();
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner).clone();
         // What is registered is the strongest, whichever of two namesakes counts.
-        let order = 0..self.layers.len();
+        let (registered, others) = (0..1, 1..self.layers.len());
         let (first, second) =
-            if self.duplicates == Duplicates::Last { (1..order.end, 0..1) } else { (0..1, 1..order.end) };
+            if self.duplicates == Duplicates::Last { (others, registered) } else { (registered, others) };
         for at in first.chain(second) {
             let Some(layer) = self.layers.get(at) else { continue };
             let mut said = if layer.is_far() {
