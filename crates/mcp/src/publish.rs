@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use prowess::digests::DigestLimits;
 use prowess::{Candidate, Document, FileEntry, Manifest, Registry, RelPath, digests, parse, publish};
 use serde_json::{Map, Value};
 
@@ -35,8 +36,9 @@ pub(crate) fn look(
     before: Option<&Arc<Published>>,
 ) -> Result<Arc<Published>, String> {
     let key = candidate.entry.key.as_str();
+    let limits = DigestLimits { remembered: true, ..DigestLimits::approving() };
     for _ in 0..LOOKS {
-        let found = registry.manifest_of(candidate).map_err(|error| error.to_string())?;
+        let found = registry.manifest_within(candidate, &limits).map_err(|error| error.to_string())?;
         // An approval is for these bytes and no others.
         if candidate.approved.is_some() && candidate.approved != digests::of_skill(candidate, &found).ok() {
             return Err("it is not what was approved".to_owned());

@@ -1,11 +1,17 @@
 //! Digests of files and of whole skills, and a file that remembers them as long as the files stay as they are.
+//!
+//! Sizes are looked at before bytes are read, so a file of terabytes costs nothing. What is remembered saves time where
+//! a list names digests. Trust never depends on it: an approval is compared with the bytes that are there now.
 
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
+use prowess_core::limits::{MAX_SKILL_BYTES, MAX_SKILL_FILES};
 use prowess_core::{Candidate, Manifest, Stamp};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
@@ -60,6 +66,129 @@ pub fn of_frontmatter(frontmatter: &Map<String, Value>) -> String {
     of_bytes(frontmatter.to_string().as_bytes())
 }
 
+/// How much is read to make the digests of one skill. What has more is refused before anything is read.
+#[derive(Clone, Debug)]
+pub struct DigestLimits {
+    /// The most files.
+    pub files: usize,
+    /// The most bytes in one file.
+    pub file_bytes: u64,
+    /// The most bytes in all files together.
+    pub bytes: u64,
+    /// Whether digests that are remembered count, as in a list. They never do for a skill that is approved by its
+    /// digest.
+    pub remembered: bool,
+    /// When the work stops, finished or not.
+    pub deadline: Option<Instant>,
+    /// Stops the work as soon as it is set.
+    pub stop: Option<Arc<AtomicBool>>,
+}
+
+impl Default for DigestLimits {
+    fn default() -> Self {
+        Self::approving()
+    }
+}
+
+impl DigestLimits {
+    /// The limits for approvals: all files that are listed at most, and 64 MiB.
+    pub const fn approving() -> Self {
+        const BYTES: u64 = 64 << 20;
+        Self {
+            files: crate::files::MAX_LISTED_ENTRIES,
+            file_bytes: BYTES,
+            bytes: BYTES,
+            remembered: false,
+            deadline: None,
+            stop: None,
+        }
+    }
+
+    /// The limits for skills over MCP: 512 files and 16 MiB, which every client takes.
+    pub const fn publishing() -> Self {
+        Self {
+            files: MAX_SKILL_FILES,
+            file_bytes: MAX_SKILL_BYTES,
+            bytes: MAX_SKILL_BYTES,
+            remembered: true,
+            deadline: None,
+            stop: None,
+        }
+    }
+
+    /// The same, ending at a time.
+    #[must_use]
+    pub fn until(mut self, deadline: Instant) -> Self {
+        self.deadline = Some(deadline);
+        self
+    }
+
+    /// The same, ending when a flag is set.
+    #[must_use]
+    pub fn stopped_by(mut self, stop: Arc<AtomicBool>) -> Self {
+        self.stop = Some(stop);
+        self
+    }
+
+    /// Starts the work on a skill whose files have these sizes; an error when they are too many or too large.
+    pub(crate) fn admit<'l>(&'l self, files: &Manifest, at: &Path) -> Result<Allowance<'l>, SourceError> {
+        if files.files.len() > self.files {
+            let (path, limit) = (at.to_owned(), self.files);
+            return Err(SourceError::TooMany { path, what: "files", limit });
+        }
+        if let Some(file) = files.files.iter().find(|file| file.size > self.file_bytes) {
+            let (path, size) = (at.join(file.path.as_str()), file.size);
+            return Err(SourceError::TooLarge { path, size, limit: self.file_bytes });
+        }
+        let size = files.files.iter().fold(0, |sum: u64, file| sum.saturating_add(file.size));
+        if size > self.bytes {
+            return Err(SourceError::TooLarge { path: at.to_owned(), size, limit: self.bytes });
+        }
+        let allowance = Allowance { limits: self, left: self.bytes };
+        allowance.go_on(at)?;
+        Ok(allowance)
+    }
+}
+
+/// What is left of the limits while files are read: a file may grow after its size was looked at.
+#[derive(Debug)]
+pub(crate) struct Allowance<'l> {
+    limits: &'l DigestLimits,
+    left: u64,
+}
+
+impl Allowance<'_> {
+    /// An error when the work has to stop.
+    fn go_on(&self, path: &Path) -> Result<(), SourceError> {
+        let stopped = self.limits.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed));
+        if stopped || self.limits.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            return Err(SourceError::Stopped { path: path.to_owned() });
+        }
+        Ok(())
+    }
+
+    /// Digests a file that is given in parts; an empty part is its end.
+    pub(crate) fn digest(
+        &mut self,
+        path: &Path,
+        mut next: impl FnMut(&mut Running) -> Result<bool, SourceError>,
+    ) -> Result<(String, u64), SourceError> {
+        let mut running = Running::default();
+        let most = self.left.min(self.limits.file_bytes);
+        loop {
+            self.go_on(path)?;
+            let more = next(&mut running)?;
+            if running.size > most {
+                return Err(SourceError::TooLarge { path: path.to_owned(), size: running.size, limit: most });
+            }
+            if !more {
+                self.left -= running.size;
+                return Ok(running.finish());
+            }
+        }
+    }
+}
+
 /// A digest that is made while bytes arrive.
 #[derive(Debug, Default)]
 pub(crate) struct Running {
@@ -79,15 +208,18 @@ impl Running {
     }
 }
 
-fn of_file(file: &mut File) -> std::io::Result<(String, u64)> {
-    let mut running = Running::default();
+/// Digests an open file, at most as much of it as is allowed.
+pub(crate) fn of_file(
+    path: &Path,
+    file: &mut File,
+    allowed: &mut Allowance<'_>,
+) -> Result<(String, u64), SourceError> {
     let mut buffer = vec![0; 64 * 1024];
-    loop {
-        match file.read(&mut buffer)? {
-            0 => return Ok(running.finish()),
-            got => running.update(buffer.get(..got).unwrap_or(&[])),
-        }
-    }
+    allowed.digest(path, |running| {
+        let got = file.read(&mut buffer).map_err(|error| SourceError::io(path, error))?;
+        running.update(buffer.get(..got).unwrap_or(&[]));
+        Ok(got > 0)
+    })
 }
 
 fn named(hash: &[u8]) -> String {
@@ -115,23 +247,31 @@ impl Digests {
     }
 
     /// The digest and size of an open file: those that are known of this state of it, or new ones.
-    pub(crate) fn of(&self, path: &Path, file: &mut File) -> std::io::Result<(String, u64)> {
-        let metadata = file.metadata()?;
+    ///
+    /// A state is told by its stamp, which bytes in mapped memory can change without touching, and the file that
+    /// remembers digests is no secret. So this is for lists, never for what decides trust.
+    pub(crate) fn of(
+        &self,
+        path: &Path,
+        file: &mut File,
+        allowed: &mut Allowance<'_>,
+    ) -> Result<(String, u64), SourceError> {
+        let metadata = file.metadata().map_err(|error| SourceError::io(path, error))?;
         let stamp = stamp_of(&metadata);
         if let Some(at) = self.known.find(path, &stamp)
             && let Ok(digest) = std::str::from_utf8(self.known.head(at))
         {
             return Ok((digest.to_owned(), metadata.len()));
         }
-        let path = path.as_os_str().as_encoded_bytes();
+        let key = path.as_os_str().as_encoded_bytes();
         let fresh = || self.fresh.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, digest)) = fresh().get(path).filter(|(known, _)| *known == stamp) {
+        if let Some((_, digest)) = fresh().get(key).filter(|(known, _)| *known == stamp) {
             return Ok((digest.clone(), metadata.len()));
         }
-        let (digest, size) = of_file(file)?;
+        let (digest, size) = of_file(path, file, allowed)?;
         // A file that changed just now may change again without its stamp showing it.
         if is_settled(&stamp) {
-            fresh().insert(path.to_vec(), (stamp, digest.clone()));
+            fresh().insert(key.to_vec(), (stamp, digest.clone()));
         }
         Ok((digest, size))
     }

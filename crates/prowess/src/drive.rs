@@ -133,7 +133,7 @@ pub fn failed(error: &SourceError) -> Outcome {
             Failure::NotAFile
         }
         SourceError::TooLarge { .. } => Failure::TooLarge,
-        SourceError::NotAsListed { .. } => Failure::NotAsListed,
+        SourceError::NotAsListed { .. } | SourceError::Changed { .. } => Failure::NotAsListed,
         _ => Failure::Failed,
     };
     Outcome::Failed { why }

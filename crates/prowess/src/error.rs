@@ -131,6 +131,24 @@ pub enum SourceError {
         /// The most that is read.
         limit: u64,
     },
+    /// Files were to be read, and the time for it was over or it was called off.
+    #[error("the files were not all read before the time was over: {}", shown(.path))]
+    Stopped {
+        /// What was to be read.
+        path: PathBuf,
+    },
+    /// What is there now is not the skill that was listed.
+    #[error("this is no longer the skill that was listed: {}", shown(.path))]
+    Changed {
+        /// The path.
+        path: PathBuf,
+    },
+    /// A SKILL.md is a link to a file outside of its folder that goes by another name.
+    #[error("this is a link to a file outside of the skill with another name, which is not read: {}", shown(.path))]
+    OtherFile {
+        /// The link.
+        path: PathBuf,
+    },
     /// The walk stopped at its limit of depth.
     #[error("folders this deep are not looked into: {}: more than {limit} below the start", shown(.path))]
     TooDeep {
@@ -260,6 +278,9 @@ impl SourceError {
             | Self::Damaged { path, .. }
             | Self::NotRegular { path, .. }
             | Self::TooLarge { path, .. }
+            | Self::Stopped { path }
+            | Self::Changed { path }
+            | Self::OtherFile { path }
             | Self::TooDeep { path, .. }
             | Self::TooMany { path, .. }
             | Self::NotBuilt { path, .. }
@@ -308,6 +329,9 @@ impl SourceError {
             }
             Self::NotRegular { .. } => "put a regular file in its place, or leave it out",
             Self::TooLarge { .. } => "make the file smaller, or split it",
+            Self::Stopped { .. } => "try again with more time, or make the skill smaller",
+            Self::Changed { .. } => "list the skills again",
+            Self::OtherFile { .. } => "put the file itself there, or link to a file of the same name",
             #[cfg(feature = "archive")]
             Self::Archive { .. } => "pack the skill's folder anew, as plain files",
             #[cfg(feature = "http")]

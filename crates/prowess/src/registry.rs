@@ -40,6 +40,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod read;
 mod refresh;
 
 use std::fmt;
@@ -47,19 +48,13 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use prowess_core::catalog::DuplicateError;
-use prowess_core::{
-    Candidate, Catalog, Delta, Document, Duplicates, FileEntry, LoadError, Manifest, Obstacle, RelPath,
-    Scope, Skill,
-};
-use serde_json::{Map, Value};
+use prowess_core::{Candidate, Catalog, Delta, Duplicates, LoadError, Obstacle, Scope, Skill};
 
-use crate::digests;
+use crate::digests::DigestLimits;
 use crate::error::SourceError;
-use crate::files::Head;
 use crate::glob::Glob;
-use crate::resources::{self, Resource, TooLarge};
 use crate::scan::OnError;
-use crate::source::{self, Chunk, Layer, MemorySource, Slice};
+use crate::source::{Layer, MemorySource};
 use crate::trust::Trust;
 
 /// Why a registry could not do what it was asked.
@@ -78,9 +73,6 @@ pub enum RegistryError {
     #[error(transparent)]
     Load(#[from] LoadError),
 }
-
-/// The largest file that is held in memory for a digest.
-const MAX_DIGESTED: usize = 64 << 20;
 
 /// A skill that is turned off, and by whom.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -120,6 +112,7 @@ pub struct Registry {
     duplicates: Duplicates,
     disabled: Vec<Disabled>,
     trust: RwLock<Trust>,
+    limits: DigestLimits,
     on_error: OnError,
     noted: Vec<Arc<SourceError>>,
     on_problem: Option<OnProblem>,
@@ -163,6 +156,7 @@ impl Registry {
             duplicates: Duplicates::default(),
             disabled: Vec::new(),
             trust: RwLock::new(Trust::everything()),
+            limits: DigestLimits::default(),
             on_error: OnError::Fail,
             noted: Vec::new(),
             on_problem: None,
@@ -207,6 +201,12 @@ impl Registry {
     /// Says anew what is trusted; it counts from the next refresh.
     pub fn set_trust(&self, trust: Trust) {
         *self.trust.write().unwrap_or_else(PoisonError::into_inner) = trust;
+    }
+
+    /// Says how large a skill may be whose files are digested for an approval. One that is larger is not approved.
+    pub fn digest_limits(&mut self, limits: DigestLimits) -> &mut Self {
+        self.limits = limits;
+        self
     }
 
     /// Says what becomes of a source that cannot be listed at all: the refresh fails, if nothing is said.
@@ -283,100 +283,6 @@ impl Registry {
     pub fn needs_trust(&self, candidate: &Candidate) -> bool {
         self.layer(candidate).is_ok_and(|layer| layer.needs_trust(candidate))
     }
-
-    /// The SKILL.md of a skill, read now: no stale body, no stale offset.
-    pub fn document(&self, key: &str) -> Result<Document, SourceError> {
-        let candidate = self.get(key)?;
-        Ok(self.head_of(&candidate)?.document())
-    }
-
-    /// The bytes of the SKILL.md of a skill that was found, offered or not, read now.
-    pub fn head_of(&self, candidate: &Candidate) -> Result<Head, SourceError> {
-        let slice = Slice::first(prowess_core::limits::MAX_FILE_BYTES + 1);
-        let Chunk { bytes, size } = self.read(candidate, &source::skill_md()?, slice)?;
-        Ok(Head { bytes, size })
-    }
-
-    /// The files of a skill, listed now.
-    pub fn files(&self, key: &str) -> Result<Manifest, SourceError> {
-        let candidate = self.get(key)?;
-        self.files_of(&candidate)
-    }
-
-    /// The files of a skill that was found, offered or not, listed now.
-    pub fn files_of(&self, candidate: &Candidate) -> Result<Manifest, SourceError> {
-        self.layer(candidate)?.files(candidate)
-    }
-
-    /// The files of a skill that was found, offered or not: all of them or an error, each with its digest.
-    pub fn manifest_of(&self, candidate: &Candidate) -> Result<Manifest, SourceError> {
-        self.layer(candidate)?.manifest(candidate)
-    }
-
-    /// The frontmatter of a skill that was found, offered or not, when its files are not to be read before it is used.
-    pub fn announced(&self, candidate: &Candidate) -> Option<Map<String, Value>> {
-        self.layer(candidate).ok()?.announced(candidate)
-    }
-
-    /// The digest that an approval of a skill that was found is bound to, or why there is none. It is over all its files,
-    /// and over its frontmatter where that is announced.
-    pub fn approvable(&self, candidate: &Candidate) -> Result<String, SourceError> {
-        digests::of_skill(candidate, &self.layer(candidate)?.approvable(candidate)?)
-    }
-
-    /// Bytes of a file of a skill that was found, offered or not.
-    pub fn read(&self, candidate: &Candidate, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
-        self.layer(candidate)?.read(candidate, path, slice)
-    }
-
-    /// Bytes of a file of a skill. `path` is as a model or a person wrote it.
-    pub fn read_bytes(&self, key: &str, path: &str, slice: Slice) -> Result<Chunk, SourceError> {
-        let candidate = self.get(key)?;
-        self.read(&candidate, &requested(path)?, slice)
-    }
-
-    /// The digest over all files of a skill: what an approval is bound to.
-    pub fn digest(&self, key: &str) -> Result<String, SourceError> {
-        let candidate = self.get(key)?;
-        digests::of_skill(&candidate, &self.manifest_of(&candidate)?)
-    }
-
-    /// Bytes of a file, and the digest over all files of its skill in which those very bytes were counted.
-    pub fn read_with_digest(
-        &self,
-        key: &str,
-        path: &RelPath,
-        slice: Slice,
-    ) -> Result<(Chunk, String), SourceError> {
-        let candidate = self.get(key)?;
-        let whole = self.read(&candidate, path, Slice::first(MAX_DIGESTED))?;
-        if whole.size > whole.bytes.len() as u64 {
-            let (size, limit) = (whole.size, MAX_DIGESTED as u64);
-            return Err(SourceError::TooLarge { path: path.as_str().into(), size, limit });
-        }
-        let mut files = self.manifest_of(&candidate)?;
-        // A skill's own file is asked for by one name, whatever it is called.
-        let own = candidate.entry.origin.file.as_deref().filter(|_| path.as_str() == "SKILL.md");
-        let named = |file: &&mut FileEntry| file.path == *path || Some(file.path.as_str()) == own;
-        let Some(file) = files.files.iter_mut().find(named) else {
-            return Err(SourceError::Missing { path: path.as_str().into() });
-        };
-        (file.digest, file.size) = (Some(digests::of_bytes(&whole.bytes)), whole.size);
-        Ok((slice.of(&whole.bytes), digests::of_skill(&candidate, &files)?))
-    }
-
-    /// A file of a skill. `path` is as a model or a person wrote it.
-    pub fn read_resource(
-        &self,
-        key: &str,
-        path: &str,
-        slice: Slice,
-        too_large: TooLarge,
-    ) -> Result<Resource, SourceError> {
-        let candidate = self.get(key)?;
-        let path = requested(path)?;
-        resources::read(self.layer(&candidate)?, &candidate, &path, slice, too_large)
-    }
 }
 
 /// Why a skill is broken, for those who want to be told of each.
@@ -385,10 +291,4 @@ fn damage(candidate: &Candidate) -> Option<SourceError> {
     let path = PathBuf::from(&candidate.entry.origin.location);
     let reason = problems.first().map(|problem| problem.message.clone()).unwrap_or_default();
     Some(SourceError::Damaged { path, reason })
-}
-
-/// The path of a file as a model or a person wrote it.
-fn requested(path: &str) -> Result<RelPath, SourceError> {
-    RelPath::from_request(path)
-        .map_err(|error| SourceError::BadPath { path: PathBuf::from(error.path()), error })
 }

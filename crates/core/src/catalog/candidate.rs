@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::manifest::Manifest;
 use crate::problem::Problem;
 use crate::skill::Entry;
 
@@ -51,6 +52,9 @@ pub struct Candidate {
     /// The digest over all its files that somebody approved, when it may be used for that and no other reason.
     #[serde(skip)]
     pub approved: Option<String>,
+    /// The files that were counted in that digest, each with its own. Only these bytes are read.
+    #[serde(skip)]
+    pub approved_files: Option<Arc<Manifest>>,
     /// Whether it is used only as somebody approved it, wherever it comes from: a skill of a server.
     #[serde(skip)]
     pub wants_approval: bool,
@@ -83,6 +87,7 @@ impl Candidate {
             entry,
             obstacle: None,
             approved: None,
+            approved_files: None,
             wants_approval: false,
             announced: None,
             problems: None,

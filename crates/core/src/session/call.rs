@@ -229,7 +229,7 @@ impl Session {
             }
             Failure::NotAsListed => {
                 let hint = "go on without it, and tell the user".to_owned();
-                (Reason::Changed, format!("it is not what its server listed: {what}"), hint)
+                (Reason::Changed, format!("it is not what was listed: {what}"), hint)
             }
             Failure::Failed => {
                 let hint = "try again later, or go on without it".to_owned();

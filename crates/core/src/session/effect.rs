@@ -199,7 +199,7 @@ pub enum Failure {
     NotAFile,
     /// It is too large.
     TooLarge,
-    /// It is not what its server listed.
+    /// It is not what was listed.
     NotAsListed,
     /// Whatever else.
     Failed,

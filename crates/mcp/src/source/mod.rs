@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
+use prowess::digests::DigestLimits;
 use prowess::http::{HttpError, UreqClient, is_fetchable, is_local, is_protected};
 use prowess::open::OpenServer;
 use prowess::source::{Chunk, Offer, Slice, Source, candidate};
@@ -326,13 +327,13 @@ impl Source for McpSource {
     }
 
     fn files(&self, skill: &Candidate) -> Result<Manifest, SourceError> {
-        self.manifest(skill)
+        let promised = self.promised(skill)?;
+        promised.manifest().ok_or_else(|| self.unpromised(&promised))
     }
 
     /// As the entry says, and nothing is read for it: any change of a path, a size or a digest is another manifest.
-    fn manifest(&self, skill: &Candidate) -> Result<Manifest, SourceError> {
-        let promised = self.promised(skill)?;
-        promised.manifest().ok_or_else(|| self.unpromised(&promised))
+    fn manifest(&self, skill: &Candidate, _: &DigestLimits) -> Result<Manifest, SourceError> {
+        self.files(skill)
     }
 
     fn read(&self, skill: &Candidate, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {

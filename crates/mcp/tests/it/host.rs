@@ -293,7 +293,7 @@ fn a_model_is_told_that_a_skill_is_not_what_its_server_listed() {
         assert_eq!(done.reason, Some(Reason::Changed));
         assert_eq!(
             done.text,
-            format!("it is not what its server listed: {text}\nhint: go on without it, and tell the user")
+            format!("it is not what was listed: {text}\nhint: go on without it, and tell the user")
         );
     }
 }

@@ -3,6 +3,7 @@
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 
+use prowess::digests::DigestLimits;
 use prowess::source::{Slice, Source as _};
 use prowess::{DirSource, Registry, ScanOptions};
 use prowess_mcp::{HttpOptions, McpSource, ServeOptions, serve_listener, serve_stdio};
@@ -82,8 +83,8 @@ fn whole_library(far: &McpSource) {
         let name = skill.entry.name.as_str();
         let Some(same) = offer.candidates.iter().find(|far| far.entry.name == name) else { continue };
         assert_eq!(same.entry.origin.location, format!("mcp:far:skill://{name}/SKILL.md"));
-        let files = here.manifest(&skill).unwrap();
-        assert_eq!(far.manifest(same).unwrap(), files, "{name}");
+        let files = here.manifest(&skill, &DigestLimits::default()).unwrap();
+        assert_eq!(far.manifest(same, &DigestLimits::default()).unwrap(), files, "{name}");
         for file in &files.files {
             let bytes = |source: &dyn prowess::Source, skill| {
                 source.read(skill, &file.path, Slice::first(1 << 20)).unwrap()
@@ -154,7 +155,7 @@ fn skills_of_another_server_are_served_on_and_read_only_when_somebody_reads() {
     let near = source(&format!("mcp=http://{at}/mcp"));
     let skill = near.list().unwrap().candidates.remove(0);
     assert_eq!(skill.entry.origin.location, "mcp:far:skill://_far/pdf/SKILL.md");
-    assert_eq!(near.manifest(&skill).unwrap().files.len(), 2);
+    assert_eq!(near.manifest(&skill, &DigestLimits::default()).unwrap().files.len(), 2);
     assert!(liar.asked("resources/read").is_empty(), "a list is no reading, however far it goes");
     for file in ["SKILL.md", "references/a.md"] {
         let path = prowess::RelPath::parse(file).unwrap();

@@ -9,6 +9,7 @@ use std::sync::{Arc, PoisonError};
 
 use prowess_core::{Candidate, Catalog, Delta, Duplicates, Obstacle};
 
+use super::read::take_approved;
 use super::{Registry, RegistryError, Seen, damage};
 use crate::digests;
 use crate::error::SourceError;
@@ -132,10 +133,19 @@ impl Registry {
         if let Some(disabled) = off {
             candidate.obstacle = Some(Obstacle::Disabled { by: disabled.by.clone() });
         } else if layer.needs_trust(candidate) {
-            match trust.judge(candidate, || digests::of_skill(candidate, &layer.approvable(candidate)?)) {
+            let mut counted = None;
+            let verdict = trust.judge(candidate, || {
+                let files = layer.approvable(candidate, &self.limits)?;
+                let digest = digests::of_skill(candidate, &files)?;
+                counted = Some(files);
+                Ok(digest)
+            });
+            match verdict {
                 Verdict::Yes => {}
                 Verdict::No => candidate.obstacle = Some(Obstacle::Untrusted),
-                Verdict::AsApproved(digest) => candidate.approved = Some(digest),
+                Verdict::AsApproved(digest) => {
+                    take_approved(candidate, layer, counted.unwrap_or_default(), digest);
+                }
             }
         }
     }

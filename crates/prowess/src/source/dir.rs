@@ -10,7 +10,7 @@ use prowess_core::{Candidate, Document, Manifest, Obstacle, RelPath, Scope, Stam
 
 use super::{Chunk, Offer, Slice, Source, candidate, unread};
 use crate::cache::Index;
-use crate::digests::Digests;
+use crate::digests::{self, DigestLimits, Digests};
 use crate::error::SourceError;
 use crate::scan::{Opened, ScanOptions, Visitor, walk};
 use crate::{beneath, files, scan};
@@ -148,17 +148,19 @@ impl Source for DirSource {
         Ok(files::list(&self.folder(skill))?.manifest)
     }
 
-    fn manifest(&self, skill: &Candidate) -> Result<Manifest, SourceError> {
+    fn manifest(&self, skill: &Candidate, within: &DigestLimits) -> Result<Manifest, SourceError> {
         let folder = self.folder(skill);
-        self.digested(skill, &folder, files::list(&folder)?)
+        self.digested(skill, &folder, files::list(&folder)?, within)
     }
 
-    fn approvable(&self, skill: &Candidate) -> Result<Manifest, SourceError> {
+    fn approvable(&self, skill: &Candidate, within: &DigestLimits) -> Result<Manifest, SourceError> {
         let folder = self.folder(skill);
         let listing = files::list(&folder)?;
         match listing.uncovered() {
             Some(path) if !listing.cut => Err(SourceError::Uncovered { path: folder.join(path) }),
-            _ => self.digested(skill, &folder, listing),
+            _ => {
+                self.digested(skill, &folder, listing, &DigestLimits { remembered: false, ..within.clone() })
+            }
         }
     }
 
@@ -176,13 +178,20 @@ impl DirSource {
         skill: &Candidate,
         folder: &Path,
         listing: files::Listing,
+        within: &DigestLimits,
     ) -> Result<Manifest, SourceError> {
         let mut manifest = listing.complete(folder)?;
+        let mut allowed = within.admit(&manifest, folder)?;
+        // What decides trust is made of the bytes that are there now.
+        let remembered = within.remembered && skill.approved.is_none();
         for file in &mut manifest.files {
             let path = folder.join(file.path.as_str());
             let mut open = open(folder, skill, &file.path)?;
-            let (digest, size) =
-                self.digests.of(&path, &mut open).map_err(|error| SourceError::io(&path, error))?;
+            let (digest, size) = if remembered {
+                self.digests.of(&path, &mut open, &mut allowed)?
+            } else {
+                digests::of_file(&path, &mut open, &mut allowed)?
+            };
             (file.digest, file.size) = (Some(digest), size);
         }
         Ok(manifest)

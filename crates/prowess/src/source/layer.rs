@@ -7,7 +7,7 @@ use prowess_core::{Candidate, Manifest, RelPath, Scope};
 use serde_json::{Map, Value};
 
 use super::{Chunk, Offer, Slice, Source};
-use crate::digests;
+use crate::digests::{self, DigestLimits};
 use crate::error::{SourceError, harmless};
 
 /// What stands between the labels of a source and of one inside it.
@@ -203,16 +203,20 @@ impl Layer {
         self.source.files(&self.within(skill))
     }
 
-    pub(crate) fn approvable(&self, skill: &Candidate) -> Result<Manifest, SourceError> {
-        self.source.approvable(&self.within(skill))
+    pub(crate) fn approvable(
+        &self,
+        skill: &Candidate,
+        within: &DigestLimits,
+    ) -> Result<Manifest, SourceError> {
+        self.source.approvable(&self.within(skill), within)
     }
 
     pub(crate) fn announced(&self, skill: &Candidate) -> Option<Map<String, Value>> {
         self.source.announced(&self.within(skill))
     }
 
-    pub(crate) fn manifest(&self, skill: &Candidate) -> Result<Manifest, SourceError> {
-        self.source.manifest(&self.within(skill))
+    pub(crate) fn manifest(&self, skill: &Candidate, within: &DigestLimits) -> Result<Manifest, SourceError> {
+        self.source.manifest(&self.within(skill), within)
     }
 
     pub(crate) fn read(&self, skill: &Candidate, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {

@@ -4,6 +4,7 @@ use prowess_core::{Candidate, Manifest, RelPath};
 use serde_json::{Map, Value};
 
 use super::{Chunk, Layer, Offer, Slice, Source};
+use crate::digests::DigestLimits;
 use crate::error::SourceError;
 
 /// Several sources as one.
@@ -80,16 +81,16 @@ impl Source for MergedSource {
         self.layer(skill)?.files(skill)
     }
 
-    fn approvable(&self, skill: &Candidate) -> Result<Manifest, SourceError> {
-        self.layer(skill)?.approvable(skill)
+    fn approvable(&self, skill: &Candidate, within: &DigestLimits) -> Result<Manifest, SourceError> {
+        self.layer(skill)?.approvable(skill, within)
     }
 
     fn announced(&self, skill: &Candidate) -> Option<Map<String, Value>> {
         self.layer(skill).ok()?.announced(skill)
     }
 
-    fn manifest(&self, skill: &Candidate) -> Result<Manifest, SourceError> {
-        self.layer(skill)?.manifest(skill)
+    fn manifest(&self, skill: &Candidate, within: &DigestLimits) -> Result<Manifest, SourceError> {
+        self.layer(skill)?.manifest(skill, within)
     }
 
     fn read(&self, skill: &Candidate, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {

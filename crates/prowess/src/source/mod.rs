@@ -11,6 +11,7 @@ mod memory;
 mod merged;
 mod plugin;
 
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use prowess_core::{Candidate, Document, FileEntry, Manifest, Obstacle, Origin, Profile, RelPath, check};
@@ -27,7 +28,7 @@ pub use memory::MemorySource;
 pub use merged::MergedSource;
 pub use plugin::{PLUGIN_FILES, PluginSource, is_plugin};
 
-use crate::digests::Running;
+use crate::digests::DigestLimits;
 use crate::error::SourceError;
 
 /// What a source has to offer.
@@ -110,26 +111,24 @@ pub trait Source: Send + Sync {
     }
 
     /// What an approval of a skill is bound to: its manifest, or an error when the skill holds anything that is not in
-    /// it.
-    fn approvable(&self, skill: &Candidate) -> Result<Manifest, SourceError> {
-        self.manifest(skill)
+    /// it. Every digest is made of the bytes that are there now.
+    fn approvable(&self, skill: &Candidate, within: &DigestLimits) -> Result<Manifest, SourceError> {
+        self.manifest(skill, within)
     }
 
-    /// The files of a skill it listed, all of them or an error, each with the digest of its bytes.
-    fn manifest(&self, skill: &Candidate) -> Result<Manifest, SourceError> {
+    /// The files of a skill it listed, all of them or an error, each with the digest of its bytes. Nothing is read of a
+    /// skill that is larger than the limits.
+    fn manifest(&self, skill: &Candidate, within: &DigestLimits) -> Result<Manifest, SourceError> {
         let mut manifest = self.files(skill)?;
+        let mut allowed = within.admit(&manifest, Path::new(&skill.entry.origin.location))?;
         for file in &mut manifest.files {
-            let mut running = Running::default();
             let mut offset = 0;
-            loop {
+            let (digest, size) = allowed.digest(Path::new(file.path.as_str()), |running| {
                 let chunk = self.read(skill, &file.path, Slice { offset, limit: 1 << 20 })?;
                 running.update(&chunk.bytes);
                 offset += chunk.bytes.len() as u64;
-                if chunk.bytes.is_empty() || offset >= chunk.size {
-                    break;
-                }
-            }
-            let (digest, size) = running.finish();
+                Ok(!chunk.bytes.is_empty() && offset < chunk.size)
+            })?;
             (file.digest, file.size) = (Some(digest), size);
         }
         Ok(manifest)

@@ -9,7 +9,7 @@ use prowess_core::{Candidate, Manifest, Obstacle, Problem, Profile, RelPath, Sco
 use serde_json::{Map, Value};
 
 use super::{Chunk, DirSource, Offer, Slice, Source, skill_md, unread};
-use crate::digests::Digests;
+use crate::digests::{DigestLimits, Digests};
 use crate::error::SourceError;
 use crate::files::{self, Head};
 use crate::scan::{FileName, MissingRoot, ScanOptions};
@@ -178,12 +178,12 @@ impl Source for PluginSource {
         self.inner.files(skill)
     }
 
-    fn approvable(&self, skill: &Candidate) -> Result<Manifest, SourceError> {
-        self.inner.approvable(skill)
+    fn approvable(&self, skill: &Candidate, within: &DigestLimits) -> Result<Manifest, SourceError> {
+        self.inner.approvable(skill, within)
     }
 
-    fn manifest(&self, skill: &Candidate) -> Result<Manifest, SourceError> {
-        self.inner.manifest(skill)
+    fn manifest(&self, skill: &Candidate, within: &DigestLimits) -> Result<Manifest, SourceError> {
+        self.inner.manifest(skill, within)
     }
 
     fn read(&self, skill: &Candidate, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {

@@ -15,6 +15,8 @@ mod conformance;
 mod corpus;
 mod data;
 #[cfg(unix)]
+mod digests;
+#[cfg(unix)]
 mod drive;
 mod hostile;
 #[cfg(all(target_os = "linux", feature = "watch"))]

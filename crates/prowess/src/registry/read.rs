@@ -1,0 +1,219 @@
+//! Reading a skill that was found: its text, its files and their digests, always through the candidate that was checked.
+//!
+//! A key can come to mean another skill with the next refresh. What takes a [`Candidate`] reads that very skill or fails;
+//! what takes a key looks the candidate up once. Of a skill that was approved by its digest, only bytes that were counted
+//! in that digest are given.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use prowess_core::resource::MARGIN;
+use prowess_core::{Candidate, Document, FileEntry, Manifest, Obstacle, RelPath, Scope};
+use serde_json::{Map, Value};
+
+use super::Registry;
+use crate::digests::{self, DigestLimits};
+use crate::error::SourceError;
+use crate::files::Head;
+use crate::resources::{Resource, TooLarge};
+use crate::source::{self, Chunk, Layer, Slice};
+
+impl Registry {
+    /// The SKILL.md of a skill, read now: no stale body, no stale offset.
+    pub fn document(&self, key: &str) -> Result<Document, SourceError> {
+        self.document_of(&*self.get(key)?)
+    }
+
+    /// The SKILL.md of a skill that was found, offered or not, read now.
+    pub fn document_of(&self, candidate: &Candidate) -> Result<Document, SourceError> {
+        Ok(self.head_of(candidate)?.document())
+    }
+
+    /// The bytes of the SKILL.md of a skill that was found, offered or not, read now.
+    pub fn head_of(&self, candidate: &Candidate) -> Result<Head, SourceError> {
+        let slice = Slice::first(prowess_core::limits::MAX_FILE_BYTES + 1);
+        let Chunk { bytes, size } = self.read(candidate, &source::skill_md()?, slice)?;
+        Ok(Head { bytes, size })
+    }
+
+    /// The files of a skill, listed now.
+    pub fn files(&self, key: &str) -> Result<Manifest, SourceError> {
+        self.files_of(&*self.get(key)?)
+    }
+
+    /// The files of a skill that was found, offered or not, listed now.
+    pub fn files_of(&self, candidate: &Candidate) -> Result<Manifest, SourceError> {
+        self.layer(candidate)?.files(candidate)
+    }
+
+    /// The files of a skill that was found, offered or not: all of them or an error, each with its digest, made
+    /// of the bytes that are there now. The limits are those for approvals.
+    pub fn manifest_of(&self, candidate: &Candidate) -> Result<Manifest, SourceError> {
+        self.manifest_within(candidate, &self.limits)
+    }
+
+    /// The same within other limits, such as a size or a time.
+    pub fn manifest_within(
+        &self,
+        candidate: &Candidate,
+        limits: &DigestLimits,
+    ) -> Result<Manifest, SourceError> {
+        self.layer(candidate)?.manifest(candidate, limits)
+    }
+
+    /// The frontmatter of a skill that was found, offered or not, when its files are not to be read before it is used.
+    pub fn announced(&self, candidate: &Candidate) -> Option<Map<String, Value>> {
+        self.layer(candidate).ok()?.announced(candidate)
+    }
+
+    /// The digest that an approval of a skill that was found is bound to, or why there is none. It is over all its files,
+    /// and over its frontmatter where that is announced.
+    pub fn approvable(&self, candidate: &Candidate) -> Result<String, SourceError> {
+        digests::of_skill(candidate, &self.layer(candidate)?.approvable(candidate, &self.limits)?)
+    }
+
+    /// Bytes of a file of a skill that was found, offered or not.
+    pub fn read(&self, candidate: &Candidate, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
+        let layer = self.layer(candidate)?;
+        let Some(files) = &candidate.approved_files else { return layer.read(candidate, path, slice) };
+        let counted = counted(files, candidate, path)?;
+        let whole = whole(layer, candidate, path, counted)?;
+        if counted.digest.as_deref() != Some(&*digests::of_bytes(&whole)) {
+            return Err(changed(candidate));
+        }
+        Ok(slice.of(&whole))
+    }
+
+    /// Bytes of a file of a skill. `path` is as a model or a person wrote it.
+    pub fn read_bytes(&self, key: &str, path: &str, slice: Slice) -> Result<Chunk, SourceError> {
+        self.read(&*self.get(key)?, &requested(path)?, slice)
+    }
+
+    /// The digest over all files of a skill: what an approval is bound to.
+    pub fn digest(&self, key: &str) -> Result<String, SourceError> {
+        self.digest_of(&*self.get(key)?)
+    }
+
+    /// The digest over all files of a skill that was found, made of the bytes that are there now.
+    pub fn digest_of(&self, candidate: &Candidate) -> Result<String, SourceError> {
+        digests::of_skill(candidate, &self.manifest_of(candidate)?)
+    }
+
+    /// Bytes of a file, and the digest over all files of its skill in which those very bytes were counted.
+    pub fn read_with_digest(
+        &self,
+        key: &str,
+        path: &RelPath,
+        slice: Slice,
+    ) -> Result<(Chunk, String), SourceError> {
+        self.read_with_digest_of(&*self.get(key)?, path, slice)
+    }
+
+    /// The same for a skill that was found.
+    pub fn read_with_digest_of(
+        &self,
+        candidate: &Candidate,
+        path: &RelPath,
+        slice: Slice,
+    ) -> Result<(Chunk, String), SourceError> {
+        let mut files = self.manifest_of(candidate)?;
+        let file = counted(&files, candidate, path)?.clone();
+        let whole = whole(self.layer(candidate)?, candidate, path, &file)?;
+        for counted in files.files.iter_mut().filter(|counted| counted.path == file.path) {
+            (counted.digest, counted.size) = (Some(digests::of_bytes(&whole)), whole.len() as u64);
+        }
+        Ok((slice.of(&whole), digests::of_skill(candidate, &files)?))
+    }
+
+    /// A file of a skill. `path` is as a model or a person wrote it.
+    pub fn read_resource(
+        &self,
+        key: &str,
+        path: &str,
+        slice: Slice,
+        too_large: TooLarge,
+    ) -> Result<Resource, SourceError> {
+        self.read_resource_of(&*self.get(key)?, path, slice, too_large)
+    }
+
+    /// A file of a skill that was found. `path` is as a model or a person wrote it.
+    pub fn read_resource_of(
+        &self,
+        candidate: &Candidate,
+        path: &str,
+        slice: Slice,
+        too_large: TooLarge,
+    ) -> Result<Resource, SourceError> {
+        let path = requested(path)?;
+        // The size comes with the bytes, so a file that is too large is not read to its end.
+        let margin = Slice { offset: slice.offset, limit: slice.limit.saturating_add(MARGIN) };
+        let chunk = self.read(candidate, &path, margin)?;
+        Resource::of(&path, chunk.bytes, chunk.size, slice.offset, slice.limit, too_large).map_err(|over| {
+            SourceError::TooLarge { path: path.as_str().into(), size: over.size, limit: over.limit }
+        })
+    }
+}
+
+/// Makes the entry of a skill that is approved by its digest of the very bytes that were digested, so that its name and
+/// description are approved too. Listing read the file at another moment, or not at all.
+pub(super) fn take_approved(candidate: &mut Candidate, layer: &Layer, files: Manifest, digest: String) {
+    // Of an announced skill nothing is read yet; what was announced is in the digest.
+    if candidate.announced.is_none() {
+        let Ok(mut made) = made_of(candidate, layer, &files) else {
+            candidate.obstacle = Some(Obstacle::Untrusted);
+            return;
+        };
+        made.entry.key = std::mem::take(&mut candidate.entry.key);
+        candidate.entry = made.entry;
+        candidate.problems = made.problems;
+        candidate.obstacle = made.obstacle;
+        candidate.approved_files = Some(Arc::new(files));
+    }
+    candidate.approved = Some(digest);
+}
+
+fn made_of(candidate: &Candidate, layer: &Layer, files: &Manifest) -> Result<Candidate, SourceError> {
+    let own = source::skill_md()?;
+    let counted = counted(files, candidate, &own)?;
+    let bytes = whole(layer, candidate, &own, counted)?;
+    let made = source::candidate(&Head::whole(bytes.clone()).document(), &candidate.entry.origin);
+    // The index of a site may call a skill otherwise than it calls itself.
+    let same = made.entry.name == candidate.entry.name || candidate.entry.origin.scope == Scope::Remote;
+    if !same || counted.digest.as_deref() != Some(&*digests::of_bytes(&bytes)) {
+        return Err(changed(candidate));
+    }
+    Ok(made)
+}
+
+/// The file at a path among those that were counted. A skill's own file is asked for by one name, whatever it is called.
+fn counted<'f>(
+    files: &'f Manifest,
+    candidate: &Candidate,
+    path: &RelPath,
+) -> Result<&'f FileEntry, SourceError> {
+    let own = candidate.entry.origin.file.as_deref().filter(|_| path.as_str() == "SKILL.md");
+    let own = own.and_then(|own| files.files.iter().find(|file| file.path.as_str() == own));
+    own.or_else(|| files.get(path)).ok_or_else(|| SourceError::Missing { path: path.as_str().into() })
+}
+
+/// All bytes of a file that was counted; an error when it has grown since.
+fn whole(
+    layer: &Layer,
+    candidate: &Candidate,
+    path: &RelPath,
+    counted: &FileEntry,
+) -> Result<Vec<u8>, SourceError> {
+    let limit = usize::try_from(counted.size).unwrap_or(usize::MAX).saturating_add(1);
+    let chunk = layer.read(candidate, path, Slice::first(limit))?;
+    if chunk.size > chunk.bytes.len() as u64 { Err(changed(candidate)) } else { Ok(chunk.bytes) }
+}
+
+fn changed(candidate: &Candidate) -> SourceError {
+    SourceError::Changed { path: PathBuf::from(&candidate.entry.origin.location) }
+}
+
+/// The path of a file as a model or a person wrote it.
+fn requested(path: &str) -> Result<RelPath, SourceError> {
+    RelPath::from_request(path)
+        .map_err(|error| SourceError::BadPath { path: PathBuf::from(error.path()), error })
+}

@@ -1,0 +1,216 @@
+//! Digests of skills: nothing too large is read, the work can be ended, and no cache decides what is trusted.
+
+use std::fs::{self, File};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+use prowess::digests::{DigestLimits, Digests, of_bytes};
+use prowess::source::Slice;
+use prowess::trust::{Approvals, Trust};
+use prowess::{DirSource, Layer, Registry, RelPath, ScanOptions, Scope, SourceError, TooLarge};
+
+use crate::trees::{registry, skill, tree, write};
+
+/// Makes a file of terabytes that takes no room on the disk.
+fn make_huge(path: &Path) {
+    let file = File::create(path).unwrap();
+    // Some file systems have smaller files.
+    assert!([8 << 40, 1 << 40, 200 << 30].iter().any(|size| file.set_len(*size).is_ok()));
+}
+
+/// A registry where a project's skills need an approval.
+fn project(folder: &Path, approvals: &Approvals) -> Registry {
+    let source = DirSource::new(folder, ScanOptions::default()).in_scope(Scope::Project);
+    let mut registry = Registry::new();
+    registry.add(source).trust(Trust::in_approved(approvals.clone()));
+    registry.refresh().unwrap();
+    registry
+}
+
+/// What approves every skill of a project as it is now.
+fn approve_all(folder: &Path) -> Approvals {
+    let registry = project(folder, &Approvals::default());
+    let mut approvals = Approvals::default();
+    for candidate in registry.catalog().iter() {
+        approvals.trust_skill(candidate, registry.approvable(candidate).unwrap());
+    }
+    approvals
+}
+
+#[test]
+fn a_file_of_terabytes_is_never_read_for_a_digest_and_never_approved() {
+    let folder = tree(&[("a/SKILL.md", &skill("a")), ("a/note.md", "note"), ("b/SKILL.md", &skill("b"))]);
+    let approvals = approve_all(folder.path());
+    assert!(project(folder.path(), &approvals).get("a").unwrap().is_usable());
+    make_huge(&folder.path().join("a/huge.bin"));
+    let changed = project(folder.path(), &approvals);
+    assert!(!changed.get("a").unwrap().is_usable() && changed.get("b").unwrap().is_usable());
+    let candidate = changed.get("a").unwrap();
+    let note = RelPath::parse("note.md").unwrap();
+    for result in [
+        changed.manifest_of(&candidate).map(drop),
+        changed.manifest_within(&candidate, &DigestLimits::publishing()).map(drop),
+        changed.approvable(&candidate).map(drop),
+        changed.digest_of(&candidate).map(drop),
+        changed.read_with_digest_of(&candidate, &note, Slice::first(10)).map(drop),
+    ] {
+        assert!(matches!(result, Err(SourceError::TooLarge { .. })), "{result:?}");
+    }
+    // What needs no digest is there all the same.
+    assert_eq!(changed.files("a").unwrap().files.len(), 3);
+    assert_eq!(changed.read_bytes("a", "huge.bin", Slice::first(10)).unwrap().bytes, [0; 10]);
+    let refused = changed.read_resource("a", "huge.bin", Slice::first(10), TooLarge::Refuse);
+    assert!(matches!(refused, Err(SourceError::TooLarge { .. })));
+}
+
+#[test]
+fn limits_are_of_files_of_one_file_and_of_all_together() {
+    let folder = tree(&[("a/SKILL.md", &skill("a")), ("a/x", "0123456789"), ("a/y", "0123456789")]);
+    let registry = registry(&[folder.path()]);
+    registry.refresh().unwrap();
+    let candidate = registry.get("a").unwrap();
+    let within = |limits: DigestLimits| registry.manifest_within(&candidate, &limits).map(|_| ());
+    let size = skill("a").len() as u64;
+    let limits = DigestLimits::publishing();
+    assert!(within(DigestLimits { files: 3, file_bytes: size, bytes: size + 20, ..limits.clone() }).is_ok());
+    let files = within(DigestLimits { files: 2, ..limits.clone() });
+    assert!(matches!(files, Err(SourceError::TooMany { what: "files", limit: 2, .. })), "{files:?}");
+    let file = within(DigestLimits { file_bytes: 9, ..limits.clone() });
+    assert!(matches!(file, Err(SourceError::TooLarge { limit: 9, .. })), "{file:?}");
+    let all = within(DigestLimits { bytes: size + 19, ..limits.clone() });
+    assert!(matches!(all, Err(SourceError::TooLarge { size: found, .. }) if found == size + 20), "{all:?}");
+
+    let late = within(limits.clone().until(Instant::now()));
+    assert!(matches!(late, Err(SourceError::Stopped { .. })), "{late:?}");
+    let stop = Arc::new(AtomicBool::new(false));
+    assert!(within(limits.clone().stopped_by(Arc::clone(&stop))).is_ok());
+    stop.store(true, std::sync::atomic::Ordering::Relaxed);
+    assert!(matches!(within(limits.stopped_by(stop)), Err(SourceError::Stopped { .. })));
+}
+
+#[test]
+fn an_approval_has_the_limits_that_the_host_sets() {
+    let folder = tree(&[("a/SKILL.md", &skill("a")), ("a/x", "0123456789")]);
+    let mut registry = registry(&[folder.path()]);
+    registry.digest_limits(DigestLimits { files: 1, ..DigestLimits::approving() });
+    registry.refresh().unwrap();
+    let refused = registry.approvable(&registry.get("a").unwrap());
+    assert!(matches!(refused, Err(SourceError::TooMany { .. })), "{refused:?}");
+}
+
+/// A cache file with a valid checksum, as anyone can write it.
+fn forge(file: &Path, entries: &[(&Path, &[u8])]) {
+    let mut body = Vec::new();
+    for (path, bytes) in entries {
+        let at = fs::metadata(path).unwrap();
+        let time = |seconds: i64, rest: i64| seconds * 1_000_000_000 + rest;
+        let path = path.as_os_str().as_encoded_bytes();
+        body.extend(u32::try_from(path.len()).unwrap().to_le_bytes());
+        body.extend(path);
+        let (modified, changed) = (time(at.mtime(), at.mtime_nsec()), time(at.ctime(), at.ctime_nsec()));
+        for number in [at.len(), modified.cast_unsigned(), changed.cast_unsigned(), at.ino(), at.dev()] {
+            body.extend(number.to_le_bytes());
+        }
+        body.extend(u32::try_from(bytes.len()).unwrap().to_le_bytes());
+        body.extend(*bytes);
+    }
+    let step = |hash: u64, word: u64| (hash ^ word).wrapping_mul(0x0100_0000_01b3).rotate_left(23);
+    let (words, rest) = body.as_chunks::<8>();
+    let sum = words.iter().fold(0xcbf2_9ce4_8422_2325, |hash, word| step(hash, u64::from_le_bytes(*word)));
+    let sum = rest.iter().fold(step(sum, body.len() as u64), |hash, byte| step(hash, u64::from(*byte)));
+    let mut bytes = b"prowess index 1\n".to_vec();
+    bytes.extend(sum.to_le_bytes());
+    bytes.extend(body);
+    fs::write(file, bytes).unwrap();
+}
+
+#[test]
+fn a_forged_cache_of_digests_approves_nothing() {
+    let folder = tree(&[("a/SKILL.md", &skill("a")), ("a/run.sh", "echo good")]);
+    let approvals = approve_all(folder.path());
+    write(folder.path(), "a/run.sh", "echo evil");
+    let (script, cache) = (folder.path().join("a/run.sh"), tempfile::tempdir().unwrap());
+    let file = cache.path().join("digests");
+    forge(&file, &[(&script, of_bytes(b"echo good").as_bytes())]);
+    let source = DirSource::new(folder.path(), ScanOptions::default()).in_scope(Scope::Project);
+    let mut registry = Registry::new();
+    registry.add(source.with_digests(Arc::new(Digests::load(Some(file)))));
+    registry.trust(Trust::in_approved(approvals));
+    registry.refresh().unwrap();
+    let candidate = registry.get("a").unwrap();
+    // The forgery is as good as it can be: a list of digests, where nothing is trusted because of it, shows it.
+    let listed = registry.manifest_within(&candidate, &DigestLimits::publishing()).unwrap();
+    let script = listed.get(&RelPath::parse("run.sh").unwrap()).unwrap();
+    assert_eq!(script.digest, Some(of_bytes(b"echo good")));
+    assert!(!candidate.is_usable(), "a changed script is not approved");
+    let now = approve_all(folder.path()).skills[0].digest.clone();
+    assert_eq!((registry.approvable(&candidate).unwrap(), registry.digest("a").unwrap()), (now.clone(), now));
+}
+
+#[test]
+fn what_is_said_of_an_approved_skill_is_made_of_the_bytes_that_were_digested() {
+    let folder = tree(&[("a/SKILL.md", &skill("a"))]);
+    let approvals = approve_all(folder.path());
+    let cache = tempfile::tempdir().unwrap();
+    let index = cache.path().join("index");
+    let evil = b"---\nname: a\ndescription: EVIL\nallowed-tools: Bash\n---\n";
+    forge(&index, &[(&folder.path().join("a/SKILL.md"), evil)]);
+    let source = DirSource::new(folder.path(), ScanOptions::default()).in_scope(Scope::Project);
+    let mut registry = Registry::new();
+    registry.add(source.with_cache(Some(index))).trust(Trust::in_approved(approvals));
+    registry.refresh().unwrap();
+    let candidate = registry.get("a").unwrap();
+    assert!(candidate.is_usable());
+    assert_eq!(candidate.entry.description, "Does a.");
+    assert!(candidate.entry.allowed_tools.is_none());
+}
+
+#[test]
+fn of_a_skill_that_was_approved_only_the_approved_bytes_are_read() {
+    let folder = tree(&[("a/SKILL.md", &skill("a")), ("a/note.md", "good"), ("a/more.md", "more")]);
+    let approvals = approve_all(folder.path());
+    let registry = project(folder.path(), &approvals);
+    let note = || registry.read_bytes("a", "note.md", Slice { offset: 1, limit: 2 });
+    assert_eq!(note().unwrap().bytes, b"oo");
+    write(folder.path(), "a/note.md", "evil");
+    assert!(matches!(note(), Err(SourceError::Changed { .. })));
+    write(folder.path(), "a/note.md", "good, and more");
+    assert!(matches!(note(), Err(SourceError::Changed { .. })));
+    write(folder.path(), "a/new.md", "new");
+    assert!(matches!(registry.read_bytes("a", "new.md", Slice::first(9)), Err(SourceError::Missing { .. })));
+    assert_eq!(registry.document("a").unwrap().body(), "Body of a.");
+    write(folder.path(), "a/SKILL.md", &skill("a").replace("Body", "Evil"));
+    assert!(matches!(registry.document("a"), Err(SourceError::Changed { .. })));
+}
+
+#[test]
+fn a_candidate_is_read_by_itself_when_its_key_means_another_skill_by_now() {
+    let (one, two) = (tree(&[("x/SKILL.md", &skill("a"))]), tree(&[]));
+    let registry = registry(&[two.path(), one.path()]);
+    registry.refresh().unwrap();
+    let first = registry.get("a").unwrap();
+    write(two.path(), "y/SKILL.md", &skill("a").replace("Body", "Other body"));
+    registry.refresh().unwrap();
+    assert_eq!(registry.document("a").unwrap().body(), "Other body of a.");
+    assert_eq!(registry.document_of(&first).unwrap().body(), "Body of a.");
+    let own = RelPath::parse("SKILL.md").unwrap();
+    let (chunk, digest) = registry.read_with_digest_of(&first, &own, Slice::first(9999)).unwrap();
+    assert_eq!(chunk.bytes, skill("a").as_bytes());
+    assert_eq!(digest, registry.digest_of(&first).unwrap());
+    assert_ne!(digest, registry.digest("a").unwrap());
+    let resource = registry.read_resource_of(&first, "SKILL.md", Slice::first(9999), TooLarge::Page).unwrap();
+    assert_eq!(resource.size, skill("a").len() as u64);
+}
+
+#[test]
+fn the_digest_of_a_layer_that_asks_for_approvals_is_of_the_bytes_too() {
+    let folder = tree(&[("a/SKILL.md", &skill("a"))]);
+    let mut registry = Registry::new();
+    registry.add(Layer::from(DirSource::new(folder.path(), ScanOptions::named())).needing_approval());
+    registry.refresh().unwrap();
+    let candidate = registry.get("a").unwrap();
+    assert_eq!(registry.digest_of(&candidate).unwrap(), registry.approvable(&candidate).unwrap());
+}
