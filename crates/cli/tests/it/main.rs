@@ -19,6 +19,7 @@ mod eval;
 mod fix;
 mod guide;
 mod hard_input;
+mod hostile;
 #[expect(dead_code, reason = "the tests of the source itself need more of it")]
 #[path = "../../../mcp/tests/it/liar.rs"]
 mod liar;

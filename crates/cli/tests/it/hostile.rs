@@ -1,0 +1,404 @@
+//! Skills and a project that attack their reader. Whatever they try, each command ends by itself with an answer, a
+//! refusal or an error that it documents, within limits that the system enforces, and shows no file from outside.
+
+use std::collections::BTreeSet;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::skipped;
+
+/// What the file holds that no command may show.
+const CANARY: &str = "CANARY-7f3a";
+/// The skill that must be offered whatever its neighbours do.
+const NEIGHBOUR: &str = "good-neighbour";
+/// Memory of its own, time of the processor, the largest file it writes, and no core dump: the system ends a command
+/// that goes beyond.
+const LIMITS: [&str; 4] = ["--data=268435456", "--cpu=120", "--fsize=16777216", "--core=0"];
+/// Ends a command that does nothing at all any more, in seconds. No test passes because of it.
+const HANGS: &str = "600";
+
+const NAMES: [&str; 18] = [
+    NEIGHBOUR,
+    "arguments-bomb",
+    "arguments-index-bomb",
+    "closer-0",
+    "controls",
+    "deep",
+    "fifo-skill-md",
+    "flag-tags",
+    "link-maze",
+    "linked-to-secret",
+    "links-out",
+    "newline-name",
+    "sparse-file",
+    "sparse-many",
+    "sparse-skill-md",
+    "specials",
+    "terminal",
+    "wide",
+];
+
+/// Files that are large, special, deep, or elsewhere.
+const FILES: [(&str, &str); 15] = [
+    ("sparse-file", "huge.bin"),
+    ("sparse-many", "part-000.bin"),
+    ("controls", "controls.txt"),
+    ("deep", "d/d/d"),
+    ("link-maze", "f00/to01/to02"),
+    ("links-out", "notes.md"),
+    ("links-out", "env"),
+    ("links-out", "zero"),
+    ("links-out", "loop/loop/notes.md"),
+    ("links-out", "../../secret"),
+    ("linked-to-secret", "SKILL.md"),
+    ("specials", "fifo"),
+    ("specials", "socket"),
+    ("sparse-skill-md", "SKILL.md"),
+    ("wide", "f00000"),
+];
+
+/// The tree, written for one test.
+struct Tree {
+    root: TempDir,
+}
+
+impl Tree {
+    /// Nothing where the programs are missing that write it and limit the command.
+    fn write() -> Option<Self> {
+        for program in ["python3", "prlimit", "timeout"] {
+            if !Command::new(program).arg("--version").output().is_ok_and(|run| run.status.success()) {
+                skipped(&format!("{program} cannot run here"));
+                return None;
+            }
+        }
+        let root = tempfile::tempdir().unwrap();
+        let script =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance/hostile-tree/hostile_tree.py");
+        let run = Command::new("python3").arg(script).arg(root.path()).arg("--small").output().unwrap();
+        assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+        std::fs::create_dir(root.path().join("home")).unwrap();
+        // The search for prowess.toml and for the root of a project ends here.
+        std::fs::create_dir(root.path().join(".git")).unwrap();
+        std::fs::create_dir(root.path().join("project/.git")).unwrap();
+        Some(Self { root })
+    }
+
+    fn path(&self, path: &str) -> PathBuf {
+        self.root.path().join(path)
+    }
+
+    /// The command within its limits, in a folder of the tree.
+    fn command(&self, folder: &str, args: &[&str]) -> Command {
+        let mut command = Command::new("timeout");
+        command
+            .args(["--signal=KILL", HANGS, "prlimit"])
+            .args(LIMITS)
+            .arg(env!("CARGO_BIN_EXE_prowess"))
+            .args(args);
+        command.current_dir(self.path(folder)).stdin(Stdio::piped());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        // The limits are set by a program that has to be found.
+        command.env_clear().envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
+        command.env("HOME", self.path("home")).env("PROWESS_CANARY", CANARY);
+        command
+    }
+
+    /// Runs the command to its end.
+    fn run(&self, folder: &str, args: &[&str], input: &[u8]) -> Ended {
+        let mut child = self.command(folder, args).spawn().unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        let ended = std::thread::scope(|scope| {
+            // A command that reads no input may have ended before.
+            scope.spawn(move || stdin.write_all(input));
+            child.wait_with_output().unwrap()
+        });
+        Ended::of(args, &ended)
+    }
+
+    /// Runs the command on the skills of the tree.
+    fn on_skills(&self, args: &[&str]) -> Ended {
+        self.run(".", &[args, &["--in", "skills"]].concat(), b"")
+    }
+}
+
+/// How a command ended.
+struct Ended {
+    command: String,
+    code: i32,
+    out: String,
+}
+
+impl Ended {
+    /// Ended by itself, with a code that is documented, and has shown nothing it must not.
+    fn of(args: &[&str], output: &Output) -> Self {
+        let command: String = args.join(" ").chars().take(200).collect();
+        let out = String::from_utf8_lossy(&output.stdout).into_owned();
+        let err = String::from_utf8_lossy(&output.stderr);
+        let begin: String = err.chars().take(2000).collect();
+        // A shell's 128 and more is a signal: out of memory, time or patience.
+        assert!(matches!(output.status.code(), Some(0..=2)), "{command}: {:?}: {begin}", output.status);
+        assert!(!err.contains("panicked at"), "{command}: {begin}");
+        assert!(!out.contains(CANARY) && !err.contains(CANARY), "{command} has shown what lies outside");
+        Self { command, code: output.status.code().unwrap(), out }
+    }
+
+    fn names(&self, name: &str) {
+        assert!(self.out.contains(name), "{} does not name {name}: {}", self.command, self.out);
+    }
+
+    fn ends(&self, code: i32) {
+        assert_eq!(self.code, code, "{}: {}", self.command, self.out);
+    }
+}
+
+#[test]
+fn commands_over_a_hostile_library_offer_the_good_neighbour() {
+    let Some(tree) = Tree::write() else { return };
+    for args in [
+        &["list"][..],
+        &["list", "--json"],
+        &["list", "--all", "--cost"],
+        &["search", "always be listed, found and loaded"],
+        &["search", "--json", "good neighbour"],
+        &["prompt"],
+        &["prompt", "--format", "json"],
+        &["tools"],
+    ] {
+        tree.on_skills(args).names(NEIGHBOUR);
+    }
+}
+
+#[test]
+fn checks_of_a_hostile_library_end_and_change_nothing_outside() {
+    let Some(tree) = Tree::write() else { return };
+    let secret = std::fs::read(tree.path("secret")).unwrap();
+    for args in [
+        &["check", "skills", "--json"][..],
+        &["check", "skills", "--format", "sarif"],
+        &["check", "skills", "--diff"],
+        &["eval", "skills"],
+        &["eval", "skills", "--overlap"],
+        &["check", "skills", "--fix", "--json"],
+        &["check", "skills", "--unsafe-fixes", "--json"],
+    ] {
+        tree.run(".", args, b"");
+    }
+    assert_eq!(std::fs::read(tree.path("secret")).unwrap(), secret);
+    assert!(tree.path("skills/linked-to-secret/SKILL.md").is_symlink());
+}
+
+#[test]
+fn each_hostile_skill_is_shown_explained_and_loaded_or_refused() {
+    let Some(tree) = Tree::write() else { return };
+    for name in NAMES {
+        for args in [&["why", name][..], &["cat", name], &["show", name], &["activate", name]] {
+            let ended = tree.on_skills(args);
+            if name == NEIGHBOUR {
+                ended.ends(0);
+            }
+        }
+    }
+    tree.run(".", &["show", "skills/sparse-skill-md/SKILL.md"], b"");
+}
+
+#[test]
+fn each_hostile_file_is_given_or_refused() {
+    let Some(tree) = Tree::write() else { return };
+    for (name, file) in FILES {
+        let ended = tree.on_skills(&["cat", name, file]);
+        if name == "links-out" || name == "specials" {
+            ended.ends(2);
+        }
+    }
+}
+
+#[test]
+fn a_hostile_library_changes_nothing_for_commands_that_do_not_read_it() {
+    let Some(tree) = Tree::write() else { return };
+    tree.run("skills", &["try", "write a commit message"], b"").ends(0);
+    tree.run("skills", &["new", "fresh"], b"").ends(0);
+    tree.run("skills", &["new", "wide"], b"").ends(2);
+    tree.run("skills", &["rule"], b"").ends(0);
+    tree.run("skills", &["rule", "name-too-long"], b"").ends(0);
+    tree.run("skills", &["trust", "--list"], b"").ends(0);
+}
+
+#[test]
+fn a_session_with_hostile_skills_answers_every_call() {
+    let Some(tree) = Tree::write() else { return };
+    let load = |name: &str| json!({"tool": "load_skill", "arguments": {"name": name}});
+    let read = |(name, file): (&str, &str)| json!({"tool": "read_skill_resource", "arguments": {"name": name, "path": file}});
+    let list = ["list_skills", "search_skills"]
+        .map(|tool| json!({"tool": tool, "arguments": if tool == "list_skills" { json!({}) } else { json!({"query": "neighbour"}) }}));
+    let calls: Vec<Value> =
+        list.into_iter().chain(NAMES.map(load)).chain(FILES.map(read)).chain([load(NEIGHBOUR)]).collect();
+    let input: String = calls.iter().map(|call| format!("{call}\n")).collect();
+    let ended = tree.run(".", &["replay", "-", "--in", "skills"], input.as_bytes());
+    let answers: Vec<Value> = ended.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(answers.len(), calls.len());
+    assert!(answers.last().unwrap()["text"].as_str().unwrap().contains("must always be listed"));
+}
+
+#[test]
+fn a_watch_of_a_hostile_library_tells_the_first_change() {
+    let Some(tree) = Tree::write() else { return };
+    let args = ["watch", "--once", "--in", "skills"];
+    let mut child = tree.command(".", &args).spawn().unwrap();
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    let mut first = String::new();
+    out.read_line(&mut first).unwrap();
+    assert!(first.starts_with("watching "), "{first}");
+    std::fs::create_dir(tree.path("made")).unwrap();
+    std::fs::write(tree.path("made/SKILL.md"), "---\nname: newcomer\ndescription: Is new.\n---\n").unwrap();
+    std::fs::rename(tree.path("made"), tree.path("skills/newcomer")).unwrap();
+    let mut rest = String::new();
+    out.read_to_string(&mut rest).unwrap();
+    let mut output = child.wait_with_output().unwrap();
+    output.stdout = rest.into_bytes();
+    Ended::of(&args, &output).names("newcomer");
+}
+
+/// What a client asks about hostile skills, by any route. The first answers are lists.
+fn questions() -> Vec<(&'static str, Value)> {
+    let mut asked = vec![
+        ("skills/list", json!({})),
+        ("resources/list", json!({})),
+        ("prompts/list", json!({})),
+        ("tools/list", json!({})),
+        ("tools/call", json!({"name": "list_skills", "arguments": {}})),
+        ("tools/call", json!({"name": "search_skills", "arguments": {"query": "neighbour"}})),
+    ];
+    for name in NAMES {
+        let uri = format!("skill://{name}/SKILL.md");
+        asked.push(("skills/get", json!({ "uri": uri })));
+        asked.push(("resources/directory/read", json!({"uri": format!("skill://{name}")})));
+        asked.push(("resources/read", json!({ "uri": uri })));
+        asked.push(("tools/call", json!({"name": "load_skill", "arguments": {"name": name}})));
+        asked.push(("prompts/get", json!({"name": name, "arguments": {"arguments": "x"}})));
+    }
+    for (name, file) in FILES {
+        asked.push(("resources/read", json!({"uri": format!("skill://{name}/{file}")})));
+        let arguments = json!({"name": name, "path": file});
+        asked.push(("tools/call", json!({"name": "read_skill_resource", "arguments": arguments})));
+    }
+    asked
+}
+
+/// Each question has an answer or an error, and the lists have the good neighbour.
+fn answered(questions: &[(&str, Value)], answers: &[Value]) {
+    assert_eq!(questions.len(), answers.len());
+    for ((method, params), answer) in questions.iter().zip(answers) {
+        let params: String = params.to_string().chars().take(200).collect();
+        assert!(answer["result"].is_object() || answer["error"].is_object(), "{method} {params}: {answer}");
+    }
+    for (at, answer) in answers.iter().enumerate().take(6) {
+        let (method, params) = &questions[at];
+        assert!(answer.to_string().contains(NEIGHBOUR), "{method} {params}: {answer}");
+    }
+}
+
+#[test]
+fn a_server_on_a_pipe_answers_everything_about_hostile_skills() {
+    let Some(tree) = Tree::write() else { return };
+    let args = ["serve", "--in", "skills"];
+    let mut child = tree.command(".", &args).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    let questions = questions();
+    let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+    let mut input =
+        format!("{}\n", json!({"jsonrpc": "2.0", "id": "hello", "method": "initialize", "params": hello}));
+    input.push_str("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n");
+    for (id, (method, params)) in questions.iter().enumerate() {
+        let message = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+        input.push_str(&message.to_string());
+        input.push('\n');
+    }
+    let mut answers = vec![Value::Null; questions.len()];
+    std::thread::scope(|scope| {
+        let writing = scope.spawn(move || {
+            stdin.write_all(input.as_bytes()).unwrap();
+            stdin
+        });
+        let mut open: BTreeSet<usize> = (0..questions.len()).collect();
+        while !open.is_empty() {
+            let mut line = String::new();
+            assert!(out.read_line(&mut line).unwrap() > 0, "the server has ended: {open:?} are open");
+            assert!(!line.contains(CANARY), "the server has shown what lies outside");
+            let message: Value = serde_json::from_str(&line).unwrap();
+            if let Some(id) = message["id"].as_u64().and_then(|id| usize::try_from(id).ok()) {
+                open.remove(&id);
+                answers[id] = message;
+            }
+        }
+        // Its end is that of its input.
+        drop(writing.join().unwrap());
+    });
+    answered(&questions, &answers);
+    Ended::of(&args, &child.wait_with_output().unwrap()).ends(0);
+}
+
+/// One request of the sessionless era, on a connection of its own.
+fn post(at: &str, method: &str, mut params: Value) -> Value {
+    params["_meta"] = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let name = params.get("name").or_else(|| params.get("uri")).and_then(Value::as_str);
+    let name = name.map(|name| format!("mcp-name: {name}\r\n")).unwrap_or_default();
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string();
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: application/json\r\n\
+         accept: application/json, text/event-stream\r\nmcp-protocol-version: 2026-07-28\r\nmcp-method: {method}\r\n\
+         {name}content-length: {}\r\n\r\n",
+        body.len()
+    );
+    let mut stream = TcpStream::connect(at).unwrap();
+    stream.write_all(head.as_bytes()).unwrap();
+    stream.write_all(body.as_bytes()).unwrap();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).unwrap();
+    let answer = String::from_utf8_lossy(&answer);
+    assert!(!answer.contains(CANARY), "the server has shown what lies outside");
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    serde_json::from_str(body).unwrap_or_else(|_| panic!("{method}: {head}: {body}"))
+}
+
+/// Ends a server at an address, whatever became of the test.
+struct Serving(Child);
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        // Passed on to the server, which a kill would not be.
+        let _ = Command::new("kill").args(["-TERM", &self.0.id().to_string()]).stderr(Stdio::null()).status();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_server_at_an_address_answers_everything_about_hostile_skills() {
+    let Some(tree) = Tree::write() else { return };
+    let args = ["serve", "--in", "skills", "--http", "127.0.0.1:0", "--log", "json"];
+    let mut serving = Serving(tree.command(".", &args).spawn().unwrap());
+    let mut log = BufReader::new(serving.0.stderr.take().unwrap());
+    let mut line = String::new();
+    log.read_line(&mut line).unwrap();
+    let url = serde_json::from_str::<Value>(&line).unwrap()["listening"].as_str().unwrap().to_owned();
+    let at = url.strip_prefix("http://").and_then(|rest| rest.strip_suffix("/mcp")).unwrap();
+    let questions = questions();
+    let answers: Vec<Value> =
+        questions.iter().map(|(method, params)| post(at, method, params.clone())).collect();
+    answered(&questions, &answers);
+    let id = serving.0.id().to_string();
+    assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+    let mut rest = String::new();
+    log.read_to_string(&mut rest).unwrap();
+    assert!(!rest.contains(CANARY) && !rest.contains("panicked at"), "{rest}");
+    let status = serving.0.wait().unwrap();
+    assert_eq!(status.code(), Some(0), "{rest}");
+}
