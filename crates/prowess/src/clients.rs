@@ -188,12 +188,18 @@ pub fn common_roots(from: &Path, environment: &Environment) -> Vec<Root> {
     roots
 }
 
+/// The folder of the project that a folder is in: the root of its git repository, or else the folder itself.
+pub fn project(from: &Path) -> &Path {
+    from.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(from)
+}
+
 /// The folder, and those above it up to the root of its git repository; only itself outside of one.
 fn env_folders(from: &Path, ancestors: bool) -> Vec<&Path> {
-    let top = from.ancestors().position(|folder| folder.join(".git").exists());
-    match top {
-        Some(top) if ancestors => from.ancestors().take(top + 1).collect(),
-        _ => vec![from],
+    let top = project(from);
+    if ancestors {
+        from.ancestors().take_while(|folder| folder.starts_with(top)).collect()
+    } else {
+        vec![from]
     }
 }
 

@@ -26,6 +26,23 @@ pub fn absolute(path: &Path) -> PathBuf {
     plain
 }
 
+/// The place that a path means: a leading `~` is the user's folder, and a relative path is relative to the current folder
+/// as it is now. When the user's folder is not known, the path keeps its `~`, which [`is_homeless`] finds.
+pub fn place(path: &Path) -> PathBuf {
+    match path.strip_prefix("~") {
+        Ok(below) => match Environment::current().home() {
+            Some(home) => absolute(&home.join(below)),
+            None => path.to_owned(),
+        },
+        Err(_) => absolute(path),
+    }
+}
+
+/// Whether a path begins with the folder of a user who has none.
+pub(crate) fn is_homeless(path: &Path) -> bool {
+    path.starts_with("~")
+}
+
 /// The variables of the environment that Prowess looks at, taken once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Environment {
@@ -91,5 +108,13 @@ mod tests {
         assert_eq!(absolute(Path::new("/a/./b/../c")), Path::new("/a/c"));
         assert_eq!(absolute(Path::new("/../..")), Path::new("/"));
         assert!(absolute(Path::new("x")).is_absolute());
+    }
+
+    #[test]
+    fn a_place_is_absolute_and_only_a_whole_tilde_is_the_users_folder() {
+        assert!(place(Path::new("x")).is_absolute() && place(Path::new("~x/y")).is_absolute());
+        assert!(place(Path::new("~x/y")).ends_with("~x/y"));
+        let home = Environment::current().home();
+        assert_eq!(place(Path::new("~/a")), home.map_or("~/a".into(), |home| absolute(&home.join("a"))));
     }
 }

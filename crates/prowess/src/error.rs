@@ -99,11 +99,25 @@ pub enum SourceError {
         /// What it is.
         path: PathBuf,
     },
-    /// A project that is not trusted names a place outside of itself.
-    #[error("a project that is not trusted names a place outside of itself, which was not looked into: {}", shown(.path))]
+    /// A project that is not trusted names a place outside of itself, or a link in it leads there.
+    #[error("this leads out of a project that is not trusted, and was not looked into: {}", shown(.path))]
     OutsideProject {
         /// The place.
         path: PathBuf,
+    },
+    /// A path begins with `~`, and nothing says which folder that is.
+    #[error("the user's folder is not known, so this path cannot be looked up: {}", shown(.path))]
+    NoHome {
+        /// The path.
+        path: PathBuf,
+    },
+    /// Virtual paths were to be relative to a folder that their source is not in.
+    #[error("this folder is not in the one that its virtual paths are to be relative to: {}: {}", shown(.path), shown(.base))]
+    NotBelow {
+        /// The folder with the skills.
+        path: PathBuf,
+        /// The folder that it should be in.
+        base: PathBuf,
     },
     /// A file is not what it should be.
     #[error("this file is not understood: {}: {reason}", shown(.path))]
@@ -291,6 +305,8 @@ impl SourceError {
             | Self::NotAsListed { path, .. }
             | Self::Uncovered { path }
             | Self::OutsideProject { path }
+            | Self::NoHome { path }
+            | Self::NotBelow { path, .. }
             | Self::Io { path, .. } => path,
             #[cfg(feature = "archive")]
             Self::Archive { path, .. } => path,
@@ -344,6 +360,10 @@ impl SourceError {
             Self::NotBuilt { .. } => "turn the feature on where the crate prowess is depended on",
             Self::Uncovered { .. } => "remove it, or trust the folder that the skill lies in",
             Self::OutsideProject { .. } => "trust the project's folder with: prowess trust .",
+            Self::NoHome { .. } => "set HOME, or write the path in full",
+            Self::NotBelow { .. } => {
+                "give a folder above it; its virtual paths are relative to itself until then"
+            }
             Self::NotAsked { .. } => "trust the project's folder with: prowess trust .",
             Self::ServerOfProject { .. } => "name it in your own prowess.toml, or with --in",
             Self::SameLabel { .. } => "give one of them a prefix of its own",

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::fs::{File, Metadata};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use prowess_core::Stamp;
 
@@ -30,27 +30,29 @@ pub(crate) enum Links {
     Follow,
     /// A link is an error that [`is_link_error`] knows.
     Refuse,
+    /// So is a link anywhere on the way.
+    RefuseAll,
 }
 
 #[cfg(unix)]
 pub(crate) use unix::Folder;
 #[cfg(unix)]
-pub(crate) use unix::{is_link_error, stamp_of};
+pub(crate) use unix::{is_link_error, place_of, stamp_of};
 
 #[cfg(not(unix))]
 pub(crate) use portable::Folder;
 #[cfg(not(unix))]
-pub(crate) use portable::{is_link_error, stamp_of};
+pub(crate) use portable::{is_link_error, place_of, stamp_of};
 
 #[cfg(unix)]
 mod unix {
-    use std::os::fd::OwnedFd;
+    use std::os::fd::{AsFd, OwnedFd};
     use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
     use std::os::unix::fs::MetadataExt as _;
 
     use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags};
 
-    use super::{File, Kind, Links, Metadata, Name, OsString, Path, Stamp, io};
+    use super::{File, Kind, Links, Metadata, Name, OsString, Path, PathBuf, Stamp, io};
 
     /// An open folder.
     #[derive(Debug)]
@@ -62,6 +64,35 @@ mod unix {
         pub(crate) fn open(path: &Path) -> io::Result<Self> {
             let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
             Ok(Self { handle: rustix::fs::openat(CWD, path, flags, Mode::empty())? })
+        }
+
+        /// Where it really is now. `path` is how it was opened.
+        pub(crate) fn place(&self, path: &Path) -> io::Result<PathBuf> {
+            place_of(&self.handle, path)
+        }
+
+        /// Its device, when the file system there is known to count the folders in a folder as links to it. Others may
+        /// give any number.
+        #[cfg(target_os = "linux")]
+        pub(crate) fn counting_device(&self) -> Option<u64> {
+            const EXT: i64 = 0xef53;
+            const TMPFS: i64 = 0x0102_1994;
+            const XFS: i64 = 0x5846_5342;
+            let kind = i64::try_from(rustix::fs::fstatfs(&self.handle).ok()?.f_type).ok()?;
+            let counts = [EXT, TMPFS, XFS].contains(&kind);
+            counts.then(|| self.identity().ok().map(|(device, _)| device)).flatten()
+        }
+
+        #[cfg(not(target_os = "linux"))]
+        #[expect(clippy::unused_self, reason = "elsewhere the handle is asked")]
+        pub(crate) fn counting_device(&self) -> Option<u64> {
+            None
+        }
+
+        /// Whether a folder in it is known to hold no folders, without a list of what it holds: its device counts them.
+        pub(crate) fn is_leaf(&self, name: &Path, counting: u64) -> bool {
+            let stat = rustix::fs::statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW);
+            stat.is_ok_and(|stat| stat.st_dev == counting && stat.st_nlink == 2)
         }
 
         /// What tells it apart from every other folder.
@@ -98,8 +129,11 @@ mod unix {
         /// Opens what lies at a path below it, without waiting for a writer.
         pub(crate) fn open_below(&self, path: &Path, links: Links) -> io::Result<File> {
             let mut flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-            if links == Links::Refuse {
+            if links != Links::Follow {
                 flags |= OFlags::NOFOLLOW;
+            }
+            if links == Links::RefuseAll {
+                return open_without_links(&self.handle, path, flags);
             }
             Ok(File::from(rustix::fs::openat(&self.handle, path, flags, Mode::empty())?))
         }
@@ -119,6 +153,47 @@ mod unix {
             };
             Ok((stamp, kind_of(FileType::from_raw_mode(stat.st_mode))))
         }
+    }
+
+    #[cfg(target_os = "linux")]
+    fn open_without_links(handle: &OwnedFd, path: &Path, flags: OFlags) -> io::Result<File> {
+        use rustix::fs::ResolveFlags;
+        use rustix::io::Errno;
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+        match rustix::fs::openat2(handle, path, flags, Mode::empty(), resolve) {
+            // A kernel without openat2, or a filter that does not know it.
+            Err(Errno::NOSYS | Errno::PERM) => step_by_step(handle, path, flags),
+            opened => Ok(File::from(opened?)),
+        }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    use step_by_step as open_without_links;
+
+    /// Opens each folder on the way in the one before it.
+    fn step_by_step(handle: &OwnedFd, path: &Path, flags: OFlags) -> io::Result<File> {
+        let on_the_way = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let mut names = path.iter().peekable();
+        let mut at: Option<OwnedFd> = None;
+        while let Some(name) = names.next() {
+            let flags = if names.peek().is_some() { on_the_way } else { flags };
+            at = Some(rustix::fs::openat(at.as_ref().unwrap_or(handle), name, flags, Mode::empty())?);
+        }
+        at.map(File::from).ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    /// Where an open file or folder really is now. `path` is how it was opened.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn place_of(handle: &impl AsFd, path: &Path) -> io::Result<PathBuf> {
+        use std::os::fd::AsRawFd as _;
+        let asked = std::fs::read_link(format!("/proc/self/fd/{}", handle.as_fd().as_raw_fd()));
+        // Without /proc only the path can be asked.
+        asked.or_else(|_| std::fs::canonicalize(path))
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    pub(crate) fn place_of(_: &impl AsFd, path: &Path) -> io::Result<PathBuf> {
+        std::fs::canonicalize(path)
     }
 
     fn kind_of(kind: FileType) -> Kind {
@@ -153,10 +228,9 @@ mod unix {
 #[cfg(not(unix))]
 mod portable {
     use std::fs;
-    use std::path::PathBuf;
     use std::time::UNIX_EPOCH;
 
-    use super::{File, Kind, Links, Metadata, Name, Path, Stamp, io};
+    use super::{File, Kind, Links, Metadata, Name, Path, PathBuf, Stamp, io};
 
     #[derive(Debug)]
     pub(crate) struct Folder {
@@ -167,6 +241,20 @@ mod portable {
         pub(crate) fn open(path: &Path) -> io::Result<Self> {
             fs::read_dir(path)?;
             Ok(Self { path: fs::canonicalize(path)? })
+        }
+
+        pub(crate) fn place(&self, _: &Path) -> io::Result<PathBuf> {
+            Ok(self.path.clone())
+        }
+
+        #[expect(clippy::unused_self, reason = "elsewhere the handle is asked")]
+        pub(crate) fn counting_device(&self) -> Option<u64> {
+            None
+        }
+
+        #[expect(clippy::unused_self, reason = "elsewhere the handle is asked")]
+        pub(crate) fn is_leaf(&self, _: &Path, _: u64) -> bool {
+            false
         }
 
         /// A number made of the path, since there is no other.
@@ -193,7 +281,13 @@ mod portable {
 
         pub(crate) fn open_below(&self, path: &Path, links: Links) -> io::Result<File> {
             let path = self.path.join(path);
-            if links == Links::Refuse && fs::symlink_metadata(&path)?.is_symlink() {
+            let real = || fs::canonicalize(&path).is_ok_and(|real| real.starts_with(&self.path));
+            let refused = match links {
+                Links::Follow => false,
+                Links::Refuse => fs::symlink_metadata(&path)?.is_symlink(),
+                Links::RefuseAll => fs::symlink_metadata(&path)?.is_symlink() || !real(),
+            };
+            if refused {
                 return Err(io::Error::new(io::ErrorKind::FilesystemLoop, "a link"));
             }
             File::options().read(true).open(path)
@@ -212,6 +306,10 @@ mod portable {
             kind if kind.is_file() => Kind::File,
             _ => Kind::Special,
         }
+    }
+
+    pub(crate) fn place_of(_: &File, path: &Path) -> io::Result<PathBuf> {
+        fs::canonicalize(path)
     }
 
     pub(crate) fn is_link_error(error: &io::Error) -> bool {

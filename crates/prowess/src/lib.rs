@@ -31,6 +31,7 @@ pub mod builtin;
 mod cache;
 pub mod clients;
 pub mod config;
+mod confine;
 pub mod digests;
 pub mod drive;
 pub mod env;

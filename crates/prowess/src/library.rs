@@ -72,6 +72,8 @@ pub fn library(
             within: folder.map(Path::to_owned),
         }));
     }
+    let finding =
+        Finding { project: clients::project(&from), approvals: &approvals, opening: &opening, environment };
     let mut labels = Labels::default();
     if !options.sources.is_empty() {
         for spec in &options.sources {
@@ -84,22 +86,22 @@ pub fn library(
             }
         }
     } else if let Some(client) = options.client {
-        for root in client.roots(&from, environment) {
-            registry.add(found(root, &opening, environment)?);
+        for root in own_once(client.roots(&from, environment)) {
+            registry.add(finding.open(root)?);
         }
     } else {
-        let roots = clients::common_roots(&from, environment);
+        let roots = own_once(clients::common_roots(&from, environment));
         let (project, others): (Vec<Root>, Vec<Root>) =
             roots.into_iter().partition(|root| root.scope == Scope::Project);
         // What a project names comes with what lies in it, what a user names before what lies in the user's folders.
         for root in project {
-            registry.add(found(root, &opening, environment)?);
+            registry.add(finding.open(root)?);
         }
         for config in configs.iter().rev() {
             config.add_sources(&opening, environment, &mut registry, &mut labels);
         }
         for root in others {
-            registry.add(found(root, &opening, environment)?);
+            registry.add(finding.open(root)?);
         }
     }
     if options.builtins && options.sources.is_empty() {
@@ -166,6 +168,7 @@ impl FoundConfig {
             opening.scope = Scope::Project;
             opening.scan = ScanOptions::default();
         }
+        opening.project = (!self.trusted).then(|| folder.to_owned());
         for (number, spec) in self.config.sources.iter().enumerate() {
             let outside = opening.place(spec, environment).filter(|place| !place.starts_with(folder));
             if let Err(error) = self.server_allowed(spec).and_then(|()| labels.free(spec)) {
@@ -225,12 +228,34 @@ impl Labels {
     }
 }
 
-/// The skills in a folder that was found by itself.
-fn found(root: Root, opening: &Opening, environment: &Environment) -> Result<Layer, SourceError> {
-    let Root { path, scope, readers, depth } = root;
-    let scan = ScanOptions { max_depth: depth, ..ScanOptions::default() };
-    let opening = Opening { scope, scan, ..opening.clone() };
-    Ok(opening.open(&SourceSpec::dir(path), environment)?.read_by(readers))
+/// A project's folder that is the user's own as well, as in the user's home, is only the user's own.
+fn own_once(mut roots: Vec<Root>) -> Vec<Root> {
+    let own: BTreeSet<PathBuf> =
+        roots.iter().filter(|root| root.scope != Scope::Project).map(|root| root.path.clone()).collect();
+    roots.retain(|root| root.scope != Scope::Project || !own.contains(&root.path));
+    roots
+}
+
+/// How folders are opened that were found by themselves.
+struct Finding<'l> {
+    /// The folder of the project.
+    project: &'l Path,
+    approvals: &'l Approvals,
+    opening: &'l Opening,
+    environment: &'l Environment,
+}
+
+impl Finding<'_> {
+    /// The skills in a folder. Before a project is trusted, nothing that really lies outside of it is looked at.
+    fn open(&self, root: Root) -> Result<Layer, SourceError> {
+        let Root { path, scope, readers, depth } = root;
+        let trusted =
+            scope != Scope::Project || self.approvals.folders.iter().any(|folder| path.starts_with(folder));
+        let project = (!trusted).then(|| self.project.to_owned());
+        let scan = ScanOptions { max_depth: depth, ..ScanOptions::default() };
+        let opening = Opening { scope, project, scan, ..self.opening.clone() };
+        Ok(opening.open(&SourceSpec::dir(path), self.environment)?.read_by(readers))
+    }
 }
 
 /// Where the terms of the skills of a registry are remembered: one file for each set of sources.

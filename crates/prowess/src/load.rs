@@ -4,15 +4,16 @@ use std::path::Path;
 
 use prowess_core::{Entry, LoadError, Origin, Profile, Skill, parse};
 
-use crate::env::Environment;
+use crate::env::{self, Environment};
 use crate::error::SourceError;
 use crate::files;
 use crate::registry::{Registry, RegistryError};
 use crate::scan::{self, ScanOptions};
 use crate::source::DirSource;
 
-/// Loads one skill from its folder or its SKILL.md.
+/// Loads one skill from its folder or its SKILL.md. `~` is the user's folder.
 pub fn load(path: &Path, profile: &Profile) -> Result<Skill, RegistryError> {
+    let path = &env::place(path);
     let file = if path.is_dir() {
         let names = scan::FILE_NAMES.map(|name| path.join(name));
         let found = names.into_iter().find(|file| file.symlink_metadata().is_ok());

@@ -29,6 +29,8 @@ pub struct Opening {
     pub written: String,
     /// Whose skills they are.
     pub scope: Scope,
+    /// A folder that nothing may lead out of, wherever links lead: that of a project that is not trusted.
+    pub project: Option<PathBuf>,
     /// How folders are walked.
     pub scan: ScanOptions,
     /// Where things are remembered that are safe to delete; nothing is, without it.
@@ -46,7 +48,16 @@ impl Opening {
         let written = "inline".to_owned();
         let scan = ScanOptions::named();
         let scope = Scope::Explicit;
-        Self { base: env::absolute(base), written, scope, scan, cache, digests, servers: None }
+        Self {
+            base: env::absolute(base),
+            written,
+            scope,
+            project: None,
+            scan,
+            cache: cache.map(|cache| env::place(&cache)),
+            digests,
+            servers: None,
+        }
     }
 
     /// The source that a spec names. Nothing is read before it is listed.
@@ -57,13 +68,18 @@ impl Opening {
                 let dir = path(dir);
                 let index = self.index(&dir);
                 let source = DirSource::new(dir, self.scan.clone()).in_scope(self.scope).with_cache(index);
+                let source = source.in_project(self.project.clone());
                 Layer::from(source.with_digests(Arc::clone(&self.digests)))
             }
             Place::Plugin(folder) => {
                 let source = PluginSource::new(path(folder)).in_scope(self.scope);
+                let source = source.in_project(self.project.clone());
                 Layer::from(source.with_digests(Arc::clone(&self.digests)))
             }
-            Place::Jsonl(file) => Layer::from(JsonlSource::new(path(file)).in_scope(self.scope)),
+            Place::Jsonl(file) => {
+                let source = JsonlSource::new(path(file)).in_scope(self.scope);
+                Layer::from(source.in_project(self.project.clone()))
+            }
             // The ending of a name is only a hint.
             Place::Archive(file) if path(file).is_dir() => {
                 return self.open(&spec.at(Place::Dir(file.clone())), environment);
@@ -137,7 +153,8 @@ impl Opening {
     #[cfg(feature = "archive")]
     #[expect(clippy::unnecessary_wraps, reason = "without the feature it is an error")]
     fn archive(&self, file: &Path) -> Result<Layer, SourceError> {
-        Ok(Layer::from(crate::source::ArchiveSource::new(file).in_scope(self.scope)))
+        let source = crate::source::ArchiveSource::new(file).in_scope(self.scope);
+        Ok(Layer::from(source.in_project(self.project.clone())))
     }
 
     #[cfg(not(feature = "archive"))]

@@ -4,6 +4,7 @@ pub(crate) mod activate;
 mod advice;
 pub(crate) mod cat;
 pub(crate) mod check;
+mod elsewhere;
 pub(crate) mod eval;
 mod in_prompt;
 pub(crate) mod list;

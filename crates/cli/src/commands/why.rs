@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::advice::Advice;
+use super::elsewhere::Elsewhere;
 use super::in_prompt::InPrompt;
 use super::list::{Row, Unread};
 use super::{registry, say_problems};
@@ -35,6 +36,8 @@ pub(crate) fn run(args: &Why, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
     let place = usable.then(|| InPrompt::of(args, &registry));
     let offered = place.is_some_and(InPrompt::is_there);
     let outcome = if offered { Outcome::Fine } else { Outcome::Problems };
+    let elsewhere =
+        if found.is_empty() { Elsewhere::of(&args.name, &args.places)? } else { Elsewhere::default() };
     if json {
         let candidates: Vec<Explained<'_>> = found
             .iter()
@@ -44,11 +47,21 @@ pub(crate) fn run(args: &Why, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
             })
             .collect();
         let similar = catalog.similar(&args.name);
-        ui.json(&json!({"version": VERSION, "name": args.name, "offered": offered, "candidates": candidates, "similar": similar, "prompt": place.map(InPrompt::word), "unread": Unread::all(&registry)}))?;
+        let mut report = json!({"version": VERSION, "name": args.name, "offered": offered, "candidates": candidates, "similar": similar, "prompt": place.map(InPrompt::word), "unread": Unread::all(&registry)});
+        if let (Some(report), Ok(serde_json::Value::Object(elsewhere))) =
+            (report.as_object_mut(), serde_json::to_value(&elsewhere))
+        {
+            report.extend(elsewhere);
+        }
+        ui.json(&report)?;
         return Ok(outcome);
     }
     if found.is_empty() {
         say_problems(&registry, ui);
+        if let Some(failure) = elsewhere.failure(&args.name) {
+            ui.failure(&failure);
+            return Ok(Outcome::Problems);
+        }
         let similar = catalog.similar(&args.name).join(", ");
         let hint = if similar.is_empty() {
             "a skill is a folder with a SKILL.md in a place where agents look; --in names another".to_owned()

@@ -26,6 +26,7 @@ mod liar;
 mod library;
 mod mcp_source;
 mod new;
+mod places;
 mod schemas;
 mod search;
 mod serve;

@@ -168,7 +168,10 @@ fn a_project_that_is_not_trusted_reaches_no_further_than_itself() {
     };
     let listed = run(&["list"]);
     assert!(listed.contains("good  Does") && listed.contains("mine  d"), "{listed}");
-    assert!(listed.contains("names a place outside of itself, which was not looked into: /\n"), "{listed}");
+    assert!(
+        listed.contains("leads out of a project that is not trusted, and was not looked into: /\n"),
+        "{listed}"
+    );
     run(&["trust", "."]);
     let trusted = run(&["list", "--all"]);
     assert!(trusted.contains("turned off"), "{trusted}");

@@ -1,6 +1,7 @@
 //! The walk: finds every SKILL.md below a folder, in a fixed order, within named limits.
 
 mod ignore;
+mod probe;
 mod walk;
 
 use std::io;
@@ -68,8 +69,14 @@ pub struct ScanOptions {
     pub skip_hidden: bool,
     /// Whether what `.gitignore` files name is left out.
     pub gitignore: bool,
-    /// Whether a skill's own folder is looked into for more skills.
+    /// Whether the walk ends at a skill, so that skills inside it are not found. What lies beside a SKILL.md right in
+    /// the start is then not found either.
     pub stop_at_skill: bool,
+    /// How many entries are looked at inside skills, in search of more skills. They count for no other limit.
+    pub max_inside: usize,
+    /// A folder that nothing may lead out of: what really lies elsewhere, wherever links say it is, is not looked at and
+    /// is reported. For the folders of a project that is not trusted.
+    pub within: Option<PathBuf>,
     /// Which file makes a folder a skill.
     pub file_name: FileName,
     /// What a start that is not there means.
@@ -86,6 +93,7 @@ impl ScanOptions {
             max_depth: MAX_DEPTH,
             max_folders: usize::MAX,
             max_entries: usize::MAX,
+            max_inside: 1_000_000,
             missing_root: MissingRoot::Error,
             ..Self::default()
         }
@@ -103,7 +111,9 @@ impl Default for ScanOptions {
             skip_prefixes: Vec::new(),
             skip_hidden: true,
             gitignore: false,
-            stop_at_skill: true,
+            stop_at_skill: false,
+            max_inside: 20_000,
+            within: None,
             file_name: FileName::Either,
             missing_root: MissingRoot::Skip,
             on_error: OnError::Report,
@@ -181,7 +191,8 @@ pub fn scan(root: &Path, options: &ScanOptions) -> Scan {
 /// with what lies below them, and where links to a SKILL.md lead.
 #[cfg(feature = "watch")]
 pub(crate) fn folders(root: &Path, options: &ScanOptions) -> Vec<PathBuf> {
-    struct Folders(Vec<PathBuf>);
+    /// The folders, and whether nothing may lead out of one.
+    struct Folders(Vec<PathBuf>, bool);
     impl Visitor for Folders {
         fn is_known(&mut self, _: &Path, _: &Stamp) -> bool {
             true
@@ -196,7 +207,9 @@ pub(crate) fn folders(root: &Path, options: &ScanOptions) -> Vec<PathBuf> {
             let found = Found { path };
             crate::files::folders_below(found.folder(), &mut self.0);
             if found.path.is_symlink() {
-                if let Ok(target) = std::fs::canonicalize(&found.path) {
+                if !self.1
+                    && let Ok(target) = std::fs::canonicalize(&found.path)
+                {
                     self.0.extend(target.parent().map(Path::to_owned));
                 }
                 // The way to a file is followed as that to a folder is.
@@ -205,8 +218,11 @@ pub(crate) fn folders(root: &Path, options: &ScanOptions) -> Vec<PathBuf> {
             Ok(())
         }
     }
-    let mut folders = Folders(vec![root.to_owned()]);
+    let mut folders = Folders(vec![root.to_owned()], options.within.is_some());
     walk(root, options, &mut folders);
+    // A skill inside another is below both.
+    folders.0.sort();
+    folders.0.dedup();
     folders.0
 }
 
@@ -239,133 +255,4 @@ fn is_missing(error: &io::Error) -> bool {
 
 #[cfg(test)]
 #[cfg(unix)]
-mod tests {
-    use super::*;
-    use std::fs;
-    use std::os::unix::fs::symlink;
-
-    fn tree(files: &[&str]) -> tempfile::TempDir {
-        let folder = tempfile::tempdir().unwrap();
-        for file in files {
-            let path = folder.path().join(file);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, "").unwrap();
-        }
-        folder
-    }
-
-    fn found(folder: &Path, options: &ScanOptions) -> (Vec<String>, Vec<String>) {
-        let scan = scan(folder, options);
-        let below = |path: &Path| path.strip_prefix(folder).unwrap().to_string_lossy().into_owned();
-        (
-            scan.skills.iter().map(|skill| below(&skill.path)).collect(),
-            scan.problems.iter().map(|problem| below(problem.path())).collect(),
-        )
-    }
-
-    #[test]
-    fn client_folders_are_walked_and_other_hidden_ones_are_not() {
-        let folder = tree(&[
-            ".claude/skills/a/SKILL.md",
-            ".hidden/b/SKILL.md",
-            ".git/c/SKILL.md",
-            "node_modules/d/SKILL.md",
-            "e/Skill.md",
-            "f/skill.md",
-            "g/SKILL.md",
-            "g/skill.md",
-            "g/nested/SKILL.md",
-        ]);
-        let (skills, problems) = found(folder.path(), &ScanOptions::default());
-        assert_eq!(skills, [".claude/skills/a/SKILL.md", "f/skill.md", "g/SKILL.md"]);
-        assert!(problems.is_empty());
-        let nested = ScanOptions { stop_at_skill: false, ..ScanOptions::default() };
-        assert!(found(folder.path(), &nested).0.contains(&"g/nested/SKILL.md".to_owned()));
-        let exact = ScanOptions { file_name: FileName::Exact("SKILL.md".into()), ..ScanOptions::default() };
-        assert_eq!(found(folder.path(), &exact).0, [".claude/skills/a/SKILL.md", "g/SKILL.md"]);
-        let any = ScanOptions { file_name: FileName::AnyCase("SKILL.md".into()), ..ScanOptions::default() };
-        assert_eq!(
-            found(folder.path(), &any).0,
-            [".claude/skills/a/SKILL.md", "e/Skill.md", "f/skill.md", "g/SKILL.md"]
-        );
-        let all =
-            ScanOptions { skip_hidden: false, skip_prefixes: vec!["f".into()], ..ScanOptions::default() };
-        assert_eq!(
-            found(folder.path(), &all).0,
-            [".claude/skills/a/SKILL.md", ".hidden/b/SKILL.md", "g/SKILL.md"]
-        );
-        let hidden = scan(&folder.path().join(".hidden"), &ScanOptions::default());
-        assert_eq!(hidden.skills.len(), 1, "a folder that was named is looked into whatever its name");
-    }
-
-    #[test]
-    fn loops_end_and_a_skill_reached_twice_is_one() {
-        let folder = tree(&["z/real/SKILL.md", "z/other/notes.md"]);
-        symlink("z/real", folder.path().join("a-link")).unwrap();
-        symlink("..", folder.path().join("z/up")).unwrap();
-        symlink("self", folder.path().join("self")).unwrap();
-        symlink("../real/SKILL.md", folder.path().join("z/other/SKILL.md")).unwrap();
-        let (skills, problems) = found(folder.path(), &ScanOptions::default());
-        assert_eq!(skills, ["z/real/SKILL.md"]);
-        assert!(problems.is_empty(), "{problems:?}");
-    }
-
-    #[test]
-    fn a_skill_outside_the_tree_is_found_through_its_link() {
-        let elsewhere = tree(&["pdf/SKILL.md"]);
-        let folder = tree(&["notes.md"]);
-        symlink(elsewhere.path().join("pdf"), folder.path().join("pdf")).unwrap();
-        fs::create_dir(folder.path().join("gone")).unwrap();
-        symlink("/nowhere", folder.path().join("gone/SKILL.md")).unwrap();
-        let (skills, _) = found(folder.path(), &ScanOptions::default());
-        assert_eq!(skills, ["gone/SKILL.md", "pdf/SKILL.md"]);
-    }
-
-    #[test]
-    fn every_limit_is_reported_where_it_was_reached() {
-        let folder = tree(&["1/2/3/SKILL.md", "a/SKILL.md", "b/SKILL.md"]);
-        let depth = ScanOptions { max_depth: 2, ..ScanOptions::named() };
-        let (skills, problems) = found(folder.path(), &depth);
-        assert_eq!((skills.len(), problems), (2, vec!["1/2/3".to_owned()]));
-        let folders = ScanOptions { max_folders: 3, ..ScanOptions::named() };
-        let (skills, problems) = found(folder.path(), &folders);
-        assert_eq!((skills.len(), problems), (2, vec!["1".to_owned()]));
-        let elsewhere = tree(&["x/y/SKILL.md", "z/SKILL.md"]);
-        symlink(elsewhere.path(), folder.path().join("0-link")).unwrap();
-        let outside = ScanOptions { max_outside: 2, ..ScanOptions::named() };
-        let (skills, problems) = found(folder.path(), &outside);
-        assert_eq!((skills.len(), problems), (3, vec!["0-link/z".to_owned()]));
-        let entries = ScanOptions { max_entries: 4, ..ScanOptions::named() };
-        assert_eq!(found(folder.path(), &entries).1.len(), 1);
-    }
-
-    #[test]
-    fn a_start_may_be_a_skill_a_file_or_nothing() {
-        let folder = tree(&["SKILL.md", "inner/SKILL.md"]);
-        assert_eq!(found(folder.path(), &ScanOptions::default()).0, ["SKILL.md"]);
-        let file = scan(&folder.path().join("SKILL.md"), &ScanOptions::default());
-        assert!(matches!(file.problems.as_slice(), [SourceError::NotFolder { .. }]), "{:?}", file.problems);
-        let nowhere = folder.path().join("nowhere");
-        assert!(scan(&nowhere, &ScanOptions::default()).problems.is_empty());
-        assert!(matches!(
-            scan(&nowhere, &ScanOptions::named()).problems.as_slice(),
-            [SourceError::Missing { .. }]
-        ));
-    }
-
-    #[test]
-    fn what_git_ignores_is_left_out_on_request() {
-        let folder = tree(&["a/SKILL.md", "out/b/SKILL.md", "x/out/c/SKILL.md"]);
-        fs::write(folder.path().join(".gitignore"), "/out/\n").unwrap();
-        let options = ScanOptions { gitignore: true, ..ScanOptions::default() };
-        assert_eq!(found(folder.path(), &options).0, ["a/SKILL.md", "x/out/c/SKILL.md"]);
-        assert_eq!(found(folder.path(), &ScanOptions::default()).0.len(), 3);
-    }
-
-    #[test]
-    fn the_folder_of_a_bare_file_name_is_the_current_one() {
-        let skill = Found { path: PathBuf::from("SKILL.md") };
-        assert_eq!(skill.folder(), Path::new("."));
-        assert_eq!(skill.origin().folder.as_deref(), Some("prowess"));
-    }
-}
+mod tests;

@@ -1,7 +1,11 @@
-//! One walk over folders: opens each SKILL.md from the folder above it and lists the inside of no skill.
+//! One walk over folders: opens each SKILL.md from the folder above it, and looks into each real folder once.
+//!
+//! What can be reached without links comes first, so that the plain path of a skill wins. The folders inside a skill are
+//! looked into too, since a skill may hold others. They are counted apart: the files of one large skill must not use up
+//! what the walk may look at. Links inside a skill are not followed: one that stays in the skill leads to what is found
+//! anyway, and one that leads out is not part of it.
 
 use std::collections::{BTreeSet, VecDeque};
-use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,10 +14,11 @@ use std::rc::Rc;
 use prowess_core::Stamp;
 
 use super::ignore::Ignores;
-use super::{FILE_NAMES, FileName, MissingRoot, OnError, ScanOptions, is_left_out, is_missing};
+use super::{MissingRoot, OnError, ScanOptions, is_left_out, is_missing};
+use crate::confine::Within;
 use crate::error::SourceError;
 use crate::files;
-use crate::handle::{Folder, Kind, Links, Name, is_link_error, stamp_of};
+use crate::handle::{Folder, Kind, Links, Name, is_link_error};
 
 /// What the walk has in hand when it found a SKILL.md.
 #[derive(Debug)]
@@ -53,6 +58,7 @@ pub(crate) fn walk(root: &Path, options: &ScanOptions, visitor: &mut impl Visito
         visitor,
         problems: Vec::new(),
         folders: VecDeque::new(),
+        insides: VecDeque::new(),
         links: VecDeque::new(),
         linked_files: Vec::new(),
         seen_folders: BTreeSet::new(),
@@ -61,6 +67,9 @@ pub(crate) fn walk(root: &Path, options: &ScanOptions, visitor: &mut impl Visito
         entries: 0,
         counted: 0,
         outside: 0,
+        inside: 0,
+        counting: None,
+        within: None,
     };
     if let Err(problem) = walk.run(root) {
         walk.problems.push(problem);
@@ -78,31 +87,42 @@ struct Place {
     depth: usize,
     /// Only links lead here.
     linked: bool,
+    /// It is the folder of a skill, or lies in one.
+    inside: bool,
     ignores: Option<Rc<Ignores>>,
 }
 
 /// The device and number of a file or folder.
 type Identity = (u64, u64);
 
-struct Walk<'w, V> {
-    options: &'w ScanOptions,
-    visitor: &'w mut V,
+pub(super) struct Walk<'w, V> {
+    pub(super) options: &'w ScanOptions,
+    pub(super) visitor: &'w mut V,
     problems: Vec<SourceError>,
     folders: VecDeque<Place>,
+    /// The folders of skills and those in them.
+    insides: VecDeque<Place>,
     /// Links wait until everything that can be reached without them is known, so that the plain path wins.
     links: VecDeque<Place>,
-    linked_files: Vec<PathBuf>,
+    pub(super) linked_files: Vec<PathBuf>,
     seen_folders: BTreeSet<Identity>,
     /// The files found so far; a set of them is made when a link needs one.
-    found_files: Vec<Identity>,
-    seen_files: BTreeSet<Identity>,
+    pub(super) found_files: Vec<Identity>,
+    pub(super) seen_files: BTreeSet<Identity>,
     entries: usize,
     counted: usize,
     outside: usize,
+    /// The entries looked at inside skills.
+    inside: usize,
+    /// The device of the first skills, when folders there need no list to be known to hold none; once it was asked for.
+    counting: Option<Option<u64>>,
+    /// The folder that nothing may lead out of.
+    pub(super) within: Option<Within>,
 }
 
 impl<V: Visitor> Walk<'_, V> {
     fn run(&mut self, root: &Path) -> Result<(), SourceError> {
+        self.within = self.options.within.as_deref().map(Within::new).transpose()?;
         let folder = match Folder::open(root) {
             Ok(folder) => folder,
             Err(error)
@@ -116,12 +136,16 @@ impl<V: Visitor> Walk<'_, V> {
             }
             Err(error) => return Err(SourceError::io(root, error)),
         };
-        let start = Place { path: root.to_owned(), depth: 0, linked: false, ignores: None };
+        if !self.holds(&folder, root) {
+            return Err(SourceError::OutsideProject { path: root.to_owned() });
+        }
+        // A start that is a skill is a folder of skills all the same: what lies beside its SKILL.md is not inside it.
+        let start = Place { path: root.to_owned(), depth: 0, linked: false, inside: false, ignores: None };
         if !(self.probe(&folder, root, Path::new(""), false)? && self.options.stop_at_skill) {
             self.look_into(&folder, &start)?;
         }
         loop {
-            if let Some(place) = self.folders.pop_front() {
+            if let Some(place) = self.folders.pop_front().or_else(|| self.insides.pop_front()) {
                 self.enter(&place)?;
             } else if let Some(place) = self.links.pop_front() {
                 self.enter_link(place)?;
@@ -145,8 +169,17 @@ impl<V: Visitor> Walk<'_, V> {
         Ok(())
     }
 
+    /// Whether an open folder really is in the folder that nothing may lead out of.
+    pub(super) fn holds(&self, folder: &Folder, path: &Path) -> bool {
+        self.within.as_ref().is_none_or(|within| within.holds_folder(folder, path))
+    }
+
     fn enter(&mut self, place: &Place) -> Result<(), SourceError> {
         match Folder::open(&place.path) {
+            // A link may have taken its place since it was listed.
+            Ok(folder) if !self.holds(&folder, &place.path) => {
+                self.note(SourceError::OutsideProject { path: place.path.clone() })
+            }
             Ok(folder) => self.look_into(&folder, place),
             // A folder that vanished since it was listed is no problem of anyone.
             Err(error) if is_missing(&error) => Ok(()),
@@ -165,10 +198,14 @@ impl<V: Visitor> Walk<'_, V> {
         if self.seen_folders.contains(&identity) || !self.count_outside(&place.path)? {
             return Ok(());
         }
-        if self.probe(&folder, &place.path, Path::new(""), true)? && self.options.stop_at_skill {
+        if !self.holds(&folder, &place.path) {
+            return self.note(SourceError::OutsideProject { path: place.path });
+        }
+        let skill = self.probe(&folder, &place.path, Path::new(""), true)?;
+        if skill && (self.options.stop_at_skill || place.depth >= self.options.max_depth) {
             return Ok(());
         }
-        self.look_into(&folder, &place)
+        self.look_into(&folder, &Place { inside: skill, ..place })
     }
 
     /// Counts a folder that only links lead to; false when there were too many, which is said once.
@@ -196,18 +233,23 @@ impl<V: Visitor> Walk<'_, V> {
         if !self.seen_folders.insert(folder.identity().map_err(failed)?) {
             return Ok(());
         }
-        self.count(&place.path)?;
+        let (limit, seen) = if place.inside {
+            (self.options.max_inside, self.inside)
+        } else {
+            self.count(&place.path)?;
+            (self.options.max_entries, self.entries)
+        };
         self.visitor.entered(&place.path);
-        let left = self.options.max_entries - self.entries.min(self.options.max_entries);
-        let (names, more) = match folder.entries(left) {
+        let (names, more) = match folder.entries(limit.saturating_sub(seen)) {
             Ok(names) => names,
             Err(error) => return self.note(failed(error)),
         };
-        self.entries += names.len();
+        *(if place.inside { &mut self.inside } else { &mut self.entries }) += names.len();
         let ignores = self.ignores(folder, place, &names);
         let mut too_deep = None;
         for Name { name, kind } in names {
-            if !matches!(kind, Kind::Folder | Kind::Link) || is_left_out(&name, self.options) {
+            let wanted = kind == Kind::Folder || (kind == Kind::Link && !place.inside);
+            if !wanted || is_left_out(&name, self.options) {
                 continue;
             }
             let path = place.path.join(&name);
@@ -220,30 +262,53 @@ impl<V: Visitor> Walk<'_, V> {
                 }
                 continue;
             }
-            let below =
-                Place { path, depth: place.depth + 1, linked: place.linked, ignores: ignores.clone() };
+            let below = Place {
+                path,
+                depth: place.depth + 1,
+                linked: place.linked,
+                inside: place.inside,
+                ignores: ignores.clone(),
+            };
             if kind == Kind::Link {
                 self.visitor.linked(&below.path);
                 self.links.push_back(Place { linked: true, ..below });
                 continue;
             }
-            if below.linked && !self.count_outside(&below.path)? {
+            if below.linked && !below.inside && !self.count_outside(&below.path)? {
                 continue;
             }
-            if self.probe(folder, &below.path, Path::new(&name), below.linked)? && self.options.stop_at_skill
-            {
+            let skill = self.probe(folder, &below.path, Path::new(&name), below.linked)?;
+            if skill && !below.inside {
+                self.count(&below.path)?;
+            }
+            if !skill && !below.inside {
+                self.folders.push_back(below);
                 continue;
             }
-            self.folders.push_back(below);
+            // Deeper folders of a skill are files of the skill, so a limit of depth is nothing to report there.
+            let last = below.depth >= self.options.max_depth || (skill && self.options.stop_at_skill);
+            if !last && !self.is_leaf(folder, Path::new(&name)) {
+                self.insides.push_back(Place { inside: true, ..below });
+            }
+        }
+        if more && place.inside {
+            self.insides.clear();
+            let what = "entries inside skills";
+            return self.note(SourceError::TooMany { path: place.path.clone(), what, limit });
         }
         if more {
-            let limit = self.options.max_entries;
             return Err(SourceError::TooMany { path: place.path.clone(), what: "entries", limit });
         }
         match too_deep {
             Some(path) => self.note(SourceError::TooDeep { path, limit: self.options.max_depth }),
             None => Ok(()),
         }
+    }
+
+    /// Whether a folder is known to hold no folders.
+    fn is_leaf(&mut self, folder: &Folder, name: &Path) -> bool {
+        let counting = *self.counting.get_or_insert_with(|| folder.counting_device());
+        counting.is_some_and(|device| folder.is_leaf(name, device))
     }
 
     fn ignores(&self, folder: &Folder, place: &Place, names: &[Name]) -> Option<Rc<Ignores>> {
@@ -256,131 +321,5 @@ impl<V: Visitor> Walk<'_, V> {
             Some(text) => Some(Rc::new(Ignores::new(&place.path, &text, place.ignores.clone()))),
             None => place.ignores.clone(),
         }
-    }
-
-    /// Whether the folder `below` (empty for the folder itself) is a skill; if so, the visitor is told.
-    fn probe(
-        &mut self,
-        folder: &Folder,
-        path: &Path,
-        below: &Path,
-        linked: bool,
-    ) -> Result<bool, SourceError> {
-        let options = self.options;
-        let found = match &options.file_name {
-            FileName::Either => {
-                let [first, second] = FILE_NAMES;
-                self.probe_file(folder, path, below, first.as_ref(), linked)?
-                    || self.probe_file(folder, path, below, second.as_ref(), linked)?
-            }
-            FileName::Exact(name) => self.probe_file(folder, path, below, name.as_ref(), linked)?,
-            FileName::AnyCase(name) => {
-                let inside = Folder::open(path).and_then(|inside| inside.entries(options.max_entries));
-                let entries = inside.map(|(names, _)| names).unwrap_or_default();
-                let same =
-                    |entry: &Name| entry.name.to_str().is_some_and(|other| other.eq_ignore_ascii_case(name));
-                let mut names: Vec<_> = entries.into_iter().filter(same).map(|entry| entry.name).collect();
-                // The name as given wins over other spellings of it.
-                names.sort_by_key(|found| found.to_str() != Some(name.as_str()));
-                let mut found = false;
-                for name in names {
-                    found = found || self.probe_file(folder, path, below, &name, linked)?;
-                }
-                found
-            }
-        };
-        if found && !below.as_os_str().is_empty() {
-            self.count(path)?;
-        }
-        Ok(found)
-    }
-
-    fn probe_file(
-        &mut self,
-        folder: &Folder,
-        path: &Path,
-        below: &Path,
-        name: &OsStr,
-        linked: bool,
-    ) -> Result<bool, SourceError> {
-        let (path, below) = (path.join(name), below.join(name));
-        let below = below.as_path();
-        if self.visitor.knows_anything()
-            && let Ok((stamp, Kind::File)) = folder.state_below(below)
-            && self.visitor.is_known(&path, &stamp)
-        {
-            if self.is_first(&stamp, linked) {
-                self.visitor.found(path, Opened::Known(stamp))?;
-            }
-            return Ok(true);
-        }
-        match folder.open_below(below, Links::Refuse) {
-            Ok(file) => self.take(path, file, linked),
-            Err(error) if is_missing(&error) => Ok(false),
-            Err(error) if is_link_error(&error) => {
-                // The loop may be in the folder and not in the file.
-                if matches!(folder.state_below(below), Ok((_, Kind::Link))) {
-                    self.linked_files.push(path);
-                    return Ok(true);
-                }
-                Ok(false)
-            }
-            // A folder that may not be looked into is said to be so when it is its turn.
-            Err(error)
-                if error.kind() == io::ErrorKind::PermissionDenied && folder.state_below(below).is_err() =>
-            {
-                Ok(false)
-            }
-            Err(error) => {
-                self.visitor.found(path.clone(), Opened::Failed(SourceError::io(&path, error)))?;
-                Ok(true)
-            }
-        }
-    }
-
-    /// Tells the visitor of an open file; false when it is a folder.
-    fn take(&mut self, path: PathBuf, file: File, linked: bool) -> Result<bool, SourceError> {
-        let opened = match file.metadata() {
-            Ok(metadata) if metadata.is_dir() => return Ok(false),
-            Ok(metadata) => match files::regular(&path, &metadata) {
-                Ok(()) => {
-                    let stamp = stamp_of(&metadata);
-                    if !self.is_first(&stamp, linked) {
-                        return Ok(true);
-                    }
-                    Opened::File(file, stamp)
-                }
-                Err(problem) => Opened::Failed(problem),
-            },
-            Err(error) => Opened::Failed(SourceError::io(&path, error)),
-        };
-        self.visitor.found(path, opened)?;
-        Ok(true)
-    }
-
-    /// A SKILL.md that is itself a link: one skill with its target, if that was found.
-    fn take_link(&mut self, path: PathBuf) -> Result<(), SourceError> {
-        let folder = path.parent().map(Folder::open);
-        let file = match (folder, path.file_name()) {
-            (Some(Ok(folder)), Some(name)) => folder.open_below(Path::new(name), Links::Follow),
-            (Some(Err(error)), _) => Err(error),
-            _ => return Ok(()),
-        };
-        match file {
-            Ok(file) => self.take(path, file, true).map(|_| ()),
-            // A link that leads nowhere is found all the same: reading it says what is wrong.
-            Err(error) => self.visitor.found(path.clone(), Opened::Failed(SourceError::io(&path, error))),
-        }
-    }
-
-    /// Whether a file was not found before; only what links lead to can have been.
-    fn is_first(&mut self, stamp: &Stamp, linked: bool) -> bool {
-        let identity = (stamp.device, stamp.inode);
-        if !linked || stamp.inode == 0 {
-            self.found_files.push(identity);
-            return true;
-        }
-        self.seen_files.extend(self.found_files.drain(..));
-        self.seen_files.insert(identity)
     }
 }

@@ -1,5 +1,6 @@
 //! Skills packed into a file: `.skill`, `.zip` or `.tar.gz`, read without being unpacked onto the disk.
 
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -8,9 +9,9 @@ use prowess_core::{Candidate, FileEntry, Manifest, Origin, RelPath, Scope, Stamp
 use super::{Chunk, Offer, Slice, Source, candidate};
 use crate::archive::{ArchiveLimits, Files, PackedFile, unpack};
 use crate::error::SourceError;
-use crate::files;
 use crate::handle::stamp_of;
 use crate::scan::FILE_NAMES;
+use crate::{confine, env};
 
 /// The files of an archive, and which of its folders are skills.
 #[derive(Debug, Default)]
@@ -22,21 +23,12 @@ pub(crate) struct Packed {
 
 impl Packed {
     pub(crate) fn new(files: Files) -> Self {
-        let mut skills: Vec<RelPath> = Vec::new();
-        // Shallow ones first, so that a skill inside another is a part of it.
-        let mut found: Vec<&RelPath> =
-            files.keys().filter(|path| FILE_NAMES.contains(&path.file_name())).collect();
+        let found = files.keys().filter(|path| FILE_NAMES.contains(&path.file_name()));
+        let mut skills: Vec<RelPath> = found.cloned().collect();
         let rank = |path: &RelPath| FILE_NAMES.iter().position(|name| *name == path.file_name());
-        found.sort_by_key(|path| (path.components().count(), rank(path), (*path).clone()));
-        for path in found {
-            let inside = |skill: &RelPath| match skill.parent() {
-                Some(folder) => path.starts_with(&folder),
-                None => true,
-            };
-            if !skills.iter().any(inside) {
-                skills.push(path.clone());
-            }
-        }
+        // One for each folder, also inside another skill.
+        skills.sort_by_key(|path| (path.parent(), rank(path)));
+        skills.dedup_by_key(|path| path.parent());
         skills.sort();
         Self { files, skills }
     }
@@ -90,20 +82,23 @@ pub struct ArchiveSource {
     file: PathBuf,
     scope: Scope,
     limits: ArchiveLimits,
+    project: Option<PathBuf>,
     /// What was unpacked last, and the state of the file at that time.
     unpacked: Mutex<Option<(Stamp, Arc<Packed>)>>,
 }
 
 impl ArchiveSource {
-    /// The skills in an archive.
+    /// The skills in an archive. A relative path is relative to the current folder as it is now, and a leading `~` is the
+    /// user's folder.
     pub fn new(file: impl Into<PathBuf>) -> Self {
-        let file = file.into();
+        let file = env::place(&file.into());
         let id = file.to_string_lossy().into_owned();
         Self {
             id,
             file,
             scope: Scope::Explicit,
             limits: ArchiveLimits::default(),
+            project: None,
             unpacked: Mutex::default(),
         }
     }
@@ -122,15 +117,27 @@ impl ArchiveSource {
         self
     }
 
+    /// Refuses the file when it really is outside the folder of a project, such as one that is not trusted.
+    #[must_use]
+    pub fn in_project(mut self, folder: Option<PathBuf>) -> Self {
+        self.project = folder;
+        self
+    }
+
     fn packed(&self) -> Result<Arc<Packed>, SourceError> {
         let failed = |error| SourceError::io(&self.file, error);
-        let stamp = stamp_of(&std::fs::metadata(&self.file).map_err(failed)?);
+        let file = confine::open_regular(&self.file, self.project.as_deref())?;
+        let stamp = stamp_of(&file.metadata().map_err(failed)?);
         let mut unpacked = self.unpacked.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, packed)) = unpacked.as_ref().filter(|(known, _)| *known == stamp) {
             return Ok(Arc::clone(packed));
         }
-        let limit = usize::try_from(self.limits.packed_bytes).unwrap_or(usize::MAX);
-        let bytes = files::read_small(&self.file, limit)?;
+        if stamp.size > self.limits.packed_bytes {
+            let (path, size, limit) = (self.file.clone(), stamp.size, self.limits.packed_bytes);
+            return Err(SourceError::TooLarge { path, size, limit });
+        }
+        let mut bytes = Vec::new();
+        file.take(self.limits.packed_bytes).read_to_end(&mut bytes).map_err(failed)?;
         let files = unpack(&bytes, &self.limits)
             .map_err(|error| SourceError::Archive { path: self.file.clone(), error })?;
         let packed = Arc::new(Packed::new(files));

@@ -10,7 +10,9 @@ use prowess_core::{Candidate, Document, Manifest, Obstacle, RelPath, Scope, Stam
 
 use super::{Chunk, Offer, Slice, Source, candidate, unread};
 use crate::cache::Index;
+use crate::confine::Within;
 use crate::digests::{self, DigestLimits, Digests};
+use crate::env;
 use crate::error::SourceError;
 use crate::scan::{Opened, ScanOptions, Visitor, walk};
 use crate::{beneath, files, scan};
@@ -33,9 +35,10 @@ pub struct DirSource {
 }
 
 impl DirSource {
-    /// The skills in and below a folder.
+    /// The skills in and below a folder. A relative path is relative to the current folder as it is now, and a leading
+    /// `~` is the user's folder.
     pub fn new(root: impl Into<PathBuf>, options: ScanOptions) -> Self {
-        let root = root.into();
+        let root = env::place(&root.into());
         Self {
             id: root.to_string_lossy().into_owned(),
             root,
@@ -55,17 +58,25 @@ impl DirSource {
         self
     }
 
-    /// Says what virtual paths are relative to, when that is not the folder itself. Skills elsewhere keep theirs.
+    /// Looks only at what really is in the folder of a project, wherever links lead: for one that is not trusted.
+    #[must_use]
+    pub fn in_project(mut self, folder: Option<PathBuf>) -> Self {
+        self.options.within = folder;
+        self
+    }
+
+    /// Says what virtual paths are relative to, when that is not the folder itself: a folder above it, by any path that
+    /// leads there. When the folder is not in it, that is reported with each list, and virtual paths stay as they are.
     #[must_use]
     pub fn relative_to(mut self, base: impl Into<PathBuf>) -> Self {
-        self.base = Some(base.into());
+        self.base = Some(env::place(&base.into()));
         self
     }
 
     /// Remembers frontmatter in a file, so that the next list opens only what changed. Safe to delete.
     #[must_use]
     pub fn with_cache(mut self, file: Option<PathBuf>) -> Self {
-        self.cache = file;
+        self.cache = file.map(|file| env::place(&file));
         self
     }
 
@@ -110,9 +121,17 @@ impl Source for DirSource {
     }
 
     fn list(&self) -> Result<Offer, SourceError> {
+        if env::is_homeless(&self.root) {
+            return Err(SourceError::NoHome { path: self.root.clone() });
+        }
         let index = self.cache.as_deref().map(Index::load).unwrap_or_default();
+        let (above, not_below) = match self.below_base() {
+            Ok(above) => (above, None),
+            Err(problem) => (PathBuf::new(), Some(problem)),
+        };
         let mut gather = Gather {
             source: self,
+            above,
             index: &index,
             hits: Vec::new(),
             fresh: Vec::new(),
@@ -126,6 +145,7 @@ impl Source for DirSource {
         // A start that is not there, or a skill that must not be passed over, ends the whole list.
         let fatal = problems.iter().position(|problem| self.is_fatal(problem));
         offer.problems.extend(problems);
+        offer.problems.extend(not_below);
         if let Some(at) = fatal {
             return Err(offer.problems.swap_remove(at));
         }
@@ -167,11 +187,29 @@ impl Source for DirSource {
     fn read(&self, skill: &Candidate, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
         let folder = self.folder(skill);
         let file = open(&folder, skill, path)?;
+        if let Some(within) = &self.options.within {
+            Within::new(within)?.check(&file, &folder.join(path.as_str()))?;
+        }
         beneath::read_slice(file, &folder.join(path.as_str()), slice)
     }
 }
 
 impl DirSource {
+    /// The path of the root below what virtual paths are relative to; empty when they are relative to the root.
+    fn below_base(&self) -> Result<PathBuf, SourceError> {
+        let Some(base) = &self.base else { return Ok(PathBuf::new()) };
+        if let Ok(below) = self.root.strip_prefix(base) {
+            return Ok(below.to_owned());
+        }
+        // One of the two may be written with a link in it.
+        let Ok(real) = std::fs::canonicalize(&self.root) else { return Ok(PathBuf::new()) };
+        let above = std::fs::canonicalize(base).ok();
+        match above.and_then(|above| Some(real.strip_prefix(above).ok()?.to_owned())) {
+            Some(below) => Ok(below),
+            None => Err(SourceError::NotBelow { path: self.root.clone(), base: base.clone() }),
+        }
+    }
+
     /// All files of a listing, each with its digest.
     fn digested(
         &self,
@@ -207,6 +245,8 @@ impl DirSource {
 /// Collects candidates during a walk.
 struct Gather<'s> {
     source: &'s DirSource,
+    /// What stands before the path of a skill below the root in its virtual path.
+    above: PathBuf,
     index: &'s Index,
     /// The places in the index of what is still as it was.
     hits: Vec<usize>,
@@ -283,7 +323,7 @@ impl Gather<'_> {
             return;
         }
         candidate.stamp = stamp;
-        candidate.virtual_path = virtual_path(&self.source.root, self.source.base.as_deref(), &path);
+        candidate.virtual_path = virtual_path(&self.source.root, &self.above, &path);
         if path.to_str().is_none() {
             let mut odd = self.source.odd.lock().unwrap_or_else(PoisonError::into_inner);
             odd.insert(candidate.entry.origin.location.clone(), path);
@@ -292,12 +332,18 @@ impl Gather<'_> {
     }
 }
 
-/// The folder of a skill below the base or else below its root, with `/`; the root's own name when the root is the
+/// The folder of a skill below its root, with what stands before it and with `/`; the root's own name when the root is the
 /// skill.
-fn virtual_path(root: &Path, base: Option<&Path>, skill_md: &Path) -> String {
+fn virtual_path(root: &Path, above: &Path, skill_md: &Path) -> String {
     let folder = skill_md.parent().unwrap_or(root);
-    let from_base = base.and_then(|base| folder.strip_prefix(base).ok());
-    let below = from_base.or_else(|| folder.strip_prefix(root).ok()).unwrap_or(folder);
+    let below = folder.strip_prefix(root).unwrap_or(folder);
+    let whole;
+    let below = if above.as_os_str().is_empty() {
+        below
+    } else {
+        whole = if below.as_os_str().is_empty() { above.to_owned() } else { above.join(below) };
+        &whole
+    };
     if below.as_os_str().is_empty() {
         return root.file_name().map(scan::text_of).unwrap_or_default();
     }

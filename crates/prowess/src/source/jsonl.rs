@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use super::{Chunk, Offer, Slice, Source};
 use crate::error::{SourceError, harmless};
-use crate::files;
+use crate::{confine, env};
 
 /// The longest line that is read: a SKILL.md of the largest size, written as JSON.
 pub const MAX_LINE_BYTES: usize = 8 << 20;
@@ -25,6 +25,7 @@ pub struct JsonlSource {
     id: String,
     file: PathBuf,
     scope: Scope,
+    project: Option<PathBuf>,
     /// Where the line of each skill began when the file was last listed.
     lines: Mutex<BTreeMap<String, u64>>,
 }
@@ -36,17 +37,25 @@ struct Line {
 }
 
 impl JsonlSource {
-    /// The skills in a file.
+    /// The skills in a file. A relative path is relative to the current folder as it is now, and a leading `~` is the
+    /// user's folder.
     pub fn new(file: impl Into<PathBuf>) -> Self {
-        let file = file.into();
+        let file = env::place(&file.into());
         let id = file.to_string_lossy().into_owned();
-        Self { id, file, scope: Scope::Explicit, lines: Mutex::default() }
+        Self { id, file, scope: Scope::Explicit, project: None, lines: Mutex::default() }
     }
 
     /// Says whose skills they are.
     #[must_use]
     pub fn in_scope(mut self, scope: Scope) -> Self {
         self.scope = scope;
+        self
+    }
+
+    /// Refuses the file when it really is outside the folder of a project, such as one that is not trusted.
+    #[must_use]
+    pub fn in_project(mut self, folder: Option<PathBuf>) -> Self {
+        self.project = folder;
         self
     }
 
@@ -57,7 +66,7 @@ impl JsonlSource {
         mut visit: impl FnMut(Result<Line, String>, usize, u64) -> Visit,
     ) -> Result<(), SourceError> {
         let failed = |error| SourceError::io(&self.file, error);
-        let mut file = files::open_regular(&self.file)?;
+        let mut file = confine::open_regular(&self.file, self.project.as_deref())?;
         file.seek(SeekFrom::Start(from)).map_err(failed)?;
         let mut reader = BufReader::with_capacity(1 << 16, file);
         let (mut offset, mut number) = (from, 0);

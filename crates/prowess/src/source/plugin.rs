@@ -11,8 +11,9 @@ use serde_json::{Map, Value};
 use super::{Chunk, DirSource, Offer, Slice, Source, skill_md, unread};
 use crate::digests::{DigestLimits, Digests};
 use crate::error::SourceError;
-use crate::files::{self, Head};
+use crate::files::Head;
 use crate::scan::{FileName, MissingRoot, ScanOptions};
+use crate::{confine, env};
 
 /// The two places of a plugin's manifest: that of the open specification, and that of Claude Code.
 pub const PLUGIN_FILES: [&str; 2] = ["plugin.json", ".claude-plugin/plugin.json"];
@@ -43,13 +44,15 @@ const KEYS: [&str; 10] = [
 /// profile `plugin` is not loaded and says why; the others stand.
 pub struct PluginSource {
     folder: PathBuf,
+    project: Option<PathBuf>,
     inner: DirSource,
 }
 
 impl PluginSource {
-    /// The plugin in a folder.
+    /// The plugin in a folder. A relative path is relative to the current folder as it is now, and a leading `~` is the
+    /// user's folder.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
-        let folder = folder.into();
+        let folder = env::place(&folder.into());
         let options = ScanOptions {
             max_depth: 1,
             file_name: FileName::Exact("SKILL.md".to_owned()),
@@ -57,13 +60,21 @@ impl PluginSource {
             ..ScanOptions::named()
         };
         let inner = DirSource::new(folder.join("skills"), options);
-        Self { folder, inner }
+        Self { folder, project: None, inner }
     }
 
     /// Says whose skills they are.
     #[must_use]
     pub fn in_scope(mut self, scope: Scope) -> Self {
         self.inner = self.inner.in_scope(scope);
+        self
+    }
+
+    /// Looks only at what really is in the folder of a project, wherever links lead: for one that is not trusted.
+    #[must_use]
+    pub fn in_project(mut self, folder: Option<PathBuf>) -> Self {
+        self.inner = self.inner.in_project(folder.clone());
+        self.project = folder;
         self
     }
 
@@ -90,7 +101,7 @@ impl PluginSource {
             return Err(SourceError::Damaged { path: self.folder.clone(), reason });
         };
         let damaged = |reason: String| SourceError::Damaged { path: file.clone(), reason };
-        let bytes = files::read_small(&file, MAX_BYTES)?;
+        let bytes = confine::read_small(&file, MAX_BYTES, self.project.as_deref())?;
         let manifest: Map<String, Value> =
             serde_json::from_slice(&bytes).map_err(|error| damaged(error.to_string()))?;
         let name = manifest.get("name").and_then(Value::as_str).unwrap_or_default();

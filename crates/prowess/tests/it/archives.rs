@@ -324,11 +324,11 @@ fn bombs_are_defused_before_they_are_large() {
 fn a_packed_skill_is_a_skill_like_any_other() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("tools.skill");
-    let (one, two) = (skill("one"), skill("two"));
+    let (one, two, inner) = (skill("one"), skill("two"), skill("inner"));
     let bytes = zip(&[
         file("one/SKILL.md", one.as_bytes()),
         file("one/references/x.md", b"more"),
-        file("one/nested/SKILL.md", two.as_bytes()),
+        file("one/nested/SKILL.md", inner.as_bytes()),
         file("group/two/skill.md", two.as_bytes()),
         file("broken/SKILL.md", b"no frontmatter"),
         file("README.md", b"outside of every skill"),
@@ -337,7 +337,7 @@ fn a_packed_skill_is_a_skill_like_any_other() {
     let mut registry = Registry::new();
     registry.add(ArchiveSource::new(&path));
     registry.refresh().unwrap();
-    assert_eq!(keys(&registry), ["one", "two"]);
+    assert_eq!(keys(&registry), ["inner", "one", "two"], "a skill inside a skill is one too");
     assert_eq!(registry.catalog().why("broken").len(), 1);
     assert_eq!(registry.get("two").unwrap().virtual_path, "group/two");
     assert_eq!(registry.document("two").unwrap().body(), "Body of two.");

@@ -24,6 +24,8 @@ mod hot_reload;
 #[cfg(target_os = "linux")]
 mod io_count;
 #[cfg(unix)]
+mod places;
+#[cfg(unix)]
 mod registry;
 #[cfg(unix)]
 mod resources;

@@ -140,9 +140,30 @@ fn a_root_may_be_missing_a_file_or_a_skill() {
     let strict = ScanOptions { missing_root: MissingRoot::Error, ..ScanOptions::default() };
     assert!(matches!(list(&missing, strict.clone()), Err(SourceError::Missing { .. })));
     assert!(matches!(list(&folder.path().join("SKILL.md"), strict), Err(SourceError::NotFolder { .. })));
-    assert_eq!(list(folder.path(), ScanOptions::default()).unwrap(), 1);
-    let all = ScanOptions { stop_at_skill: false, ..ScanOptions::default() };
-    assert_eq!(list(folder.path(), all).unwrap(), 2);
+    assert_eq!(list(folder.path(), ScanOptions::default()).unwrap(), 2);
+    let alone = ScanOptions { stop_at_skill: true, ..ScanOptions::default() };
+    assert_eq!(list(folder.path(), alone).unwrap(), 1);
+}
+
+#[test]
+fn a_skill_inside_a_skill_is_a_skill_and_its_files_stay_files_of_the_outer_one() {
+    let folder = tree(&[
+        ("outer/SKILL.md", &skill("outer")),
+        ("outer/references/inner/SKILL.md", &skill("inner")),
+        ("outer/references/inner/more.md", "more\n"),
+        ("SKILL.md", &skill("top")),
+    ]);
+    let registry = registry(&[folder.path()]);
+    registry.refresh().unwrap();
+    assert_eq!(keys(&registry), ["inner", "outer", "top"]);
+    assert_eq!(registry.get("inner").unwrap().virtual_path, "outer/references/inner");
+    let files = |key: &str| {
+        let files = registry.files(key).unwrap().files;
+        files.into_iter().map(|file| file.path.to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(files("inner"), ["SKILL.md", "more.md"]);
+    assert_eq!(files("outer"), ["SKILL.md", "references/inner/SKILL.md", "references/inner/more.md"]);
+    assert_eq!(registry.document("inner").unwrap().body(), "Body of inner.");
 }
 
 #[test]

@@ -94,7 +94,30 @@ fn virtual_paths_may_be_relative_to_another_folder() {
     let based = DirSource::new(&root, ScanOptions::named()).relative_to(folder.path().join("repo"));
     assert_eq!(path(based), "skills/billing/refunds");
     let elsewhere = DirSource::new(&root, ScanOptions::named()).relative_to("/somewhere/else");
+    assert!(matches!(elsewhere.list().unwrap().problems.as_slice(), [SourceError::NotBelow { .. }]));
     assert_eq!(path(elsewhere), "billing/refunds");
+}
+
+#[test]
+fn what_virtual_paths_are_relative_to_may_be_written_in_any_way() {
+    let folder = tree(&[("repo/skills/billing/refunds/SKILL.md", &skill("refunds")), ("repo/other/x", "")]);
+    let at = |path: &str| folder.path().join(path);
+    symlink("repo", at("by-link")).unwrap();
+    for (root, base) in [
+        ("repo/skills", "repo/"),
+        ("repo/skills", "repo/other/.."),
+        ("repo/./skills", "repo/."),
+        ("repo/other/../skills/", "repo"),
+        ("repo/skills", "by-link"),
+        ("by-link/skills", "repo"),
+    ] {
+        let source = DirSource::new(at(root), ScanOptions::named()).relative_to(at(base));
+        let registry = refreshed(source);
+        assert!(registry.problems().is_empty(), "{root} {base}");
+        assert_eq!(registry.get("refunds").unwrap().virtual_path, "skills/billing/refunds", "{root} {base}");
+    }
+    let itself = DirSource::new(at("repo/skills"), ScanOptions::named()).relative_to(at("repo/skills"));
+    assert_eq!(refreshed(itself).get("refunds").unwrap().virtual_path, "billing/refunds");
 }
 
 #[test]

@@ -1,0 +1,108 @@
+//! Where a skill is that was not found in the places that were asked for.
+
+use prowess::clients::{self, Client, Root};
+use prowess::env::{self, Environment};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+
+use super::unread_registry;
+use crate::args::Places;
+use crate::error::{CommandError, Failure};
+use crate::ui::clean;
+
+/// The skills of a name that are in the folders of other clients, and where the client looks that was asked for.
+#[derive(Default, Serialize)]
+pub(super) struct Elsewhere {
+    /// The skills.
+    elsewhere: Vec<Place>,
+    /// The folders that are looked into.
+    looks_in: Vec<PathBuf>,
+    #[serde(skip)]
+    client: Option<&'static Client>,
+}
+
+/// A skill that was found elsewhere.
+#[derive(Serialize)]
+struct Place {
+    path: String,
+    /// The clients that look there.
+    readers: Vec<&'static str>,
+    /// Why the client does not see it, in words.
+    reason: String,
+}
+
+impl Elsewhere {
+    /// Looks in every folder of every client for a skill that the places do not have. No server is asked.
+    pub(super) fn of(name: &str, places: &Places) -> Result<Self, CommandError> {
+        let client = places.client.as_deref().and_then(clients::client);
+        if client.is_none() && places.sources.is_empty() {
+            return Ok(Self::default());
+        }
+        let everywhere = Places { no_cache: places.no_cache, ..Places::default() };
+        let registry = unread_registry(&everywhere, false)?;
+        registry
+            .refresh_near()
+            .map_err(|error| Failure::new(error.to_string(), "list all skills with: prowess list --all"))?;
+        let roots = client.map_or_else(Vec::new, |client| {
+            client.roots(&env::absolute(Path::new(".")), &Environment::current())
+        });
+        let catalog = registry.catalog();
+        let elsewhere = catalog.why(name).into_iter().map(|(candidate, _)| {
+            let path = candidate.entry.origin.location.clone();
+            let reason = reason(&path, client, &roots);
+            Place { path, readers: candidate.readers.clone(), reason }
+        });
+        let elsewhere = elsewhere.collect();
+        Ok(Self { elsewhere, looks_in: roots.into_iter().map(|root| root.path).collect(), client })
+    }
+
+    /// The answer for people, when the skill is elsewhere.
+    pub(super) fn failure(&self, name: &str) -> Option<Failure> {
+        if self.elsewhere.is_empty() {
+            return None;
+        }
+        let (error, hint) = match self.client {
+            Some(client) => {
+                let looks_in: Vec<_> =
+                    self.looks_in.iter().map(|path| clean(&path.to_string_lossy()).into_owned()).collect();
+                (
+                    format!("{} does not read this skill: {}", client.name, clean(name)),
+                    format!(
+                        "{} looks in {}; put the skill, or a link to it, into one of these",
+                        client.name,
+                        looks_in.join(", ")
+                    ),
+                )
+            }
+            None => (
+                format!("no skill of this name was found in the places that were named: {}", clean(name)),
+                "name its folder with --in, or leave --in out".to_owned(),
+            ),
+        };
+        let mut failure = Failure::new(error, hint);
+        failure.causes.extend(self.elsewhere.iter().map(|place| {
+            let readers = match place.readers.as_slice() {
+                [] => String::new(),
+                readers => format!("; read by {}", readers.join(", ")),
+            };
+            format!("it is at {}, {}{readers}", clean(&place.path), clean(&place.reason))
+        }));
+        Some(failure)
+    }
+}
+
+/// Why a client, or the places that were named, do not have the skill at a path.
+fn reason(path: &str, client: Option<&Client>, roots: &[Root]) -> String {
+    let Some(client) = client else { return "which is in none of the places that were named".to_owned() };
+    let folder = Path::new(path).parent().unwrap_or(Path::new(path));
+    let below = |root: &Root| Some(folder.strip_prefix(&root.path).ok()?.components().count());
+    match roots.iter().find_map(|root| Some((root, below(root)?))) {
+        Some((root, depth)) => format!(
+            "{depth} folders below {}, where {} looks {} deep",
+            root.path.display(),
+            client.name,
+            root.depth
+        ),
+        None => format!("a folder that {} does not read", client.name),
+    }
+}

@@ -1,0 +1,204 @@
+//! Where skills are found, and where a command says they are when it does not find them.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use crate::library::{command, json_of, run};
+use crate::{Place, code};
+
+fn skill(name: &str) -> String {
+    format!("---\nname: {name}\ndescription: Does {name}.\n---\nBody.\n")
+}
+
+/// The names that `list` shows.
+fn listed(place: &Place, args: &[&str]) -> Vec<String> {
+    let report = json_of(place, &[&["list", "--json"], args].concat());
+    let names = report["skills"].as_array().unwrap().iter();
+    names.map(|row| row["name"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn a_skill_inside_a_skill_and_one_beside_a_skill_md_are_checked_listed_and_explained() {
+    let place = Place::with(&[
+        ("skills/SKILL.md", &skill("top")),
+        ("skills/outer/SKILL.md", &skill("outer")),
+        ("skills/outer/references/inner/SKILL.md", &skill("inner")),
+    ]);
+    assert_eq!(listed(&place, &["--in", "skills"]), ["inner", "outer", "top"]);
+    assert!(run(&place, &["why", "inner", "--in", "skills"]).contains("inner: offered"));
+    let checked = json_of(&place, &["check", "skills", "--json"]);
+    assert_eq!(checked["summary"]["files"], 3, "{checked}");
+    // The folders where agents keep skills are no different.
+    fs::create_dir(place.path().join(".agents")).unwrap();
+    fs::rename(place.path().join("skills"), place.path().join(".agents/skills")).unwrap();
+    assert_eq!(listed(&place, &[]), ["inner", "outer", "top"]);
+    assert_eq!(listed(&place, &["--client", "codex"]), ["inner", "outer", "top"]);
+}
+
+#[test]
+fn a_skill_that_a_client_does_not_read_is_said_to_be_elsewhere_and_where_the_client_looks() {
+    let place = Place::with(&[
+        ("home/.claude/skills/pdf/SKILL.md", &skill("pdf")),
+        ("home/.claude/skills/team/forms/deep/SKILL.md", &skill("deep")),
+    ]);
+    let said = run(&place, &["why", "pdf", "--client", "codex"]);
+    assert!(said.starts_with("exit 1"), "{said}");
+    assert!(said.contains("error: Codex does not read this skill: pdf"), "{said}");
+    assert!(said.contains("home/.claude/skills/pdf/SKILL.md, a folder that Codex does not read"), "{said}");
+    assert!(said.contains("; read by ") && said.contains("claude-code"), "{said}");
+    assert!(said.contains("Codex looks in ") && said.contains("home/.codex/skills"), "{said}");
+    let json = json_of(&place, &["why", "pdf", "--client", "codex", "--json"]);
+    assert_eq!(json["candidates"].as_array().unwrap().len(), 0);
+    assert!(json["elsewhere"][0]["path"].as_str().unwrap().ends_with("home/.claude/skills/pdf/SKILL.md"));
+    assert!(json["looks_in"].as_array().unwrap().len() >= 4, "{json}");
+    // Also when the folder is right and the skill too deep in it for that client.
+    let deep = run(&place, &["why", "deep", "--client", "claude-code"]);
+    assert!(deep.contains("3 folders below") && deep.contains("where Claude Code looks 1 deep"), "{deep}");
+    // Also when places were named, and never for what is nowhere.
+    let named = run(&place, &["why", "pdf", "--in", "home/.claude/skills/team"]);
+    assert!(named.contains("it is at ") && named.contains("none of the places that were named"), "{named}");
+    let nowhere = run(&place, &["why", "xyzzy", "--client", "codex"]);
+    assert!(nowhere.contains("no skill of this name was found: xyzzy"), "{nowhere}");
+    assert_eq!(json_of(&place, &["why", "xyzzy", "--json"])["elsewhere"].as_array().unwrap().len(), 0);
+}
+
+/// A project with a folder outside of it that holds one of everything that can be a source.
+fn project_with_an_outside() -> Place {
+    let lines = "{\"name\": \"lines-outside\", \"description\": \"Secret lines.\"}\n";
+    let place = Place::with(&[
+        ("project/.git/HEAD", ""),
+        ("project/.claude/skills/mine/SKILL.md", &skill("mine")),
+        ("outside/secret/SKILL.md", &skill("secret")),
+        ("outside/lines.jsonl", lines),
+        ("outside/plugin/.claude-plugin/plugin.json", "{\"name\": \"p\"}"),
+        ("outside/plugin/skills/plugged/SKILL.md", &skill("plugged")),
+        ("outside/one.md", &skill("single")),
+    ]);
+    let zip = zip_of("packed/SKILL.md", skill("packed").as_bytes());
+    place.write("outside/packed.zip", &zip);
+    place
+}
+
+/// An archive with one file that is stored and not compressed.
+fn zip_of(name: &str, bytes: &[u8]) -> Vec<u8> {
+    let mut crc = !0u32;
+    for byte in bytes {
+        crc ^= u32::from(*byte);
+        for _ in 0..8 {
+            crc = if crc & 1 == 1 { (crc >> 1) ^ 0xedb8_8320 } else { crc >> 1 };
+        }
+    }
+    let size = u32::try_from(bytes.len()).unwrap();
+    let mut common = Vec::new();
+    for part in [20u16, 0, 0, 0, 0x21] {
+        common.extend(part.to_le_bytes());
+    }
+    for part in [!crc, size, size] {
+        common.extend(part.to_le_bytes());
+    }
+    common.extend(u16::try_from(name.len()).unwrap().to_le_bytes());
+    common.extend([0, 0]);
+    let mut zip = [b"PK\x03\x04", common.as_slice(), name.as_bytes(), bytes].concat();
+    let start = u32::try_from(zip.len()).unwrap();
+    let mut entry = [b"PK\x01\x02\x14\0", common.as_slice()].concat();
+    entry.extend([0; 14]);
+    entry.extend(name.as_bytes());
+    let length = u32::try_from(entry.len()).unwrap();
+    zip.extend(entry);
+    zip.extend(b"PK\x05\x06\0\0\0\0\x01\0\x01\0");
+    zip.extend(length.to_le_bytes());
+    zip.extend(start.to_le_bytes());
+    zip.extend([0, 0]);
+    zip
+}
+
+#[test]
+fn links_and_sources_of_an_untrusted_project_lead_nowhere_outside_of_it() {
+    let place = project_with_an_outside();
+    let project = place.path().join("project");
+    let link = |target: &str, at: &str| {
+        let at = project.join(at);
+        fs::create_dir_all(at.parent().unwrap()).unwrap();
+        symlink(target, at).unwrap();
+    };
+    link("../outside", "link");
+    link("../outside/lines.jsonl", "lines.jsonl");
+    link("../outside/packed.zip", "packed.zip");
+    link("../outside/plugin", "plugin");
+    link("../../../outside/secret", ".claude/skills/secret");
+    link("../../../../outside/one.md", ".claude/skills/one/SKILL.md");
+    link("../../outside", ".agents/skills");
+    link("/", ".codex/skills");
+    let absolute = place.path().join("outside").display().to_string();
+    let sources = [
+        "dir = 'link'",
+        "dir = 'link/secret'",
+        "dir = './link/../link'",
+        "dir = '../outside'",
+        &format!("dir = '{absolute}'"),
+        "jsonl = 'lines.jsonl'",
+        "jsonl = 'link/lines.jsonl'",
+        "archive = 'packed.zip'",
+        "archive = 'link'",
+        "plugin = 'plugin'",
+        "plugin = 'link/plugin'",
+    ];
+    let config: String = sources.iter().map(|source| format!("[[skills.sources]]\n{source}\n")).collect();
+    place.write("project/prowess.toml", config.as_bytes());
+    let list = |args: &[&str]| {
+        let output = command(&place).current_dir(&project).args(args).output().unwrap();
+        place.transcript(&output)
+    };
+    let untrusted = list(&["list", "--all"]);
+    assert!(untrusted.starts_with("exit 2"), "{untrusted}");
+    assert!(untrusted.contains("mine  not trusted: Does mine."), "{untrusted}");
+    for secret in ["Does secret", "Secret lines", "Does packed", "Does plugged", "Does single"] {
+        assert!(!untrusted.contains(secret), "{secret}: {untrusted}");
+    }
+    let refused = untrusted.matches("leads out of a project that is not trusted").count();
+    assert!(refused >= sources.len(), "{refused}: {untrusted}");
+    // Nothing of a file outside is shown by any command either.
+    for args in [["show", "one", "--raw"], ["cat", "one", "SKILL.md"], ["why", "one", "--json"]] {
+        assert!(!list(&args).contains("Does single"), "{args:?}");
+    }
+    // What a person trusts or names is followed, as links are everywhere.
+    list(&["trust", "."]);
+    fs::remove_file(project.join(".codex/skills")).unwrap();
+    let trusted = list(&["list", "--all"]);
+    for open in ["Does secret", "Secret lines", "Does packed", "Does plugged", "Does single"] {
+        assert!(trusted.contains(open), "{open}: {trusted}");
+    }
+    let named = command(&place).current_dir(&project).args(["list", "--in", "link"]).output().unwrap();
+    assert!(place.transcript(&named).contains("Does secret"));
+}
+
+#[test]
+fn a_link_inside_the_project_is_followed_before_it_is_trusted() {
+    let place = Place::with(&[
+        ("project/.git/HEAD", ""),
+        ("project/.agents/skills/shared/SKILL.md", &skill("shared")),
+        ("project/sub/x", ""),
+    ]);
+    let project = place.path().join("project");
+    fs::create_dir(project.join("sub/.claude")).unwrap();
+    symlink("../../.agents/skills", project.join("sub/.claude/skills")).unwrap();
+    let output = command(&place)
+        .current_dir(project.join("sub"))
+        .args(["list", "--client", "claude-code"])
+        .output()
+        .unwrap();
+    assert_eq!(code(&output), 0);
+    assert!(place.transcript(&output).contains("shared  not trusted"), "{}", place.transcript(&output));
+}
+
+#[test]
+fn the_users_own_folder_is_no_project_when_the_user_is_at_home() {
+    let place =
+        Place::with(&[("store/x/SKILL.md", &skill("x")), ("home/.claude/skills/y/SKILL.md", &skill("y"))]);
+    symlink("../../../store/x", place.path().join("home/.claude/skills/x")).unwrap();
+    let home = place.path().join("home");
+    let output = command(&place).current_dir(&home).args(["list", "--all"]).output().unwrap();
+    let said = place.transcript(&output);
+    assert!(said.starts_with("exit 0") && said.contains("x  Does x."), "{said}");
+    assert!(!said.contains("not trusted") && !said.contains("shadowed"), "{said}");
+}

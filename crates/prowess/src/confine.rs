@@ -1,0 +1,63 @@
+//! [`Within`]: a folder that nothing may lead out of, such as that of a project that is not trusted.
+//!
+//! A file or folder is opened first, and then asked where it is. A path could be exchanged for a link between the question
+//! and the opening; an open file cannot.
+
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use crate::error::SourceError;
+use crate::files;
+use crate::handle::{Folder, place_of};
+
+/// A folder that nothing may lead out of.
+#[derive(Clone, Debug)]
+pub(crate) struct Within {
+    /// Where the folder really is.
+    real: PathBuf,
+}
+
+impl Within {
+    pub(crate) fn new(folder: &Path) -> Result<Self, SourceError> {
+        let real = fs::canonicalize(folder).map_err(|error| SourceError::io(folder, error))?;
+        Ok(Self { real })
+    }
+
+    /// Whether an open folder really is in it.
+    pub(crate) fn holds_folder(&self, folder: &Folder, path: &Path) -> bool {
+        folder.place(path).is_ok_and(|place| place.starts_with(&self.real))
+    }
+
+    /// An error when an open file really is elsewhere.
+    pub(crate) fn check(&self, file: &File, path: &Path) -> Result<(), SourceError> {
+        match place_of(file, path) {
+            Ok(place) if place.starts_with(&self.real) => Ok(()),
+            Ok(_) => Err(SourceError::OutsideProject { path: path.to_owned() }),
+            Err(error) => Err(SourceError::io(path, error)),
+        }
+    }
+}
+
+/// Opens a regular file, which must really be in the folder that is given, if one is.
+pub(crate) fn open_regular(path: &Path, within: Option<&Path>) -> Result<File, SourceError> {
+    let file = files::open_regular(path)?;
+    if let Some(within) = within {
+        Within::new(within)?.check(&file, path)?;
+    }
+    Ok(file)
+}
+
+/// Reads a whole file of at most `limit` bytes, which must really be in the folder that is given, if one is.
+pub(crate) fn read_small(path: &Path, limit: usize, within: Option<&Path>) -> Result<Vec<u8>, SourceError> {
+    let failed = |error| SourceError::io(path, error);
+    let file = open_regular(path, within)?;
+    let size = file.metadata().map_err(failed)?.len();
+    let mut bytes = Vec::new();
+    file.take(limit as u64 + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() > limit {
+        let (path, limit) = (path.to_owned(), limit as u64);
+        return Err(SourceError::TooLarge { path, size: size.max(limit + 1), limit });
+    }
+    Ok(bytes)
+}

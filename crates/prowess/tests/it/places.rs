@@ -1,0 +1,117 @@
+//! Where a path leads that a program gives: absolute from the start, whatever the current folder is later.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use prowess::source::Slice;
+use prowess::{
+    DirSource, JsonlSource, PluginSource, Profile, Registry, ScanOptions, Source, SourceError, TooLarge,
+    discover, load,
+};
+
+use crate::trees::{keys, skill, tree, write};
+
+/// Runs one of the functions below in a process of its own, since the current folder belongs to a process.
+fn alone(function: &str, folder: &Path, home: Option<&Path>) -> Output {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", &format!("places::{function}"), "--ignored", "--nocapture"]);
+    command.current_dir(folder).env_remove("HOME").env_remove("USERPROFILE");
+    if let Some(home) = home {
+        command.env("HOME", home);
+    }
+    let output = command.env("PROWESS_ALONE", "1").output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    output
+}
+
+fn is_alone() -> bool {
+    std::env::var_os("PROWESS_ALONE").is_some()
+}
+
+#[test]
+fn a_relative_root_keeps_its_place_when_the_current_folder_changes() {
+    let folder = tree(&[
+        ("skills/a/SKILL.md", &skill("a")),
+        ("skills/a/references/x.md", "x"),
+        ("lines.jsonl", "{\"name\": \"b\", \"description\": \"Does b.\"}\n"),
+        ("plugin/.claude-plugin/plugin.json", "{\"name\": \"p\"}"),
+        ("plugin/skills/c/SKILL.md", &skill("c")),
+        ("elsewhere/x", ""),
+    ]);
+    alone("changes_its_folder", folder.path(), None);
+}
+
+#[test]
+#[ignore = "run by the test above, in a process of its own"]
+fn changes_its_folder() {
+    if !is_alone() {
+        return;
+    }
+    let here = std::env::current_dir().unwrap();
+    let mut registry = Registry::new();
+    registry
+        .add(DirSource::new("skills", ScanOptions::named()).relative_to(".").with_cache(Some("index".into())))
+        .add(JsonlSource::new("lines.jsonl"))
+        .add(PluginSource::new("./plugin"));
+    #[cfg(feature = "archive")]
+    let archive = prowess::ArchiveSource::new("gone.zip");
+    std::env::set_current_dir("elsewhere").unwrap();
+    registry.refresh().unwrap();
+    assert_eq!(keys(&registry), ["a", "b", "c"]);
+    let a = registry.get("a").unwrap();
+    assert_eq!(Path::new(&a.entry.origin.location), here.join("skills/a/SKILL.md"));
+    assert_eq!(a.virtual_path, "skills/a");
+    assert_eq!(registry.document("b").unwrap().field("name").and_then(|node| node.text()), Some("b"));
+    assert!(registry.read_resource("a", "references/x.md", Slice::first(9), TooLarge::Refuse).is_ok());
+    assert!(!Path::new("index").exists(), "nothing is remembered in another folder");
+    #[cfg(feature = "archive")]
+    assert!(archive.id().starts_with(here.to_str().unwrap()), "{}", archive.id());
+}
+
+#[test]
+fn a_leading_tilde_is_the_users_folder_for_every_source() {
+    let home = tempfile::tempdir().unwrap();
+    write(home.path(), ".agents/skills/a/SKILL.md", &skill("a"));
+    write(home.path(), "lines.jsonl", "{\"name\": \"b\", \"description\": \"Does b.\"}\n");
+    write(home.path(), "plugin/.claude-plugin/plugin.json", "{\"name\": \"p\"}");
+    write(home.path(), "plugin/skills/c/SKILL.md", &skill("c"));
+    let elsewhere = tempfile::tempdir().unwrap();
+    alone("lists_what_a_tilde_names", elsewhere.path(), Some(home.path()));
+}
+
+#[test]
+#[ignore = "run by the test above, in a process of its own"]
+fn lists_what_a_tilde_names() {
+    if !is_alone() {
+        return;
+    }
+    let mut registry = Registry::new();
+    registry
+        .add(DirSource::new("~/.agents/skills", ScanOptions::default()).relative_to("~"))
+        .add(JsonlSource::new("~/lines.jsonl"))
+        .add(PluginSource::new("~/plugin"));
+    registry.refresh().unwrap();
+    assert_eq!(keys(&registry), ["a", "b", "c"]);
+    assert_eq!(registry.get("a").unwrap().virtual_path, ".agents/skills/a");
+    assert_eq!(discover(&[Path::new("~/.agents/skills")], &ScanOptions::default()).unwrap().len(), 1);
+    assert_eq!(load(Path::new("~/.agents/skills/a"), &Profile::lenient()).unwrap().entry.name, "a");
+}
+
+#[test]
+fn a_tilde_without_a_users_folder_is_an_error_and_not_an_empty_list() {
+    let elsewhere = tempfile::tempdir().unwrap();
+    alone("lists_for_nobody", elsewhere.path(), None);
+}
+
+#[test]
+#[ignore = "run by the test above, in a process of its own"]
+fn lists_for_nobody() {
+    if !is_alone() {
+        return;
+    }
+    let listed = DirSource::new("~/.agents/skills", ScanOptions::default()).list();
+    assert!(matches!(listed, Err(SourceError::NoHome { .. })), "{listed:?}");
+    assert!(JsonlSource::new("~/lines.jsonl").list().is_err());
+    assert!(PluginSource::new("~/plugin").list().is_err());
+    assert!(discover(&[Path::new("~/.agents/skills")], &ScanOptions::default()).is_err());
+}
