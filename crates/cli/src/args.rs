@@ -177,9 +177,10 @@ pub(crate) struct Rule {
 
 /// Measure how well skills are found
 ///
-/// In a folder: runs the trigger queries that skills carry, such as those in evals/evals.json, against all skills
-/// below the folder, and tells who wins instead. With --pool and --queries: ranks skills from a
-/// file for queries with known answers. Nothing leaves the machine. The exit code is 1 when a query fails.
+/// In a folder: runs the trigger queries that skills carry in evals/eval_queries.json against all skills below the
+/// folder, and names the skill that comes first instead. The file is a list of objects, each with a "query" and with
+/// "should_trigger": true or false. With --pool and --queries: ranks skills from a file for queries with known
+/// answers. Nothing leaves the machine. The exit code is 1 when a query fails.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Eval {
     /// The folder with skills [default: .]
@@ -207,6 +208,9 @@ pub(crate) struct Eval {
     /// Other settings of bm25, as JSON: {"pair": 0}
     #[arg(long, value_name = "JSON", value_parser = settings)]
     pub(crate) settings: Option<prowess::select::Settings>,
+    /// A query that should find its skill passes when the skill is among the first K
+    #[arg(long, value_name = "K", default_value = "1", conflicts_with_all = ["pool", "queries"])]
+    pub(crate) top: std::num::NonZeroUsize,
     /// Also list skills that compete for the same queries
     #[arg(long, conflicts_with_all = ["pool", "queries"])]
     pub(crate) overlap: bool,

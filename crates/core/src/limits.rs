@@ -29,3 +29,7 @@ pub const RECOMMENDED_TOKENS: usize = 5000;
 pub const MAX_SKILL_FILES: usize = 512;
 /// How many bytes a skill may have before hosts over MCP may refuse it.
 pub const MAX_SKILL_BYTES: u64 = 16 * 1024 * 1024;
+/// How many trigger queries a file may hold; each is a search, and authors write about twenty.
+pub const MAX_TRIGGERS: usize = 1_000;
+/// The largest file with trigger queries, in bytes: a kibibyte a query.
+pub const MAX_TRIGGER_BYTES: usize = 1024 * 1024;

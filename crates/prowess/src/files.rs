@@ -9,8 +9,10 @@ use prowess_core::limits::MAX_FILE_BYTES;
 use prowess_core::path::MAX_DEPTH;
 use prowess_core::{Document, FileEntry, LeftOut, Manifest, RelPath, parse_head};
 
+use crate::beneath;
 use crate::error::SourceError;
 use crate::scan::{FILE_NAMES, LEFT_OUT};
+use crate::source::Slice;
 
 /// The most entries of a skill's folder that are listed: twenty times what a skill may have.
 pub const MAX_LISTED_ENTRIES: usize = 10_000;
@@ -54,6 +56,28 @@ pub fn read_small(path: &Path, limit: usize) -> Result<Vec<u8>, SourceError> {
         return Err(SourceError::TooLarge { path: path.to_owned(), size: head.size, limit: limit as u64 });
     }
     Ok(head.bytes)
+}
+
+/// Reads a whole file of a skill of at most `limit` bytes; nothing when there is none.
+///
+/// No link leads out of the skill, whatever `path` is: see [`SourceError::Outside`].
+pub fn read_of_skill(
+    skill: &crate::Found,
+    path: &RelPath,
+    limit: usize,
+) -> Result<Option<Vec<u8>>, SourceError> {
+    let shown = skill.folder().join(path.as_str());
+    let name = skill.path.file_name().map_or("SKILL.md".into(), std::ffi::OsStr::to_string_lossy);
+    let file = match beneath::open(skill.folder(), path, &name) {
+        Ok(file) => file,
+        Err(SourceError::Missing { .. }) => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let chunk = beneath::read_slice(file, &shown, Slice::first(limit.saturating_add(1)))?;
+    if chunk.bytes.len() > limit {
+        return Err(SourceError::TooLarge { path: shown, size: chunk.size, limit: limit as u64 });
+    }
+    Ok(Some(chunk.bytes))
 }
 
 /// The text of an open file, unless it is too large or no regular file.

@@ -2,6 +2,7 @@
 
 use crate::Place;
 use insta::assert_snapshot;
+use serde_json::json;
 
 const PDF: &str =
     "---\nname: pdf-forms\ndescription: Fill in PDF forms. Use when a form has fields.\n---\nFill it.\n";
@@ -15,8 +16,8 @@ fn library() -> Place {
         ("fill/SKILL.md", FILL),
         ("git/SKILL.md", GIT),
         (
-            "pdf/evals/evals.json",
-            r#"{"evals":[{"prompt":"fill the pdf"},{"prompt":"bake bread"},{"prompt":"fill the web form","should_trigger":false}]}"#,
+            "pdf/evals/eval_queries.json",
+            r#"[{"query":"fill the pdf"},{"query":"bake bread"},{"query":"fill the web form","should_trigger":false}]"#,
         ),
         ("git/eval_queries.json", r#"[{"query":"git commit text","should_trigger":false}]"#),
     ])
@@ -36,7 +37,7 @@ fn a_library_is_held_to_its_own_queries() {
         not found, nor is any other
 
     3 skills, selector bm25
-      should be found: 1 of 2 in the first 5 (50.0 %), 1 first
+      should be first: 1 of 2 are (50.0 %)
       should not be first: 1 of 2 are not (50.0 %)
     ");
     assert_snapshot!(place.run(&["eval", "--overlap", "--selector", "keyword", "."]), @"
@@ -53,7 +54,7 @@ fn a_library_is_held_to_its_own_queries() {
       none
 
     3 skills, selector keyword
-      should be found: 1 of 2 in the first 5 (50.0 %), 1 first
+      should be first: 1 of 2 are (50.0 %)
       should not be first: 1 of 2 are not (50.0 %)
     ");
     let value = place.json(&["eval", "--json", "--overlap"]);
@@ -63,10 +64,121 @@ fn a_library_is_held_to_its_own_queries() {
 }
 
 #[test]
+fn help_and_messages_name_one_file_for_trigger_queries() {
+    let place = Place::with(&[("pdf/SKILL.md", PDF)]);
+    let (help, said) = (place.run(&["eval", "--help"]), place.run(&["eval"]));
+    for text in [help, said] {
+        assert!(text.contains("evals/eval_queries.json") && !text.contains("evals/evals.json"), "{text}");
+    }
+}
+
+#[test]
+fn tasks_with_expected_outputs_are_not_read_as_trigger_queries() {
+    let tasks =
+        r#"{"skill_name":"pdf-forms","evals":[{"id":1,"prompt":"fill the pdf","expected_output":"a form"}]}"#;
+    let place = Place::with(&[("pdf/SKILL.md", PDF), ("pdf/evals/evals.json", tasks)]);
+    assert_snapshot!(place.run(&["eval"]), @"
+    exit 2
+    --- stdout
+    1 skill, selector bm25
+    no skill carries trigger queries: put them into evals/eval_queries.json
+    --- stderr
+    not read: pdf/evals/evals.json: it holds tasks with expected outputs, on which an agent is run, and no trigger queries; trigger queries belong into evals/eval_queries.json
+    ");
+    let value = place.json(&["eval", "--json"]);
+    assert_eq!(
+        (&value["queries"], &value["refused"][0]["path"]),
+        (&json!([]), &json!("pdf/evals/evals.json"))
+    );
+    // Beside queries, such a file is nothing to fail for.
+    place.write("pdf/evals/eval_queries.json", br#"[{"query":"fill the pdf"}]"#);
+    assert!(place.run(&["eval"]).starts_with("exit 0"));
+    // In the place of the queries it is.
+    place.write("pdf/evals/eval_queries.json", tasks.as_bytes());
+    assert_snapshot!(place.run(&["eval"]), @r#"
+    exit 2
+    --- stdout
+    1 skill, selector bm25
+    no skill carries trigger queries: put them into evals/eval_queries.json
+    --- stderr
+    error: this file holds no trigger queries: pdf/evals/eval_queries.json
+      cause: it holds tasks with expected outputs, on which an agent is run, and no trigger queries
+      hint: write a list of objects: [{"query": "a task", "should_trigger": true}]
+    not read: pdf/evals/evals.json: it holds tasks with expected outputs, on which an agent is run, and no trigger queries; trigger queries belong into evals/eval_queries.json
+    "#);
+}
+
+#[test]
+fn a_query_passes_when_its_skill_is_first_or_as_far_down_as_asked() {
+    let place = Place::with(&[
+        ("pdf/SKILL.md", PDF),
+        ("fill/SKILL.md", FILL),
+        ("pdf/evals/eval_queries.json", r#"[{"query":"fill forms of web pages"}]"#),
+    ]);
+    let value = place.json(&["eval", "--json"]);
+    let query = &value["queries"][0];
+    assert_eq!(
+        (&query["passed"], &query["rank"], &query["winner"], &value["top"]),
+        (&json!(false), &json!(2), &json!("form-filler"), &json!(1))
+    );
+    assert_snapshot!(place.run(&["eval"]), @"
+    exit 1
+    --- stdout
+    pdf-forms
+      fill forms of web pages
+        place 2, first is form-filler
+
+    2 skills, selector bm25
+      should be first: 0 of 1 are (0.0 %)
+    ");
+    let value = place.json(&["eval", "--json", "--top", "2"]);
+    assert_eq!((&value["queries"][0]["passed"], &value["should"]["passed"]), (&json!(true), &json!(1)));
+    assert!(place.run(&["eval", "--top", "2"]).starts_with("exit 0"));
+    assert!(place.run(&["eval", "--top", "0"]).starts_with("exit 2"));
+    place.write("pdf/evals/eval_queries.json", br#"[{"query":"fields of a pdf"}]"#);
+    let value = place.json(&["eval", "--json"]);
+    assert_eq!(
+        (&value["queries"][0]["rank"], &value["queries"][0]["winner"]),
+        (&json!(1), &json!("pdf-forms"))
+    );
+}
+
+#[test]
+fn queries_behind_a_link_out_of_the_skill_are_not_read() {
+    let place = Place::with(&[
+        ("skills/pdf/SKILL.md", PDF),
+        ("outside/queries.json", r#"[{"query":"the secret words"}]"#),
+    ]);
+    std::fs::create_dir(place.path().join("skills/pdf/evals")).unwrap();
+    let link = place.path().join("skills/pdf/evals/eval_queries.json");
+    std::os::unix::fs::symlink(place.path().join("outside/queries.json"), &link).unwrap();
+    assert_snapshot!(place.run(&["eval", "skills"]), @"
+    exit 2
+    --- stdout
+    1 skill, selector bm25
+    no skill carries trigger queries: put them into evals/eval_queries.json
+    --- stderr
+    error: this leads out of the skill: skills/pdf/evals/eval_queries.json
+      hint: only files below the skill's own folder can be read
+    ");
+    std::fs::remove_file(&link).unwrap();
+    std::fs::remove_dir(place.path().join("skills/pdf/evals")).unwrap();
+    std::os::unix::fs::symlink(place.path().join("outside"), place.path().join("skills/pdf/evals")).unwrap();
+    place.write("outside/eval_queries.json", br#"[{"query":"the secret words"}]"#);
+    let output = place.run(&["eval", "skills"]);
+    assert!(output.starts_with("exit 2") && !output.contains("secret"), "{output}");
+    // A link within the skill is followed.
+    std::fs::remove_file(place.path().join("skills/pdf/evals")).unwrap();
+    place.write("skills/pdf/own/eval_queries.json", br#"[{"query":"fields of a pdf"}]"#);
+    std::os::unix::fs::symlink("own", place.path().join("skills/pdf/evals")).unwrap();
+    assert_eq!(place.json(&["eval", "skills", "--json"])["should"], json!({ "queries": 1, "passed": 1 }));
+}
+
+#[test]
 fn queries_that_cannot_be_read_are_told_and_the_rest_is_done() {
     let place = library();
     place.write("fill/trigger-evals.json", b"{");
-    assert_snapshot!(place.run(&["eval", "--selector", "bm25"]), @"
+    assert_snapshot!(place.run(&["eval", "--selector", "bm25"]), @r#"
     exit 2
     --- stdout
     commits
@@ -77,13 +189,13 @@ fn queries_that_cannot_be_read_are_told_and_the_rest_is_done() {
         not found, nor is any other
 
     3 skills, selector bm25
-      should be found: 1 of 2 in the first 5 (50.0 %), 1 first
+      should be first: 1 of 2 are (50.0 %)
       should not be first: 1 of 2 are not (50.0 %)
     --- stderr
-    error: these queries are not JSON: fill/trigger-evals.json
-      cause: EOF while parsing an object at line 1 column 1
-      hint: write a list of objects with query and should_trigger
-    ");
+    error: this file holds no trigger queries: fill/trigger-evals.json
+      cause: it is not JSON: EOF while parsing an object at line 1 column 1
+      hint: write a list of objects: [{"query": "a task", "should_trigger": true}]
+    "#);
     assert_snapshot!(place.run(&["eval", "nowhere"]), @"
     exit 2
     --- stderr

@@ -21,7 +21,7 @@ pub use fused::{Fused, MEANING_WEIGHT};
 pub use keyword::{All, Keyword, Tags};
 pub use narrow::{Narrowed, OnEmpty, OnError, Options, Whole, narrow, search};
 pub use postings::{MAX_SKILLS, Part, Postings};
-pub use trigger::{TRIGGER_FILES, Trigger, triggers};
+pub use trigger::{OTHER_TRIGGER_FILES, TRIGGER_FILE, Trigger, TriggerError, triggers};
 
 use crate::skill::Entry;
 

@@ -4,24 +4,28 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use prowess::select::{Bm25, Options, Query, Selector as _, TRIGGER_FILES, Trigger, search, triggers};
-use prowess::{Entry, ScanOptions, SourceError, files, scan};
+use prowess::limits::MAX_TRIGGER_BYTES;
+use prowess::path::RelPath;
+use prowess::select::{
+    Bm25, OTHER_TRIGGER_FILES, Options, Query, Selector as _, TRIGGER_FILE, Trigger, TriggerError, search,
+    triggers,
+};
+use prowess::{Entry, Found, ScanOptions, SourceError, files, scan};
 use serde_json::{Value, json};
 
 use super::percent;
 use super::selectors::{Skill, bm25, selector};
 use crate::Outcome;
 use crate::args::Eval;
+use crate::commands::shown;
 use crate::error::{CommandError, Failure};
 use crate::report::json::VERSION;
 use crate::ui::{FAINT, STRONG, Ui, clean, count};
 
-/// The most bytes of a file with queries.
-const MAX_TRIGGER_BYTES: usize = 1 << 20;
 /// How far down the ranking a skill is looked for.
 const DEPTH: usize = 50;
-/// How many places a prompt usually shows.
-const SHOWN: usize = 5;
+/// How many skills are looked at when skills are compared with each other.
+const COMPARED: usize = 5;
 /// A skill whose own description finds another with this share of its own score competes with it.
 const RIVAL: f32 = 0.5;
 
@@ -34,41 +38,37 @@ struct Asked {
     trigger: Trigger,
     /// The place of the skill, from 1.
     rank: Option<usize>,
-    /// The best skill that is another.
+    /// The skill that came first.
     winner: Option<String>,
-}
-
-impl Asked {
-    /// A query that should lead to the skill must show it; one that should not must not put it first.
-    fn passed(&self) -> bool {
-        if self.trigger.should { self.rank.is_some_and(|rank| rank <= SHOWN) } else { self.rank != Some(1) }
-    }
+    /// Whether a query that should lead to the skill found it high enough, or one that should not did not put it first.
+    passed: bool,
 }
 
 /// Runs the command over a folder.
 pub(super) fn run(args: &Eval, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
     let folder = args.folder.as_deref().unwrap_or(Path::new("."));
-    let mut incomplete = false;
-    let (skills, queries) = read(folder, ui, &mut incomplete)?;
+    let Read { skills, queries, refused, incomplete } = read(folder, ui)?;
+    let top = args.top.get();
     let among: Vec<&Entry> = skills.iter().map(|skill| &skill.entry).collect();
     let overlap =
         if args.overlap { rivals(&bm25(&skills, args.settings.clone()), &among) } else { Vec::new() };
     let selector = selector(args, &skills)?;
-    let options = Options { top_k: Some(DEPTH), ..Options::default() };
+    let options = Options { top_k: Some(DEPTH.max(top)), ..Options::default() };
     let mut asked = Vec::new();
     for (skill, trigger) in queries {
         let hits = search(&*selector, &Query::text(trigger.query.as_str()), &among, &options)
             .map_err(|error| Failure::new(format!("a query failed: {error}"), "try another selector"))?;
         let rank = hits.iter().position(|hit| hit.key == skill).map(|place| place + 1);
-        let winner = hits.into_iter().map(|hit| hit.key).find(|key| *key != skill);
-        asked.push(Asked { skill, trigger, rank, winner });
+        let winner = hits.into_iter().next().map(|hit| hit.key);
+        let passed = if trigger.should { rank.is_some_and(|rank| rank <= top) } else { rank != Some(1) };
+        asked.push(Asked { skill, trigger, rank, winner, passed });
     }
     if json {
-        ui.json(&envelope(args, &skills, &asked, &overlap))?;
+        ui.json(&envelope(args, &skills, &asked, &refused, &overlap))?;
     } else {
         ui.print(&page(args, &skills, &asked, &overlap))?;
     }
-    let passed = asked.iter().all(Asked::passed);
+    let passed = asked.iter().all(|asked| asked.passed);
     Ok(if incomplete {
         Outcome::Incomplete
     } else if passed {
@@ -78,26 +78,39 @@ pub(super) fn run(args: &Eval, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
     })
 }
 
-/// The skills below a folder, sorted by key, each key once; and the queries they carry.
-fn read(folder: &Path, ui: &mut Ui, incomplete: &mut bool) -> Result<(Vec<Skill>, Queries), CommandError> {
+/// The skills below a folder, the queries they carry, and what was not read.
+struct Read {
+    /// Sorted by key, each key once.
+    skills: Vec<Skill>,
+    queries: Queries,
+    /// Files that were refused, each with the reason.
+    refused: Vec<Refused>,
+    /// Whether something that should have been read could not be.
+    incomplete: bool,
+}
+
+/// A file that holds no trigger queries.
+struct Refused {
+    path: String,
+    reason: String,
+}
+
+fn read(folder: &Path, ui: &mut Ui) -> Result<Read, CommandError> {
     let mut found = scan(folder, &ScanOptions::named());
     if found.skills.is_empty() {
         let nothing = || SourceError::NoSkill { path: folder.to_owned() };
         return Err(found.problems.pop().unwrap_or_else(nothing).into());
     }
-    let mut failed = |failure: Failure, ui: &mut Ui| {
-        *incomplete = true;
-        ui.failure(&failure);
-    };
+    let mut read = Read { skills: Vec::new(), queries: Vec::new(), refused: Vec::new(), incomplete: false };
     for problem in &found.problems {
-        failed(Failure::from(problem), ui);
+        read.failed(&Failure::from(problem), ui);
     }
     let mut skills: BTreeMap<String, (Skill, Vec<Trigger>)> = BTreeMap::new();
     for place in &found.skills {
         let document = match files::read_skill(&place.path) {
             Ok(head) => head.document(),
             Err(error) => {
-                failed(Failure::from(&error), ui);
+                read.failed(&Failure::from(&error), ui);
                 continue;
             }
         };
@@ -105,35 +118,63 @@ fn read(folder: &Path, ui: &mut Ui, incomplete: &mut bool) -> Result<(Vec<Skill>
         if skills.contains_key(&entry.key) {
             continue;
         }
-        let mut queries = Vec::new();
-        for name in TRIGGER_FILES {
-            let path = place.folder().join(name);
-            if !path.is_file() {
-                continue;
-            }
-            match files::read_small(&path, MAX_TRIGGER_BYTES).map(|bytes| triggers(&bytes)) {
-                Ok(Ok(found)) => queries.extend(found),
-                Ok(Err(error)) => {
-                    let mut failure = Failure::new(
-                        format!("these queries are not JSON: {}", super::super::shown(&path)),
-                        "write a list of objects with query and should_trigger",
-                    );
-                    failure.causes.push(error.to_string());
-                    failed(failure, ui);
-                }
-                Err(error) => failed(Failure::from(&error), ui),
-            }
-        }
+        let queries = read.queries_of(place, ui);
         let body = Some(document.body().to_owned());
         skills.insert(entry.key.clone(), (Skill { entry, body }, queries));
     }
-    let mut asked = Vec::new();
-    let mut list = Vec::new();
     for (key, (skill, queries)) in skills {
-        asked.extend(queries.into_iter().map(|trigger| (key.clone(), trigger)));
-        list.push(skill);
+        read.queries.extend(queries.into_iter().map(|trigger| (key.clone(), trigger)));
+        read.skills.push(skill);
     }
-    Ok((list, asked))
+    if read.queries.is_empty() && !read.refused.is_empty() {
+        read.incomplete = true;
+    }
+    Ok(read)
+}
+
+impl Read {
+    fn failed(&mut self, failure: &Failure, ui: &mut Ui) {
+        self.incomplete = true;
+        ui.failure(failure);
+    }
+
+    /// The queries that a skill carries, each once.
+    fn queries_of(&mut self, skill: &Found, ui: &mut Ui) -> Vec<Trigger> {
+        let mut queries: Vec<Trigger> = Vec::new();
+        for name in std::iter::once(TRIGGER_FILE).chain(OTHER_TRIGGER_FILES) {
+            let shown = shown(&skill.folder().join(name));
+            let bytes = RelPath::parse(name)
+                .map_err(|error| SourceError::BadPath { path: name.into(), error })
+                .and_then(|path| files::read_of_skill(skill, &path, MAX_TRIGGER_BYTES));
+            match bytes.map(|bytes| bytes.map(|bytes| triggers(&bytes))) {
+                Ok(None) => {}
+                Ok(Some(Ok(found))) => {
+                    let new: Vec<Trigger> = found.into_iter().filter(|one| !queries.contains(one)).collect();
+                    queries.extend(new);
+                }
+                // A file that other tools have their own use for is no fault of the skill.
+                Ok(Some(Err(error @ TriggerError::Tasks))) if name.ends_with("evals.json") => {
+                    ui.note(&format!(
+                        "not read: {shown}: {error}; trigger queries belong into {TRIGGER_FILE}"
+                    ));
+                    self.refused.push(Refused { path: shown, reason: error.to_string() });
+                }
+                Ok(Some(Err(error))) => {
+                    let reason = error.to_string();
+                    let message = format!("this file holds no trigger queries: {shown}");
+                    let mut failure = Failure::new(message, TriggerError::HINT);
+                    failure.causes.push(reason.clone());
+                    self.failed(&failure, ui);
+                    self.refused.push(Refused { path: shown, reason });
+                }
+                Err(error) => {
+                    self.failed(&Failure::from(&error), ui);
+                    self.refused.push(Refused { path: shown, reason: error.to_string() });
+                }
+            }
+        }
+        queries
+    }
 }
 
 /// Pairs of skills that compete: the description of one finds the other nearly as well as itself.
@@ -141,7 +182,7 @@ fn rivals(index: &Bm25, among: &[&Entry]) -> Vec<(String, String, f32)> {
     let mut pairs: BTreeMap<(String, String), f32> = BTreeMap::new();
     for entry in among {
         let query = Query::text(entry.description.as_str());
-        let hits = index.select(&query, among, SHOWN + 1).unwrap_or_default();
+        let hits = index.select(&query, among, COMPARED + 1).unwrap_or_default();
         let Some(own) = hits.iter().find(|hit| hit.key == entry.key).map(|hit| hit.score) else { continue };
         for hit in hits.iter().filter(|hit| hit.key != entry.key && hit.score >= RIVAL * own) {
             let pair = (entry.key.clone().min(hit.key.clone()), entry.key.clone().max(hit.key.clone()));
@@ -159,10 +200,16 @@ fn rivals(index: &Bm25, among: &[&Entry]) -> Vec<(String, String, f32)> {
 /// Passed and asked, for queries that should and for those that should not.
 fn tally(asked: &[Asked], should: bool) -> (usize, usize) {
     let of = || asked.iter().filter(|asked| asked.trigger.should == should);
-    (of().filter(|asked| asked.passed()).count(), of().count())
+    (of().filter(|asked| asked.passed).count(), of().count())
 }
 
-fn envelope(args: &Eval, skills: &[Skill], asked: &[Asked], overlap: &[(String, String, f32)]) -> Value {
+fn envelope(
+    args: &Eval,
+    skills: &[Skill],
+    asked: &[Asked],
+    refused: &[Refused],
+    overlap: &[(String, String, f32)],
+) -> Value {
     let (found, should) = tally(asked, true);
     let (spared, should_not) = tally(asked, false);
     let queries: Vec<Value> = asked
@@ -170,7 +217,7 @@ fn envelope(args: &Eval, skills: &[Skill], asked: &[Asked], overlap: &[(String, 
         .map(|asked| {
             json!({
                 "skill": asked.skill, "query": asked.trigger.query, "should_trigger": asked.trigger.should,
-                "passed": asked.passed(), "rank": asked.rank, "winner": asked.winner,
+                "passed": asked.passed, "rank": asked.rank, "winner": asked.winner,
             })
         })
         .collect();
@@ -178,9 +225,11 @@ fn envelope(args: &Eval, skills: &[Skill], asked: &[Asked], overlap: &[(String, 
         "version": VERSION,
         "selector": args.selector.name(),
         "skills": skills.len(),
+        "top": args.top,
         "should": { "queries": should, "passed": found },
         "should_not": { "queries": should_not, "passed": spared },
         "queries": queries,
+        "refused": refused.iter().map(|one| json!({ "path": one.path, "reason": one.reason })).collect::<Vec<_>>(),
     });
     if args.overlap {
         let pairs: Vec<Value> = overlap
@@ -197,7 +246,7 @@ fn envelope(args: &Eval, skills: &[Skill], asked: &[Asked], overlap: &[(String, 
 fn page(args: &Eval, skills: &[Skill], asked: &[Asked], overlap: &[(String, String, f32)]) -> String {
     let mut text = String::new();
     let mut last = "";
-    for asked in asked.iter().filter(|asked| !asked.passed()) {
+    for asked in asked.iter().filter(|asked| !asked.passed) {
         if asked.skill != last {
             let _ = writeln!(text, "{STRONG}{}{STRONG:#}", clean(&asked.skill));
             last = &asked.skill;
@@ -226,22 +275,24 @@ fn page(args: &Eval, skills: &[Skill], asked: &[Asked], overlap: &[(String, Stri
         }
         text.push('\n');
     }
-    let (found, should) = tally(asked, true);
-    let (spared, should_not) = tally(asked, false);
-    let first = asked.iter().filter(|asked| asked.trigger.should && asked.rank == Some(1)).count();
-    let whole = |part: usize, all: usize| percent(f64::from(u32::try_from(part).unwrap_or(u32::MAX)), all);
-    let _ = writeln!(
-        text,
-        "{}, selector {}\n  should be found: {found} of {should} in the first {SHOWN} ({:.1} %), {first} first\n  \
-         should not be first: {spared} of {should_not} are not ({:.1} %)",
-        count(skills.len(), "skill"),
-        args.selector.name(),
-        whole(found, should),
-        whole(spared, should_not),
-    );
+    let _ = writeln!(text, "{}, selector {}", count(skills.len(), "skill"), args.selector.name());
     if asked.is_empty() {
         let _ =
-            writeln!(text, "{FAINT}no skill carries queries: put them in evals/eval_queries.json{FAINT:#}");
+            writeln!(text, "{FAINT}no skill carries trigger queries: put them into {TRIGGER_FILE}{FAINT:#}");
+        return text;
+    }
+    let place = match args.top.get() {
+        1 => "first".to_owned(),
+        top => format!("among the first {top}"),
+    };
+    let whole = |part: usize, all: usize| percent(f64::from(u32::try_from(part).unwrap_or(u32::MAX)), all);
+    for (should, wish, done) in
+        [(true, format!("should be {place}"), "are"), (false, "should not be first".into(), "are not")]
+    {
+        let (passed, all) = tally(asked, should);
+        if all > 0 {
+            let _ = writeln!(text, "  {wish}: {passed} of {all} {done} ({:.1} %)", whole(passed, all));
+        }
     }
     text
 }
