@@ -85,9 +85,15 @@ impl Ui {
         if self.aside { self.print(&line) } else { self.bytes(line.as_bytes()) }
     }
 
+    /// Whether results are shown on a terminal.
+    #[expect(clippy::unused_self, reason = "the terminal is reached through this door only")]
+    pub(crate) fn is_terminal(&self) -> bool {
+        io::stdout().is_terminal()
+    }
+
     /// Writes bytes of a file: as they are, unless a terminal would interpret them.
     pub(crate) fn raw(&mut self, bytes: &[u8]) -> Result<(), CommandError> {
-        if io::stdout().is_terminal() {
+        if self.is_terminal() {
             self.print(&clean_lines(&String::from_utf8_lossy(bytes)))
         } else {
             self.bytes(bytes)

@@ -125,9 +125,10 @@ impl<'h> Performer<'h> {
 /// What an error is to a session: as much as a model may know of it.
 pub fn failed(error: &SourceError) -> Outcome {
     let why = match error {
-        SourceError::Missing { .. } | SourceError::NoSkill { .. } | SourceError::Unknown { .. } => {
-            Failure::Missing
-        }
+        SourceError::Missing { .. }
+        | SourceError::NoSkill { .. }
+        | SourceError::Unknown { .. }
+        | SourceError::NotOffered { .. } => Failure::Missing,
         SourceError::Outside { .. } | SourceError::BadPath { .. } => Failure::Outside,
         SourceError::Folder { .. } | SourceError::NotFolder { .. } | SourceError::NotRegular { .. } => {
             Failure::NotAFile

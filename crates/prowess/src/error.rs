@@ -4,6 +4,8 @@ use std::borrow::Cow;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use prowess_core::catalog::WhyNot;
+
 use crate::config::ConfigError;
 
 /// A path as people know it: without the `./` that a walk of the current folder begins with.
@@ -23,6 +25,16 @@ pub fn harmless(text: &str) -> String {
     safe
 }
 
+/// A text as a shell takes it for one word, so that a command that names it can be copied and run.
+pub fn shell_word(text: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | ':' | '.' | '/');
+    if !text.is_empty() && !text.starts_with('-') && text.chars().all(plain) {
+        return text.to_owned();
+    }
+    let quoted = format!("'{}'", harmless(text).replace('\'', r"'\''"));
+    if text.starts_with('-') { format!("-- {quoted}") } else { quoted }
+}
+
 /// What escaping for a programming language would change, and a terminal does not mind.
 const PLAIN: [char; 3] = ['\\', '"', '\''];
 
@@ -40,6 +52,32 @@ fn is_loop(error: &io::Error) -> bool {
 /// The keys somebody may have meant.
 fn also(similar: &[String]) -> String {
     if similar.is_empty() { String::new() } else { format!("; did you mean {}?", similar.join(" or ")) }
+}
+
+/// The next step for a skill that is not offered.
+fn not_offered_hint(key: &str, why: &WhyNot, path: &Path) -> String {
+    let key = shell_word(key);
+    match why.state {
+        // What lies in an archive or elsewhere is no file that could be checked.
+        "broken" if path.is_file() => {
+            format!("see every problem with: prowess check {}", shell_word(&path.to_string_lossy()))
+        }
+        "turned off" => "take it out of skills.disable in that file to use it".to_owned(),
+        "not trusted" => {
+            format!("look at it with: prowess show {key}; then trust it with: prowess trust {key}")
+        }
+        _ => format!("see all skills of this name with: prowess why {key}"),
+    }
+}
+
+/// A name, and the key of the skill when that is another.
+fn called(name: &str, key: &str) -> String {
+    if name == key { harmless(key) } else { format!("{}, which is called {}", harmless(name), harmless(key)) }
+}
+
+/// A reason behind a colon, if there is one.
+fn after_colon(reason: &str) -> String {
+    if reason.is_empty() { String::new() } else { format!(": {}", harmless(reason)) }
 }
 
 /// Why a place could not be read. Each variant names the path and knows what to do about it.
@@ -83,6 +121,28 @@ pub enum SourceError {
         /// Keys that resemble it.
         similar: Vec<String>,
         /// The key as a path, for those who ask every error for one.
+        path: PathBuf,
+    },
+    /// A skill of this name was found, and is not offered.
+    #[error("this skill is {}: {}{}", .why.state, called(.name, .key), after_colon(&.why.reason))]
+    NotOffered {
+        /// The name that was asked for.
+        name: String,
+        /// The key of the skill.
+        key: String,
+        /// Why it is not offered.
+        why: WhyNot,
+        /// Where it lies.
+        path: PathBuf,
+    },
+    /// Several skills have this name.
+    #[error("several skills have this name: {name}: {}", .keys.join(", "))]
+    Ambiguous {
+        /// The name.
+        name: String,
+        /// The keys of the skills.
+        keys: Vec<String>,
+        /// The name as a path, for those who ask every error for one.
         path: PathBuf,
     },
     /// A path from outside breaks a rule of paths.
@@ -288,6 +348,8 @@ impl SourceError {
             | Self::NotFolder { path }
             | Self::Outside { path }
             | Self::Unknown { path, .. }
+            | Self::NotOffered { path, .. }
+            | Self::Ambiguous { path, .. }
             | Self::BadPath { path, .. }
             | Self::Damaged { path, .. }
             | Self::NotRegular { path, .. }
@@ -318,15 +380,18 @@ impl SourceError {
 
     /// What to do about it.
     pub fn hint(&self) -> Cow<'static, str> {
-        if let Self::Config(error) = self {
-            return error.hint().into_owned().into();
+        match self {
+            Self::Config(error) => return error.hint().into_owned().into(),
+            Self::NotOffered { key, why, path, .. } => return not_offered_hint(key, why, path).into(),
+            _ => {}
         }
         self.usual_hint().into()
     }
 
     fn usual_hint(&self) -> &'static str {
         match self {
-            Self::Config(_) => "",
+            Self::Config(_) | Self::NotOffered { .. } => "",
+            Self::Ambiguous { .. } => "name one of them by its whole key",
             Self::Missing { .. } => "check the spelling, and that a link does not lead nowhere",
             Self::NoSkill { .. } => {
                 "a skill is a folder with a file SKILL.md; give such a folder or one above it"
@@ -387,6 +452,14 @@ impl SourceError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_word_for_a_shell_is_quoted_where_it_must_be() {
+        assert_eq!(shell_word("team:pdf-tools"), "team:pdf-tools");
+        assert_eq!(shell_word("it's"), r"'it'\''s'");
+        assert_eq!(shell_word("-x"), "-- '-x'");
+        assert_eq!(shell_word(""), "''");
+    }
 
     #[test]
     fn what_is_made_harmless_twice_is_as_after_the_first_time() {

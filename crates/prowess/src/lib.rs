@@ -58,7 +58,7 @@ pub mod watch;
 
 pub use atomic::WriteError;
 pub use config::{Config, ConfigError};
-pub use error::{SourceError, harmless};
+pub use error::{SourceError, harmless, shell_word};
 pub use load::{discover, load, loads};
 pub use process::{ProcessError, ProcessLimits};
 pub use registry::{Registry, RegistryError};

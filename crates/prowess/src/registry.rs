@@ -47,11 +47,11 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use prowess_core::catalog::DuplicateError;
+use prowess_core::catalog::{DuplicateError, Named};
 use prowess_core::{Candidate, Catalog, Delta, Duplicates, LoadError, Obstacle, Scope, Skill};
 
 use crate::digests::DigestLimits;
-use crate::error::SourceError;
+use crate::error::{SourceError, harmless};
 use crate::glob::Glob;
 use crate::scan::OnError;
 use crate::source::{Layer, MemorySource};
@@ -270,8 +270,35 @@ impl Registry {
         self.catalog().shared(key).ok_or_else(|| self.unknown(key))
     }
 
+    /// The offered skill that a name means: by its key, else by its name or its folder's, else without regard to case.
+    pub fn named(&self, name: &str) -> Result<Arc<Candidate>, SourceError> {
+        let catalog = self.catalog();
+        let shared = |skill: &Candidate| catalog.shared(&skill.entry.key);
+        match catalog.named(name) {
+            Named::One(skill) => shared(skill).ok_or_else(|| self.unknown(name)),
+            Named::Several(skills) => {
+                let keys = skills.into_iter().map(|skill| harmless(&skill.entry.key)).collect();
+                Err(SourceError::Ambiguous { name: harmless(name), keys, path: PathBuf::from(name) })
+            }
+            Named::NotOffered(_) | Named::Unknown => Err(self.unknown(name)),
+        }
+    }
+
+    /// Why no skill with this key is offered: one was found and something is against it, or there is none.
     fn unknown(&self, key: &str) -> SourceError {
-        SourceError::unknown(key, self.catalog().similar(key).into_iter().map(str::to_owned).collect())
+        let catalog = self.catalog();
+        if let Named::NotOffered(found) = catalog.named(key)
+            && let Some((skill, why)) = found.iter().find_map(|(skill, it)| Some((skill, it.why_not()?)))
+        {
+            let (name, key) = (key.to_owned(), skill.entry.key.clone());
+            return SourceError::NotOffered {
+                name,
+                key,
+                why,
+                path: skill.entry.origin.location.clone().into(),
+            };
+        }
+        SourceError::unknown(key, catalog.similar(key).into_iter().map(str::to_owned).collect())
     }
 
     fn layer(&self, candidate: &Candidate) -> Result<&Layer, SourceError> {

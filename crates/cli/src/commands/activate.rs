@@ -3,9 +3,10 @@
 use prowess::drive::{Performer, failed};
 use prowess::select::All;
 use prowess::session::{Actor, Arguments, Options, Policy, Session, Step, ToolResult};
+use prowess::shell_word;
 use serde_json::json;
 
-use super::{registry, say_problems};
+use super::{registry, say_problems, usable};
 use crate::Outcome;
 use crate::args::Activate;
 use crate::error::{CommandError, Failure};
@@ -15,9 +16,10 @@ use crate::ui::Ui;
 /// Runs the command.
 pub(crate) fn run(args: &Activate, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
     let registry = registry(&args.places)?;
+    let skill = usable(&args.name, &registry, ui)?;
     say_problems(&registry, ui);
     let mut session = Session::new("activate", registry.catalog(), Policy::default(), Options::default());
-    let mut step = session.activate(&args.name, Actor::User, Some(Arguments::words(&args.args)));
+    let mut step = session.activate(&skill.entry.key, Actor::User, Some(Arguments::words(&args.args)));
     let performer = Performer::new(&registry, &All);
     // What went wrong last: a person may know more of it than a model.
     let mut error = None;
@@ -52,18 +54,9 @@ pub(crate) fn run(args: &Activate, json: bool, ui: &mut Ui) -> Result<Outcome, C
 /// A refusal as people see it.
 fn refusal(name: &str, result: &ToolResult) -> Failure {
     let (error, hint) = result.text.split_once("\nhint: ").unwrap_or((&result.text, ""));
-    let mut failure = Failure::new(error, format!("see why: prowess why {}", quoted(name)));
+    let mut failure = Failure::new(error, format!("see why: prowess why {}", shell_word(name)));
     if !hint.is_empty() {
         failure.hints.insert(0, hint.to_owned());
     }
     failure
-}
-
-/// A name as a shell takes it for one word.
-fn quoted(name: &str) -> String {
-    let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | ':' | '.' | '/');
-    if !name.is_empty() && !name.starts_with('-') && name.chars().all(plain) {
-        return name.to_owned();
-    }
-    format!("-- '{}'", name.replace('\'', r"'\''"))
 }

@@ -1,60 +1,132 @@
 //! `prowess cat`: the instructions of a skill, or one of its files, byte for byte.
 
+use prowess::limits::{MAX_FILE_BYTES, MAX_SKILL_BYTES};
+use prowess::path::RelPath;
+use prowess::resources::base64;
 use prowess::source::Slice;
-use prowess::{Registry, SourceError};
+use prowess::{Candidate, Registry, SourceError};
+use serde_json::json;
 
-use super::{not_had, registry};
+use super::{named, registry};
 use crate::Outcome;
 use crate::args::Cat;
-use crate::error::CommandError;
-use crate::ui::Ui;
+use crate::error::{CommandError, Failure};
+use crate::report::json::VERSION;
+use crate::ui::{Ui, count, size};
 
-/// How much of a file is read at once.
+/// How much of a file is read and written at once.
 const PART: usize = 1 << 20;
+/// The most bytes of a file that a terminal is shown: nobody reads more there, and a pipe gets all.
+const MAX_ON_TERMINAL: usize = 1 << 20;
+/// The most bytes of a file in JSON, where they must be in memory at once: as many as all files of a skill may have.
+#[expect(clippy::cast_possible_truncation, reason = "16 MiB fit everywhere")]
+const MAX_IN_JSON: usize = MAX_SKILL_BYTES as usize;
 
 /// Runs the command.
 pub(crate) fn run(args: &Cat, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
     let registry = registry(&args.places)?;
-    let path = args.resource.as_deref().unwrap_or("SKILL.md");
-    let whole = match &args.resource {
-        None => body(&registry, &args.name),
-        Some(path) => file(&registry, &args.name, path),
-    };
-    let bytes = whole.map_err(|error| not_had(&error, &registry, ui))?;
+    let skill = named(&args.name, &registry, ui)?;
+    let file = File { registry: &registry, skill: &skill, path: requested(args)? };
+    let whole = args.resource.is_none();
     if json {
-        let text = String::from_utf8(bytes);
-        let (encoding, contents) = match text {
-            Ok(text) => ("text", text),
-            Err(error) => ("base64", prowess::resources::base64(error.as_bytes())),
-        };
-        let version = crate::report::json::VERSION;
-        ui.json(&serde_json::json!({"version": version, "name": args.name, "path": path, "encoding": encoding, "contents": contents}))?;
-    } else {
+        let (bytes, size) = if whole { file.body()? } else { file.start(MAX_IN_JSON)? };
+        let truncated = (bytes.len() as u64) < size;
+        let (encoding, contents) = in_json(bytes, truncated);
+        ui.json(&json!({
+            "version": VERSION,
+            "name": skill.entry.key,
+            "path": file.path.as_str(),
+            "encoding": encoding,
+            "contents": contents,
+            "size": size,
+            "truncated": truncated,
+        }))?;
+    } else if whole {
+        ui.raw(&file.body()?.0)?;
+    } else if ui.is_terminal() {
+        let (bytes, whole) = file.start(MAX_ON_TERMINAL)?;
         ui.raw(&bytes)?;
+        if (bytes.len() as u64) < whole {
+            let (shown, whole) = (count(bytes.len(), "byte"), size(whole));
+            ui.note(&format!("cut after {shown} of {whole}: write it to a file or a pipe to have all of it"));
+        }
+    } else {
+        file.stream(ui)?;
     }
     Ok(Outcome::Fine)
 }
 
-/// The instructions of a skill; an error when there is more than a reader takes.
-fn body(registry: &Registry, name: &str) -> Result<Vec<u8>, SourceError> {
-    let head = registry.head_of(&*registry.get(name)?)?;
-    if !head.is_whole() {
-        let limit = prowess::limits::MAX_FILE_BYTES as u64;
-        return Err(SourceError::TooLarge { path: "SKILL.md".into(), size: head.size, limit });
-    }
-    let document = head.document();
-    Ok(document.raw().get(document.body_offset()..).unwrap_or(&[]).to_vec())
+/// The file that is meant, as a person wrote it.
+fn requested(args: &Cat) -> Result<RelPath, CommandError> {
+    let path = args.resource.as_deref().unwrap_or("SKILL.md");
+    RelPath::from_request(path)
+        .map_err(|error| SourceError::BadPath { path: error.path().into(), error }.into())
 }
 
-/// All bytes of a file, however many.
-fn file(registry: &Registry, name: &str, path: &str) -> Result<Vec<u8>, SourceError> {
-    let mut bytes = Vec::new();
-    loop {
-        let slice = Slice { offset: bytes.len() as u64, limit: PART };
-        let chunk = registry.read_bytes(name, path, slice)?;
-        bytes.extend_from_slice(&chunk.bytes);
-        if chunk.bytes.is_empty() || bytes.len() as u64 >= chunk.size {
-            return Ok(bytes);
+/// Bytes as a text of JSON: as they are when they are text, base64 of others. What holds a zero byte is no text.
+fn in_json(mut bytes: Vec<u8>, truncated: bool) -> (&'static str, String) {
+    if bytes.contains(&0) {
+        return ("base64", base64(&bytes));
+    }
+    if let Err(error) = std::str::from_utf8(&bytes)
+        && truncated
+        && error.error_len().is_none()
+    {
+        // The cut went through a character.
+        bytes.truncate(error.valid_up_to());
+    }
+    match String::from_utf8(bytes) {
+        Ok(text) => ("text", text),
+        Err(error) => ("base64", base64(error.as_bytes())),
+    }
+}
+
+/// A file of a skill.
+struct File<'f> {
+    registry: &'f Registry,
+    skill: &'f Candidate,
+    path: RelPath,
+}
+
+impl File<'_> {
+    /// The instructions in SKILL.md, and how many bytes they have; an error when there is more than a reader takes.
+    fn body(&self) -> Result<(Vec<u8>, u64), SourceError> {
+        let head = self.registry.head_of(self.skill)?;
+        if !head.is_whole() {
+            let path = self.skill.entry.origin.location.clone().into();
+            return Err(SourceError::TooLarge { path, size: head.size, limit: MAX_FILE_BYTES as u64 });
+        }
+        let document = head.document();
+        let body = document.raw().get(document.body_offset()..).unwrap_or(&[]).to_vec();
+        let size = body.len() as u64;
+        Ok((body, size))
+    }
+
+    /// The first bytes, and the size of the whole file.
+    fn start(&self, limit: usize) -> Result<(Vec<u8>, u64), SourceError> {
+        let chunk = self.registry.read(self.skill, &self.path, Slice::first(limit))?;
+        Ok((chunk.bytes, chunk.size))
+    }
+
+    /// Writes all bytes, part by part, so that the memory needed does not grow with the file.
+    fn stream(&self, ui: &mut Ui) -> Result<(), CommandError> {
+        let mut offset = 0;
+        let mut end = None;
+        loop {
+            let chunk = self.registry.read(self.skill, &self.path, Slice { offset, limit: PART })?;
+            // What is appended while it is read is not waited for.
+            let end = *end.get_or_insert(chunk.size);
+            let left = usize::try_from(end - offset).unwrap_or(usize::MAX);
+            let part = chunk.bytes.get(..left).unwrap_or(&chunk.bytes);
+            ui.raw(part)?;
+            offset += part.len() as u64;
+            if offset >= end {
+                return Ok(());
+            }
+            if part.is_empty() {
+                let error = format!("the file became shorter while it was read: {}", self.path.as_str());
+                return Err(Failure::new(error, "run the command again").into());
+            }
         }
     }
 }

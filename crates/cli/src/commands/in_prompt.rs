@@ -24,10 +24,10 @@ pub(super) enum InPrompt {
 }
 
 impl InPrompt {
-    pub(super) fn of(args: &Why, registry: &Registry) -> Self {
+    pub(super) fn of(key: &str, args: &Why, registry: &Registry) -> Self {
         let policy = Policy { filter: args.filter.clone(), ..Policy::default() };
         let session = Session::new("why", registry.catalog(), policy, session::Options::default());
-        match session.why_hidden(&args.name, Act::See, Actor::Model) {
+        match session.why_hidden(key, Act::See, Actor::Model) {
             Some(Hidden::NotForModel) => return Self::NotForModel,
             Some(_) => return Self::Filtered,
             None => {}
@@ -45,7 +45,7 @@ impl InPrompt {
             }
             _ => among,
         };
-        let Some(entry) = skills.iter().find(|entry| entry.key == args.name) else {
+        let Some(entry) = skills.iter().find(|entry| entry.key == key) else {
             return Self::NotSelected;
         };
         let style = CatalogStyle::new(Shape::Xml);

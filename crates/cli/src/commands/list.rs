@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
+use prowess::catalog::WhyNot;
 use prowess::render::{collapse, cut};
 use prowess::{Candidate, Obstacle, Registry, Scope, SourceError, Standing};
 use serde::Serialize;
@@ -85,17 +86,18 @@ pub(crate) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
 }
 
 fn line(text: &mut String, row: &Row<'_>) {
-    let mut mark = match row.state {
-        "active" | "untrusted" => String::new(),
-        "disabled" => "turned off: ".to_owned(),
-        other => format!("{other}: "),
-    };
+    let mut mark = row.why_not.as_ref().map_or_else(String::new, |why| match row.state {
+        // What it says of itself may be what is wrong with it.
+        "broken" => format!("broken: {}", clean(&why.reason)),
+        _ => format!("{} {}: ", why.state, clean(&why.reason)),
+    });
     if row.never_trusted.is_some() {
         mark.push_str("cannot be trusted: ");
     } else if !row.trusted {
         mark.push_str("not trusted: ");
     }
-    let description = cut(&collapse(row.description), Some(SHOWN)).into_owned();
+    let said = if row.state == "broken" { "" } else { row.description };
+    let description = cut(&collapse(said), Some(SHOWN)).into_owned();
     if let Some(Cost { catalog, instructions, resources }) = row.cost {
         let _ = write!(text, "{catalog:>6} {instructions:>6} {resources:>7}  ");
     }
@@ -161,6 +163,8 @@ pub(super) struct Row<'r> {
     shadowed_by: Option<&'r str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     disabled_by: Option<&'r str>,
+    #[serde(skip)]
+    why_not: Option<WhyNot>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cost: Option<Cost>,
 }
@@ -243,6 +247,7 @@ impl<'r> Row<'r> {
             problems,
             shadowed_by,
             disabled_by,
+            why_not: standing.why_not(),
             cost: None,
         }
     }

@@ -29,9 +29,11 @@ use prowess::env::Environment;
 use prowess::index::SearchIndex;
 use prowess::library::{LibraryError, LibraryOptions, library, terms_file};
 use prowess::open::OpenServer;
+use prowess::shell_word;
 use prowess::spec::{Place, Server};
-use prowess::{Registry, SourceError};
+use prowess::{Candidate, Registry, SourceError};
 
+use self::advice::Advice;
 use crate::args::Places;
 use crate::error::{CommandError, Failure};
 use crate::signals::EndingServers;
@@ -107,9 +109,40 @@ fn say_problems(registry: &Registry, ui: &mut Ui) {
     }
 }
 
+/// The offered skill that a name means, whether it is trusted or not.
+fn named(name: &str, registry: &Registry, ui: &mut Ui) -> Result<Arc<Candidate>, CommandError> {
+    registry.named(name).map_err(|error| not_had(&error, registry, ui))
+}
+
+/// The same for a skill that is to be used, which it must be trusted for.
+fn usable(name: &str, registry: &Registry, ui: &mut Ui) -> Result<Arc<Candidate>, CommandError> {
+    let skill = named(name, registry, ui)?;
+    let Some(obstacle) = &skill.obstacle else { return Ok(skill) };
+    let (key, path) = (skill.entry.key.clone(), skill.entry.origin.location.clone().into());
+    let error = SourceError::NotOffered { name: name.to_owned(), key, why: obstacle.why_not(), path };
+    let mut failure = Failure::from(&error);
+    match Advice::on(&skill, registry, &registry.catalog()) {
+        Some(Advice::Trust(name)) => {
+            let name = shell_word(&name);
+            let hint =
+                format!("look at it with: prowess show {name}; then trust it with: prowess trust {name}");
+            failure.hints = vec![hint];
+        }
+        Some(Advice::Behind) => {
+            failure.hints = vec![format!("see what has its key: prowess why {}", shell_word(name))];
+        }
+        Some(Advice::Never(reason)) => {
+            failure.causes.push(format!("it cannot be trusted: {reason}"));
+            failure.hints = vec![format!("see more of it with: prowess why {}", shell_word(name))];
+        }
+        None => {}
+    }
+    Err(failure.into())
+}
+
 /// A skill was asked for and could not be had: it may lie in what could not be looked at.
 fn not_had(error: &SourceError, registry: &Registry, ui: &mut Ui) -> CommandError {
-    if matches!(error, SourceError::Unknown { .. }) {
+    if matches!(error, SourceError::Unknown { .. } | SourceError::NotOffered { .. }) {
         say_problems(registry, ui);
     }
     Failure::from(error).into()

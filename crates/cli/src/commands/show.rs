@@ -3,15 +3,16 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use prowess::catalog::Named;
 use prowess::files::{self, Head};
 use prowess::limits::MAX_FILE_BYTES;
 use prowess::{
-    Document, Entry, FileKind, Found, LineIndex, Manifest, Origin, Problem, Profile, Severity, SourceError,
-    ToolList,
+    Candidate, Document, Entry, FileKind, Found, LineIndex, Manifest, Obstacle, Origin, Problem, Profile,
+    Severity, SourceError, Standing, ToolList, shell_word,
 };
 use serde_json::{Map, Value, json};
 
-use super::{STDIN, registry, shown, skill_file};
+use super::{STDIN, registry, say_problems, shown, skill_file};
 use crate::Outcome;
 use crate::args::{Places, Show};
 use crate::error::{CommandError, Failure};
@@ -34,7 +35,7 @@ struct Card {
 
 /// Runs the command.
 pub(crate) fn run(args: &Show, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
-    let Shown { head, path, origin, files } = read(args)?;
+    let Shown { head, path, origin, files, note } = read(args, ui)?;
     let document = head.document();
     if args.body || args.raw {
         if !head.is_whole() || head.bytes.len() > MAX_FILE_BYTES {
@@ -66,6 +67,9 @@ pub(crate) fn run(args: &Show, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
         ui.json(&card.json())?;
     } else {
         ui.print(&card.text())?;
+        if let Some(note) = note {
+            ui.note(&note);
+        }
     }
     Ok(if card.loads { Outcome::Fine } else { Outcome::Problems })
 }
@@ -76,19 +80,19 @@ struct Shown {
     path: String,
     origin: Origin,
     files: Option<Result<Manifest, SourceError>>,
+    /// Why agents are not offered it or may not use it.
+    note: Option<String>,
 }
 
-fn read(args: &Show) -> Result<Shown, CommandError> {
+fn read(args: &Show, ui: &mut Ui) -> Result<Shown, CommandError> {
     let path = args.path.as_path();
     if path.as_os_str() == STDIN {
         let head = Head::whole(ui::read_input(MAX_FILE_BYTES)?);
         let label = "<stdin>".to_owned();
-        return Ok(Shown { head, origin: Origin::text(&*label), path: label, files: None });
+        return Ok(Shown { head, origin: Origin::text(&*label), path: label, files: None, note: None });
     }
-    if let Some(name) = path.to_str().filter(|name| !name.contains(['/', '\\']) && !path.exists())
-        && let Some(shown) = listed(name, &args.places)?
-    {
-        return Ok(shown);
+    if let Some(name) = path.to_str().filter(|name| !name.contains(['/', '\\']) && !path.exists()) {
+        return listed(name, &args.places, ui);
     }
     let path = if path.is_dir() {
         match skill_file(path) {
@@ -106,20 +110,49 @@ fn read(args: &Show) -> Result<Shown, CommandError> {
     let head = files::read_skill(&path)?;
     let found = Found { path };
     let files = files::list(found.folder()).map(|listing| listing.manifest);
-    Ok(Shown { head, path: shown(&found.path), origin: found.origin(), files: Some(files) })
+    Ok(Shown { head, path: shown(&found.path), origin: found.origin(), files: Some(files), note: None })
 }
 
 /// The skill of this name among those that are found, read through its own source.
-fn listed(name: &str, places: &Places) -> Result<Option<Shown>, CommandError> {
+fn listed(name: &str, places: &Places, ui: &mut Ui) -> Result<Shown, CommandError> {
     let registry = registry(places)?;
-    // A skill that is broken or hidden can be shown too.
     let catalog = registry.catalog();
-    let found = catalog.get(name).or_else(|| catalog.why(name).first().map(|(candidate, _)| *candidate));
-    let Some(candidate) = found else { return Ok(None) };
+    let found = match catalog.named(name) {
+        Named::One(skill) => Some((skill, &Standing::Listed)),
+        // A skill that is broken or hidden can be shown too.
+        Named::NotOffered(found) => found.first().copied(),
+        Named::Several(_) | Named::Unknown => None,
+    };
+    let Some((candidate, standing)) = found else {
+        return Err(match registry.named(name) {
+            Err(error @ SourceError::Ambiguous { .. }) => error.into(),
+            _ => {
+                say_problems(&registry, ui);
+                let meant = match catalog.similar(name).as_slice() {
+                    [] => String::new(),
+                    similar => format!("; did you mean {}?", similar.join(" or ")),
+                };
+                let error = format!("there is no such file, folder or skill: {name}{meant}");
+                Failure::new(error, "check the spelling, or list the skills with: prowess list").into()
+            }
+        });
+    };
     let head = registry.head_of(candidate)?;
     let origin = candidate.entry.origin.clone();
     let path = shown(Path::new(&origin.location));
-    Ok(Some(Shown { head, path, origin, files: Some(registry.files_of(candidate)) }))
+    let files = Some(registry.files_of(candidate));
+    Ok(Shown { head, path, origin, files, note: aside(candidate, standing) })
+}
+
+/// What to know of a skill that agents are not offered or may not use; of a broken one the card says it.
+fn aside(candidate: &Candidate, standing: &Standing) -> Option<String> {
+    let why = standing.why_not().or_else(|| candidate.obstacle.as_ref().map(Obstacle::why_not))?;
+    let name = shell_word(&candidate.entry.key);
+    match why.state {
+        "broken" => None,
+        state if why.reason.is_empty() => Some(format!("this skill is {state}; see: prowess why {name}")),
+        state => Some(format!("this skill is {state} {}; see: prowess why {name}", why.reason)),
+    }
 }
 
 impl Card {

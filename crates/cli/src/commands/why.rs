@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use prowess::limits::{MAX_SKILL_BYTES, MAX_SKILL_FILES};
-use prowess::{Candidate, Obstacle, Registry, Standing, publish};
+use prowess::{Candidate, Obstacle, Registry, Standing, publish, shell_word};
 use serde::Serialize;
 use serde_json::json;
 
@@ -32,9 +32,15 @@ pub(crate) fn run(args: &Why, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
     let registry = registry(&args.places)?;
     let catalog = registry.catalog();
     let found = catalog.why(&args.name);
-    let usable = catalog.get(&args.name).is_some_and(Candidate::is_usable);
-    let place = usable.then(|| InPrompt::of(args, &registry));
-    let offered = place.is_some_and(InPrompt::is_there);
+    // Several only when the name is that of several keys.
+    let places: Vec<(&str, InPrompt)> = found
+        .iter()
+        .filter(|(candidate, standing)| **standing == Standing::Listed && candidate.is_usable())
+        .map(|(candidate, _)| (&*candidate.entry.key, InPrompt::of(&candidate.entry.key, args, &registry)))
+        .collect();
+    let place_of = |key: &str| places.iter().find(|(other, _)| *other == key).map(|(_, place)| *place);
+    let best = places.iter().find(|(_, place)| place.is_there()).or(places.first()).map(|(_, place)| *place);
+    let offered = best.is_some_and(InPrompt::is_there);
     let outcome = if offered { Outcome::Fine } else { Outcome::Problems };
     let elsewhere =
         if found.is_empty() { Elsewhere::of(&args.name, &args.places)? } else { Elsewhere::default() };
@@ -46,8 +52,10 @@ pub(crate) fn run(args: &Why, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
                 not_published: withheld(&registry, candidate, standing),
             })
             .collect();
-        let similar = catalog.similar(&args.name);
-        let mut report = json!({"version": VERSION, "name": args.name, "offered": offered, "candidates": candidates, "similar": similar, "prompt": place.map(InPrompt::word), "unread": Unread::all(&registry)});
+        let is_found = |key: &&str| found.iter().any(|(candidate, _)| candidate.entry.key == *key);
+        let similar: Vec<&str> =
+            catalog.similar(&args.name).into_iter().filter(|key| !is_found(key)).collect();
+        let mut report = json!({"version": VERSION, "name": args.name, "offered": offered, "candidates": candidates, "similar": similar, "prompt": best.map(InPrompt::word), "unread": Unread::all(&registry)});
         if let (Some(report), Ok(serde_json::Value::Object(elsewhere))) =
             (report.as_object_mut(), serde_json::to_value(&elsewhere))
         {
@@ -74,8 +82,8 @@ pub(crate) fn run(args: &Why, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
     let mut text = String::new();
     for (candidate, standing) in found {
         page(&mut text, candidate, standing, &registry);
-        let listed = *standing == Standing::Listed;
-        if let Some(words) = place.filter(|_| listed).and_then(|place| place.sentence(args)) {
+        let place = place_of(&candidate.entry.key).filter(|_| *standing == Standing::Listed);
+        if let Some(words) = place.and_then(|place| place.sentence(args)) {
             let _ = writeln!(text, "  {words}");
         }
         if let Some(reason) = withheld(&registry, candidate, standing) {
@@ -147,9 +155,11 @@ fn page(text: &mut String, candidate: &Candidate, standing: &Standing, registry:
     match standing {
         Standing::Shadowed { by } => {
             let _ = writeln!(text, "  shadowed by: {}", clean(by));
+            text.push_str("  hint: rename one of the two, or take one away\n");
         }
         Standing::Hindered { obstacle: Obstacle::Disabled { by } } => {
             let _ = writeln!(text, "  turned off by: {}", clean(by));
+            text.push_str("  hint: take it out of skills.disable in that file to use it\n");
         }
         Standing::Hindered { obstacle: Obstacle::Broken { problems } } => {
             for problem in problems {
@@ -160,6 +170,11 @@ fn page(text: &mut String, candidate: &Candidate, standing: &Standing, registry:
                     problem.code,
                     clean(&problem.message)
                 );
+            }
+            // What lies in an archive or elsewhere is no file that could be checked.
+            if std::path::Path::new(&entry.origin.location).is_file() {
+                let path = shell_word(&entry.origin.location);
+                let _ = writeln!(text, "  hint: see how to correct it with: prowess check {}", clean(&path));
             }
         }
         Standing::Listed | Standing::Hindered { obstacle: Obstacle::Untrusted } => {}

@@ -71,9 +71,9 @@ fn a_list_shows_what_is_offered_and_counts_the_rest() {
     loud  not trusted: Use when: loud
     mail  Writes letters.
     pdf  The user's own.
-    again  broken: d
-    draft  turned off: Not ready.
-    pdf  shadowed: not trusted: Reads PDF files.
+    again  broken: the key stands twice: name, and 1 more problem
+    draft  turned off by [DIR]/prowess.toml: Not ready.
+    pdf  shadowed by [DIR]/home/.claude/skills/pdf/SKILL.md: not trusted: Reads PDF files.
 
     3 skills; 1 not trusted: prowess trust
     ");
@@ -215,6 +215,7 @@ fn why_names_the_place_and_the_reason() {
       read by: claude-code
       error[duplicate-identity]: the key stands twice: name
       info[name-folder-mismatch]: the name is not the name of the folder: again in torn
+      hint: see how to correct it with: prowess check [DIR]/.claude/skills/torn/SKILL.md
     ");
     assert_snapshot!(why("draft"), @"
     exit 1
@@ -223,6 +224,7 @@ fn why_names_the_place_and_the_reason() {
       found: [DIR]/.claude/skills/draft/SKILL.md
       read by: claude-code
       turned off by: [DIR]/prowess.toml
+      hint: take it out of skills.disable in that file to use it
     ");
     assert_snapshot!(why("pfd"), @"
     exit 1
@@ -245,6 +247,7 @@ fn why_names_the_place_and_the_reason() {
     pdf: shadowed
       found: [DIR]/home/.claude/skills/pdf/SKILL.md
       shadowed by: [DIR]/.claude/skills/pdf/SKILL.md
+      hint: rename one of the two, or take one away
     ");
     assert_snapshot!(run(&place, &["why", "pdf"]).replace(&readers(&place), "[READERS]"), @"
     exit 0
@@ -253,6 +256,7 @@ fn why_names_the_place_and_the_reason() {
       found: [DIR]/.claude/skills/pdf/SKILL.md
       read by: [READERS]
       shadowed by: [DIR]/home/.claude/skills/pdf/SKILL.md
+      hint: rename one of the two, or take one away
       hint: it is not trusted; prowess trust pdf
     pdf: offered
       found: [DIR]/home/.claude/skills/pdf/SKILL.md

@@ -25,6 +25,7 @@ mod hostile;
 mod liar;
 mod library;
 mod mcp_source;
+mod names;
 mod new;
 mod places;
 mod schemas;

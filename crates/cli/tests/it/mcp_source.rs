@@ -49,9 +49,8 @@ fn a_skill_of_a_server_is_listed_trusted_and_read() {
     assert_snapshot!(run(&place, &["activate", "desk:tidy-up"]), @"
     exit 2
     --- stderr
-    error: this skill is not trusted yet: desk:tidy-up
-      hint: look at it, and trust it if you want it
-      hint: see why: prowess why desk:tidy-up
+    error: this skill is not trusted: desk:tidy-up
+      hint: look at it with: prowess show desk:tidy-up; then trust it with: prowess trust desk:tidy-up
     ");
     assert_snapshot!(run(&place, &["trust", "desk:tidy-up"]), @"
     exit 0

@@ -203,6 +203,7 @@ fn of_two_skills_with_one_name_on_a_server_each_is_told_what_trusts_it() {
     team:a: shadowed
       found: mcp:team:skill://m/a/SKILL.md
       shadowed by: mcp:team:skill://n/a/SKILL.md
+      hint: rename one of the two, or take one away
       hint: it is not trusted; prowess trust mcp:team:skill://m/a/SKILL.md
     ");
     // What is trusted by its place has the key as long as nobody trusts the first.
@@ -213,6 +214,7 @@ fn of_two_skills_with_one_name_on_a_server_each_is_told_what_trusts_it() {
     team:a: shadowed
       found: mcp:team:skill://n/a/SKILL.md
       shadowed by: mcp:team:skill://m/a/SKILL.md
+      hint: rename one of the two, or take one away
       hint: it is not trusted; prowess trust mcp:team:skill://n/a/SKILL.md
     team:a: offered
       found: mcp:team:skill://m/a/SKILL.md
@@ -227,6 +229,7 @@ fn of_two_skills_with_one_name_on_a_server_each_is_told_what_trusts_it() {
     team:a: shadowed
       found: mcp:team:skill://m/a/SKILL.md
       shadowed by: mcp:team:skill://n/a/SKILL.md
+      hint: rename one of the two, or take one away
       not trusted, and trust would not help: the other one keeps the key
     ");
 }

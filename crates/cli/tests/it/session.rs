@@ -259,16 +259,14 @@ fn what_is_not_trusted_or_turned_off_is_not_in_a_session() {
     assert_snapshot!(activate(&["loud"]), @"
     exit 2
     --- stderr
-    error: this skill is not trusted yet: loud
-      hint: look at it, and trust it if you want it
-      hint: see why: prowess why loud
+    error: this skill is not trusted: loud
+      hint: look at it with: prowess show loud; then trust it with: prowess trust loud
     ");
     assert_snapshot!(activate(&["nobody"]), @"
     exit 2
     --- stderr
     error: there is no such skill: nobody
-      hint: the skills are mail, pdf
-      hint: see why: prowess why nobody
+      hint: list the skills with: prowess list
     ");
 }
 

@@ -230,8 +230,8 @@ fn what_cannot_be_read_ends_with_two() {
     assert_snapshot!(place.run(&["show", "nope"]), @"
     exit 2
     --- stderr
-    error: there is no such file or folder: nope
-      hint: check the spelling, and that a link does not lead nowhere
+    error: there is no such file, folder or skill: nope
+      hint: check the spelling, or list the skills with: prowess list
     ");
     assert_snapshot!(place.run(&["show", "empty"]), @"
     exit 2

@@ -2,6 +2,7 @@
 
 mod candidate;
 mod delta;
+mod named;
 
 use std::sync::Arc;
 
@@ -9,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 pub use candidate::{Candidate, Obstacle, Stamp};
 pub use delta::Delta;
+pub use named::{Named, WhyNot};
 
 use crate::skill::Entry;
 
@@ -215,32 +217,6 @@ impl Catalog {
     /// Every candidate and what became of it, in the order of precedence.
     pub fn all(&self) -> impl Iterator<Item = (&Candidate, &Standing)> {
         self.candidates.iter().map(AsRef::as_ref).zip(&self.standings)
-    }
-
-    /// Every candidate with this key or name and what became of it: the answer to "why is it not there". When there is
-    /// none, those whose folder has this name: a skill may call itself something else.
-    pub fn why(&self, key: &str) -> Vec<(&Candidate, &Standing)> {
-        let found: Vec<_> = self.all().filter(|(candidate, _)| candidate.answers_to(key)).collect();
-        if !found.is_empty() {
-            return found;
-        }
-        self.all().filter(|(candidate, _)| candidate.entry.origin.folder.as_deref() == Some(key)).collect()
-    }
-
-    /// The keys that resemble one that is not there, the closest first.
-    pub fn similar(&self, key: &str) -> Vec<&str> {
-        let mut near: Vec<(usize, &str)> = self
-            .all()
-            .map(|(candidate, _)| candidate.entry.key.as_str())
-            .filter_map(|other| {
-                let distance = crate::check::distance(key, other);
-                let contains = !key.is_empty() && (other.contains(key) || key.contains(other));
-                (contains || distance <= 2.max(key.len() / 4)).then_some((distance, other))
-            })
-            .collect();
-        near.sort_unstable();
-        near.dedup();
-        near.into_iter().map(|(_, key)| key).take(5).collect()
     }
 
     /// What is different here from an earlier catalog.

@@ -138,3 +138,41 @@ fn a_delta_names_what_changed() {
     assert!(before.since(&before).is_empty());
     assert_eq!(after.similar("dd"), ["d", "a", "b", "c"]);
 }
+
+#[test]
+fn a_name_means_one_skill_however_it_is_written() {
+    let at = Origin::at("x/docs-architect/SKILL.md");
+    let loud = Candidate::new(parse(b"---\nname: DOCS-ARCHITECT\ndescription: d\n---\n").skill(&at).unwrap());
+    let catalog = made(vec![loud, candidate("pdf", "x/pdf", Scope::User)], Duplicates::First).unwrap();
+    for name in ["docs-architect", "DOCS-ARCHITECT", "Docs-Architect"] {
+        let Named::One(skill) = catalog.named(name) else { panic!("{name}: {:?}", catalog.named(name)) };
+        assert_eq!(skill.entry.key, "DOCS-ARCHITECT");
+    }
+    assert_eq!(catalog.named("nothing"), Named::Unknown);
+}
+
+#[test]
+fn an_exact_name_comes_before_one_that_differs_in_case() {
+    let broken = with(candidate("pdf", "x/pdf", Scope::User), Obstacle::Broken { problems: Vec::new() });
+    let catalog = made(vec![candidate("PDF", "y/PDF", Scope::User), broken], Duplicates::First).unwrap();
+    assert!(matches!(catalog.named("PDF"), Named::One(_)));
+    assert!(matches!(catalog.named("pdf"), Named::NotOffered(found) if found.len() == 1));
+}
+
+#[test]
+fn a_key_is_never_suggested_in_its_own_place() {
+    let broken = with(candidate("pdf", "x/pdf", Scope::User), Obstacle::Broken { problems: Vec::new() });
+    let catalog = made(vec![broken, candidate("pdf2", "x/pdf2", Scope::User)], Duplicates::First).unwrap();
+    assert_eq!(catalog.similar("pdf"), ["pdf2"]);
+}
+
+#[test]
+fn a_name_that_several_skills_have_needs_a_key() {
+    let mut one = candidate("pdf", "x/pdf", Scope::User);
+    let mut other = candidate("pdf", "y/pdf", Scope::User);
+    one.entry.key = "one:pdf".to_owned();
+    other.entry.key = "other:pdf".to_owned();
+    let catalog = made(vec![one, other], Duplicates::First).unwrap();
+    assert!(matches!(catalog.named("pdf"), Named::Several(found) if found.len() == 2));
+    assert!(matches!(catalog.named("one:pdf"), Named::One(_)));
+}

@@ -112,7 +112,9 @@ impl Session {
                 hint,
             );
         }
-        let visible = self.visible(by, filter);
+        let mut visible = self.visible(by, filter);
+        // A name that was refused is no advice, whoever else may see it.
+        visible.retain(|candidate| candidate.entry.key != wanted);
         let keys = visible.iter().map(|candidate| candidate.entry.key.as_str());
         let hint = match visible.len() {
             0 => "no skill is available; go on without one".to_owned(),

@@ -7,6 +7,7 @@ use super::policy::Hidden;
 use super::result::{Reason, ToolResult};
 use super::substitute::Arguments;
 use super::{Act, Session};
+use crate::catalog::{Named, Obstacle, Standing};
 
 impl Session {
     /// Activates the skills that a user's message names; nothing when it names none.
@@ -48,7 +49,16 @@ impl Session {
 
     /// Why a person cannot have a skill that is there, in words that a model never sees.
     pub(super) fn explained(&self, name: &str, by: Actor) -> Option<ToolResult> {
-        let candidate = self.catalog().get(name).filter(|_| by != Actor::Model)?;
+        if by == Actor::Model {
+            return None;
+        }
+        let candidate = match self.catalog().named(name) {
+            Named::One(candidate) => candidate,
+            Named::NotOffered(found) => {
+                return found.iter().find_map(|(_, standing)| not_offered(name, standing));
+            }
+            Named::Several(_) | Named::Unknown => return None,
+        };
         let (reason, error, hint) = match self.judge(candidate, Act::Activate, by, self.filter()).err()? {
             Hidden::NotForUser => (
                 Reason::NotInvocable,
@@ -91,4 +101,16 @@ impl Session {
             self.note(What::NotPreloaded { key: key.to_owned(), reason: reason.code().to_owned() });
         }
     }
+}
+
+/// The refusal of a skill that was found and is not offered.
+fn not_offered(name: &str, standing: &Standing) -> Option<ToolResult> {
+    let why = standing.why_not()?;
+    let error = format!("this skill is {}: {}: {}", why.state, shown(name), shown(&why.reason));
+    let hint = match standing {
+        Standing::Hindered { obstacle: Obstacle::Broken { .. } } => "correct its SKILL.md",
+        Standing::Hindered { .. } => "turn it on again in that file",
+        _ => "rename one of the two",
+    };
+    Some(ToolResult::refused(Reason::UnknownSkill, error, hint))
 }

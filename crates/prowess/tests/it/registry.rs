@@ -7,6 +7,8 @@ use std::sync::{Arc, Mutex};
 
 use prowess::clients::client;
 use prowess::env::Environment;
+use prowess::glob::Glob;
+use prowess::registry::Disabled;
 use prowess::resources::Contents;
 use prowess::scan::{FileName, MissingRoot, OnError};
 use prowess::source::Slice;
@@ -337,4 +339,33 @@ fn the_page_for_programs_shows_the_example_that_runs() {
     let lines = example.lines().map(|line| line.trim_start_matches("//!").strip_prefix(' ').unwrap_or(""));
     let example: Vec<&str> = lines.filter(|line| !line.starts_with("# ")).collect();
     assert_eq!(shown.trim_end(), example.join("\n"));
+}
+
+#[test]
+fn a_skill_that_is_not_offered_is_named_with_the_reason_and_never_suggested_in_its_own_place() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in [
+        ("nodesc", "---\nname: nodesc\n---\n"),
+        ("draft", "---\nname: draft\ndescription: Not ready.\n---\n"),
+        ("pdf", "---\nname: PDF-Tools\ndescription: Reads.\n---\n"),
+    ] {
+        fs::create_dir(folder.path().join(name)).unwrap();
+        fs::write(folder.path().join(name).join("SKILL.md"), text).unwrap();
+    }
+    let mut registry = Registry::new();
+    registry.add(DirSource::new(folder.path(), ScanOptions::named()));
+    registry.disable([Disabled { glob: Glob::parse("draft").unwrap(), by: "a file".into(), within: None }]);
+    registry.refresh().unwrap();
+    let said = |name: &str| registry.get(name).unwrap_err().to_string();
+    assert_eq!(said("nodesc"), "this skill is broken: nodesc: there is no description");
+    assert_eq!(said("draft"), "this skill is turned off: draft: by a file");
+    assert_eq!(
+        said("NODESC"),
+        "this skill is broken: NODESC, which is called nodesc: there is no description"
+    );
+    assert!(registry.get("nodesc").unwrap_err().hint().contains("prowess check "));
+    assert_eq!(said("nope"), "there is no such skill: nope");
+    for name in ["pdf", "PDF-Tools", "pdf-tools"] {
+        assert_eq!(registry.named(name).unwrap().entry.key, "PDF-Tools");
+    }
 }

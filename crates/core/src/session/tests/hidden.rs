@@ -161,3 +161,22 @@ fn a_user_and_a_host_may_start_what_the_model_may_not() {
     assert_eq!(code(&model_only.finish(&mut session, step)), "not-invocable");
     assert!(model_only.load(&mut session, "secret").ok);
 }
+
+#[test]
+fn a_person_is_told_why_a_skill_is_not_offered_and_a_model_is_not() {
+    let mut shelf = shelf("");
+    shelf.skills.get_mut("secret").unwrap().change =
+        |c| c.obstacle = Some(Obstacle::Disabled { by: "prowess.toml".into() });
+    let mut session = shelf.session(Policy::default(), Options::default());
+    let step = session.activate("secret", Actor::User, None);
+    let told = shelf.finish(&mut session, step);
+    assert_eq!(
+        (code(&told), told.text.as_str()),
+        (
+            "unknown-skill",
+            "this skill is turned off: secret: by prowess.toml\nhint: turn it on again in that file"
+        )
+    );
+    let refused = shelf.load(&mut session, "secret");
+    assert_eq!(refused.text, "there is no such skill: secret\nhint: the skills are open, other");
+}

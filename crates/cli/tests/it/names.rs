@@ -1,0 +1,365 @@
+//! Every command that takes a name, and every state that a skill of this name can be in: the message names the skill,
+//! says why, and says what to do.
+
+use std::fmt::Write as _;
+use std::io::Read as _;
+use std::process::Stdio;
+
+use crate::library::{command, json_of, output, run};
+use crate::{Place, code};
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+
+/// The commands that take the name of a skill.
+const COMMANDS: [&str; 5] = ["cat", "show", "why", "activate", "trust"];
+
+/// A project with a skill in each state, and its user's own.
+fn shelf() -> Place {
+    Place::with(&[
+        (".claude/skills/nodesc/SKILL.md", "---\nname: nodesc\n---\nDo.\n"),
+        (".claude/skills/loud/SKILL.md", "---\nname: loud\ndescription: Shouts.\n---\nShout.\n"),
+        (".claude/skills/draft/SKILL.md", "---\nname: draft\ndescription: Not ready.\n---\nWait.\n"),
+        (".claude/skills/reader/SKILL.md", "---\nname: pdf\ndescription: Reads PDF files.\n---\nRead.\n"),
+        ("home/.claude/skills/pdf/SKILL.md", "---\nname: pdf\ndescription: The user's own.\n---\nRead.\n"),
+        ("prowess.toml", "[skills]\ndisable = [\"draft\"]\n"),
+    ])
+}
+
+/// What each command says of a name.
+fn said(name: &str) -> String {
+    let mut all = String::new();
+    for command in COMMANDS {
+        let text = run(&shelf(), &[command, name]);
+        // The digest of what is trusted, and who looks where, are for other tests.
+        let text = text.split("sha256:").next().unwrap_or_default();
+        let lines = text.lines().filter(|line| !line.starts_with("  read by: "));
+        let _ = writeln!(all, "$ prowess {command} {name}\n{}\n", lines.collect::<Vec<_>>().join("\n"));
+    }
+    all
+}
+
+#[test]
+fn every_command_says_that_there_is_no_skill_of_a_name() {
+    assert_snapshot!(said("nope"), @"
+    $ prowess cat nope
+    exit 2
+    --- stderr
+    error: there is no such skill: nope
+      hint: list the skills with: prowess list
+
+    $ prowess show nope
+    exit 2
+    --- stderr
+    error: there is no such file, folder or skill: nope
+      hint: check the spelling, or list the skills with: prowess list
+
+    $ prowess why nope
+    exit 1
+    --- stderr
+    error: no skill of this name was found: nope
+      hint: a skill is a folder with a SKILL.md in a place where agents look; --in names another
+
+    $ prowess activate nope
+    exit 2
+    --- stderr
+    error: there is no such skill: nope
+      hint: list the skills with: prowess list
+
+    $ prowess trust nope
+    exit 2
+    --- stderr
+    error: there is no such skill: nope
+      hint: list the skills with: prowess list
+    ");
+}
+
+#[test]
+fn every_command_says_what_is_wrong_with_a_broken_skill() {
+    assert_snapshot!(said("nodesc"), @"
+    $ prowess cat nodesc
+    exit 2
+    --- stderr
+    error: this skill is broken: nodesc: there is no description
+      hint: see every problem with: prowess check [DIR]/.claude/skills/nodesc/SKILL.md
+
+    $ prowess show nodesc
+    exit 1
+    --- stdout
+    nodesc  [DIR]/.claude/skills/nodesc/SKILL.md
+
+      (no description)
+
+      instructions  4 bytes, about 1 token
+
+    does not load; 1 error, 0 warnings under spec: see prowess check
+
+    $ prowess why nodesc
+    exit 1
+    --- stdout
+    nodesc: broken
+      found: [DIR]/.claude/skills/nodesc/SKILL.md
+      error[description-missing]: there is no description
+      hint: see how to correct it with: prowess check [DIR]/.claude/skills/nodesc/SKILL.md
+
+    $ prowess activate nodesc
+    exit 2
+    --- stderr
+    error: this skill is broken: nodesc: there is no description
+      hint: see every problem with: prowess check [DIR]/.claude/skills/nodesc/SKILL.md
+
+    $ prowess trust nodesc
+    exit 2
+    --- stderr
+    error: this skill is broken: nodesc: there is no description
+      hint: see every problem with: prowess check [DIR]/.claude/skills/nodesc/SKILL.md
+    ");
+}
+
+#[test]
+fn every_command_says_that_a_skill_is_not_trusted_or_shows_it() {
+    assert_snapshot!(said("loud"), @"
+    $ prowess cat loud
+    exit 0
+    --- stdout
+    Shout.
+
+    $ prowess show loud
+    exit 0
+    --- stdout
+    loud  [DIR]/.claude/skills/loud/SKILL.md
+
+      Shouts.
+
+      instructions  7 bytes, about 1 token
+
+    loads; no problems under spec
+    --- stderr
+    this skill is not trusted; see: prowess why loud
+
+    $ prowess why loud
+    exit 1
+    --- stdout
+    loud: seen, not trusted
+      found: [DIR]/.claude/skills/loud/SKILL.md
+      hint: agents may use it after: prowess trust loud
+
+    $ prowess activate loud
+    exit 2
+    --- stderr
+    error: this skill is not trusted: loud
+      hint: look at it with: prowess show loud; then trust it with: prowess trust loud
+
+    $ prowess trust loud
+    exit 0
+    --- stdout
+    trusted as it is: loud [DIR]/.claude/skills/loud/SKILL.md
+    ");
+}
+
+#[test]
+fn every_command_says_who_turned_a_skill_off() {
+    assert_snapshot!(said("draft"), @"
+    $ prowess cat draft
+    exit 2
+    --- stderr
+    error: this skill is turned off: draft: by [DIR]/prowess.toml
+      hint: take it out of skills.disable in that file to use it
+
+    $ prowess show draft
+    exit 0
+    --- stdout
+    draft  [DIR]/.claude/skills/draft/SKILL.md
+
+      Not ready.
+
+      instructions  6 bytes, about 1 token
+
+    loads; no problems under spec
+    --- stderr
+    this skill is turned off by [DIR]/prowess.toml; see: prowess why draft
+
+    $ prowess why draft
+    exit 1
+    --- stdout
+    draft: turned off
+      found: [DIR]/.claude/skills/draft/SKILL.md
+      turned off by: [DIR]/prowess.toml
+      hint: take it out of skills.disable in that file to use it
+
+    $ prowess activate draft
+    exit 2
+    --- stderr
+    error: this skill is turned off: draft: by [DIR]/prowess.toml
+      hint: take it out of skills.disable in that file to use it
+
+    $ prowess trust draft
+    exit 2
+    --- stderr
+    error: this skill is turned off: draft: by [DIR]/prowess.toml
+      hint: take it out of skills.disable in that file to use it
+    ");
+}
+
+#[test]
+fn every_command_says_which_skill_shadows_another() {
+    assert_snapshot!(said("reader"), @"
+    $ prowess cat reader
+    exit 2
+    --- stderr
+    error: this skill is shadowed: reader, which is called pdf: by [DIR]/home/.claude/skills/pdf/SKILL.md
+      hint: see all skills of this name with: prowess why pdf
+
+    $ prowess show reader
+    exit 0
+    --- stdout
+    pdf  [DIR]/.claude/skills/reader/SKILL.md
+
+      Reads PDF files.
+
+      instructions  6 bytes, about 1 token
+
+    loads; 1 error, 0 warnings under spec: see prowess check
+    --- stderr
+    this skill is shadowed by [DIR]/home/.claude/skills/pdf/SKILL.md; see: prowess why pdf
+
+    $ prowess why reader
+    exit 1
+    --- stdout
+    pdf: shadowed
+      found: [DIR]/.claude/skills/reader/SKILL.md
+      shadowed by: [DIR]/home/.claude/skills/pdf/SKILL.md
+      hint: rename one of the two, or take one away
+      hint: it is not trusted; prowess trust pdf
+
+    $ prowess activate reader
+    exit 2
+    --- stderr
+    error: this skill is shadowed: reader, which is called pdf: by [DIR]/home/.claude/skills/pdf/SKILL.md
+      hint: see all skills of this name with: prowess why pdf
+
+    $ prowess trust reader
+    exit 0
+    --- stdout
+    trusted as it is: pdf [DIR]/.claude/skills/reader/SKILL.md
+    ");
+}
+
+#[test]
+fn no_error_suggests_the_name_that_was_asked_for() {
+    let place = shelf();
+    for name in ["nope", "nodesc", "loud", "draft", "reader", "pdf"] {
+        for command in COMMANDS {
+            let text = run(&place, &[command, name]);
+            let own = [format!("did you mean {name}?"), format!("there is {name}\n")];
+            assert!(!own.iter().any(|words| text.contains(words)), "{command} {name}: {text}");
+        }
+        let similar = json_of(&place, &["why", "--json", name])["similar"].clone();
+        assert!(!similar.as_array().unwrap().contains(&json!(name)), "{name}: {similar}");
+    }
+}
+
+#[test]
+fn every_failure_with_json_is_the_envelope() {
+    for name in ["nope", "nodesc", "loud", "draft", "reader"] {
+        for command in COMMANDS {
+            let output = output(&shelf(), &[command, "--json", name]);
+            let value: Value = serde_json::from_slice(&output.stdout).unwrap();
+            assert_eq!(value["version"], 1, "{command} {name}: {value}");
+            if code(&output) == 2 {
+                let error = &value["error"];
+                assert!(
+                    error["message"].as_str().is_some_and(|text| text.contains(name)),
+                    "{command}: {value}"
+                );
+                assert!(error["hint"].is_string() && error["causes"].is_array(), "{command} {name}: {value}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_name_gets_one_answer_however_it_is_written() {
+    let text = "---\nname: DOCS-ARCHITECT\ndescription: Plans docs.\n---\nPlan.\n";
+    let place = Place::with(&[("skills/docs-architect/SKILL.md", text)]);
+    for command in ["why", "cat", "show", "activate"] {
+        let answer = |name: &str| run(&place, &[command, name, "--in", "skills"]);
+        let one = answer("DOCS-ARCHITECT");
+        assert!(one.starts_with("exit 0"), "{command}: {one}");
+        assert_eq!((&answer("docs-architect"), &answer("Docs-Architect")), (&one, &one), "{command}");
+    }
+    let why = |name: &str| json_of(&place, &["why", "--json", name, "--in", "skills"]);
+    let (one, other) = (why("DOCS-ARCHITECT"), why("docs-architect"));
+    assert_eq!((&one["offered"], &one["similar"]), (&json!(true), &json!([])));
+    for member in ["offered", "candidates", "similar", "prompt"] {
+        assert_eq!(one[member], other[member], "{member}");
+    }
+}
+
+#[test]
+fn a_name_that_several_skills_have_asks_for_a_key() {
+    let skill = "---\nname: pdf\ndescription: Reads.\n---\nRead.\n";
+    let place = Place::with(&[("a/pdf/SKILL.md", skill), ("b/pdf/SKILL.md", skill)]);
+    let both = ["--in", "dir=a,prefix=one", "--in", "dir=b,prefix=two"];
+    let said = |command: &str| run(&place, &[&[command, "pdf"], &both[..]].concat());
+    assert_snapshot!(said("cat"), @"
+    exit 2
+    --- stderr
+    error: several skills have this name: pdf: one:pdf, two:pdf
+      hint: name one of them by its whole key
+    ");
+    assert_eq!((said("show"), said("activate")), (said("cat"), said("cat")));
+}
+
+#[test]
+fn a_file_is_written_part_by_part_and_a_reader_may_go_away() {
+    let place = Place::with(&[("skills/good/SKILL.md", crate::GOOD)]);
+    let bytes: Vec<u8> = (0..3_000_000u32).map(|number| number.to_le_bytes()[0]).collect();
+    place.write("skills/good/assets/large.bin", &bytes);
+    let args = ["cat", "good", "assets/large.bin", "--in", "skills"];
+    assert_eq!(output(&place, &args).stdout, bytes);
+    // More than any memory holds: only the parts that are read are ever there.
+    let huge = std::fs::File::create(place.path().join("skills/good/assets/huge.bin")).unwrap();
+    huge.set_len(2 << 40).unwrap();
+    let mut child = command(&place)
+        .args(["cat", "good", "assets/huge.bin", "--in", "skills"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut first = vec![1; 5 << 20];
+    child.stdout.as_mut().unwrap().read_exact(&mut first).unwrap();
+    assert!(first.iter().all(|byte| *byte == 0));
+    let status = std::fs::read_to_string(format!("/proc/{}/status", child.id()));
+    if let Some(most) = status.ok().and_then(|text| peak_kilobytes(&text)) {
+        assert!(most < 200_000, "{most} kB for a file that is read in parts");
+    }
+    drop(child.stdout.take());
+    let ended = child.wait_with_output().unwrap();
+    assert_eq!((code(&ended), String::from_utf8(ended.stderr).unwrap()), (0, String::new()));
+}
+
+/// The most memory that a process had, as the system says it.
+fn peak_kilobytes(status: &str) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse().ok()
+}
+
+#[test]
+fn a_file_in_json_is_cut_at_a_limit_and_says_so() {
+    let place = Place::with(&[("skills/good/SKILL.md", crate::GOOD), ("skills/good/a.txt", "short\n")]);
+    let cat = |path: &str| json_of(&place, &["cat", "--json", "good", path, "--in", "skills"]);
+    assert_eq!(
+        cat("a.txt"),
+        json!({"version": 1, "name": "good", "path": "a.txt", "encoding": "text", "contents": "short\n", "size": 6, "truncated": false})
+    );
+    let huge = std::fs::File::create(place.path().join("skills/good/huge.bin")).unwrap();
+    huge.set_len(2 << 40).unwrap();
+    let value = cat("huge.bin");
+    assert_eq!((&value["size"], &value["truncated"]), (&json!(2_u64 << 40), &json!(true)));
+    assert_eq!(value["encoding"], "base64");
+    assert_eq!(value["contents"].as_str().unwrap().len(), (16_usize << 20).div_ceil(3) * 4);
+    // A cut never goes through a character.
+    place.write("skills/good/long.txt", "äöü€".repeat((16 << 20) / 9 + 9).as_bytes());
+    let value = cat("long.txt");
+    assert_eq!((&value["encoding"], &value["truncated"]), (&json!("text"), &json!(true)));
+}

@@ -1,0 +1,119 @@
+//! Which skills a name means: the one resolution that every command and every message goes by.
+
+use super::{Candidate, Catalog, Obstacle, Standing};
+
+/// The most keys that are suggested in place of one that is not there.
+const MAX_SIMILAR: usize = 5;
+
+/// What a name leads to in a catalog.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Named<'c> {
+    /// One skill that is offered.
+    One(&'c Candidate),
+    /// Several skills that are offered; only their keys tell them apart.
+    Several(Vec<&'c Candidate>),
+    /// Skills that were found and are not offered, each with the reason; at least one.
+    NotOffered(Vec<(&'c Candidate, &'c Standing)>),
+    /// No skill.
+    Unknown,
+}
+
+impl Catalog {
+    /// What a name leads to: the offered skill with this key, else the skills that [`Catalog::why`] finds.
+    pub fn named(&self, name: &str) -> Named<'_> {
+        if let Some(skill) = self.get(name) {
+            return Named::One(skill);
+        }
+        let found = self.why(name);
+        let offered: Vec<&Candidate> = found
+            .iter()
+            .filter(|(_, standing)| **standing == Standing::Listed)
+            .map(|(skill, _)| *skill)
+            .collect();
+        match offered.as_slice() {
+            [only] => Named::One(only),
+            [] if found.is_empty() => Named::Unknown,
+            [] => Named::NotOffered(found),
+            _ => Named::Several(offered),
+        }
+    }
+
+    /// Every candidate that a name means and what became of it: the answer to "why is it not there".
+    ///
+    /// These are the candidates with this key or name. When there are none, those whose folder has this name, since a
+    /// skill may call itself something else. When there are none of these either, the same without regard to case.
+    pub fn why(&self, name: &str) -> Vec<(&Candidate, &Standing)> {
+        let folder = |skill: &Candidate| skill.entry.origin.folder.as_deref() == Some(name);
+        let found = self.matching(|skill| skill.answers_to(name));
+        let found = if found.is_empty() { self.matching(folder) } else { found };
+        if !found.is_empty() {
+            return found;
+        }
+        let lower = name.to_lowercase();
+        self.matching(|skill| {
+            let entry = &skill.entry;
+            let folder = entry.origin.folder.as_deref().unwrap_or_default();
+            [&entry.key, &entry.name, folder].iter().any(|text| text.to_lowercase() == lower)
+        })
+    }
+
+    fn matching(&self, is_meant: impl Fn(&Candidate) -> bool) -> Vec<(&Candidate, &Standing)> {
+        self.all().filter(|(skill, _)| is_meant(skill)).collect()
+    }
+
+    /// The keys that resemble one that is not there, the closest first. That key itself is never among them.
+    pub fn similar(&self, key: &str) -> Vec<&str> {
+        let mut near: Vec<(usize, &str)> = self
+            .all()
+            .map(|(candidate, _)| candidate.entry.key.as_str())
+            .filter(|other| *other != key)
+            .filter_map(|other| {
+                let distance = crate::check::distance(key, other);
+                let contains = !key.is_empty() && (other.contains(key) || key.contains(other));
+                (contains || distance <= 2.max(key.len() / 4)).then_some((distance, other))
+            })
+            .collect();
+        near.sort_unstable();
+        near.dedup();
+        near.into_iter().map(|(_, key)| key).take(MAX_SIMILAR).collect()
+    }
+}
+
+/// Why a skill is not offered or may not be used, in words for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WhyNot {
+    /// The words after "this skill is": `broken`, `turned off`, `shadowed` or `not trusted`.
+    pub state: &'static str,
+    /// What is wrong with it, or who says so; empty when the state says it all.
+    pub reason: String,
+}
+
+impl Standing {
+    /// Why a skill with this standing is not offered; nothing when it is.
+    pub fn why_not(&self) -> Option<WhyNot> {
+        match self {
+            Self::Listed => None,
+            Self::Shadowed { by } => Some(WhyNot { state: "shadowed", reason: format!("by {by}") }),
+            Self::Hindered { obstacle } => Some(obstacle.why_not()),
+        }
+    }
+}
+
+impl Obstacle {
+    /// The obstacle in words.
+    pub fn why_not(&self) -> WhyNot {
+        match self {
+            Self::Broken { problems } => {
+                let first = problems.first().map(|problem| problem.message.as_str()).unwrap_or_default();
+                let reason = match problems.len() {
+                    0 | 1 => first.to_owned(),
+                    2 => format!("{first}, and 1 more problem"),
+                    count => format!("{first}, and {} more problems", count - 1),
+                };
+                WhyNot { state: "broken", reason }
+            }
+            Self::Disabled { by } => WhyNot { state: "turned off", reason: format!("by {by}") },
+            Self::Untrusted => WhyNot { state: "not trusted", reason: String::new() },
+        }
+    }
+}
