@@ -15,7 +15,7 @@ use crate::report::json::VERSION;
 use crate::ui::{Ui, count, size};
 
 /// How much of a file is read and written at once.
-const PART: usize = 1 << 20;
+const PART: usize = 8 << 20;
 /// The most bytes of a file that a terminal is shown: nobody reads more there, and a pipe gets all.
 const MAX_ON_TERMINAL: usize = 1 << 20;
 /// The most bytes of a file in JSON, where they must be in memory at once: as many as all files of a skill may have.
