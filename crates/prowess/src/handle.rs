@@ -98,7 +98,7 @@ mod unix {
         /// What tells it apart from every other folder.
         pub(crate) fn identity(&self) -> io::Result<(u64, u64)> {
             let stat = rustix::fs::fstat(&self.handle)?;
-            Ok((stat.st_dev, stat.st_ino))
+            Ok((bits(stat.st_dev), stat.st_ino))
         }
 
         /// Its entries, sorted by name, at most `limit` of them; and whether there were more.
@@ -141,15 +141,12 @@ mod unix {
         /// The state of what lies at a path below it; a link is itself.
         pub(crate) fn state_below(&self, path: &Path) -> io::Result<(Stamp, Kind)> {
             let stat = rustix::fs::statat(&self.handle, path, AtFlags::SYMLINK_NOFOLLOW)?;
-            let nanoseconds = |seconds: i64, nanoseconds: u64| {
-                seconds.saturating_mul(1_000_000_000).saturating_add(nanoseconds.cast_signed())
-            };
             let stamp = Stamp {
                 size: u64::try_from(stat.st_size).unwrap_or(0),
-                modified: nanoseconds(stat.st_mtime, stat.st_mtime_nsec),
-                changed: nanoseconds(stat.st_ctime, stat.st_ctime_nsec),
+                modified: nanoseconds(stat.st_mtime, bits(stat.st_mtime_nsec).cast_signed()),
+                changed: nanoseconds(stat.st_ctime, bits(stat.st_ctime_nsec).cast_signed()),
                 inode: stat.st_ino,
-                device: stat.st_dev,
+                device: bits(stat.st_dev),
             };
             Ok((stamp, kind_of(FileType::from_raw_mode(stat.st_mode))))
         }
@@ -196,6 +193,16 @@ mod unix {
         std::fs::canonicalize(path)
     }
 
+    /// A number of the system as the standard library gives it, whichever type of integer the system has for it.
+    fn bits<T: Copy + TryInto<u64> + TryInto<i64>>(number: T) -> u64 {
+        let signed = || TryInto::<i64>::try_into(number).ok().map(i64::cast_unsigned);
+        TryInto::<u64>::try_into(number).ok().or_else(signed).unwrap_or_default()
+    }
+
+    fn nanoseconds(seconds: i64, rest: i64) -> i64 {
+        seconds.saturating_mul(1_000_000_000).saturating_add(rest)
+    }
+
     fn kind_of(kind: FileType) -> Kind {
         match kind {
             FileType::RegularFile => Kind::File,
@@ -212,8 +219,6 @@ mod unix {
 
     /// What tells this state of a file apart from another.
     pub(crate) fn stamp_of(metadata: &Metadata) -> Stamp {
-        let nanoseconds =
-            |seconds: i64, rest: i64| seconds.saturating_mul(1_000_000_000).saturating_add(rest);
         Stamp {
             size: metadata.len(),
             modified: nanoseconds(metadata.mtime(), metadata.mtime_nsec()),
@@ -236,6 +241,11 @@ mod portable {
     pub(crate) struct Folder {
         path: PathBuf,
     }
+
+    /// The path is a link and was not to be. The standard library has no stable kind of error for this.
+    #[derive(Debug, thiserror::Error)]
+    #[error("this is a link")]
+    struct IsLink;
 
     impl Folder {
         pub(crate) fn open(path: &Path) -> io::Result<Self> {
@@ -288,7 +298,7 @@ mod portable {
                 Links::RefuseAll => fs::symlink_metadata(&path)?.is_symlink() || !real(),
             };
             if refused {
-                return Err(io::Error::new(io::ErrorKind::FilesystemLoop, "a link"));
+                return Err(io::Error::other(IsLink));
             }
             File::options().read(true).open(path)
         }
@@ -313,7 +323,7 @@ mod portable {
     }
 
     pub(crate) fn is_link_error(error: &io::Error) -> bool {
-        error.kind() == io::ErrorKind::FilesystemLoop
+        error.get_ref().is_some_and(|inner| inner.is::<IsLink>())
     }
 
     pub(crate) fn stamp_of(metadata: &Metadata) -> Stamp {
