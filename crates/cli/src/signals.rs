@@ -27,6 +27,8 @@ impl OpenServer for EndingServers {
         // Without programs, signals do what they always do.
         if matches!(server, Server::Started { .. }) {
             watch(self.ends_by_itself);
+            // What a program leaves behind in a session of its own is ended too; this command starts no others.
+            prowess::process::adopt_orphans();
         }
         Servers::default().open(server, label)
     }

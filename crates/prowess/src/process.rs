@@ -1,6 +1,7 @@
 //! Other programs: the only room that starts one, always by its arguments and never through a shell.
 
 mod companion;
+mod orphans;
 
 use std::io::{Read, Write as _};
 use std::path::Path;
@@ -10,6 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 pub use self::companion::{Companion, end_companions};
+pub use self::orphans::adopt_orphans;
 
 /// How long and how much.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,7 +76,7 @@ fn spawn(argv: &[String], folder: Option<&Path>) -> Result<Child, ProcessError> 
         // A group of its own, so that what it starts can be ended with it.
         command.process_group(0);
     }
-    command.spawn().map_err(ProcessError::Start)
+    orphans::start(|| command.spawn()).map_err(ProcessError::Start)
 }
 
 /// Runs a program with this standard input until it ends.
@@ -105,7 +107,7 @@ pub fn run(argv: &[String], input: Vec<u8>, limits: ProcessLimits) -> Result<Fin
         return Err(ProcessError::TooMuch(limits.max_output));
     }
     let stderr = text(stderr).unwrap_or_default();
-    let status = child.wait().map_err(ProcessError::Wait)?;
+    let status = orphans::wait(&mut child).map_err(ProcessError::Wait)?;
     Ok(Finished { status, stdout, stderr })
 }
 
@@ -185,7 +187,8 @@ fn end_group(id: u32) {
 fn end(child: &mut Child) {
     end_group(child.id());
     let _ = child.kill();
-    let _ = child.wait();
+    let _ = orphans::wait(child);
+    orphans::end();
 }
 
 #[cfg(unix)]

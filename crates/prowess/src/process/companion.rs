@@ -118,6 +118,7 @@ pub fn end_companions() {
         }
     }
     ids.into_iter().for_each(end_group);
+    super::orphans::end_all();
 }
 
 /// Reads a pipe to its end, so that nobody who writes to it has to wait, and keeps the beginning.
