@@ -35,8 +35,11 @@ impl FileKind {
 pub struct FileEntry {
     /// Its path below the skill's folder.
     pub path: RelPath,
-    /// Its size in bytes.
+    /// Its size in bytes; 0 when that is not known.
     pub size: u64,
+    /// Whether its size is not known: its source lists files that it has not fetched.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unmeasured: bool,
     /// Whether it may be executed.
     #[serde(default)]
     pub executable: bool,
@@ -51,7 +54,17 @@ impl FileEntry {
     /// A file of this path and size.
     pub fn new(path: RelPath, size: u64) -> Self {
         let kind = FileKind::of(&path);
-        Self { path, size, executable: false, digest: None, kind }
+        Self { path, size, unmeasured: false, executable: false, digest: None, kind }
+    }
+
+    /// A file of this path, whose size is not known yet.
+    pub fn unmeasured(path: RelPath) -> Self {
+        Self { unmeasured: true, ..Self::new(path, 0) }
+    }
+
+    /// Says its size and digest, once its bytes are there.
+    pub fn measure(&mut self, size: u64, digest: String) {
+        (self.size, self.digest, self.unmeasured) = (size, Some(digest), false);
     }
 }
 

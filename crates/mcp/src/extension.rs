@@ -30,7 +30,7 @@ pub(crate) fn list(shared: &Shared, params: ListParams, era: Era) -> Result<Arc<
             break;
         }
         // A skill that went away or is withheld is left out; the others stand.
-        if let Some(published) = snapshot.published(key) {
+        if let Some(published) = snapshot.published_by_now(key) {
             result.skills.push(published.entry.clone());
             last = Some(key);
         }

@@ -1,23 +1,27 @@
 //! Blocking work away from the threads of the runtime: so much at once, for so long, and no panic gets out.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use rmcp::ErrorData;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
+use crate::lock::locked;
+
 /// The longest a request may work: longer than a source elsewhere may, so that its own error is heard.
 const WORK_TIME: Duration = Duration::from_secs(20);
-/// How many requests read from elsewhere at once.
-const FAR_AT_ONCE: usize = 8;
+/// How many requests read from one source elsewhere at once.
+const FAR_AT_ONCE: usize = 4;
 
 /// Where requests wait for their turn, in queues and not in threads.
 pub(crate) struct Gates {
     /// For what lies here.
     pub(crate) near: Arc<Semaphore>,
-    /// For what is read from elsewhere: a server that does not answer takes no place of what lies here.
-    pub(crate) far: Arc<Semaphore>,
+    /// For what is read from elsewhere, one for each source: one that does not answer takes no place of another, nor of
+    /// what is read here.
+    far: Mutex<BTreeMap<String, Arc<Semaphore>>>,
 }
 
 impl Gates {
@@ -25,7 +29,13 @@ impl Gates {
         // Files are mostly in memory, so more at once than processors only take turns, and each waits longer.
         let processors = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
         let near = processors.saturating_mul(2).max(4);
-        Self { near: Arc::new(Semaphore::new(near)), far: Arc::new(Semaphore::new(FAR_AT_ONCE)) }
+        Self { near: Arc::new(Semaphore::new(near)), far: Mutex::default() }
+    }
+
+    /// The gate of a source elsewhere. There are as many as the library has such sources.
+    pub(crate) fn far(&self, source: &str) -> Arc<Semaphore> {
+        let new = || Arc::new(Semaphore::new(FAR_AT_ONCE));
+        Arc::clone(locked(&self.far).entry(source.to_owned()).or_insert_with(new))
     }
 }
 

@@ -28,6 +28,8 @@ const POLL: Duration = Duration::from_secs(2);
 const ASK_SOON: Duration = Duration::from_secs(5);
 /// How long the first state waits for sources elsewhere. Whoever is slower comes with a later state.
 const FIRST_ASK: Duration = Duration::from_secs(2);
+/// How long the files of skills elsewhere may be fetched each time that their sources are asked.
+const FETCH_TIME: Duration = Duration::from_secs(60);
 /// How long clients may keep what nobody watches, in milliseconds.
 const UNWATCHED_TTL: u64 = 60_000;
 
@@ -102,6 +104,13 @@ impl Live {
             self.refresh(Registry::refresh);
             self.publish();
             let _ = asked.try_send(());
+            if let Some(snapshot) = self.known() {
+                let changes = snapshot.state().1;
+                snapshot.fetch(FETCH_TIME, || stop.is_cancelled());
+                if snapshot.state().1 != changes {
+                    self.changed.send_replace(snapshot.number);
+                }
+            }
             if !self.watching {
                 return;
             }
@@ -237,7 +246,7 @@ impl Live {
         {
             return;
         }
-        let number = known.map_or(1, |now| now.number + 1);
+        let number = known.as_ref().map_or(1, |now| now.number + 1);
         let session = Session::new("mcp", Arc::clone(&catalog), self.policy.clone(), self.options.clone());
         // A call by itself has nothing that could be full or put away.
         let mut options = Options { max_active: 0, ..self.options.clone() };
@@ -247,6 +256,7 @@ impl Live {
         // Made outside of the lock that the threads of the runtime take too.
         let snapshot = Arc::new(Snapshot::new(
             number,
+            known.as_deref(),
             Arc::clone(&self.registry),
             session,
             single,

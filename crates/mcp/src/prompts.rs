@@ -98,13 +98,14 @@ pub(crate) fn complete(
             "name" => snapshot
                 .listed_after(None)
                 .filter(|key| key.starts_with(begun) && !key.contains(':'))
-                .filter(|key| snapshot.published(key).is_some())
+                .filter(|key| snapshot.published_by_now(key).is_some())
                 .map(str::to_owned)
                 .collect(),
             "path" => {
                 let known = request.context.as_ref().and_then(|context| context.arguments.as_ref());
-                let published =
-                    known.and_then(|known| known.get("name")).and_then(|name| snapshot.published(name));
+                let published = known
+                    .and_then(|known| known.get("name"))
+                    .and_then(|name| snapshot.published_by_now(name));
                 let paths = published.iter().flat_map(|published| &published.files.files);
                 paths
                     .map(|file| RelPath::as_str(&file.path))

@@ -26,7 +26,7 @@ pub(crate) fn list(shared: &Shared, cursor: Option<&str>) -> Result<ListResource
             next = last.map(|key: &str| shared.cursors.make("resources", key));
             break;
         }
-        if let Some(published) = snapshot.published(key)
+        if let Some(published) = snapshot.published_by_now(key)
             && let Some(file) = own_path().and_then(|own| published.files.get(&own).cloned())
         {
             items.push(describe(&published, key, &file));

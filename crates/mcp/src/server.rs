@@ -47,12 +47,13 @@ impl Shared {
         })
     }
 
-    /// Whether any of these is the name or the address of a skill that is read from elsewhere.
-    fn is_far<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> bool {
-        let Some(snapshot) = self.live.known().filter(|now| now.registry.has_far()) else { return false };
-        names.into_iter().any(|name| {
+    /// The source elsewhere that the first of these names or addresses is read from, if one is.
+    fn far_source<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Option<Arc<str>> {
+        let snapshot = self.live.known().filter(|now| now.registry.has_far())?;
+        names.into_iter().find_map(|name| {
             let key = address::parse(name).map_or_else(|| name.to_owned(), |(key, _)| key);
-            snapshot.candidate(&key).is_some_and(|skill| snapshot.registry.is_far(skill))
+            let skill = snapshot.candidate(&key)?;
+            snapshot.registry.is_far(skill).then(|| Arc::clone(&skill.source))
         })
     }
 
@@ -109,8 +110,11 @@ impl Server {
     }
 
     /// The gate for work on skills of these names or addresses, which may lie elsewhere.
-    fn gate_for<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> &Arc<Semaphore> {
-        if self.shared.is_far(names) { &self.shared.gates.far } else { &self.shared.gates.near }
+    fn gate_for<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Arc<Semaphore> {
+        match self.shared.far_source(names) {
+            Some(source) => self.shared.gates.far(&source),
+            None => Arc::clone(&self.shared.gates.near),
+        }
     }
 
     async fn work_within<T: Send + 'static>(
@@ -210,13 +214,15 @@ impl ServerHandler for Server {
             }
             wire::GET => {
                 let params: wire::GetParams = params_of(params)?;
-                self.work(&context, move |shared, _| extension::get(shared, &params.uri, era))
+                let gate = self.gate_for([params.uri.as_str()]);
+                self.work_within(&gate, &context, move |shared, _| extension::get(shared, &params.uri, era))
                     .await
                     .map(CustomResult::new)
             }
             wire::DIRECTORY => {
                 let params: wire::DirectoryParams = params_of(params)?;
-                self.work(&context, move |shared, _| extension::directory(shared, params, era))
+                let gate = self.gate_for([params.uri.as_str()]);
+                self.work_within(&gate, &context, move |shared, _| extension::directory(shared, params, era))
                     .await
                     .map(CustomResult::new)
             }
@@ -253,7 +259,7 @@ impl ServerHandler for Server {
     ) -> Result<ReadResourceResponse, ErrorData> {
         // Reading SKILL.md activates nothing.
         let gate = self.gate_for([request.uri.as_str()]);
-        let read = self.work_within(gate, &context, move |shared, _| resources::read(shared, &request.uri));
+        let read = self.work_within(&gate, &context, move |shared, _| resources::read(shared, &request.uri));
         read.await.map(Into::into)
     }
 
@@ -266,7 +272,9 @@ impl ServerHandler for Server {
         if !self.shared.live.watching() {
             return Err(no_such_method("resources/subscribe"));
         }
-        self.work(&context, move |shared, connection| connection.subscribe(shared, request.uri)).await
+        let gate = self.gate_for([request.uri.as_str()]);
+        let work = move |shared: &Shared, connection: &Connection| connection.subscribe(shared, request.uri);
+        self.work_within(&gate, &context, work).await
     }
 
     async fn unsubscribe(
@@ -328,7 +336,7 @@ impl ServerHandler for Server {
         // An unknown tool or wrong arguments are a result that the model can read, never an error of the protocol.
         let words = request.arguments.iter().flat_map(|arguments| arguments.values());
         let gate = self.gate_for(words.filter_map(Value::as_str));
-        let called = self.work_within(gate, &context, move |shared, connection| {
+        let called = self.work_within(&gate, &context, move |shared, connection| {
             Ok(tools::call(shared, connection, era, request))
         });
         called.await.map(Into::into)
@@ -350,7 +358,7 @@ impl ServerHandler for Server {
     ) -> Result<GetPromptResponse, ErrorData> {
         let era = era(&context);
         let gate = self.gate_for([request.name.as_str()]);
-        self.work_within(gate, &context, move |shared, connection| {
+        self.work_within(&gate, &context, move |shared, connection| {
             prompts::get(shared, connection, era, &request)
         })
         .await

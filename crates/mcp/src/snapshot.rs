@@ -18,6 +18,9 @@ use crate::wire::Era;
 /// For how long a look at the files of a skill counts. The watcher tells of SKILL.md at once; the files beside it are
 /// looked at again when somebody asks, and no more often than this.
 const FRESH: Duration = Duration::from_millis(250);
+/// The same for a skill whose files are fetched from elsewhere for it. They are looked at by the thread that asks their
+/// source, and lists wait for none of them.
+const FRESH_FAR: Duration = Duration::from_secs(30);
 /// The most pages that are kept; only cursors of ours get this far, and there are as many as pages.
 const MAX_PAGES: usize = 4096;
 
@@ -28,6 +31,8 @@ struct Served {
     listed: bool,
     /// Whether a user may start it: what prompts show.
     invocable: bool,
+    /// Whether its files have to be fetched from elsewhere before it can be published.
+    fetched: bool,
     seen: Mutex<Option<Seen>>,
 }
 
@@ -61,9 +66,11 @@ pub(crate) struct Snapshot {
 }
 
 impl Snapshot {
-    /// The state of a registry. What the sessions' policy shows to nobody does not exist here, by any name.
+    /// The state of a registry. What the sessions' policy shows to nobody does not exist here, by any name. What was
+    /// fetched of a skill that is still the same is known from the state before.
     pub(crate) fn new(
         number: u64,
+        before: Option<&Self>,
         registry: Arc<Registry>,
         session: Session,
         single: Session,
@@ -81,7 +88,40 @@ impl Snapshot {
         for key in seen_by(Actor::User) {
             served.entry(key).or_default().invocable = true;
         }
+        for (key, served) in &mut served {
+            let Some(skill) = session.catalog().get(key) else { continue };
+            served.fetched = skill.announced.is_none() && registry.is_far(skill);
+            let known = before.filter(|before| before.catalog().get(key) == Some(skill));
+            if let Some(known) = known.filter(|_| served.fetched).and_then(|before| before.served.get(key)) {
+                served.seen = Mutex::new(locked(&known.seen).clone());
+            }
+        }
         Self { number, registry, session, single, served, file_changes, pages: Mutex::default() }
+    }
+
+    /// A skill for a list, if it is published. What has to be fetched for it is not waited for: until then it is not on
+    /// the list.
+    pub(crate) fn published_by_now(&self, key: &str) -> Option<Arc<Published>> {
+        let served = self.served.get(key)?;
+        if !served.fetched {
+            return self.published(key);
+        }
+        // Held while it is fetched.
+        let seen = served.seen.try_lock().ok()?;
+        seen.as_ref().and_then(|seen| seen.published.clone().ok())
+    }
+
+    /// Fetches what the skills from elsewhere are published by, for so long and until `stopped`.
+    pub(crate) fn fetch(&self, budget: Duration, stopped: impl Fn() -> bool) {
+        let begun = Instant::now();
+        let fetched = self.served.iter().filter(|(_, served)| served.fetched);
+        for (key, served) in fetched.take_while(|_| begun.elapsed() < budget && !stopped()) {
+            let new = locked(&served.seen).is_none();
+            if self.published(key).is_some() && new {
+                // It is on the list from now on.
+                self.file_changes.fetch_add(1, Ordering::Relaxed);
+            }
+        }
     }
 
     fn catalog(&self) -> &Catalog {
@@ -98,7 +138,8 @@ impl Snapshot {
         let served = self.served.get(key)?;
         // Two who ask for one skill do the work once; nobody else waits.
         let mut seen = locked(&served.seen);
-        if let Some(seen) = seen.as_ref().filter(|seen| seen.at.elapsed() < FRESH) {
+        let fresh = if served.fetched { FRESH_FAR } else { FRESH };
+        if let Some(seen) = seen.as_ref().filter(|seen| seen.at.elapsed() < fresh) {
             return seen.published.clone().ok();
         }
         let before = seen.take().map(|seen| seen.published);
@@ -125,7 +166,7 @@ impl Snapshot {
     /// Looks again at skills that somebody was told of, for so long, and says behind which one to go on.
     pub(crate) fn look_again(&self, after: Option<&str>, budget: Duration) -> Option<String> {
         let begun = Instant::now();
-        let told = |(_, served): &(&String, &Served)| locked(&served.seen).is_some();
+        let told = |(_, served): &(&String, &Served)| !served.fetched && locked(&served.seen).is_some();
         for (key, _) in self.after(after).filter(told) {
             self.published(key);
             if begun.elapsed() >= budget {

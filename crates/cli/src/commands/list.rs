@@ -99,6 +99,8 @@ fn line(text: &mut String, row: &Row<'_>) {
     let said = if row.state == "broken" { "" } else { row.description };
     let description = cut(&collapse(said), Some(SHOWN)).into_owned();
     if let Some(Cost { catalog, instructions, resources }) = row.cost {
+        let known = |tokens: Option<u64>| tokens.map_or_else(|| "?".to_owned(), |tokens| tokens.to_string());
+        let (instructions, resources) = (known(instructions), known(resources));
         let _ = write!(text, "{catalog:>6} {instructions:>6} {resources:>7}  ");
     }
     let _ =
@@ -181,8 +183,9 @@ struct Brief<'r> {
 #[derive(Clone, Copy, Serialize)]
 struct Cost {
     catalog: u64,
-    instructions: u64,
-    resources: u64,
+    /// Nothing where the sizes of files are not known without fetching them.
+    instructions: Option<u64>,
+    resources: Option<u64>,
 }
 
 impl Cost {
@@ -192,12 +195,16 @@ impl Cost {
         let files = registry.files_of(candidate).unwrap_or_default();
         let own = entry.origin.file.as_deref().unwrap_or("SKILL.md");
         let names = [own, "SKILL.md"];
+        let catalog = tokens((entry.key.len() + entry.description.len()) as u64);
+        if files.files.iter().any(|file| file.unmeasured) {
+            return Self { catalog, instructions: None, resources: None };
+        }
         let own =
             files.files.iter().find(|file| names.contains(&file.path.as_str())).map_or(0, |file| file.size);
         Self {
-            catalog: tokens((entry.key.len() + entry.description.len()) as u64),
-            instructions: tokens(own.saturating_sub(entry.body_offset as u64)),
-            resources: tokens(files.total_size().saturating_sub(own)),
+            catalog,
+            instructions: Some(tokens(own.saturating_sub(entry.body_offset as u64))),
+            resources: Some(tokens(files.total_size().saturating_sub(own))),
         }
     }
 }

@@ -87,7 +87,9 @@ impl Session {
             Want::Load { .. } if self.options.inline_resources => {
                 let style = &self.options.activation;
                 let small = files.others().take(style.max_listed);
-                let small = small.filter(|file| file.size <= style.max_inline_bytes as u64);
+                // What has no known size would have to be fetched to find out.
+                let small =
+                    small.filter(|file| !file.unmeasured && file.size <= style.max_inline_bytes as u64);
                 let left = small.map(|file| file.path.clone()).collect();
                 let stage = Stage::Inline { files, expect_digest, read: Vec::new(), left };
                 self.next_inline(by, filter, want, stage)

@@ -10,7 +10,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use prowess::http::UreqClient;
+use prowess::http::{PublicHosts, UreqClient};
 use prowess::process::Companion;
 use rmcp::model::{
     ClientCapabilities, ClientConfig, ClientRequest, Implementation, JsonObject, ProtocolVersion,
@@ -43,8 +43,17 @@ type Begun = Result<RunningService<RoleClient, ClientConfig>, ClientInitializeEr
 
 /// How a server is reached. It may hold a token, so it is not to be written anywhere.
 pub(crate) enum Reach {
-    Web { url: String, token: Option<String>, client: UreqClient },
-    Program { argv: Vec<String>, folder: Option<PathBuf> },
+    Web {
+        url: String,
+        token: Option<String>,
+        client: UreqClient,
+        /// Outlives a connection: a server that was public once is no private one after it was connected to anew.
+        public: Arc<PublicHosts>,
+    },
+    Program {
+        argv: Vec<String>,
+        folder: Option<PathBuf>,
+    },
 }
 
 /// The program at the other end, if it is one.
@@ -72,7 +81,6 @@ pub(crate) struct Connection {
     /// Its end is the end of the program.
     program: Mutex<Program>,
     record: Arc<Record>,
-    limits: McpLimits,
 }
 
 impl Connection {
@@ -86,11 +94,10 @@ impl Connection {
             .map_err(|error| Failure::new(error.to_string(), "look at the limits of this machine"))?;
         let record = Arc::new(Record::default());
         // From here on the end of the connection is the end of all of it, however far it came.
-        let mut made =
-            Self { runtime: Some(runtime), service: None, program: Mutex::default(), record, limits };
+        let mut made = Self { runtime: Some(runtime), service: None, program: Mutex::default(), record };
         let waiting = match reach {
-            Reach::Web { url, token, client } => {
-                let web = web::Web::new(client.clone(), limits, Arc::clone(&made.record));
+            Reach::Web { url, token, client, public } => {
+                let web = web::Web::new(client.clone(), limits, Arc::clone(public), Arc::clone(&made.record));
                 let mut config = StreamableHttpClientTransportConfig::with_uri(url.as_str());
                 config.auth_header.clone_from(token);
                 made.begin(move || StreamableHttpClientTransport::with_client(web, config))
@@ -154,10 +161,9 @@ impl Connection {
     }
 
     /// Asks, and waits for the answer for so long and no longer. Whoever hears that it is late lets it die.
-    pub(crate) fn ask(&self, request: ClientRequest) -> Result<Value, Failure> {
+    pub(crate) fn ask(&self, request: ClientRequest, time: Duration) -> Result<Value, Failure> {
         let closed = || Failure::new("the connection was closed", "try again");
         let peer = self.service.as_ref().ok_or_else(closed)?.peer().clone();
-        let time = self.limits.time;
         let lists = matches!(&request, ClientRequest::CustomRequest(request) if request.method == wire::LIST);
         let (tell, told) = mpsc::sync_channel(1);
         self.runtime()?.spawn(async move {

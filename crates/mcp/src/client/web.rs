@@ -3,11 +3,10 @@
 use std::collections::HashMap;
 use std::io::{BufReader, Read, Take};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use http::response::Parts;
 use http::{HeaderName, HeaderValue, Method, Request, StatusCode, header};
-use prowess::http::{HttpAnswer, HttpError, UreqClient, body_failed};
+use prowess::http::{HttpAnswer, HttpError, PublicHosts, UreqClient, body_failed};
 use rmcp::ErrorData;
 use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::transport::common::client_side_sse::BoxedSseResponse;
@@ -28,23 +27,29 @@ const TELL: &str = "tell whoever runs the server";
 pub(crate) struct Web {
     client: UreqClient,
     limits: McpLimits,
-    /// Once an answer came from a public address, no name leads to a private one any more.
-    public: Arc<AtomicBool>,
+    /// Once an answer came from a public address, the name leads to no private one any more.
+    public: Arc<PublicHosts>,
     record: Arc<Record>,
 }
 
 type Error = StreamableHttpError<Failure>;
 
 impl Web {
-    pub(crate) fn new(client: UreqClient, limits: McpLimits, record: Arc<Record>) -> Self {
-        Self { client, limits, public: Arc::default(), record }
+    pub(crate) fn new(
+        client: UreqClient,
+        limits: McpLimits,
+        public: Arc<PublicHosts>,
+        record: Arc<Record>,
+    ) -> Self {
+        Self { client, limits, public, record }
     }
 
     fn send(&self, request: Request<Vec<u8>>) -> Result<HttpAnswer, Failure> {
-        let private = !self.public.load(Ordering::Relaxed);
+        let url = request.uri().to_string();
+        let private = self.public.may_be_private(&url);
         let answer =
             self.client.send(request, self.limits.time, private).map_err(|error| self.failure(&error))?;
-        self.public.fetch_or(!answer.private, Ordering::Relaxed);
+        self.public.note(&url, answer.private);
         Ok(answer)
     }
 

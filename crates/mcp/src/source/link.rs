@@ -37,7 +37,7 @@ impl Link {
 
     pub(super) fn ask(&self, request: ClientRequest, limits: McpLimits) -> Result<Value, Unanswered> {
         let connection = self.connection(limits)?;
-        connection.ask(request).map_err(|mut failure| {
+        connection.ask(request, limits.time).map_err(|mut failure| {
             if failure.late {
                 // First, so that nobody connects anew while a program takes its time to end.
                 self.rest(limits, &connection);

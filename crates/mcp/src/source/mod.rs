@@ -98,7 +98,7 @@ impl McpSource {
                     return Err(refused(reason, "name an https:// address"));
                 }
                 let client = UreqClient::new(ca_file.as_deref()).map_err(|error| file("ca_file", error))?;
-                Reach::Web { url: url.clone(), token, client }
+                Reach::Web { url: url.clone(), token, client, public: Arc::default() }
             }
         };
         Ok(Self {
@@ -122,15 +122,15 @@ impl McpSource {
 
     /// A skill by the URI of its SKILL.md, which the server need not list. From now on lists have it too.
     pub fn get(&self, uri: &str) -> Result<Arc<Candidate>, SourceError> {
-        let (candidate, promised) = self.named(uri)?;
+        let (candidate, promised) = self.named(uri, self.limits)?;
         locked(&self.promised).insert(candidate.entry.origin.location.clone(), Arc::new(promised));
         locked(&self.named).insert(uri.to_owned());
         Ok(Arc::new(candidate))
     }
 
-    fn named(&self, uri: &str) -> Result<(Candidate, Promised), SourceError> {
+    fn named(&self, uri: &str, limits: McpLimits) -> Result<(Candidate, Promised), SourceError> {
         let request = CustomRequest::new(wire::GET, Some(json!({ "uri": uri })));
-        let result = self.ask(ClientRequest::CustomRequest(request), uri)?;
+        let result = self.ask(ClientRequest::CustomRequest(request), uri, limits)?;
         let promised = Promised::read(result.get("skill").unwrap_or(&Value::Null), &self.limits);
         let promised = promised.map_err(|bad| self.disbelieved(&bad, uri))?;
         if promised.uri != uri {
@@ -143,12 +143,13 @@ impl McpSource {
     /// Lists one page after the other. What came before something went wrong stands.
     fn pages(
         &self,
+        started: Instant,
         offer: &mut Offer,
         promised: &mut BTreeMap<String, Arc<Promised>>,
     ) -> Result<(), SourceError> {
         let connection =
             self.link.connection(self.limits).map_err(|failed| self.unanswered(wire::LIST, failed))?;
-        let (started, before) = (Instant::now(), connection.received());
+        let before = connection.received();
         let mut cursors = BTreeSet::new();
         let mut cursor: Option<String> = None;
         let (mut bad, mut seen) = (0, 0);
@@ -156,7 +157,8 @@ impl McpSource {
         for page in 1.. {
             let params = cursor.as_ref().map_or_else(|| json!({}), |cursor| json!({ "cursor": cursor }));
             let request = CustomRequest::new(wire::LIST, Some(params));
-            let result = self.ask(ClientRequest::CustomRequest(request), wire::LIST)?;
+            let limits = self.left(started, wire::LIST)?;
+            let result = self.ask(ClientRequest::CustomRequest(request), wire::LIST, limits)?;
             let Some(skills) = result.get("skills").and_then(Value::as_array) else {
                 return stop("skills: a list is wanted".to_owned());
             };
@@ -185,15 +187,22 @@ impl McpSource {
             if connection.received() - before > self.limits.list_bytes {
                 return stop(format!("its list has more than {} bytes", self.limits.list_bytes));
             }
-            if started.elapsed() > self.limits.list_time {
-                return stop(format!("its list took more than {} ms", self.limits.list_time.as_millis()));
-            }
         }
         if bad > MAX_PROBLEMS {
             let reason = format!("{} more of its entries are not believed", bad - MAX_PROBLEMS);
             offer.problems.push(self.error(wire::LIST, reason, TELL));
         }
         Ok(())
+    }
+
+    /// The limits for the next question of a list: all of its questions share one time.
+    fn left(&self, started: Instant, about: &str) -> Result<McpLimits, SourceError> {
+        let left = self.limits.list_time.saturating_sub(started.elapsed());
+        if left.is_zero() {
+            let reason = format!("its list took more than {} ms", self.limits.list_time.as_millis());
+            return Err(self.error(about, reason, TELL));
+        }
+        Ok(McpLimits { time: self.limits.time.min(left), ..self.limits })
     }
 
     fn take(
@@ -235,7 +244,7 @@ impl McpSource {
     /// The bytes of a file, if they are those that were promised.
     fn fetch(&self, promised: &Promised, path: &str, file: &File) -> Result<Vec<u8>, SourceError> {
         let request = CustomRequest::new(READ, Some(json!({ "uri": file.uri })));
-        let mut result = self.ask(ClientRequest::CustomRequest(request), &file.uri)?;
+        let mut result = self.ask(ClientRequest::CustomRequest(request), &file.uri, self.limits)?;
         let contents = result.get_mut("contents").and_then(Value::as_array_mut);
         let one = contents.and_then(|contents| {
             contents.iter_mut().find(|part| part.get("uri").and_then(Value::as_str) == Some(&file.uri))
@@ -258,8 +267,8 @@ impl McpSource {
         }
     }
 
-    fn ask(&self, request: ClientRequest, about: &str) -> Result<Value, SourceError> {
-        self.link.ask(request, self.limits).map_err(|failed| self.unanswered(about, failed))
+    fn ask(&self, request: ClientRequest, about: &str, limits: McpLimits) -> Result<Value, SourceError> {
+        self.link.ask(request, limits).map_err(|failed| self.unanswered(about, failed))
     }
 
     fn unanswered(&self, about: &str, Unanswered { connecting, failure }: Unanswered) -> SourceError {
@@ -299,7 +308,8 @@ impl Source for McpSource {
     fn list(&self) -> Result<Offer, SourceError> {
         let mut offer = Offer::default();
         let mut promised = BTreeMap::new();
-        if let Err(error) = self.pages(&mut offer, &mut promised) {
+        let started = Instant::now();
+        if let Err(error) = self.pages(started, &mut offer, &mut promised) {
             if promised.is_empty() {
                 return Err(error);
             }
@@ -310,7 +320,7 @@ impl Source for McpSource {
             if promised.values().any(|listed| listed.uri == uri) {
                 continue;
             }
-            match self.named(&uri) {
+            match self.left(started, &uri).and_then(|limits| self.named(&uri, limits)) {
                 Ok((candidate, named)) => {
                     promised.insert(candidate.entry.origin.location.clone(), Arc::new(named));
                     offer.candidates.push(Arc::new(candidate));

@@ -15,12 +15,23 @@ struct Elsewhere {
     skills: MemorySource,
     silent: Mutex<bool>,
     spoken: Condvar,
+    /// Whether it lists also while it is silent.
+    lists: bool,
 }
 
 impl Elsewhere {
     fn new(silent: bool) -> Arc<Self> {
+        Self::of(silent, false)
+    }
+
+    /// One that lists its skills at any time, and gives their files when it is let.
+    fn listing(silent: bool) -> Arc<Self> {
+        Self::of(silent, true)
+    }
+
+    fn of(silent: bool, lists: bool) -> Arc<Self> {
         let silent = Mutex::new(silent);
-        Arc::new(Self { skills: MemorySource::new("elsewhere"), silent, spoken: Condvar::new() })
+        Arc::new(Self { skills: MemorySource::new("elsewhere"), silent, spoken: Condvar::new(), lists })
     }
 
     fn with(self: Arc<Self>, name: &str) -> Arc<Self> {
@@ -58,7 +69,9 @@ impl Source for Elsewhere {
     }
 
     fn list(&self) -> Result<Offer, SourceError> {
-        self.wait();
+        if !self.lists {
+            self.wait();
+        }
         self.skills.list()
     }
 
@@ -123,4 +136,43 @@ async fn a_server_is_asked_again() {
     let far = far.with("late");
     client.until("skills/list", json!({}), |answer| answer.to_string().contains("skill://late")).await;
     drop(far);
+}
+
+#[tokio::test]
+async fn a_list_waits_for_no_file_from_elsewhere() {
+    let (root, far) = (library(), Elsewhere::listing(true).with("remote"));
+    let _speak = Speak(Arc::clone(&far));
+    let mut client = Lines::begun(served(both(root.path(), &far), ServeOptions::default()), false).await;
+    for method in ["skills/list", "resources/list"] {
+        let listed = client.result(method, json!({})).await.to_string();
+        assert!(listed.contains("skill://alpha") && !listed.contains("skill://remote"), "{listed}");
+    }
+    far.set_silent(false);
+    client.until("skills/list", json!({}), |answer| answer.to_string().contains("skill://remote")).await;
+}
+
+#[tokio::test]
+async fn a_source_that_does_not_answer_takes_no_place_of_another() {
+    let (root, slow, quick) =
+        (library(), Elsewhere::listing(false).with("slow"), Elsewhere::listing(false).with("quick"));
+    let _speak = Speak(Arc::clone(&slow));
+    let mut registry = both(root.path(), &slow);
+    registry.add(prowess::source::Layer::shared(Arc::clone(&quick) as Arc<dyn Source>));
+    let mut client = Lines::begun(served(registry, ServeOptions::default()), false).await;
+    for name in ["slow", "quick"] {
+        let uri = json!({"uri": format!("skill://{name}/SKILL.md")});
+        while !client.ask("skills/get", uri.clone()).await["error"].is_null() {}
+    }
+    slow.set_silent(true);
+    let load = |name: &str| json!({"name": "load_skill", "arguments": {"name": name}});
+    for id in 100..140 {
+        let ask = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": load("slow")});
+        client.send(&ask.to_string()).await;
+    }
+    assert_eq!(client.result("tools/call", load("quick")).await["isError"], false);
+    slow.set_silent(false);
+    let mut answered = 0;
+    while answered < 40 {
+        answered += u32::from(client.next().await["id"].is_u64());
+    }
 }

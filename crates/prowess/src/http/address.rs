@@ -7,50 +7,45 @@ use fluent_uri::{Uri, UriRef};
 
 use super::HttpError;
 
-/// Whether an address is one of a machine or a network of its own, and none of the public internet.
+/// Whether an address is none of the public internet. Only global unicast is public: everything that the registries of
+/// IANA keep for a machine, a network, a protocol, documentation or the future is private.
 pub fn is_private(address: IpAddr) -> bool {
     match address {
-        IpAddr::V4(v4) => is_private_v4(v4),
-        IpAddr::V6(v6) => is_private_v6(v6),
+        IpAddr::V4(v4) => !is_public_v4(v4),
+        IpAddr::V6(v6) => !is_public_v6(v6),
     }
 }
 
-fn is_private_v4(address: Ipv4Addr) -> bool {
+fn is_public_v4(address: Ipv4Addr) -> bool {
     let [a, b, c, _] = address.octets();
-    address.is_private()
+    !(address.is_private()
         || address.is_loopback()
         || address.is_link_local()
-        || address.is_multicast()
         || address.is_documentation()
+        // This network; multicast, and what is reserved above it.
         || a == 0
-        || a >= 240
-        // Addresses behind a provider's translation, of protocols, and of benchmarks.
+        || a >= 224
+        // Shared by the customers of a provider, protocol assignments, relays of 6to4, and benchmarks.
         || (a == 100 && (64..128).contains(&b))
         || (a == 192 && b == 0 && c == 0)
-        || (a == 198 && (18..20).contains(&b))
+        || (a == 192 && b == 88 && c == 99)
+        || (a == 198 && (18..20).contains(&b)))
 }
 
-fn is_private_v6(address: Ipv6Addr) -> bool {
+fn is_public_v6(address: Ipv6Addr) -> bool {
     let segments = address.segments();
     let [first, second, ..] = segments;
-    // Forms that stand for an address of the older kind.
-    let inner = |high: u16, low: u16| {
-        let [a, b] = high.to_be_bytes();
-        let [c, d] = low.to_be_bytes();
-        is_private_v4(Ipv4Addr::new(a, b, c, d))
-    };
-    let [.., high, low] = segments;
-    address.is_loopback()
-        || address.is_unspecified()
-        || address.is_multicast()
-        || first & 0xfe00 == 0xfc00
-        || first & 0xffc0 == 0xfe80
-        || (first == 0x2001 && second == 0xdb8)
-        || (segments.starts_with(&[0, 0, 0, 0, 0, 0xffff]) && inner(high, low))
-        || (segments.starts_with(&[0, 0, 0, 0, 0, 0]) && inner(high, low))
-        || (segments.starts_with(&[0x64, 0xff9b]) && inner(high, low))
-        || (first == 0x2002
-            && segments.get(1..3).is_some_and(|v4| matches!(v4, [high, low] if inner(*high, *low))))
+    // Two forms carry an IPv4 address that is what is reached: mapped addresses, and the translation that networks
+    // without IPv4 use for every public site.
+    if segments.starts_with(&[0, 0, 0, 0, 0, 0xffff]) || segments.starts_with(&[0x64, 0xff9b, 0, 0, 0, 0]) {
+        let [.., a, b, c, d] = address.octets();
+        return is_public_v4(Ipv4Addr::new(a, b, c, d));
+    }
+    let global_unicast = first & 0xe000 == 0x2000;
+    // Protocol assignments with Teredo, benchmarks and ORCHID; documentation, twice; 6to4.
+    let protocols = first == 0x2001 && second < 0x0200;
+    let documentation = (first == 0x2001 && second == 0xdb8) || (first == 0x3fff && second < 0x1000);
+    global_unicast && !protocols && !documentation && first != 0x2002
 }
 
 /// An address that may be fetched from: `http` or `https`, with a host and without a password or a fragment.
@@ -116,6 +111,25 @@ pub fn is_protected(url: &str) -> bool {
     url.get(..8).is_some_and(|start| start.eq_ignore_ascii_case("https://"))
 }
 
+/// The host of an address in lower case, as far as it is one that may be fetched from.
+pub(crate) fn host(url: &str) -> Option<String> {
+    let uri = checked(url).ok()?;
+    Some(uri.authority()?.host().to_ascii_lowercase())
+}
+
+/// Whether two addresses have the same scheme, host and port.
+pub(crate) fn same_site(one: &str, other: &str) -> bool {
+    let site = |url: &str| {
+        let uri = checked(url).ok()?;
+        let scheme = uri.scheme().as_str().to_ascii_lowercase();
+        let usual = if scheme == "https" { 443 } else { 80 };
+        let authority = uri.authority()?;
+        let port = authority.port_to_u16().ok()?.unwrap_or(usual);
+        Some((scheme, authority.host().to_ascii_lowercase(), port))
+    };
+    site(one).is_some_and(|one| site(other) == Some(one))
+}
+
 /// Whether an address names this very machine: `localhost`, or a loopback address by its numbers.
 pub fn is_local(url: &str) -> bool {
     let Ok(uri) = checked(url) else { return false };
@@ -145,35 +159,68 @@ mod tests {
     #[test]
     fn private_addresses_are_known_in_every_form() {
         for text in [
-            "127.0.0.1",
-            "10.1.2.3",
-            "172.16.0.1",
-            "192.168.1.1",
-            "169.254.169.254",
             "0.0.0.0",
+            "0.1.2.3",
+            "10.1.2.3",
             "100.64.0.1",
-            "255.255.255.255",
-            "224.0.0.1",
+            "100.127.255.255",
+            "127.0.0.1",
+            "169.254.169.254",
+            "172.16.0.1",
             "192.0.0.8",
+            "192.0.2.1",
+            "192.88.99.1",
+            "192.168.1.1",
             "198.18.0.1",
-            "::1",
+            "198.51.100.1",
+            "203.0.113.1",
+            "224.0.0.1",
+            "240.0.0.1",
+            "255.255.255.255",
             "::",
-            "fc00::1",
-            "fd12::1",
-            "fe80::1",
+            "::1",
+            "::10.0.0.1",
+            "::1.1.1.1",
             "::ffff:127.0.0.1",
             "::ffff:10.0.0.1",
             "64:ff9b::10.0.0.1",
-            "2002:7f00:1::",
-            "::10.0.0.1",
-            "ff02::1",
+            "64:ff9b:1::1.1.1.1",
+            "100::1",
+            "2001::1",
+            "2001:2::1",
+            "2001:10::1",
+            "2001:20::1",
             "2001:db8::1",
+            "2002:7f00:1::",
+            "2002:101:101::",
+            "3fff::1",
+            "5f00::1",
+            "fc00::1",
+            "fd12::1",
+            "fe80::1",
+            "fec0::1",
+            "feff::1",
+            "ff02::1",
+            "ff0e::1",
         ] {
             assert!(is_private(text.parse().unwrap()), "{text}");
         }
-        for text in
-            ["1.1.1.1", "172.32.0.1", "100.128.0.1", "2606:4700::1111", "::ffff:1.1.1.1", "2002:101:101::"]
-        {
+        for text in [
+            "1.1.1.1",
+            "100.63.0.1",
+            "100.128.0.1",
+            "172.32.0.1",
+            "192.0.1.1",
+            "198.20.0.1",
+            "223.255.255.255",
+            "::ffff:1.1.1.1",
+            "64:ff9b::1.1.1.1",
+            "2001:200::1",
+            "2001:4860:4860::8888",
+            "2606:4700::1111",
+            "2a00::1",
+            "3fff:1000::1",
+        ] {
             assert!(!is_private(text.parse().unwrap()), "{text}");
         }
     }

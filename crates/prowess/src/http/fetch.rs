@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::address::{checked, names_private, resolved};
-use super::{HttpClient, HttpError, HttpRequest, HttpResponse};
+use super::address::{checked, names_private, resolved, same_site};
+use super::{Deadline, HttpClient, HttpError, HttpRequest, HttpResponse, PublicHosts};
 use crate::atomic::{self, Worth};
 use crate::{digests, files};
 
@@ -31,6 +31,8 @@ pub struct HttpLimits {
     pub timeout: Duration,
     /// The time for a list, with all that has to be fetched for it.
     pub list_timeout: Duration,
+    /// The time for all files of a skill that are fetched at once, such as for its digests.
+    pub skill_timeout: Duration,
 }
 
 impl Default for HttpLimits {
@@ -44,6 +46,8 @@ impl Default for HttpLimits {
             redirects: 5,
             timeout: Duration::from_secs(10),
             list_timeout: Duration::from_secs(30),
+            // Less than a server of ours gives a request, so that the reason is heard.
+            skill_timeout: Duration::from_secs(15),
         }
     }
 }
@@ -59,17 +63,32 @@ pub struct Fetched {
     pub private: bool,
 }
 
+/// What may be fetched, and until when.
+#[derive(Clone, Copy, Debug)]
+pub struct Permission {
+    /// The most bytes.
+    pub limit: u64,
+    /// Whether the address may be a private one. A host that answered in public once may not, whatever is said here.
+    pub private: bool,
+    /// Whether a redirect may lead to another site.
+    pub other_sites: bool,
+    /// When all has to be there.
+    pub deadline: Deadline,
+}
+
 /// Fetches by rules.
 #[derive(Clone)]
 pub struct Fetcher {
     client: Arc<dyn HttpClient>,
     limits: HttpLimits,
     cache: Option<PathBuf>,
+    /// Shared by clones: they fetch from the same sites.
+    public: Arc<PublicHosts>,
 }
 
 impl fmt::Debug for Fetcher {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { client: _, limits, cache } = self;
+        let Self { client: _, limits, cache, public: _ } = self;
         formatter
             .debug_struct("Fetcher")
             .field("limits", limits)
@@ -89,7 +108,7 @@ struct Remembered {
 impl Fetcher {
     /// Fetches with a client.
     pub fn new(client: Arc<dyn HttpClient>) -> Self {
-        Self { client, limits: HttpLimits::default(), cache: None }
+        Self { client, limits: HttpLimits::default(), cache: None, public: Arc::default() }
     }
 
     /// Fetches no more than this.
@@ -111,11 +130,11 @@ impl Fetcher {
         &self.limits
     }
 
-    /// Fetches what lies at an address now. `private` says whether that may be a private one.
-    pub fn fetch(&self, url: &str, limit: u64, private: bool) -> Result<Fetched, HttpError> {
-        let remembered = self.recall(url, limit);
+    /// Fetches what is at an address now.
+    pub fn fetch(&self, url: &str, permission: Permission) -> Result<Fetched, HttpError> {
+        let remembered = self.recall(url, permission.limit);
         let etag = remembered.as_ref().map(|(remembered, _)| remembered.etag.as_str());
-        let (answer, at) = self.follow(url, etag, limit, private)?;
+        let (answer, at) = self.follow(url, etag, permission)?;
         if let (304, Some((_, body))) = (answer.status, &remembered) {
             return Ok(Fetched { body: body.clone(), url: at, private: answer.private });
         }
@@ -133,17 +152,16 @@ impl Fetcher {
         &self,
         url: &str,
         digest: &str,
-        limit: u64,
-        private: bool,
+        permission: Permission,
     ) -> Result<Vec<u8>, HttpError> {
         let file = self.cache.as_deref().zip(digest.strip_prefix("sha256:"));
         let file = file.map(|(cache, hex)| cache.join("bytes").join(hex));
-        if let Some(bytes) = file.as_deref().and_then(|file| read(file, limit))
+        if let Some(bytes) = file.as_deref().and_then(|file| read(file, permission.limit))
             && digests::of_bytes(&bytes) == digest
         {
             return Ok(bytes);
         }
-        let (answer, _) = self.follow(url, None, limit, private)?;
+        let (answer, _) = self.follow(url, None, permission)?;
         if answer.status != 200 {
             return Err(HttpError::Status(answer.status));
         }
@@ -163,21 +181,31 @@ impl Fetcher {
         &self,
         url: &str,
         etag: Option<&str>,
-        limit: u64,
-        mut private: bool,
+        permission: Permission,
     ) -> Result<(HttpResponse, String), HttpError> {
+        let Permission { limit, mut private, other_sites, deadline } = permission;
         let mut url = checked(url)?.into_string();
         for _ in 0..=self.limits.redirects {
-            if !private && names_private(&url) {
+            let allowed = private && self.public.may_be_private(&url);
+            if !allowed && names_private(&url) {
                 return Err(HttpError::Private(url));
             }
-            let timeout = self.limits.timeout;
-            let answer = self.client.get(&HttpRequest { url: &url, etag, limit, timeout, private })?;
+            let timeout = deadline.for_one(self.limits.timeout)?;
+            let request = HttpRequest { url: &url, etag, limit, timeout, private: allowed };
+            let answer = self.client.get(&request)?;
+            // The client is asked to refuse it; one of the host's own may not know the rule.
+            if answer.private && !allowed {
+                return Err(HttpError::Private(url));
+            }
+            self.public.note(&url, answer.private);
             if !matches!(answer.status, 301 | 302 | 303 | 307 | 308) {
                 return Ok((answer, url));
             }
             let Some(location) = &answer.location else { return Err(HttpError::Status(answer.status)) };
             let next = resolved(&url, location)?;
+            if !other_sites && !same_site(&url, &next) {
+                return Err(HttpError::OtherSite(next));
+            }
             // Once in public, always in public.
             private &= answer.private;
             url = next;

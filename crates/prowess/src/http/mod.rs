@@ -2,14 +2,18 @@
 
 mod address;
 mod client;
+mod deadline;
 mod fetch;
+mod public;
 
 use std::time::Duration;
 
-pub(crate) use address::{below, checked, encoded, resolved, shown};
+pub(crate) use address::{below, checked, resolved, shown};
 pub use address::{is_fetchable, is_local, is_private, is_protected};
 pub use client::{HttpAnswer, UreqClient, body_failed};
-pub use fetch::{Fetched, Fetcher, HttpLimits};
+pub use deadline::Deadline;
+pub use fetch::{Fetched, Fetcher, HttpLimits, Permission};
+pub use public::PublicHosts;
 
 /// One request. Redirects are not followed: each is a request of its own.
 #[derive(Clone, Copy, Debug)]
@@ -68,9 +72,12 @@ pub enum HttpError {
     /// A public site points at a private address.
     #[error("a public site points at a private address: {0}")]
     Private(String),
-    /// The list took too long for this to be asked as well.
-    #[error("it was not asked: the list took longer than {0} seconds")]
+    /// The time for all that was to be fetched was over before this was asked.
+    #[error("it was not asked: fetching took longer than {0} seconds in all")]
     NotInTime(u64),
+    /// A redirect to another site, where only the same one may answer.
+    #[error("it redirects to another site: {0}")]
+    OtherSite(String),
     /// The bytes are not those that were promised.
     #[error("its bytes are not those that were promised: wanted {wanted}, got {got}")]
     Digest {

@@ -23,7 +23,7 @@ const SCHEMA: &str = "https://schemas.agentskills.io/discovery/0.2.0/schema.json
 
 /// What a server does when it is asked for a path.
 #[derive(Clone)]
-enum Answer {
+pub(crate) enum Answer {
     Ok(Vec<u8>),
     /// The same with a tag, and 304 for those who know it.
     Tagged(&'static str, Vec<u8>),
@@ -41,14 +41,14 @@ enum Answer {
 }
 
 /// A server with a few paths, and what it was asked for.
-struct Server {
-    url: String,
+pub(crate) struct Server {
+    pub(crate) url: String,
     asked: Arc<Mutex<Vec<String>>>,
     routes: Arc<Mutex<BTreeMap<String, Answer>>>,
 }
 
 impl Server {
-    fn start(routes: &[(&str, Answer)]) -> Self {
+    pub(crate) fn start(routes: &[(&str, Answer)]) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let routes: BTreeMap<String, Answer> =
@@ -65,15 +65,15 @@ impl Server {
         Self { url, asked, routes }
     }
 
-    fn set(&self, path: &str, answer: Answer) {
+    pub(crate) fn set(&self, path: &str, answer: Answer) {
         self.routes.lock().unwrap().insert(path.to_owned(), answer);
     }
 
-    fn asked(&self) -> Vec<String> {
+    pub(crate) fn asked(&self) -> Vec<String> {
         std::mem::take(&mut *self.asked.lock().unwrap())
     }
 
-    fn source(&self, path: &str) -> HttpSource {
+    pub(crate) fn source(&self, path: &str) -> HttpSource {
         let client = Arc::new(UreqClient::new(None).unwrap());
         HttpSource::new(&format!("{}{path}", self.url), client).unwrap()
     }
@@ -121,22 +121,22 @@ fn answer(mut stream: TcpStream, routes: &Mutex<BTreeMap<String, Answer>>, asked
     }
 }
 
-fn text(name: &str) -> Answer {
+pub(crate) fn text(name: &str) -> Answer {
     Answer::Ok(skill(name).into_bytes())
 }
 
-fn listed(source: impl Into<Layer>) -> Result<Registry, RegistryError> {
+pub(crate) fn listed(source: impl Into<Layer>) -> Result<Registry, RegistryError> {
     let mut registry = Registry::new();
     registry.add(source);
     registry.refresh()?;
     Ok(registry)
 }
 
-fn index(value: &serde_json::Value) -> Answer {
+pub(crate) fn index(value: &serde_json::Value) -> Answer {
     Answer::Ok(value.to_string().into_bytes())
 }
 
-fn http_error(result: Result<Registry, RegistryError>) -> HttpError {
+pub(crate) fn http_error(result: Result<Registry, RegistryError>) -> HttpError {
     match result {
         Err(RegistryError::Source(SourceError::Http { error, .. })) => error,
         Err(other) => panic!("{other}"),

@@ -5,7 +5,7 @@ use prowess_core::path::PathError;
 use serde_json::{Map, Value};
 
 use crate::error::harmless;
-use crate::http::{HttpError, HttpLimits, below, encoded, resolved};
+use crate::http::{HttpError, HttpLimits, below, resolved};
 
 /// The `$schema` of an index of version 0.2.
 const SCHEMA: &str = "https://schemas.agentskills.io/discovery/0.2.0/schema.json";
@@ -16,7 +16,10 @@ const MAX_DESCRIPTION: usize = 1_024;
 /// A skill that an index offers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Listed {
-    pub(super) name: String,
+    /// What its address is made of, and what it is asked for by.
+    pub(super) id: String,
+    /// What people know it by, when the index gives that beside the id.
+    pub(super) name: Option<String>,
     /// What the index says of it; nothing when its SKILL.md has to be asked.
     pub(super) description: Option<String>,
     pub(super) content: Content,
@@ -106,11 +109,17 @@ fn skill_name(name: &str) -> Result<String, String> {
     Ok(name.to_owned())
 }
 
-fn described_length(description: &str) -> Result<String, String> {
+/// What an entry says of its skill. An empty text stays: the skill is then a broken one, and the entry is not.
+fn description(entry: &Map<String, Value>) -> Result<Option<String>, String> {
+    let description = match entry.get("description") {
+        None | Some(Value::Null) => return Ok(None),
+        Some(Value::String(description)) => description,
+        Some(_) => return Err("description: a text is wanted".to_owned()),
+    };
     if description.chars().count() > MAX_DESCRIPTION {
         return Err(format!("description: more than {MAX_DESCRIPTION} characters"));
     }
-    Ok(description.to_owned())
+    Ok(Some(description.clone()))
 }
 
 fn bad(error: HttpError) -> String {
@@ -120,12 +129,12 @@ fn bad(error: HttpError) -> String {
 /// An entry of version 0.2: its content has an address, a type and a digest.
 fn described_entry(entry: &Value, index: &str) -> Result<Listed, String> {
     let entry = entry.as_object().ok_or("an entry is a table")?;
-    let name = skill_name(text(entry, "name")?)?;
+    let id = skill_name(text(entry, "name")?)?;
     let kind = text(entry, "type")?;
     if !matches!(kind, "skill-md" | "archive") {
         return Err(format!("this type is not known, and is passed over: {}", harmless(kind)));
     }
-    let description = described_length(text(entry, "description")?)?;
+    let description = Some(description(entry)?.ok_or("description is missing")?);
     let url = resolved(index, text(entry, "url")?).map_err(bad)?;
     if entry.contains_key("sha256") && !entry.contains_key("digest") {
         return Err("digest is missing; it stands under the wrong key, sha256".to_owned());
@@ -138,22 +147,24 @@ fn described_entry(entry: &Value, index: &str) -> Result<Listed, String> {
     let digest = digest.to_owned();
     let content =
         if kind == "archive" { Content::Archive { url, digest } } else { Content::Text { url, digest } };
-    Ok(Listed { name, description: Some(description), content })
+    Ok(Listed { id, name: None, description, content })
 }
 
 /// An entry of version 0.1 or of a plain list: files below the index, or below a path of the entry's own.
 fn plain_entry(entry: &Value, index: &str, most: usize) -> Result<Listed, String> {
     let folder = resolved(index, ".").map_err(bad)?;
     let entry = match entry {
-        Value::String(id) => return plain(id, None, vec![skill_md()?], &folder),
+        Value::String(id) => return plain(id, None, None, vec![skill_md()?], &folder),
         Value::Object(entry) => entry,
         _ => return Err("an entry is a table".to_owned()),
     };
-    let id = if entry.contains_key("id") { text(entry, "id")? } else { text(entry, "name")? };
-    let description = match entry.get("description") {
-        None | Some(Value::Null) => None,
-        Some(_) => Some(described_length(text(entry, "description")?)?),
+    let (id, name) = if entry.contains_key("id") {
+        let name = entry.get("name").and_then(Value::as_str).filter(|name| !name.trim().is_empty());
+        (text(entry, "id")?, name.map(str::to_owned))
+    } else {
+        (text(entry, "name")?, None)
     };
+    let description = description(entry)?;
     let files = match entry.get("files") {
         None => vec![skill_md()?],
         Some(Value::Array(files)) if files.len() > most => {
@@ -176,16 +187,27 @@ fn plain_entry(entry: &Value, index: &str, most: usize) -> Result<Listed, String
     if entry.contains_key("path") && !entry.contains_key("files") {
         let base = resolved(index, text(entry, "path")?).map_err(bad)?;
         let base = base.trim_end_matches('/').to_owned();
-        return Ok(Listed { name: skill_name(id)?, description, content: Content::Files { base, files } });
+        return Ok(Listed {
+            id: skill_name(id)?,
+            name,
+            description,
+            content: Content::Files { base, files },
+        });
     }
-    plain(id, description, files, &folder)
+    plain(id, name, description, files, &folder)
 }
 
-fn plain(id: &str, description: Option<String>, files: Vec<RelPath>, folder: &str) -> Result<Listed, String> {
+fn plain(
+    id: &str,
+    name: Option<String>,
+    description: Option<String>,
+    files: Vec<RelPath>,
+    folder: &str,
+) -> Result<Listed, String> {
     // The name becomes a part of an address, so it must not be able to leave the folder.
     let id = RelPath::from_name(id).map_err(|error| format!("name: {error}"))?;
-    let base = below(folder, &encoded(id.as_str())).map_err(bad)?;
-    Ok(Listed { name: id.as_str().to_owned(), description, content: Content::Files { base, files } })
+    let base = below(folder, id.as_str()).map_err(bad)?;
+    Ok(Listed { id: id.as_str().to_owned(), name, description, content: Content::Files { base, files } })
 }
 
 fn skill_md() -> Result<RelPath, String> {

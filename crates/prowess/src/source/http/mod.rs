@@ -5,17 +5,16 @@ mod index;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
 
 use index::{Content, Index, Listed};
-use prowess_core::{Candidate, FileEntry, Manifest, Origin, RelPath, Scope, Skill, parse};
-use serde_json::Map;
+use prowess_core::{Candidate, FileEntry, Manifest, Origin, RelPath, Scope, parse};
 
 use super::archive::Packed;
 use super::{Chunk, Offer, Slice, Source, candidate, skill_md};
 use crate::archive::{ArchiveLimits, unpack};
+use crate::digests;
 use crate::error::SourceError;
-use crate::http::{Fetcher, HttpClient, HttpError, HttpLimits, below, checked, shown};
+use crate::http::{Deadline, Fetcher, HttpClient, HttpError, HttpLimits, Permission, below, checked, shown};
 
 /// Where an index may lie below the address of a site, in the order they are tried.
 pub const INDEX_PATHS: [&str; 3] =
@@ -28,13 +27,14 @@ const KEPT: usize = 8;
 ///
 /// The address is that of an index, ending in `.json`, or of a site whose index lies at one of [`INDEX_PATHS`] below
 /// it. Listing fetches the index and no skill, unless an entry says nothing about itself. What an index promises by a
-/// digest is never used with other bytes.
+/// digest is never used with other bytes. A list has one time for all that it fetches, and so has a skill.
 #[derive(Debug)]
 pub struct HttpSource {
     id: String,
     url: String,
     fetcher: Fetcher,
     archives: ArchiveLimits,
+    unlisted: bool,
     /// What the index offered last, by location.
     listed: Mutex<BTreeMap<String, Place>>,
     unpacked: Mutex<Vec<(String, Arc<Packed>)>>,
@@ -43,7 +43,7 @@ pub struct HttpSource {
 /// Where a skill lies, and whether the index that said so came from a private address.
 #[derive(Clone, Debug)]
 struct Place {
-    name: String,
+    id: String,
     content: Content,
     private: bool,
 }
@@ -58,6 +58,7 @@ impl HttpSource {
             url,
             fetcher: Fetcher::new(client),
             archives: ArchiveLimits::default(),
+            unlisted: false,
             listed: Mutex::default(),
             unpacked: Mutex::default(),
         })
@@ -78,9 +79,25 @@ impl HttpSource {
         self
     }
 
+    /// Also asks for files that the index does not list, of skills whose files it lists without digests: some indexes
+    /// name skills and no files. They are below the skill's address on the same site, within the limit for a file, and
+    /// no list or approval has them.
+    #[must_use]
+    pub fn asking_for_unlisted(mut self, unlisted: bool) -> Self {
+        self.unlisted = unlisted;
+        self
+    }
+
+    /// The time for all files of a skill.
+    fn skill_deadline(&self) -> Deadline {
+        Deadline::after(self.fetcher.limits().skill_timeout)
+    }
+
     /// The index, the address it came from, and whether that is a private one.
-    fn index(&self) -> Result<(Index, bool, String), SourceError> {
+    fn index(&self, deadline: Deadline) -> Result<(Index, bool, String), SourceError> {
         let limit = self.fetcher.limits().index_bytes;
+        // The address was named on purpose, so it may be a private one.
+        let permission = Permission { limit, private: true, other_sites: true, deadline };
         let path = checked(&self.url).map(|url| url.path().as_str().to_owned()).unwrap_or_default();
         let tried: Vec<String> = if path.to_ascii_lowercase().ends_with(".json") {
             vec![self.url.clone()]
@@ -89,8 +106,7 @@ impl HttpSource {
         };
         let mut first = None;
         for url in &tried {
-            // The address was named on purpose, so it may be a private one.
-            let error = match self.fetcher.fetch(url, limit, true) {
+            let error = match self.fetcher.fetch(url, permission) {
                 Ok(fetched) => match Index::read(&fetched.body, &fetched.url, self.fetcher.limits()) {
                     Ok(index) => return Ok((index, fetched.private, fetched.url)),
                     Err(reason) => SourceError::Damaged { path: url.into(), reason },
@@ -119,31 +135,51 @@ impl HttpSource {
     }
 
     /// The bytes of one file that has no digest.
-    fn file(&self, place: &Place, base: &str, path: &RelPath) -> Result<Vec<u8>, SourceError> {
+    fn file(
+        &self,
+        place: &Place,
+        base: &str,
+        path: &RelPath,
+        listed: bool,
+        deadline: Deadline,
+    ) -> Result<Vec<u8>, SourceError> {
         let url =
             below(base, path.as_str()).map_err(|error| SourceError::Http { path: base.into(), error })?;
         let limit = self.fetcher.limits().file_bytes;
-        let fetched = self.fetcher.fetch(&url, limit, place.private);
-        match fetched {
+        let permission = Permission { limit, private: place.private, other_sites: listed, deadline };
+        match self.fetcher.fetch(&url, permission) {
             Ok(fetched) => Ok(fetched.body),
             Err(HttpError::Status(404 | 410)) => Err(SourceError::Missing { path: url.into() }),
             Err(error) => Err(SourceError::Http { path: url.into(), error }),
         }
     }
 
-    /// The bytes that an index promised by their digest.
-    fn promised(&self, place: &Place, url: &str, digest: &str, limit: u64) -> Result<Vec<u8>, SourceError> {
+    fn promised(
+        &self,
+        place: &Place,
+        url: &str,
+        digest: &str,
+        limit: u64,
+        deadline: Deadline,
+    ) -> Result<Vec<u8>, SourceError> {
+        let permission = Permission { limit, private: place.private, other_sites: true, deadline };
         self.fetcher
-            .fetch_exactly(url, digest, limit, place.private)
+            .fetch_exactly(url, digest, permission)
             .map_err(|error| SourceError::Http { path: url.into(), error })
     }
 
-    fn archive(&self, place: &Place, url: &str, digest: &str) -> Result<Arc<Packed>, SourceError> {
+    fn archive(
+        &self,
+        place: &Place,
+        url: &str,
+        digest: &str,
+        deadline: Deadline,
+    ) -> Result<Arc<Packed>, SourceError> {
         let kept = || self.unpacked.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, packed)) = kept().iter().find(|(known, _)| known == digest) {
             return Ok(Arc::clone(packed));
         }
-        let bytes = self.promised(place, url, digest, self.archives.packed_bytes)?;
+        let bytes = self.promised(place, url, digest, self.archives.packed_bytes, deadline)?;
         let files = unpack(&bytes, &self.archives)
             .map_err(|error| SourceError::Archive { path: url.into(), error })?;
         let packed = Arc::new(Packed::new(files));
@@ -155,53 +191,70 @@ impl HttpSource {
         Ok(packed)
     }
 
-    fn bytes(&self, place: &Place, path: &RelPath) -> Result<Vec<u8>, SourceError> {
+    fn bytes(&self, place: &Place, path: &RelPath, deadline: Deadline) -> Result<Vec<u8>, SourceError> {
         let missing =
             || SourceError::Missing { path: format!("{}: {path}", place.content.location()).into() };
         match &place.content {
             Content::Text { url, digest } if path.as_str() == "SKILL.md" => {
-                self.promised(place, url, digest, self.fetcher.limits().file_bytes)
+                self.promised(place, url, digest, self.fetcher.limits().file_bytes, deadline)
             }
             Content::Archive { url, digest } => {
-                let packed = self.archive(place, url, digest)?;
+                let packed = self.archive(place, url, digest, deadline)?;
                 // The archive is the skill's folder: its SKILL.md lies at the root, under that very name.
                 packed.read(&skill_md()?, path).map(<[u8]>::to_vec).ok_or_else(missing)
             }
-            Content::Files { base, files } if files.contains(path) => self.file(place, base, path),
-            Content::Text { .. } | Content::Files { .. } => Err(missing()),
+            Content::Files { base, files } => {
+                let listed = files.contains(path);
+                if !listed && !self.unlisted {
+                    return Err(missing());
+                }
+                self.file(place, base, path, listed, deadline)
+            }
+            Content::Text { .. } => Err(missing()),
         }
     }
 
     /// The bytes of a SKILL.md, if it is the skill that the index spoke of.
-    fn own_bytes(&self, place: &Place) -> Result<Vec<u8>, SourceError> {
-        let bytes = self.bytes(place, &skill_md()?)?;
+    fn own_bytes(&self, place: &Place, deadline: Deadline) -> Result<Vec<u8>, SourceError> {
+        let bytes = self.bytes(place, &skill_md()?, deadline)?;
         let document = parse(&bytes);
         let name = document.field("name").and_then(|node| node.text()).unwrap_or_default();
         if let Content::Text { .. } | Content::Archive { .. } = place.content
-            && name.trim() != place.name
+            && name.trim() != place.id
         {
             let path = place.content.location().into();
-            let reason = format!("the index calls it {}, and it calls itself something else", place.name);
+            let reason = format!("the index calls it {}, and it calls itself something else", place.id);
             return Err(SourceError::Damaged { path, reason });
         }
         Ok(bytes)
     }
 
-    /// What the index says of a skill, or its SKILL.md when that says nothing.
-    fn candidate(&self, listed: &Listed, place: &Place) -> Result<Candidate, SourceError> {
+    /// What the index says of a skill, or its SKILL.md when that says nothing. Its key is what its address is made of;
+    /// its name is what the index shows.
+    fn candidate(
+        &self,
+        listed: &Listed,
+        place: &Place,
+        deadline: Deadline,
+    ) -> Result<Candidate, SourceError> {
         let location = listed.content.location();
-        let at = Origin::at(&*location).in_scope(Scope::Remote).in_folder(&*listed.name);
-        let Some(description) = &listed.description else {
-            return Ok(candidate(&parse(&self.own_bytes(place)?), &at));
+        let at = Origin::at(&*location).in_scope(Scope::Remote).in_folder(&*listed.id);
+        let document = match &listed.description {
+            None => parse(&self.own_bytes(place, deadline)?),
+            // A skill without a description is a broken one here as anywhere: it is seen, with the reason.
+            Some(description) => {
+                let quoted = |text: &str| serde_json::Value::from(text).to_string();
+                let name = listed.name.as_ref().unwrap_or(&listed.id);
+                let (name, description) = (quoted(name), quoted(description));
+                parse(format!("---\nname: {name}\ndescription: {description}\n---\n").as_bytes())
+            }
         };
-        let mut dict = Map::new();
-        dict.insert("name".to_owned(), listed.name.clone().into());
-        dict.insert("description".to_owned(), description.clone().into());
-        let skill = Skill::from_dict(&dict)
-            .map_err(|error| SourceError::Damaged { path: (&*location).into(), reason: error.to_string() })?;
-        let mut entry = skill.entry;
-        entry.origin = at;
-        Ok(Candidate::new(entry))
+        let mut candidate = candidate(&document, &at);
+        candidate.entry.key.clone_from(&listed.id);
+        if let Some(name) = &listed.name {
+            candidate.entry.name.clone_from(name);
+        }
+        Ok(candidate)
     }
 }
 
@@ -215,65 +268,77 @@ impl Source for HttpSource {
     }
 
     fn list(&self) -> Result<Offer, SourceError> {
-        let (index, private, url) = self.index()?;
+        let deadline = Deadline::after(self.fetcher.limits().list_timeout);
+        let (index, private, url) = self.index(deadline)?;
         let mut offer = Offer::default();
         let damaged = |reason: String| SourceError::Damaged { path: (&*url).into(), reason };
         offer.problems.extend(index.problems.into_iter().map(damaged));
         let mut places = BTreeMap::new();
-        let started = Instant::now();
+        let mut late = 0;
         for listed in index.skills {
             let location = listed.content.location();
-            let place = Place { name: listed.name.clone(), content: listed.content.clone(), private };
+            let place = Place { id: listed.id.clone(), content: listed.content.clone(), private };
             if places.contains_key(&location) {
                 offer.problems.push(damaged(format!("two skills lie at one address: {location}")));
                 continue;
             }
-            let limit = self.fetcher.limits().list_timeout;
-            if listed.description.is_none() && started.elapsed() > limit {
-                let error = HttpError::NotInTime(limit.as_secs());
-                offer.problems.push(SourceError::Http { path: location.into(), error });
-                continue;
-            }
-            match self.candidate(&listed, &place) {
+            match self.candidate(&listed, &place, deadline) {
                 Ok(candidate) => {
                     places.insert(location, place);
                     offer.candidates.push(Arc::new(candidate));
                 }
+                Err(SourceError::Http { error: HttpError::NotInTime(_), .. }) => late += 1,
                 Err(error) => offer.problems.push(error),
             }
+        }
+        if late > 0 {
+            let path = format!("{url}: {late} of its skills").into();
+            offer.problems.push(SourceError::Http { path, error: deadline.missed() });
         }
         *self.listed.lock().unwrap_or_else(PoisonError::into_inner) = places;
         Ok(offer)
     }
 
+    /// As the index says, and nothing is fetched for it unless it is an archive that has to be looked into.
     fn files(&self, skill: &Candidate) -> Result<Manifest, SourceError> {
         let place = self.place(skill)?;
-        if let Content::Archive { url, digest } = &place.content {
-            return Ok(self.archive(&place, url, digest)?.manifest_of(&skill_md()?));
+        match &place.content {
+            Content::Archive { url, digest } => {
+                Ok(self.archive(&place, url, digest, self.skill_deadline())?.manifest_of(&skill_md()?))
+            }
+            Content::Files { files, .. } => {
+                Ok(Manifest::new(files.iter().cloned().map(FileEntry::unmeasured).collect()))
+            }
+            Content::Text { .. } => Ok(Manifest::new(vec![FileEntry::unmeasured(skill_md()?)])),
         }
-        let one = [skill_md()?];
-        let paths = match &place.content {
-            Content::Files { files, .. } => files.as_slice(),
-            _ => &one,
-        };
-        // Sizes are known only of what was fetched; the files are small and remembered.
-        let limit = self.fetcher.limits().skill_bytes;
-        let (mut files, mut total) = (Vec::new(), 0);
-        for path in paths {
-            let size = self.bytes(&place, path)?.len() as u64;
-            total += size;
+    }
+
+    fn manifest(&self, skill: &Candidate) -> Result<Manifest, SourceError> {
+        let place = self.place(skill)?;
+        let (deadline, limit) = (self.skill_deadline(), self.fetcher.limits().skill_bytes);
+        let mut manifest = self.files(skill)?;
+        let mut total = 0;
+        for file in &mut manifest.files {
+            let own = file.path.as_str() == "SKILL.md";
+            let bytes = if own {
+                self.own_bytes(&place, deadline)?
+            } else {
+                self.bytes(&place, &file.path, deadline)?
+            };
+            total += bytes.len() as u64;
             if total > limit {
                 let path = place.content.location().into();
                 return Err(SourceError::TooLarge { path, size: total, limit });
             }
-            files.push(FileEntry::new(path.clone(), size));
+            file.measure(bytes.len() as u64, digests::of_bytes(&bytes));
         }
-        Ok(Manifest::new(files))
+        Ok(manifest)
     }
 
     fn read(&self, skill: &Candidate, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
         let place = self.place(skill)?;
-        let own = path.as_str() == "SKILL.md";
-        Ok(slice.of(&if own { self.own_bytes(&place)? } else { self.bytes(&place, path)? }))
+        let (own, deadline) = (path.as_str() == "SKILL.md", self.skill_deadline());
+        let bytes = if own { self.own_bytes(&place, deadline)? } else { self.bytes(&place, path, deadline)? };
+        Ok(slice.of(&bytes))
     }
 }

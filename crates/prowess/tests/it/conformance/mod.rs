@@ -6,6 +6,8 @@ mod page;
 mod paths;
 mod render;
 mod select;
+#[cfg(feature = "http")]
+mod sites;
 mod skills_ref;
 mod tools;
 pub(crate) mod vectors;
