@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::io;
 
+use prowess::env::RelativePath;
 use prowess::{ConfigError, SourceError, WriteError};
 use serde_json::{Value, json};
 
@@ -78,6 +79,12 @@ impl From<&SourceError> for Failure {
 impl From<&ConfigError> for Failure {
     fn from(error: &ConfigError) -> Self {
         Self::of(error, shown(error.path()), &error.hint())
+    }
+}
+
+impl From<&RelativePath> for Failure {
+    fn from(error: &RelativePath) -> Self {
+        Self::new(error.to_string(), error.hint())
     }
 }
 

@@ -14,13 +14,40 @@ use crate::env;
 use crate::error::SourceError;
 use crate::files;
 use crate::glob::Glob;
-use crate::spec::{FLAG_KEY, Pairs, SourceSpec, SpecError, TEXT_KEYS};
+use crate::spec::{FLAG_KEYS, Pairs, SourceSpec, SpecError, keys};
 
 /// The name of the file.
 pub const FILE_NAME: &str = "prowess.toml";
 
 /// The largest configuration that is read, in bytes.
 pub const MAX_CONFIG_BYTES: usize = 1024 * 1024;
+
+/// The most entries that a configuration may have. A repository brings one along, and each entry costs work for every
+/// command that is run in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ConfigLimits {
+    /// The number of `skills.sources`: each is opened and looked into.
+    pub sources: usize,
+    /// The number of names in `skills.disable`: each is compared with every skill.
+    pub disabled: usize,
+    /// The number of `check.paths`: each is compared with every path.
+    pub paths: usize,
+}
+
+impl Default for ConfigLimits {
+    fn default() -> Self {
+        Self { sources: 256, disabled: 1_024, paths: 1_024 }
+    }
+}
+
+/// The configuration that counts for a folder.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FoundFile {
+    /// The file, if there is one.
+    pub file: Option<PathBuf>,
+    /// Files that were passed over on the way, because they belong to another user.
+    pub ignored: Vec<PathBuf>,
+}
 
 /// What a `prowess.toml` says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -102,29 +129,47 @@ pub fn refuse_level(code: &str, level: Level) -> Result<(), (String, String)> {
 }
 
 impl Config {
-    /// The file that counts for a path: the nearest one in its folder or above, up to the root of its git
-    /// repository or of the file system. `folder` is absolute.
-    pub fn find(folder: &Path) -> Option<PathBuf> {
+    /// The file that counts for a path: the nearest one in its folder or above, up to the root of its git repository or
+    /// of the file system. `folder` is absolute.
+    ///
+    /// A file counts if it belongs to this user, to root, or to whom the folder itself belongs. In a place where anyone
+    /// may write, such as `/tmp`, another user could else decide what is checked in the folders below it.
+    pub fn find(folder: &Path) -> FoundFile {
+        let mut found = FoundFile::default();
         for above in folder.ancestors() {
             let file = above.join(FILE_NAME);
-            if fs::symlink_metadata(&file).is_ok() {
-                return Some(file);
+            if let Ok(metadata) = fs::symlink_metadata(&file) {
+                if belongs(&metadata, folder) {
+                    found.file = Some(file);
+                    return found;
+                }
+                found.ignored.push(file);
             }
             if fs::symlink_metadata(above.join(".git")).is_ok() {
-                return None;
+                break;
             }
         }
-        None
+        found
+    }
+
+    /// Reads a file, within the usual limits.
+    pub fn read(file: &Path) -> Result<Self, ConfigError> {
+        Self::read_within(file, ConfigLimits::default())
     }
 
     /// Reads a file.
-    pub fn read(file: &Path) -> Result<Self, ConfigError> {
+    pub fn read_within(file: &Path, limits: ConfigLimits) -> Result<Self, ConfigError> {
         let bytes = files::read_small(file, MAX_CONFIG_BYTES)?;
-        Self::parse(&String::from_utf8_lossy(&bytes), file)
+        Self::parse_within(&String::from_utf8_lossy(&bytes), file, limits)
+    }
+
+    /// Reads the text of a file, within the usual limits.
+    pub fn parse(text: &str, file: &Path) -> Result<Self, ConfigError> {
+        Self::parse_within(text, file, ConfigLimits::default())
     }
 
     /// Reads the text of a file.
-    pub fn parse(text: &str, file: &Path) -> Result<Self, ConfigError> {
+    pub fn parse_within(text: &str, file: &Path, limits: ConfigLimits) -> Result<Self, ConfigError> {
         let config = Self {
             file: env::absolute(file),
             profile: None,
@@ -133,7 +178,7 @@ impl Config {
             disabled: Vec::new(),
             sources: Vec::new(),
         };
-        Reader { file, lines: LineIndex::new(text) }.read(text, config)
+        Reader { file, lines: LineIndex::new(text), limits }.read(text, config)
     }
 
     /// Whether a path is left alone.
@@ -165,10 +210,26 @@ impl Config {
     }
 }
 
+/// Whether a configuration belongs to this user, to root, or to whom the folder it is for belongs.
+#[cfg(unix)]
+fn belongs(file: &fs::Metadata, folder: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    let owner = file.uid();
+    owner == 0
+        || owner == rustix::process::geteuid().as_raw()
+        || fs::metadata(folder).is_ok_and(|folder| folder.uid() == owner)
+}
+
+#[cfg(not(unix))]
+fn belongs(_: &fs::Metadata, _: &Path) -> bool {
+    true
+}
+
 /// Walks the spanned TOML, so that every complaint has its line.
 struct Reader<'a> {
     file: &'a Path,
     lines: LineIndex<'a>,
+    limits: ConfigLimits,
 }
 
 impl Reader<'_> {
@@ -222,6 +283,7 @@ impl Reader<'_> {
                         let hint = "write each as [[check.paths]]";
                         return self.fail(value.span(), "check.paths: a list of tables is wanted", hint);
                     };
+                    self.at_most(items.len(), self.limits.paths, "check.paths", value)?;
                     for item in items {
                         config.paths.push(self.path(item)?);
                     }
@@ -243,6 +305,7 @@ impl Reader<'_> {
                         let hint = "write each as [[skills.sources]]";
                         return self.fail(value.span(), "skills.sources: a list of tables is wanted", hint);
                     };
+                    self.at_most(items.len(), self.limits.sources, "skills.sources", value)?;
                     for (number, item) in items.iter().enumerate() {
                         config.sources.push(self.source(&format!("skills.sources[{number}]"), item)?);
                     }
@@ -258,6 +321,7 @@ impl Reader<'_> {
         let Some(items) = value.get_ref().as_array() else {
             return self.fail(value.span(), "skills.disable: a list of names is wanted", hint);
         };
+        self.at_most(items.len(), self.limits.disabled, "skills.disable", value)?;
         for item in items {
             match Glob::parse(self.text("skills.disable", item)?) {
                 Ok(glob) => config.disabled.push(glob),
@@ -267,21 +331,35 @@ impl Reader<'_> {
         Ok(())
     }
 
+    fn at_most(
+        &self,
+        number: usize,
+        most: usize,
+        key: &str,
+        value: &Spanned<DeValue<'_>>,
+    ) -> Result<(), ConfigError> {
+        if number <= most {
+            return Ok(());
+        }
+        let hint = "name fewer: a folder covers all skills below it, and a glob all names it matches";
+        self.fail(value.span(), format!("{key}: there are {number}, at most {most}"), hint)
+    }
+
     fn source(&self, entry: &str, item: &Spanned<DeValue<'_>>) -> Result<SourceSpec, ConfigError> {
         let mut pairs = Pairs::default();
         for (key, value) in self.table(entry, item)? {
             let name = key.get_ref().as_ref();
             let full = format!("{entry}.{name}");
-            if name == FLAG_KEY {
+            if FLAG_KEYS.contains(&name) {
                 match value.get_ref().as_bool() {
-                    Some(flag) => pairs.set_preload(flag),
+                    Some(flag) => pairs.set_flag(name, flag),
                     None => {
-                        let hint = "write preload = true";
-                        return self.fail(value.span(), format!("{full}: true or false is wanted"), hint);
+                        let hint = format!("write {name} = true");
+                        return self.fail(value.span(), format!("{full}: true or false is wanted"), &hint);
                     }
                 }
             } else if !pairs.set(name, self.text(&full, value)?) {
-                return self.unknown(&full, key, &format!("{}, {FLAG_KEY}", TEXT_KEYS.join(", ")));
+                return self.unknown(&full, key, &keys());
             }
         }
         match pairs.spec() {
@@ -431,16 +509,31 @@ mod tests {
     }
 
     #[test]
+    fn more_entries_than_the_limit_are_an_error_that_names_the_key_and_the_limit() {
+        let limits = ConfigLimits { sources: 2, disabled: 2, paths: 2 };
+        for (two, more, key) in [
+            ("[skills]\ndisable = ['a', 'b'", ", 'c']", "skills.disable"),
+            ("[skills]\nsources = [{dir = 'a'}, {dir = 'b'}", ", {dir = 'c'}]", "skills.sources"),
+            ("[check]\npaths = [{glob = 'a'}, {glob = 'b'}", ", {glob = 'c'}]", "check.paths"),
+        ] {
+            let parse = |text: String| Config::parse_within(&text, Path::new("/p/prowess.toml"), limits);
+            assert!(parse(format!("{two}]")).is_ok(), "{key}");
+            let error = parse(format!("{two}{more}")).unwrap_err().to_string();
+            assert!(error.ends_with(&format!("2: {key}: there are 3, at most 2")), "{error}");
+        }
+    }
+
+    #[test]
     fn the_nearest_file_counts_and_the_search_ends_at_the_repository() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
         fs::create_dir_all(root.join("repo/.git")).unwrap();
         fs::create_dir_all(root.join("repo/a/b")).unwrap();
         fs::write(root.join(FILE_NAME), "").unwrap();
-        assert_eq!(Config::find(&root.join("repo/a/b")), None);
+        assert_eq!(Config::find(&root.join("repo/a/b")).file, None);
         fs::write(root.join("repo/prowess.toml"), "").unwrap();
-        assert_eq!(Config::find(&root.join("repo/a/b")), Some(root.join("repo/prowess.toml")));
+        assert_eq!(Config::find(&root.join("repo/a/b")).file, Some(root.join("repo/prowess.toml")));
         fs::write(root.join("repo/a/prowess.toml"), "").unwrap();
-        assert_eq!(Config::find(&root.join("repo/a/b")), Some(root.join("repo/a/prowess.toml")));
+        assert_eq!(Config::find(&root.join("repo/a/b")).file, Some(root.join("repo/a/prowess.toml")));
     }
 }

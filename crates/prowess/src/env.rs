@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Component, Path, PathBuf};
 
+use crate::error::harmless;
+
 /// The variable that may hold the token of our own server. No program that is started gets to see it.
 pub const TOKEN: &str = "PROWESS_TOKEN";
 
@@ -43,6 +45,26 @@ pub(crate) fn is_homeless(path: &Path) -> bool {
     path.starts_with("~")
 }
 
+/// A variable that should hold an absolute path and does not.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("this variable is no absolute path: {name}={}", harmless(.value))]
+pub struct RelativePath {
+    /// The variable.
+    pub name: String,
+    /// Its value.
+    pub value: String,
+}
+
+impl RelativePath {
+    /// What to do about it.
+    pub fn hint(&self) -> String {
+        format!("set {} to an absolute path, or unset it", self.name)
+    }
+}
+
+/// The variables that say where the files of the user are.
+const FOLDERS: [&str; 5] = ["HOME", "USERPROFILE", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"];
+
 /// The variables of the environment that Prowess looks at, taken once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Environment {
@@ -71,25 +93,44 @@ impl Environment {
             .filter(|value| !value.to_str().is_some_and(|text| text.trim().is_empty()) && !value.is_empty())
     }
 
+    /// A variable that holds an absolute path. Relative to the current folder it would name what a repository brings
+    /// along, and take that for the user's own.
+    fn folder(&self, name: &str) -> Option<PathBuf> {
+        self.get(name).map(PathBuf::from).filter(|path| path.is_absolute())
+    }
+
+    /// An error when a variable that says where the user's files are is no absolute path. Without it such a variable
+    /// would silently count for nothing.
+    pub fn check(&self) -> Result<(), RelativePath> {
+        for name in FOLDERS {
+            if let Some(value) = self.get(name).filter(|value| !Path::new(value).is_absolute()) {
+                let value = value.to_string_lossy().into_owned();
+                return Err(RelativePath { name: name.to_owned(), value });
+            }
+        }
+        Ok(())
+    }
+
     /// The user's folder.
     pub fn home(&self) -> Option<PathBuf> {
-        self.get("HOME").or_else(|| self.get("USERPROFILE")).map(PathBuf::from)
+        self.folder("HOME").or_else(|| self.folder("USERPROFILE"))
     }
 
     /// A folder of the XDG specification, such as `XDG_STATE_HOME`, or its default below the user's folder.
     pub fn xdg(&self, variable: &str, default: &str) -> Option<PathBuf> {
         // A relative path is to be ignored, says the specification.
-        let given = self.get(variable).map(PathBuf::from).filter(|path| path.is_absolute());
-        given.or_else(|| Some(self.home()?.join(default)))
+        self.folder(variable).or_else(|| Some(self.home()?.join(default)))
     }
 
-    /// A path with a leading `~` or `${VARIABLE:-default}` written out; nothing when that is not known.
+    /// A path with a leading `~`, `${VARIABLE}` or `${VARIABLE:-default}` written out; nothing when that is not known,
+    /// or is no absolute path.
     pub fn expand(&self, path: &str) -> Option<PathBuf> {
         if let Some(rest) = path.strip_prefix("${") {
-            let (name, after) = rest.split_once(":-")?;
-            let (default, below) = after.split_once('}')?;
-            let base = self.get(name).map(PathBuf::from).or_else(|| self.expand(default))?;
-            return Some(base.join(below.trim_start_matches('/')));
+            let (inside, below) = rest.split_once('}')?;
+            let (name, default) =
+                inside.split_once(":-").map_or((inside, None), |(name, or)| (name, Some(or)));
+            let default = || self.expand(default?).filter(|path| path.is_absolute());
+            return Some(self.folder(name).or_else(default)?.join(below.trim_start_matches('/')));
         }
         match path.strip_prefix('~') {
             Some("") => self.home(),
@@ -116,5 +157,24 @@ mod tests {
         assert!(place(Path::new("~x/y")).ends_with("~x/y"));
         let home = Environment::current().home();
         assert_eq!(place(Path::new("~/a")), home.map_or("~/a".into(), |home| absolute(&home.join("a"))));
+    }
+
+    #[test]
+    fn a_variable_that_is_no_absolute_path_names_nothing() {
+        let environment = Environment::of([("HOME", "."), ("CODEX_HOME", "here"), ("GOOD", "/g")]);
+        assert_eq!(environment.home(), None);
+        assert_eq!(environment.xdg("XDG_STATE_HOME", ".local/state"), None);
+        for path in ["~", "~/x", "${CODEX_HOME}/x", "${CODEX_HOME:-~/.codex}/x", "${NONE}", "${NONE:-x}"] {
+            assert_eq!(environment.expand(path), None, "{path}");
+        }
+        assert_eq!(environment.expand("${GOOD}/x"), Some("/g/x".into()));
+        assert_eq!(environment.expand("${NONE:-/d}/x"), Some("/d/x".into()));
+        assert_eq!(environment.check().unwrap_err().name, "HOME");
+        let relative = Environment::of([("HOME", "/h"), ("XDG_STATE_HOME", "state")]);
+        assert_eq!(
+            relative.check().unwrap_err().to_string(),
+            "this variable is no absolute path: XDG_STATE_HOME=state"
+        );
+        assert_eq!(Environment::of([("HOME", "/h")]).check(), Ok(()));
     }
 }

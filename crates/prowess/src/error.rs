@@ -236,7 +236,7 @@ pub enum SourceError {
     TooMany {
         /// The first folder that was left out.
         path: PathBuf,
-        /// What was counted: `folders` or `entries`.
+        /// What was counted: `folders`, `entries` or `lines`.
         what: &'static str,
         /// The limit.
         limit: usize,
@@ -310,6 +310,12 @@ pub enum SourceError {
         /// What is not as listed.
         reason: String,
     },
+    /// A configuration above this folder belongs to another user.
+    #[error("this configuration belongs to another user, and was ignored: {}", shown(.path))]
+    OtherOwner {
+        /// The file.
+        path: PathBuf,
+    },
     /// A configuration could not be used.
     #[error(transparent)]
     Config(Box<ConfigError>),
@@ -369,6 +375,7 @@ impl SourceError {
             | Self::OutsideProject { path }
             | Self::NoHome { path }
             | Self::NotBelow { path, .. }
+            | Self::OtherOwner { path }
             | Self::Io { path, .. } => path,
             #[cfg(feature = "archive")]
             Self::Archive { path, .. } => path,
@@ -429,12 +436,14 @@ impl SourceError {
             Self::NotBelow { .. } => {
                 "give a folder above it; its virtual paths are relative to itself until then"
             }
+            Self::OtherOwner { .. } => "write a prowess.toml of your own in a folder below it",
             Self::NotAsked { .. } => "trust the project's folder with: prowess trust .",
             Self::ServerOfProject { .. } => "name it in your own prowess.toml, or with --in",
             Self::SameLabel { .. } => "give one of them a prefix of its own",
             Self::Server { hint, .. } => hint,
             Self::NotAsListed { .. } => "list the skills anew; if it persists, do not use them",
             Self::TooDeep { .. } => "give a folder nearer to the skills",
+            Self::TooMany { what: "lines", .. } => "split the file, and name each part",
             Self::TooMany { .. } => "give a folder with fewer entries below it, or raise the limit",
             Self::Io { source, .. } if is_loop(source) => {
                 "the link leads in a circle; remove it, or let it lead to a file"

@@ -51,11 +51,15 @@ pub fn read_skill(path: &Path) -> Result<Head, SourceError> {
 
 /// Reads a whole file of at most `limit` bytes.
 pub fn read_small(path: &Path, limit: usize) -> Result<Vec<u8>, SourceError> {
-    let head = read_head(path, limit)?;
-    if head.bytes.len() > limit {
-        return Err(SourceError::TooLarge { path: path.to_owned(), size: head.size, limit: limit as u64 });
+    let file = open_regular(path)?;
+    let too_large = |size| SourceError::TooLarge { path: path.to_owned(), size, limit: limit as u64 };
+    // Its size says it first: nothing of a file that is too large is read.
+    let length = file.metadata().map_err(|error| SourceError::io(path, error))?.len();
+    if length > limit as u64 {
+        return Err(too_large(length));
     }
-    Ok(head.bytes)
+    let head = read_open(file, path, limit)?;
+    if head.bytes.len() > limit { Err(too_large(head.size)) } else { Ok(head.bytes) }
 }
 
 /// Reads a whole file of a skill of at most `limit` bytes; nothing when there is none.
@@ -103,8 +107,11 @@ pub(crate) fn open_regular(path: &Path) -> Result<File, SourceError> {
 }
 
 fn read_head(path: &Path, limit: usize) -> Result<Head, SourceError> {
+    read_open(open_regular(path)?, path, limit)
+}
+
+fn read_open(file: File, path: &Path, limit: usize) -> Result<Head, SourceError> {
     let failed = |error| SourceError::io(path, error);
-    let file = open_regular(path)?;
     let length = file.metadata().map_err(failed)?.len();
     let mut bytes = Vec::new();
     file.take(limit as u64 + 1).read_to_end(&mut bytes).map_err(failed)?;

@@ -8,8 +8,8 @@ use prowess_core::Scope;
 
 use crate::builtin;
 use crate::clients::{self, Client, Root};
-use crate::config::{self, Config, ConfigError};
-use crate::env::{self, Environment};
+use crate::config::{self, Config, ConfigError, ConfigLimits};
+use crate::env::{self, Environment, RelativePath};
 use crate::error::SourceError;
 use crate::open::{OpenServer, Opening, file_name};
 use crate::registry::{Disabled, Registry};
@@ -32,6 +32,8 @@ pub struct LibraryOptions {
     pub builtins: bool,
     /// What opens MCP servers; without it they are an error.
     pub servers: Option<Arc<dyn OpenServer>>,
+    /// The most entries of a configuration.
+    pub limits: ConfigLimits,
 }
 
 /// Why there is no library.
@@ -43,6 +45,9 @@ pub enum LibraryError {
     /// The approvals could not be read.
     #[error(transparent)]
     Approvals(#[from] SourceError),
+    /// The environment does not say where the user's files are.
+    #[error(transparent)]
+    Environment(#[from] RelativePath),
 }
 
 /// The library as seen from a folder, before its first refresh.
@@ -51,6 +56,7 @@ pub fn library(
     environment: &Environment,
     options: &LibraryOptions,
 ) -> Result<Registry, LibraryError> {
+    environment.check()?;
     let from = env::absolute(from);
     let cache = environment.xdg("XDG_CACHE_HOME", ".cache").filter(|_| options.cache);
     let mut opening = Opening::named(&from, cache.map(|cache| cache.join("prowess")));
@@ -62,7 +68,7 @@ pub fn library(
     let mut registry = Registry::new();
     // A folder that is gone or a site that does not answer takes nothing else along.
     registry.on_error(OnError::Report);
-    let configs = configs(&from, environment, &approvals, &mut registry)?;
+    let configs = configs(&from, environment, options.limits, &approvals, &mut registry)?;
     for FoundConfig { config, trusted, .. } in &configs {
         let by = config.file.display().to_string();
         let folder = config.file.parent().filter(|_| !trusted);
@@ -74,14 +80,11 @@ pub fn library(
     }
     let finding =
         Finding { project: clients::project(&from), approvals: &approvals, opening: &opening, environment };
-    let mut labels = Labels::default();
+    let mut named = Named::default();
     if !options.sources.is_empty() {
         for spec in &options.sources {
-            match labels.free(spec).and_then(|()| opening.open(spec, environment)) {
-                Ok(layer) => {
-                    labels.take(spec);
-                    registry.add(layer);
-                }
+            match named.open(spec, &opening, environment) {
+                Ok(layer) => drop(layer.map(|layer| registry.add(layer))),
                 Err(error) => drop(registry.note(error)),
             }
         }
@@ -98,7 +101,7 @@ pub fn library(
             registry.add(finding.open(root)?);
         }
         for config in configs.iter().rev() {
-            config.add_sources(&opening, environment, &mut registry, &mut labels);
+            config.add_sources(&opening, environment, &mut registry, &mut named);
         }
         for root in others {
             registry.add(finding.open(root)?);
@@ -124,15 +127,20 @@ struct FoundConfig {
 fn configs(
     from: &Path,
     environment: &Environment,
+    limits: ConfigLimits,
     approvals: &Approvals,
     registry: &mut Registry,
 ) -> Result<Vec<FoundConfig>, LibraryError> {
     let own = environment.xdg("XDG_CONFIG_HOME", ".config").map(|folder| folder.join("prowess"));
     let own = own.map(|folder| folder.join(config::FILE_NAME)).filter(|file| file.exists());
-    let project = Config::find(from).filter(|file| Some(file) != own.as_ref());
+    let project = Config::find(from);
+    for path in project.ignored {
+        registry.note(SourceError::OtherOwner { path });
+    }
+    let project = project.file.filter(|file| Some(file) != own.as_ref());
     let mut found = Vec::new();
     for (file, own) in own.map(|file| (file, true)).into_iter().chain(project.map(|file| (file, false))) {
-        match Config::read(&file) {
+        match Config::read_within(&file, limits) {
             Ok(config) => {
                 let trusted = own || approvals.folders.iter().any(|folder| config.file.starts_with(folder));
                 found.push(FoundConfig { config, own, trusted });
@@ -156,7 +164,7 @@ impl FoundConfig {
         opening: &Opening,
         environment: &Environment,
         registry: &mut Registry,
-        labels: &mut Labels,
+        named: &mut Named,
     ) {
         let folder = self.config.file.parent().unwrap_or(Path::new("/"));
         let mut opening = Opening {
@@ -167,11 +175,24 @@ impl FoundConfig {
         if !self.own {
             opening.scope = Scope::Project;
             opening.scan = ScanOptions::default();
+            // Trusted or not: who trusts instructions has not trusted them with the environment.
+            opening.variables = false;
         }
         opening.project = (!self.trusted).then(|| folder.to_owned());
         for (number, spec) in self.config.sources.iter().enumerate() {
-            let outside = opening.place(spec, environment).filter(|place| !place.starts_with(folder));
-            if let Err(error) = self.server_allowed(spec).and_then(|()| labels.free(spec)) {
+            let entry = || format!("{}: skills.sources[{number}]", self.config.file.display());
+            let damaged = |error: &SourceError| SourceError::Damaged {
+                path: entry().into(),
+                reason: error.to_string(),
+            };
+            let outside = match opening.place(spec, environment) {
+                Ok(place) => place.filter(|place| !place.starts_with(folder)),
+                Err(error) => {
+                    registry.note(damaged(&error));
+                    continue;
+                }
+            };
+            if let Err(error) = self.server_allowed(spec).and_then(|()| named.free(spec)) {
                 registry.note(error);
                 continue;
             }
@@ -182,16 +203,9 @@ impl FoundConfig {
                 (_, Some(path)) if !self.trusted => {
                     registry.note(SourceError::OutsideProject { path });
                 }
-                _ => match opening.open(spec, environment) {
-                    Ok(layer) => {
-                        labels.take(spec);
-                        registry.add(layer);
-                    }
-                    Err(error) => {
-                        let entry = format!("{}: skills.sources[{number}]", self.config.file.display());
-                        let reason = error.to_string();
-                        registry.note(SourceError::Damaged { path: entry.into(), reason });
-                    }
+                _ => match named.open(spec, &opening, environment) {
+                    Ok(layer) => drop(layer.map(|layer| registry.add(layer))),
+                    Err(error) => drop(registry.note(damaged(&error))),
                 },
             }
         }
@@ -207,24 +221,46 @@ impl FoundConfig {
     }
 }
 
-/// The labels of the MCP servers so far. Who serves a skill is known by the label alone, so none has two servers.
+/// What was named so far.
 #[derive(Default)]
-struct Labels(BTreeSet<String>);
+struct Named {
+    /// The labels of the MCP servers. Who serves a skill is known by the label alone, so none has two servers.
+    labels: BTreeSet<String>,
+    /// Files and folders, and how their skills appear: what is named twice is opened once.
+    places: BTreeSet<String>,
+}
 
-impl Labels {
+impl Named {
     /// Whether no server has the label of this one.
     fn free(&self, spec: &SourceSpec) -> Result<(), SourceError> {
         let Place::Mcp(server) = &spec.place else { return Ok(()) };
         let label = spec.label_of(server);
         let path = format!("{label}: {}", server.shown()).into();
-        if self.0.contains(&label) { Err(SourceError::SameLabel { path }) } else { Ok(()) }
+        if self.labels.contains(&label) { Err(SourceError::SameLabel { path }) } else { Ok(()) }
     }
 
-    /// Gives a server its label. One that could not be opened has none.
-    fn take(&mut self, spec: &SourceSpec) {
-        if let Place::Mcp(server) = &spec.place {
-            self.0.insert(spec.label_of(server));
+    /// Opens a source; nothing when it is one that is open already. One that could not be opened takes no label.
+    fn open(
+        &mut self,
+        spec: &SourceSpec,
+        opening: &Opening,
+        environment: &Environment,
+    ) -> Result<Option<Layer>, SourceError> {
+        self.free(spec)?;
+        if let Some(place) = opening.place(spec, environment)? {
+            let real = std::fs::canonicalize(&place).unwrap_or(place);
+            // The kind of source is in it too: a plugin's folder may be named as a folder as well.
+            let kind = std::mem::discriminant(&spec.place);
+            let appears = (kind, opening.scope, real, &spec.mount, &spec.prefix, spec.preload);
+            if !self.places.insert(format!("{appears:?}")) {
+                return Ok(None);
+            }
         }
+        let layer = opening.open(spec, environment)?;
+        if let Place::Mcp(server) = &spec.place {
+            self.labels.insert(spec.label_of(server));
+        }
+        Ok(Some(layer))
     }
 }
 

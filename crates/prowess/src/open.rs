@@ -39,6 +39,9 @@ pub struct Opening {
     pub digests: Arc<Digests>,
     /// What opens MCP servers; without it they are an error.
     pub servers: Option<Arc<dyn OpenServer>>,
+    /// Whether `${VARIABLE}` at the beginning of a path stands for its value. A repository must not be able to read the
+    /// environment: values of it would be shown in errors and looked for on the disk.
+    pub variables: bool,
 }
 
 impl Opening {
@@ -57,6 +60,7 @@ impl Opening {
             cache: cache.map(|cache| env::place(&cache)),
             digests,
             servers: None,
+            variables: true,
         }
     }
 
@@ -65,27 +69,29 @@ impl Opening {
         let path = |path: &Path| self.path(path, environment);
         let mut layer = match &spec.place {
             Place::Dir(dir) => {
-                let dir = path(dir);
+                let dir = path(dir)?;
                 let index = self.index(&dir);
                 let source = DirSource::new(dir, self.scan.clone()).in_scope(self.scope).with_cache(index);
                 let source = source.in_project(self.project.clone());
                 Layer::from(source.with_digests(Arc::clone(&self.digests)))
             }
             Place::Plugin(folder) => {
-                let source = PluginSource::new(path(folder)).in_scope(self.scope);
+                let source = PluginSource::new(path(folder)?).in_scope(self.scope);
                 let source = source.in_project(self.project.clone());
                 Layer::from(source.with_digests(Arc::clone(&self.digests)))
             }
             Place::Jsonl(file) => {
-                let source = JsonlSource::new(path(file)).in_scope(self.scope);
+                let source = JsonlSource::new(path(file)?).in_scope(self.scope);
                 Layer::from(source.in_project(self.project.clone()))
             }
             // The ending of a name is only a hint.
-            Place::Archive(file) if path(file).is_dir() => {
+            Place::Archive(file) if path(file)?.is_dir() => {
                 return self.open(&spec.at(Place::Dir(file.clone())), environment);
             }
-            Place::Archive(file) => self.archive(&path(file))?,
-            Place::Url { url, ca_file } => self.site(url, ca_file.as_deref().map(path))?,
+            Place::Archive(file) => self.archive(&path(file)?)?,
+            Place::Url { url, ca_file, unlisted } => {
+                self.site(url, ca_file.as_deref().map(path).transpose()?, *unlisted)?
+            }
             Place::Mcp(server) => return self.server(server, spec, environment),
             Place::Inline { name, description, instructions } => {
                 let source = MemorySource::inline(&self.written, name, description, instructions, self.scope);
@@ -119,7 +125,7 @@ impl Opening {
         match &mut server {
             Server::At { ca_file, token_file, .. } => {
                 for file in [ca_file, token_file].into_iter().flatten() {
-                    *file = self.path(file, environment);
+                    *file = self.path(file, environment)?;
                 }
             }
             Server::Started { argv, folder } => {
@@ -127,7 +133,7 @@ impl Opening {
                 // stand, never the repository that somebody happens to be in.
                 *folder = Some(self.base.clone());
                 if let Some(program) = argv.first_mut().filter(|program| is_path(program)) {
-                    *program = self.path(Path::new(program), environment).to_string_lossy().into_owned();
+                    *program = self.path(Path::new(program), environment)?.to_string_lossy().into_owned();
                 }
             }
         }
@@ -136,13 +142,26 @@ impl Opening {
     }
 
     /// The place on the disk that a spec names, if it names one.
-    pub fn place(&self, spec: &SourceSpec, environment: &Environment) -> Option<PathBuf> {
-        spec.place.path().map(|path| self.path(path, environment))
+    pub fn place(
+        &self,
+        spec: &SourceSpec,
+        environment: &Environment,
+    ) -> Result<Option<PathBuf>, SourceError> {
+        spec.place.path().map(|path| self.path(path, environment)).transpose()
     }
 
-    fn path(&self, path: &Path, environment: &Environment) -> PathBuf {
-        let expanded = path.to_str().and_then(|text| environment.expand(text));
-        env::absolute(&self.base.join(expanded.as_deref().unwrap_or(path)))
+    fn path(&self, path: &Path, environment: &Environment) -> Result<PathBuf, SourceError> {
+        // What is not text has no `~` and no variable in it.
+        let Some(text) = path.to_str() else { return Ok(env::absolute(&self.base.join(path))) };
+        let refused =
+            |reason: &str| SourceError::Damaged { path: path.to_owned(), reason: reason.to_owned() };
+        if text.starts_with("${") && !self.variables {
+            return Err(refused("a project's configuration has no ${VARIABLE}; write the path itself"));
+        }
+        let expanded = environment.expand(text);
+        let expanded = expanded
+            .ok_or_else(|| refused("the variable or the home folder it begins with is no absolute path"))?;
+        Ok(env::absolute(&self.base.join(expanded)))
     }
 
     /// The index of a folder: named by its path, so that each has its own.
@@ -164,9 +183,10 @@ impl Opening {
     }
 
     #[cfg(feature = "http")]
-    fn site(&self, url: &str, ca_file: Option<PathBuf>) -> Result<Layer, SourceError> {
+    fn site(&self, url: &str, ca_file: Option<PathBuf>, unlisted: bool) -> Result<Layer, SourceError> {
         let client = crate::http::UreqClient::new(ca_file.as_deref())?;
-        let mut source = crate::source::HttpSource::new(url, Arc::new(client))?;
+        let source = crate::source::HttpSource::new(url, Arc::new(client))?;
+        let mut source = source.asking_for_unlisted(unlisted);
         if let Some(cache) = &self.cache {
             source = source.with_cache(cache.join("http"));
         }
@@ -175,7 +195,7 @@ impl Opening {
 
     #[cfg(not(feature = "http"))]
     #[expect(clippy::unused_self, reason = "with the feature it is used")]
-    fn site(&self, url: &str, _: Option<PathBuf>) -> Result<Layer, SourceError> {
+    fn site(&self, url: &str, _: Option<PathBuf>, _: bool) -> Result<Layer, SourceError> {
         Err(SourceError::NotBuilt { path: url.into(), feature: "http" })
     }
 }

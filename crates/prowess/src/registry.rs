@@ -54,7 +54,7 @@ use crate::digests::DigestLimits;
 use crate::error::{SourceError, harmless};
 use crate::glob::Glob;
 use crate::scan::OnError;
-use crate::source::{Layer, MemorySource};
+use crate::source::{Labels, Layer, MemorySource};
 use crate::trust::Trust;
 
 /// Why a registry could not do what it was asked.
@@ -108,6 +108,7 @@ type OnProblem = Box<dyn Fn(&SourceError) + Send + Sync>;
 pub struct Registry {
     /// The first holds what is registered.
     layers: Vec<Layer>,
+    labels: Labels,
     memory: Arc<MemorySource>,
     duplicates: Duplicates,
     disabled: Vec<Disabled>,
@@ -150,8 +151,10 @@ impl Registry {
     /// A registry without sources: what is registered is all there is.
     pub fn new() -> Self {
         let memory = Arc::new(MemorySource::new("registered"));
+        let mut labels = Labels::default();
         Self {
-            layers: vec![Layer::shared(memory.clone())],
+            layers: vec![Layer::shared(memory.clone()).beside(&mut labels)],
+            labels,
             memory,
             duplicates: Duplicates::default(),
             disabled: Vec::new(),
@@ -169,7 +172,7 @@ impl Registry {
 
     /// Adds a source. Sources come in the order of precedence, the strongest first.
     pub fn add(&mut self, source: impl Into<Layer>) -> &mut Self {
-        let layer = source.into().beside(&self.layers);
+        let layer = source.into().beside(&mut self.labels);
         self.layers.push(layer);
         self
     }
@@ -302,7 +305,7 @@ impl Registry {
     }
 
     fn layer(&self, candidate: &Candidate) -> Result<&Layer, SourceError> {
-        let layer = self.layers.iter().find(|layer| layer.owns(candidate));
+        let layer = self.labels.owner(candidate).and_then(|at| self.layers.get(at));
         layer.ok_or_else(|| self.unknown(&candidate.entry.key))
     }
 

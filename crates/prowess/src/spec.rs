@@ -16,6 +16,7 @@
 //! | `preload` | whether the skills are active from the start |
 //! | `ca_file` | certificates, as PEM, that the site of a `url` or `mcp` is trusted by |
 //! | `token_file` | a file with the token that an `mcp` server wants |
+//! | `unlisted` | whether the site of a `url` is asked for files that its index does not list |
 //!
 //! On the command line a source is a place alone (`./skills`, `https://example.com`, `tools.skill`, `team.jsonl`) or
 //! `key=value` pairs with commas between them (`dir=./skills,prefix=team`). A value with a comma in it stands in
@@ -30,7 +31,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-pub(crate) use self::pairs::{FLAG_KEY, Pairs, TEXT_KEYS};
+pub(crate) use self::pairs::{FLAG_KEYS, Pairs, TEXT_KEYS, keys};
 pub use self::server::Server;
 use crate::error::harmless;
 use crate::source::Mount;
@@ -76,6 +77,8 @@ pub enum Place {
         url: String,
         /// Certificates, as PEM, that it is trusted by instead of those of the web.
         ca_file: Option<PathBuf>,
+        /// Whether it is asked for files that its index does not list.
+        unlisted: bool,
     },
     /// Another MCP server.
     Mcp(Server),
@@ -141,7 +144,7 @@ impl SourceSpec {
     /// Reads a source as it stands on a command line: a place alone, or `key=value` pairs with commas between them.
     pub fn parse(text: &str) -> Result<Self, SpecError> {
         let fail = |reason: String| SpecError { entry: harmless(text), reason };
-        let known = |key: &str| TEXT_KEYS.contains(&key) || key == FLAG_KEY;
+        let known = |key: &str| TEXT_KEYS.contains(&key) || FLAG_KEYS.contains(&key);
         let key = text.split_once('=').map(|(key, _)| key.trim());
         // A first key that is misspelt is known by the others.
         let word = key.is_some_and(|key| key.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_'));
@@ -153,15 +156,11 @@ impl SourceSpec {
         }
         let mut pairs = Pairs::default();
         for (key, value) in pairs_of(text).map_err(fail)? {
-            if key == FLAG_KEY {
+            if FLAG_KEYS.contains(&key.as_str()) {
                 let flag = value.parse().map_err(|_| fail(format!("{key}: true or false is wanted")))?;
-                pairs.set_preload(flag);
+                pairs.set_flag(&key, flag);
             } else if !TEXT_KEYS.contains(&key.as_str()) {
-                let known = TEXT_KEYS.join(", ");
-                return Err(fail(format!(
-                    "no such key: {}; the keys are {known}, {FLAG_KEY}",
-                    harmless(&key)
-                )));
+                return Err(fail(format!("no such key: {}; the keys are {}", harmless(&key), keys())));
             } else if !pairs.set(&key, &value) {
                 return Err(fail(format!("this key stands twice: {key}")));
             }
@@ -201,7 +200,7 @@ fn place(text: &str) -> Result<Place, String> {
         return Err("an address begins with https:// or http://".to_owned());
     }
     if is_address(text) {
-        Ok(Place::Url { url: text.to_owned(), ca_file: None })
+        Ok(Place::Url { url: text.to_owned(), ca_file: None, unlisted: false })
     } else if ends(&[".jsonl", ".ndjson"]) {
         Ok(Place::Jsonl(text.into()))
     } else if ends(&[".skill", ".zip", ".tar.gz", ".tgz"]) {
@@ -268,7 +267,10 @@ mod tests {
             ("x=y", Place::Dir("x=y".into())),
             ("team.JSONL", Place::Jsonl("team.JSONL".into())),
             ("a.skill", Place::Archive("a.skill".into())),
-            ("HTTPS://x.test/a", Place::Url { url: "HTTPS://x.test/a".into(), ca_file: None }),
+            (
+                "HTTPS://x.test/a",
+                Place::Url { url: "HTTPS://x.test/a".into(), ca_file: None, unlisted: false },
+            ),
         ] {
             assert_eq!(SourceSpec::parse(text).unwrap().place, place, "{text}");
         }
@@ -297,8 +299,10 @@ mod tests {
         let words = ["prowess", "serve", "--in", "a, b"].map(str::to_owned).to_vec();
         let server = SourceSpec::parse("mcp=\"prowess serve --in 'a, b'\"").unwrap();
         assert_eq!(server.place, Place::Mcp(Server::started(words)));
-        let site = SourceSpec::parse("url=https://x.test,ca_file=ca.pem").unwrap();
-        assert_eq!(site.place, Place::Url { url: "https://x.test".into(), ca_file: Some("ca.pem".into()) });
+        let site = SourceSpec::parse("url=https://x.test,ca_file=ca.pem,unlisted=true").unwrap();
+        let (url, ca_file) = ("https://x.test".to_owned(), Some("ca.pem".into()));
+        assert_eq!(site.place, Place::Url { url, ca_file, unlisted: true });
+        assert_eq!(SourceSpec::parse(&site.to_string()).unwrap(), site);
     }
 
     #[test]
@@ -326,6 +330,8 @@ mod tests {
             ("dir=a,prefix= ", "prefix: a word without"),
             ("name=../x,description=y", "name: "),
             ("dir=a,ca_file=b", "ca_file belongs to a url"),
+            ("dir=a,unlisted=true", "unlisted belongs to a url"),
+            ("url=https://x.test,unlisted=2", "unlisted: true or false is wanted"),
             ("url=https://x.test,token_file=b", "token_file belongs to an mcp server"),
             ("mcp=", "mcp: it is empty"),
             ("mcp=ftp://x.test", "mcp: an address begins with"),

@@ -61,6 +61,7 @@ pub(crate) fn run(args: &Check, json: bool, ui: &mut Ui) -> Result<Outcome, Comm
         diff: args.diff,
         changes: 0,
         configs: BTreeMap::new(),
+        ignored_configs: BTreeSet::new(),
         seen: BTreeSet::new(),
         summary: Summary::default(),
         reporter,
@@ -116,6 +117,8 @@ struct Checker<'a> {
     changes: usize,
     /// Each configuration is read once; one that cannot be used is complained about once.
     configs: BTreeMap<PathBuf, Option<Config>>,
+    /// Configurations of other users that were said to be ignored.
+    ignored_configs: BTreeSet<PathBuf>,
     seen: BTreeSet<PathBuf>,
     summary: Summary,
     reporter: Box<dyn Reporter>,
@@ -234,8 +237,14 @@ impl Checker<'_> {
     /// The profile for a path, unless the path is ignored or its configuration cannot be used.
     fn profile(&mut self, path: &Path) -> Result<Option<Profile>, CommandError> {
         let path = env::absolute(path);
-        let file = path.parent().and_then(Config::find);
-        let Some(file) = file else {
+        let found = path.parent().map(Config::find).unwrap_or_default();
+        for path in found.ignored {
+            if self.ignored_configs.insert(path.clone()) {
+                let error = SourceError::OtherOwner { path };
+                self.ui.note(&format!("warning: {error}\n  hint: {}\n", error.hint()));
+            }
+        }
+        let Some(file) = found.file else {
             return Ok(Some(self.with_levels(Profile::new(self.preset.unwrap_or(Preset::Spec)))));
         };
         if let Some(None) = self.configs.get(&file) {

@@ -75,10 +75,13 @@ fn unread_registry(places: &Places, serving: bool) -> Result<Registry, CommandEr
         }
     }
     let servers: Option<Arc<dyn OpenServer>> = Some(Arc::new(EndingServers { ends_by_itself: serving }));
-    let options = LibraryOptions { sources, client, cache: !places.no_cache, builtins: serving, servers };
+    let cache = !places.no_cache;
+    let options =
+        LibraryOptions { sources, client, cache, builtins: serving, servers, ..LibraryOptions::default() };
     library(Path::new("."), &Environment::current(), &options).map_err(|error| match error {
         LibraryError::Config(error) => CommandError::from(Failure::from(&error)),
         LibraryError::Approvals(error) => CommandError::from(Failure::from(&error)),
+        LibraryError::Environment(error) => CommandError::from(Failure::from(&error)),
     })
 }
 

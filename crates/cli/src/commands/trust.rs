@@ -19,6 +19,7 @@ use crate::ui::{Ui, clean};
 /// Runs the command.
 pub(crate) fn run(args: &Trust, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
     let environment = Environment::current();
+    environment.check().map_err(|error| Failure::from(&error))?;
     let Some(file) = Approvals::file(&environment) else {
         return Err(Failure::new("there is no place to keep approvals", "set HOME or XDG_STATE_HOME").into());
     };

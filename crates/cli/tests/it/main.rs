@@ -35,6 +35,7 @@ mod server_trust;
 mod session;
 mod show;
 mod small;
+mod surroundings;
 mod trust;
 mod watch;
 

@@ -13,19 +13,38 @@ use super::{Chunk, Offer, Slice, Source};
 use crate::error::{SourceError, harmless};
 use crate::{confine, env};
 
-/// The longest line that is read: a SKILL.md of the largest size, written as JSON.
-pub const MAX_LINE_BYTES: usize = 8 << 20;
+/// The most of a file that is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JsonlLimits {
+    /// The size of the file, in bytes. A larger one is not read at all.
+    pub file_bytes: u64,
+    /// The length of a line: a SKILL.md of the largest size, written as JSON.
+    pub line_bytes: usize,
+    /// The number of lines that are not empty.
+    pub lines: usize,
+}
+
+impl Default for JsonlLimits {
+    fn default() -> Self {
+        Self { file_bytes: 256 << 20, line_bytes: 8 << 20, lines: 100_000 }
+    }
+}
+
+/// The most lines that are complained about one by one.
+const MAX_PROBLEMS: usize = 20;
 
 /// Skills in a file with one a line: `{"name", "description"}` and optionally `id`, `body` and `metadata`.
 ///
 /// `id` is what the skill goes by when it is not the name. A line without `body` is a skill of which only that much is
-/// known. A line that is not understood is a problem of that line; the others stand.
+/// known. A line that is not understood is a problem of that line; the others stand. The file is read line by line, so
+/// that the memory it takes is that of one line and of the entries.
 #[derive(Debug)]
 pub struct JsonlSource {
     id: String,
     file: PathBuf,
     scope: Scope,
     project: Option<PathBuf>,
+    limits: JsonlLimits,
     /// Where the line of each skill began when the file was last listed.
     lines: Mutex<BTreeMap<String, u64>>,
 }
@@ -42,7 +61,8 @@ impl JsonlSource {
     pub fn new(file: impl Into<PathBuf>) -> Self {
         let file = env::place(&file.into());
         let id = file.to_string_lossy().into_owned();
-        Self { id, file, scope: Scope::Explicit, project: None, lines: Mutex::default() }
+        let limits = JsonlLimits::default();
+        Self { id, file, scope: Scope::Explicit, project: None, limits, lines: Mutex::default() }
     }
 
     /// Says whose skills they are.
@@ -59,6 +79,13 @@ impl JsonlSource {
         self
     }
 
+    /// Reads no more than this.
+    #[must_use]
+    pub fn within(mut self, limits: JsonlLimits) -> Self {
+        self.limits = limits;
+        self
+    }
+
     /// Calls `visit` with each line that is not blank, its number from one and where it begins.
     fn visit(
         &self,
@@ -66,29 +93,46 @@ impl JsonlSource {
         mut visit: impl FnMut(Result<Line, String>, usize, u64) -> Visit,
     ) -> Result<(), SourceError> {
         let failed = |error| SourceError::io(&self.file, error);
+        let JsonlLimits { file_bytes, line_bytes, lines } = self.limits;
         let mut file = confine::open_regular(&self.file, self.project.as_deref())?;
+        // Asked first: a file with holes in it may be larger than any disk.
+        let size = file.metadata().map_err(failed)?.len();
+        let too_large = |size| SourceError::TooLarge { path: self.file.clone(), size, limit: file_bytes };
+        if size > file_bytes {
+            return Err(too_large(size));
+        }
         file.seek(SeekFrom::Start(from)).map_err(failed)?;
-        let mut reader = BufReader::with_capacity(1 << 16, file);
-        let (mut offset, mut number) = (from, 0);
+        // It may grow while it is read.
+        let most = (file_bytes + 1).saturating_sub(from);
+        let mut reader = BufReader::with_capacity(1 << 16, file.take(most));
+        let (mut offset, mut number, mut visited) = (from, 0, 0);
         let mut line = Vec::new();
         loop {
             line.clear();
             number += 1;
-            let limit = MAX_LINE_BYTES as u64 + 1;
+            let limit = line_bytes as u64 + 1;
             let got = (&mut reader).take(limit).read_until(b'\n', &mut line).map_err(failed)?;
+            if offset > file_bytes {
+                return Err(too_large(offset));
+            }
             if got == 0 {
                 return Ok(());
             }
             let start = offset;
             offset += got as u64;
-            let read = if got > MAX_LINE_BYTES && !line.ends_with(b"\n") {
+            let read = if got > line_bytes && !line.ends_with(b"\n") {
                 offset += skip_line(&mut reader).map_err(failed)?;
-                Err(format!("the line has more than {MAX_LINE_BYTES} bytes"))
+                Err(format!("the line has more than {line_bytes} bytes"))
             } else if line.trim_ascii().is_empty() {
                 continue;
             } else {
                 read(&line, number == 1 && from == 0)
             };
+            if visited == lines {
+                let path = self.file.clone();
+                return Err(SourceError::TooMany { path, what: "lines", limit: lines });
+            }
+            visited += 1;
             if let Visit::Enough = visit(read, number, start) {
                 return Ok(());
             }
@@ -205,13 +249,18 @@ impl Source for JsonlSource {
     fn list(&self) -> Result<Offer, SourceError> {
         let mut offer = Offer::default();
         let mut lines = BTreeMap::new();
-        self.visit(0, |line, number, start| {
-            let damaged = |reason| SourceError::Damaged { path: at_line(&self.file, number), reason };
+        let mut bad = 0;
+        let cut = self.visit(0, |line, number, start| {
+            let mut complain = |reason| {
+                bad += 1;
+                let problem = || SourceError::Damaged { path: at_line(&self.file, number), reason };
+                offer.problems.extend((bad <= MAX_PROBLEMS).then(problem));
+            };
             match line {
                 Ok(Line { id, mut skill }) => {
                     let location = self.location(&id);
                     if lines.contains_key(&location) {
-                        offer.problems.push(damaged(format!("this id stands twice: {}", harmless(&id))));
+                        complain(format!("this id stands twice: {}", harmless(&id)));
                         return Visit::Next;
                     }
                     skill.entry.key.clone_from(&id);
@@ -219,10 +268,20 @@ impl Source for JsonlSource {
                     lines.insert(location, start);
                     offer.candidates.push(Arc::new(Candidate::new(skill.entry)));
                 }
-                Err(reason) => offer.problems.push(damaged(reason)),
+                Err(reason) => complain(reason),
             }
             Visit::Next
-        })?;
+        });
+        if bad > MAX_PROBLEMS {
+            let reason = format!("{} more of its lines are not understood", bad - MAX_PROBLEMS);
+            offer.problems.push(SourceError::Damaged { path: self.file.clone(), reason });
+        }
+        match cut {
+            Ok(()) => {}
+            // The lines up to the limit stand.
+            Err(error @ SourceError::TooMany { .. }) => offer.problems.push(error),
+            Err(error) => return Err(error),
+        }
         *self.lines.lock().unwrap_or_else(PoisonError::into_inner) = lines;
         Ok(offer)
     }

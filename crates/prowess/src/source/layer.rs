@@ -1,6 +1,7 @@
 //! A source among others: the label it is routed by, and how its skills appear beside those of the rest.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use prowess_core::{Candidate, Manifest, RelPath, Scope};
@@ -81,6 +82,40 @@ pub struct Layer {
     approval: bool,
 }
 
+/// The labels of layers side by side, and which of them has each.
+#[derive(Debug, Default)]
+pub(crate) struct Labels {
+    taken: BTreeMap<Arc<str>, usize>,
+    /// The number to try next for a label that is taken.
+    next: BTreeMap<Arc<str>, usize>,
+}
+
+impl Labels {
+    /// Takes a label that no other layer has: this one, or this one with a number.
+    fn free(&mut self, wanted: Arc<str>) -> Arc<str> {
+        let at = self.taken.len();
+        let mut label = Arc::clone(&wanted);
+        if self.taken.contains_key(&label) {
+            let number = self.next.entry(Arc::clone(&wanted)).or_insert(2);
+            loop {
+                label = format!("{wanted} ({number})").into();
+                *number += 1;
+                if !self.taken.contains_key(&label) {
+                    break;
+                }
+            }
+        }
+        self.taken.insert(Arc::clone(&label), at);
+        label
+    }
+
+    /// The number of the layer that a candidate is from, in the order in which they were labelled.
+    pub(crate) fn owner(&self, skill: &Candidate) -> Option<usize> {
+        let label = skill.source.split_once(WITHIN).map_or(&*skill.source, |(label, _)| label);
+        self.taken.get(label).copied()
+    }
+}
+
 impl<S: Source + 'static> From<S> for Layer {
     fn from(source: S) -> Self {
         Self::shared(Arc::new(source))
@@ -142,22 +177,9 @@ impl Layer {
     }
 
     /// Gives it a label that none of the others has.
-    pub(crate) fn beside(mut self, others: &[Self]) -> Self {
-        let taken = |label: &str| others.iter().any(|other| *other.label == *label);
-        let mut number = 2;
-        while taken(&self.label) {
-            self.label = format!("{} ({number})", self.source.id().replace(WITHIN, " > ")).into();
-            number += 1;
-        }
+    pub(crate) fn beside(mut self, labels: &mut Labels) -> Self {
+        self.label = labels.free(self.label);
         self
-    }
-
-    /// Whether a candidate is this layer's, by the label it carries.
-    pub(crate) fn owns(&self, skill: &Candidate) -> bool {
-        skill
-            .source
-            .strip_prefix(&*self.label)
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with(WITHIN))
     }
 
     /// The skills of the source as they appear here.

@@ -3,7 +3,7 @@
 use prowess_core::{Candidate, Manifest, RelPath};
 use serde_json::{Map, Value};
 
-use super::{Chunk, Layer, Offer, Slice, Source};
+use super::{Chunk, Labels, Layer, Offer, Slice, Source};
 use crate::digests::DigestLimits;
 use crate::error::SourceError;
 
@@ -14,19 +14,20 @@ use crate::error::SourceError;
 pub struct MergedSource {
     id: String,
     layers: Vec<Layer>,
+    labels: Labels,
     overriding: bool,
 }
 
 impl MergedSource {
     /// No layers yet.
     pub fn new(id: impl Into<String>) -> Self {
-        Self { id: id.into(), layers: Vec::new(), overriding: false }
+        Self { id: id.into(), layers: Vec::new(), labels: Labels::default(), overriding: false }
     }
 
     /// Adds a layer behind the others.
     #[must_use]
     pub fn with(mut self, layer: impl Into<Layer>) -> Self {
-        let layer = layer.into().beside(&self.layers);
+        let layer = layer.into().beside(&mut self.labels);
         self.layers.push(layer);
         self
     }
@@ -39,7 +40,7 @@ impl MergedSource {
     }
 
     fn layer(&self, skill: &Candidate) -> Result<&Layer, SourceError> {
-        let layer = self.layers.iter().find(|layer| layer.owns(skill));
+        let layer = self.labels.owner(skill).and_then(|at| self.layers.get(at));
         layer.ok_or_else(|| SourceError::unknown(&skill.entry.key, Vec::new()))
     }
 }

@@ -22,7 +22,8 @@ pub use archive::ArchiveSource;
 pub use dir::DirSource;
 #[cfg(feature = "http")]
 pub use http::{HttpSource, INDEX_PATHS};
-pub use jsonl::{JsonlSource, MAX_LINE_BYTES};
+pub use jsonl::{JsonlLimits, JsonlSource};
+pub(crate) use layer::Labels;
 pub use layer::{Layer, Mount, MountError};
 pub use memory::MemorySource;
 pub use merged::MergedSource;

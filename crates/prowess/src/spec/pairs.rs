@@ -42,6 +42,8 @@ pub(crate) struct Pairs {
     #[serde(skip_serializing_if = "Option::is_none")]
     prefix: Option<String>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
+    unlisted: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     preload: bool,
 }
 
@@ -63,8 +65,13 @@ pub(crate) const TEXT_KEYS: [&str; 14] = [
     "prefix",
 ];
 
-/// The key that is true or false.
-pub(crate) const FLAG_KEY: &str = "preload";
+/// The keys that are true or false.
+pub(crate) const FLAG_KEYS: [&str; 2] = ["preload", "unlisted"];
+
+/// All keys, for messages.
+pub(crate) fn keys() -> String {
+    [&TEXT_KEYS[..], &FLAG_KEYS].concat().join(", ")
+}
 
 impl Pairs {
     /// Sets a key that has a text for a value; false when there is no such key, or it was set before.
@@ -89,9 +96,12 @@ impl Pairs {
         slot.replace(value.to_owned()).is_none()
     }
 
-    /// Sets the key that is true or false.
-    pub(crate) fn set_preload(&mut self, preload: bool) {
-        self.preload = preload;
+    /// Sets a key that is true or false.
+    pub(crate) fn set_flag(&mut self, key: &str, flag: bool) {
+        match key {
+            "unlisted" => self.unlisted = flag,
+            _ => self.preload = flag,
+        }
     }
 
     /// What the keys say together, or what is wrong with them.
@@ -116,6 +126,9 @@ impl Pairs {
         if self.ca_file.is_some() && self.url.is_none() && self.mcp.is_none() {
             return Err("ca_file belongs to a url or an mcp server".to_owned());
         }
+        if self.unlisted && self.url.is_none() {
+            return Err("unlisted belongs to a url".to_owned());
+        }
         if let Some(mcp) = &self.mcp {
             let server = Server::parse(mcp, file(&self.ca_file), file(&self.token_file))?;
             places.push(("mcp", Place::Mcp(server)));
@@ -124,7 +137,8 @@ impl Pairs {
             if !is_address(&url) {
                 return Err("url: an address begins with https:// or http://".to_owned());
             }
-            places.push(("url", Place::Url { url, ca_file: file(&self.ca_file) }));
+            let (ca_file, unlisted) = (file(&self.ca_file), self.unlisted);
+            places.push(("url", Place::Url { url, ca_file, unlisted }));
         }
         if self.name.is_some() || self.description.is_some() || self.instructions.is_some() {
             let (Some(name), Some(description)) = (self.name, self.description) else {
@@ -189,8 +203,9 @@ impl From<SourceSpec> for Pairs {
             Place::Plugin(path) => pairs.plugin = text(path),
             Place::Archive(path) => pairs.archive = text(path),
             Place::Jsonl(path) => pairs.jsonl = text(path),
-            Place::Url { url, ca_file } => {
+            Place::Url { url, ca_file, unlisted } => {
                 (pairs.url, pairs.ca_file) = (Some(url), ca_file.and_then(text));
+                pairs.unlisted = unlisted;
             }
             Place::Mcp(server) => {
                 pairs.mcp = Some(server.text());

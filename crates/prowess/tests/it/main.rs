@@ -26,6 +26,8 @@ mod io_count;
 #[cfg(unix)]
 mod places;
 #[cfg(unix)]
+mod projects;
+#[cfg(unix)]
 mod registry;
 #[cfg(unix)]
 mod resources;
@@ -33,6 +35,8 @@ mod resources;
 mod search;
 #[cfg(unix)]
 mod servers;
+#[cfg(feature = "http")]
+mod sites;
 mod sources;
 mod trees;
 #[cfg(unix)]

@@ -175,7 +175,7 @@ fn a_file_with_a_skill_on_each_line_is_a_source() {
 fn a_line_without_end_is_passed_over() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("big.jsonl");
-    let mut text = vec![b'x'; prowess::source::MAX_LINE_BYTES + 100];
+    let mut text = vec![b'x'; prowess::source::JsonlLimits::default().line_bytes + 100];
     text.extend_from_slice(b"\n{\"name\":\"a\",\"description\":\"Does a.\"}\n");
     fs::write(&file, text).unwrap();
     let registry = refreshed(JsonlSource::new(&file));

@@ -11,7 +11,7 @@ use crate::error::{CommandError, Failure};
 use crate::selector::SelectorName;
 
 /// The most bytes of a file with skills, queries or vectors.
-const MAX_LINES_BYTES: usize = 4 << 30;
+const MAX_LINES_BYTES: usize = 1 << 30;
 
 /// A skill that competes, and what stands in it.
 pub(super) struct Skill {

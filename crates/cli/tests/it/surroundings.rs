@@ -1,0 +1,93 @@
+//! What is around a command: files of other users, variables of the environment, programs that it started.
+
+use std::fs;
+use std::os::unix::fs::chown;
+use std::path::Path;
+
+use insta::assert_snapshot;
+
+use crate::{BAD, GOOD, Place, skipped};
+
+/// The account that owns nothing.
+const NOBODY: u32 = 65_534;
+
+#[test]
+fn a_configuration_of_another_user_is_ignored_and_said() {
+    let place = Place::with(&[
+        ("prowess.toml", "[[check.paths]]\nglob = '**'\nignore = true\n"),
+        ("work/Bad/SKILL.md", BAD),
+        ("work/good/SKILL.md", GOOD),
+    ]);
+    let config = place.path().join("prowess.toml");
+    assert!(place.run(&["check", "work"]).contains("2 ignored"), "a file of one's own counts");
+    if let Err(error) = chown(&config, Some(NOBODY), None) {
+        return skipped(&format!("this user cannot give a file away: {error}"));
+    }
+    let text = place.run(&["check", "--format", "github", "work"]);
+    assert!(text.starts_with("exit 1"), "{text}");
+    let said = "warning: this configuration belongs to another user, and was ignored: [DIR]/prowess.toml\n  hint: write a prowess.toml of your own in a folder below it\n";
+    assert_eq!(text.matches(said).count(), 1, "once, for all skills below it: {text}");
+    let list = place.run(&["list"]);
+    assert!(list.contains("belongs to another user"), "{list}");
+    // Whose folder it is may say how it is checked: a clone in a container often belongs to the user outside.
+    for folder in ["work", "work/Bad", "work/good"] {
+        chown(place.path().join(folder), Some(NOBODY), None).unwrap();
+    }
+    assert!(place.run(&["check", "work"]).contains("2 ignored"));
+}
+
+#[test]
+fn a_relative_home_is_refused_and_nothing_of_a_repository_is_taken_for_the_users_own() {
+    let place = Place::with(&[
+        (".claude/skills/trap/SKILL.md", "---\nname: trap\ndescription: A trap.\n---\n"),
+        (".config/prowess/prowess.toml", "[[skills.sources]]\nmcp = 'touch pwned'\n"),
+    ]);
+    let trusted = serde_json::json!({"version": 1, "folders": [place.path()], "skills": []});
+    place.write(".local/state/prowess/trust.json", trusted.to_string().as_bytes());
+    let run = |name: &str, value: &str, args: &[&str]| {
+        place.transcript(&place.command().env(name, value).args(args).output().unwrap())
+    };
+    assert_snapshot!(run("HOME", ".", &["list"]), @"
+    exit 2
+    --- stderr
+    error: this variable is no absolute path: HOME=.
+      hint: set HOME to an absolute path, or unset it
+    ");
+    for args in [&["trust"][..], &["trust", "--list"], &["prompt"], &["cat", "trap"], &["why", "trap"]] {
+        let text = run("XDG_STATE_HOME", "state", args);
+        assert!(
+            text.starts_with("exit 2") && text.contains("no absolute path: XDG_STATE_HOME=state"),
+            "{text}"
+        );
+    }
+    assert!(!place.path().join("state").exists() && !place.path().join("pwned").exists());
+    assert!(run("HOME", ".", &["check", "--json"]).starts_with("exit 0"), "what needs no home goes on");
+}
+
+#[test]
+fn what_a_server_leaves_behind_in_a_session_of_its_own_ends_with_the_command() {
+    if !cfg!(target_os = "linux") || !Path::new("/usr/bin/setsid").exists() {
+        return skipped("setsid is not here");
+    }
+    // The first is left behind by a parent that has ended, the second has started another in turn.
+    let script = "#!/bin/sh
+for name in one two; do
+    (setsid sh -c 'sleep 600 & echo $$ $! > \"$0.new\"; mv \"$0.new\" \"$0\"; wait' \"$name\" >/dev/null 2>&1 </dev/null &)
+done
+while [ ! -s one ] || [ ! -s two ]; do sleep 0.01; done
+exec \"$PROWESS\" serve --in skills
+";
+    let place = Place::with(&[("skills/good/SKILL.md", GOOD), ("server.sh", script)]);
+    let mut command = place.command();
+    command.env("PATH", "/usr/bin:/bin").env("PROWESS", env!("CARGO_BIN_EXE_prowess"));
+    command.env("HOME", place.path().join("home"));
+    let output = command.args(["list", "--in", "mcp=sh server.sh,prefix=s"]).output().unwrap();
+    let text = place.transcript(&output);
+    assert!(text.contains("s:good"), "{text}");
+    for name in ["one", "two"] {
+        let ids = fs::read_to_string(place.path().join(name)).unwrap();
+        for id in ids.split_whitespace() {
+            assert!(!Path::new(&format!("/proc/{id}")).exists(), "{name}: {id} survived");
+        }
+    }
+}
