@@ -3,7 +3,7 @@
 mod index;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use index::{Content, Index, Listed};
@@ -12,7 +12,7 @@ use prowess_core::{Candidate, FileEntry, Manifest, Origin, RelPath, Scope, parse
 use super::archive::Packed;
 use super::{Chunk, Offer, Slice, Source, candidate, skill_md};
 use crate::archive::{ArchiveLimits, unpack};
-use crate::digests;
+use crate::digests::DigestLimits;
 use crate::error::SourceError;
 use crate::http::{Deadline, Fetcher, HttpClient, HttpError, HttpLimits, Permission, below, checked, shown};
 
@@ -313,10 +313,11 @@ impl Source for HttpSource {
         }
     }
 
-    fn manifest(&self, skill: &Candidate) -> Result<Manifest, SourceError> {
+    fn manifest(&self, skill: &Candidate, within: &DigestLimits) -> Result<Manifest, SourceError> {
         let place = self.place(skill)?;
         let (deadline, limit) = (self.skill_deadline(), self.fetcher.limits().skill_bytes);
         let mut manifest = self.files(skill)?;
+        let mut allowed = within.admit(&manifest, Path::new(&skill.entry.origin.location))?;
         let mut total = 0;
         for file in &mut manifest.files {
             let own = file.path.as_str() == "SKILL.md";
@@ -330,7 +331,11 @@ impl Source for HttpSource {
                 let path = place.content.location().into();
                 return Err(SourceError::TooLarge { path, size: total, limit });
             }
-            file.measure(bytes.len() as u64, digests::of_bytes(&bytes));
+            let (digest, size) = allowed.digest(Path::new(file.path.as_str()), |running| {
+                running.update(&bytes);
+                Ok(false)
+            })?;
+            file.measure(size, digest);
         }
         Ok(manifest)
     }
