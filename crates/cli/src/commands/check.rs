@@ -241,7 +241,8 @@ impl Checker<'_> {
         for path in found.ignored {
             if self.ignored_configs.insert(path.clone()) {
                 let error = SourceError::OtherOwner { path };
-                self.ui.note(&format!("warning: {error}\n  hint: {}\n", error.hint()));
+                self.ui.note(&format!("warning: {error}"));
+                self.ui.note(&format!("  hint: {}", error.hint()));
             }
         }
         let Some(file) = found.file else {
