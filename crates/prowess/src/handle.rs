@@ -78,7 +78,7 @@ mod unix {
             const EXT: i64 = 0xef53;
             const TMPFS: i64 = 0x0102_1994;
             const XFS: i64 = 0x5846_5342;
-            let kind = i64::try_from(rustix::fs::fstatfs(&self.handle).ok()?.f_type).ok()?;
+            let kind = bits(rustix::fs::fstatfs(&self.handle).ok()?.f_type).cast_signed();
             let counts = [EXT, TMPFS, XFS].contains(&kind);
             counts.then(|| self.identity().ok().map(|(device, _)| device)).flatten()
         }
@@ -92,7 +92,7 @@ mod unix {
         /// Whether a folder in it is known to hold no folders, without a list of what it holds: its device counts them.
         pub(crate) fn is_leaf(&self, name: &Path, counting: u64) -> bool {
             let stat = rustix::fs::statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW);
-            stat.is_ok_and(|stat| stat.st_dev == counting && stat.st_nlink == 2)
+            stat.is_ok_and(|stat| bits(stat.st_dev) == counting && stat.st_nlink == 2)
         }
 
         /// What tells it apart from every other folder.
