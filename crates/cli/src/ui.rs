@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use anstream::AutoStream;
 use anstyle::{AnsiColor, Effects, Style};
 use clap::ColorChoice;
+use prowess::text;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -65,22 +66,7 @@ impl Ui {
 
     /// The same for an object that is text already.
     pub(crate) fn json_text(&mut self, text: &str) -> Result<(), CommandError> {
-        let mut line = String::with_capacity(text.len() + 1);
-        // All that is unsafe in ASCII is escaped by every writer of JSON, but for one.
-        let plain = text.is_ascii() && !text.contains('\u{7f}');
-        if plain {
-            line.push_str(text);
-        }
-        for character in if plain { "" } else { text }.chars() {
-            if is_unsafe(character) {
-                // Such characters stand only inside strings, where this is the same text.
-                for unit in character.encode_utf16(&mut [0; 2]) {
-                    let _ = write!(line, "\\u{unit:04x}");
-                }
-            } else {
-                line.push(character);
-            }
-        }
+        let mut line = text::json(text).into_owned();
         line.push('\n');
         if self.aside { self.print(&line) } else { self.bytes(line.as_bytes()) }
     }
@@ -215,62 +201,22 @@ pub(crate) fn read_line(limit: usize) -> Result<Option<Vec<u8>>, CommandError> {
 
 /// Text of others on one line, with everything that is not plainly visible as an escape.
 pub(crate) fn clean(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(is_unsafe) {
-        return Cow::Borrowed(text);
-    }
-    let mut cleaned = String::with_capacity(text.len() + 16);
-    for character in text.chars() {
-        push_clean(&mut cleaned, character);
-    }
-    Cow::Owned(cleaned)
+    text::inline(text)
 }
 
-/// The same for text of several lines: line ends stay, and tabs become blanks.
+/// The same for text of several lines: line ends stay, and tabs become spaces.
 pub(crate) fn clean_lines(text: &str) -> String {
     let mut cleaned = String::with_capacity(text.len());
-    let mut characters = text.chars().peekable();
-    while let Some(character) = characters.next() {
-        match character {
-            '\n' => cleaned.push('\n'),
-            '\t' => cleaned.push_str("    "),
-            '\r' if characters.peek() == Some(&'\n') => {}
-            other => push_clean(&mut cleaned, other),
+    for line in text.split_inclusive('\n') {
+        let (line, end) = line.strip_suffix('\n').map_or((line, ""), |line| (line, "\n"));
+        let line = if end.is_empty() { line } else { line.strip_suffix('\r').unwrap_or(line) };
+        for (at, part) in line.split('\t').enumerate() {
+            cleaned.push_str(if at == 0 { "" } else { "    " });
+            cleaned.push_str(&clean(part));
         }
+        cleaned.push_str(end);
     }
     cleaned
-}
-
-/// Adds one character in visible form.
-pub(crate) fn push_clean(text: &mut String, character: char) {
-    match character {
-        '\n' => text.push_str("\\n"),
-        '\r' => text.push_str("\\r"),
-        '\t' => text.push_str("\\t"),
-        other if is_unsafe(other) => text.extend(other.escape_unicode()),
-        other => text.push(other),
-    }
-}
-
-/// Whether a character could control a terminal, turn text around, or hide.
-fn is_unsafe(character: char) -> bool {
-    if character.is_ascii() {
-        return character.is_ascii_control();
-    }
-    matches!(character,
-        '\u{80}'..='\u{9F}'
-        | '\u{AD}'
-        | '\u{34F}'
-        | '\u{61C}'
-        | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}'
-        | '\u{180B}'..='\u{180F}'
-        | '\u{200B}'..='\u{200F}'
-        | '\u{2028}'..='\u{202E}'
-        | '\u{2060}'..='\u{206F}'
-        | '\u{3164}' | '\u{FEFF}' | '\u{FFA0}'
-        | '\u{FFF0}'..='\u{FFFB}'
-        | '\u{1BCA0}'..='\u{1BCA3}'
-        | '\u{1D173}'..='\u{1D17A}'
-        | '\u{E0000}'..='\u{E0FFF}')
 }
 
 /// Breaks text at blanks into lines of at most `width` characters, as long as words allow.
@@ -319,8 +265,8 @@ mod tests {
         for code in 0..=0x10_FFFF_u32 {
             let Some(character) = char::from_u32(code) else { continue };
             let cleaned = clean(&character.to_string()).into_owned();
-            assert!(!cleaned.chars().any(|c| c.is_control() || is_unsafe(c)), "U+{code:04X}");
-            if is_unsafe(character) {
+            assert!(!cleaned.chars().any(|c| c.is_control() || text::unseen(c).is_some()), "U+{code:04X}");
+            if text::unseen(character).is_some() {
                 assert!(cleaned.starts_with('\\') && cleaned.is_ascii(), "U+{code:04X}");
             }
         }

@@ -50,6 +50,7 @@ pub mod skill;
 pub mod span;
 #[cfg(test)]
 mod testing;
+pub mod text;
 pub mod tools;
 
 pub use catalog::{Candidate, Catalog, Delta, Duplicates, Obstacle, Stamp, Standing};

@@ -14,6 +14,8 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use unicode_normalization::UnicodeNormalization;
 
+use crate::text::is_blank;
+
 mod rule;
 pub use rule::{PathError, PathRule};
 
@@ -321,7 +323,8 @@ fn check_unicode(component: &str) -> Result<(), PathRule> {
             // Where Cygwin, MSYS and WSL put the characters that Windows forbids.
             '\u{f000}'..='\u{f0ff}' => return Err(PathRule::ReservedCharacter),
             _ if is_slash_lookalike(char) => return Err(PathRule::Lookalike),
-            _ if is_invisible(char) => return Err(PathRule::Invisible),
+            // Two names that look the same must be the same, and HFS+ ignores some of these when it compares names.
+            _ if is_blank(char) => return Err(PathRule::Invisible),
             _ => {}
         }
     }
@@ -361,19 +364,6 @@ fn is_slash_lookalike(char: char) -> bool {
             | '\u{fe68}'
             | '\u{ff0f}'
             | '\u{ff3c}'
-    )
-}
-
-/// Characters that show nothing or change the order of what is shown: two names that look the same must
-/// be the same, and HFS+ ignores some of these when it compares names.
-fn is_invisible(char: char) -> bool {
-    matches!(
-        char,
-        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
-            | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}'
-            | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{13430}'..='\u{1343f}' | '\u{1bca0}'..='\u{1bca3}'
-            | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}'
     )
 }
 

@@ -151,13 +151,38 @@ impl Profile {
 
     /// Everything wrong with a skill, in the order of the file. `files` are those of its folder, if known.
     pub fn check(&self, document: &Document, files: Option<&Manifest>, at: &Origin) -> Vec<Problem> {
-        let mut findings = check::findings(document, files, at, &self.reserved_words);
         // A fix costs a second reading, so only what will be said gets one.
-        findings.retain(|finding| self.level(finding.rule) != Level::Off);
+        let mut findings = check::findings(document, files, at, Some(self));
         check::fixes::attach(document, at, &mut findings);
-        // Findings without a place are about the whole file and come first.
-        findings.sort_by_key(|finding| finding.span.map_or(0, |span| span.start + 1));
-        self.judge(findings)
+        self.judge(in_order(findings))
+    }
+
+    /// Everything wrong with a skill that its frontmatter and the name of its file show, in the order of the file.
+    ///
+    /// These are the problems of [`check`](Self::check) that are not about the body or about other files, without
+    /// fixes. They are the same whether the document [has a body](Document::has_body) or not, so a catalog can tell
+    /// them without reading bodies. An error means that the skill does not load under this profile.
+    ///
+    /// ```
+    /// use prowess_core::{Origin, Profile, Severity, parse_prefix};
+    ///
+    /// let head = parse_prefix(b"---\nname: My_Skill\ndescription: Does it.\n---\n", false).unwrap();
+    /// let at = Origin::at("my-skill/SKILL.md");
+    /// let is_error = |problem: &prowess_core::Problem| problem.severity == Severity::Error;
+    /// assert!(Profile::spec().check_frontmatter(&head, &at).iter().any(is_error));
+    /// assert!(!Profile::lenient().check_frontmatter(&head, &at).iter().any(is_error));
+    /// ```
+    pub fn check_frontmatter(&self, document: &Document, at: &Origin) -> Vec<Problem> {
+        let mut findings = check::frontmatter(document, at, self);
+        for finding in &mut findings {
+            finding.fix = None;
+        }
+        self.judge(in_order(findings))
+    }
+
+    /// The words that a name must not contain, in lower case.
+    pub(crate) fn reserved_words(&self) -> impl Iterator<Item = &str> {
+        self.reserved_words.iter().map(String::as_str)
     }
 
     /// Turns findings into problems.
@@ -170,6 +195,12 @@ impl Profile {
             })
             .collect()
     }
+}
+
+/// Findings in the order of the file; those without a place are about the whole file and come first.
+fn in_order(mut findings: Vec<Finding>) -> Vec<Finding> {
+    findings.sort_by_key(|finding| finding.span.map_or(0, |span| span.start + 1));
+    findings
 }
 
 impl Default for Profile {

@@ -212,7 +212,7 @@ impl Document {
     /// caps, no description, an ambiguous identity.
     pub fn skill(&self, at: &Origin) -> Option<Entry> {
         let refused = self.findings().iter().any(|finding| finding.rule.refuses());
-        if refused || check::identity(self, at).iter().any(|finding| finding.rule.refuses()) {
+        if refused || check::lacks_identity(self, at) {
             return None;
         }
         Some(self.entry(at))

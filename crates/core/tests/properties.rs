@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use prowess_core::document::split::{Split, split, split_prefix};
-use prowess_core::{Origin, Profile, Severity, parse, read_frontmatter};
+use prowess_core::{Document, Origin, Preset, Profile, Severity, parse, read_frontmatter};
 
 /// Text that resembles a SKILL.md often enough to reach the interesting corners.
 fn skill_like() -> impl Strategy<Value = Vec<u8>> {
@@ -65,6 +65,23 @@ proptest! {
         }
         let failed = problems.iter().any(|problem| problem.severity == Severity::Error);
         prop_assert_eq!(failed, document.skill(&at).is_none());
+    }
+
+    #[test]
+    fn a_frontmatter_is_judged_the_same_with_and_without_its_body(bytes in skill_like(), preset in prop::sample::select(&Preset::ALL[..])) {
+        let profile = Profile::new(preset);
+        let at = Origin::at("x/demo/SKILL.md");
+        let whole = parse(&bytes);
+        let said = |document: &Document| -> Vec<(&str, String)> {
+            profile.check_frontmatter(document, &at).into_iter().map(|p| (p.code, p.message)).collect()
+        };
+        let prefix = read_frontmatter(bytes.as_slice()).unwrap();
+        prop_assert_eq!(said(&prefix), said(&whole));
+        // What the whole file is checked for besides is about its body.
+        let mut checked = profile.check(&whole, None, &at);
+        let judged = profile.check_frontmatter(&whole, &at);
+        checked.retain(|problem| judged.iter().any(|p| (p.code, &p.message, p.span) == (problem.code, &problem.message, problem.span)));
+        prop_assert_eq!(checked.len(), judged.len());
     }
 
     #[test]

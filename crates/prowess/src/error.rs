@@ -13,16 +13,10 @@ pub(crate) fn shown(path: &Path) -> std::path::Display<'_> {
     path.strip_prefix(".").ok().filter(|rest| !rest.as_os_str().is_empty()).unwrap_or(path).display()
 }
 
-/// A text from outside with nothing in it that controls a terminal. Quotes and backslashes stay: they control nothing,
-/// and what is made harmless twice must not grow.
+/// A text from outside on one line, with nothing in it that controls a terminal or is hidden. What is made harmless
+/// twice does not grow.
 pub fn harmless(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for part in text.split_inclusive(PLAIN) {
-        let plain = part.chars().next_back().filter(|last| PLAIN.contains(last));
-        safe.extend(part.strip_suffix(PLAIN).unwrap_or(part).escape_debug());
-        safe.extend(plain);
-    }
-    safe
+    prowess_core::text::inline(text).into_owned()
 }
 
 /// A text as a shell takes it for one word, so that a command that names it can be copied and run.
@@ -34,9 +28,6 @@ pub fn shell_word(text: &str) -> String {
     let quoted = format!("'{}'", harmless(text).replace('\'', r"'\''"));
     if text.starts_with('-') { format!("-- {quoted}") } else { quoted }
 }
-
-/// What escaping for a programming language would change, and a terminal does not mind.
-const PLAIN: [char; 3] = ['\\', '"', '\''];
 
 /// Whether links that lead to each other are the reason.
 fn is_loop(error: &io::Error) -> bool {

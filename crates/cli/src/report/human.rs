@@ -3,11 +3,12 @@
 use std::ops::Range;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
+use prowess::text::hidden;
 use prowess::{LineIndex, Position, Problem, Severity, Span};
 
 use super::{Checked, Reporter, Summary, patch};
 use crate::error::{CommandError, Failure};
-use crate::ui::{STRONG, Ui, clean, count, push_clean};
+use crate::ui::{STRONG, Ui, clean, count};
 
 /// The most problems of one file that are shown.
 const MAX_SHOWN: usize = 100;
@@ -180,13 +181,18 @@ fn cleaned(text: &str, window: Range<usize>, places: &[Range<usize>]) -> (String
         }
     };
     let mut characters = excerpt.char_indices().peekable();
+    let mut hidden = hidden(excerpt).peekable();
     while let Some((at, character)) = characters.next() {
         set(window.start + at, source.len(), &mut marks);
         match character {
             '\n' => source.push('\n'),
             '\t' => source.push_str("    "),
             '\r' if characters.peek().is_none_or(|(_, next)| *next == '\n') => {}
-            other => push_clean(&mut source, other),
+            '\r' => source.push_str("\\r"),
+            other if hidden.next_if(|(place, ..)| *place == at).is_some() => {
+                source.extend(other.escape_unicode())
+            }
+            other => source.push(other),
         }
     }
     set(usize::MAX, source.len(), &mut marks);

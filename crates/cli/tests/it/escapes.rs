@@ -88,6 +88,34 @@ fn nothing_in_a_skill_its_path_or_an_argument_reaches_the_terminal_as_it_is() {
 }
 
 #[test]
+fn a_prompt_as_json_escapes_what_is_not_seen_and_a_check_reports_it() {
+    let hidden = "\u{1F3F4}\u{E0072}\u{E006D}\u{E0020}\u{E002D}\u{E0072}\u{E0066}\u{E0020}\u{E002F}\u{E007F} a\u{FE01}b\u{FE02} \u{3164}";
+    let text = format!("---\nname: a\ndescription: \"d {hidden} \\x9b2J\"\n---\nDo it.\n");
+    let place = Place::with(&[("skills/a/SKILL.md", &text)]);
+    let output = place.output(&["prompt", "--in", "skills", "--format", "json"]);
+    let shown = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(
+        shown.chars().find(|character| prowess::text::unseen(*character).is_some()),
+        None,
+        "{shown:?}"
+    );
+    let read: serde_json::Value = serde_json::from_str(&shown).unwrap();
+    assert_eq!(read[0]["description"], format!("d {hidden} \u{9b}2J"));
+    let checked = place.json(&["check", "--json", "skills"]);
+    let codes: Vec<&str> = checked["files"][0]["problems"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|p| p["code"].as_str().unwrap())
+        .collect();
+    for code in
+        ["hidden-tag-characters", "hidden-variation-selectors", "hidden-zero-width", "control-character"]
+    {
+        assert!(codes.contains(&code), "{code}: {codes:?}");
+    }
+}
+
+#[test]
 fn bytes_of_a_skill_are_cleaned_for_a_terminal() {
     let place = Place::with(&[("a/SKILL.md", "---\nname: a\ndescription: d\n---\n\u{1b}[31mred\u{9b}2J\n")]);
     for option in ["show --raw", "show --body", "check --color never --diff --unsafe-fixes"] {

@@ -466,6 +466,27 @@ fn why_speaks_of_filters_of_prompts_and_of_what_is_odd() {
     );
 }
 
+#[test]
+fn a_list_warns_of_a_description_that_a_comment_cuts_as_a_check_does() {
+    let place = Place::with(&[
+        ("skills/cut/SKILL.md", "---\nname: cut\ndescription: Fix issue #12 today\n---\nDo it.\n"),
+        (
+            "skills/hooked/SKILL.md",
+            "---\nname: hooks\ndescription: d\nhooks: {a: b}\nmodel: [x]\n---\nDo it.\n",
+        ),
+    ]);
+    let listed = json_of(&place, &["list", "--json", "--in", "skills"]);
+    let checked = json_of(&place, &["check", "--json", "--profile", "lenient", "skills"]);
+    let codes = |problems: &Value| -> Vec<String> {
+        let brief = |problem: &Value| format!("{} {}", problem["severity"], problem["code"]);
+        problems.as_array().unwrap().iter().map(brief).collect()
+    };
+    assert_eq!(codes(&listed["skills"][0]["problems"]), [r#""warning" "description-cut""#]);
+    for (row, file) in [(0, 0), (1, 1)] {
+        assert_eq!(codes(&listed["skills"][row]["problems"]), codes(&checked["files"][file]["problems"]));
+    }
+}
+
 /// The clients that read the user's `.claude/skills`, as they are shown.
 fn readers(place: &Place) -> String {
     let why = json_of(place, &["why", "--json", "pdf"]);

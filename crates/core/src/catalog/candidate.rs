@@ -4,8 +4,11 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::document::Document;
 use crate::manifest::Manifest;
-use crate::problem::Problem;
+use crate::origin::Origin;
+use crate::problem::{Problem, Severity};
+use crate::profile::Profile;
 use crate::skill::Entry;
 
 /// What keeps a skill from being offered or used.
@@ -61,7 +64,7 @@ pub struct Candidate {
     /// The digest of its frontmatter, when its source announces that apart from its files.
     #[serde(skip)]
     pub announced: Option<String>,
-    /// What is wrong with its name, its description or its file although it loads; most have nothing.
+    /// What is wrong with its frontmatter or its file's name although it loads; most have nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problems: Option<Box<[Problem]>>,
     /// Whether it is to be active from the start.
@@ -97,6 +100,37 @@ impl Candidate {
             stamp: Stamp::default(),
             source: Arc::default(),
         }
+    }
+
+    /// What a document makes in a catalog under a profile: a skill, or one that is broken because the profile sees an
+    /// error. Its problems are those that [`Profile::check_frontmatter`] gives.
+    ///
+    /// ```
+    /// use prowess_core::{Candidate, Origin, Profile, parse};
+    ///
+    /// let document = parse(b"---\nname: My_Skill\ndescription: Does it.\n---\n");
+    /// let at = Origin::at("skills/my-skill/SKILL.md");
+    /// assert!(Candidate::judged(&document, &at, &Profile::lenient()).is_usable());
+    /// assert!(!Candidate::judged(&document, &at, &Profile::spec()).is_usable());
+    /// ```
+    pub fn judged(document: &Document, at: &Origin, profile: &Profile) -> Self {
+        let problems = profile.check_frontmatter(document, at);
+        if problems.iter().any(|problem| problem.severity == Severity::Error) {
+            return Self::broken(document, at, problems);
+        }
+        let mut candidate = Self::new(document.entry(at));
+        candidate.problems = (!problems.is_empty()).then(|| problems.into());
+        candidate
+    }
+
+    /// A skill that cannot be loaded, with whatever could be read of it.
+    pub fn broken(document: &Document, at: &Origin, problems: Vec<Problem>) -> Self {
+        let mut candidate = Self::new(document.entry(at));
+        candidate.obstacle = Some(Obstacle::Broken { problems });
+        if candidate.entry.key.is_empty() {
+            candidate.entry.key = at.folder.clone().unwrap_or_else(|| at.location.clone());
+        }
+        candidate
     }
 
     /// Whether this is what somebody means by a key: its key, its name, or its folder's name when it is broken.

@@ -1,5 +1,6 @@
 //! Rules about the instructions: their length, and commands that a client would run.
 
+use super::found::Found;
 use crate::document::Document;
 use crate::limits::{LARGE_FILE_BYTES, RECOMMENDED_LINES, RECOMMENDED_TOKENS};
 use crate::problem::Finding;
@@ -25,7 +26,7 @@ rules! {
 }
 
 /// Checks the body.
-pub(super) fn check(document: &Document, findings: &mut Vec<Finding>) {
+pub(super) fn check(document: &Document, findings: &mut Found<'_>) {
     let body = document.body_raw();
     if document.body().is_empty() {
         findings.push(

@@ -1,5 +1,6 @@
 //! Rules about the description: present, text, not too long.
 
+use super::found::Found;
 use super::part_of;
 use crate::document::{Document, Node, Style};
 use crate::limits::MAX_DESCRIPTION_CHARS;
@@ -38,13 +39,13 @@ rules! {
 /// assert_eq!(prowess_core::check_description("  ")[0].code(), "description-empty");
 /// ```
 pub fn check_description(description: &str) -> Vec<Finding> {
-    let mut findings = Vec::new();
+    let mut findings = Found::default();
     if description.trim().is_empty() {
         findings.push(empty());
     } else {
         check_text(description, &mut findings, &|finding, _| finding);
     }
-    findings
+    findings.into_findings()
 }
 
 fn empty() -> Finding {
@@ -54,7 +55,7 @@ fn empty() -> Finding {
 }
 
 /// Whether there is a description at all.
-pub(super) fn check_presence(document: &Document, findings: &mut Vec<Finding>) {
+pub(super) fn check_presence(document: &Document, findings: &mut Found<'_>) {
     let Some(pair) = document.pair("description") else {
         findings.push(
             Finding::new(&DESCRIPTION_MISSING, "there is no description")
@@ -79,7 +80,7 @@ pub(super) fn check_presence(document: &Document, findings: &mut Vec<Finding>) {
 }
 
 /// What is wrong with the description that is there.
-pub(super) fn check(document: &Document, findings: &mut Vec<Finding>) {
+pub(super) fn check(document: &Document, findings: &mut Found<'_>) {
     let Some(node) = document.field("description") else { return };
     let Some(text) = node.text().filter(|text| !text.trim().is_empty()) else { return };
     if Node::is_null(node) {
@@ -113,9 +114,11 @@ fn comment_behind(document: &Document, node: &Node) -> Option<Span> {
 
 type Place<'p> = &'p dyn Fn(Finding, std::ops::Range<usize>) -> Finding;
 
-fn check_text(text: &str, findings: &mut Vec<Finding>, place: Place<'_>) {
+fn check_text(text: &str, findings: &mut Found<'_>, place: Place<'_>) {
+    let brackets = findings.wants(&DESCRIPTION_ANGLE_BRACKET);
     let mut push = |finding: Finding, part| findings.push(place(finding.with_field("description"), part));
-    let length = text.trim().chars().count();
+    // There are at least as many bytes as characters.
+    let length = if text.len() > MAX_DESCRIPTION_CHARS { text.trim().chars().count() } else { 0 };
     if length > MAX_DESCRIPTION_CHARS {
         let message = format!("the description has {length} characters, more than {MAX_DESCRIPTION_CHARS}");
         push(
@@ -123,7 +126,7 @@ fn check_text(text: &str, findings: &mut Vec<Finding>, place: Place<'_>) {
             0..text.len(),
         );
     }
-    if let Some(at) = text.find(['<', '>']) {
+    if let Some(at) = brackets.then(|| text.find(['<', '>'])).flatten() {
         push(
             Finding::new(&DESCRIPTION_ANGLE_BRACKET, "the description contains an angle bracket"),
             at..at + 1,

@@ -1,11 +1,12 @@
 //! Rules about the other fields: known, of the right shape, within their limits, and inert.
 
+use super::found::Found;
 use crate::document::{Document, Node, Pair};
 use crate::limits::MAX_COMPATIBILITY_CHARS;
 use crate::problem::Finding;
-use crate::render::inline;
 use crate::rule::rules;
 use crate::skill::{CLIENT_FIELDS, SPEC_FIELDS, boolean, has_wrong_shape};
+use crate::text::inline;
 
 rules! {
     FIELD_UNKNOWN = "field-unknown" [I E E E O],
@@ -50,17 +51,19 @@ rules! {
 }
 
 /// Checks every field except name, description and tools.
-pub(super) fn check(document: &Document, findings: &mut Vec<Finding>) {
+pub(super) fn check(document: &Document, findings: &mut Found<'_>) {
     for pair in document.pairs() {
         let key = pair.key.as_str();
         if CLIENT_FIELDS.contains(&key) {
-            let message = format!("the field belongs to some clients, not to the specification: {key}");
-            findings.push(about(pair, Finding::new(&FIELD_CLIENT, message)));
+            if findings.wants(&FIELD_CLIENT) {
+                let message = format!("the field belongs to some clients, not to the specification: {key}");
+                findings.push(about(pair, Finding::new(&FIELD_CLIENT, message)));
+            }
             if has_wrong_shape(pair) && key != "disallowed-tools" {
                 let message = format!("{key} is {}, not text", pair.value.shape());
                 findings.push(about(pair, Finding::new(&FIELD_NOT_TEXT, message)).with_span(pair.value.span));
             }
-        } else if !SPEC_FIELDS.contains(&key) {
+        } else if !SPEC_FIELDS.contains(&key) && findings.wants(&FIELD_UNKNOWN) {
             let message = format!("the field is not in the specification: {}", inline(key));
             let meant = SPEC_FIELDS.iter().find(|field| field.eq_ignore_ascii_case(key));
             let help = meant.map_or_else(
@@ -94,7 +97,7 @@ fn about(pair: &Pair, finding: Finding) -> Finding {
     finding.with_field(pair.key.clone()).with_span(pair.key_span)
 }
 
-fn check_license(pair: &Pair, findings: &mut Vec<Finding>) {
+fn check_license(pair: &Pair, findings: &mut Found<'_>) {
     match pair.value.text() {
         None => {
             let message = format!("the license is {}", pair.value.shape());
@@ -107,7 +110,7 @@ fn check_license(pair: &Pair, findings: &mut Vec<Finding>) {
     }
 }
 
-fn check_compatibility(pair: &Pair, findings: &mut Vec<Finding>) {
+fn check_compatibility(pair: &Pair, findings: &mut Found<'_>) {
     let Some(text) = pair.value.text() else {
         let message = format!("the compatibility note is {}", pair.value.shape());
         findings.push(about(pair, Finding::new(&COMPATIBILITY_NOT_TEXT, message)));
@@ -125,7 +128,7 @@ fn check_compatibility(pair: &Pair, findings: &mut Vec<Finding>) {
     }
 }
 
-fn check_metadata(pair: &Pair, findings: &mut Vec<Finding>) {
+fn check_metadata(pair: &Pair, findings: &mut Found<'_>) {
     let Some(pairs) = pair.value.pairs() else {
         if !pair.value.is_null() {
             let message = format!("metadata is {}, not keys and values", pair.value.shape());
@@ -134,12 +137,12 @@ fn check_metadata(pair: &Pair, findings: &mut Vec<Finding>) {
         return;
     };
     for inner in pairs {
-        let field = format!("metadata.{}", inner.key);
+        let field = || format!("metadata.{}", inner.key);
         if Node::scalar(&inner.value).is_none() {
             let message = format!("the metadata value is {}: {}", inner.value.shape(), inline(&inner.key));
             findings.push(
                 Finding::new(&METADATA_NOT_TEXT, message)
-                    .with_field(field.clone())
+                    .with_field(field())
                     .with_span(inner.value.span)
                     .with_help("write the value as one text"),
             );
@@ -147,7 +150,7 @@ fn check_metadata(pair: &Pair, findings: &mut Vec<Finding>) {
         if inner.key.starts_with("io.modelcontextprotocol/") {
             let message = format!("the metadata key is reserved for MCP: {}", inline(&inner.key));
             findings.push(
-                Finding::new(&METADATA_RESERVED_KEY, message).with_field(field).with_span(inner.key_span),
+                Finding::new(&METADATA_RESERVED_KEY, message).with_field(field()).with_span(inner.key_span),
             );
         }
     }

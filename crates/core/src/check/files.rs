@@ -1,5 +1,6 @@
 //! Rules about the skill's files: the name of SKILL.md, how many files there are and how large they are.
 
+use super::found::Found;
 use crate::limits::{MAX_SKILL_BYTES, MAX_SKILL_FILES};
 use crate::manifest::Manifest;
 use crate::origin::Origin;
@@ -24,14 +25,18 @@ rules! {
 /// How many entries that are left out are named; the rest is counted.
 const MAX_NAMED: usize = 20;
 
-/// Checks the file's name and the folder's contents.
-pub(super) fn check(files: Option<&Manifest>, at: &Origin, findings: &mut Vec<Finding>) {
+/// Checks the name of the skill's own file.
+pub(super) fn check_name(at: &Origin, findings: &mut Found<'_>) {
     if let Some(file) =
         at.file.as_deref().filter(|file| *file != "SKILL.md" && file.eq_ignore_ascii_case("skill.md"))
     {
         let message = format!("the file is not called SKILL.md: {file}");
         findings.push(Finding::new(&FILE_NAME_CASE, message).with_help("rename it to SKILL.md"));
     }
+}
+
+/// Checks the folder's contents.
+pub(super) fn check(files: Option<&Manifest>, findings: &mut Found<'_>) {
     let Some(files) = files else { return };
     for left in files.left_out.iter().take(MAX_NAMED) {
         let message =

@@ -34,13 +34,19 @@ pub(crate) fn attach(document: &Document, at: &Origin, findings: &mut [Finding])
     }
     // Edits are offered only where the frontmatter reads as it is; broken YAML is repaired first.
     let mut left = MAX_FIXES;
-    let sound = !document.repaired() && document.findings().iter().all(|finding| !finding.rule.refuses());
+    // The value of an alias stands elsewhere, and so an edit at its place could change another field.
+    let disturbs = |finding: &Finding| finding.rule.refuses() || finding.code() == "yaml-anchor";
+    let sound = !document.repaired() && !document.findings().iter().any(disturbs);
     for finding in findings.iter_mut().filter(|finding| finding.fix.is_none()) {
         if left == 0 {
             break;
         }
         finding.fix = match finding.code() {
-            "hidden-bidi" | "hidden-zero-width" | "hidden-tag-characters" | "control-character" => {
+            "hidden-bidi"
+            | "hidden-zero-width"
+            | "hidden-tag-characters"
+            | "hidden-variation-selectors"
+            | "control-character" => {
                 finding.span.and_then(|span| remove_characters(document, span, finding.code()))
             }
             "fence-leading-text" => finding.span.map(|span| Fix {

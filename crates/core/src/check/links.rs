@@ -2,13 +2,14 @@
 
 use pulldown_cmark::{Event, Parser, Tag};
 
+use super::found::Found;
 use crate::document::Document;
 use crate::manifest::Manifest;
 use crate::path::RelPath;
 use crate::problem::Finding;
-use crate::render::inline;
 use crate::rule::rules;
 use crate::span::Span;
+use crate::text::inline;
 
 rules! {
     LINK_MISSING = "link-missing" [W O O W I],
@@ -39,7 +40,7 @@ enum Target {
 const MAX_FINDINGS: usize = 200;
 
 /// Checks the links and images of the body.
-pub(super) fn check(document: &Document, files: Option<&Manifest>, findings: &mut Vec<Finding>) {
+pub(super) fn check(document: &Document, files: Option<&Manifest>, findings: &mut Found<'_>) {
     let body = document.body_raw();
     // Most bodies have no link; reading Markdown costs more than everything else here.
     if memchr::memmem::find(body.as_bytes(), b"](").is_none()
@@ -143,12 +144,14 @@ mod tests {
             "---\nname: a\ndescription: b\n---\n[x](gone.md) `[y](gone.md)` [z](scripts/) ![i](../up.png)\n";
         let document = parse(text.as_bytes());
         let manifest = Manifest::new(vec![FileEntry::new(RelPath::parse("scripts/run.sh").unwrap(), 1)]);
-        let mut findings = Vec::new();
-        check(&document, Some(&manifest), &mut findings);
+        let found = |files: Option<&Manifest>| {
+            let mut findings = Found::default();
+            check(&document, files, &mut findings);
+            findings.into_findings()
+        };
+        let findings = found(Some(&manifest));
         assert_eq!(findings.iter().map(Finding::code).collect::<Vec<_>>(), ["link-missing", "link-outside"]);
         assert_eq!(findings[0].span.and_then(|span| span.slice(text)), Some("[x](gone.md)"));
-        findings.clear();
-        check(&document, None, &mut findings);
-        assert_eq!(findings.len(), 1, "without a folder nothing is missing");
+        assert_eq!(found(None).len(), 1, "without a folder nothing is missing");
     }
 }

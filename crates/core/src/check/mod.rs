@@ -6,6 +6,7 @@ pub(crate) mod description;
 pub(crate) mod fields;
 pub(crate) mod files;
 pub(crate) mod fixes;
+mod found;
 pub(crate) mod hidden;
 pub(crate) mod links;
 pub(crate) mod name;
@@ -14,11 +15,13 @@ pub(crate) mod tools;
 pub use description::check_description;
 pub use name::{check_name, suggest_name};
 
+use found::Found;
+
 use crate::document::{self, Document, Node, Style};
 use crate::manifest::Manifest;
 use crate::origin::Origin;
-use crate::problem::{Finding, Problem, Severity};
-use crate::profile::UnknownRule;
+use crate::problem::Finding;
+use crate::profile::{Profile, UnknownRule};
 use crate::rule::Rule;
 use crate::span::Span;
 
@@ -53,76 +56,69 @@ pub fn rule(code: &str) -> Result<&'static Rule, UnknownRule> {
 ///
 /// `files` are those of its folder; without them, links and sizes are not looked at.
 pub fn check(document: &Document, files: Option<&Manifest>, at: &Origin) -> Vec<Finding> {
-    let mut findings = findings(document, files, at, name::RESERVED_WORDS);
+    let mut findings = findings(document, files, at, None);
     fixes::attach(document, at, &mut findings);
     findings
 }
 
-/// The same with a host's own reserved words.
-pub(crate) fn findings<Word: AsRef<str>>(
+/// The same without fixes, and with a profile only what it will say.
+pub(crate) fn findings(
     document: &Document,
     files: Option<&Manifest>,
     at: &Origin,
-    reserved_words: &[Word],
+    profile: Option<&Profile>,
 ) -> Vec<Finding> {
-    let mut findings = document.findings().to_vec();
-    findings.extend(identity(document, at));
+    let mut found = Found::by(profile);
+    for finding in document.findings() {
+        found.push(finding.clone());
+    }
+    frontmatter_rules(document, at, &mut found);
+    hidden::check_body(document, &mut found);
+    if document.has_body() {
+        body::check(document, &mut found);
+        links::check(document, files, &mut found);
+    }
+    files::check(files, &mut found);
+    found.into_findings()
+}
+
+/// What can be said about a skill without its body and its other files. It is the same whether the body was read or
+/// not: [`findings`] says all of this, and more only about the body and the files.
+pub(crate) fn frontmatter(document: &Document, at: &Origin, profile: &Profile) -> Vec<Finding> {
+    let mut found = Found::by(Some(profile));
+    for finding in document.findings().iter().filter(|finding| !document.is_about_body(finding)) {
+        found.push(finding.clone());
+    }
+    frontmatter_rules(document, at, &mut found);
+    found.into_findings()
+}
+
+/// The rules that need neither the body nor the other files.
+fn frontmatter_rules(document: &Document, at: &Origin, found: &mut Found<'_>) {
     // Without readable frontmatter there is nothing more to say about its fields.
     if document.root().is_some_and(|root| root.pairs().is_some()) {
-        name::check(document, at, reserved_words, &mut findings);
-        description::check(document, &mut findings);
-        fields::check(document, &mut findings);
-        tools::check(document, &mut findings);
+        presence(document, at, found);
+        name::check(document, at, found);
+        description::check(document, found);
+        fields::check(document, found);
+        tools::check(document, found);
     }
-    hidden::check(document, &mut findings);
-    if document.has_body() {
-        body::check(document, &mut findings);
-        links::check(document, files, &mut findings);
-    }
-    files::check(files, at, &mut findings);
-    findings
+    hidden::check_frontmatter(document, found);
+    files::check_name(at, found);
 }
 
-/// What is wrong with the two fields without which there is no skill.
-pub(crate) fn identity(document: &Document, at: &Origin) -> Vec<Finding> {
-    let mut findings = Vec::new();
+/// Whether the two fields without which there is no skill are missing or unusable.
+pub(crate) fn lacks_identity(document: &Document, at: &Origin) -> bool {
+    let mut found = Found::default();
     if document.root().is_some_and(|root| root.pairs().is_some()) {
-        name::check_presence(document, at, &mut findings);
-        description::check_presence(document, &mut findings);
+        presence(document, at, &mut found);
     }
-    findings
+    found.into_findings().iter().any(|finding| finding.rule.refuses())
 }
 
-/// What is wrong with the parts of a skill that a catalog shows, by a profile: what reading found, its name, its
-/// description and the name of its file.
-pub fn heading(document: &Document, at: &Origin, profile: &crate::Profile) -> Vec<Problem> {
-    let plain = |name: &str| {
-        let letters = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-        name.len() <= 64
-            && name.bytes().all(letters)
-            && name.as_bytes().first().is_some_and(u8::is_ascii_lowercase)
-    };
-    let text = |field: &str| document.field(field).and_then(Node::text).unwrap_or_default();
-    // Nearly every skill is plainly fine, and a catalog looks at very many.
-    if document.findings().is_empty()
-        && plain(text("name"))
-        && !text("name").contains("--")
-        && !text("name").ends_with('-')
-        && (1..=1_024).contains(&text("description").len())
-        && at.file.as_deref().is_none_or(|file| file == "SKILL.md")
-    {
-        return Vec::new();
-    }
-    let mut findings = document.findings().to_vec();
-    findings.extend(identity(document, at));
-    if document.root().is_some_and(|root| root.pairs().is_some()) {
-        name::check(document, at, name::RESERVED_WORDS, &mut findings);
-        description::check(document, &mut findings);
-    }
-    files::check(None, at, &mut findings);
-    let mut problems = profile.judge(findings);
-    problems.retain(|problem| problem.severity > Severity::Info);
-    problems
+fn presence(document: &Document, at: &Origin, found: &mut Found<'_>) {
+    name::check_presence(document, at, found);
+    description::check_presence(document, found);
 }
 
 /// The advice for a field that is there in other letters.

@@ -3,14 +3,15 @@
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_normalization::char::is_combining_mark;
 
+use super::found::Found;
 use super::part_of;
 use crate::document::{Document, Node};
 use crate::limits::MAX_NAME_CHARS;
 use crate::origin::Origin;
 use crate::problem::Finding;
-use crate::render::inline;
 use crate::rule::rules;
 use crate::skill::normalize;
+use crate::text::inline;
 
 /// Words that Anthropic's upload does not accept in a name.
 pub(crate) const RESERVED_WORDS: &[&str] = &["anthropic", "claude"];
@@ -85,17 +86,17 @@ rules! {
 /// assert_eq!(codes, ["name-uppercase", "name-double-hyphen"]);
 /// ```
 pub fn check_name(name: &str) -> Vec<Finding> {
-    let mut findings = Vec::new();
+    let mut findings = Found::default();
     if name.trim().is_empty() {
         findings.push(Finding::new(&NAME_MISSING, "there is no name").with_field("name"));
     } else {
-        check_text(name, RESERVED_WORDS, &mut findings, &|finding, _| finding);
+        check_text(name, &mut findings, &|finding, _| finding);
     }
-    findings
+    findings.into_findings()
 }
 
 /// Whether there is a name at all.
-pub(super) fn check_presence(document: &Document, at: &Origin, findings: &mut Vec<Finding>) {
+pub(super) fn check_presence(document: &Document, at: &Origin, findings: &mut Found<'_>) {
     let node = document.field("name");
     let text = node.and_then(Node::text).map(str::trim);
     let fence = || document.fences().map(|fences| fences.open);
@@ -122,12 +123,7 @@ pub(super) fn check_presence(document: &Document, at: &Origin, findings: &mut Ve
 }
 
 /// What is wrong with the name that is there.
-pub(super) fn check<Word: AsRef<str>>(
-    document: &Document,
-    at: &Origin,
-    reserved: &[Word],
-    findings: &mut Vec<Finding>,
-) {
+pub(super) fn check(document: &Document, at: &Origin, findings: &mut Found<'_>) {
     let Some(node) = document.field("name") else { return };
     let Some(written) = node.text().filter(|text| !text.trim().is_empty()) else { return };
     if node.is_null() {
@@ -137,14 +133,13 @@ pub(super) fn check<Word: AsRef<str>>(
                 .with_span(node.span),
         );
     }
-    check_text(written, reserved, findings, &|finding, part| {
-        finding.with_span(part_of(document, node, part))
-    });
+    check_text(written, findings, &|finding, part| finding.with_span(part_of(document, node, part)));
 
-    let name = normalize(written);
     if let Some(folder) = at.folder.as_deref()
-        && normalize(folder) != name
+        && folder != written
+        && normalize(folder) != normalize(written)
     {
+        let name = normalize(written);
         let message =
             format!("the name is not the name of the folder: {} in {}", inline(&name), inline(folder));
         findings.push(
@@ -159,12 +154,32 @@ pub(super) fn check<Word: AsRef<str>>(
 type Place<'p> = &'p dyn Fn(Finding, std::ops::Range<usize>) -> Finding;
 
 /// The rules about the characters of a name; `place` says where in the file a part of it is.
-fn check_text<Word: AsRef<str>>(
-    written: &str,
-    reserved: &[Word],
-    findings: &mut Vec<Finding>,
-    place: Place<'_>,
-) {
+fn check_text(written: &str, findings: &mut Found<'_>, place: Place<'_>) {
+    // Most names are plainly fine, and a catalog looks at very many.
+    if !is_plain(written) {
+        check_characters(written, findings, place);
+    }
+    if findings.wants(&NAME_RESERVED_WORD) {
+        for word in findings.reserved_in(&normalize(written).to_lowercase()) {
+            let finding =
+                Finding::new(&NAME_RESERVED_WORD, format!("the name contains a reserved word: {word}"));
+            findings.push(place(finding.with_field("name"), 0..written.len()));
+        }
+    }
+}
+
+/// Whether a name breaks none of the rules about its characters.
+fn is_plain(name: &str) -> bool {
+    let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    name.len() <= MAX_NAME_CHARS
+        && name.starts_with(|c: char| c.is_ascii_lowercase())
+        && name.bytes().all(fits)
+        && !name.ends_with('-')
+        && !name.contains("--")
+}
+
+/// Each rule about the characters of a name.
+fn check_characters(written: &str, findings: &mut Found<'_>, place: Place<'_>) {
     let mut push = |finding: Finding, part: std::ops::Range<usize>| {
         findings.push(place(finding.with_field("name"), part));
     };
@@ -242,13 +257,6 @@ fn check_text<Word: AsRef<str>>(
             whole.clone(),
         );
     }
-    let lower = name.to_lowercase();
-    for word in reserved.iter().map(AsRef::as_ref).filter(|word| !word.is_empty() && lower.contains(*word)) {
-        push(
-            Finding::new(&NAME_RESERVED_WORD, format!("the name contains a reserved word: {word}")),
-            whole.clone(),
-        );
-    }
 }
 
 /// A letter or digit of any script; marks that only change another character are neither.
@@ -299,6 +307,18 @@ mod tests {
         assert_eq!(codes("a\u{200d}b"), ["name-invalid-character"]);
         assert_eq!(codes("a\u{1f600}"), ["name-invalid-character"]);
         assert_eq!(codes("ａｂ"), ["name-normalized"]);
+    }
+
+    proptest::proptest! {
+        #![proptest_config(crate::testing::many())]
+
+        #[test]
+        fn a_plain_name_breaks_no_rule_about_characters(name in "[a-c0-1A_-]{0,5}|[a-z-]{62,66}|\\PC{0,4}") {
+            let mut findings = Found::default();
+            check_characters(&name, &mut findings, &|finding, _| finding);
+            let found = findings.into_findings();
+            proptest::prop_assert!(!is_plain(&name) || found.is_empty(), "{:?}", found);
+        }
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! Rules about `allowed-tools` and `disallowed-tools`: one text, separated by blanks, with balanced parentheses.
 
+use super::found::Found;
 use crate::document::{Document, Pair};
 use crate::problem::Finding;
-use crate::render::inline;
 use crate::rule::rules;
 use crate::skill::tool_list;
+use crate::text::inline;
 use crate::tools::ToolForm;
 
 rules! {
@@ -29,7 +30,7 @@ rules! {
 }
 
 /// Checks both fields.
-pub(super) fn check(document: &Document, findings: &mut Vec<Finding>) {
+pub(super) fn check(document: &Document, findings: &mut Found<'_>) {
     for key in ["allowed-tools", "disallowed-tools"] {
         if let Some(pair) = document.pair(key) {
             check_pair(pair, key == "allowed-tools", findings);
@@ -37,7 +38,7 @@ pub(super) fn check(document: &Document, findings: &mut Vec<Finding>) {
     }
 }
 
-fn check_pair(pair: &Pair, grants: bool, findings: &mut Vec<Finding>) {
+fn check_pair(pair: &Pair, grants: bool, findings: &mut Found<'_>) {
     let mut push = |finding: Finding| {
         findings.push(finding.with_field(pair.key.clone()).with_span(pair.value.span));
     };

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use super::{Document, Node, Pair, Style, parse, repair};
 use crate::problem::Edit;
 use crate::span::Span;
+use crate::text::{Unseen, unseen};
 
 /// Why a field cannot be written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -396,7 +397,7 @@ fn is_plain(text: &str, flow: bool) -> bool {
         return false;
     }
     let flow_ok = !flow || !text.contains([',', '[', ']', '{', '}', ':']);
-    flow_ok && text.chars().all(|c| is_printable(c) && c != '\t')
+    flow_ok && text.chars().all(is_printable)
 }
 
 /// Whether a reader of YAML 1.1 might take the text for a number, a date or a time.
@@ -408,10 +409,11 @@ fn is_number_like(lower: &str) -> bool {
             }))
 }
 
-/// Whether a character may stand in YAML as it is; the others are escaped.
+/// Whether a character may stand in YAML as it is; the others are escaped. Joiners and selectors are part of emoji and
+/// of some scripts.
 fn is_printable(character: char) -> bool {
-    !character.is_control()
-        && !matches!(character, '\u{2028}' | '\u{2029}' | '\u{FEFF}' | '\u{FFFE}' | '\u{FFFF}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}' | '\u{E0000}'..='\u{E007F}')
+    !matches!(character, '\t' | '\r' | '\n' | '\u{FFFE}' | '\u{FFFF}')
+        && matches!(unseen(character), None | Some(Unseen::Joiner | Unseen::Selector))
 }
 
 #[cfg(test)]

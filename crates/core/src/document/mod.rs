@@ -173,6 +173,11 @@ impl Document {
         self.repaired
     }
 
+    /// Whether something that reading found is only about the body.
+    pub(crate) fn is_about_body(&self, finding: &Finding) -> bool {
+        finding.rule == &rules::NOT_UTF8 && finding.span.is_some_and(|span| span.start >= self.body_offset())
+    }
+
     /// What reading found, in the order of the file.
     pub fn findings(&self) -> &[Finding] {
         &self.findings

@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use serde::{Serialize, Serializer};
 
-use super::{is_invisible, is_slash_lookalike};
+use super::is_slash_lookalike;
+use crate::text::is_blank;
 
 /// How much of a refused path is shown, in characters.
 const SHOWN: usize = 160;
@@ -144,8 +145,7 @@ fn shown(text: &str) -> String {
             shown.push_str("...");
             break;
         }
-        let line_break = matches!(char, '\u{2028}' | '\u{2029}');
-        if char.is_control() || line_break || is_invisible(char) || is_slash_lookalike(char) {
+        if char.is_control() || is_blank(char) || is_slash_lookalike(char) {
             // Writing to a string cannot fail.
             let _ = write!(shown, "{}", char.escape_unicode());
         } else {

@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 
-use super::escape::{collapse, inline, neutralize, visible, xml};
 use crate::manifest::{FileKind, Manifest};
 use crate::path::RelPath;
 use crate::skill::Entry;
+use crate::text::{collapse, inline, neutralize, visible, xml};
 
 /// What an activation shows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::escape::{collapse, cut, neutralize, visible, xml};
 use crate::skill::Entry;
+use crate::text::{self, collapse, cut, neutralize, visible, xml};
 
 /// How a catalog is laid out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -130,7 +130,7 @@ pub fn render_catalog(skills: &[&Entry], style: &CatalogStyle) -> String {
         Shape::Plain => headed(skills, style, "Available skills:"),
         Shape::Json => {
             let entries: Vec<Value> = skills.iter().map(|skill| object(skill, style)).collect();
-            Value::Array(entries).to_string()
+            text::json(&Value::Array(entries).to_string()).into_owned()
         }
     }
 }

@@ -1,17 +1,17 @@
 //! The text a model sees: the catalog of skills, an activated skill, one skill described.
 //!
-//! All escaping happens in `escape.rs`. Nothing from a skill can close a wrapper or speak outside it.
+//! All escaping happens in `text/`. Nothing from a skill can close a wrapper or speak outside it.
 
 mod activation;
 mod budget;
 mod catalog;
-mod escape;
 
 pub(crate) use activation::activation;
 pub use activation::{ActivationStyle, Inlined, compose, describe, render_activation};
 pub use budget::{Budget, BudgetReport, Budgeted, estimate_tokens, render_within};
 pub use catalog::{CatalogStyle, Shape, render_catalog};
-pub use escape::{collapse, cut, inline, neutralize, visible, xml};
+
+pub use crate::text::{collapse, cut, inline, neutralize, visible, xml};
 
 #[cfg(test)]
 mod tests;

@@ -14,7 +14,7 @@ mod plugin;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use prowess_core::{Candidate, Document, FileEntry, Manifest, Obstacle, Origin, Profile, RelPath, check};
+use prowess_core::{Candidate, Document, FileEntry, Manifest, Origin, Profile, RelPath};
 use serde_json::{Map, Value};
 
 #[cfg(feature = "archive")]
@@ -143,15 +143,7 @@ pub(crate) fn skill_md() -> Result<RelPath, SourceError> {
 
 /// What a document makes in a catalog: a skill, or a broken one with the reasons.
 pub fn candidate(document: &Document, at: &Origin) -> Candidate {
-    match document.skill(at) {
-        Some(entry) => {
-            let mut candidate = Candidate::new(entry);
-            let problems = check::heading(document, at, lenient());
-            candidate.problems = (!problems.is_empty()).then(|| problems.into());
-            candidate
-        }
-        None => broken(document, at, Profile::lenient().check(document, None, at)),
-    }
+    Candidate::judged(document, at, lenient())
 }
 
 /// The profile by which a catalog judges, made once.
@@ -163,15 +155,6 @@ fn lenient() -> &'static Profile {
 /// What a skill makes in a catalog that is there and cannot be read.
 pub(crate) fn unread(problem: &SourceError, at: &Origin) -> Candidate {
     let document = Document::unread(problem.to_string(), problem.hint());
-    let problems = Profile::lenient().judge(document.findings().to_vec());
-    broken(&document, at, problems)
-}
-
-fn broken(document: &Document, at: &Origin, problems: Vec<prowess_core::Problem>) -> Candidate {
-    let mut candidate = Candidate::new(document.entry(at));
-    candidate.obstacle = Some(Obstacle::Broken { problems });
-    if candidate.entry.key.is_empty() {
-        candidate.entry.key = at.folder.clone().unwrap_or_else(|| at.location.clone());
-    }
-    candidate
+    let problems = lenient().judge(document.findings().to_vec());
+    Candidate::broken(&document, at, problems)
 }

@@ -9,6 +9,7 @@
     reason = "these are tests"
 )]
 
+mod agreement;
 #[cfg(feature = "archive")]
 mod archives;
 mod conformance;
