@@ -18,8 +18,11 @@ pub const MAX_LEADING_BYTES: usize = 4 * 1024;
 
 /// How deep collections may nest in the frontmatter.
 pub const MAX_YAML_DEPTH: usize = 32;
-/// How many scalars and collections the frontmatter may hold.
+/// How many scalars and collections the frontmatter may hold, those that aliases repeat counted each time.
 pub const MAX_YAML_NODES: usize = 10_000;
+/// How many bytes of text anchors and aliases may repeat: four times the largest frontmatter, so that a value of any
+/// size can be repeated, and memory stays small.
+pub const MAX_YAML_COPIED_BYTES: usize = 4 * MAX_FRONTMATTER_BYTES;
 
 /// The specification's advice for the length of SKILL.md, in lines.
 pub const RECOMMENDED_LINES: usize = 500;

@@ -19,6 +19,8 @@ const MAX_NAME: usize = 64;
 pub enum Withheld {
     /// Its frontmatter had to be repaired: another reader would see another one, or none.
     Repaired,
+    /// Its frontmatter has anchors or aliases, which simple readers take for text.
+    Anchors,
     /// Something stands before the frontmatter.
     NotAtTheStart,
     /// A key stands twice: readers disagree about which counts.
@@ -37,6 +39,7 @@ impl fmt::Display for Withheld {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Repaired => to.write_str("its YAML had to be repaired"),
+            Self::Anchors => to.write_str("its YAML has anchors or aliases"),
             Self::NotAtTheStart => to.write_str("its file does not begin with the frontmatter"),
             Self::Duplicate(key) => write!(to, "a key stands twice in its frontmatter: {key}"),
             Self::Name => {
@@ -58,6 +61,9 @@ impl fmt::Display for Withheld {
 pub fn withheld(document: &Document, name: &str) -> Option<Withheld> {
     if document.repaired() {
         return Some(Withheld::Repaired);
+    }
+    if document.findings().iter().any(|finding| finding.code() == "yaml-anchor") {
+        return Some(Withheld::Anchors);
     }
     if !document.text().trim_start_matches('\u{feff}').starts_with("---") {
         return Some(Withheld::NotAtTheStart);
@@ -191,6 +197,7 @@ mod tests {
         let plain = "name: tidy-up\ndescription: Tidies up.";
         for (front, reason) in [
             ("name: tidy-up\ndescription: Use when: always".to_owned(), Withheld::Repaired),
+            ("name: &n tidy-up\ndescription: *n".to_owned(), Withheld::Anchors),
             ("name: Tidy-Up\ndescription: x".to_owned(), Withheld::Name),
             ("name: tidy-üp\ndescription: x".to_owned(), Withheld::Name),
             ("name: other\ndescription: x".to_owned(), Withheld::Name),

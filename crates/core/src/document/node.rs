@@ -193,3 +193,18 @@ impl Node {
 pub(crate) fn pairs_to_json(pairs: &[Pair]) -> Map<String, Value> {
     pairs.iter().map(|pair| (pair.key.clone(), pair.value.to_json())).collect()
 }
+
+/// Gives a value and all its parts other places.
+pub(super) fn move_spans(node: &mut Node, to: &impl Fn(Span) -> Span) {
+    node.span = to(node.span);
+    match &mut node.kind {
+        NodeKind::Scalar(_) => {}
+        NodeKind::Sequence(items) => items.iter_mut().for_each(|item| move_spans(item, to)),
+        NodeKind::Mapping(pairs) => {
+            for pair in pairs {
+                pair.key_span = to(pair.key_span);
+                move_spans(&mut pair.value, to);
+            }
+        }
+    }
+}

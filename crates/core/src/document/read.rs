@@ -2,13 +2,14 @@
 
 use std::borrow::Cow;
 
+use super::node::move_spans;
 use super::rules::{
     BYTE_ORDER_MARK, FENCE_IRREGULAR, FENCE_LEADING_TEXT, FRONTMATTER_EMPTY, FRONTMATTER_MISSING,
     FRONTMATTER_NOT_MAPPING, FRONTMATTER_TOO_LARGE, FRONTMATTER_UNCLOSED, NOT_UTF8, YAML_SYNTAX,
     YAML_UNREADABLE,
 };
 use super::split::{BOM, Outline, Split};
-use super::{Document, Fences, Node, NodeKind, repair, rules, words, yaml};
+use super::{Document, Fences, Node, repair, rules, words, yaml};
 use crate::limits::{MAX_FILE_BYTES, MAX_FRONTMATTER_BYTES};
 use crate::problem::{Edit, Finding, Fix};
 use crate::span::Span;
@@ -258,18 +259,4 @@ fn decode(bytes: &[u8], findings: &mut Vec<Finding>) -> (String, Option<Vec<u8>>
 
 fn first_line(text: &str) -> Span {
     Span::new(0, text.find('\n').unwrap_or(text.len()))
-}
-
-fn move_spans(node: &mut Node, to_source: &impl Fn(Span) -> Span) {
-    node.span = to_source(node.span);
-    match &mut node.kind {
-        NodeKind::Scalar(_) => {}
-        NodeKind::Sequence(items) => items.iter_mut().for_each(|item| move_spans(item, to_source)),
-        NodeKind::Mapping(pairs) => {
-            for pair in pairs {
-                pair.key_span = to_source(pair.key_span);
-                move_spans(&mut pair.value, to_source);
-            }
-        }
-    }
 }

@@ -165,7 +165,7 @@ impl<'t> Repair<'t> {
         if head.is_blank() {
             return self.entry(below);
         }
-        if Self::reads(lines) {
+        if self.reads(lines) {
             return;
         }
         if head.is_item() {
@@ -205,7 +205,7 @@ impl<'t> Repair<'t> {
     }
 
     /// Whether the lines are YAML by themselves, with the edits already made to them.
-    fn reads(lines: &[Line<'t>]) -> bool {
+    fn reads(&self, lines: &[Line<'t>]) -> bool {
         let mut text = String::new();
         for line in lines {
             text.extend(std::iter::repeat_n(' ', line.indent));
@@ -213,7 +213,19 @@ impl<'t> Repair<'t> {
             text.push('\n');
         }
         let read = yaml::read(&text, 0);
-        read.error.is_none() && read.root.is_some_and(|root| root.scalar().is_none())
+        let sound = read.error.is_none() && read.root.is_some_and(|root| root.scalar().is_none());
+        sound || (lines.len() == 1 && lines.first().is_some_and(|line| self.is_alias(line.text)))
+    }
+
+    /// Whether a line is a key and an alias whose anchor stands elsewhere, so that it cannot be read by itself.
+    fn is_alias(&self, text: &str) -> bool {
+        let value = key_length(text).and_then(|colon| text.get(colon + 1..)).unwrap_or("").trim();
+        let name = value.strip_prefix('*').filter(|name| !name.is_empty() && !name.contains([' ', ',', '*']));
+        name.is_some_and(|name| {
+            self.yaml
+                .split_whitespace()
+                .any(|word| word.strip_prefix('&').is_some_and(|anchor| anchor == name))
+        })
     }
 
     /// Puts a value and its continuation lines in quotes.
@@ -351,6 +363,14 @@ mod tests {
         assert_eq!(
             repaired("name: a\ndescription: Use when: the user's asking\nlicense: MIT\n"),
             r#"{"name":"a","description":"Use when: the user's asking","license":"MIT"}"#
+        );
+    }
+
+    #[test]
+    fn an_alias_stays_one_when_something_else_is_broken() {
+        assert_eq!(
+            repaired("name: &n x\ndescription: Use when: asked\nlicense: *n\nfoo: *bar\n"),
+            r#"{"name":"x","description":"Use when: asked","license":"x","foo":"*bar"}"#
         );
     }
 

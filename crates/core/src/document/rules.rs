@@ -44,10 +44,10 @@ rules! {
         "Correct the place that is shown. When in doubt, put the value in quotes.";
     YAML_LIMIT = "yaml-limit" [E E E E E],
         "the frontmatter is deeper or larger than a reader will take",
-        "Collections may nest 32 deep and the whole frontmatter may hold 10 000 values.";
-    YAML_ANCHOR = "yaml-anchor" [E E E E E],
+        "Collections may nest 32 deep and the whole frontmatter may hold 10 000 values. What aliases repeat counts each time, and may come to 256 KiB of text; an alias inside the value that it repeats never ends.";
+    YAML_ANCHOR = "yaml-anchor" [W E W W W],
         "the frontmatter uses an anchor or an alias",
-        "Anchors and aliases let two readers see different values, and can be made to grow without end. They are not read.\n\nWrite the value out.";
+        "`*name` repeats the value that carries `&name`. Most clients read it so; the reference validator refuses the file, and simple readers take `*name` and `&name` for text. What aliases repeat counts against the limits of the frontmatter.\n\nWrite the value out.";
     YAML_TAG = "yaml-tag" [E E E E E],
         "the frontmatter uses a YAML tag",
         "Tags such as `!!str` or `!custom` mean different things to different readers. They are not read.\n\nRemove the tag, or quote a value that begins with `!`.";

@@ -1,18 +1,20 @@
 //! YAML 1.2 core as a tree that knows its places: parser events in, [`Node`]s out, under a budget.
 //! Whatever was read before an error stays in the tree.
 
+use std::collections::BTreeMap;
+
 use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, StructureStyle, options};
 
-use super::node::{Node, NodeKind, Pair, Scalar, Style};
+use super::node::{Node, NodeKind, Pair, Scalar, Style, move_spans};
 use super::plain;
 use super::rules::{
     DUPLICATE_IDENTITY, DUPLICATE_KEY, YAML_ANCHOR, YAML_COMPLEX_KEY, YAML_FLOW_STYLE, YAML_LIMIT,
     YAML_MERGE_KEY, YAML_SEVERAL_DOCUMENTS, YAML_TAG,
 };
-use crate::limits::{MAX_YAML_DEPTH, MAX_YAML_NODES};
+use crate::limits::{MAX_YAML_COPIED_BYTES, MAX_YAML_DEPTH, MAX_YAML_NODES};
 use crate::problem::Finding;
-use crate::render::inline;
 use crate::span::Span;
+use crate::text::inline;
 
 /// What reading a frontmatter gave.
 #[derive(Debug)]
@@ -42,8 +44,16 @@ pub(crate) fn read(yaml: &str, base: usize) -> Read {
 
 /// Reads YAML text with the full reader.
 pub(crate) fn read_events(yaml: &str, base: usize) -> Read {
-    let mut builder =
-        Builder { yaml, base, open: Vec::new(), root: None, findings: Vec::new(), nodes: 0, documents: 0 };
+    let mut builder = Builder {
+        yaml,
+        base,
+        open: Vec::new(),
+        root: None,
+        findings: Vec::new(),
+        nodes: 0,
+        documents: 0,
+        anchors: Anchors::default(),
+    };
     let options = options! {
         disallow_directives: true,
         // One more than allowed, so that the tree builder names the limit in our own words.
@@ -77,8 +87,8 @@ pub(crate) fn read_events(yaml: &str, base: usize) -> Read {
 /// A collection that is still open.
 #[derive(Debug)]
 enum Open {
-    Sequence { start: usize, flow: bool, items: Vec<Node> },
-    Mapping { start: usize, flow: bool, pairs: Vec<Pair>, key: Option<(String, Span)> },
+    Sequence { start: usize, flow: bool, anchor: usize, items: Vec<Node> },
+    Mapping { start: usize, flow: bool, anchor: usize, pairs: Vec<Pair>, key: Option<(String, Span)> },
 }
 
 struct Builder<'y> {
@@ -89,6 +99,7 @@ struct Builder<'y> {
     findings: Vec<Finding>,
     nodes: usize,
     documents: usize,
+    anchors: Anchors,
 }
 
 type Next = std::ops::ControlFlow<()>;
@@ -113,31 +124,29 @@ impl Builder<'_> {
                     Style::Literal | Style::Folded => (self.block_scalar(span), text.into_owned()),
                     Style::Plain | Style::SingleQuoted | Style::DoubleQuoted => (span, text.into_owned()),
                 };
-                self.add(Node { span, kind: NodeKind::Scalar(Scalar { text, style }) });
+                let node = Node { span, kind: NodeKind::Scalar(Scalar { text, style }) };
+                self.keep(anchor, &node, span)?;
+                self.add(node);
             }
             Event::SequenceStart(style, anchor, tag) => {
                 self.start(style, anchor, tag.is_some(), span)?;
                 let flow = style == StructureStyle::Flow;
-                self.open.push(Open::Sequence { start: span.start, flow, items: Vec::new() });
+                self.open.push(Open::Sequence { start: span.start, flow, anchor, items: Vec::new() });
             }
             Event::MappingStart(style, anchor, tag) => {
                 self.start(style, anchor, tag.is_some(), span)?;
                 let flow = style == StructureStyle::Flow;
-                self.open.push(Open::Mapping { start: span.start, flow, pairs: Vec::new(), key: None });
+                self.open.push(Open::Mapping {
+                    start: span.start,
+                    flow,
+                    anchor,
+                    pairs: Vec::new(),
+                    key: None,
+                });
             }
-            Event::SequenceEnd | Event::MappingEnd => self.close(span.end),
-            Event::Alias(_) | Event::UnresolvedAlias(_) => {
-                self.findings.push(
-                    Finding::new(&YAML_ANCHOR, "an alias stands where a value should be")
-                        .with_span(span)
-                        .with_help("write the value out"),
-                );
-                self.count(span)?;
-                // It stands for itself, so that nothing else is said about what is not there.
-                let source = Span::new(span.start - self.base, span.end - self.base).slice(self.yaml);
-                let scalar = Scalar { text: source.unwrap_or("").to_owned(), style: Style::Plain };
-                self.add(Node { span, kind: NodeKind::Scalar(scalar) });
-            }
+            Event::SequenceEnd | Event::MappingEnd => return self.close(span.end),
+            Event::Alias(anchor) => self.repeat(anchor, span)?,
+            Event::UnresolvedAlias(_) => self.repeat(0, span)?,
             Event::DocumentStart(..) => {
                 self.documents += 1;
                 if self.documents > 1 {
@@ -208,11 +217,7 @@ impl Builder<'_> {
 
     fn node_properties(&mut self, anchor: usize, tagged: bool, span: Span) {
         if anchor != 0 {
-            self.findings.push(
-                Finding::new(&YAML_ANCHOR, "the value carries an anchor")
-                    .with_span(span)
-                    .with_help("remove the `&name`"),
-            );
+            self.note_anchor("the value carries an anchor", span);
         }
         if tagged {
             self.findings.push(
@@ -223,8 +228,66 @@ impl Builder<'_> {
         }
     }
 
+    /// Says once that the frontmatter uses anchors or aliases.
+    fn note_anchor(&mut self, message: &str, span: Span) {
+        if !self.anchors.noted {
+            self.anchors.noted = true;
+            let finding = Finding::new(&YAML_ANCHOR, message).with_span(span);
+            self.findings.push(finding.with_help("write each value out, without `&name` and `*name`"));
+        }
+    }
+
+    /// Remembers a value that carries an anchor. What is remembered counts as if it were written.
+    fn keep(&mut self, anchor: usize, node: &Node, span: Span) -> Next {
+        if anchor != 0 {
+            let size = Size::of(node);
+            self.count_copy(size, span)?;
+            self.anchors.known.insert(anchor, (node.clone(), size));
+        }
+        Next::Continue(())
+    }
+
+    /// Puts the value of an anchor where its alias stands. Every place in it is that of the alias.
+    fn repeat(&mut self, anchor: usize, span: Span) -> Next {
+        self.note_anchor("an alias stands for another value", span);
+        let Some((_, size)) = self.anchors.known.get(&anchor) else {
+            let message = "an alias stands inside the value that it repeats, so it never ends";
+            self.findings.push(Finding::new(&YAML_LIMIT, message).with_span(span));
+            return Next::Break(());
+        };
+        let size = *size;
+        if self.open.len() + size.depth > MAX_YAML_DEPTH {
+            self.too_deep(span);
+            return Next::Break(());
+        }
+        // Counted before it is copied, so that nothing grows beyond the limits.
+        self.count_copy(size, span)?;
+        if let Some((node, _)) = self.anchors.known.get(&anchor) {
+            let mut node = node.clone();
+            move_spans(&mut node, &|_| span);
+            self.add(node);
+        }
+        Next::Continue(())
+    }
+
+    /// Counts a copy of a value as its parts.
+    fn count_copy(&mut self, size: Size, span: Span) -> Next {
+        self.nodes = self.nodes.saturating_add(size.nodes);
+        self.anchors.bytes = self.anchors.bytes.saturating_add(size.bytes);
+        if self.anchors.bytes > MAX_YAML_COPIED_BYTES {
+            let message = format!("anchors and aliases repeat more than {MAX_YAML_COPIED_BYTES} bytes");
+            self.findings.push(Finding::new(&YAML_LIMIT, message).with_span(span));
+            return Next::Break(());
+        }
+        self.check_count(span)
+    }
+
     fn count(&mut self, span: Span) -> Next {
         self.nodes += 1;
+        self.check_count(span)
+    }
+
+    fn check_count(&mut self, span: Span) -> Next {
         if self.nodes > MAX_YAML_NODES {
             let message = format!("more than {MAX_YAML_NODES} values");
             self.findings.push(Finding::new(&YAML_LIMIT, message).with_span(span));
@@ -268,28 +331,67 @@ impl Builder<'_> {
     }
 
     /// Closes the innermost collection.
-    fn close(&mut self, end: usize) {
-        let Some(open) = self.open.pop() else { return };
-        let node = match open {
-            Open::Sequence { start, flow, items } => {
+    fn close(&mut self, end: usize) -> Next {
+        let Some(open) = self.open.pop() else { return Next::Continue(()) };
+        let (anchor, node) = match open {
+            Open::Sequence { start, flow, anchor, items } => {
                 let end = if flow { end } else { items.last().map_or(start, |item| item.span.end) };
-                Node { span: Span::new(start, end), kind: NodeKind::Sequence(items) }
+                (anchor, Node { span: Span::new(start, end), kind: NodeKind::Sequence(items) })
             }
-            Open::Mapping { start, flow, pairs, .. } => {
+            Open::Mapping { start, flow, anchor, pairs, .. } => {
                 let end = if flow { end } else { pairs.last().map_or(start, |pair| pair.value.span.end) };
                 find_duplicates(&pairs, self.open.is_empty(), &mut self.findings);
-                Node { span: Span::new(start, end), kind: NodeKind::Mapping(pairs) }
+                (anchor, Node { span: Span::new(start, end), kind: NodeKind::Mapping(pairs) })
             }
         };
+        let kept = self.keep(anchor, &node, node.span);
         self.add(node);
+        kept
     }
 
     fn finish(mut self, error: Option<SyntaxError>) -> Read {
         let end = error.as_ref().map_or(self.base, |error| error.at);
         while !self.open.is_empty() {
-            self.close(end);
+            // What is left open was cut by an error or a limit, which is said already.
+            let _ = self.close(end);
         }
         Read { root: self.root, findings: self.findings, error }
+    }
+}
+
+/// The values that carry anchors, by the parser's number, and what copying them has come to.
+#[derive(Default)]
+struct Anchors {
+    known: BTreeMap<usize, (Node, Size)>,
+    bytes: usize,
+    noted: bool,
+}
+
+/// How much a value is: its parts, its text, and how deep its collections nest.
+#[derive(Clone, Copy)]
+struct Size {
+    nodes: usize,
+    bytes: usize,
+    depth: usize,
+}
+
+impl Size {
+    fn of(node: &Node) -> Self {
+        let within = |inner: &mut dyn Iterator<Item = Self>| {
+            inner.fold(Self { nodes: 1, bytes: 0, depth: 1 }, |sum, one| Self {
+                nodes: sum.nodes + one.nodes,
+                bytes: sum.bytes + one.bytes,
+                depth: sum.depth.max(one.depth + 1),
+            })
+        };
+        match &node.kind {
+            NodeKind::Scalar(scalar) => Self { nodes: 1, bytes: scalar.text.len(), depth: 0 },
+            NodeKind::Sequence(items) => within(&mut items.iter().map(Self::of)),
+            NodeKind::Mapping(pairs) => within(&mut pairs.iter().map(|pair| {
+                let value = Self::of(&pair.value);
+                Self { nodes: value.nodes + 1, bytes: value.bytes + pair.key.len(), ..value }
+            })),
+        }
     }
 }
 
@@ -402,11 +504,46 @@ mod tests {
 
     #[test]
     fn forbidden_constructs_are_named() {
-        assert_eq!(codes("name: &x a\ndescription: *x"), ["yaml-anchor", "yaml-anchor"]);
+        assert_eq!(codes("name: &x a\ndescription: *x"), ["yaml-anchor"]);
         assert_eq!(codes("name: !!str a"), ["yaml-tag"]);
         assert_eq!(codes("<<: {a: 1}"), ["yaml-merge-key", "yaml-flow-style"]);
         assert_eq!(codes("a: b\n...\n---\nc: d"), ["yaml-several-documents"]);
         assert_eq!(codes("? [a]\n: b"), ["yaml-flow-style", "yaml-complex-key"]);
+    }
+
+    #[test]
+    fn an_alias_is_the_value_of_its_anchor_at_its_own_place() {
+        let yaml = "a: &x {b: [1, t]}\nc: *x\nd: [&y z, *y, *x]\n&k e: f\n";
+        let root = read(yaml, 0).root.unwrap();
+        assert_eq!(
+            root.to_json().to_string(),
+            r#"{"a":{"b":[1,"t"]},"c":{"b":[1,"t"]},"d":["z","z",{"b":[1,"t"]}],"e":"f"}"#
+        );
+        let c = root.get("c").unwrap();
+        assert_eq!(c.span.slice(yaml), Some("*x"));
+        assert_eq!(c.get("b").unwrap().span.slice(yaml), Some("*x"));
+        // The last anchor of a name counts from where it stands.
+        assert_eq!(json("a: &x 1\nb: *x\nc: &x 2\nd: *x\n").to_string(), r#"{"a":1,"b":1,"c":2,"d":2}"#);
+    }
+
+    #[test]
+    fn copies_count_and_an_alias_in_its_own_value_is_refused() {
+        assert_eq!(codes("a: &a [*a]"), ["yaml-anchor", "yaml-flow-style", "yaml-limit"]);
+        let bomb: String = ('b'..'k').fold("a: &a [x,x,x,x,x,x,x,x,x]\n".to_owned(), |text, name| {
+            let before = char::from(name as u8 - 1);
+            text + &format!("{name}: &{name} [{}]\n", vec![format!("*{before}"); 9].join(","))
+        });
+        assert_eq!(codes(&bomb).last(), Some(&"yaml-limit"));
+        let wide = format!("a: &a {}\nb: [{}]\n", "x".repeat(60_000), vec!["*a"; 9].join(", "));
+        assert_eq!(codes(&wide).last(), Some(&"yaml-limit"));
+        let deep = format!(
+            "a: &a {}x{}\nb: {}*a{}\n",
+            "[".repeat(20),
+            "]".repeat(20),
+            "[".repeat(20),
+            "]".repeat(20)
+        );
+        assert_eq!(codes(&deep).last(), Some(&"yaml-limit"));
     }
 
     #[test]

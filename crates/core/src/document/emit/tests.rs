@@ -48,7 +48,12 @@ fn what_cannot_be_written_is_refused() {
     let error = |text: &str, key: &str| parse(text.as_bytes()).with_field(key, &json!("v")).unwrap_err();
     assert_eq!(error("# no\n", "name"), EditError::NoFrontmatter);
     assert_eq!(error("---\na: 1\na: 2\n---\n", "a"), EditError::Ambiguous("a".to_owned()));
-    assert_eq!(error("---\nname: &x a\n---\n", "name"), EditError::Unreadable);
+    assert_eq!(error("---\nname: !x a\n---\n", "name"), EditError::Unreadable);
+    // An alias elsewhere would change with it.
+    let aliased = "---\nname: &x a\nb: *x\n---\n";
+    assert_eq!(error(aliased, "name"), EditError::NotWritable("name".to_owned()));
+    let written = parse(aliased.as_bytes()).with_field("b", &json!("v")).unwrap();
+    assert_eq!(written.text(), "---\nname: &x a\nb: v\n---\n");
 }
 
 #[test]
