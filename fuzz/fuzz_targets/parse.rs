@@ -24,6 +24,11 @@ fuzz_target!(|bytes: &[u8]| {
                 assert!(span.slice(document.text()).is_some(), "{} at {span:?}", problem.code);
             }
         }
+        // The frontmatter is judged the same with and without the body.
+        let codes = |document: &prowess_core::Document| -> Vec<&str> {
+            profile.check_frontmatter(document, &at).iter().map(|problem| problem.code).collect()
+        };
+        assert_eq!(codes(&prefix), codes(&document));
         let failed = problems.iter().any(|problem| problem.severity == Severity::Error);
         assert_eq!(failed, document.load(&at, None, &profile).is_err());
         if preset == Preset::Lenient {

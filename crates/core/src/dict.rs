@@ -2,16 +2,16 @@
 
 use serde_json::{Map, Value};
 
-use crate::document::{Document, markdown, parse};
+use crate::document::{Document, markdown, parse, without_blank_lines};
 use crate::origin::Origin;
-use crate::skill::{Entry, tool_list};
+use crate::skill::{CLIENT_FIELDS, Entry, SPEC_FIELDS, tool_list};
 
 /// A whole skill: what a catalog holds of it, and its instructions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Skill {
     /// What a catalog holds.
     pub entry: Entry,
-    /// The instructions, without the white space around them.
+    /// The instructions, without the blank lines around them.
     pub instructions: String,
 }
 
@@ -97,12 +97,12 @@ impl Skill {
         Some(Self { entry: document.skill(at)?, instructions: document.body().to_owned() })
     }
 
-    /// The fields, and `instructions` and `path` behind them.
+    /// The fields, and `instructions` and, when there is one, `path` behind them.
     pub fn to_dict(&self) -> Map<String, Value> {
         let mut dict = self.entry.to_dict();
         dict.insert("instructions".to_owned(), self.instructions.clone().into());
-        if !self.entry.origin.location.is_empty() {
-            dict.insert("path".to_owned(), self.entry.origin.location.clone().into());
+        if let Some(place) = self.entry.origin.place() {
+            dict.insert("path".to_owned(), place.into());
         }
         dict
     }
@@ -139,7 +139,9 @@ impl Skill {
         if fields.get("metadata").is_some_and(|metadata| !metadata.is_object() && !metadata.is_null()) {
             return Err(DictError::WrongType { key: "metadata".to_owned(), expected: "keys and values" });
         }
-        fields.retain(|_, value| !value.is_null());
+        // Null says nothing in a field that is known; in any other it is a value as good as others.
+        let known = |key: &str| SPEC_FIELDS.contains(&key) || CLIENT_FIELDS.contains(&key);
+        fields.retain(|key, value| !value.is_null() || !known(key));
 
         let document = parse(markdown(&fields, &instructions).as_bytes());
         let at = if path.is_empty() { Origin::default() } else { Origin::at(path) };
@@ -150,7 +152,7 @@ impl Skill {
             )
         };
         let entry = document.skill(&at).ok_or_else(refusal)?;
-        Ok(Self { entry, instructions: instructions.trim().to_owned() })
+        Ok(Self { entry, instructions: without_blank_lines(&instructions).to_owned() })
     }
 
     /// A SKILL.md that reads back as this skill.
@@ -222,6 +224,26 @@ mod tests {
         assert_eq!(wrong.to_string(), "allowed-tools must be a text or a list of texts");
         assert!(from(json!({"name": 1, "description": "d"})).is_err());
         assert!(from(json!({"name": "n", "description": "d", "metadata": []})).is_err());
+    }
+
+    #[test]
+    fn null_is_absence_and_survives_where_the_field_is_unknown() {
+        let text = "---\nname: demo\ndescription: d\nlicense: null\nmetadata:\n  a: ~\n  b: c\nx: null\n---\n\n    code\n";
+        let skill = Skill::from_document(&parse(text.as_bytes()), &Origin::text("<text>")).unwrap();
+        let dict = skill.to_dict();
+        assert_eq!(
+            Value::Object(dict.clone()).to_string(),
+            r#"{"name":"demo","description":"d","metadata":{"b":"c"},"x":null,"instructions":"    code"}"#
+        );
+        assert_eq!(
+            skill.to_markdown(),
+            "---\nname: demo\ndescription: d\nmetadata:\n  b: c\nx: null\n---\n\n    code\n"
+        );
+        assert_eq!(Skill::from_dict(&dict).unwrap().to_dict(), dict);
+        assert_eq!(
+            from(json!({"name": "n", "description": "d", "license": null})).unwrap().entry.license,
+            None
+        );
     }
 
     #[test]

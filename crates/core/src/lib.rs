@@ -37,6 +37,7 @@ pub mod glob;
 pub mod limits;
 pub mod manifest;
 pub mod origin;
+mod pairs;
 pub mod path;
 pub mod problem;
 pub mod profile;

@@ -61,6 +61,19 @@ impl Origin {
         Self { location: label.into(), ..Self::default() }
     }
 
+    /// The place of its SKILL.md; nothing when there is none, or only a label such as `<stdin>`.
+    ///
+    /// ```
+    /// use prowess_core::Origin;
+    ///
+    /// assert_eq!(Origin::at("pdf/SKILL.md").place(), Some("pdf/SKILL.md"));
+    /// assert_eq!(Origin::text("<text>").place(), None);
+    /// ```
+    pub fn place(&self) -> Option<&str> {
+        let label = self.location.starts_with('<') && self.location.ends_with('>');
+        Some(self.location.as_str()).filter(|place| !place.is_empty() && !label)
+    }
+
     /// The same with another scope.
     #[must_use]
     pub fn in_scope(mut self, scope: Scope) -> Self {

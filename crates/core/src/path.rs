@@ -2,7 +2,8 @@
 //!
 //! A path is checked once, where it comes in, and from then on its type is the proof. The rules are those
 //! of the strictest file system a skill may land on, so that a path that is harmless here is harmless on
-//! every machine. Each rule is about one component by itself: any run of components of a `RelPath` is a
+//! every machine. A path that is asked for may also have names that only this system keeps, such as `a:b.md`: it
+//! names a file that is here, and is never stored. Each rule is about one component by itself: any run of components of a `RelPath` is a
 //! `RelPath` again, and no later step (joining, stripping, changing directory) can make a harmless part
 //! dangerous.
 
@@ -52,14 +53,22 @@ impl RelPath {
     /// Reads a stored path (archive, git, lock file) by the strict rules; nothing is normalised, because a
     /// stored path that needs it is two names for one file.
     pub fn parse(path: &str) -> Result<Self, PathError> {
-        match check(path) {
+        match check(path, Names::OfEverySystem) {
             Ok(()) => Ok(Self(path.into())),
             Err(rule) => Err(PathError::new(rule, path)),
         }
     }
 
-    /// Reads a path as a model or a user writes it: `\` becomes `/` and leading `./` is dropped, then the
-    /// strict rules.
+    /// Reads a path as a model or a user writes it: `\` becomes `/`, and `./`, `//` and `/./` are collapsed. Then the
+    /// strict rules hold, except that names may start with `-` and hold `:<>"|?*` where the system has such names:
+    /// everywhere but on Windows.
+    ///
+    /// ```
+    /// use prowess_core::path::RelPath;
+    ///
+    /// assert_eq!(RelPath::from_request(".//docs/./a.md")?.as_str(), "docs/a.md");
+    /// # Ok::<(), prowess_core::path::PathError>(())
+    /// ```
     pub fn from_request(path: &str) -> Result<Self, PathError> {
         // Longer than this is refused anyway, and a refusal need not copy it.
         let slashed = if path.len() <= 2 * MAX_PATH_BYTES && path.contains('\\') {
@@ -67,10 +76,21 @@ impl RelPath {
         } else {
             Cow::Borrowed(path)
         };
-        let relative = slashed.trim_start_matches("./");
-        match check(relative) {
-            Ok(()) => Ok(Self(relative.into())),
+        let collapsed = collapsed(&slashed);
+        match check(&collapsed, Names::OfThisSystem) {
+            Ok(()) => Ok(Self(collapsed.into())),
             Err(rule) => Err(PathError::new(rule, path)),
+        }
+    }
+
+    /// Reads back a path that was asked for, as it was stored with a session; nothing is collapsed any more.
+    pub(crate) fn deserialize_request<'de, D: serde::Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Self, D::Error> {
+        let path = String::deserialize(deserializer)?;
+        match check(&path, Names::OfThisSystem) {
+            Ok(()) => Ok(Self(path.into_boxed_str())),
+            Err(rule) => Err(serde::de::Error::custom(PathError::new(rule, &path))),
         }
     }
 
@@ -180,8 +200,36 @@ pub fn first_collision<'p>(
     None
 }
 
-/// The strict rules for a whole path; an ordinary ASCII path costs one pass and no allocation.
-fn check(path: &str) -> Result<(), PathRule> {
+/// Which names a path may have.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Names {
+    /// Only those that every system can keep.
+    OfEverySystem,
+    /// Those that this system can have.
+    OfThisSystem,
+}
+
+impl Names {
+    /// Whether a name may start with `-` and hold the characters that Windows gives a meaning.
+    fn is_wide(self) -> bool {
+        self == Self::OfThisSystem && !cfg!(windows)
+    }
+}
+
+/// A path without the steps and empty names that change nothing. What is absolute stays so, and the last name too.
+fn collapsed(path: &str) -> Cow<'_, str> {
+    let idle = path.starts_with("./") || path.contains("//") || path.contains("/./");
+    if !idle || path.starts_with('/') || path.len() > 2 * MAX_PATH_BYTES {
+        return Cow::Borrowed(path);
+    }
+    let (folders, last) = path.rsplit_once('/').unwrap_or(("", path));
+    let mut names: Vec<&str> = folders.split('/').filter(|name| !matches!(*name, "" | ".")).collect();
+    names.push(last);
+    Cow::Owned(names.join("/"))
+}
+
+/// The rules for a whole path; an ordinary ASCII path costs one pass and no allocation.
+fn check(path: &str, names: Names) -> Result<(), PathRule> {
     if path.is_empty() {
         return Err(PathRule::Empty);
     }
@@ -195,23 +243,26 @@ fn check(path: &str) -> Result<(), PathRule> {
         if depth >= MAX_DEPTH {
             return Err(PathRule::TooDeep);
         }
-        check_component(component)?;
+        check_component(component, names)?;
     }
     Ok(())
 }
 
-/// The strict rules for one component.
-fn check_component(component: &str) -> Result<(), PathRule> {
+/// The rules for one component.
+fn check_component(component: &str, names: Names) -> Result<(), PathRule> {
     let bytes = component.as_bytes();
+    let wide = names.is_wide();
     match bytes {
         [] => return Err(PathRule::EmptyComponent),
         b"." => return Err(PathRule::CurrentStep),
         b".." => return Err(PathRule::ParentStep),
-        [letter, b':', ..] if letter.is_ascii_alphabetic() => return Err(PathRule::Drive),
+        [letter, b':', rest @ ..] if letter.is_ascii_alphabetic() && (rest.is_empty() || !wide) => {
+            return Err(PathRule::Drive);
+        }
         [b'~', ..] => return Err(PathRule::Home),
         // In every place, not only in front: a script that changes into the folder and passes `*` on
         // hands such a name to a program as an option.
-        [b'-', ..] => return Err(PathRule::Dash),
+        [b'-', ..] if !wide => return Err(PathRule::Dash),
         _ if bytes.len() > MAX_COMPONENT_BYTES => return Err(PathRule::ComponentTooLong),
         _ => {}
     }
@@ -220,7 +271,9 @@ fn check_component(component: &str) -> Result<(), PathRule> {
         match byte {
             0..=0x1f | 0x7f => return Err(PathRule::Control),
             b'\\' => return Err(PathRule::Backslash),
-            b':' | b'<' | b'>' | b'"' | b'|' | b'?' | b'*' => return Err(PathRule::ReservedCharacter),
+            b':' | b'<' | b'>' | b'"' | b'|' | b'?' | b'*' if !wide => {
+                return Err(PathRule::ReservedCharacter);
+            }
             b'~' => tilde = true,
             b'%' => percent = true,
             0x80.. => ascii = false,
@@ -237,7 +290,7 @@ fn check_component(component: &str) -> Result<(), PathRule> {
     if percent {
         check_percent(component)?;
     }
-    if ascii { Ok(()) } else { check_unicode(component) }
+    if ascii { Ok(()) } else { check_unicode(component, names) }
 }
 
 /// Names that mean something to git or to Windows.
@@ -306,7 +359,7 @@ fn check_percent(component: &str) -> Result<(), PathRule> {
     // No escaped percent sign was let through, so decoding shortens the text and this recursion ends: a
     // `%` that is left is not followed by two digits, unless those were escaped themselves.
     match std::str::from_utf8(&decoded) {
-        Ok(decoded) if check_component(decoded).is_ok() => Ok(()),
+        Ok(decoded) if check_component(decoded, Names::OfEverySystem).is_ok() => Ok(()),
         _ => Err(PathRule::PercentEncoded),
     }
 }
@@ -316,7 +369,7 @@ fn hex(digit: u8) -> Option<u8> {
 }
 
 /// The rules for characters beyond ASCII, and for what compatibility normalisation makes of them.
-fn check_unicode(component: &str) -> Result<(), PathRule> {
+fn check_unicode(component: &str, names: Names) -> Result<(), PathRule> {
     for char in component.chars() {
         match char {
             '\u{80}'..='\u{9f}' | '\u{2028}' | '\u{2029}' => return Err(PathRule::Control),
@@ -334,7 +387,7 @@ fn check_unicode(component: &str) -> Result<(), PathRule> {
     if folded.contains(['/', '\\']) || folded.trim_matches([' ', '.']).is_empty() {
         return Err(PathRule::Lookalike);
     }
-    if folded.starts_with('-') {
+    if folded.starts_with('-') && !names.is_wide() {
         return Err(PathRule::Dash);
     }
     if folded.starts_with(' ') || folded.ends_with(' ') {
@@ -397,7 +450,7 @@ impl TryFrom<String> for RelPath {
     type Error = PathError;
 
     fn try_from(path: String) -> Result<Self, PathError> {
-        match check(&path) {
+        match check(&path, Names::OfEverySystem) {
             Ok(()) => Ok(Self(path.into_boxed_str())),
             Err(rule) => Err(PathError::new(rule, &path)),
         }

@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 
-use crate::document::{Document, Node, NodeKind, Pair, Style};
+use crate::document::{Document, Node, NodeKind, Pair, Style, looks_like_number};
 
 /// The most characters of a description, as it stands in the file.
 const MAX_DESCRIPTION: usize = 1024;
@@ -138,30 +138,6 @@ fn odd_key(pair: &Pair) -> Option<Withheld> {
     let number =
         looks_like_number(key) && key.parse::<u32>().map(|number| number.to_string()).as_deref() != Ok(key);
     (special || number).then(|| Withheld::NotJson(key.to_owned()))
-}
-
-/// A number of YAML's core schema, also one that is too large or not finite.
-fn looks_like_number(text: &str) -> bool {
-    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
-    if matches!(unsigned, ".inf" | ".Inf" | ".INF") || matches!(text, ".nan" | ".NaN" | ".NAN") {
-        return true;
-    }
-    if let Some(digits) = text.strip_prefix("0x") {
-        return !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
-    }
-    if let Some(digits) = text.strip_prefix("0o") {
-        return !digits.is_empty() && digits.bytes().all(|byte| (b'0'..=b'7').contains(&byte));
-    }
-    let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
-    let (mantissa, exponent) = unsigned
-        .split_once(['e', 'E'])
-        .map_or((unsigned, None), |(mantissa, exponent)| (mantissa, Some(exponent)));
-    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    let scaled = exponent.is_none_or(|exponent| {
-        let power = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
-        !power.is_empty() && digits(power)
-    });
-    digits(whole) && digits(fraction) && !(whole.is_empty() && fraction.is_empty()) && scaled
 }
 
 #[cfg(test)]

@@ -160,6 +160,7 @@ pub struct Entry {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compatibility: Option<String>,
     /// The author's own keys and values, in the order of the file; what is not text is JSON text.
+    #[serde(with = "crate::pairs")]
     pub metadata: Vec<(String, String)>,
     /// The tools it asks to be granted; absent and empty are different.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -247,7 +248,7 @@ impl Document {
                 model: !self.field("disable-model-invocation").and_then(boolean).unwrap_or(false),
                 user: self.field("user-invocable").and_then(boolean).unwrap_or(true),
             },
-            tags: self.field("tags").or_else(|| nested("tags")).map(words).unwrap_or_default(),
+            tags: self.field("tags").or_else(|| nested("tags")).map(list_of_texts).unwrap_or_default(),
             version: self.text_field("version").or_else(|| nested("version").and_then(plain_text)),
             client: self.client_fields(),
             extra: self
@@ -265,13 +266,13 @@ impl Document {
 
     /// The name as the catalog knows it, or the folder's name when there is none.
     pub fn name(&self, at: &Origin) -> Option<String> {
-        let written = self.field("name").and_then(Node::text).map(str::trim).filter(|name| !name.is_empty());
+        let written = self.field("name").and_then(Node::said).map(str::trim).filter(|name| !name.is_empty());
         written.map(normalize).or_else(|| at.folder.as_deref().map(normalize))
     }
 
-    /// The description without blanks around it; nothing when it is missing, blank or no text.
+    /// The description without the white space around it; nothing when it is missing, empty, null or no text.
     pub fn description(&self) -> Option<&str> {
-        self.field("description").and_then(Node::text).map(str::trim).filter(|text| !text.is_empty())
+        self.field("description").and_then(Node::said).map(str::trim).filter(|text| !text.is_empty())
     }
 
     /// The text of a field where a string is wanted: the source text of a scalar, unless it says nothing.
@@ -287,8 +288,9 @@ impl Document {
             when_to_use: self.text_field("when_to_use"),
             // Square brackets are what people write there, and YAML reads them as a list.
             argument_hint: self.pair("argument-hint").and_then(|pair| {
-                let written = || pair.value.span.slice(self.text()).map(str::to_owned);
-                if pair.value.scalar().is_some() { plain_text(&pair.value) } else { written() }
+                let source = || pair.value.span.slice(self.text()).filter(|text| !text.starts_with('*'));
+                let written = || source().map_or_else(|| pair.value.to_text(), str::to_owned);
+                if pair.value.scalar().is_some() { plain_text(&pair.value) } else { Some(written()) }
             }),
             arguments: self.field("arguments").map(words).unwrap_or_default(),
             disallowed_tools: self.field("disallowed-tools").map(tool_list),
@@ -313,11 +315,11 @@ pub(crate) fn normalize(name: &str) -> String {
     normal.trim().to_owned()
 }
 
-/// Keys and values as text, in the order of the file; of two equal keys the last wins.
+/// Keys and values as text, in the order of the file; of two equal keys the last wins, and null is no value.
 fn texts(pairs: &[Pair]) -> Vec<(String, String)> {
     let mut places = BTreeMap::new();
     let mut texts: Vec<(String, String)> = Vec::with_capacity(pairs.len());
-    for pair in pairs {
+    for pair in pairs.iter().filter(|pair| !pair.value.is_null()) {
         let place = *places.entry(pair.key.as_str()).or_insert(texts.len());
         match texts.get_mut(place) {
             Some((_, text)) => *text = pair.value.to_text(),
@@ -328,7 +330,7 @@ fn texts(pairs: &[Pair]) -> Vec<(String, String)> {
 }
 
 fn plain_text(node: &Node) -> Option<String> {
-    let written = node.text()?.trim();
+    let written = node.said()?.trim();
     (!written.is_empty()).then(|| written.to_owned())
 }
 
@@ -371,12 +373,9 @@ pub(crate) fn boolean(node: &Node) -> Option<bool> {
     }
 }
 
-/// The items of a list, or the words of a text separated by commas, else by blanks.
+/// The items of a list, or the words of a text separated by commas, else by white space.
 fn words(node: &Node) -> Vec<String> {
-    let Some(text) = node.text() else { return list_of_texts(node) };
-    if node.is_null() {
-        return Vec::new();
-    }
+    let Some(text) = node.said() else { return list_of_texts(node) };
     let comma = text.contains(',');
     text.split(|character: char| if comma { character == ',' } else { character.is_whitespace() })
         .map(str::trim)
@@ -387,8 +386,11 @@ fn words(node: &Node) -> Vec<String> {
 
 /// The items of a list, or one text separated by commas.
 fn list_of_texts(node: &Node) -> Vec<String> {
-    match (node.items(), node.text()) {
-        (Some(items), _) => items.iter().map(Node::to_text).filter(|item| !item.is_empty()).collect(),
+    match (node.items(), node.said()) {
+        (Some(items), _) => {
+            let said = items.iter().filter(|item| !item.is_null());
+            said.map(|item| item.to_text().trim().to_owned()).filter(|item| !item.is_empty()).collect()
+        }
         (None, Some(text)) => {
             text.split(',').map(str::trim).filter(|item| !item.is_empty()).map(str::to_owned).collect()
         }
@@ -428,7 +430,35 @@ mod tests {
     fn tags_and_version_are_found_at_the_top_or_in_metadata() {
         assert_eq!(entry("metadata:\n  tags: a, b c\n  version: 2\n").tags, ["a", "b c"]);
         assert_eq!(entry("tags: [x, y]\nmetadata:\n  tags: z\n").tags, ["x", "y"]);
+        assert_eq!(entry("metadata:\n  tags: code review\n").tags, ["code review"]);
+        assert_eq!(entry("tags:\n  - code review\n  - null\n  - 7\n").tags, ["code review", "7"]);
+        assert!(entry("tags: null\n").tags.is_empty());
         assert_eq!(entry("metadata:\n  version: 2\n").version.as_deref(), Some("2"));
+    }
+
+    #[test]
+    fn null_is_absence_in_every_field() {
+        let nothing = entry(
+            "license: null\ncompatibility: ~\nversion: Null\nwhen_to_use: NULL\nmodel:\npaths: null\narguments: ~\nargument-hint: null\nmetadata:\n  a: null\n  b: ~\n  c:\n  version: ~\n  d: 'null'\n",
+        );
+        assert_eq!((&nothing.license, &nothing.compatibility, &nothing.version), (&None, &None, &None));
+        assert_eq!(nothing.client, ClientFields::default());
+        assert_eq!(nothing.metadata, [("d".to_owned(), "null".to_owned())]);
+        assert_eq!(entry("license: 'null'\n").license.as_deref(), Some("null"));
+        let origin = Origin::at("x/demo/SKILL.md");
+        assert_eq!(parse(b"---\nname: ~\ndescription: d\n---\n").skill(&origin).unwrap().name, "demo");
+        assert!(parse(b"---\nname: demo\ndescription: null\n---\n").skill(&origin).is_none());
+    }
+
+    #[test]
+    fn metadata_is_one_object_in_the_order_of_the_file() {
+        let entry = entry("metadata:\n  z: 1\n  a: x\n");
+        let json = serde_json::to_value(&entry).unwrap();
+        assert_eq!(json["metadata"].to_string(), r#"{"z":"1","a":"x"}"#);
+        assert_eq!(serde_json::from_value::<Entry>(json.clone()).unwrap(), entry);
+        let mut pairs = json;
+        pairs["metadata"] = serde_json::json!([["z", "1"], ["a", "x"]]);
+        assert_eq!(serde_json::from_value::<Entry>(pairs).unwrap(), entry);
     }
 
     #[test]

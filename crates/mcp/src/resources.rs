@@ -64,7 +64,7 @@ pub(crate) fn read(shared: &Shared, uri: &str) -> Result<ReadResourceResult, Err
     let not_found = || unknown("no resource is served at", uri);
     let too_large = || unknown("too large to be served:", uri);
     let (key, path) = address::parse(uri).filter(|(_, path)| !path.is_empty()).ok_or_else(not_found)?;
-    let path = RelPath::parse(&path).map_err(|_| not_found())?;
+    let path = RelPath::from_request(&path).map_err(|_| not_found())?;
     let snapshot = shared.live.current();
     let published = snapshot.published(&key).ok_or_else(not_found)?;
     // On the list, or not served: what the list leaves out cannot be had by name.

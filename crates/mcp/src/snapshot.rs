@@ -237,7 +237,7 @@ impl Snapshot {
     pub(crate) fn state_of(&self, uri: &str) -> Option<String> {
         let (key, path) = address::parse(uri)?;
         let published = self.published(&key)?;
-        let file = published.files.get(&RelPath::parse(&path).ok()?)?;
+        let file = published.files.get(&RelPath::from_request(&path).ok()?)?;
         Some(file.digest.clone().unwrap_or_default())
     }
 

@@ -227,6 +227,7 @@ fn every_command_says_which_skill_shadows_another() {
     --- stdout
     pdf: shadowed
       found: [DIR]/.claude/skills/reader/SKILL.md
+      info[name-folder-mismatch]: the name is not the name of the folder: pdf in reader
       shadowed by: [DIR]/home/.claude/skills/pdf/SKILL.md
       hint: rename one of the two, or take one away
       hint: it is not trusted; prowess trust pdf

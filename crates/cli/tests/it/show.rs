@@ -118,6 +118,14 @@ fn programs_see_every_field() {
       "profile": "spec",
       "problems": [
         {
+          "code": "field-typed",
+          "field": "metadata.version",
+          "severity": "info",
+          "message": "metadata.version is a number to other readers: 1.10",
+          "line": 11,
+          "column": 12
+        },
+        {
           "code": "field-client",
           "field": "tags",
           "severity": "info",

@@ -18,9 +18,12 @@ rules! {
     DESCRIPTION_NOT_TEXT = "description-not-text" [E E E E E],
         "the description is a list or a mapping",
         "The description is one text. A value such as `{placeholder}` or `- item` without quotes is read as something else; put it in quotes.";
-    DESCRIPTION_NULL = "description-null" [E O E E W],
+    DESCRIPTION_NULL = "description-null" [E E E E E],
         "the description is null",
-        "A plain `null` or `~` means nothing to YAML; read as text it is a poor description.\n\nSay what the skill does and when to use it.";
+        "A plain `null` or `~` means nothing to YAML, so there is no description, and the skill is not loaded.\n\nSay what the skill does and when to use it.";
+    DESCRIPTION_TYPED = "description-typed" [W O E E W],
+        "the description is a number, a boolean or a date to other readers",
+        "A value without quotes that looks like `123`, `true`, `yes` or `2024-01-31` is no text to readers that give values a type; some of them then refuse the skill. Prowess takes the text as it is written.\n\nSay what the skill does and when to use it, or put the value in quotes.";
     DESCRIPTION_CUT = "description-cut" [W O W W W],
         "a comment cuts the description short",
         "A blank and a `#` begin a comment in YAML, so what follows is no part of the description.\n\n```\ndescription: Fix issue #12     # wrong: reads `Fix issue`\ndescription: 'Fix issue #12'   # right\n```";
@@ -75,6 +78,12 @@ pub(super) fn check_presence(document: &Document, findings: &mut Found<'_>) {
                 .with_help("put the text in quotes"),
         ),
         Some(text) if text.trim().is_empty() => findings.push(empty().with_span(pair.key_span)),
+        Some(text) if pair.value.is_null() => findings.push(
+            Finding::new(&DESCRIPTION_NULL, format!("the description is null: {text}"))
+                .with_field("description")
+                .with_span(pair.value.span)
+                .with_help("say what the skill does and when to use it"),
+        ),
         Some(_) => {}
     }
 }
@@ -82,14 +91,8 @@ pub(super) fn check_presence(document: &Document, findings: &mut Found<'_>) {
 /// What is wrong with the description that is there.
 pub(super) fn check(document: &Document, findings: &mut Found<'_>) {
     let Some(node) = document.field("description") else { return };
-    let Some(text) = node.text().filter(|text| !text.trim().is_empty()) else { return };
-    if Node::is_null(node) {
-        findings.push(
-            Finding::new(&DESCRIPTION_NULL, format!("the description is null: {text}"))
-                .with_field("description")
-                .with_span(node.span),
-        );
-    }
+    let Some(text) = node.said().filter(|text| !text.trim().is_empty()) else { return };
+    super::check_type(&DESCRIPTION_TYPED, "description", node, findings);
     if let Some(comment) = comment_behind(document, node) {
         findings.push(
             Finding::new(&DESCRIPTION_CUT, "a comment cuts the description short")

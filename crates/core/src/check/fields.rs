@@ -18,6 +18,12 @@ rules! {
     FIELD_NOT_TEXT = "field-not-text" [W O W W W],
         "a client's field is a list or a mapping and should be text",
         "The field is read as text, or as a list of texts. What is there is kept as it is and not used.";
+    FIELD_NULL = "field-null" [W O W W I],
+        "a field or a metadata value is null",
+        "A plain `null` or `~`, or nothing at all, means nothing to YAML. It is read as if the key were not there; other readers may see the text `null`.\n\nWrite a value, put the word in quotes, or leave the key out.";
+    FIELD_TYPED = "field-typed" [I O I I O],
+        "a text is a number, a boolean or a date to other readers",
+        "A value without quotes that looks like `1.0`, `true`, `yes` or `2024-01-31` is no text to readers that give values a type, so `1.0` may become `1`. Prowess takes the text as it is written.\n\nPut it in quotes.";
     LICENSE_NOT_TEXT = "license-not-text" [E O E E W],
         "the license is a list or a mapping",
         "The license is a short name such as `MIT`, or the name of a file in the skill.";
@@ -72,6 +78,9 @@ pub(super) fn check(document: &Document, findings: &mut Found<'_>) {
             );
             findings.push(about(pair, Finding::new(&FIELD_UNKNOWN, message).with_help(help)));
         }
+        if is_text_field(key) {
+            check_value(key, pair, findings);
+        }
         match key {
             "license" => check_license(pair, findings),
             "compatibility" => check_compatibility(pair, findings),
@@ -93,12 +102,33 @@ pub(super) fn check(document: &Document, findings: &mut Found<'_>) {
     }
 }
 
+/// The fields that hold one text, besides name and description.
+fn is_text_field(key: &str) -> bool {
+    let client = ["version", "when_to_use", "argument-hint", "model", "effort", "context", "agent"];
+    matches!(key, "license" | "compatibility") || client.contains(&key)
+}
+
+/// A value that says nothing, or something else to readers that give values a type.
+fn check_value(field: &str, pair: &Pair, findings: &mut Found<'_>) {
+    // An empty license and an empty note have rules of their own.
+    let written = pair.value.text().is_some_and(|text| !text.is_empty());
+    let own = matches!(field, "license" | "compatibility");
+    if pair.value.is_null() && (written || !own) && findings.wants(&FIELD_NULL) {
+        let finding = Finding::new(&FIELD_NULL, format!("{} is null", inline(field)))
+            .with_field(field.to_owned())
+            .with_span(if written { pair.value.span } else { pair.key_span });
+        findings.push(finding.with_help("write a value, or leave the key out"));
+    }
+    super::check_type(&FIELD_TYPED, field, &pair.value, findings);
+}
+
 fn about(pair: &Pair, finding: Finding) -> Finding {
     finding.with_field(pair.key.clone()).with_span(pair.key_span)
 }
 
 fn check_license(pair: &Pair, findings: &mut Found<'_>) {
     match pair.value.text() {
+        Some(text) if pair.value.is_null() && !text.is_empty() => {}
         None => {
             let message = format!("the license is {}", pair.value.shape());
             findings.push(about(pair, Finding::new(&LICENSE_NOT_TEXT, message)));
@@ -116,7 +146,8 @@ fn check_compatibility(pair: &Pair, findings: &mut Found<'_>) {
         findings.push(about(pair, Finding::new(&COMPATIBILITY_NOT_TEXT, message)));
         return;
     };
-    let length = text.trim().chars().count();
+    // Null says as little as an empty text.
+    let length = if pair.value.is_null() { 0 } else { text.trim().chars().count() };
     if length == 0 {
         let finding = Finding::new(&COMPATIBILITY_EMPTY, "the compatibility note is empty")
             .with_help("say what the skill needs, or leave the field out");
@@ -138,6 +169,9 @@ fn check_metadata(pair: &Pair, findings: &mut Found<'_>) {
     };
     for inner in pairs {
         let field = || format!("metadata.{}", inner.key);
+        if inner.value.is_null() || findings.wants(&FIELD_TYPED) {
+            check_value(&field(), inner, findings);
+        }
         if Node::scalar(&inner.value).is_none() {
             let message = format!("the metadata value is {}: {}", inner.value.shape(), inline(&inner.key));
             findings.push(

@@ -69,6 +69,11 @@ fn in_frontmatter(document: &Document, at: &Origin, code: &str, finding: &Findin
             let name = suggest_name(&folder);
             set(document, "name", name.clone().into(), format!("call it {name}"), name == folder)
         }
+        "name-typed" | "description-typed" => {
+            let key = finding.field.as_deref()?;
+            let text = document.field(key)?.text()?;
+            set(document, key, text.into(), "put the value in quotes".to_owned(), true)
+        }
         "name-padded" | "name-normalized" => {
             let name = document.name(at)?;
             set(document, "name", name.clone().into(), format!("write {name}"), true)
@@ -82,7 +87,7 @@ fn in_frontmatter(document: &Document, at: &Origin, code: &str, finding: &Findin
             let name = suggest_name(&document.name(at)?);
             set(document, "name", name.clone().into(), format!("call it {name}"), false)
         }
-        "name-folder-mismatch" | "name-not-text" => {
+        "name-folder-mismatch" | "name-not-text" | "name-null" => {
             let name = suggest_name(at.folder.as_deref()?);
             set(document, "name", name.clone().into(), format!("call it {name}"), false)
         }

@@ -17,13 +17,14 @@ pub use name::{check_name, suggest_name};
 
 use found::Found;
 
-use crate::document::{self, Document, Node, Style};
+use crate::document::{self, Document, Node, Scalar, Style};
 use crate::manifest::Manifest;
 use crate::origin::Origin;
 use crate::problem::Finding;
 use crate::profile::{Profile, UnknownRule};
 use crate::rule::Rule;
 use crate::span::Span;
+use crate::text::inline;
 
 /// Every rule, in the order of the documentation.
 pub fn rules() -> impl Iterator<Item = &'static Rule> {
@@ -119,6 +120,17 @@ pub(crate) fn lacks_identity(document: &Document, at: &Origin) -> bool {
 fn presence(document: &Document, at: &Origin, found: &mut Found<'_>) {
     name::check_presence(document, at, found);
     description::check_presence(document, found);
+}
+
+/// Reports a text that other readers take for a value of another type.
+fn check_type(rule: &'static Rule, field: &str, node: &Node, found: &mut Found<'_>) {
+    let Some(other) = node.scalar().and_then(Scalar::other_type).filter(|_| found.wants(rule)) else {
+        return;
+    };
+    let text = inline(node.text().unwrap_or_default());
+    let finding = Finding::new(rule, format!("{field} is {other} to other readers: {text}"));
+    found
+        .push(finding.with_field(field.to_owned()).with_span(node.span).with_help("put the value in quotes"));
 }
 
 /// The advice for a field that is there in other letters.

@@ -37,9 +37,12 @@ rules! {
     NAME_NOT_TEXT = "name-not-text" [E E E E W],
         "the name is a list or a mapping",
         "The name is one word. Read leniently, the folder's name stands in.";
-    NAME_NULL = "name-null" [E O E E W],
+    NAME_NULL = "name-null" [E E E E W],
         "the name is null",
-        "A plain `null` or `~` means nothing to YAML; read as text it is a name.\n\nWrite the name, or put the word in quotes.";
+        "A plain `null` or `~` means nothing to YAML. Read leniently, the folder's name stands in.\n\nWrite the name, or put the word in quotes.";
+    NAME_TYPED = "name-typed" [W O E E W],
+        "the name is a number, a boolean or a date to other readers",
+        "A value without quotes that looks like `123`, `true`, `yes` or `2024-01-31` is no text to readers that give values a type; some of them then refuse the skill. Prowess takes the text as it is written.\n\nPut it in quotes.";
     NAME_TOO_LONG = "name-too-long" [E E E E W],
         "the name has more than 64 characters",
         "The specification allows 64 characters, and clients cut or refuse longer names.";
@@ -98,7 +101,8 @@ pub fn check_name(name: &str) -> Vec<Finding> {
 /// Whether there is a name at all.
 pub(super) fn check_presence(document: &Document, at: &Origin, findings: &mut Found<'_>) {
     let node = document.field("name");
-    let text = node.and_then(Node::text).map(str::trim);
+    let text = node.and_then(|node| if node.is_null() { Some("") } else { node.text() }).map(str::trim);
+    let null = node.and_then(Node::text).filter(|text| !text.is_empty() && node.is_some_and(Node::is_null));
     let fence = || document.fences().map(|fences| fences.open);
     let span = document.pair("name").map(|pair| pair.key_span).or_else(fence);
     let fallback = at.folder.as_deref();
@@ -118,21 +122,18 @@ pub(super) fn check_presence(document: &Document, at: &Origin, findings: &mut Fo
         (Some(node), _) if text.is_none() => {
             push(Finding::new(&NAME_NOT_TEXT, format!("the name is {}", node.shape())).with_help(help));
         }
-        _ => push(Finding::new(&NAME_MISSING, "there is no name").with_help(help)),
+        _ => push(match null {
+            Some(written) => Finding::new(&NAME_NULL, format!("the name is null: {written}")).with_help(help),
+            None => Finding::new(&NAME_MISSING, "there is no name").with_help(help),
+        }),
     }
 }
 
 /// What is wrong with the name that is there.
 pub(super) fn check(document: &Document, at: &Origin, findings: &mut Found<'_>) {
     let Some(node) = document.field("name") else { return };
-    let Some(written) = node.text().filter(|text| !text.trim().is_empty()) else { return };
-    if node.is_null() {
-        findings.push(
-            Finding::new(&NAME_NULL, format!("the name is null: {written}"))
-                .with_field("name")
-                .with_span(node.span),
-        );
-    }
+    let Some(written) = node.said().filter(|text| !text.trim().is_empty()) else { return };
+    super::check_type(&NAME_TYPED, "name", node, findings);
     check_text(written, findings, &|finding, part| finding.with_span(part_of(document, node, part)));
 
     if let Some(folder) = at.folder.as_deref()

@@ -16,6 +16,7 @@ use std::borrow::Cow;
 use serde_json::{Map, Value};
 
 pub use emit::{EditError, markdown};
+pub(crate) use node::looks_like_number;
 pub use node::{Node, NodeKind, Pair, Scalar, Style};
 pub use split::Fences;
 pub use stream::read_frontmatter;
@@ -162,10 +163,11 @@ impl Document {
         self.text.get(self.body_offset()..).unwrap_or("")
     }
 
-    /// The body without the white space around it, or the byte order mark of a file without frontmatter.
+    /// The body without the blank lines around it, or the byte order mark of a file without frontmatter. Its first line
+    /// keeps its indent.
     pub fn body(&self) -> &str {
         let body = self.body_raw();
-        body.strip_prefix('\u{feff}').filter(|_| self.fences.is_none()).unwrap_or(body).trim()
+        without_blank_lines(body.strip_prefix('\u{feff}').filter(|_| self.fences.is_none()).unwrap_or(body))
     }
 
     /// Whether the fields come from repaired YAML.
@@ -182,6 +184,14 @@ impl Document {
     pub fn findings(&self) -> &[Finding] {
         &self.findings
     }
+}
+
+/// A text without the blank lines around it. The first line keeps its indent, which makes a code block of it.
+pub(crate) fn without_blank_lines(text: &str) -> &str {
+    let text = text.trim_end();
+    let blank = text.len() - text.trim_start().len();
+    let start = text.get(..blank).and_then(|blank| blank.rfind('\n')).map_or(0, |at| at + 1);
+    text.get(start..).unwrap_or("")
 }
 
 /// Whether the narrow reader reads this text as the full reader does; nothing when it gives up. For tests.
@@ -231,6 +241,16 @@ mod tests {
         let bytes = parse(b"---\nname: x\ndescription: \xff\xfe!\n---\n");
         assert_eq!(bytes.field("description").and_then(Node::text), Some("??!"));
         assert_eq!(bytes.raw().len(), bytes.text().len());
+    }
+
+    #[test]
+    fn a_body_keeps_the_indent_of_its_first_line() {
+        let body = |body: &str| {
+            parse(format!("---\nname: x\ndescription: d\n---\n{body}").as_bytes()).body().to_owned()
+        };
+        assert_eq!(body("\n  \n    code\n\ntext\n \n"), "    code\n\ntext");
+        assert_eq!(body("\tcode\r\n"), "\tcode");
+        assert_eq!([body(" \n\t\n"), body("")], ["", ""]);
     }
 
     #[test]

@@ -65,6 +65,24 @@ impl Scalar {
         self.style == Style::Plain && matches!(self.text.as_str(), "" | "~" | "null" | "Null" | "NULL")
     }
 
+    /// What readers that give values a type take it for, when that is no text: a number, a boolean or a date. Those of
+    /// YAML 1.1 count too.
+    pub fn other_type(&self) -> Option<&'static str> {
+        if self.style != Style::Plain {
+            return None;
+        }
+        let text = self.text.as_str();
+        let is_word = |words: &[&str]| words.iter().any(|word| text.eq_ignore_ascii_case(word));
+        if is_word(&["true", "false", "yes", "no", "on", "off"]) {
+            return Some("a boolean");
+        }
+        if looks_like_number(text) {
+            return Some("a number");
+        }
+        let shape = text.bytes().map(|byte| if byte.is_ascii_digit() { b'0' } else { byte });
+        shape.eq(*b"0000-00-00").then_some("a date")
+    }
+
     /// The typed view of YAML 1.2's core schema; quoted and block scalars are always strings.
     ///
     /// Numbers that JSON cannot hold (infinities, integers beyond 64 bits) stay strings.
@@ -117,6 +135,30 @@ fn number(text: &str) -> Option<Number> {
     None
 }
 
+/// A number of YAML's core schema, also one that is too large or not finite.
+pub(crate) fn looks_like_number(text: &str) -> bool {
+    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+    if matches!(unsigned, ".inf" | ".Inf" | ".INF") || matches!(text, ".nan" | ".NaN" | ".NAN") {
+        return true;
+    }
+    if let Some(digits) = text.strip_prefix("0x") {
+        return !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    }
+    if let Some(digits) = text.strip_prefix("0o") {
+        return !digits.is_empty() && digits.bytes().all(|byte| (b'0'..=b'7').contains(&byte));
+    }
+    let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+    let (mantissa, exponent) = unsigned
+        .split_once(['e', 'E'])
+        .map_or((unsigned, None), |(mantissa, exponent)| (mantissa, Some(exponent)));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let scaled = exponent.is_none_or(|exponent| {
+        let power = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
+        !power.is_empty() && digits(power)
+    });
+    digits(whole) && digits(fraction) && !(whole.is_empty() && fraction.is_empty()) && scaled
+}
+
 fn digits(text: &str, radix: u32) -> Option<Number> {
     if text.is_empty() || !text.chars().all(|character| character.is_digit(radix)) {
         return None;
@@ -136,6 +178,11 @@ impl Node {
     /// The text of a scalar as its author wrote it.
     pub fn text(&self) -> Option<&str> {
         self.scalar().map(|scalar| scalar.text.as_str())
+    }
+
+    /// The text of a scalar that says something: null is none.
+    pub fn said(&self) -> Option<&str> {
+        self.scalar().filter(|scalar| !scalar.is_null()).map(|scalar| scalar.text.as_str())
     }
 
     /// The pairs, when it is a mapping.

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 
+use crate::document::without_blank_lines;
 use crate::manifest::{FileKind, Manifest};
 use crate::path::RelPath;
 use crate::skill::Entry;
@@ -69,7 +70,7 @@ pub(crate) fn activation(
     if let Some(compatibility) = entry.compatibility.as_deref().filter(|_| style.compatibility) {
         let _ = writeln!(text, "Compatibility: {}\n", neutralize(&collapse(compatibility), &[]));
     }
-    text.push_str(&neutralize(body.trim(), &[]));
+    text.push_str(&neutralize(without_blank_lines(body), &[]));
     let body_end = text.len();
     text.push('\n');
     if let Some(folder) = folder {

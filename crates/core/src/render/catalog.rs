@@ -160,8 +160,8 @@ fn elements(skills: &[&Entry], style: &CatalogStyle, around: &str, indent: &str)
         if let Some(compatibility) = skill.compatibility.as_deref().filter(|_| style.compatibility) {
             element("compatibility", compatibility);
         }
-        if style.location {
-            element("location", &skill.origin.location);
+        if let Some(place) = skill.origin.place().filter(|_| style.location) {
+            element("location", place);
         }
         let _ = writeln!(text, "{indent}</skill>");
     }
@@ -200,8 +200,8 @@ fn list(text: &mut String, skills: &[&Entry], style: &CatalogStyle, markup: bool
         if let Some(compatibility) = skill.compatibility.as_deref().filter(|_| style.compatibility) {
             let _ = write!(text, "  (compatibility: {})", safe(&collapse(compatibility)));
         }
-        if style.location {
-            let _ = write!(text, "  (location: {})", safe(&collapse(&skill.origin.location)));
+        if let Some(place) = skill.origin.place().filter(|_| style.location) {
+            let _ = write!(text, "  (location: {})", safe(&collapse(place)));
         }
         text.push('\n');
     }
@@ -225,8 +225,8 @@ fn object(skill: &Entry, style: &CatalogStyle) -> Value {
         if let Some(compatibility) = skill.compatibility.as_deref().filter(|_| style.compatibility) {
             map.insert("compatibility".to_owned(), compatibility.into());
         }
-        if style.location {
-            map.insert("location".to_owned(), skill.origin.location.as_str().into());
+        if let Some(place) = skill.origin.place().filter(|_| style.location) {
+            map.insert("location".to_owned(), place.into());
         }
     }
     object

@@ -44,7 +44,9 @@ impl Session {
             Ok(candidate) => candidate.entry.key.clone(),
             Err(refusal) => return self.refused(refusal),
         };
-        match RelPath::from_request(values.path.as_deref().unwrap_or_default()) {
+        // What is run becomes an argument of a program, so the strict rules hold: a name with `-` could be an option.
+        let asked = RelPath::from_request(values.path.as_deref().unwrap_or_default());
+        match asked.and_then(|path| RelPath::parse(path.as_str())) {
             Ok(path) => self.begin(Actor::Model, filter, Want::Run { key, path, args: values.args }),
             Err(error) => self.bad_path(&error),
         }

@@ -111,11 +111,32 @@ pub(super) struct Waiting {
 /// What a call wants in the end.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) enum Want {
-    Load { key: String, arguments: Option<Arguments>, preload: bool },
-    ListFiles { key: String, offset: u64, limit: usize },
-    ReadFile { key: String, path: RelPath, offset: u64, limit: usize },
-    Search { query: Query, limit: usize },
-    Run { key: String, path: RelPath, args: Vec<String> },
+    Load {
+        key: String,
+        arguments: Option<Arguments>,
+        preload: bool,
+    },
+    ListFiles {
+        key: String,
+        offset: u64,
+        limit: usize,
+    },
+    ReadFile {
+        key: String,
+        #[serde(deserialize_with = "RelPath::deserialize_request")]
+        path: RelPath,
+        offset: u64,
+        limit: usize,
+    },
+    Search {
+        query: Query,
+        limit: usize,
+    },
+    Run {
+        key: String,
+        path: RelPath,
+        args: Vec<String>,
+    },
 }
 
 /// What a call waits for.

@@ -107,14 +107,20 @@ pub(super) const fn may_begin_unseen(byte: u8) -> bool {
 /// How the character at a place is hidden there, if it is.
 pub(super) fn hidden_at(text: &str, at: usize, character: char) -> Option<Unseen> {
     let kind = unseen(character)?;
-    let before = || text.get(..at).and_then(|before| before.chars().next_back());
+    let behind = || text.get(..at).unwrap_or_default().chars().rev();
+    let before = || behind().next();
     let after = || text.get(at + character.len_utf8()..).and_then(|after| after.chars().next());
     let belongs = match kind {
         Unseen::Control | Unseen::Bidi | Unseen::Invisible => false,
         Unseen::Mark => before().is_some_and(is_right_to_left) || after().is_some_and(is_right_to_left),
         Unseen::Joiner => {
             let joins = |c: char| connects(c) || is_pictorial(c);
-            before().is_some_and(|c| joins(c) || c == '\u{FE0F}') && after().is_some_and(joins)
+            // An emoji may have a selector.
+            let joined = match before() {
+                Some('\u{FE0F}') => behind().nth(1).is_some_and(is_pictorial),
+                other => other.is_some_and(joins),
+            };
+            joined && after().is_some_and(joins)
         }
         Unseen::Selector => before().is_some_and(|before| has_looks(before, character, after())),
         Unseen::Tag => is_in_flag(text, at),
@@ -148,14 +154,14 @@ fn has_looks(character: char, selector: char, next: Option<char>) -> bool {
             is_pictorial(character)
                 || (matches!(character, '0'..='9' | '#' | '*') && next == Some('\u{20E3}'))
         }
-        '\u{180B}'..='\u{180F}' => matches!(character, '\u{1800}'..='\u{18AF}'),
+        '\u{180B}'..='\u{180F}' => matches!(character, '\u{1820}'..='\u{18AA}'),
         '\u{E0100}'..='\u{E01EF}' => is_ideograph(),
         _ => {
             is_ideograph()
                 || matches!(character,
                     '\u{1000}'..='\u{109F}' | '\u{2190}'..='\u{23FF}' | '\u{2A00}'..='\u{2AFF}'
                     | '\u{3000}'..='\u{303F}' | '\u{A840}'..='\u{A87F}' | '\u{AA60}'..='\u{AA7F}'
-                    | '\u{FF01}'..='\u{FF60}' | '\u{10AC0}'..='\u{10AFF}' | '\u{13000}'..='\u{1345F}')
+                    | '\u{FF01}'..='\u{FF60}' | '\u{10AC0}'..='\u{10AFF}' | '\u{13000}'..='\u{1342F}')
         }
     }
 }

@@ -252,6 +252,21 @@ mod tests {
         assert_eq!(serde_json::from_str::<String>(&escaped).unwrap(), all);
     }
 
+    proptest::proptest! {
+        #![proptest_config(crate::testing::many())]
+
+        #[test]
+        fn what_is_escaped_has_nothing_hidden(text in "([a-b<& 1]|[\u{FE0E}-\u{FE0F}\u{200C}-\u{200F}\u{20E3}\u{180B}\u{E0100}\u{202E}]|[👩❤🏴葛شक\u{1820}]|[\u{E0061}-\u{E0063}\u{E007F}]){0,12}") {
+            for escaped in [xml(&text), visible(&text), inline(&text), neutralize(&text, &[])] {
+                proptest::prop_assert_eq!(super::super::hidden(&escaped).next(), None, "{}", escaped.escape_unicode());
+            }
+            let quoted = serde_json::Value::from(text.as_str()).to_string();
+            let escaped = json(&quoted);
+            proptest::prop_assert_eq!(super::super::hidden(&escaped).next(), None);
+            proptest::prop_assert_eq!(serde_json::from_str::<String>(&escaped).unwrap(), text);
+        }
+    }
+
     #[test]
     fn texts_are_cut_by_characters() {
         assert_eq!(cut("héllo", Some(5)), "héllo");

@@ -26,6 +26,7 @@ mod hot_reload;
 mod io_count;
 #[cfg(unix)]
 mod places;
+mod plain_data;
 #[cfg(unix)]
 mod projects;
 #[cfg(unix)]

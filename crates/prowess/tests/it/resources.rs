@@ -168,3 +168,24 @@ fn a_link_in_the_place_of_a_skill_opens_nothing() {
     assert!(matches!(read("note.md"), Err(SourceError::Missing { .. })));
     assert!(read("SKILL.md").is_err());
 }
+
+#[test]
+fn files_whose_names_only_this_system_has_can_be_asked_for() {
+    let files = ["-x.md", "a:b.md", "docs/what?.md", "docs/a.md"];
+    let mut all = vec![("a/SKILL.md".to_owned(), skill("a"))];
+    all.extend(files.iter().map(|file| (format!("a/{file}"), format!("in {file}"))));
+    let all: Vec<(&str, &str)> = all.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    let folder = tree(&all);
+    let registry = registry(&[folder.path()]);
+    registry.refresh().unwrap();
+    let read = |path: &str| registry.read_resource("a", path, Slice::first(99), TooLarge::Refuse);
+    for file in files {
+        assert_eq!(read(file).unwrap().contents, Contents::Text(format!("in {file}")), "{file}");
+    }
+    for loose in ["docs//a.md", "docs/./a.md", ".//docs/././/a.md", "docs\\a.md"] {
+        assert_eq!(read(loose).unwrap().contents, Contents::Text("in docs/a.md".into()), "{loose}");
+    }
+    for out in ["/docs/a.md", "//docs/a.md", "docs/../docs/a.md", "docs/.//../a.md", "..//a", "C:\\a.md"] {
+        assert!(matches!(read(out), Err(SourceError::BadPath { .. })), "{out}");
+    }
+}

@@ -110,7 +110,8 @@ fn differences(system: &str, theirs: &Value, reading: &Reading) -> Vec<&'static 
     let ours = reading.skill();
     let mut different = Vec::new();
     for what in ["name", "description", "body"] {
-        if ours[what] != json!(text(&theirs[what]).trim()) {
+        // Some give the body with the white space around it and some without; only what is in it is compared.
+        if word(&ours[what]).trim() != text(&theirs[what]).trim() {
             different.push(what);
         }
     }
