@@ -1,12 +1,15 @@
 //! Changing what lies on disk: a reader sees all of the old or all of the new, and nothing is lost on the way.
 
 use std::fs::{self, File, Metadata};
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::error::shown;
-use crate::files;
+
+mod held;
+
+use held::Held;
 
 /// Why something could not be written. Each variant names the path; whatever was there before is still there.
 #[derive(Debug, thiserror::Error)]
@@ -16,6 +19,14 @@ pub enum WriteError {
     Changed {
         /// The file.
         path: PathBuf,
+    },
+    /// The file lies elsewhere, behind a link, and was not named itself.
+    #[error("a link leads to a file outside of what was named, so it is left alone: {}: {}", shown(.path), .target.display())]
+    Outside {
+        /// The path that was to be written.
+        path: PathBuf,
+        /// The file that it leads to.
+        target: PathBuf,
     },
     /// The file may not be written.
     #[error("the file is read-only, so it is left alone: {}", shown(.path))]
@@ -49,6 +60,7 @@ impl WriteError {
     pub fn path(&self) -> &Path {
         match self {
             Self::Changed { path }
+            | Self::Outside { path, .. }
             | Self::ReadOnly { path }
             | Self::Exists { path }
             | Self::Io { path, .. } => path,
@@ -59,6 +71,7 @@ impl WriteError {
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Changed { .. } => "run the command again",
+            Self::Outside { .. } => "name the file itself to have it changed",
             Self::ReadOnly { .. } => "make the file writable for this user, or leave it out",
             Self::Exists { .. } => "choose another name or another folder",
             Self::Io { source, .. } => match source.kind() {
@@ -78,6 +91,7 @@ impl WriteError {
 /// The steps of replacing a file, in order; the tests stop at each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
+    Open,
     Create,
     Write,
     Sync,
@@ -94,38 +108,71 @@ enum Step {
 /// Two things are as with most editors: a further hard link keeps the old bytes, and extended attributes are
 /// those of a new file. Somebody who writes in the instant between the last look and the renaming is not noticed.
 pub fn replace(path: &Path, before: &[u8], after: &[u8]) -> Result<(), WriteError> {
-    replace_stepwise(path, before, after, |_| Ok(()))
+    replace_where(path, before, after, |_| true)
+}
+
+/// The same for a file whose real place `may` allows; see [`WriteError::Outside`].
+///
+/// That place is asked for once. Its folder is then opened without following links and held, so that what is put in the
+/// place of a folder meanwhile is not written to.
+pub fn replace_where(
+    path: &Path,
+    before: &[u8],
+    after: &[u8],
+    may: impl Fn(&Path) -> bool,
+) -> Result<(), WriteError> {
+    let target = fs::canonicalize(path).map_err(|error| WriteError::io(path, error))?;
+    if !may(&target) {
+        return Err(WriteError::Outside { path: path.to_owned(), target });
+    }
+    replace_stepwise(path, &target, before, after, |_| Ok(()))
 }
 
 fn replace_stepwise(
     path: &Path,
+    target: &Path,
     before: &[u8],
     after: &[u8],
     mut at: impl FnMut(Step) -> io::Result<()>,
 ) -> Result<(), WriteError> {
     let failed = |error| WriteError::io(path, error);
-    let target = fs::canonicalize(path).map_err(failed)?;
-    let old = fs::metadata(&target).map_err(failed)?;
+    let changed = || WriteError::Changed { path: path.to_owned() };
+    let (Some(folder), Some(name)) = (target.parent(), target.file_name()) else { return Err(changed()) };
+    at(Step::Open).map_err(failed)?;
+    let held = Held::open(folder).map_err(|_| changed())?;
+    let old = held.file(name).and_then(|file| file.metadata()).map_err(|_| changed())?;
     // Renaming needs no permission for the file itself, so it is asked for.
     let writable = !old.permissions().readonly() && old.is_file();
-    if !writable || File::options().write(true).open(&target).is_err() {
+    if !writable || !held.is_writable(name) {
         return Err(WriteError::ReadOnly { path: path.to_owned() });
     }
-    let temporary = Temporary(beside(&target));
+    let temporary = Temporary(beside(target));
     at(Step::Create).map_err(failed)?;
     let mut file = File::options().write(true).create_new(true).open(&temporary.0).map_err(failed)?;
+    let new = temporary.0.file_name().unwrap_or_default();
+    if !held.has(new, &file).unwrap_or(false) {
+        return Err(changed());
+    }
     at(Step::Write).and_then(|()| file.write_all(after)).map_err(failed)?;
     keep_owner(&file, &old);
     file.set_permissions(old.permissions()).map_err(failed)?;
     at(Step::Sync).and_then(|()| file.sync_all()).map_err(failed)?;
     drop(file);
     at(Step::Compare).map_err(failed)?;
-    if files::read_small(&target, before.len()).ok().as_deref() != Some(before) {
-        return Err(WriteError::Changed { path: path.to_owned() });
+    if !held.file(name).is_ok_and(|file| holds(file, before)) {
+        return Err(changed());
     }
-    at(Step::Rename).and_then(|()| fs::rename(&temporary.0, &target)).map_err(failed)?;
-    sync_folder_of(&target);
+    at(Step::Rename).and_then(|()| held.rename(new, name)).map_err(failed)?;
+    sync_folder_of(target);
     Ok(())
+}
+
+/// Whether an open file is a regular one with these bytes and no others.
+fn holds(file: File, bytes: &[u8]) -> bool {
+    let mut read = Vec::new();
+    file.metadata().is_ok_and(|metadata| metadata.is_file())
+        && file.take(bytes.len() as u64 + 1).read_to_end(&mut read).is_ok()
+        && read == bytes
 }
 
 /// Whether a file that Prowess owns is worth waiting for the disk.

@@ -4,14 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use prowess::config::refuse_level;
+use prowess::env::Environment;
 use prowess::files::{self, Head};
 use prowess::limits::MAX_FILE_BYTES;
 use prowess::rule::Preset;
 use prowess::{
-    Config, FixMode, Found, Level, Manifest, Origin, Profile, ScanOptions, SourceError, atomic, env, fix,
-    scan,
+    Config, FixMode, Found, Level, Manifest, Origin, Profile, ScanOptions, SourceError, WriteError, atomic,
+    env, fix, scan,
 };
 
+use super::fixable::Fixable;
 use super::{STDIN, shown};
 use crate::Outcome;
 use crate::args::{Check, Format};
@@ -54,7 +56,14 @@ pub(crate) fn run(args: &Check, json: bool, ui: &mut Ui) -> Result<Outcome, Comm
     if reads_stdin && fixing.is_some() && !args.diff {
         ui.step_aside();
     }
+    let here = [PathBuf::from(".")];
+    let paths = if args.paths.is_empty() { here.as_slice() } else { &args.paths };
     let mut checker = Checker {
+        fixable: if fixing.is_some() {
+            Fixable::of(paths, &Environment::current())
+        } else {
+            Fixable::default()
+        },
         preset: args.profile,
         levels: levels(args)?,
         fixing,
@@ -67,8 +76,7 @@ pub(crate) fn run(args: &Check, json: bool, ui: &mut Ui) -> Result<Outcome, Comm
         reporter,
         ui,
     };
-    let here = [PathBuf::from(".")];
-    for path in if args.paths.is_empty() { here.as_slice() } else { &args.paths } {
+    for path in paths {
         if path.as_os_str() == STDIN {
             checker.stdin(args.path.as_deref())?;
         } else if path.is_dir() {
@@ -108,6 +116,8 @@ struct Subject {
 }
 
 struct Checker<'a> {
+    /// Where fixes may be written.
+    fixable: Fixable,
     preset: Option<Preset>,
     levels: Vec<(String, Level)>,
     fixing: Option<FixMode>,
@@ -205,7 +215,11 @@ impl Checker<'_> {
             let changed = fixed.document.raw() != document.raw();
             if self.diff {
                 self.summary.files += 1;
-                if changed {
+                // What would not be written is not shown as if it would.
+                let refused = file.filter(|_| changed).and_then(|file| self.refused(file));
+                if let Some(error) = refused {
+                    self.failed(&error)?;
+                } else if changed {
                     self.changes += 1;
                     self.summary.fixed += fixed.applied.len();
                     let diff = patch::unified(&path, document.text(), fixed.document.text());
@@ -214,7 +228,10 @@ impl Checker<'_> {
                 return Ok(());
             }
             let written = match file {
-                Some(file) if changed => atomic::replace(file, &head.bytes, fixed.document.raw()),
+                Some(file) if changed => {
+                    let may = |target: &Path| self.fixable.allows(target);
+                    atomic::replace_where(file, &head.bytes, fixed.document.raw(), may)
+                }
                 Some(_) => Ok(()),
                 None => {
                     self.ui.raw(fixed.document.raw())?;
@@ -232,6 +249,12 @@ impl Checker<'_> {
         let problems = profile.check(&document, files.as_ref(), &at);
         self.summary.add(&problems, applied.len());
         self.reporter.file(&Checked { path, document, problems, fixed: applied }, self.ui)
+    }
+
+    /// Why a fix of a file would not be written, if it would not.
+    fn refused(&self, file: &Path) -> Option<WriteError> {
+        let target = std::fs::canonicalize(file).ok().filter(|target| !self.fixable.allows(target))?;
+        Some(WriteError::Outside { path: file.to_owned(), target })
     }
 
     /// The profile for a path, unless the path is ignored or its configuration cannot be used.

@@ -6,6 +6,7 @@ pub(crate) mod cat;
 pub(crate) mod check;
 mod elsewhere;
 pub(crate) mod eval;
+mod fixable;
 mod in_prompt;
 pub(crate) mod list;
 pub(crate) mod new;

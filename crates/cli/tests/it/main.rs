@@ -17,6 +17,7 @@ mod docs;
 mod escapes;
 mod eval;
 mod fix;
+mod fix_links;
 mod guide;
 mod hard_input;
 mod hostile;

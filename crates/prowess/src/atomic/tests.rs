@@ -22,6 +22,47 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
+/// Replaces `old` by `new`, and does something at each step.
+fn stepwise(path: &Path, at: impl FnMut(Step) -> io::Result<()>) -> Result<(), WriteError> {
+    replace_stepwise(path, &fs::canonicalize(path).unwrap(), b"old", b"new", at)
+}
+
+#[test]
+fn a_folder_that_becomes_a_link_meanwhile_is_not_written_through() {
+    for swapped in [Step::Open, Step::Create, Step::Write, Step::Sync, Step::Compare, Step::Rename] {
+        let (folder, _) = folder_with("unused");
+        let place = |name: &str| folder.path().join(name);
+        fs::create_dir(place("skill")).unwrap();
+        fs::create_dir(place("outside")).unwrap();
+        fs::write(place("skill/SKILL.md"), "old").unwrap();
+        fs::write(place("outside/SKILL.md"), "old").unwrap();
+        let done = stepwise(&place("skill/SKILL.md"), |step| {
+            if step == swapped {
+                fs::rename(place("skill"), place("moved"))?;
+                symlink(place("outside"), place("skill"))?;
+            }
+            Ok(())
+        });
+        assert_eq!(fs::read(place("outside/SKILL.md")).unwrap(), b"old", "{swapped:?}");
+        assert_eq!(names(&place("outside")), ["SKILL.md"], "{swapped:?}");
+        let early = matches!(swapped, Step::Open | Step::Create);
+        assert_eq!(done.is_err(), early, "{swapped:?}: {done:?}");
+    }
+}
+
+#[test]
+fn a_file_whose_real_place_is_not_allowed_is_left_alone() {
+    let (folder, path) = folder_with("old");
+    let real = fs::canonicalize(&path).unwrap();
+    let link = folder.path().join("link.md");
+    symlink(&path, &link).unwrap();
+    let error = replace_where(&link, b"old", b"new", |target| target != real).unwrap_err();
+    assert!(matches!(&error, WriteError::Outside { target, .. } if *target == real), "{error}");
+    assert_eq!(fs::read(&path).unwrap(), b"old");
+    replace_where(&link, b"old", b"new", |target| target == real).unwrap();
+    assert_eq!(fs::read(&path).unwrap(), b"new");
+}
+
 #[test]
 fn a_replaced_file_keeps_its_mode_and_nothing_lies_beside_it() {
     for mode in [0o600, 0o644, 0o755, 0o664] {
@@ -38,10 +79,14 @@ fn a_replaced_file_keeps_its_mode_and_nothing_lies_beside_it() {
 fn stopped_at_any_step_the_old_file_is_whole_and_alone() {
     for stop in [Step::Create, Step::Write, Step::Sync, Step::Compare, Step::Rename] {
         let (folder, path) = folder_with("old");
-        let error = replace_stepwise(&path, b"old", b"new", |step| {
-            if step == stop { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
-        })
-        .unwrap_err();
+        let error =
+            stepwise(
+                &path,
+                |step| {
+                    if step == stop { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
+                },
+            )
+            .unwrap_err();
         assert!(error.path() == path && error.hint().contains("make room"), "{stop:?}: {error}");
         assert_eq!(fs::read(&path).unwrap(), b"old", "{stop:?}");
         assert_eq!(names(folder.path()), ["SKILL.md"], "{stop:?}");
@@ -52,18 +97,15 @@ fn stopped_at_any_step_the_old_file_is_whole_and_alone() {
 fn a_file_that_changed_meanwhile_is_left_alone() {
     for theirs in ["theirs", "", "oldest", "ol"] {
         let (folder, path) = folder_with("old");
-        let error = replace_stepwise(&path, b"old", b"new", |step| {
-            if step == Step::Compare { fs::write(&path, theirs) } else { Ok(()) }
-        })
-        .unwrap_err();
+        let error =
+            stepwise(&path, |step| if step == Step::Compare { fs::write(&path, theirs) } else { Ok(()) })
+                .unwrap_err();
         assert!(matches!(error, WriteError::Changed { .. }), "{error}");
         assert_eq!(fs::read_to_string(&path).unwrap(), theirs);
         assert_eq!(names(folder.path()), ["SKILL.md"]);
     }
     let (folder, path) = folder_with("old");
-    let gone = replace_stepwise(&path, b"old", b"new", |step| {
-        if step == Step::Compare { fs::remove_file(&path) } else { Ok(()) }
-    });
+    let gone = stepwise(&path, |step| if step == Step::Compare { fs::remove_file(&path) } else { Ok(()) });
     assert!(matches!(gone, Err(WriteError::Changed { .. })));
     assert_eq!(names(folder.path()), [""; 0]);
 }

@@ -1,0 +1,45 @@
+//! Which files `prowess check --fix` may write: what was named, and what installers link to.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use prowess::clients::CLIENTS;
+use prowess::env::Environment;
+
+/// The real places where files may be written.
+#[derive(Debug, Default)]
+pub(super) struct Fixable {
+    /// Folders, with all that is below them.
+    folders: Vec<PathBuf>,
+    /// Files that were named themselves.
+    files: Vec<PathBuf>,
+}
+
+impl Fixable {
+    /// What may be written when these paths are named on the command line: the files and folders themselves, the git
+    /// repositories of the folders, and the user's own folders of skills, to which installers link.
+    pub(super) fn of(named: &[PathBuf], environment: &Environment) -> Self {
+        let mut fixable = Self::default();
+        for path in named.iter().filter_map(|path| fs::canonicalize(path).ok()) {
+            if !path.is_dir() {
+                fixable.files.push(path);
+                continue;
+            }
+            let repository = path.ancestors().find(|folder| folder.join(".git").exists());
+            fixable.folders.extend(repository.map(Path::to_owned));
+            fixable.folders.push(path);
+        }
+        let user = CLIENTS.iter().flat_map(|client| client.user).filter_map(|path| environment.expand(path));
+        fixable.folders.extend(user.filter_map(|folder| fs::canonicalize(folder).ok()));
+        fixable
+    }
+
+    /// Whether a file may be written, by its real path.
+    pub(super) fn allows(&self, target: &Path) -> bool {
+        let below = |folder: &PathBuf| {
+            // What git keeps for itself is no skill.
+            target.strip_prefix(folder).is_ok_and(|rest| rest.iter().all(|name| name != ".git"))
+        };
+        self.files.iter().any(|file| file == target) || self.folders.iter().any(below)
+    }
+}

@@ -1,0 +1,104 @@
+//! `prowess check --fix` and links: what may be written through one, and what is left alone.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use crate::Place;
+use crate::library::{output, run};
+use insta::assert_snapshot;
+
+/// A skill that a safe fix changes.
+const FIXABLE: &str = "---\nname: mail\ndescription: Use when: mail piles up\n---\nSort it.\n";
+
+fn is_fixed(place: &Place, path: &str) -> bool {
+    fs::read_to_string(place.path().join(path)).unwrap() != FIXABLE
+}
+
+/// A repository with a tree of skills, and something beside the repository.
+fn repository() -> Place {
+    let place = Place::with(&[
+        ("repo/skills/own/SKILL.md", "---\nname: own\ndescription: Its own.\n---\nDo.\n"),
+        ("outside/mail/SKILL.md", FIXABLE),
+    ]);
+    // The repository is the inner folder alone.
+    fs::remove_dir(place.path().join(".git")).unwrap();
+    fs::create_dir(place.path().join("repo/.git")).unwrap();
+    fs::create_dir(place.path().join("repo/skills/mail")).unwrap();
+    place
+}
+
+fn link(place: &Place, from: &str, to: &str) {
+    symlink(place.path().join(to), place.path().join(from)).unwrap();
+}
+
+#[test]
+fn a_linked_file_outside_of_the_tree_is_left_alone() {
+    let place = repository();
+    link(&place, "repo/skills/mail/SKILL.md", "outside/mail/SKILL.md");
+    assert_snapshot!(run(&place, &["check", "--fix", "--quiet", "repo/skills"]), @"");
+    assert!(!is_fixed(&place, "outside/mail/SKILL.md"));
+    assert_snapshot!(run(&place, &["check", "--diff", "repo/skills"]), @"");
+    // The folder of the skill is not the file.
+    run(&place, &["check", "--fix", "repo/skills/mail"]);
+    assert!(!is_fixed(&place, "outside/mail/SKILL.md"));
+    let value = crate::library::json_of(&place, &["check", "--fix", "--json", "repo/skills"]);
+    assert!(value["failures"].to_string().contains("outside/mail/SKILL.md"), "{value}");
+}
+
+#[test]
+fn a_linked_folder_outside_of_the_tree_is_left_alone() {
+    let place = repository();
+    fs::remove_dir(place.path().join("repo/skills/mail")).unwrap();
+    link(&place, "repo/skills/mail", "outside/mail");
+    let text = run(&place, &["check", "--fix", "repo/skills"]);
+    assert!(text.starts_with("exit 2") && text.contains("outside of what was named"), "{text}");
+    assert!(!is_fixed(&place, "outside/mail/SKILL.md"));
+}
+
+#[test]
+fn what_is_named_itself_is_fixed_through_a_link() {
+    for named in ["repo/skills/mail/SKILL.md", "outside/mail/SKILL.md", "outside"] {
+        let place = repository();
+        link(&place, "repo/skills/mail/SKILL.md", "outside/mail/SKILL.md");
+        let output = output(&place, &["check", "--fix", "repo/skills", named]);
+        assert!(is_fixed(&place, "outside/mail/SKILL.md"), "{named}: {}", place.transcript(&output));
+        let is_link =
+            fs::symlink_metadata(place.path().join("repo/skills/mail/SKILL.md")).unwrap().is_symlink();
+        assert!(is_link, "{named}");
+    }
+    // A folder that is named is the one it leads to.
+    let place = repository();
+    fs::remove_dir(place.path().join("repo/skills/mail")).unwrap();
+    link(&place, "repo/skills/mail", "outside/mail");
+    run(&place, &["check", "--fix", "repo/skills/mail"]);
+    assert!(is_fixed(&place, "outside/mail/SKILL.md"));
+}
+
+#[test]
+fn a_link_within_the_repository_or_to_the_users_own_skills_is_fixed() {
+    let place = repository();
+    place.write("repo/store/mail/SKILL.md", FIXABLE.as_bytes());
+    place.write("home/.agents/skills/post/SKILL.md", FIXABLE.as_bytes());
+    link(&place, "repo/skills/mail/SKILL.md", "repo/store/mail/SKILL.md");
+    link(&place, "repo/skills/post", "home/.agents/skills/post");
+    run(&place, &["check", "--fix", "repo/skills"]);
+    assert!(is_fixed(&place, "repo/store/mail/SKILL.md"));
+    assert!(is_fixed(&place, "home/.agents/skills/post/SKILL.md"));
+}
+
+#[test]
+fn what_git_keeps_for_itself_is_left_alone() {
+    let place = repository();
+    place.write("repo/.git/mail/SKILL.md", FIXABLE.as_bytes());
+    link(&place, "repo/skills/mail/SKILL.md", "repo/.git/mail/SKILL.md");
+    run(&place, &["check", "--fix", "repo/skills"]);
+    assert!(!is_fixed(&place, "repo/.git/mail/SKILL.md"));
+}
+
+#[test]
+fn a_new_skill_is_never_made_through_a_link_that_is_there() {
+    let place = repository();
+    link(&place, "repo/skills/fresh", "outside/fresh");
+    let text = run(&place, &["new", "fresh", "--dir", "repo/skills"]);
+    assert!(text.starts_with("exit 2") && !place.path().join("outside/fresh").exists(), "{text}");
+}
