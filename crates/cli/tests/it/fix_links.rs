@@ -35,9 +35,20 @@ fn link(place: &Place, from: &str, to: &str) {
 fn a_linked_file_outside_of_the_tree_is_left_alone() {
     let place = repository();
     link(&place, "repo/skills/mail/SKILL.md", "outside/mail/SKILL.md");
-    assert_snapshot!(run(&place, &["check", "--fix", "--quiet", "repo/skills"]), @"");
+    let text = run(&place, &["check", "--fix", "repo/skills"]);
+    assert!(text.starts_with("exit 2") && text.contains("1 could not be written"), "{text}");
+    assert_snapshot!(text.split("--- stderr\n").nth(1).unwrap(), @"
+    error: a link leads to a file outside of what was named, so it is left alone: repo/skills/mail/SKILL.md: [DIR]/outside/mail/SKILL.md
+      hint: name the file itself to have it changed
+    ");
     assert!(!is_fixed(&place, "outside/mail/SKILL.md"));
-    assert_snapshot!(run(&place, &["check", "--diff", "repo/skills"]), @"");
+    assert_snapshot!(run(&place, &["check", "--diff", "repo/skills"]), @"
+    exit 2
+    --- stderr
+    error: a link leads to a file outside of what was named, so it is left alone: repo/skills/mail/SKILL.md: [DIR]/outside/mail/SKILL.md
+      hint: name the file itself to have it changed
+    no file would change
+    ");
     // The folder of the skill is not the file.
     run(&place, &["check", "--fix", "repo/skills/mail"]);
     assert!(!is_fixed(&place, "outside/mail/SKILL.md"));
