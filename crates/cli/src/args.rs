@@ -295,9 +295,9 @@ pub(crate) struct Why {
     /// The name of the skill
     #[arg(value_name = "NAME")]
     pub(crate) name: String,
-    /// A filter of the host, as for replay: * within a name, ** across
-    #[arg(long, value_name = "GLOB", default_value = "")]
-    pub(crate) filter: Filter,
+    /// A filter of the host, as for replay
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) filter: Option<Filter>,
     /// The task that a prompt is for
     #[arg(long, value_name = "QUERY")]
     pub(crate) query: Option<String>,
@@ -356,6 +356,9 @@ pub(crate) struct Activate {
     /// The arguments of the skill; behind -- they may begin with a hyphen
     #[arg(value_name = "ARGS")]
     pub(crate) args: Vec<String>,
+    /// Write the instructions alone: no wrapper, and nothing in them made harmless
+    #[arg(long)]
+    pub(crate) plain: bool,
     #[command(flatten)]
     pub(crate) places: Places,
 }
@@ -385,18 +388,22 @@ pub(crate) struct Replay {
     /// The calls; - reads them from standard input
     #[arg(value_name = "CALLS.jsonl")]
     pub(crate) calls: PathBuf,
-    /// Only skills whose folder matches: * within a name, ** across; none for no skill
-    #[arg(long, value_name = "GLOB", default_value = "")]
-    pub(crate) filter: Filter,
+    /// Only skills at paths that match: billing or billing/** for all below a folder, billing/* for those directly in it,
+    /// none for no skill
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) filter: Option<Filter>,
     /// The most skills that are active at once; 0 for no limit
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     pub(crate) max_active: usize,
     /// What the tools are called
     #[arg(long, value_name = "NAMING", default_value = "default", value_parser = namings())]
     pub(crate) naming: Naming,
-    /// The tools the host has, with commas; skills are granted no others
+    /// The tools the host has, with commas; skills are granted no others; "" when it has none
     #[arg(long, value_name = "TOOLS")]
     pub(crate) tools: Option<String>,
+    /// Refuse lines with "host": for lines that a model writes
+    #[arg(long)]
+    pub(crate) model_only: bool,
     #[command(flatten)]
     pub(crate) places: Places,
 }

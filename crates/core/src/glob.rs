@@ -2,8 +2,8 @@
 
 /// A pattern over paths with `/` between their segments.
 ///
-/// `*` stands for anything within a segment, `?` for one character, `**` for any number of segments. A
-/// pattern that matches a folder matches everything below it.
+/// `*` stands for anything within a segment, `?` for one character, `[a-z]` for one of these characters, `[!a-z]` or
+/// `[^a-z]` for any other, and `**` for any number of segments.
 ///
 /// ```
 /// use prowess_core::glob::Glob;
@@ -12,6 +12,7 @@
 /// assert!(drafts.matches("drafts/a/SKILL.md"));
 /// assert!(!drafts.matches("skills/drafts/a/SKILL.md"));
 /// assert!(Glob::parse("**/drafts")?.matches("skills/drafts/a/SKILL.md"));
+/// assert!(!drafts.matches_only("drafts/a/SKILL.md") && drafts.matches_only("drafts/a"));
 /// # Ok::<(), &'static str>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,7 +25,32 @@ enum Segment {
     /// `**`
     Any,
     /// Everything else.
-    One(Vec<char>),
+    One(Vec<Sign>),
+}
+
+/// What one place of a segment may be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Sign {
+    /// `*`
+    Star,
+    /// `?`
+    Question,
+    /// A character that stands for itself.
+    Plain(char),
+    /// `[a-z]`, or `[!a-z]` for all others: the ranges, each with its last character.
+    Class { others: bool, ranges: Vec<(char, char)> },
+}
+
+impl Sign {
+    fn takes(&self, character: char) -> bool {
+        match self {
+            Self::Star | Self::Question => true,
+            Self::Plain(wanted) => *wanted == character,
+            Self::Class { others, ranges } => {
+                ranges.iter().any(|(first, last)| (*first..=*last).contains(&character)) != *others
+            }
+        }
+    }
 }
 
 impl Glob {
@@ -35,9 +61,6 @@ impl Glob {
         if text.starts_with('/') || text.contains('\\') {
             return Err("a glob is relative and has / between its segments");
         }
-        if text.contains(['[', ']', '{', '}', '!']) {
-            return Err("a glob knows *, ? and ** only");
-        }
         let mut segments = Vec::new();
         for segment in text.split('/') {
             match segment {
@@ -47,7 +70,7 @@ impl Glob {
                 "**" if segments.last() == Some(&Segment::Any) => {}
                 "**" => segments.push(Segment::Any),
                 _ if segment.contains("**") => return Err("** is a segment of its own"),
-                _ => segments.push(Segment::One(segment.chars().collect())),
+                _ => segments.push(Segment::One(signs(segment)?)),
             }
         }
         Ok(Self { segments })
@@ -55,6 +78,23 @@ impl Glob {
 
     /// Whether it matches a path or a folder above it.
     pub fn matches(&self, path: &str) -> bool {
+        self.reaches(path, true)
+    }
+
+    /// Whether it matches a path itself.
+    pub fn matches_only(&self, path: &str) -> bool {
+        self.reaches(path, false)
+    }
+
+    /// Whether its last segment is a name, without any sign that stands for others: then it may be that of a folder.
+    pub fn ends_with_name(&self) -> bool {
+        match self.segments.last() {
+            Some(Segment::One(signs)) => signs.iter().all(|sign| matches!(sign, Sign::Plain(_))),
+            _ => false,
+        }
+    }
+
+    fn reaches(&self, path: &str, above: bool) -> bool {
         // The positions in the pattern that the segments so far can have led to.
         let mut states = vec![false; self.segments.len() + 1];
         if let Some(first) = states.first_mut() {
@@ -78,11 +118,11 @@ impl Glob {
             }
             self.skip_any(&mut next);
             states = next;
-            if states.last() == Some(&true) {
+            if above && states.last() == Some(&true) {
                 return true;
             }
         }
-        false
+        states.last() == Some(&true)
     }
 
     /// `**` may stand for no segment at all.
@@ -98,12 +138,58 @@ impl Glob {
     }
 }
 
-/// Whether a segment matches a pattern with `*` and `?`; linear in their product.
-fn wildcard(pattern: &[char], text: &str) -> bool {
+/// The signs of one segment.
+fn signs(segment: &str) -> Result<Vec<Sign>, &'static str> {
+    let mut signs = Vec::new();
+    let mut rest = segment.chars();
+    while let Some(character) = rest.next() {
+        signs.push(match character {
+            '*' => Sign::Star,
+            '?' => Sign::Question,
+            '[' => class(&mut rest)?,
+            ']' | '{' | '}' | '!' => return Err("a glob knows *, ?, **, [a-z] and [!a-z] only"),
+            plain => Sign::Plain(plain),
+        });
+    }
+    Ok(signs)
+}
+
+/// The rest of a class, behind its opening bracket.
+fn class(rest: &mut std::str::Chars<'_>) -> Result<Sign, &'static str> {
+    let others = rest.as_str().starts_with(['!', '^']);
+    if others {
+        rest.next();
+    }
+    let mut ranges = Vec::new();
+    loop {
+        let first = match rest.next() {
+            None => return Err("a class ends with ], as in [a-z]"),
+            Some(']') if ranges.is_empty() => return Err("a class holds a character, as in [a-z]"),
+            Some(']') => return Ok(Sign::Class { others, ranges }),
+            Some(first) => first,
+        };
+        // A hyphen at the end stands for itself.
+        let mut ahead = rest.clone();
+        let last = match (ahead.next(), ahead.next()) {
+            (Some('-'), Some(last)) if last != ']' => {
+                *rest = ahead;
+                last
+            }
+            _ => first,
+        };
+        if last < first {
+            return Err("a class goes from the lower character to the higher, as in [a-z]");
+        }
+        ranges.push((first, last));
+    }
+}
+
+/// Whether a segment matches a pattern; linear in their product.
+fn wildcard(pattern: &[Sign], text: &str) -> bool {
     let mut row = vec![false; pattern.len() + 1];
     let star = |row: &mut Vec<bool>| {
         for (at, wanted) in pattern.iter().enumerate() {
-            if *wanted == '*' && row.get(at) == Some(&true) {
+            if *wanted == Sign::Star && row.get(at) == Some(&true) {
                 set(row, at + 1);
             }
         }
@@ -113,13 +199,8 @@ fn wildcard(pattern: &[char], text: &str) -> bool {
     for character in text.chars() {
         let mut next = vec![false; row.len()];
         for (at, wanted) in pattern.iter().enumerate() {
-            if row.get(at) == Some(&true) {
-                match wanted {
-                    '*' => set(&mut next, at),
-                    '?' => set(&mut next, at + 1),
-                    wanted if *wanted == character => set(&mut next, at + 1),
-                    _ => {}
-                }
+            if row.get(at) == Some(&true) && wanted.takes(character) {
+                set(&mut next, if *wanted == Sign::Star { at } else { at + 1 });
             }
         }
         star(&mut next);
@@ -169,9 +250,42 @@ mod tests {
 
     #[test]
     fn what_a_glob_cannot_mean_is_an_error() {
-        for glob in ["", "/abs", "a//b", "../x", "a**b", "[ab]", "{a,b}", "!a", "a\\b", "."] {
+        for glob in [
+            "", "/abs", "a//b", "../x", "a**b", "{a,b}", "!a", "a\\b", ".", "[", "[]", "[]a]", "[!]", "[a",
+            "a]", "[a/b]", "[z-a]",
+        ] {
             assert!(Glob::parse(glob).is_err(), "{glob}");
         }
+    }
+
+    #[test]
+    fn classes_take_one_character_and_may_be_turned_around() {
+        let matches = |glob: &str, path: &str| Glob::parse(glob).unwrap().matches_only(path);
+        for (glob, yes, no) in [
+            ("[a-c]x", "bx", "dx"),
+            ("[!a-c]x", "dx", "bx"),
+            ("[^ab]", "c", "a"),
+            ("v[0-9][0-9]", "v42", "v4"),
+            ("[a-]", "-", "b"),
+            ("[-a]", "-", "b"),
+            ("[*?!]", "*", "a"),
+            ("[à-é]t*", "été", "ete"),
+            ("skills/[a-m]*", "skills/billing", "skills/zoo"),
+        ] {
+            assert!(matches(glob, yes) && !matches(glob, no), "{glob} {yes} {no}");
+        }
+    }
+
+    #[test]
+    fn a_path_itself_is_not_what_lies_below_it() {
+        let only = |glob: &str, path: &str| Glob::parse(glob).unwrap().matches_only(path);
+        assert!(
+            only("skills/*", "skills/a") && !only("skills/*", "skills/a/b") && !only("skills/*", "skills")
+        );
+        assert!(only("skills/**", "skills/a/b") && only("skills/**", "skills") && only("**/b", "a/b"));
+        let named = |glob: &str| Glob::parse(glob).unwrap().ends_with_name();
+        assert!(named("skills/billing") && named("*/billing") && !named("skills/*") && !named("a/**"));
+        assert!(!named("skills/[b]"));
     }
 
     #[test]

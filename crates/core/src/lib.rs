@@ -68,4 +68,4 @@ pub use resource::{Resource, TooLarge};
 pub use rule::{Level, Preset, Rule};
 pub use skill::{ClientFields, Entry, Invocation, LoadError};
 pub use span::{LineIndex, Position, Span};
-pub use tools::{ToolGrant, ToolList};
+pub use tools::{HostTools, ToolGrant, ToolList};

@@ -36,3 +36,6 @@ pub const MAX_SKILL_BYTES: u64 = 16 * 1024 * 1024;
 pub const MAX_TRIGGERS: usize = 1_000;
 /// The largest file with trigger queries, in bytes: a kibibyte a query.
 pub const MAX_TRIGGER_BYTES: usize = 1024 * 1024;
+/// The longest text that an activation gives, in bytes: four times the largest SKILL.md, so that arguments and small files
+/// have room, and no arguments make more of it than a context could hold anyway.
+pub const MAX_ACTIVATION_BYTES: usize = 4 * 1024 * 1024;

@@ -68,6 +68,9 @@ impl FileEntry {
     }
 }
 
+/// The usual names of a skill's own file.
+const OWN: [&str; 2] = ["SKILL.md", "skill.md"];
+
 /// The files of a skill, sorted by path.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
@@ -76,6 +79,9 @@ pub struct Manifest {
     /// What lies there and is no file of the skill.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<LeftOut>,
+    /// The skill's own file, where that is called neither `SKILL.md` nor `skill.md`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own: Option<RelPath>,
 }
 
 /// Something in a skill's folder that is left out of its files: no client can have it.
@@ -92,7 +98,7 @@ impl Manifest {
     pub fn new(mut files: Vec<FileEntry>) -> Self {
         files.sort_by(|a, b| a.path.cmp(&b.path));
         files.dedup_by(|a, b| a.path == b.path);
-        Self { files, left_out: Vec::new() }
+        Self { files, left_out: Vec::new(), own: None }
     }
 
     /// The file at a path.
@@ -100,12 +106,28 @@ impl Manifest {
         self.files.binary_search_by(|file| file.path.cmp(path)).ok().and_then(|at| self.files.get(at))
     }
 
+    /// The same for a skill whose own file has this name.
+    #[must_use]
+    pub fn of_skill(mut self, own: &str) -> Self {
+        self.own = if OWN.contains(&own) { None } else { RelPath::parse(own).ok() };
+        self
+    }
+
+    /// The skill's own file.
+    pub fn own(&self) -> Option<&FileEntry> {
+        match &self.own {
+            Some(own) => self.get(own),
+            // Of the two names the first that is there is that file.
+            None => {
+                OWN.into_iter().find_map(|name| self.files.iter().find(|file| file.path.as_str() == name))
+            }
+        }
+    }
+
     /// The files beside the skill's own.
     pub fn others(&self) -> impl Iterator<Item = &FileEntry> {
-        // Of the two names of a skill's own file the first that is there is that file.
-        let own = ["SKILL.md", "skill.md"];
-        let own = own.into_iter().find(|name| self.files.iter().any(|file| file.path.as_str() == *name));
-        self.files.iter().filter(move |file| Some(file.path.as_str()) != own)
+        let own = self.own().map(|own| &own.path);
+        self.files.iter().filter(move |file| Some(&file.path) != own)
     }
 
     /// Whether a path names a file, or a folder that holds one.

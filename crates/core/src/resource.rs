@@ -20,9 +20,9 @@ pub enum TooLarge {
     Refuse,
     /// Its size and no contents.
     List,
-    /// Its first bytes.
+    /// Its first bytes, marked as cut, with the place where the rest begins.
     Truncate,
-    /// Its first bytes and where the next ones begin.
+    /// A page of it, with the place where the next one begins.
     Page,
 }
 
@@ -48,7 +48,7 @@ pub struct Resource {
     /// The contents: text, or base64 of bytes that are none; nothing when only its size was wanted.
     #[serde(flatten)]
     pub contents: Contents,
-    /// Where the next page begins, if there is one.
+    /// Where the next page, or what was cut, begins, if there is more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<u64>,
 }
@@ -96,7 +96,8 @@ impl Resource {
         };
         let offset = offset.saturating_add(start as u64);
         let end = offset.saturating_add(length as u64);
-        let next = (too_large == TooLarge::Page && end < size && length > 0).then_some(end);
+        let more = matches!(too_large, TooLarge::Page | TooLarge::Truncate) && end < size && length > 0;
+        let next = more.then_some(end);
         Ok(Self { path: path.clone(), size, offset, contents, next })
     }
 }

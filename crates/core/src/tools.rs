@@ -10,9 +10,12 @@ use std::fmt;
 use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+mod host;
 mod pattern;
 #[cfg(test)]
 mod tests;
+
+pub use host::HostTools;
 
 /// Where one tool stands in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,7 +13,6 @@ mod config;
 mod connection;
 mod cursor;
 mod extension;
-mod finder;
 mod gatekeeper;
 mod gates;
 mod held;
@@ -45,8 +44,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use prowess::Registry;
 use prowess::session::{Filter, Naming};
+use prowess::{HostTools, Registry};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -69,6 +68,12 @@ pub struct ServeOptions {
     pub max_active: usize,
     /// The skills that are served, by their virtual paths.
     pub filter: Filter,
+    /// The tools the host has: skills are granted no others.
+    pub host_tools: HostTools,
+    /// Whether an activation is the instructions alone: see [`prowess::render::ActivationStyle::plain`].
+    pub plain: bool,
+    /// The longest text of an activation, in bytes.
+    pub max_activation_bytes: usize,
     /// Whether a model is told in which folders skills lie, so that it can run what is in them. An address that other
     /// machines reach never tells.
     pub show_folders: bool,
@@ -89,6 +94,9 @@ impl Default for ServeOptions {
             tools: true,
             max_active: 0,
             filter: Filter::all(),
+            host_tools: HostTools::Unlimited,
+            plain: false,
+            max_activation_bytes: prowess::limits::MAX_ACTIVATION_BYTES,
             show_folders: true,
             watch: true,
             ask_again: Duration::from_secs(60),

@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Condvar, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-use prowess::index::SearchIndex;
+use prowess::drive::{Performer, finish};
+use prowess::index::LazyIndex;
 use prowess::registry::RegistryError;
-use prowess::session::{Options, Policy, Session, Tool};
+use prowess::session::{Options, Policy, Session, Step, Tool};
 use prowess::trust::{Approvals, Trust};
 use prowess::watch::{WatchError, WatchOptions, Watcher};
 use prowess::{Delta, Registry};
@@ -41,7 +42,6 @@ pub(crate) struct Live {
     watching: bool,
     ask_again: Duration,
     approvals: Option<PathBuf>,
-    pub(crate) terms: Option<PathBuf>,
     /// What could not be read, as it was last told.
     problems: Mutex<BTreeSet<String>>,
     /// Nothing until the library was read for the first time.
@@ -54,8 +54,8 @@ pub(crate) struct Live {
     publishing: Mutex<()>,
     /// Whether sources elsewhere are to be asked soon.
     nudged: AtomicBool,
-    /// The words of the skills, and the state they are of.
-    pub(crate) index: RwLock<Option<(u64, SearchIndex)>>,
+    /// The words of the skills, read when somebody first searches.
+    pub(crate) index: LazyIndex<Arc<Registry>>,
 }
 
 impl Live {
@@ -65,18 +65,25 @@ impl Live {
             naming: options.naming.clone(),
             max_active: options.max_active,
             show_folders: options.show_folders,
+            max_activation_bytes: options.max_activation_bytes,
             ..Options::default()
         };
+        session.activation.plain = options.plain;
         // Nothing is run here, so there is no tool for it, by any name.
         session.tools.remove(&Tool::Run);
+        let registry = Arc::new(registry);
         let live = Arc::new(Self {
-            registry: Arc::new(registry),
-            policy: Policy { filter: options.filter.clone(), ..Policy::default() },
+            index: LazyIndex::new(Arc::clone(&registry)).with_cache(options.terms.clone()),
+            registry,
+            policy: Policy {
+                filter: options.filter.clone(),
+                host_tools: options.host_tools.clone(),
+                ..Policy::default()
+            },
             options: session,
             watching: options.watch,
             ask_again: options.ask_again,
             approvals: options.approvals.clone(),
-            terms: options.terms.clone(),
             problems: Mutex::default(),
             current: Mutex::default(),
             first: Condvar::new(),
@@ -84,7 +91,6 @@ impl Live {
             changed: watch::Sender::new(0),
             publishing: Mutex::default(),
             nudged: AtomicBool::new(false),
-            index: RwLock::default(),
         });
         let (asked, first) = sync_channel(1);
         if live.registry.has_far() {
@@ -95,6 +101,10 @@ impl Live {
         }
         let own = Arc::clone(&live);
         std::thread::spawn(move || own.follow(&first, &stop));
+        if live.registry.has_preloads() {
+            // Their texts are part of the first thing that a client is told.
+            live.current();
+        }
         live
     }
 
@@ -234,6 +244,26 @@ impl Live {
         *told = now.iter().map(ToString::to_string).collect();
     }
 
+    /// Activates the skills that are to be active from the start. One that lies elsewhere would hold up the library, so
+    /// it is read when it is loaded.
+    fn preload(&self, session: &mut Session) {
+        let performer = Performer::new(&self.registry, &self.index);
+        for (name, step) in session.preload(&[]) {
+            let remote = session.catalog().get(&name).is_some_and(|skill| self.registry.is_far(skill));
+            let result = match step {
+                Step::Need(ticket, _) if remote => {
+                    session.cancel(ticket);
+                    tracing::info!(target: "prowess", skill = name, "not preloaded: it lies elsewhere");
+                    continue;
+                }
+                step => finish(session, &performer, step),
+            };
+            if let Some(reason) = result.reason {
+                tracing::warn!(target: "prowess", skill = name, reason = reason.code(), "not preloaded");
+            }
+        }
+    }
+
     /// Makes what the registry knows the state of now, if that is another one.
     fn publish(&self) {
         let _one_at_a_time = locked(&self.publishing);
@@ -247,7 +277,9 @@ impl Live {
             return;
         }
         let number = known.as_ref().map_or(1, |now| now.number + 1);
-        let session = Session::new("mcp", Arc::clone(&catalog), self.policy.clone(), self.options.clone());
+        let mut session =
+            Session::new("mcp", Arc::clone(&catalog), self.policy.clone(), self.options.clone());
+        self.preload(&mut session);
         // A call by itself has nothing that could be full or put away.
         let mut options = Options { max_active: 0, ..self.options.clone() };
         options.tools.remove(&Tool::Unload);

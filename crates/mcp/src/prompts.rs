@@ -63,7 +63,7 @@ pub(crate) fn get(
     words.extend(given(ALL).filter(|all| !all.is_empty()));
     let arguments = words.join(" ");
     let result = answer(shared, connection, &snapshot, era, |session| {
-        session.activate(&request.name, Actor::User, Some(Arguments::line(&arguments)))
+        session.activate(&request.name, Actor::User, Some(Arguments::line(&arguments)), None)
     });
     if !result.ok {
         return Err(ErrorData::invalid_params(result.text, Some(json!({ "name": shown }))));

@@ -100,6 +100,15 @@ impl Server {
         }
     }
 
+    /// What a host tells its model about this server, with the skills that are active from the start.
+    fn instructions(&self) -> String {
+        let about = if self.shared.tools { tools::INSTRUCTIONS } else { extension::INSTRUCTIONS };
+        match self.shared.live.known().filter(|now| !now.preloaded.is_empty()) {
+            Some(now) => format!("{about} These are loaded already:\n\n{}", now.preloaded),
+            None => about.to_owned(),
+        }
+    }
+
     /// Does blocking work on what lies here.
     async fn work<T: Send + 'static>(
         &self,
@@ -183,7 +192,7 @@ impl ServerHandler for Server {
         capabilities.tools = self.shared.tools.then_some(tools);
         ServerConfig::new(capabilities)
             .with_server_info(Implementation::new("prowess", env!("CARGO_PKG_VERSION")).with_title("Prowess"))
-            .with_instructions(if self.shared.tools { tools::INSTRUCTIONS } else { extension::INSTRUCTIONS })
+            .with_instructions(self.instructions())
     }
 
     fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {

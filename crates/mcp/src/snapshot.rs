@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use prowess::session::{Actor, Session};
+use prowess::render::estimate_tokens;
+use prowess::session::{Actor, ReinjectBudget, Session};
 use prowess::{Candidate, Catalog, Registry, RelPath};
 
 use crate::address;
@@ -59,6 +60,8 @@ pub(crate) struct Snapshot {
     /// Sessions in which nothing has happened, to be copied: for a connection, and for a single call.
     pub(crate) session: Session,
     pub(crate) single: Session,
+    /// The texts of the skills that are active from the start, within the usual budget; empty when there are none.
+    pub(crate) preloaded: String,
     served: BTreeMap<String, Served>,
     /// Counts how often the files of a skill were found to be others, over all states.
     file_changes: Arc<AtomicU64>,
@@ -96,7 +99,8 @@ impl Snapshot {
                 served.seen = Mutex::new(locked(&known.seen).clone());
             }
         }
-        Self { number, registry, session, single, served, file_changes, pages: Mutex::default() }
+        let preloaded = session.reinject(ReinjectBudget::default(), &estimate_tokens).text;
+        Self { number, registry, session, single, preloaded, served, file_changes, pages: Mutex::default() }
     }
 
     /// A skill for a list, if it is published. What has to be fetched for it is not waited for: until then it is not on

@@ -10,7 +10,6 @@ use rmcp::model::{
 use serde_json::{Value, json};
 
 use crate::connection::Connection;
-use crate::finder::Finder;
 use crate::server::Shared;
 use crate::snapshot::Snapshot;
 use crate::wire::Era;
@@ -81,8 +80,7 @@ pub(crate) fn answer(
     era: Era,
     begin: impl FnOnce(&mut Session) -> Step,
 ) -> ToolResult {
-    let finder = Finder { live: &shared.live, number: snapshot.number };
-    let performer = Performer::new(&snapshot.registry, &finder);
+    let performer = Performer::new(&snapshot.registry, &shared.live.index);
     if era == Era::Sessionless {
         let mut session = snapshot.single.clone();
         let step = begin(&mut session);

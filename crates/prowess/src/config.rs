@@ -1,5 +1,7 @@
 //! `prowess.toml`: how hard the rules are taken, which paths are left alone, and where more skills come from.
 
+mod session;
+
 use std::borrow::Cow;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,6 +17,8 @@ use crate::error::SourceError;
 use crate::files;
 use crate::glob::Glob;
 use crate::spec::{FLAG_KEYS, Pairs, SourceSpec, SpecError, keys};
+
+pub use session::SessionConfig;
 
 /// The name of the file.
 pub const FILE_NAME: &str = "prowess.toml";
@@ -64,6 +68,8 @@ pub struct Config {
     pub disabled: Vec<Glob>,
     /// Where more skills come from.
     pub sources: Vec<SourceSpec>,
+    /// How sessions behave.
+    pub session: SessionConfig,
 }
 
 /// What holds for the paths a glob matches.
@@ -177,6 +183,7 @@ impl Config {
             paths: Vec::new(),
             disabled: Vec::new(),
             sources: Vec::new(),
+            session: SessionConfig::default(),
         };
         Reader { file, lines: LineIndex::new(text), limits }.read(text, config)
     }
@@ -258,7 +265,8 @@ impl Reader<'_> {
             match key.get_ref().as_ref() {
                 "check" => self.check(self.table("check", value)?, &mut config)?,
                 "skills" => self.skills(self.table("skills", value)?, &mut config)?,
-                other => return self.unknown(other, key, "check, skills"),
+                "session" => config.session = self.session(self.table("session", value)?)?,
+                other => return self.unknown(other, key, "check, skills, session"),
             }
         }
         Ok(config)

@@ -29,7 +29,7 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use prowess_core::select::Selector;
+use prowess_core::select::{Options as SelectOptions, Selector, search};
 use prowess_core::session::{Effect, Failure, Outcome, Session, Step, ToolCall, ToolResult};
 use prowess_core::{Candidate, Entry};
 
@@ -46,18 +46,26 @@ pub struct Performer<'h> {
     registry: &'h Registry,
     selector: &'h dyn Selector,
     approve: Option<Approve<'h>>,
+    min_score: Option<f32>,
 }
 
 impl<'h> Performer<'h> {
     /// Reads through the sources of a registry, and searches with a selector. Nothing is approved, and nothing run.
     pub fn new(registry: &'h Registry, selector: &'h dyn Selector) -> Self {
-        Self { registry, selector, approve: None }
+        Self { registry, selector, approve: None, min_score: None }
     }
 
     /// The same, with somebody to ask for approval.
     #[must_use]
     pub fn approving(mut self, approve: Approve<'h>) -> Self {
         self.approve = Some(approve);
+        self
+    }
+
+    /// The same, with a lowest score for what a search finds. Each selector has a scale of its own.
+    #[must_use]
+    pub fn at_least(mut self, score: f32) -> Self {
+        self.min_score = Some(score);
         self
     }
 
@@ -70,43 +78,44 @@ impl<'h> Performer<'h> {
     /// the session is told.
     pub fn try_perform(&self, effect: &Effect) -> Result<Outcome, SourceError> {
         match effect {
-            Effect::Files { key, location } => self
-                .at(key, location)
-                .and_then(|_| self.registry.files(key))
-                .map(|files| Outcome::Files { files }),
+            // Whatever is done is done through the candidate that was looked at: by its key, a refresh in between would
+            // lead to another skill.
+            Effect::Files { key, location } => {
+                let skill = self.at(key, location)?;
+                Ok(Outcome::Files { files: self.registry.files_of(&skill)? })
+            }
             Effect::Read { key, location, path, offset, limit, expect_digest } => {
+                let skill = self.at(key, location)?;
                 let slice = Slice { offset: *offset, limit: *limit };
-                self.at(key, location).and_then(|_| {
-                    if expect_digest.is_some() {
-                        let (chunk, digest) = self.registry.read_with_digest(key, path, slice)?;
-                        return Ok(Outcome::Read {
-                            bytes: chunk.bytes,
-                            size: chunk.size,
-                            digest: Some(digest),
-                        });
-                    }
-                    let chunk = self.registry.read_bytes(key, path.as_str(), slice)?;
-                    Ok(Outcome::Read { bytes: chunk.bytes, size: chunk.size, digest: None })
-                })
+                let (chunk, digest) = if expect_digest.is_some() {
+                    let (chunk, digest) = self.registry.read_with_digest_of(&skill, path, slice)?;
+                    (chunk, Some(digest))
+                } else {
+                    (self.registry.read(&skill, path, slice)?, None)
+                };
+                Ok(Outcome::Read { bytes: chunk.bytes, size: chunk.size, digest })
             }
             Effect::Search { query, among, limit } => {
                 let catalog = self.registry.catalog();
                 let among: Vec<&Entry> =
                     among.iter().filter_map(|key| catalog.get(key)).map(|skill| &skill.entry).collect();
-                Ok(match self.selector.select(query, &among, *limit) {
-                    Ok(mut hits) => {
-                        hits.retain(|hit| hit.score > 0.0);
-                        Outcome::Hits { hits }
-                    }
+                let options = SelectOptions {
+                    top_k: Some(*limit),
+                    min_score: self.min_score,
+                    ..SelectOptions::default()
+                };
+                Ok(match search(self.selector, query, &among, &options) {
+                    Ok(hits) => Outcome::Hits { hits },
                     Err(_) => Outcome::Failed { why: Failure::Failed },
                 })
             }
-            Effect::Approve { key, location, .. } => self.at(key, location).and_then(|candidate| {
+            Effect::Approve { key, location, .. } => {
+                let skill = self.at(key, location)?;
                 // The digest comes first: what is approved is what was there when they were asked.
-                let digest = self.registry.digest(key)?;
-                let approved = self.approve.is_some_and(|approve| approve(&candidate, &digest));
+                let digest = self.registry.digest_of(&skill)?;
+                let approved = self.approve.is_some_and(|approve| approve(&skill, &digest));
                 Ok(if approved { Outcome::Approved { digest } } else { Outcome::Declined })
-            }),
+            }
             Effect::Run { .. } => Ok(Outcome::Failed { why: Failure::Failed }),
         }
     }
@@ -138,6 +147,13 @@ pub fn failed(error: &SourceError) -> Outcome {
         _ => Failure::Failed,
     };
     Outcome::Failed { why }
+}
+
+/// Activates the skills that are to be active from the start, and says what became of each. One that cannot be
+/// activated keeps none of the others from it.
+pub fn preload(session: &mut Session, performer: &Performer<'_>) -> Vec<(String, ToolResult)> {
+    let steps = session.preload(&[]);
+    steps.into_iter().map(|(name, step)| (name, finish(session, performer, step))).collect()
 }
 
 /// Answers a call.

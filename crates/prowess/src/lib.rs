@@ -71,3 +71,14 @@ pub use source::ArchiveSource;
 pub use source::HttpSource;
 pub use source::{DirSource, JsonlSource, Layer, MemorySource, MergedSource, PluginSource, Source};
 pub use spec::SourceSpec;
+
+/// The pages whose Rust is compiled with the tests; a test looks whether any is missing here.
+#[cfg(doctest)]
+mod pages {
+    #[doc = include_str!("../../../README.md")]
+    struct Readme;
+    #[doc = include_str!("../../../docs/library.md")]
+    struct Library;
+    #[doc = include_str!("../../../docs/sessions.md")]
+    struct Sessions;
+}

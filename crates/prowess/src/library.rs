@@ -8,7 +8,7 @@ use prowess_core::Scope;
 
 use crate::builtin;
 use crate::clients::{self, Client, Root};
-use crate::config::{self, Config, ConfigError, ConfigLimits};
+use crate::config::{self, Config, ConfigError, ConfigLimits, SessionConfig};
 use crate::env::{self, Environment, RelativePath};
 use crate::error::SourceError;
 use crate::open::{OpenServer, Opening, file_name};
@@ -114,6 +114,27 @@ pub fn library(
     Ok(registry)
 }
 
+/// What the configurations say of sessions, as seen from a folder: the user's own, then that of a project that the user
+/// trusts.
+pub fn session_config(from: &Path, environment: &Environment) -> Result<SessionConfig, LibraryError> {
+    let approvals = match Approvals::file(environment) {
+        Some(file) => Approvals::load(&file)?,
+        None => Approvals::default(),
+    };
+    let mut said = SessionConfig::default();
+    // What is wrong with a project's file is told with the skills.
+    for found in
+        configs(&env::absolute(from), environment, ConfigLimits::default(), &approvals, &mut Registry::new())?
+    {
+        match (found.own, found.trusted) {
+            (true, _) => said = found.config.session,
+            (false, true) => said.add_project(&found.config.session),
+            (false, false) => {}
+        }
+    }
+    Ok(said)
+}
+
 /// A configuration that counts here.
 struct FoundConfig {
     config: Config,
@@ -170,6 +191,7 @@ impl FoundConfig {
         let mut opening = Opening {
             base: folder.to_owned(),
             written: self.config.file.display().to_string(),
+            relative_to: Some(folder.to_owned()),
             ..opening.clone()
         };
         if !self.own {

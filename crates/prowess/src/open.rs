@@ -25,6 +25,8 @@ pub trait OpenServer: fmt::Debug + Send + Sync {
 pub struct Opening {
     /// What relative paths are relative to. It is absolute.
     pub base: PathBuf,
+    /// What the virtual paths of folders are relative to; each folder to itself, if nothing is said.
+    pub relative_to: Option<PathBuf>,
     /// Where the words for the sources stand: a skill that is written there lies there.
     pub written: String,
     /// Whose skills they are.
@@ -53,6 +55,7 @@ impl Opening {
         let scope = Scope::Explicit;
         Self {
             base: env::absolute(base),
+            relative_to: None,
             written,
             scope,
             project: None,
@@ -73,7 +76,13 @@ impl Opening {
                 let index = self.index(&dir);
                 let source = DirSource::new(dir, self.scan.clone()).in_scope(self.scope).with_cache(index);
                 let source = source.in_project(self.project.clone());
-                Layer::from(source.with_digests(Arc::clone(&self.digests)))
+                let source = source.with_digests(Arc::clone(&self.digests));
+                // Whoever says where the skills appear has said it all.
+                let base = self.relative_to.as_ref().filter(|_| spec.mount.is_none());
+                Layer::from(match base.filter(|base| source.root().starts_with(base)) {
+                    Some(base) => source.relative_to(base),
+                    None => source,
+                })
             }
             Place::Plugin(folder) => {
                 let source = PluginSource::new(path(folder)?).in_scope(self.scope);

@@ -309,6 +309,11 @@ impl Registry {
         layer.ok_or_else(|| self.unknown(&candidate.entry.key))
     }
 
+    /// Whether any source asks for its skills to be active from the start.
+    pub fn has_preloads(&self) -> bool {
+        self.layers.iter().any(Layer::preloads)
+    }
+
     /// Whether a skill is used only after somebody said so.
     pub fn needs_trust(&self, candidate: &Candidate) -> bool {
         self.layer(candidate).is_ok_and(|layer| layer.needs_trust(candidate))

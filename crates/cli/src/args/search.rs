@@ -33,10 +33,10 @@ pub(crate) struct Selection {
     /// What ranks the skills
     #[arg(long, value_name = "SELECTOR", default_value = "bm25", value_parser = SelectorParser::without_vectors())]
     pub(crate) selector: SelectorName,
-    /// Leave out skills with a lower score
-    #[arg(long, value_name = "X", default_value_t = 0.0, value_parser = finite)]
-    pub(crate) min_score: f32,
-    /// Leave out skills that ask for other tools than these
+    /// Leave out skills with a lower score; each selector has a scale of its own
+    #[arg(long, value_name = "X", value_parser = finite, allow_negative_numbers = true)]
+    pub(crate) min_score: Option<f32>,
+    /// Leave out skills that ask for other tools than these, with or without a query; "" when there are none
     #[arg(long, value_name = "TOOLS")]
     pub(crate) tools: Option<String>,
 }

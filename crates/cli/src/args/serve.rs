@@ -18,9 +18,10 @@ use super::{Places, namings};
 pub(crate) struct Serve {
     #[command(flatten)]
     pub(crate) places: Places,
-    /// Only skills whose folder matches: * within a name, ** across; none for no skill
-    #[arg(long, value_name = "GLOB", default_value = "")]
-    pub(crate) filter: Filter,
+    /// Only skills at paths that match: billing or billing/** for all below a folder, billing/* for those directly in it,
+    /// none for no skill
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) filter: Option<Filter>,
     /// What the tools are called
     #[arg(long, value_name = "NAMING", default_value = "default", value_parser = namings())]
     pub(crate) naming: Naming,

@@ -2,11 +2,11 @@
 
 use prowess::drive::{Performer, failed};
 use prowess::select::All;
-use prowess::session::{Actor, Arguments, Options, Policy, Session, Step, ToolResult};
+use prowess::session::{Actor, Arguments, Session, Step, ToolResult};
 use prowess::shell_word;
 use serde_json::json;
 
-use super::{registry, say_problems, usable};
+use super::{registry, say_problems, session_defaults, usable};
 use crate::Outcome;
 use crate::args::Activate;
 use crate::error::{CommandError, Failure};
@@ -18,8 +18,11 @@ pub(crate) fn run(args: &Activate, json: bool, ui: &mut Ui) -> Result<Outcome, C
     let registry = registry(&args.places)?;
     let skill = usable(&args.name, &registry, ui)?;
     say_problems(&registry, ui);
-    let mut session = Session::new("activate", registry.catalog(), Policy::default(), Options::default());
-    let mut step = session.activate(&skill.entry.key, Actor::User, Some(Arguments::words(&args.args)));
+    let said = session_defaults(None, None)?;
+    let mut options = said.options();
+    options.activation.plain |= args.plain;
+    let mut session = Session::new("activate", registry.catalog(), said.policy(), options);
+    let mut step = session.activate(&skill.entry.key, Actor::User, Some(Arguments::words(&args.args)), None);
     let performer = Performer::new(&registry, &All);
     // What went wrong last: a person may know more of it than a model.
     let mut error = None;

@@ -1,9 +1,9 @@
 //! What a host's filter and its prompt make of one skill, for those who ask why it is not there.
 
-use prowess::render::{CatalogStyle, Shape, estimate_tokens, render_within};
-use prowess::select::{self, Narrowed, Query, Selector, narrow};
-use prowess::session::{self, Act, Actor, Hidden, Policy, Session};
-use prowess::{Entry, Registry};
+use prowess::Registry;
+use prowess::render::{CatalogStyle, Shape};
+use prowess::select::{self, All, Query, Selector};
+use prowess::session::{self, Act, Actor, Filter, Hidden, Policy, PromptOptions, Session};
 
 use super::search_index;
 use crate::args::Why;
@@ -24,35 +24,32 @@ pub(super) enum InPrompt {
 }
 
 impl InPrompt {
-    pub(super) fn of(key: &str, args: &Why, registry: &Registry) -> Self {
-        let policy = Policy { filter: args.filter.clone(), ..Policy::default() };
-        let session = Session::new("why", registry.catalog(), policy, session::Options::default());
+    pub(super) fn of(key: &str, args: &Why, filter: &Filter, registry: &Registry) -> Self {
+        let policy = Policy { filter: filter.clone(), ..Policy::default() };
+        let mut session = Session::new("why", registry.catalog(), policy, session::Options::default());
         match session.why_hidden(key, Act::See, Actor::Model) {
             Some(Hidden::NotForModel) => return Self::NotForModel,
             Some(_) => return Self::Filtered,
             None => {}
         }
-        let catalog = registry.catalog();
-        let among: Vec<&Entry> =
-            session.visible(Actor::Model, &args.filter).into_iter().map(|skill| &skill.entry).collect();
         let query = Query::text(args.query.as_deref().unwrap_or_default());
         // Without a task nothing is ranked, and no body need be read.
-        let index = (!query.is_empty()).then(|| search_index(&args.places, registry));
-        let selector = index.as_ref().map(|index| index as &dyn Selector);
-        let skills: Vec<&Entry> = match narrow(selector, &query, &among, &select::Options::default()) {
-            Ok(Narrowed::Hits(hits)) => {
-                hits.iter().filter_map(|hit| catalog.get(&hit.key)).map(|c| &c.entry).collect()
-            }
-            _ => among,
-        };
-        let Some(entry) = skills.iter().find(|entry| entry.key == key) else {
-            return Self::NotSelected;
-        };
+        let selector: Box<dyn Selector> =
+            if query.is_empty() { Box::new(All) } else { Box::new(search_index(&args.places, registry)) };
         let style = CatalogStyle::new(Shape::Xml);
-        let report = render_within(&skills, &style, args.budget.of(args.window), &estimate_tokens).report;
-        if report.omitted.contains(&entry.key) {
+        let asked = PromptOptions {
+            narrow: Some((&query, &*selector, &select::Options::default())),
+            ..PromptOptions::new(&style, args.budget.of(args.window))
+        };
+        let Ok(prompt) = session.prompt(&asked) else { return Self::NotSelected };
+        let report = &prompt.report;
+        let has = |keys: &[String]| keys.iter().any(|known| known == key);
+        let described = session.catalog().get(key).map_or(0, |skill| skill.entry.description.chars().count());
+        if has(&report.omitted) {
             Self::Cut
-        } else if report.max_description.is_some_and(|most| entry.description.chars().count() > most) {
+        } else if !has(&prompt.skills) {
+            Self::NotSelected
+        } else if report.max_description.is_some_and(|most| described > most) {
             Self::Shortened
         } else {
             Self::Whole
@@ -74,14 +71,14 @@ impl InPrompt {
         }
     }
 
-    pub(super) fn sentence(self, args: &Why) -> Option<String> {
+    pub(super) fn sentence(self, filter: &Filter) -> Option<String> {
         match self {
             Self::Whole => None,
             Self::Shortened => {
                 Some("in the prompt: with a shorter description, to fit the budget".to_owned())
             }
             Self::NotForModel => Some("in the prompt: no, only a user may start it".to_owned()),
-            Self::Filtered => Some(format!("filtered by: {}", clean(args.filter.as_str()))),
+            Self::Filtered => Some(format!("filtered by: {}", clean(filter.as_str()))),
             Self::NotSelected => Some("in the prompt: no, other skills fit the task better".to_owned()),
             Self::Cut => Some("in the prompt: no, the budget is too small for all".to_owned()),
         }

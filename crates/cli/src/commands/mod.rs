@@ -26,13 +26,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use prowess::clients::{self, CLIENTS};
+use prowess::config::SessionConfig;
 use prowess::env::Environment;
 use prowess::index::SearchIndex;
-use prowess::library::{LibraryError, LibraryOptions, library, terms_file};
+use prowess::library::{LibraryError, LibraryOptions, library, session_config, terms_file};
 use prowess::open::OpenServer;
+use prowess::session::Filter;
 use prowess::shell_word;
 use prowess::spec::{Place, Server};
-use prowess::{Candidate, Registry, SourceError};
+use prowess::{Candidate, HostTools, Registry, SourceError};
 
 use self::advice::Advice;
 use crate::args::Places;
@@ -79,10 +81,24 @@ fn unread_registry(places: &Places, serving: bool) -> Result<Registry, CommandEr
     let cache = !places.no_cache;
     let options =
         LibraryOptions { sources, client, cache, builtins: serving, servers, ..LibraryOptions::default() };
-    library(Path::new("."), &Environment::current(), &options).map_err(|error| match error {
-        LibraryError::Config(error) => CommandError::from(Failure::from(&error)),
-        LibraryError::Approvals(error) => CommandError::from(Failure::from(&error)),
-        LibraryError::Environment(error) => CommandError::from(Failure::from(&error)),
+    library(Path::new("."), &Environment::current(), &options).map_err(|error| no_library(&error))
+}
+
+fn no_library(error: &LibraryError) -> CommandError {
+    match error {
+        LibraryError::Config(error) => CommandError::from(Failure::from(error)),
+        LibraryError::Approvals(error) => CommandError::from(Failure::from(error)),
+        LibraryError::Environment(error) => CommandError::from(Failure::from(error)),
+    }
+}
+
+/// What the configurations say of sessions; a filter and tools of the command line count before theirs.
+fn session_defaults(filter: Option<&Filter>, tools: Option<&str>) -> Result<SessionConfig, CommandError> {
+    let said = session_config(Path::new("."), &Environment::current()).map_err(|error| no_library(&error))?;
+    Ok(SessionConfig {
+        filter: filter.cloned().or(said.filter),
+        tools: tools.map(HostTools::parse).or(said.tools),
+        ..said
     })
 }
 

@@ -1,13 +1,14 @@
 //! `prowess prompt`: the catalog that an agent would see, within a budget, the best for a query first.
 
-use prowess::render::{Budget, BudgetReport, CatalogStyle, estimate_tokens, render_within};
-use prowess::select::{Narrowed, Query, Whole, narrow};
-use prowess::{Candidate, Entry};
+use prowess::drive::{Performer, preload};
+use prowess::render::{Budget, BudgetReport, CatalogStyle, Shape, render_catalog};
+use prowess::select::{All, Query, Whole};
+use prowess::session::{Options, PromptOptions, Session};
 use serde_json::{Value, json};
 
 use super::list::Unread;
 use super::search::{failed, options, selector};
-use super::{registry, say_problems};
+use super::{registry, say_problems, session_defaults};
 use crate::Outcome;
 use crate::args::Prompt;
 use crate::error::CommandError;
@@ -23,27 +24,35 @@ pub(crate) fn run(args: &Prompt, json: bool, ui: &mut Ui) -> Result<Outcome, Com
     say_problems(&registry, ui);
     let outcome = if registry.problems().is_empty() { Outcome::Fine } else { Outcome::Incomplete };
     let catalog = registry.catalog();
-    let usable: Vec<&Candidate> = catalog.iter().filter(|skill| skill.is_usable()).collect();
-    let shown: Vec<&Entry> =
-        usable.iter().map(|skill| &skill.entry).filter(|entry| entry.invocation.model).collect();
+    // The command shows the catalog itself; what a host says about it is the host's.
+    let said = session_defaults(None, None)?;
+    let bare = Options { instruction: Some(String::new()), ..said.options() };
+    let mut session = Session::new("prompt", registry.catalog(), said.policy(), bare);
+    let preloaded = preload(&mut session, &Performer::new(&registry, &All));
     let query = Query::text(args.query.as_deref().unwrap_or_default());
-    let selector = (!query.is_empty()).then(|| selector(&args.selection, &args.places, &registry));
-    let narrowed = narrow(selector.as_deref(), &query, &shown, &options(&args.selection))
-        .map_err(|error| failed(&error))?;
-    let skills: Vec<&Entry> = match &narrowed {
-        Narrowed::Hits(hits) => {
-            hits.iter().filter_map(|hit| catalog.get(&hit.key)).map(|skill| &skill.entry).collect()
-        }
-        Narrowed::All(_) => shown.clone(),
-        Narrowed::None(_) => Vec::new(),
-    };
+    let select = options(&args.selection);
+    // Without a query nothing is ranked, and no body need be read.
+    let selector =
+        if query.is_empty() { Box::new(All) } else { selector(&args.selection, &args.places, &registry) };
     let style = CatalogStyle::new(args.format);
-    let budgeted = render_within(&skills, &style, args.budget.of(args.window), &estimate_tokens);
-    let untrusted = catalog.len() - usable.len();
+    let asked = PromptOptions {
+        narrow: Some((&query, &*selector, &select)),
+        // Text behind a list of JSON would be no JSON.
+        preloaded: !json && args.format != Shape::Json,
+        ..PromptOptions::new(&style, args.budget.of(args.window))
+    };
+    let mut prompt = session.prompt(&asked).map_err(|error| failed(&error))?;
+    if prompt.text.is_empty() && prompt.report.total == 0 {
+        // A host would leave it out; whoever asks is shown how the layout looks without skills.
+        prompt.text = render_catalog(&[], &style);
+    }
+    let usable = catalog.iter().filter(|skill| skill.is_usable());
+    let (usable, for_models) =
+        usable.fold((0, 0), |(all, seen), skill| (all + 1, seen + usize::from(skill.entry.invocation.model)));
+    let untrusted = catalog.len() - usable;
     if json {
-        let report = &budgeted.report;
-        let keys: Vec<&str> = skills.iter().take(report.included).map(|entry| entry.key.as_str()).collect();
-        let (narrowed, error) = described(&narrowed);
+        let (narrowed, error) = described(prompt.whole.as_ref());
+        let active = session.state().active().iter();
         ui.json(&json!({
             "version": VERSION,
             "query": args.query,
@@ -51,31 +60,43 @@ pub(crate) fn run(args: &Prompt, json: bool, ui: &mut Ui) -> Result<Outcome, Com
             "narrowed": narrowed,
             "error": error,
             "format": args.format.name(),
-            "text": budgeted.text,
-            "skills": keys,
-            "report": told(report),
+            "text": prompt.text,
+            "skills": prompt.skills,
+            "preloaded": active.map(|skill| json!({"key": skill.key, "text": skill.text})).collect::<Vec<_>>(),
+            "report": told(&prompt.report),
             "summary": {
                 "offered": catalog.len(),
                 "untrusted": untrusted,
-                "not_for_models": usable.len() - shown.len(),
+                "not_for_models": usable - for_models,
             },
             "unread": Unread::all(&registry),
         }))?;
         return Ok(outcome);
     }
-    if !budgeted.text.is_empty() {
-        ui.raw(format!("{}\n", budgeted.text).as_bytes())?;
+    if !prompt.text.is_empty() {
+        ui.raw(format!("{}\n", prompt.text).as_bytes())?;
     }
-    match &narrowed {
-        Narrowed::All(Whole::Failed(error)) => {
+    match &prompt.whole {
+        Some(Whole::Failed(error)) => {
             ui.failure(&failed(error));
             ui.note("the selector failed: all skills are shown");
         }
-        Narrowed::All(Whole::NothingFound) => ui.note("no skill fits the query: all are shown"),
+        Some(Whole::NothingFound) => ui.note("no skill fits the query: all are shown"),
         _ => {}
     }
-    for note in notes(&budgeted.report) {
+    for note in notes(&prompt.report) {
         ui.note(&note);
+    }
+    for (name, result) in preloaded.iter().filter(|(_, result)| !result.ok) {
+        let why = result.text.lines().next().unwrap_or_default();
+        ui.note(&format!("not preloaded: {name}: {why}"));
+    }
+    let active = session.state().active().len();
+    if active > 0 && args.format == Shape::Json {
+        ui.note(&format!(
+            "{} preloaded; its text is in the other formats, and in --json",
+            count(active, "skill")
+        ));
     }
     if untrusted > 0 {
         ui.note(&format!("{} not trusted and left out: prowess trust", count(untrusted, "skill")));
@@ -84,14 +105,12 @@ pub(crate) fn run(args: &Prompt, json: bool, ui: &mut Ui) -> Result<Outcome, Com
 }
 
 /// What became of the query, and what the selector said when it failed.
-fn described(narrowed: &Narrowed) -> (&'static str, Option<String>) {
-    match narrowed {
-        Narrowed::Hits(_) => ("hits", None),
-        Narrowed::All(whole) | Narrowed::None(whole) => match whole {
-            Whole::NoSelector | Whole::EmptyQuery => ("no-query", None),
-            Whole::NothingFound => ("nothing-found", None),
-            Whole::Failed(error) => ("failed", Some(error.to_string())),
-        },
+fn described(whole: Option<&Whole>) -> (&'static str, Option<String>) {
+    match whole {
+        None => ("hits", None),
+        Some(Whole::NoSelector | Whole::EmptyQuery) => ("no-query", None),
+        Some(Whole::NothingFound) => ("nothing-found", None),
+        Some(Whole::Failed(error)) => ("failed", Some(error.to_string())),
     }
 }
 

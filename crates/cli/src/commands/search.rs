@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use prowess::render::{collapse, cut};
 use prowess::select::{Field, Hit, Options, Query, Reason, SelectError, Selector, search};
-use prowess::{Candidate, Entry, Registry, Standing, ToolList};
+use prowess::{Candidate, Entry, HostTools, Registry, Standing};
 use serde::Serialize;
 
 use super::list::{Row, Unread};
@@ -59,10 +59,7 @@ pub(super) fn options(selection: &Selection) -> Options {
     Options {
         top_k: selection.limit.0,
         min_score: selection.min_score,
-        available_tools: selection
-            .tools
-            .as_deref()
-            .map(|tools| ToolList::parse(tools).grants.into_iter().map(|grant| grant.raw).collect()),
+        available_tools: selection.tools.as_deref().map_or(HostTools::Unlimited, HostTools::parse),
         ..Options::default()
     }
 }

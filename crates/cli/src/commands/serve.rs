@@ -13,7 +13,7 @@ use prowess::trust::Approvals;
 use prowess_mcp::{ClientConfig, HttpOptions, LogFormat, Reach, ServeError, ServeOptions, Token, log_to};
 use serde_json::json;
 
-use super::unread_registry;
+use super::{session_defaults, unread_registry};
 use crate::Outcome;
 use crate::args::{Log, Places, Serve};
 use crate::error::{CommandError, Failure};
@@ -30,11 +30,16 @@ pub(crate) fn run(args: &Serve, ui: &mut Ui) -> Result<Outcome, CommandError> {
     all_there(&args.places)?;
     let registry = unread_registry(&args.places, true)?;
     let terms = if args.places.no_cache { None } else { terms_file(&Environment::current(), &registry) };
+    let said = session_defaults(args.filter.as_ref(), None)?;
+    let session = said.options();
     let options = ServeOptions {
         naming: args.naming.clone(),
         tools: !args.no_tools,
         max_active: args.max_active,
-        filter: args.filter.clone(),
+        filter: said.filter.clone().unwrap_or_default(),
+        host_tools: said.tools.clone().unwrap_or_default(),
+        plain: session.activation.plain,
+        max_activation_bytes: session.max_activation_bytes,
         show_folders: !args.hide_folders,
         watch: !args.no_watch,
         approvals: Approvals::file(&Environment::current()),

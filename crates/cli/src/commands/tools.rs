@@ -1,9 +1,9 @@
 //! `prowess tools`: the tools with which a model uses skills, in the form of its interface.
 
-use prowess::session::{Options, Policy, Session};
+use prowess::session::{Options, Session};
 use serde_json::json;
 
-use super::{registry, say_problems};
+use super::{registry, say_problems, session_defaults};
 use crate::Outcome;
 use crate::args::Tools;
 use crate::error::CommandError;
@@ -14,8 +14,9 @@ use crate::ui::Ui;
 pub(crate) fn run(args: &Tools, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
     let registry = registry(&args.places)?;
     say_problems(&registry, ui);
-    let options = Options { naming: args.naming.clone(), ..Options::default() };
-    let session = Session::new("tools", registry.catalog(), Policy::default(), options);
+    let said = session_defaults(None, None)?;
+    let options = Options { naming: args.naming.clone(), ..said.options() };
+    let session = Session::new("tools", registry.catalog(), said.policy(), options);
     let tools = args.dialect.tools(&session.tools());
     if json {
         let (dialect, naming) = (args.dialect.name(), args.naming.row().name);

@@ -11,7 +11,7 @@ use super::advice::Advice;
 use super::elsewhere::Elsewhere;
 use super::in_prompt::InPrompt;
 use super::list::{Row, Unread};
-use super::{registry, say_problems};
+use super::{registry, say_problems, session_defaults};
 use crate::Outcome;
 use crate::args::Why;
 use crate::error::{CommandError, Failure};
@@ -32,11 +32,13 @@ pub(crate) fn run(args: &Why, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
     let registry = registry(&args.places)?;
     let catalog = registry.catalog();
     let found = catalog.why(&args.name);
+    let filter = session_defaults(args.filter.as_ref(), None)?.filter.unwrap_or_default();
     // Several only when the name is that of several keys.
     let places: Vec<(&str, InPrompt)> = found
         .iter()
         .filter(|(candidate, standing)| **standing == Standing::Listed && candidate.is_usable())
-        .map(|(candidate, _)| (&*candidate.entry.key, InPrompt::of(&candidate.entry.key, args, &registry)))
+        .map(|(candidate, _)| &*candidate.entry.key)
+        .map(|key| (key, InPrompt::of(key, args, &filter, &registry)))
         .collect();
     let place_of = |key: &str| places.iter().find(|(other, _)| *other == key).map(|(_, place)| *place);
     let best = places.iter().find(|(_, place)| place.is_there()).or(places.first()).map(|(_, place)| *place);
@@ -83,7 +85,7 @@ pub(crate) fn run(args: &Why, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
     for (candidate, standing) in found {
         page(&mut text, candidate, standing, &registry);
         let place = place_of(&candidate.entry.key).filter(|_| *standing == Standing::Listed);
-        if let Some(words) = place.and_then(|place| place.sentence(args)) {
+        if let Some(words) = place.and_then(|place| place.sentence(&filter)) {
             let _ = writeln!(text, "  {words}");
         }
         if let Some(reason) = withheld(&registry, candidate, standing) {

@@ -295,3 +295,46 @@ fn what_was_remembered_changes_no_answer() {
     assert_eq!(after, run(&place, &[&args[..], &["--no-cache"]].concat()));
     assert!(after.contains("zoo"));
 }
+
+#[test]
+fn a_prompt_leaves_out_skills_whose_tools_are_not_at_hand_with_or_without_a_query() {
+    let place = skills();
+    let shown = |args: &[&str]| {
+        let value = library::json_of(&place, &[&["prompt", "--json", "--in", "."], args].concat());
+        let keys = value["skills"].as_array().unwrap().iter().map(|key| key.as_str().unwrap().to_owned());
+        (keys.collect::<Vec<_>>().join(" "), value["narrowed"].as_str().unwrap().to_owned())
+    };
+    let of = |keys: &str, narrowed: &str| (keys.to_owned(), narrowed.to_owned());
+    assert_eq!(shown(&[]), of("pdf-forms web-forms", "no-query"));
+    assert_eq!(shown(&["--tools", "Read"]), of("pdf-forms", "no-query"));
+    assert_eq!(shown(&["--tools", ""]), of("pdf-forms", "no-query"));
+    assert_eq!(shown(&["--tools", "Read", "--query", "bread"]), of("pdf-forms", "nothing-found"));
+    assert_eq!(shown(&["--tools", "Read", "--query", "forms"]), of("pdf-forms", "hits"));
+    let broken = ["--tools", "Read", "--query", "forms", "--selector", "command:false"];
+    assert_eq!(shown(&broken), of("pdf-forms", "failed"));
+    assert_eq!(shown(&["--tools", "Browser"]), of("pdf-forms web-forms", "no-query"));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_program_may_rank_with_scores_below_zero_and_min_score_decides() {
+    let place = skills();
+    place.write("rank", b"#!/bin/sh\necho '{\"selected\":[{\"key\":\"web-forms\",\"score\":-0.5},{\"key\":\"pdf-forms\",\"score\":-7}]}'\n");
+    let selector = ["--selector", "command:sh rank", "forms"];
+    assert_eq!(found(&place, &selector), ["web-forms", "pdf-forms"]);
+    assert_eq!(found(&place, &[&["--min-score", "-5"], &selector[..]].concat()), ["web-forms"]);
+    assert_eq!(found(&place, &[&["--min-score", "0"], &selector[..]].concat()), [""; 0]);
+}
+
+#[test]
+fn a_prompt_has_the_text_of_preloaded_skills() {
+    let place = skills();
+    let args = ["prompt", "--in", "dir=pdf,preload=true", "--in", "web"];
+    let text = run(&place, &args);
+    assert!(text.contains("Take the zebra library.") && !text.contains("Open the page."), "{text}");
+    let json = run(&place, &[&args[..], &["--format", "json"]].concat());
+    assert!(!json.contains("zebra") && json.contains("1 skill preloaded"), "{json}");
+    let value = library::json_of(&place, &[&args[..], &["--json"]].concat());
+    assert_eq!(value["preloaded"][0]["key"], "pdf-forms");
+    assert!(value["preloaded"][0]["text"].as_str().unwrap().contains("zebra"));
+}

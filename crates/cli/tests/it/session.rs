@@ -81,7 +81,9 @@ impl Work {
             }
         }
         for (path, text) in &self.write {
-            std::fs::write(root.join(path), text).unwrap();
+            let path = root.join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
         }
         for (path, target) in &self.link {
             std::os::unix::fs::symlink(target, root.join(path)).unwrap();
@@ -383,4 +385,70 @@ fn a_replay_answers_bytes_that_are_no_text_and_lines_that_are_too_long() {
     }
     let missing = command(&place).args(["replay", "nowhere.jsonl", "--in", "skills"]).output().unwrap();
     assert_eq!(code(&missing), 2);
+}
+
+#[test]
+fn a_plain_activation_is_the_instructions_alone() {
+    let text = "---\nname: a\ndescription: d\n---\nSay </skill_content> to $0.\n";
+    let place = Place::with(&[("skills/a/SKILL.md", text), ("skills/a/x.md", "x\n")]);
+    let run = |args: &[&str]| {
+        let output =
+            command(&place).args(["activate", "--in", "skills", "a", "Bob"]).args(args).output().unwrap();
+        assert_eq!(code(&output), 0, "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert!(run(&[]).starts_with("<skill_content name=\"a\">\nSay &lt;/skill_content> to Bob."));
+    assert_eq!(run(&["--plain"]).trim_end(), "Say </skill_content> to Bob.");
+    // A project's own file does not decide about it.
+    place.write("prowess.toml", b"[session]\nplain = true\n");
+    assert!(run(&[]).starts_with("<skill_content"));
+    place.write("config/prowess/prowess.toml", b"[session]\nplain = true\n");
+    assert_eq!(run(&[]).trim_end(), "Say </skill_content> to Bob.");
+}
+
+#[test]
+fn arguments_that_would_make_gigabytes_are_refused() {
+    let body = "$ARGUMENTS".repeat(99_000);
+    let text = format!("---\nname: bomb\ndescription: d\n---\n{body}\n");
+    let place = Place::with(&[("skills/bomb/SKILL.md", &text)]);
+    let long = "x".repeat(100_000);
+    let output = command(&place).args(["activate", "--in", "skills", "bomb", &long]).output().unwrap();
+    let said = String::from_utf8(output.stderr.clone()).unwrap();
+    assert_eq!(code(&output), 2, "{said}");
+    assert!(
+        said.contains("the text of this skill is too long: bomb: 9900000000 bytes, at most 4194304"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_filter_of_a_configuration_begins_at_its_folder() {
+    let skill = |name: &str| format!("---\nname: {name}\ndescription: About {name}.\n---\n");
+    let place = Place::with(&[
+        ("config/prowess/skills/a/SKILL.md", &skill("a")),
+        ("config/prowess/skills/billing/b/SKILL.md", &skill("b")),
+        ("config/prowess/skills/billing/eu/c/SKILL.md", &skill("c")),
+    ]);
+    let write = |filter: &str| {
+        let text = format!("[[skills.sources]]\ndir = 'skills'\n[session]\n{filter}\n");
+        place.write("config/prowess/prowess.toml", text.as_bytes());
+    };
+    let shown = |args: &[&str]| {
+        let calls = place.path().join("calls.jsonl");
+        std::fs::write(&calls, "{\"tool\": \"list_skills\"}\n").unwrap();
+        let output = command(&place).args(["replay", "calls.jsonl"]).args(args).output().unwrap();
+        let line: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let names = line["data"]["skills"].as_array().unwrap().iter();
+        names.map(|skill| skill["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>().join(" ")
+    };
+    write("");
+    assert_eq!(shown(&[]), "a b c");
+    write("filter = 'skills/billing/*'");
+    assert_eq!(shown(&[]), "b");
+    assert_eq!(shown(&["--filter", "skills/*"]), "a");
+    assert_eq!(shown(&["--filter", ""]), "a b c");
+    write("filter = 'skills/billing'");
+    assert_eq!(shown(&[]), "b c");
+    let why = command(&place).args(["why", "a"]).output().unwrap();
+    assert!(String::from_utf8_lossy(&why.stdout).contains("filtered by: skills/billing"));
 }

@@ -205,7 +205,6 @@ impl Catalog {
 
     /// The offered skills in or below a virtual folder; all of them for an empty one.
     pub fn list_for_dir(&self, folder: &str) -> Vec<&Entry> {
-        let folder = folder.trim_matches('/');
         self.iter().filter(|candidate| is_below(&candidate.virtual_path, folder)).map(|c| &c.entry).collect()
     }
 
@@ -230,8 +229,9 @@ impl Catalog {
     }
 }
 
-/// Whether a virtual path lies in a folder; every path lies in the empty one.
+/// Whether a virtual path lies in a folder, written with or without slashes around it; every path lies in the empty one.
 pub(crate) fn is_below(path: &str, folder: &str) -> bool {
+    let folder = folder.trim_matches('/');
     folder.is_empty()
         || path
             .trim_start_matches('/')

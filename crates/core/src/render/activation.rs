@@ -20,11 +20,14 @@ pub struct ActivationStyle {
     pub max_inline_bytes: usize,
     /// Whether the compatibility note is shown above the instructions.
     pub compatibility: bool,
+    /// Whether the text is the instructions and nothing else: no wrapper, no folder, no files, and nothing in it made
+    /// harmless. Whoever puts it into a prompt then has to keep apart what a skill says and what others say.
+    pub plain: bool,
 }
 
 impl Default for ActivationStyle {
     fn default() -> Self {
-        Self { max_listed: 100, max_inline_bytes: 64 * 1024, compatibility: false }
+        Self { max_listed: 100, max_inline_bytes: 64 * 1024, compatibility: false, plain: false }
     }
 }
 
@@ -61,6 +64,9 @@ pub(crate) fn activation(
     inlined: &[Inlined<'_>],
     style: &ActivationStyle,
 ) -> (String, usize) {
+    if style.plain {
+        return (body.to_owned(), body.len());
+    }
     let mut text = format!("<skill_content name=\"{}\"", xml(&entry.key));
     // Instructions that others wrote are to be told from those that lie here.
     if let Some(sender) = entry.origin.sender() {

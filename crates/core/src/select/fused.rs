@@ -54,7 +54,7 @@ impl<A: Selector, B: Selector> Selector for Fused<A, B> {
             let score = why.iter().map(|reason| reason.score).sum();
             Hit { key, score, why }
         });
-        Ok(best(hits.filter(|hit| hit.score > 0.0).collect(), limit))
+        Ok(best(hits.collect(), limit))
     }
 }
 

@@ -1,9 +1,12 @@
 //! What every selector has in common: options, and what happens when there is nothing to go by.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::{Hit, Query, SelectError, Selector};
 use crate::skill::Entry;
+use crate::tools::HostTools;
 
 /// What happens when a selector finds nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,10 +38,11 @@ pub enum OnError {
 pub struct Options {
     /// The most skills; none for all that fit.
     pub top_k: Option<usize>,
-    /// The lowest score. A score of 0 or less never counts.
-    pub min_score: f32,
-    /// The tools at hand: skills that ask for another are left out. By base name, whatever the case.
-    pub available_tools: Option<Vec<String>>,
+    /// The lowest score that counts. Each selector has a scale of its own, some below 0, so that without a number
+    /// here every hit counts.
+    pub min_score: Option<f32>,
+    /// The tools at hand: skills that ask for another are left out, whatever becomes of the query.
+    pub available_tools: HostTools,
     /// What happens when nothing is found.
     pub on_empty: OnEmpty,
     /// What happens on a failure.
@@ -49,8 +53,8 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             top_k: Some(5),
-            min_score: 0.0,
-            available_tools: None,
+            min_score: None,
+            available_tools: HostTools::default(),
             on_empty: OnEmpty::default(),
             on_error: OnError::default(),
         }
@@ -70,42 +74,34 @@ pub enum Whole {
     Failed(SelectError),
 }
 
-/// What is left of a catalog.
+/// The skills that are left of a catalog. Nothing else may be shown.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Narrowed {
-    /// These, the best first.
-    Hits(Vec<Hit>),
-    /// Every skill that may be shown, for this reason.
-    All(Whole),
-    /// None, for this reason.
-    None(Whole),
+pub struct Narrowed<'e> {
+    /// The skills: the best first, or in their own order when the query did not narrow them.
+    pub skills: Vec<&'e Entry>,
+    /// Why the query did not narrow them. They are then all that the tools at hand allow, or none if the options
+    /// say so.
+    pub whole: Option<Whole>,
 }
 
 impl Options {
-    /// Whether the tools that a skill asks for are at hand.
-    fn equipped(&self, entry: &Entry) -> bool {
-        let Some(available) = &self.available_tools else { return true };
-        let available: Vec<&str> = available.iter().map(String::as_str).collect();
-        entry.allowed_tools.as_ref().is_none_or(|tools| tools.missing_from(&available).is_empty())
+    /// The skills whose tools are at hand.
+    fn equipped<'e>(&self, among: &[&'e Entry]) -> Vec<&'e Entry> {
+        let tools = &self.available_tools;
+        among.iter().copied().filter(|entry| tools.suffice(entry.allowed_tools.as_ref())).collect()
     }
 
+    /// The hits among skills whose tools are at hand.
     fn hits(
         &self,
         selector: &dyn Selector,
         query: &Query,
-        among: &[&Entry],
+        equipped: &[&Entry],
     ) -> Result<Vec<Hit>, SelectError> {
         let limit = self.top_k.unwrap_or(usize::MAX);
-        let equipped: Vec<&Entry>;
-        let among = if self.available_tools.is_some() {
-            equipped = among.iter().copied().filter(|entry| self.equipped(entry)).collect();
-            &equipped
-        } else {
-            among
-        };
-        let mut hits = selector.select(query, among, limit)?;
+        let mut hits = selector.select(query, equipped, limit)?;
         // A selector of the host may return anything; a score that is no number fits nothing.
-        hits.retain(|hit| hit.score > 0.0 && hit.score >= self.min_score);
+        hits.retain(|hit| !hit.score.is_nan() && self.min_score.is_none_or(|least| hit.score >= least));
         hits.truncate(limit);
         Ok(hits)
     }
@@ -114,29 +110,46 @@ impl Options {
 /// The skills that a prompt shows.
 ///
 /// Without a selector, with an empty query, when nothing is found or on a failure these are all skills, unless the
-/// options say otherwise: a prompt must not lose its skills because a search found none.
-pub fn narrow(
+/// options say otherwise: a prompt must not lose its skills because a search found none. Skills whose tools are not at
+/// hand are left out in every case.
+pub fn narrow<'e>(
     selector: Option<&dyn Selector>,
     query: &Query,
-    among: &[&Entry],
+    among: &[&'e Entry],
     options: &Options,
-) -> Result<Narrowed, SelectError> {
-    let Some(selector) = selector else { return Ok(Narrowed::All(Whole::NoSelector)) };
+) -> Result<Narrowed<'e>, SelectError> {
+    let equipped = options.equipped(among);
+    let Some(selector) = selector else {
+        return Ok(Narrowed { skills: equipped, whole: Some(Whole::NoSelector) });
+    };
     if query.is_empty() {
-        return Ok(Narrowed::All(Whole::EmptyQuery));
+        return Ok(Narrowed { skills: equipped, whole: Some(Whole::EmptyQuery) });
     }
-    match options.hits(selector, query, among) {
-        Ok(hits) if !hits.is_empty() => Ok(Narrowed::Hits(hits)),
-        Ok(_) => Ok(match options.on_empty {
-            OnEmpty::All => Narrowed::All(Whole::NothingFound),
-            OnEmpty::None => Narrowed::None(Whole::NothingFound),
-        }),
+    let (all, whole) = match options.hits(selector, query, &equipped) {
+        Ok(hits) => {
+            let skills = entries(&hits, &equipped);
+            if !skills.is_empty() {
+                return Ok(Narrowed { skills, whole: None });
+            }
+            (options.on_empty == OnEmpty::All, Whole::NothingFound)
+        }
         Err(error) => match options.on_error {
-            OnError::All => Ok(Narrowed::All(Whole::Failed(error))),
-            OnError::None => Ok(Narrowed::None(Whole::Failed(error))),
-            OnError::Fail => Err(error),
+            OnError::Fail => return Err(error),
+            on_error => (on_error == OnError::All, Whole::Failed(error)),
         },
-    }
+    };
+    Ok(Narrowed { skills: if all { equipped } else { Vec::new() }, whole: Some(whole) })
+}
+
+/// The skills of some hits. A selector of the host may return anything; only what it was given counts.
+fn entries<'e>(hits: &[Hit], among: &[&'e Entry]) -> Vec<&'e Entry> {
+    // There are few hits and many skills, so the skills are walked once.
+    let places: BTreeMap<&str, usize> =
+        hits.iter().zip(0..).map(|(hit, at)| (hit.key.as_str(), at)).collect();
+    let mut found: Vec<(usize, &Entry)> =
+        among.iter().filter_map(|entry| Some((*places.get(entry.key.as_str())?, *entry))).collect();
+    found.sort_by_key(|(place, _)| *place);
+    found.into_iter().map(|(_, entry)| entry).collect()
 }
 
 /// The skills that a search finds: none for an empty query, and a failure is a failure.
@@ -146,7 +159,13 @@ pub fn search(
     among: &[&Entry],
     options: &Options,
 ) -> Result<Vec<Hit>, SelectError> {
-    if query.is_empty() { Ok(Vec::new()) } else { options.hits(selector, query, among) }
+    if query.is_empty() {
+        return Ok(Vec::new());
+    }
+    if options.available_tools == HostTools::Unlimited {
+        return options.hits(selector, query, among);
+    }
+    options.hits(selector, query, &options.equipped(among))
 }
 
 #[cfg(test)]
@@ -164,29 +183,87 @@ mod tests {
         }
     }
 
+    /// The keys that are left and why nothing was narrowed.
+    fn narrowed(
+        selector: Option<&dyn Selector>,
+        text: &str,
+        among: &[&Entry],
+        options: &Options,
+    ) -> Result<(Vec<String>, Option<Whole>), SelectError> {
+        let left = narrow(selector, &Query::text(text), among, options)?;
+        Ok((left.skills.iter().map(|entry| entry.key.clone()).collect(), left.whole))
+    }
+
     #[test]
     fn a_prompt_never_loses_its_skills_by_accident_and_a_search_finds_none_for_nothing() {
-        let one = entry("one", "pdf forms");
-        let (among, options) = ([&one], Options::default());
+        let (one, two) = (entry("one", "pdf forms"), entry("two", "mail"));
+        let (among, options) = ([&one, &two], Options::default());
+        let (all, none) = (|| vec!["one".to_owned(), "two".to_owned()], Vec::new);
         let narrowed = |selector: Option<&dyn Selector>, text: &str, options: &Options| {
-            narrow(selector, &Query::text(text), &among, options)
+            narrowed(selector, text, &among, options)
         };
         let keyword = Keyword::default();
-        assert_eq!(narrowed(None, "pdf", &options), Ok(Narrowed::All(Whole::NoSelector)));
-        assert_eq!(narrowed(Some(&keyword), " ", &options), Ok(Narrowed::All(Whole::EmptyQuery)));
-        assert_eq!(narrowed(Some(&keyword), "bread", &options), Ok(Narrowed::All(Whole::NothingFound)));
-        let failed = Whole::Failed(SelectError::NotFinite);
-        assert_eq!(narrowed(Some(&Broken), "pdf", &options), Ok(Narrowed::All(failed.clone())));
-        assert!(
-            matches!(narrowed(Some(&keyword), "pdf", &options), Ok(Narrowed::Hits(hits)) if hits.len() == 1)
-        );
+        assert_eq!(narrowed(None, "pdf", &options), Ok((all(), Some(Whole::NoSelector))));
+        assert_eq!(narrowed(Some(&keyword), " ", &options), Ok((all(), Some(Whole::EmptyQuery))));
+        assert_eq!(narrowed(Some(&keyword), "bread", &options), Ok((all(), Some(Whole::NothingFound))));
+        let failed = || Some(Whole::Failed(SelectError::NotFinite));
+        assert_eq!(narrowed(Some(&Broken), "pdf", &options), Ok((all(), failed())));
+        assert_eq!(narrowed(Some(&keyword), "pdf", &options), Ok((vec!["one".to_owned()], None)));
         let strict = Options { on_empty: OnEmpty::None, on_error: OnError::None, ..Options::default() };
-        assert_eq!(narrowed(Some(&keyword), "bread", &strict), Ok(Narrowed::None(Whole::NothingFound)));
-        assert_eq!(narrowed(Some(&Broken), "pdf", &strict), Ok(Narrowed::None(failed)));
+        assert_eq!(narrowed(Some(&keyword), "bread", &strict), Ok((none(), Some(Whole::NothingFound))));
+        assert_eq!(narrowed(Some(&Broken), "pdf", &strict), Ok((none(), failed())));
         let fail = Options { on_error: OnError::Fail, ..Options::default() };
         assert_eq!(narrowed(Some(&Broken), "pdf", &fail), Err(SelectError::NotFinite));
         assert_eq!(search(&All, &Query::text(""), &among, &options), Ok(Vec::new()));
         assert_eq!(search(&Broken, &Query::text("pdf"), &among, &options), Err(SelectError::NotFinite));
+    }
+
+    #[test]
+    fn a_skill_whose_tools_are_not_at_hand_is_left_out_on_every_way_out() {
+        let (mut one, two) = (entry("one", "pdf forms"), entry("two", "mail"));
+        one.allowed_tools = Some(ToolList::parse("Bash(git:*)"));
+        let keyword = Keyword::default();
+        let options = Options { available_tools: HostTools::only(["Read"]), ..Options::default() };
+        let ways: [(Option<&dyn Selector>, &str); 5] = [
+            (None, "pdf"),
+            (Some(&keyword), ""),
+            (Some(&keyword), "pdf"),
+            (Some(&Broken), "pdf"),
+            (Some(&All), "pdf"),
+        ];
+        for (selector, text) in ways {
+            let (keys, whole) = narrowed(selector, text, &[&one, &two], &options).unwrap();
+            assert_eq!(keys, ["two"], "{text}: {whole:?}");
+        }
+        let hits = search(&All, &Query::text("pdf"), &[&one, &two], &options).unwrap();
+        assert_eq!(hits.len(), 1);
+    }
+
+    #[test]
+    fn scores_of_zero_and_below_count_unless_min_score_says_otherwise() {
+        struct Logits;
+        impl Selector for Logits {
+            fn select(&self, _: &Query, among: &[&Entry], _: usize) -> Result<Vec<Hit>, SelectError> {
+                let scores = [0.0, -2.5, f32::NAN];
+                let hit =
+                    |(entry, score): (&&Entry, f32)| Hit { key: entry.key.clone(), score, why: Vec::new() };
+                Ok(among.iter().zip(scores).map(hit).collect())
+            }
+        }
+        let skills = ["a", "b", "c"].map(|name| entry(name, "d"));
+        let among = skills.each_ref();
+        let keys = |min_score: Option<f32>| {
+            let options = Options { min_score, on_empty: OnEmpty::None, ..Options::default() };
+            let hits = search(&Logits, &Query::text("x"), &among, &options).unwrap();
+            let left = narrow(Some(&Logits), &Query::text("x"), &among, &options).unwrap();
+            let found: Vec<String> = hits.into_iter().map(|hit| hit.key).collect();
+            assert_eq!(found, left.skills.iter().map(|entry| entry.key.clone()).collect::<Vec<_>>());
+            found.join(" ")
+        };
+        assert_eq!(
+            [keys(None), keys(Some(-5.0)), keys(Some(-1.0)), keys(Some(1.0))],
+            ["a b", "a b", "a", ""]
+        );
     }
 
     #[test]
@@ -201,9 +278,9 @@ mod tests {
         };
         assert_eq!(keys(&Options::default()), ["s0", "s1", "s2", "s3", "s4"]);
         assert_eq!(keys(&Options { top_k: None, ..Options::default() }).len(), 9);
-        assert_eq!(keys(&Options { min_score: 0.6, ..Options::default() }), ["s0"]);
+        assert_eq!(keys(&Options { min_score: Some(0.6), ..Options::default() }), ["s0"]);
         let tools = |tools: &[&str]| Options {
-            available_tools: Some(tools.iter().map(|tool| (*tool).to_owned()).collect()),
+            available_tools: HostTools::only(tools.iter().copied()),
             top_k: Some(2),
             ..Options::default()
         };

@@ -13,13 +13,22 @@ use super::substitute::Arguments;
 use super::{Filter, Session};
 use crate::catalog::Candidate;
 use crate::manifest::Manifest;
+use crate::path::RelPath;
 
 impl Session {
     /// Activates a skill. The model's own way is a call of the tool that loads.
     ///
     /// `arguments` are what a user wrote behind the name; they take the place of `$ARGUMENTS`, `$0` and their like.
-    pub fn activate(&mut self, name: &str, by: Actor, arguments: Option<Arguments>) -> Step {
-        self.load(name, by, None, arguments)
+    /// `filter` takes the place of the session's, as that of a [`super::ToolCall`] does. The skill ends as any other;
+    /// [`Session::preload`] is for those that are to stay.
+    pub fn activate(
+        &mut self,
+        name: &str,
+        by: Actor,
+        arguments: Option<Arguments>,
+        filter: Option<Filter>,
+    ) -> Step {
+        self.load(name, by, filter, arguments, false)
     }
 
     pub(super) fn load(
@@ -28,14 +37,15 @@ impl Session {
         by: Actor,
         filter: Option<Filter>,
         arguments: Option<Arguments>,
+        preload: bool,
     ) -> Step {
         match self.resolve(wanted, Act::Activate, by, filter.as_ref()) {
             Ok(candidate) => {
                 let key = candidate.entry.key.clone();
-                self.begin(by, filter, Want::Load { key, arguments, preload: by == Actor::Host })
+                self.begin(by, filter, Want::Load { key, arguments, preload })
             }
             Err(refusal) => {
-                let refusal = self.explained(wanted, by).unwrap_or(refusal);
+                let refusal = self.explained(wanted, by, filter.as_ref()).unwrap_or(refusal);
                 let reason = refusal.reason.map_or("", Reason::code).to_owned();
                 self.note(What::Refused { reason });
                 Step::Done(refusal)
@@ -66,18 +76,13 @@ impl Session {
     }
 
     fn after_approval(&mut self, by: Actor, filter: Option<Filter>, want: Want) -> Step {
-        let listing = match &want {
-            Want::ListFiles { .. } => true,
-            Want::Load { .. } => self.options.hint_files || self.options.inline_resources,
-            _ => false,
-        };
-        if listing {
+        if matches!(want, Want::ListFiles { .. } | Want::Load { .. }) {
             return self.wait(by, filter, want, Stage::Files);
         }
-        self.read_bytes(by, filter, want, Manifest::default())
+        self.read_bytes(by, filter, want, None)
     }
 
-    fn read_bytes(&mut self, by: Actor, filter: Option<Filter>, want: Want, files: Manifest) -> Step {
+    fn read_bytes(&mut self, by: Actor, filter: Option<Filter>, want: Want, files: Option<Manifest>) -> Step {
         let Some(candidate) = want.key().and_then(|key| self.catalog.get(key)) else {
             return self.gone(&want);
         };
@@ -85,12 +90,7 @@ impl Session {
         match want {
             Want::Run { .. } => self.wait(by, filter, want, Stage::Exit { expect_digest }),
             Want::Load { .. } if self.options.inline_resources => {
-                let style = &self.options.activation;
-                let small = files.others().take(style.max_listed);
-                // What has no known size would have to be fetched to find out.
-                let small =
-                    small.filter(|file| !file.unmeasured && file.size <= style.max_inline_bytes as u64);
-                let left = small.map(|file| file.path.clone()).collect();
+                let left = files.as_ref().map(|files| self.inlined(files)).unwrap_or_default();
                 let stage = Stage::Inline { files, expect_digest, read: Vec::new(), left };
                 self.next_inline(by, filter, want, stage)
             }
@@ -99,6 +99,26 @@ impl Session {
                 self.wait(by, filter, want, stage)
             }
         }
+    }
+
+    /// The files that an activation shows: those that are small, as long as all of them have room.
+    pub(super) fn inlined(&self, files: &Manifest) -> Vec<RelPath> {
+        let style = &self.options.activation;
+        let mut room = self.options.max_activation_bytes as u64;
+        room = room.saturating_sub(files.own().map_or(0, |own| own.size));
+        let small = files.others().take(style.max_listed);
+        // What has no known size would have to be fetched to find out.
+        let small = small.filter(|file| !file.unmeasured && file.size <= style.max_inline_bytes as u64);
+        small
+            .filter(|file| match room.checked_sub(file.size) {
+                Some(left) => {
+                    room = left;
+                    true
+                }
+                None => false,
+            })
+            .map(|file| file.path.clone())
+            .collect()
     }
 
     /// Waits for the next file that is to be shown; after the last, for the skill's own.
@@ -154,12 +174,12 @@ impl Session {
             (Stage::Approval, Outcome::Declined | Outcome::Failed { .. }) => self.not_approved(&want),
             (Stage::Files, Outcome::Files { files }) => match want {
                 Want::ListFiles { key, offset, limit } => self.list_files(&key, &files, offset, limit),
-                want => self.read_bytes(by, filter, want, files),
+                want => self.read_bytes(by, filter, want, Some(files)),
             },
             // Instructions without a list of files are better than none; if the skill is gone, reading it tells.
             (Stage::Files, Outcome::Failed { why }) => match want {
                 Want::ListFiles { key, .. } => self.unread_skill(&key, why),
-                want => self.read_bytes(by, filter, want, Manifest::default()),
+                want => self.read_bytes(by, filter, want, None),
             },
             (Stage::Inline { files, expect_digest, mut read, mut left }, outcome) => {
                 let bytes = match outcome {

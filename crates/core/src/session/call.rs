@@ -31,9 +31,11 @@ impl Session {
     pub fn call(&mut self, call: ToolCall) -> Step {
         let naming = &self.options.naming;
         let Some(tool) = naming.tool(&call.tool).filter(|tool| self.options.tools.contains(tool)) else {
-            let offered = self.options.tools.iter().filter(|tool| **tool != Tool::Run || self.policy.run);
-            let names: Vec<_> = offered.map(|tool| naming.tool_name(*tool)).collect();
-            let hint = format!("the tools for skills are {}", names.join(", "));
+            let names: Vec<_> = Tool::ALL.into_iter().filter_map(|tool| self.offered(tool)).collect();
+            let hint = match names.as_slice() {
+                [] => "there are no tools for skills; go on without".to_owned(),
+                names => format!("the tools for skills are {}", names.join(", ")),
+            };
             return self.refuse(
                 Reason::UnknownTool,
                 format!("there is no such tool: {}", shown(&call.tool)),
@@ -52,7 +54,7 @@ impl Session {
                 let limit = values.limit.map_or(HITS, |limit| usize::try_from(limit).unwrap_or(most));
                 self.search(values.query, limit.clamp(1, most), filter)
             }
-            Tool::Load => self.load(&values.skill, Actor::Model, filter, None),
+            Tool::Load => self.load(&values.skill, Actor::Model, filter, None, false),
             Tool::Unload => self.unload(&values.skill),
             Tool::Read => self.read(values, filter),
             Tool::Run => self.run(values, filter),
@@ -102,7 +104,6 @@ impl Session {
 
     /// The same words whether a skill is hidden or was never there.
     pub(super) fn unknown(&self, wanted: &str, by: Actor, filter: &Filter) -> ToolResult {
-        let naming = &self.options.naming;
         let allowed = self.policy.allow.as_ref().is_some_and(|allow| allow.contains(wanted));
         if allowed && !self.policy.deny.contains(wanted) && self.catalog.why(wanted).is_empty() {
             let hint = "the host allows it; its folder or its SKILL.md may be gone";
@@ -119,11 +120,13 @@ impl Session {
         let hint = match visible.len() {
             0 => "no skill is available; go on without one".to_owned(),
             1..=ALL_NAMES => format!("the skills are {}", listed(keys)),
-            _ => format!(
-                "the nearest are {}; find others with {}",
-                listed(nearest(wanted, keys).into_iter()),
-                naming.tool_name(Tool::Search)
-            ),
+            _ => {
+                let near = listed(nearest(wanted, keys).into_iter());
+                match self.offered(Tool::Search).or_else(|| self.offered(Tool::List)) {
+                    Some(tool) => format!("the nearest are {near}; find others with {tool}"),
+                    None => format!("the nearest are {near}"),
+                }
+            }
         };
         ToolResult::refused(Reason::UnknownSkill, format!("there is no such skill: {}", shown(wanted)), hint)
     }
@@ -131,7 +134,6 @@ impl Session {
     fn list(&mut self, folder: &str, offset: u64, filter: Option<&Filter>) -> Step {
         let catalog = self.shared_catalog();
         let filter = self.filter_for(filter).clone();
-        let folder = folder.trim_matches('/');
         let visible = self.visible_in(&catalog, Actor::Model, &filter);
         let inside = |candidate: &&&Candidate| is_below(&candidate.virtual_path, folder);
         let entries: Vec<&Entry> = visible.iter().filter(inside).map(|candidate| &candidate.entry).collect();
@@ -151,12 +153,10 @@ impl Session {
         let mut data = json!({"skills": rows(&shown), "total": total});
         let end = first + shown.len();
         if end < total {
-            let search = self.options.naming.tool_name(Tool::Search);
-            let _ = write!(
-                text,
-                "\n\n{} more skills; go on with offset {end}, or find one with {search}",
-                total - end
-            );
+            let _ = write!(text, "\n\n{} more skills; go on with offset {end}", total - end);
+            if let Some(search) = self.offered(Tool::Search) {
+                let _ = write!(text, ", or find one with {search}");
+            }
             if let Some(data) = data.as_object_mut() {
                 data.insert("next".to_owned(), end.into());
             }
@@ -180,8 +180,10 @@ impl Session {
         let hits = match outcome {
             Outcome::Hits { hits } => hits,
             Outcome::Failed { .. } => {
-                let list = self.options.naming.tool_name(Tool::List);
-                let hint = format!("see all skills with {list}");
+                let hint = match self.offered(Tool::List) {
+                    Some(list) => format!("see all skills with {list}"),
+                    None => "try again later, or go on without a skill".to_owned(),
+                };
                 return self.refuse(Reason::SearchFailed, "the skills could not be searched", hint);
             }
             _ => return self.wrong_outcome(),
@@ -217,7 +219,10 @@ impl Session {
     /// Refuses what could not be read, without telling what the host knows of its disk.
     pub(super) fn unread(&mut self, what: &str, why: Failure) -> Step {
         let what = shown(what);
-        let files = format!("list the files with {}", self.options.naming.tool_name(Tool::Read));
+        let files = match self.offered(Tool::Read) {
+            Some(read) => format!("list the files with {read}"),
+            None => "go on without it".to_owned(),
+        };
         let (reason, error, hint) = match why {
             Failure::Missing => (Reason::MissingFile, format!("there is no such file: {what}"), files),
             Failure::Outside => {

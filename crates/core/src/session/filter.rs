@@ -6,8 +6,9 @@ use crate::glob::Glob;
 
 /// Which virtual paths a session sees: all, none, or those a glob matches.
 ///
-/// An empty text lets everything through, `none` in any case nothing. Everything else is a [`Glob`]: `*` stays in
-/// a segment, `**` crosses them, and a folder matches what is below it.
+/// An empty text lets everything through, `none` in any case nothing. Everything else is a [`Glob`]: `*`, `?` and
+/// `[a-z]` stay in a segment, so that `skills/*` are the skills directly in that folder, and `**` crosses segments. A
+/// filter that ends with a name lets that folder through and everything below it.
 ///
 /// ```
 /// use prowess_core::session::Filter;
@@ -15,6 +16,9 @@ use crate::glob::Glob;
 /// let billing: Filter = "skills/billing".parse()?;
 /// assert!(billing.passes("skills/billing/refunds"));
 /// assert!(!billing.passes("skills/billings"));
+/// let direct: Filter = "skills/*".parse()?;
+/// assert!(direct.passes("skills/greet") && !direct.passes("skills/billing/refunds"));
+/// assert!("skills/**".parse::<Filter>()?.passes("skills/billing/refunds"));
 /// assert!(!"None".parse::<Filter>()?.passes("skills/billing/refunds"));
 /// # Ok::<(), prowess_core::session::FilterError>(())
 /// ```
@@ -30,6 +34,8 @@ enum Rule {
     #[default]
     All,
     None,
+    /// A folder, and what is below it.
+    Folder(Glob),
     Glob(Glob),
 }
 
@@ -59,7 +65,8 @@ impl Filter {
         match &self.rule {
             Rule::All => true,
             Rule::None => false,
-            Rule::Glob(glob) => glob.matches(virtual_path.trim_start_matches('/')),
+            Rule::Folder(glob) => glob.matches(virtual_path.trim_start_matches('/')),
+            Rule::Glob(glob) => glob.matches_only(virtual_path.trim_start_matches('/')),
         }
     }
 
@@ -82,7 +89,8 @@ impl std::str::FromStr for Filter {
         }
         let glob = Glob::parse(trimmed.trim_start_matches('/'))
             .map_err(|reason| FilterError { text: crate::render::inline(text).into_owned(), reason })?;
-        Ok(Self { text: trimmed.to_owned(), rule: Rule::Glob(glob) })
+        let rule = if glob.ends_with_name() { Rule::Folder(glob) } else { Rule::Glob(glob) };
+        Ok(Self { text: trimmed.to_owned(), rule })
     }
 }
 
@@ -113,7 +121,13 @@ mod tests {
             ("none", "none", false),
             ("NONE", "a", false),
             ("skills/*", "skills/a", true),
-            ("*", "skills/a", true),
+            ("skills/*", "skills/a/b", false),
+            ("*", "skills/a", false),
+            ("*/a", "skills/a/b", true),
+            ("**", "skills/a", true),
+            ("skills/[a-c]*", "skills/billing", true),
+            ("skills/[!a-c]*", "skills/billing", false),
+            ("skills/billing/", "skills/billing/refunds", true),
             ("skills/*/x", "skills/a/b/x", false),
             ("skills/**/x", "skills/a/b/x", true),
             ("skills/billing", "skills/billing/refunds/eu", true),
@@ -122,6 +136,6 @@ mod tests {
         ] {
             assert_eq!(passes(filter, path), expected, "{filter} {path}");
         }
-        assert!("a[b]".parse::<Filter>().is_err());
+        assert!("a[b".parse::<Filter>().is_err());
     }
 }

@@ -12,7 +12,7 @@ use super::policy::Act;
 use super::result::{Reason, ToolResult};
 use super::scope::difference;
 use super::state::{Active, Want};
-use super::substitute::{Arguments, substitute};
+use super::substitute::{Arguments, substitute, substituted_size};
 use super::{Filter, Session};
 use crate::document::{Document, parse_head};
 use crate::manifest::{FileKind, Manifest};
@@ -31,15 +31,13 @@ impl Session {
             && self.state.active.len() >= most
             && (self.options.when_full == WhenFull::Refuse || stuck());
         (full && self.state.find(key).is_none()).then(|| {
-            ToolResult::refused(
-                Reason::TooManyActive,
-                format!("no more skills can be active: {most} of {most}"),
-                format!(
-                    "first put one away with {}; active are {}",
-                    self.options.naming.tool_name(Tool::Unload),
-                    listed(self.active_skills().into_iter())
-                ),
-            )
+            let active = listed(self.active_skills().into_iter());
+            let hint = match self.offered(Tool::Unload) {
+                Some(unload) => format!("first put one away with {unload}; active are {active}"),
+                None => format!("go on with those that are active: {active}"),
+            };
+            let error = format!("no more skills can be active: {most} of {most}");
+            ToolResult::refused(Reason::TooManyActive, error, hint)
         })
     }
 
@@ -57,7 +55,11 @@ impl Session {
         };
         if entry.name != candidate.entry.name {
             let error = format!("this skill is not what it was when it was listed: {}", shown(&key));
-            return self.refuse(Reason::Changed, error, "list the skills again");
+            let hint = match self.offered(Tool::List) {
+                Some(list) => format!("see what there is now with {list}"),
+                None => "go on without it".to_owned(),
+            };
+            return self.refuse(Reason::Changed, error, hint);
         }
         let own = filter.as_ref();
         if self.judge_as(candidate, Act::Activate, by, self.filter_for(own), entry.invocation).is_err() {
@@ -68,7 +70,11 @@ impl Session {
             return Step::Done(refusal);
         }
         entry.key.clone_from(&key);
-        let (text, body_end) = self.text_of(&entry, &document, arguments.as_ref(), &files, &inlined);
+        let (text, body_end) =
+            match self.text_of(&entry, &document, arguments.as_ref(), files.as_ref(), &inlined) {
+                Ok(made) => made,
+                Err(size) => return self.too_long(&key, size, arguments.is_some()),
+            };
         let (location, stamp) = (candidate.entry.origin.location.clone(), candidate.stamp);
         let before = self.active_tools();
         let old = self.state.active.iter().position(|active| active.key == key);
@@ -99,6 +105,7 @@ impl Session {
             stamp,
             mark,
             body_end,
+            plain: self.options.activation.plain,
             filter,
         });
         self.note(What::Activated { key: key.clone(), by, again: repeated });
@@ -106,7 +113,7 @@ impl Session {
         let data = json!({
             "skill": key,
             "folder": folder,
-            "resources": counts(&files),
+            "resources": files.as_ref().map(counts),
             "added_tools": difference(&after, &before),
             "removed_tools": difference(&before, &after),
             "active_tools": after,
@@ -136,19 +143,38 @@ impl Session {
         evicted
     }
 
-    /// The text of an activation, and where in it the instructions end.
+    /// Refuses a skill whose text would be too long.
+    fn too_long(&mut self, key: &str, size: usize, with_arguments: bool) -> Step {
+        let most = self.options.max_activation_bytes;
+        let error =
+            format!("the text of this skill is too long: {}: {size} bytes, at most {most}", shown(key));
+        let hint = if with_arguments { "give it shorter arguments" } else { "go on without it" };
+        self.refuse(Reason::TooLarge, error, hint)
+    }
+
+    /// The text of an activation, and where in it the instructions end; its size when that is too much. What
+    /// arguments make of the instructions is counted before anything is built.
     fn text_of(
         &self,
         entry: &Entry,
         document: &Document,
         arguments: Option<&Arguments>,
-        files: &Manifest,
+        files: Option<&Manifest>,
         inlined: &[(RelPath, String)],
-    ) -> (String, usize) {
+    ) -> Result<(String, usize), usize> {
+        let names = &entry.client.arguments;
+        let size =
+            arguments.map_or(document.body().len(), |given| substituted_size(document.body(), given, names));
+        let size = inlined.iter().fold(size, |size, (_, text)| size.saturating_add(text.len()));
+        let within = |size: usize| if size > self.options.max_activation_bytes { Err(size) } else { Ok(()) };
+        within(size)?;
+        let listing = self.options.hint_files || self.options.inline_resources;
+        let none = Manifest::default();
+        let files = files.filter(|_| listing).unwrap_or(&none);
         let substituted;
         let body = match arguments {
             Some(arguments) => {
-                substituted = substitute(document.body(), arguments, &entry.client.arguments);
+                substituted = substitute(document.body(), arguments, names);
                 &substituted
             }
             None => document.body(),
@@ -164,7 +190,9 @@ impl Session {
             text.push_str("\n\n");
             text.push_str(&hint);
         }
-        (text, body_end)
+        // Neutralising and listing add to it.
+        within(text.len())?;
+        Ok((text, body_end))
     }
 
     /// The folder of a skill, if the model is to know it.
@@ -185,14 +213,12 @@ impl Session {
             (count > 0).then(|| format!("{count} {noun}{}", if count == 1 { "" } else { "s" }))
         });
         let counted: Vec<String> = counted.collect();
-        if counted.is_empty() || !self.options.hint_files || !self.options.tools.contains(&Tool::Read) {
-            return String::new();
-        }
+        let wanted = self.options.hint_files && !self.options.activation.plain && !counted.is_empty();
+        let Some(read) = self.offered(Tool::Read).filter(|_| wanted) else { return String::new() };
         let naming = &self.options.naming;
         format!(
-            "This skill has {}. Read one with {} ({}: {}, {}: the file's path); without {} it lists them.",
+            "This skill has {}. Read one with {read} ({}: {}, {}: the file's path); without {} it lists them.",
             counted.join(", "),
-            naming.tool_name(Tool::Read),
             naming.skill_argument(Tool::Read),
             serde_json::Value::from(shown(key)),
             naming.row().path,
@@ -224,15 +250,12 @@ impl Session {
                 hint,
             );
         };
-        let before = self.active_tools();
-        self.state.deactivate(&key, Ended::Asked, self.options.max_events);
-        let after = self.active_tools();
-        let removed = difference(&before, &after);
+        let removed = self.deactivate(&key).unwrap_or_default();
         let text = format!(
             "this skill is no longer active: {}; do not follow its instructions any more",
             shown(&key)
         );
-        let data = json!({"skill": key, "removed_tools": removed, "active_tools": after});
+        let data = json!({"skill": key, "removed_tools": removed, "active_tools": self.active_tools()});
         Step::Done(ToolResult::done(text, data))
     }
 }
@@ -244,7 +267,8 @@ pub(super) struct Given {
     pub(super) filter: Option<Filter>,
     pub(super) arguments: Option<Arguments>,
     pub(super) preload: bool,
-    pub(super) files: Manifest,
+    /// The files of the skill, if they could be listed.
+    pub(super) files: Option<Manifest>,
     pub(super) inlined: Vec<(RelPath, String)>,
 }
 

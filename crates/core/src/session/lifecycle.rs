@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::event::{Actor, Ended, What};
 use super::policy::{Act, Policy};
+use super::scope::difference;
 use super::state::Active;
 use super::{Filter, Session};
 use crate::catalog::Catalog;
@@ -52,9 +53,12 @@ impl Session {
         Swapped { deactivated, changed }
     }
 
-    /// Deactivates a skill for the host or the user; false when it is not active.
-    pub fn deactivate(&mut self, key: &str) -> bool {
-        self.state.deactivate(key, Ended::Asked, self.options.max_events).is_some()
+    /// Deactivates a skill for the host or the user, and returns the tools that go with it: those that no other active
+    /// skill grants. Nothing when it is not active.
+    pub fn deactivate(&mut self, key: &str) -> Option<Vec<String>> {
+        let before = self.active_tools();
+        self.state.deactivate(key, Ended::Asked, self.options.max_events)?;
+        Some(difference(&before, &self.active_tools()))
     }
 
     /// Ends a turn, and returns the skills whose time is over. Preloaded ones stay.

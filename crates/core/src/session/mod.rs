@@ -54,6 +54,7 @@ mod substitute;
 mod tools;
 mod user;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 pub use dialect::{Dialect, Received};
@@ -74,7 +75,7 @@ pub use tools::ToolDef;
 
 use crate::catalog::{Candidate, Catalog};
 use crate::skill::Invocation;
-use crate::tools::{ToolGrant, ToolList, same_tool};
+use crate::tools::{ToolGrant, ToolList};
 
 /// What a host embeds: a catalog, what may be done with it, and what has been done so far.
 #[derive(Clone, Debug)]
@@ -198,9 +199,11 @@ impl Session {
         here.map(|approval| approval.digest.as_str()).or(candidate.approved.as_deref())
     }
 
-    /// The keys of the active skills, the most recently activated last.
+    /// The keys of the active skills, sorted. [`SessionState::active`] has them in the order of their activation.
     pub fn active_skills(&self) -> Vec<&str> {
-        self.state.active.iter().map(|active| active.key.as_str()).collect()
+        let mut keys: Vec<&str> = self.state.active.iter().map(|active| active.key.as_str()).collect();
+        keys.sort_unstable();
+        keys
     }
 
     /// The active skills that are not, in the catalog, what they were when they were activated.
@@ -226,7 +229,7 @@ impl Session {
 
     /// What the active skills grant, within what the host has: sorted, each once.
     pub fn active_grants(&self) -> Vec<&ToolGrant> {
-        grants(self.tool_lists(), self.policy.host_tools.as_deref())
+        grants(self.tool_lists(), &self.policy.host_tools)
     }
 
     /// The same as texts, such as `Bash(git:*)`.
@@ -236,16 +239,18 @@ impl Session {
 
     /// Those of the host's tools that a model may use now: all, unless active skills restrict them.
     pub fn scope_tools<'t>(&self, tools: &[&'t str]) -> Vec<&'t str> {
-        let host = self.policy.host_tools.as_deref();
-        let capped: Vec<&str> = tools
-            .iter()
-            .filter(|tool| host.is_none_or(|host| host.iter().any(|known| same_tool(known, tool))))
-            .copied()
-            .collect();
+        let host = &self.policy.host_tools;
+        let capped: Vec<&str> = tools.iter().filter(|tool| host.has(tool)).copied().collect();
         if self.policy.tools != ToolMode::Restrict {
             return capped;
         }
         scope_tools(&capped, self.tool_lists().map(Some))
+    }
+
+    /// What a tool is called, if the model has it: a hint must not name another.
+    fn offered(&self, tool: Tool) -> Option<Cow<'static, str>> {
+        let there = self.options.tools.contains(&tool) && (tool != Tool::Run || self.policy.run);
+        there.then(|| self.options.naming.tool_name(tool))
     }
 
     fn note(&mut self, what: What) {

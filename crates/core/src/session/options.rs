@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::naming::{Naming, Tool};
+use crate::limits::MAX_ACTIVATION_BYTES;
 use crate::render::{ActivationStyle, Budget, CatalogStyle, Shape};
 use crate::resource::{self, TooLarge};
 
@@ -58,7 +59,8 @@ pub struct Options {
     pub lifetime: Lifetime,
     /// What activating an active skill again gives.
     pub repeat: Repeat,
-    /// Whether an activation lists the files of the skill and says how to read one.
+    /// Whether the text of an activation lists the files of the skill and says how to read one. The data counts them
+    /// in any case.
     pub hint_files: bool,
     /// Whether an activation shows the contents of the skill's files: of those that are text and within
     /// [`ActivationStyle::max_inline_bytes`]. Others are named.
@@ -67,6 +69,8 @@ pub struct Options {
     pub show_folders: bool,
     /// What an activation shows.
     pub activation: ActivationStyle,
+    /// The longest text of an activation, in bytes; a longer one is refused before it is built.
+    pub max_activation_bytes: usize,
     /// How `list` and `search` show skills.
     pub catalog: CatalogStyle,
     /// The most skills that one call of `list` shows.
@@ -103,6 +107,7 @@ impl Default for Options {
             inline_resources: false,
             show_folders: true,
             activation: ActivationStyle::default(),
+            max_activation_bytes: MAX_ACTIVATION_BYTES,
             catalog: CatalogStyle::new(Shape::Compact),
             max_list: 100,
             max_files: 100,

@@ -10,6 +10,7 @@ use super::scope::ToolMode;
 use crate::catalog::{Candidate, Obstacle};
 use crate::origin::Scope;
 use crate::skill::Invocation;
+use crate::tools::HostTools;
 
 /// Keys or names of skills, in the host's order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -92,8 +93,8 @@ pub struct Policy {
     pub origins: BTreeMap<Scope, OriginRule>,
     /// What `allowed-tools` does.
     pub tools: ToolMode,
-    /// The tools the host has; none given, no cap.
-    pub host_tools: Option<Vec<String>>,
+    /// The tools the host has: skills are granted no others.
+    pub host_tools: HostTools,
     /// Whether scripts of skills may be run.
     pub run: bool,
 }

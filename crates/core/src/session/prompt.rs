@@ -3,7 +3,7 @@
 use super::Session;
 use super::event::{Actor, What};
 use super::naming::Tool;
-use crate::catalog::Candidate;
+use crate::catalog::{Candidate, Catalog, is_below};
 use crate::render::{Budget, BudgetReport, CatalogStyle, compose, estimate_tokens, render_within};
 use crate::select::{self, Narrowed, Query, SelectError, Selector, Whole, narrow};
 use crate::skill::Entry;
@@ -20,12 +20,14 @@ pub struct PromptOptions<'p> {
     pub narrow: Option<(&'p Query, &'p dyn Selector, &'p select::Options)>,
     /// Only skills in or below this virtual folder; all when empty.
     pub folder: &'p str,
+    /// Whether the texts of preloaded skills follow the catalog.
+    pub preloaded: bool,
 }
 
 impl<'p> PromptOptions<'p> {
-    /// Every visible skill in this style, within this budget.
+    /// Every visible skill in this style, within this budget, and the texts of the preloaded ones.
     pub fn new(style: &'p CatalogStyle, budget: Budget) -> Self {
-        Self { style, budget, tokens: &estimate_tokens, narrow: None, folder: "" }
+        Self { style, budget, tokens: &estimate_tokens, narrow: None, folder: "", preloaded: true }
     }
 }
 
@@ -34,6 +36,8 @@ impl<'p> PromptOptions<'p> {
 pub struct Prompt {
     /// The text; empty when no skill is visible and none is preloaded.
     pub text: String,
+    /// The keys of the skills in the catalog, in its order.
+    pub skills: Vec<String>,
     /// What the budget cut.
     pub report: BudgetReport,
     /// Why the skills were not narrowed down to those that fit, when they were to be.
@@ -46,42 +50,44 @@ impl Session {
     /// An error is one of the selector, and only when the options ask for it.
     pub fn prompt(&mut self, options: &PromptOptions<'_>) -> Result<Prompt, SelectError> {
         let catalog = self.shared_catalog();
-        let filter = self.filter().clone();
-        let visible = self.visible_in(&catalog, Actor::Model, &filter);
-        let inside =
-            |candidate: &&&Candidate| crate::catalog::is_below(&candidate.virtual_path, options.folder);
-        let among: Vec<&Entry> = visible.iter().filter(inside).map(|candidate| &candidate.entry).collect();
-        let (entries, whole) = match options.narrow {
-            None => (among, None),
-            Some((query, selector, asked)) => match narrow(Some(selector), query, &among, asked)? {
-                Narrowed::Hits(hits) => {
-                    // A selector of the host may return anything; only what the policy let through is shown.
-                    let found = |hit: &select::Hit| among.iter().find(|entry| entry.key == hit.key).copied();
-                    (hits.iter().filter_map(found).collect(), None)
-                }
-                Narrowed::All(why) => (among, Some(why)),
-                Narrowed::None(why) => (Vec::new(), Some(why)),
-            },
-        };
-        let mut shown = render_within(&entries, options.style, options.budget, options.tokens);
+        let Narrowed { skills, whole } = self.chosen(&catalog, options)?;
+        let mut shown = render_within(&skills, options.style, options.budget, options.tokens);
+        let keys: Vec<String> =
+            skills.iter().take(shown.report.included).map(|entry| entry.key.clone()).collect();
         let mut parts: Vec<String> = Vec::new();
-        if !entries.is_empty() {
+        if !skills.is_empty() {
             let instruction = self.options().instruction.clone().unwrap_or_else(|| self.instruction());
             parts.extend(Some(instruction).filter(|text| !text.is_empty()));
             parts.push(std::mem::take(&mut shown.text));
-            let keys = entries.iter().take(shown.report.included).map(|entry| entry.key.clone()).collect();
-            self.note(What::Offered { keys, omitted: shown.report.omitted.len() });
+            self.note(What::Offered { keys: keys.clone(), omitted: shown.report.omitted.len() });
         }
-        parts.extend(self.state().active().iter().filter(|a| a.preloaded).map(|active| active.text.clone()));
-        Ok(Prompt { text: compose(&parts), report: shown.report, whole })
+        let preloaded = self.state().active().iter().filter(|active| active.preloaded && options.preloaded);
+        parts.extend(preloaded.map(|active| active.text.clone()));
+        Ok(Prompt { text: compose(&parts), skills: keys, report: shown.report, whole })
+    }
+
+    /// The skills that a prompt with these options shows, before its budget.
+    pub(super) fn chosen<'c>(
+        &self,
+        catalog: &'c Catalog,
+        options: &PromptOptions<'_>,
+    ) -> Result<Narrowed<'c>, SelectError> {
+        let inside = |candidate: &&&Candidate| is_below(&candidate.virtual_path, options.folder);
+        let visible = self.visible_in(catalog, Actor::Model, self.filter());
+        let among: Vec<&Entry> = visible.iter().filter(inside).map(|candidate| &candidate.entry).collect();
+        match options.narrow {
+            None => Ok(Narrowed { skills: among, whole: None }),
+            Some((query, selector, asked)) => narrow(Some(selector), query, &among, asked),
+        }
     }
 
     fn instruction(&self) -> String {
-        let naming = &self.options().naming;
+        let before = match self.offered(Tool::Load) {
+            Some(load) => format!("call {load} with its name before you begin, and follow what it says."),
+            None => "follow what it says.".to_owned(),
+        };
         format!(
-            "Skills hold instructions for particular tasks. When a task is what a skill below is for, call {} with \
-             its name before you begin, and follow what it says.",
-            naming.tool_name(Tool::Load)
+            "Skills hold instructions for particular tasks. When a task is what a skill below is for, {before}"
         )
     }
 }

@@ -1,6 +1,7 @@
 //! What of the active skills goes back into a context after it was compacted.
 
 use super::Session;
+use super::naming::Tool;
 use super::state::Active;
 use crate::render::{Budget, compose};
 
@@ -49,7 +50,7 @@ impl Session {
             };
             if room(&active.text) {
                 texts.push(active.text.clone());
-            } else if let Some(part) = shortened(active, &room) {
+            } else if let Some(part) = shortened(active, self.offered(Tool::Load).is_some(), &room) {
                 texts.push(part);
                 again.cut.push(active.key.clone());
             } else {
@@ -72,9 +73,10 @@ fn fits(text: &str, budget: Budget, tokens: &dyn Fn(&str) -> usize) -> bool {
 }
 
 /// As much of an activation as there is room for, still inside its wrapper: cut at a line, else at a character.
-fn shortened(active: &Active, room: &dyn Fn(&str) -> bool) -> Option<String> {
+fn shortened(active: &Active, loadable: bool, room: &dyn Fn(&str) -> bool) -> Option<String> {
     let (head, rest) = active.text.split_at_checked(active.body_end)?;
-    let opened = head.find('\n')? + 1;
+    let (opened, close) = if active.plain { (0, "") } else { (head.find('\n')? + 1, CLOSE) };
+    let again = if loadable { "; load the skill again to see the rest" } else { "" };
     // The list of files is not worth its place, and half of it would leave its wrapper open.
     let directory = rest.split("\n<skill_resources>").next()?.split(CLOSE).next()?.trim_end();
     let hint = rest.rfind(CLOSE).and_then(|at| rest.get(at + CLOSE.len()..)).unwrap_or_default();
@@ -82,8 +84,7 @@ fn shortened(active: &Active, room: &dyn Fn(&str) -> bool) -> Option<String> {
     for (directory, hint) in [(directory, hint), ("", "")] {
         let made = |end: usize| {
             let start = head.get(..end)?.trim_end();
-            let marked = "[cut here to save space; load the skill again to see the rest]";
-            Some(format!("{start}\n{marked}{directory}{CLOSE}{hint}"))
+            Some(format!("{start}\n[cut here to save space{again}]{directory}{close}{hint}"))
         };
         let ends: Vec<usize> = head.char_indices().map(|(at, _)| at).skip_while(|at| *at <= opened).collect();
         let fitting = ends.partition_point(|end| made(*end).is_some_and(|text| room(&text)));

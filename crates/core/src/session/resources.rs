@@ -147,7 +147,12 @@ impl Session {
         };
         if let Some(next) = resource.next {
             add("next", next.into());
-            let _ = write!(text, "\n[bytes {start} to {end} of {size}; go on with offset {next}]");
+            let note = if self.cuts(size) {
+                format!("cut here: bytes {start} to {end} of {size}; the rest begins at offset {next}")
+            } else {
+                format!("bytes {start} to {end} of {size}; go on with offset {next}")
+            };
+            let _ = write!(text, "\n[{note}]");
         }
         Step::Done(ToolResult::done(text, data))
     }
@@ -168,11 +173,13 @@ impl Session {
             TooLarge::List if size > most => {
                 Ok(Resource { path: path.clone(), size, offset, contents: Contents::Omitted, next: None })
             }
-            TooLarge::Truncate if size > most => {
-                Resource::of(path, bytes, size, offset, limit, TooLarge::Truncate)
-            }
             _ => Resource::of(path, bytes, size, offset, limit, TooLarge::Page),
         }
+    }
+
+    /// Whether a file of this size is cut, and not given in pages.
+    fn cuts(&self, size: u64) -> bool {
+        self.options.too_large == TooLarge::Truncate && size > self.options.max_resource_bytes.max(1) as u64
     }
 
     /// Writes down that an active skill is in use.

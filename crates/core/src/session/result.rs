@@ -47,7 +47,7 @@ reasons! {
     BrokenSkill "broken-skill" "the skill can no longer be loaded";
     BadPath "bad-path" "the path breaks a rule of paths, or leads out of the skill";
     MissingFile "missing-file" "the skill has no such file";
-    TooLarge "too-large" "the file is larger than what is read";
+    TooLarge "too-large" "the file is larger than what is read, or the text of the skill than may be given";
     ReadFailed "read-failed" "the host could not read";
     SearchFailed "search-failed" "the host could not search";
     RunRefused "run-refused" "scripts are not run here";

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use crate::skill::Entry;
-use crate::tools::{ToolGrant, ToolList};
+use crate::tools::{HostTools, ToolGrant, ToolList};
 
 /// What `allowed-tools` does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,17 +23,17 @@ pub enum ToolMode {
 
 /// The tools that grants name, as written: sorted, each once, and only what the host has.
 ///
-/// Without a set of the host's there is no cap; an empty set leaves nothing. What cannot be read with certainty
-/// grants nothing.
-pub fn grants<'l>(
-    lists: impl IntoIterator<Item = &'l ToolList>,
-    host: Option<&[String]>,
-) -> Vec<&'l ToolGrant> {
+/// What cannot be read with certainty grants nothing.
+pub fn grants<'l>(lists: impl IntoIterator<Item = &'l ToolList>, host: &HostTools) -> Vec<&'l ToolGrant> {
+    let there = |grant: &ToolGrant| match host {
+        HostTools::Unlimited => true,
+        HostTools::Only(tools) => tools.iter().any(|tool| grant.names(tool)),
+    };
     let mut granted: Vec<&ToolGrant> = lists
         .into_iter()
         .flat_map(|list| &list.grants)
         .filter(|grant| grant.balanced && !grant.name.is_empty())
-        .filter(|grant| host.is_none_or(|host| host.iter().any(|tool| grant.names(tool))))
+        .filter(|grant| there(grant))
         .collect();
     granted.sort_by(|one, other| one.raw.cmp(&other.raw));
     granted.dedup_by(|one, other| one.raw == other.raw);
@@ -63,9 +63,8 @@ pub fn scope_tools<'t, 'l>(
 }
 
 /// The skills that can work with the tools at hand: by base name, whatever the case.
-pub fn filter_compatible<'e>(skills: &[&'e Entry], tools: &[&str]) -> Vec<&'e Entry> {
-    let works =
-        |entry: &&&Entry| entry.allowed_tools.as_ref().is_none_or(|list| list.missing_from(tools).is_empty());
+pub fn filter_compatible<'e>(skills: &[&'e Entry], tools: &HostTools) -> Vec<&'e Entry> {
+    let works = |entry: &&&Entry| tools.suffice(entry.allowed_tools.as_ref());
     skills.iter().filter(works).copied().collect()
 }
 
@@ -84,13 +83,13 @@ mod tests {
     fn grants_are_capped_by_what_the_host_has() {
         let (one, two) =
             (ToolList::parse("Bash(git:*) Read Bash(oops"), ToolList::parse("Read mcp__github Write"));
-        let raw = |host: Option<&[String]>| -> Vec<String> {
-            grants([&one, &two], host).iter().map(|grant| grant.raw.clone()).collect()
+        let raw = |host: HostTools| -> Vec<String> {
+            grants([&one, &two], &host).iter().map(|grant| grant.raw.clone()).collect()
         };
-        assert_eq!(raw(None), ["Bash(git:*)", "Read", "Write", "mcp__github"]);
-        let host = ["bash".to_owned(), "mcp__github__list-issues".to_owned()];
-        assert_eq!(raw(Some(&host)), ["Bash(git:*)", "mcp__github"]);
-        assert!(raw(Some(&[])).is_empty());
+        assert_eq!(raw(HostTools::Unlimited), ["Bash(git:*)", "Read", "Write", "mcp__github"]);
+        let host = HostTools::only(["bash", "mcp__github__list-issues"]);
+        assert_eq!(raw(host), ["Bash(git:*)", "mcp__github"]);
+        assert!(raw(HostTools::only([""; 0])).is_empty());
     }
 
     #[test]
@@ -107,7 +106,8 @@ mod tests {
         let (mut one, two) = (entry("one", "d"), entry("two", "d"));
         one.allowed_tools = Some(ToolList::parse("Bash(git:*) Read"));
         let names = |tools: &[&str]| -> Vec<String> {
-            filter_compatible(&[&one, &two], tools).iter().map(|entry| entry.name.clone()).collect()
+            let tools = HostTools::only(tools.iter().copied());
+            filter_compatible(&[&one, &two], &tools).iter().map(|entry| entry.name.clone()).collect()
         };
         assert_eq!(names(&["read", "BASH"]), ["one", "two"]);
         assert_eq!(names(&["Read"]), ["two"]);

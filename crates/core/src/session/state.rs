@@ -81,6 +81,9 @@ pub struct Active {
     pub(super) mark: u64,
     /// Where in the text the instructions end.
     pub(super) body_end: usize,
+    /// Whether the text is the instructions without a wrapper.
+    #[serde(default)]
+    pub(super) plain: bool,
     /// The filter of the call that activated it: it holds until the session gets another.
     pub(super) filter: Option<Filter>,
 }
@@ -146,14 +149,14 @@ pub(super) enum Stage {
     Files,
     /// The files of the skill were listed, and some of them are read to be shown with it.
     Inline {
-        files: Manifest,
+        files: Option<Manifest>,
         expect_digest: Option<String>,
         read: Vec<(RelPath, String)>,
         left: Vec<RelPath>,
     },
     /// The files of the skill were listed and read, when they were wanted.
     Bytes {
-        files: Manifest,
+        files: Option<Manifest>,
         inlined: Vec<(RelPath, String)>,
         expect_digest: Option<String>,
     },

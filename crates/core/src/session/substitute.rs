@@ -3,6 +3,8 @@
 //! One pass: what is put in is not looked at again. A placeholder without a value stays as it is, and `\$` before a
 //! placeholder keeps it. Commands in instructions are text like any other.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 /// What a user wrote behind the name of a skill.
@@ -48,76 +50,102 @@ fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// A placeholder at the start of a text: how long it is, and what stands for it.
-fn placeholder<'v>(
-    rest: &str,
+/// What a placeholder may stand for.
+struct Values<'v> {
     whole: &'v str,
     words: &'v [String],
-    names: &[String],
-) -> Option<(usize, Option<&'v str>)> {
-    let name = rest.strip_prefix('$')?;
-    if let Some(after) = name.strip_prefix("ARGUMENTS") {
-        if let Some((number, _)) = after.strip_prefix('[').and_then(|index| index.split_once(']'))
-            && !number.is_empty()
-            && number.bytes().all(|byte| byte.is_ascii_digit())
-        {
-            let value = number.parse().ok().and_then(|at: usize| words.get(at)).map(String::as_str);
-            return Some(("$ARGUMENTS[]".len() + number.len(), value));
+    /// The names that the skill declares, each with the word it stands for.
+    names: BTreeMap<&'v str, Option<&'v str>>,
+}
+
+impl<'v> Values<'v> {
+    fn new(arguments: &'v Arguments, names: &'v [String]) -> Self {
+        let Arguments { whole, words } = arguments;
+        let mut named = BTreeMap::new();
+        for (at, name) in names.iter().enumerate() {
+            named.entry(name.as_str()).or_insert_with(|| words.get(at).map(String::as_str));
         }
-        if !after.starts_with(is_word) {
-            return Some(("$ARGUMENTS".len(), Some(whole).filter(|whole| !whole.is_empty())));
+        Self { whole, words, names: named }
+    }
+
+    fn word(&self, number: &str) -> Option<&'v str> {
+        number.parse().ok().and_then(|at: usize| self.words.get(at)).map(String::as_str)
+    }
+
+    /// A placeholder at the start of a text: how long it is, and what stands for it.
+    fn placeholder(&self, rest: &str) -> Option<(usize, Option<&'v str>)> {
+        let name = rest.strip_prefix('$')?;
+        if let Some(after) = name.strip_prefix("ARGUMENTS") {
+            // No further than the digits: to look for the bracket in the whole rest, each time, would be quadratic.
+            if let Some(index) = after.strip_prefix('[') {
+                let digits = index.bytes().take_while(u8::is_ascii_digit).count();
+                let (number, behind) = index.split_at_checked(digits)?;
+                if digits > 0 && behind.starts_with(']') {
+                    return Some(("$ARGUMENTS[]".len() + digits, self.word(number)));
+                }
+            }
+            if !after.starts_with(is_word) {
+                return Some(("$ARGUMENTS".len(), Some(self.whole).filter(|whole| !whole.is_empty())));
+            }
         }
+        let length = name.find(|c: char| !is_word(c)).unwrap_or(name.len());
+        let name = name.get(..length)?;
+        if name.is_empty() {
+            return None;
+        }
+        if name.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Some((1 + length, self.word(name)));
+        }
+        Some((1 + length, *self.names.get(name)?))
     }
-    let length = name.find(|c: char| !is_word(c)).unwrap_or(name.len());
-    let name = name.get(..length)?;
-    if name.is_empty() {
-        return None;
+
+    /// Gives the pieces of a text in turn, and says whether a placeholder took a value.
+    fn pieces(&self, body: &str, mut give: impl FnMut(&str)) -> bool {
+        let (mut rest, mut taken) = (body, false);
+        while let Some(at) = rest.find('$') {
+            let (before, here) = (rest.get(..at).unwrap_or_default(), rest.get(at..).unwrap_or_default());
+            let found = self.placeholder(here);
+            let length = found.map_or(1, |(length, _)| length);
+            let written = here.get(..length).unwrap_or(here);
+            let (before, piece) = match (found, before.strip_suffix('\\')) {
+                (Some(_), Some(before)) => (before, written),
+                (Some((_, Some(value))), None) => {
+                    taken = true;
+                    (before, value)
+                }
+                _ => (before, written),
+            };
+            give(before);
+            give(piece);
+            rest = here.get(length..).unwrap_or_default();
+        }
+        give(rest);
+        taken
     }
-    if name.bytes().all(|byte| byte.is_ascii_digit()) {
-        let value = name.parse().ok().and_then(|at: usize| words.get(at)).map(String::as_str);
-        return Some((1 + length, value));
-    }
-    let at = names.iter().position(|known| known == name)?;
-    Some((1 + length, words.get(at).map(String::as_str)))
 }
 
 fn is_word(character: char) -> bool {
     character.is_alphanumeric() || character == '_'
 }
 
+/// What stands before arguments that no placeholder took.
+const BEHIND: &str = "\n\nARGUMENTS: ";
+
+/// How many bytes [`substitute`] would make, at most: nothing is built for it.
+pub(super) fn substituted_size(body: &str, arguments: &Arguments, names: &[String]) -> usize {
+    let mut size = 0_usize;
+    let taken = Values::new(arguments, names).pieces(body, |piece| size = size.saturating_add(piece.len()));
+    if taken { size } else { size.saturating_add(BEHIND.len() + arguments.whole.len()) }
+}
+
 /// The instructions with a user's arguments in them. If no placeholder took any, they follow at the end.
 pub(super) fn substitute(body: &str, arguments: &Arguments, names: &[String]) -> String {
-    let Arguments { whole: arguments, words } = arguments;
-    let mut text = String::with_capacity(body.len() + arguments.len());
-    let mut taken = false;
-    let mut rest = body;
-    while let Some(at) = rest.find('$') {
-        let (before, here) = (rest.get(..at).unwrap_or_default(), rest.get(at..).unwrap_or_default());
-        let found = placeholder(here, arguments, words, names);
-        let length = found.map_or(1, |(length, _)| length);
-        let written = here.get(..length).unwrap_or(here);
-        match (found, before.strip_suffix('\\')) {
-            (Some(_), Some(before)) => {
-                text.push_str(before);
-                text.push_str(written);
-            }
-            (Some((_, Some(value))), None) => {
-                text.push_str(before);
-                text.push_str(value);
-                taken = true;
-            }
-            _ => {
-                text.push_str(before);
-                text.push_str(written);
-            }
-        }
-        rest = here.get(length..).unwrap_or_default();
-    }
-    text.push_str(rest);
-    if !taken && !arguments.is_empty() {
+    let mut text = String::with_capacity(body.len() + arguments.whole.len());
+    let taken = Values::new(arguments, names).pieces(body, |piece| text.push_str(piece));
+    if !taken && !arguments.whole.is_empty() {
         text.truncate(text.trim_end().len());
-        text.push_str("\n\nARGUMENTS: ");
-        text.push_str(arguments);
+        text.push_str(BEHIND);
+        text.push_str(&arguments.whole);
     }
     text
 }
@@ -144,8 +172,22 @@ mod tests {
             ("$ARGUMENTS[99999999999999999999] $ARGUMENTS[x]", "a", "$ARGUMENTS[99999999999999999999] a[x]"),
         ] {
             assert_eq!(with(body, arguments), expected, "{body} with {arguments}");
+            let size = substituted_size(body, &Arguments::line(arguments), &names);
+            assert!((expected.len()..=expected.len() + BEHIND.len()).contains(&size), "{body}: {size}");
         }
     }
+
+    #[test]
+    fn the_work_is_linear_in_the_text_whatever_it_is_made_of() {
+        let names: Vec<String> = (0..10_000).map(|number| format!("n{number}")).collect();
+        let arguments = Arguments::line(&"x ".repeat(50_000));
+        for part in ["$ARGUMENTS", "$ARGUMENTS[", "$ARGUMENTS[1", "$n9999 ", "$"] {
+            let body = part.repeat(1_000_000 / part.len());
+            let size = substituted_size(&body, &arguments, &names);
+            assert!(size >= body.len().min(arguments.whole.len()), "{part}");
+        }
+    }
+
     #[test]
     fn words_of_a_shell_stay_as_they_are() {
         let given = Arguments::words(["a b", "it's", "\\"]);

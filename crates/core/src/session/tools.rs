@@ -6,8 +6,10 @@ use serde_json::{Map, Value, json};
 use super::Session;
 use super::arguments::{Parameter, parameters};
 use super::event::Actor;
-use super::naming::{Naming, Tool};
-use crate::render::{estimate_tokens, render_within};
+use super::naming::Tool;
+use super::prompt::PromptOptions;
+use crate::render::render_within;
+use crate::select::SelectError;
 
 /// A tool as a host hands it to a model; [`super::Dialect`] puts it in the form of an interface.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -30,7 +32,28 @@ pub struct ToolDef {
 
 impl Session {
     /// The tools, for the skills that are visible now; none when none is visible or active.
+    ///
+    /// With [`super::Options::catalog_in_tool`] the description of the tool that loads lists every visible skill.
     pub fn tools(&self) -> Vec<ToolDef> {
+        let list = self.options().catalog_in_tool.as_ref();
+        let list = list.and_then(|(style, budget)| self.index_of(&PromptOptions::new(style, *budget)).ok());
+        self.tools_with(list.as_deref())
+    }
+
+    /// The same, with those skills in the description of the tool that loads that a prompt with these options would
+    /// show: narrowed to a folder or to what fits a query. Any visible skill can still be loaded.
+    ///
+    /// An error is one of the selector, and only when the options ask for it.
+    pub fn tools_for(&self, options: &PromptOptions<'_>) -> Result<Vec<ToolDef>, SelectError> {
+        Ok(self.tools_with(Some(&self.index_of(options)?)))
+    }
+
+    fn index_of(&self, options: &PromptOptions<'_>) -> Result<String, SelectError> {
+        let chosen = self.chosen(self.catalog(), options)?.skills;
+        Ok(render_within(&chosen, options.style, options.budget, options.tokens).text)
+    }
+
+    fn tools_with(&self, list: Option<&str>) -> Vec<ToolDef> {
         let visible = self.visible(Actor::Model, self.filter());
         let active: Vec<&str> = self.state().active().iter().map(|active| active.key.as_str()).collect();
         let mut seen: Vec<&str> = visible.iter().map(|candidate| candidate.entry.key.as_str()).collect();
@@ -54,108 +77,108 @@ impl Session {
             .filter(offered)
             .map(|tool| {
                 let keys = if matches!(tool, Tool::Load) { &loadable } else { &seen };
-                self.tool_def(tool, keys)
+                self.tool_def(tool, keys, list)
             })
             .collect()
     }
 
-    fn tool_def(&self, tool: Tool, keys: &[&str]) -> ToolDef {
-        let options = self.options();
-        let naming = &options.naming;
-        let mut description = described(tool, naming);
-        if let (Tool::Load, Some((style, budget))) = (tool, &options.catalog_in_tool) {
-            let visible = self.visible(Actor::Model, self.filter());
-            let entries: Vec<_> = visible.iter().map(|candidate| &candidate.entry).collect();
+    fn tool_def(&self, tool: Tool, keys: &[&str], list: Option<&str>) -> ToolDef {
+        let mut description = self.described(tool);
+        if let Some(list) = list.filter(|list| tool == Tool::Load && !list.is_empty()) {
             description.push_str("\n\n");
-            description.push_str(&render_within(&entries, style, *budget, &estimate_tokens).text);
+            description.push_str(list);
         }
         ToolDef {
             tool,
-            name: naming.tool_name(tool).into_owned(),
+            name: self.options().naming.tool_name(tool).into_owned(),
             description,
-            input_schema: schema(tool, naming, keys, options.max_enum),
+            input_schema: self.schema(tool, keys),
             read_only: tool != Tool::Run,
             // What is put away cannot be put away again.
             idempotent: !matches!(tool, Tool::Run | Tool::Unload),
             parallel_safe: tool != Tool::Run,
         }
     }
-}
 
-fn described(tool: Tool, naming: &Naming) -> String {
-    let name = |tool| naming.tool_name(tool);
-    match tool {
-        Tool::List => "List the skills that are available, each with what it is for.".to_owned(),
-        Tool::Search => "Find the skills that fit a task, the best first.".to_owned(),
-        Tool::Load => {
-            "Load a skill: returns its instructions. Do this before you begin a task that the skill is for, \
-             then follow them."
-                .to_owned()
-        }
-        Tool::Unload => {
-            "Put a loaded skill away when its task is done. Its tools go, unless another loaded skill \
-             needs them."
-                .to_owned()
-        }
-        Tool::Read => format!(
-            "Read a file that belongs to a skill, such as a reference its instructions point to. Without {}, lists \
-             the files. Long files and lists come in parts: give the offset where the last part ended.",
-            naming.row().path
-        ),
-        Tool::Run => {
-            format!("Run a script that belongs to a skill. List the scripts with {}.", name(Tool::Read))
+    fn described(&self, tool: Tool) -> String {
+        match tool {
+            Tool::List => "List the skills that are available, each with what it is for.".to_owned(),
+            Tool::Search => "Find the skills that fit a task, the best first.".to_owned(),
+            Tool::Load => {
+                "Load a skill: returns its instructions. Do this before you begin a task that the skill is for, \
+                 then follow them."
+                    .to_owned()
+            }
+            Tool::Unload => {
+                "Put a loaded skill away when its task is done. Its tools go, unless another loaded skill \
+                 needs them."
+                    .to_owned()
+            }
+            Tool::Read => format!(
+                "Read a file that belongs to a skill, such as a reference its instructions point to. Without {}, \
+                 lists the files. Long files and lists come in parts: give the offset where the last part ended.",
+                self.options().naming.row().path
+            ),
+            Tool::Run => {
+                let list = self.offered(Tool::Read).map(|read| format!(" List the scripts with {read}."));
+                format!("Run a script that belongs to a skill.{}", list.unwrap_or_default())
+            }
         }
     }
-}
 
-fn schema(tool: Tool, naming: &Naming, keys: &[&str], max_enum: usize) -> Value {
-    let mut properties = Map::new();
-    let mut required = Vec::new();
-    for (parameter, needed) in parameters(tool) {
-        let name = parameter.name(tool, naming);
-        let property = match parameter {
-            Parameter::Skill if keys.len() <= max_enum => {
-                json!({"type": "string", "description": "The skill's name.", "enum": keys})
+    fn schema(&self, tool: Tool, keys: &[&str]) -> Value {
+        let naming = &self.options().naming;
+        let mut properties = Map::new();
+        let mut required = Vec::new();
+        for (parameter, needed) in parameters(tool) {
+            let name = parameter.name(tool, naming);
+            let property = match parameter {
+                Parameter::Skill if keys.len() <= self.options().max_enum => {
+                    json!({"type": "string", "description": "The skill's name.", "enum": keys})
+                }
+                Parameter::Skill => {
+                    let shown: Vec<_> = [Tool::List, Tool::Search]
+                        .into_iter()
+                        .filter_map(|tool| self.offered(tool))
+                        .collect();
+                    let shown = match shown.as_slice() {
+                        [] => String::new(),
+                        tools => format!(", as {} shows it", tools.join(" or ")),
+                    };
+                    json!({"type": "string", "description": format!("The skill's name{shown}.")})
+                }
+                Parameter::Path => {
+                    json!({"type": "string", "description": "The file's path, relative to the skill's folder."})
+                }
+                Parameter::Query => json!({"type": "string", "description": "The task, in plain words."}),
+                Parameter::Folder => {
+                    json!({"type": "string", "description": "Only skills in or below this folder."})
+                }
+                Parameter::Limit => {
+                    let what = if tool == Tool::Search {
+                        "The most skills."
+                    } else {
+                        "The most bytes, or the most files."
+                    };
+                    json!({"type": "integer", "minimum": 1, "description": what})
+                }
+                Parameter::Offset => {
+                    let what = if tool == Tool::List {
+                        "How many skills to pass over."
+                    } else {
+                        "The first byte, or how many files to pass over."
+                    };
+                    json!({"type": "integer", "minimum": 0, "description": what})
+                }
+                Parameter::Args => {
+                    json!({"type": "array", "items": {"type": "string"}, "description": "The script's arguments."})
+                }
+            };
+            properties.insert(name.to_owned(), property);
+            if *needed {
+                required.push(name);
             }
-            Parameter::Skill => json!({
-                "type": "string",
-                "description": format!(
-                    "The skill's name, as {} or {} shows it.",
-                    naming.tool_name(Tool::List),
-                    naming.tool_name(Tool::Search)
-                ),
-            }),
-            Parameter::Path => {
-                json!({"type": "string", "description": "The file's path, relative to the skill's folder."})
-            }
-            Parameter::Query => json!({"type": "string", "description": "The task, in plain words."}),
-            Parameter::Folder => {
-                json!({"type": "string", "description": "Only skills in or below this folder."})
-            }
-            Parameter::Limit => {
-                let what = if tool == Tool::Search {
-                    "The most skills."
-                } else {
-                    "The most bytes, or the most files."
-                };
-                json!({"type": "integer", "minimum": 1, "description": what})
-            }
-            Parameter::Offset => {
-                let what = if tool == Tool::List {
-                    "How many skills to pass over."
-                } else {
-                    "The first byte, or how many files to pass over."
-                };
-                json!({"type": "integer", "minimum": 0, "description": what})
-            }
-            Parameter::Args => {
-                json!({"type": "array", "items": {"type": "string"}, "description": "The script's arguments."})
-            }
-        };
-        properties.insert(name.to_owned(), property);
-        if *needed {
-            required.push(name);
         }
+        json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false})
     }
-    json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false})
 }

@@ -6,7 +6,7 @@ use super::event::{Actor, What};
 use super::policy::Hidden;
 use super::result::{Reason, ToolResult};
 use super::substitute::Arguments;
-use super::{Act, Session};
+use super::{Act, Filter, Session};
 use crate::catalog::{Named, Obstacle, Standing};
 
 impl Session {
@@ -41,14 +41,15 @@ impl Session {
             Err(_) => {
                 let hidden = self.why_hidden(name, Act::Activate, Actor::User)?;
                 let told = matches!(hidden, Hidden::NotForUser | Hidden::Untrusted);
-                return told.then(|| self.load(name, Actor::User, None, None));
+                return told.then(|| self.load(name, Actor::User, None, None, false));
             }
         };
-        Some(self.load(&key, Actor::User, None, Some(Arguments::line(arguments.unwrap_or_default()))))
+        let arguments = Arguments::line(arguments.unwrap_or_default());
+        Some(self.load(&key, Actor::User, None, Some(arguments), false))
     }
 
     /// Why a person cannot have a skill that is there, in words that a model never sees.
-    pub(super) fn explained(&self, name: &str, by: Actor) -> Option<ToolResult> {
+    pub(super) fn explained(&self, name: &str, by: Actor, filter: Option<&Filter>) -> Option<ToolResult> {
         if by == Actor::Model {
             return None;
         }
@@ -59,7 +60,8 @@ impl Session {
             }
             Named::Several(_) | Named::Unknown => return None,
         };
-        let (reason, error, hint) = match self.judge(candidate, Act::Activate, by, self.filter()).err()? {
+        let hidden = self.judge(candidate, Act::Activate, by, self.filter_for(filter)).err()?;
+        let (reason, error, hint) = match hidden {
             Hidden::NotForUser => (
                 Reason::NotInvocable,
                 "only the model starts this skill",
@@ -87,7 +89,7 @@ impl Session {
         let mut steps: Vec<(String, Step)> = Vec::with_capacity(wanted.len());
         for name in wanted {
             if !steps.iter().any(|(known, _)| *known == name) {
-                let step = self.load(&name, Actor::Host, None, None);
+                let step = self.load(&name, Actor::Host, None, None, true);
                 self.note_preload(&name, &step);
                 steps.push((name, step));
             }

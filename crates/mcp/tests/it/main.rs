@@ -18,6 +18,7 @@ mod liar;
 mod lists;
 mod paths;
 mod pipe;
+mod preload;
 #[cfg(unix)]
 mod programs;
 mod rough_pipe;

@@ -1,25 +1,50 @@
-//! An index that is made when somebody first searches.
+//! An index that is made when somebody first searches, and follows every refresh of its registry.
 
+use std::ops::Deref;
 use std::path::PathBuf;
-use std::sync::OnceLock;
+use std::sync::{Arc, PoisonError, RwLock};
 
-use prowess_core::Entry;
 use prowess_core::select::{Hit, Query, SelectError, Selector};
+use prowess_core::{Catalog, Entry};
 
 use super::SearchIndex;
 use crate::registry::Registry;
 
-/// Words in name, description and body of all skills of a registry, read when somebody first searches.
-pub struct LazyIndex<'r> {
-    registry: &'r Registry,
+/// Words in name, description and body of all skills of a registry, read at the first search. After a refresh of the
+/// registry the next search reads what changed, so that a search always ranks the catalog it answers for.
+///
+/// The registry is a `&Registry`, or an `Arc<Registry>` for a host that keeps both.
+///
+/// ```
+/// use prowess::index::LazyIndex;
+/// use prowess::select::{Query, Selector};
+/// use prowess::{MemorySource, Registry, Scope};
+///
+/// # use std::sync::Arc;
+/// let skills = Arc::new(MemorySource::new("mine"));
+/// let mut registry = Registry::new();
+/// registry.add(prowess::Layer::shared(skills.clone()));
+/// registry.refresh()?;
+/// let index = LazyIndex::new(&registry);
+/// let find = |words: &str| index.select(&Query::text(words), &registry.catalog().list(), 5);
+/// assert_eq!(find("bake bread")?.len(), 0);
+///
+/// skills.insert("bread", "---\nname: bread\ndescription: Bakes bread.\n---\n", Scope::Explicit);
+/// registry.refresh()?;
+/// assert_eq!(find("bake bread")?[0].key, "bread");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct LazyIndex<R> {
+    registry: R,
     cache: Option<PathBuf>,
-    built: OnceLock<SearchIndex>,
+    /// The index, and the catalog it is of.
+    built: RwLock<Option<(Arc<Catalog>, SearchIndex)>>,
 }
 
-impl<'r> LazyIndex<'r> {
+impl<R: Deref<Target = Registry>> LazyIndex<R> {
     /// An index that has read nothing yet.
-    pub fn new(registry: &'r Registry) -> Self {
-        Self { registry, cache: None, built: OnceLock::new() }
+    pub fn new(registry: R) -> Self {
+        Self { registry, cache: None, built: RwLock::default() }
     }
 
     /// Begins with what a file remembers.
@@ -30,9 +55,23 @@ impl<'r> LazyIndex<'r> {
     }
 }
 
-impl Selector for LazyIndex<'_> {
+impl<R: Deref<Target = Registry> + Send + Sync> Selector for LazyIndex<R> {
     fn select(&self, query: &Query, among: &[&Entry], limit: usize) -> Result<Vec<Hit>, SelectError> {
-        let build = || SearchIndex::open(self.registry, self.cache.clone());
-        self.built.get_or_init(build).select(query, among, limit)
+        let now = self.registry.catalog();
+        if let Some((of, index)) = &*self.built.read().unwrap_or_else(PoisonError::into_inner)
+            && Arc::ptr_eq(of, &now)
+        {
+            return index.select(query, among, limit);
+        }
+        let mut built = self.built.write().unwrap_or_else(PoisonError::into_inner);
+        // Another search may have waited for the same, or for a later refresh.
+        let now = self.registry.catalog();
+        let (of, index) =
+            built.get_or_insert_with(|| (Arc::default(), SearchIndex::remembered(self.cache.clone())));
+        if !Arc::ptr_eq(of, &now) {
+            index.follow(&self.registry, &now);
+            *of = now;
+        }
+        index.select(query, among, limit)
     }
 }

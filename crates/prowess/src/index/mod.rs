@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use prowess_core::select::{Bm25, Hit, Postings, Query, Reader, SelectError, Selector, Settings, Texts};
-use prowess_core::{Candidate, Entry, Stamp};
+use prowess_core::{Candidate, Catalog, Entry, Stamp};
 
 pub use gather::{analyse, gather, threads};
 pub use lazy::LazyIndex;
@@ -75,17 +75,22 @@ impl SearchIndex {
     /// An index of names and descriptions: nothing is read. The next refresh reads the bodies.
     pub fn heads(registry: &Registry) -> Self {
         let mut index = Self::with(Vec::new(), Postings::default(), Vec::new(), None);
-        index.update(registry, false);
+        index.update(registry, &registry.catalog(), false);
         index
     }
 
     /// An index with bodies, from what a file remembers and what changed since. The file is written anew when
     /// anything changed; it may be deleted at any time.
     pub fn open(registry: &Registry, cache: Option<PathBuf>) -> Self {
-        let (keys, known, postings) = cache.as_deref().and_then(store::load).unwrap_or_default();
-        let mut index = Self::with(keys, postings, known, cache);
+        let mut index = Self::remembered(cache);
         index.refresh(registry);
         index
+    }
+
+    /// What a file remembers; nothing without one.
+    fn remembered(cache: Option<PathBuf>) -> Self {
+        let (keys, known, postings) = cache.as_deref().and_then(store::load).unwrap_or_default();
+        Self::with(keys, postings, known, cache)
     }
 
     fn with(keys: Vec<String>, postings: Postings, known: Vec<Known>, cache: Option<PathBuf>) -> Self {
@@ -94,7 +99,12 @@ impl SearchIndex {
 
     /// Makes it an index of what the registry offers now.
     pub fn refresh(&mut self, registry: &Registry) -> Refreshed {
-        let done = self.update(registry, true);
+        self.follow(registry, &registry.catalog())
+    }
+
+    /// Makes it an index of one catalog of a registry.
+    fn follow(&mut self, registry: &Registry, catalog: &Catalog) -> Refreshed {
+        let done = self.update(registry, catalog, true);
         if let Some(file) = self.cache.as_deref().filter(|_| done.analysed + done.removed > 0) {
             // A cache that cannot be written costs time and nothing else.
             let _ = store::save(file, self.index.keys(), &self.known, self.index.postings());
@@ -102,9 +112,8 @@ impl SearchIndex {
         done
     }
 
-    fn update(&mut self, registry: &Registry, bodies: bool) -> Refreshed {
+    fn update(&mut self, registry: &Registry, catalog: &Catalog, bodies: bool) -> Refreshed {
         let settled = cache::settled();
-        let catalog = registry.catalog();
         let mut kept: Vec<Option<u32>> = vec![None; self.known.len()];
         let mut fresh: Vec<(u32, &Candidate)> = Vec::new();
         let mut known = Vec::with_capacity(catalog.len());
@@ -184,7 +193,8 @@ fn may_read(registry: &Registry, candidate: &Candidate) -> bool {
 
 /// Analyses one skill. One that cannot be read is found by its name and description, and false is returned.
 fn add(registry: &Registry, candidate: &Candidate, body: bool, reader: &mut Reader) -> bool {
-    let document = if body { registry.document(&candidate.entry.key).ok() } else { None };
+    // Through the candidate itself: its key may lead to another skill by now.
+    let document = if body { registry.head_of(candidate).ok().map(|head| head.document()) } else { None };
     reader.add(&Texts::of(&candidate.entry, document.as_ref().map(prowess_core::Document::body)));
     document.is_some() || !body
 }

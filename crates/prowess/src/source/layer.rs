@@ -152,6 +152,11 @@ impl Layer {
         self
     }
 
+    /// Whether its skills are to be active from the start.
+    pub(crate) fn preloads(&self) -> bool {
+        self.preload
+    }
+
     /// Asks for each skill to be approved as it is before it is used, wherever it comes from.
     #[must_use]
     pub fn needing_approval(mut self) -> Self {
@@ -222,7 +227,11 @@ impl Layer {
     }
 
     pub(crate) fn files(&self, skill: &Candidate) -> Result<Manifest, SourceError> {
-        self.source.files(&self.within(skill))
+        let files = self.source.files(&self.within(skill))?;
+        Ok(match &skill.entry.origin.file {
+            Some(own) => files.of_skill(own),
+            None => files,
+        })
     }
 
     pub(crate) fn approvable(

@@ -1,12 +1,15 @@
 //! Sessions over a registry: the examples run, and approvals hold what was approved.
 
 use std::fs;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use prowess::drive::{Performer, drive};
-use prowess::select::All;
-use prowess::session::{Options, OriginRule, Policy, Reason, Session, ToolCall, ToolResult};
+use prowess::index::LazyIndex;
+use prowess::select::{All, Hit, Query, SelectError, Selector};
+use prowess::session::{Effect, Options, OriginRule, Outcome, Policy, Reason, Session, ToolCall, ToolResult};
 use prowess::trust::{Approvals, Trust};
-use prowess::{DirSource, Registry, ScanOptions, Scope};
+use prowess::{DirSource, Entry, Layer, MemorySource, Registry, RelPath, ScanOptions, Scope};
 use serde_json::json;
 
 use crate::data::skipped;
@@ -111,4 +114,144 @@ fn a_key_that_has_come_to_mean_another_place_is_gone() {
     assert_eq!(result.reason.map(Reason::code), Some("missing-skill"), "{}", result.text);
     session.set_catalog(registry.catalog());
     assert!(load(&mut session, &performer, None).text.contains("In b."));
+}
+
+/// The keys that a model finds.
+fn found(session: &mut Session, performer: &Performer<'_>, query: &str) -> Vec<String> {
+    let result = drive(session, performer, ToolCall::new("search_skills", json!({"query": query})));
+    let skills = result.data["skills"].as_array().unwrap();
+    skills.iter().map(|skill| skill["name"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn a_search_after_a_refresh_ranks_the_new_catalog() {
+    let place = tempfile::tempdir().unwrap();
+    let write = |name: &str, about: &str, body: &str| {
+        let folder = place.path().join(name);
+        fs::create_dir_all(&folder).unwrap();
+        let text = format!("---\nname: {name}\ndescription: {about}\n---\n{body}\n");
+        fs::write(folder.join("SKILL.md"), text).unwrap();
+    };
+    write("mail", "Answers letters.", "Be kind.");
+    write("bread", "Bakes loaves.", "Knead.");
+    let mut registry = Registry::new();
+    registry.add(DirSource::new(place.path(), ScanOptions::named()));
+    registry.refresh().unwrap();
+    let mut session = Session::new("test", registry.catalog(), Policy::default(), Options::default());
+    let index = LazyIndex::new(&registry);
+    let performer = Performer::new(&registry, &index);
+    assert_eq!(found(&mut session, &performer, "letters"), ["mail"]);
+    // One is new, one says something else, one is gone.
+    write("taxes", "Files returns.", "Count.");
+    write("mail", "Sends parcels.", "Wrap.");
+    fs::remove_dir_all(place.path().join("bread")).unwrap();
+    registry.refresh().unwrap();
+    session.set_catalog(registry.catalog());
+    assert_eq!(found(&mut session, &performer, "returns"), ["taxes"]);
+    assert_eq!(found(&mut session, &performer, "parcels wrap"), ["mail"]);
+    assert_eq!(found(&mut session, &performer, "letters kind loaves"), [""; 0]);
+}
+
+/// A reranker whose scores are logits.
+struct Logits;
+
+impl Selector for Logits {
+    fn select(&self, _: &Query, among: &[&Entry], _: usize) -> Result<Vec<Hit>, SelectError> {
+        let scores = [-0.5, -4.0];
+        let hit = |(entry, score): (&&Entry, f32)| Hit { key: entry.key.clone(), score, why: Vec::new() };
+        Ok(among.iter().zip(scores).map(hit).collect())
+    }
+}
+
+#[test]
+fn a_reranker_with_scores_below_zero_finds_skills() {
+    let skills = MemorySource::new("mine");
+    for name in ["a", "b"] {
+        skills.insert(name, format!("---\nname: {name}\ndescription: d\n---\n"), Scope::Explicit);
+    }
+    let mut registry = Registry::new();
+    registry.add(skills);
+    registry.refresh().unwrap();
+    let mut session = Session::new("test", registry.catalog(), Policy::default(), Options::default());
+    let performer = Performer::new(&registry, &Logits);
+    assert_eq!(found(&mut session, &performer, "x"), ["a", "b"]);
+    assert_eq!(found(&mut session, &performer.at_least(-1.0), "x"), ["a"]);
+}
+
+/// How often a race is tried: `PROWESS_RACE_READS=100000 cargo test -p prowess --test it race` tries longer.
+fn race_reads() -> usize {
+    std::env::var("PROWESS_RACE_READS").ok().and_then(|count| count.parse().ok()).unwrap_or(2_000)
+}
+
+#[test]
+fn a_refresh_that_races_with_reads_never_gives_the_bytes_of_another_skill() {
+    let skill = |of: &str| format!("---\nname: mine\ndescription: d\n---\nIn {of}.\n");
+    let sources = ["a", "b"].map(|id| Arc::new(MemorySource::new(id)));
+    let put = |at: usize| {
+        let id = ["a", "b"][at];
+        sources[at].insert("mine", skill(id), Scope::Explicit);
+        sources[at].insert_file("mine", RelPath::parse(&format!("only-{id}.md")).unwrap(), id);
+    };
+    put(0);
+    put(1);
+    let mut registry = Registry::new();
+    for source in &sources {
+        registry.add(Layer::shared(source.clone()));
+    }
+    sources[0].remove("mine");
+    registry.refresh().unwrap();
+    let of_b = registry.digest("mine").unwrap();
+    put(0);
+    registry.refresh().unwrap();
+    let location = registry.get("mine").unwrap().entry.origin.location.clone();
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            // The stronger of the two comes and goes.
+            while !done.load(Ordering::Relaxed) {
+                sources[0].remove("mine");
+                registry.refresh().unwrap();
+                put(0);
+                registry.refresh().unwrap();
+            }
+        });
+        let digests = std::cell::RefCell::new(std::collections::BTreeSet::new());
+        let approve = |_: &prowess::Candidate, _: &str| true;
+        let performer = Performer::new(&registry, &All).approving(&approve);
+        let (key, path) = ("mine".to_owned(), RelPath::parse("SKILL.md").unwrap());
+        let read = |expect_digest| Effect::Read {
+            key: key.clone(),
+            location: location.clone(),
+            path: path.clone(),
+            offset: 0,
+            limit: 1_000,
+            expect_digest,
+        };
+        for _ in 0..race_reads() {
+            for effect in [
+                read(None),
+                read(Some(String::new())),
+                Effect::Files { key: key.clone(), location: location.clone() },
+                Effect::Approve { key: key.clone(), location: location.clone(), scope: Scope::Explicit },
+            ] {
+                match performer.perform(&effect) {
+                    Outcome::Read { bytes, digest, .. } => {
+                        assert!(bytes.ends_with(b"In a.\n"), "{}", String::from_utf8_lossy(&bytes));
+                        digests.borrow_mut().extend(digest);
+                    }
+                    Outcome::Files { files } => {
+                        assert!(
+                            files.files.iter().all(|file| file.path.as_str() != "only-b.md"),
+                            "{files:?}"
+                        );
+                    }
+                    Outcome::Approved { digest } => drop(digests.borrow_mut().insert(digest)),
+                    Outcome::Failed { .. } => {}
+                    other => panic!("{other:?}"),
+                }
+            }
+        }
+        done.store(true, Ordering::Relaxed);
+        assert!(!digests.borrow().contains(&of_b), "no digest was that of the other skill");
+    });
 }

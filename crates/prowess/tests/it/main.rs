@@ -24,6 +24,7 @@ mod hostile;
 mod hot_reload;
 #[cfg(target_os = "linux")]
 mod io_count;
+mod pages;
 #[cfg(unix)]
 mod places;
 mod plain_data;

@@ -331,17 +331,6 @@ fn a_client_sees_what_it_would_see() {
 }
 
 #[test]
-fn the_page_for_programs_shows_the_example_that_runs() {
-    let page = fs::read_to_string(crate::data::repository("docs/library.md")).unwrap();
-    let shown = page.split("```rust\n").nth(1).unwrap().split("```").next().unwrap();
-    let source = fs::read_to_string(crate::data::repository("crates/prowess/src/registry.rs")).unwrap();
-    let example = source.split("//! ```\n").nth(1).unwrap();
-    let lines = example.lines().map(|line| line.trim_start_matches("//!").strip_prefix(' ').unwrap_or(""));
-    let example: Vec<&str> = lines.filter(|line| !line.starts_with("# ")).collect();
-    assert_eq!(shown.trim_end(), example.join("\n"));
-}
-
-#[test]
 fn a_skill_that_is_not_offered_is_named_with_the_reason_and_never_suggested_in_its_own_place() {
     let folder = tempfile::tempdir().unwrap();
     for (name, text) in [

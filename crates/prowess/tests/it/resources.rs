@@ -3,8 +3,9 @@
 use std::os::unix::fs::symlink;
 
 use prowess::resources::{Contents, Groups};
+use prowess::session::{Policy, Session, ToolCall};
 use prowess::source::Slice;
-use prowess::{SourceError, TooLarge};
+use prowess::{DirSource, Registry, ScanOptions, SourceError, TooLarge};
 
 use crate::trees::{registry, skill, tree};
 
@@ -51,7 +52,12 @@ fn resources_are_listed_in_groups_and_read_in_part() {
     );
     let next = read(path, Slice { offset: 6, limit: 1000 }, TooLarge::Page).unwrap();
     assert_eq!((next.contents, next.next), (Contents::Text("é".repeat(97)), None));
-    assert_eq!(read(path, small, TooLarge::Truncate).unwrap().next, None);
+    let cut = read(path, small, TooLarge::Truncate).unwrap();
+    assert_eq!(
+        cut.next,
+        read(path, small, TooLarge::Page).unwrap().next,
+        "what is cut says where it goes on"
+    );
 }
 
 #[test]
@@ -188,4 +194,31 @@ fn files_whose_names_only_this_system_has_can_be_asked_for() {
     for out in ["/docs/a.md", "//docs/a.md", "docs/../docs/a.md", "docs/.//../a.md", "..//a", "C:\\a.md"] {
         assert!(matches!(read(out), Err(SourceError::BadPath { .. })), "{out}");
     }
+}
+
+#[test]
+fn a_skill_with_a_file_of_another_name_does_not_count_that_as_a_resource() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path().join("a");
+    std::fs::create_dir(&folder).unwrap();
+    std::fs::write(folder.join("AGENT.md"), "---\nname: a\ndescription: d\n---\nDo.\n").unwrap();
+    std::fs::write(folder.join("notes.md"), "n\n").unwrap();
+    let options =
+        ScanOptions { file_name: prowess::scan::FileName::Exact("AGENT.md".into()), ..ScanOptions::named() };
+    let mut registry = Registry::new();
+    registry.add(DirSource::new(place.path(), options));
+    registry.refresh().unwrap();
+    let files = registry.files("a").unwrap();
+    assert_eq!(files.own().unwrap().path.as_str(), "AGENT.md");
+    assert_eq!(
+        Groups::of(&files, true).other.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        ["notes.md"]
+    );
+    let mut session =
+        Session::new("test", registry.catalog(), Policy::default(), prowess::session::Options::default());
+    let performer = prowess::drive::Performer::new(&registry, &prowess::select::All);
+    let call = ToolCall::new("load_skill", serde_json::json!({"name": "a"}));
+    let loaded = prowess::drive::drive(&mut session, &performer, call);
+    assert_eq!(loaded.data["resources"]["other"], 1, "{}", loaded.text);
+    assert!(!loaded.text.contains("AGENT.md") && loaded.text.contains("notes.md"), "{}", loaded.text);
 }

@@ -1,13 +1,13 @@
 //! What a host does between the calls of a model, as lines of a replay.
 
-use prowess::drive::finish;
+use prowess::drive::{finish, preload};
 use prowess::render::{ActivationStyle, Budget, CatalogStyle, Shape, compose, estimate_tokens};
 use prowess::select::{Keyword, Options as SelectOptions, Query};
 use prowess::session::{
     Dialect, Filter, Lifetime, Naming, Options, OriginRule, Policy, PromptOptions, ReinjectBudget, Repeat,
     Session, SessionState, ToolMode, ToolResult, Untrusted, WhenFull,
 };
-use prowess::{Scope, TooLarge};
+use prowess::{HostTools, Scope, TooLarge};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -41,13 +41,17 @@ pub(super) fn act(host: &mut Host<'_>, what: &str, arguments: Value) -> Result<T
                 Some(true) => host.plain.approving(&|_, _| true),
                 _ => host.plain,
             };
+            preload(session, &host.performer);
             let tools = session.tools();
             ToolResult::done("", json!({"tools": dialect.parse::<Dialect>()?.tools(&tools)}))
         }
         "active" => active(session),
         "deactivate" => {
             let Deactivate { name } = read(arguments)?;
-            ToolResult::done("", json!({"deactivated": session.deactivate(&name)}))
+            let removed = session.deactivate(&name);
+            let data =
+                json!({"deactivated": removed.is_some(), "removed_tools": removed.unwrap_or_default()});
+            ToolResult::done("", data)
         }
         "log" => {
             let Log { events } = read(arguments)?;
@@ -138,7 +142,7 @@ struct Begin {
     filter: Filter,
     untrusted: Untrusted,
     mode: ToolMode,
-    tools: Option<Vec<String>>,
+    tools: HostTools,
     naming: String,
     namespace: String,
     dialect: String,
@@ -149,6 +153,9 @@ struct Begin {
     hint_files: bool,
     /// The largest file whose contents an activation shows; none are shown when it is absent.
     inline_bytes: Option<usize>,
+    /// Whether an activation is the instructions alone.
+    plain: bool,
+    max_activation_bytes: usize,
     /// When given, every skill must be approved, and this is what the host answers.
     approve: Option<bool>,
     max_files: usize,
@@ -163,6 +170,7 @@ impl Default for Begin {
     fn default() -> Self {
         let Options { max_active, when_full, lifetime, repeat, hint_files, .. } = Options::default();
         let Options { max_resource_bytes, max_files, too_large, max_enum, .. } = Options::default();
+        let Options { max_activation_bytes, .. } = Options::default();
         let Policy { filter, untrusted, tools: mode, .. } = Policy::default();
         Self {
             allow: None,
@@ -170,7 +178,7 @@ impl Default for Begin {
             filter,
             untrusted,
             mode,
-            tools: None,
+            tools: HostTools::default(),
             naming: "default".to_owned(),
             namespace: String::new(),
             dialect: Dialect::default().name().to_owned(),
@@ -180,6 +188,8 @@ impl Default for Begin {
             repeat,
             hint_files,
             inline_bytes: None,
+            plain: false,
+            max_activation_bytes,
             approve: None,
             max_files,
             max_bytes: max_resource_bytes,
@@ -197,7 +207,7 @@ fn begin(session: &mut Session, asked: Begin) -> Result<Begin, String> {
     let naming =
         naming.with_namespace(&asked.namespace).ok_or("a model cannot call names with this namespace")?;
     let rule = OriginRule { approve: true, ..OriginRule::usual(Scope::Explicit) };
-    let mut activation = ActivationStyle::default();
+    let mut activation = ActivationStyle { plain: asked.plain, ..ActivationStyle::default() };
     activation.max_inline_bytes = asked.inline_bytes.unwrap_or(activation.max_inline_bytes);
     let policy = Policy {
         allow: asked.allow.clone().map(|names| names.into_iter().collect()),
@@ -218,6 +228,7 @@ fn begin(session: &mut Session, asked: Begin) -> Result<Begin, String> {
         hint_files: asked.hint_files,
         inline_resources: asked.inline_bytes.is_some(),
         activation,
+        max_activation_bytes: asked.max_activation_bytes,
         max_files: asked.max_files,
         max_resource_bytes: asked.max_bytes,
         too_large: asked.too_large,

@@ -4,15 +4,15 @@ mod host;
 
 use std::path::Path;
 
-use prowess::drive::{Performer, drive};
+use prowess::Registry;
+use prowess::drive::{Performer, drive, preload};
 use prowess::files;
 use prowess::index::LazyIndex;
 use prowess::render::inline;
-use prowess::session::{Filter, Options, Policy, Reason, Session, ToolCall, ToolResult};
-use prowess::{Registry, ToolList};
+use prowess::session::{Filter, Options, Reason, Session, ToolCall, ToolResult};
 use serde_json::{Map, Value};
 
-use super::{STDIN, registry, say_problems};
+use super::{STDIN, registry, say_problems, session_defaults};
 use crate::Outcome;
 use crate::args::Replay;
 use crate::error::{CommandError, Failure};
@@ -28,17 +28,16 @@ pub(crate) fn run(args: &Replay, ui: &mut Ui) -> Result<Outcome, CommandError> {
     let registry = registry(&args.places)?;
     say_problems(&registry, ui);
     let index = LazyIndex::new(&registry);
-    let tools = args.tools.as_ref().map(|tools| {
-        ToolList::parse(tools).grants.into_iter().map(|grant| grant.raw).collect::<Vec<String>>()
-    });
-    let policy = Policy { filter: args.filter.clone(), host_tools: tools, ..Policy::default() };
-    let options = Options { naming: args.naming.clone(), max_active: args.max_active, ..Options::default() };
+    let said = session_defaults(args.filter.as_ref(), args.tools.as_deref())?;
+    let options = Options { naming: args.naming.clone(), max_active: args.max_active, ..said.options() };
     let mut replay = Host {
-        session: Session::new("replay", registry.catalog(), policy, options),
+        session: Session::new("replay", registry.catalog(), said.policy(), options),
         performer: Performer::new(&registry, &index),
         plain: Performer::new(&registry, &index),
         registry: &registry,
+        model_only: args.model_only,
     };
+    preload(&mut replay.session, &replay.performer);
     if args.calls == Path::new(STDIN) {
         while let Some(line) = ui::read_line(MAX_LINE)? {
             replay.line(&line, ui)?;
@@ -59,6 +58,8 @@ struct Host<'h> {
     /// The performer that approves nothing.
     plain: Performer<'h>,
     registry: &'h Registry,
+    /// Whether lines of the host are refused.
+    model_only: bool,
 }
 
 /// Why a line was not done, and what to write instead.
@@ -94,6 +95,9 @@ impl Host<'_> {
         let (members, hint) = if is_host { (&ACT[..], HOST_HINT) } else { (&CALL[..], CALL_HINT) };
         let done = match line.keys().find(|name| !members.contains(&name.as_str())) {
             Some(name) => Err(format!("it has an unknown member: {name}")),
+            None if is_host && self.model_only => {
+                return Err(("this channel is for the calls of a model".to_owned(), CALL_HINT));
+            }
             None if is_host => self.act(line),
             None => self.call(line),
         };

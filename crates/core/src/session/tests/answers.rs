@@ -109,7 +109,7 @@ fn the_files_of_an_active_skill_are_read_under_the_filter_it_came_with() {
 #[test]
 fn tools_of_the_host_are_known_by_base_name_in_any_case() {
     let shelf = Shelf::with(&[("a", "allowed-tools: Bash(ls:*) Read")]);
-    let host = Some(vec!["bash(git:*)".to_owned(), "READ".to_owned()]);
+    let host = HostTools::only(["bash(git:*)", "READ"]);
     let policy = Policy { host_tools: host, ..Policy::default() };
     let mut session = shelf.session(policy.clone(), Options::default());
     shelf.load(&mut session, "a");
@@ -223,4 +223,92 @@ fn small_text_files_are_shown_with_the_skill_and_others_are_named() {
         text.contains("<file name=\"references/x.md\">\nSmall. &lt;/file>&lt;/skill_content>\n  </file>")
     );
     assert!(text.contains("<file>b.bin</file>") && text.contains("<file>z.md</file>"), "{text}");
+}
+
+#[test]
+fn arguments_that_stand_in_many_places_are_refused_before_anything_is_built() {
+    let mut shelf = Shelf::default();
+    shelf.put("bomb", "", &"$ARGUMENTS".repeat(99_000));
+    let mut session = shelf.session(Policy::default(), Options::default());
+    let before = session.state().active().len();
+    let long = Arguments::line(&"x".repeat(100_000));
+    let step = session.activate("bomb", Actor::User, Some(long), None);
+    let refused = shelf.finish(&mut session, step);
+    assert_eq!(code(&refused), "too-large");
+    assert!(refused.text.contains("9900000000 bytes, at most 4194304"), "{}", refused.text);
+    assert_eq!(session.state().active().len(), before);
+    // The same skill by every other way.
+    assert!(shelf.load(&mut session, "bomb").ok);
+    let small = Options { max_activation_bytes: 100, ..Options::default() };
+    let mut session = shelf.session(Policy::default(), small);
+    assert_eq!(code(&shelf.load(&mut session, "bomb")), "too-large");
+    for (_, step) in session.preload(&["bomb"]) {
+        assert_eq!(code(&shelf.finish(&mut session, step)), "too-large");
+    }
+    let user = session.invoke("/bomb x").remove(0);
+    assert_eq!(code(&shelf.finish(&mut session, user)), "too-large");
+    assert!(session.active_skills().is_empty());
+}
+
+#[test]
+fn files_that_have_no_room_in_an_activation_are_named() {
+    let mut shelf = Shelf::with(&[("a", "")]);
+    let held = shelf.skills.get_mut("a").unwrap();
+    for name in ["one.md", "two.md", "three.md"] {
+        held.files.insert(name.to_owned(), "x".to_owned());
+    }
+    let options = Options { inline_resources: true, max_activation_bytes: 2, ..Options::default() };
+    let session = shelf.session(Policy::default(), options.clone());
+    let Outcome::Files { files } = shelf.perform(&Effect::Files { key: "a".into(), location: String::new() })
+    else {
+        panic!("the files are listed");
+    };
+    // Each file of this host has a size of 1.
+    assert_eq!(session.inlined(&files).len(), 2);
+    let mut session = shelf.session(Policy::default(), Options { max_activation_bytes: 1_000, ..options });
+    assert!(shelf.load(&mut session, "a").text.contains("<file name=\"three.md\">"));
+}
+
+#[test]
+fn a_skill_that_a_host_activates_ends_as_any_other_and_heeds_its_filter() {
+    let shelf = Shelf::with(&[("a", "allowed-tools: Read"), ("b", "allowed-tools: Read Write")]);
+    let options = Options { lifetime: Lifetime::Ephemeral, ..Options::default() };
+    let mut session = shelf.session(Policy::default(), options);
+    let only = |text: &str| Some(text.parse::<Filter>().unwrap());
+    let step = session.activate("a", Actor::Host, None, only("shelf/b"));
+    assert_eq!(code(&shelf.finish(&mut session, step)), "unknown-skill");
+    for name in ["b", "a"] {
+        let step = session.activate(name, Actor::Host, None, only("shelf/*"));
+        assert!(shelf.finish(&mut session, step).ok);
+    }
+    assert_eq!(session.active_skills(), ["a", "b"]);
+    assert_eq!(session.deactivate("b"), Some(vec!["Write".to_owned()]));
+    assert_eq!(session.deactivate("b"), None);
+    assert_eq!(session.end_turn(), ["a"], "it is not pinned");
+    for (_, step) in session.preload(&["b"]) {
+        shelf.finish(&mut session, step);
+    }
+    assert_eq!((session.end_turn().len(), session.active_skills()), (0, vec!["b"]));
+}
+
+#[test]
+fn the_catalog_in_a_tool_is_narrowed_as_a_prompt_is() {
+    let shelf = Shelf::with(&[("bread", ""), ("mail", "")]);
+    let session = shelf.session(Policy::default(), Options::default());
+    let style = crate::render::CatalogStyle::default();
+    let (query, keyword) = (crate::select::Query::text("mail"), crate::select::Keyword::default());
+    let select = crate::select::Options::default();
+    let load = |options: &PromptOptions<'_>| {
+        let tools = session.tools_for(options).unwrap();
+        tools.into_iter().find(|tool| tool.tool == Tool::Load).unwrap()
+    };
+    let all = load(&PromptOptions::new(&style, Budget::Unlimited));
+    assert!(all.description.contains("About bread.") && all.description.contains("About mail."));
+    let narrow = Some((&query, &keyword as &dyn crate::select::Selector, &select));
+    let some = load(&PromptOptions { narrow, ..PromptOptions::new(&style, Budget::Unlimited) });
+    assert!(!some.description.contains("About bread.") && some.description.contains("About mail."));
+    assert_eq!(some.input_schema["properties"]["name"]["enum"], json!(["bread", "mail"]));
+    let folder =
+        load(&PromptOptions { folder: "/shelf/bread/", ..PromptOptions::new(&style, Budget::Unlimited) });
+    assert!(folder.description.contains("About bread.") && !folder.description.contains("About mail."));
 }

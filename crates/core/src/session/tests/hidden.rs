@@ -168,7 +168,7 @@ fn a_person_is_told_why_a_skill_is_not_offered_and_a_model_is_not() {
     shelf.skills.get_mut("secret").unwrap().change =
         |c| c.obstacle = Some(Obstacle::Disabled { by: "prowess.toml".into() });
     let mut session = shelf.session(Policy::default(), Options::default());
-    let step = session.activate("secret", Actor::User, None);
+    let step = session.activate("secret", Actor::User, None, None);
     let told = shelf.finish(&mut session, step);
     assert_eq!(
         (code(&told), told.text.as_str()),

@@ -93,7 +93,7 @@ fn grants_are_a_union_within_the_hosts_tools_and_go_with_the_last_that_needs_the
         ("free", ""),
         ("bare", "allowed-tools: \"\""),
     ]);
-    let policy = Policy { host_tools: Some(texts(&["bash", "Read", "Grep"])), ..Policy::default() };
+    let policy = Policy { host_tools: HostTools::only(["bash", "Read", "Grep"]), ..Policy::default() };
     let mut session = shelf.session(policy.clone(), Options::default());
     assert_eq!(shelf.load(&mut session, "a").data["added_tools"], json!(["Bash(git:*)", "Read"]));
     assert_eq!(shelf.load(&mut session, "b").data["added_tools"], json!([]));
@@ -109,7 +109,7 @@ fn grants_are_a_union_within_the_hosts_tools_and_go_with_the_last_that_needs_the
     assert_eq!(session.scope_tools(&["bash", "Read"]), [""; 0], "an empty list leaves nothing");
     session.set_policy(Policy { tools: ToolMode::Ignore, ..policy.clone() });
     assert!(session.active_tools().is_empty());
-    session.set_policy(Policy { host_tools: Some(Vec::new()), ..policy });
+    session.set_policy(Policy { host_tools: HostTools::Only(Vec::new()), ..policy });
     assert!(session.active_tools().is_empty());
 }
 
@@ -190,7 +190,9 @@ fn tickets_are_good_once_for_their_own_effect_and_in_any_order() {
     assert_eq!(refused(session.resume(second, shelf.perform(&second_effect))), "unknown-ticket");
     let step = session.resume(first, shelf.perform(&first_effect));
     assert!(shelf.finish(&mut session, step).ok);
-    assert_eq!(session.active_skills(), ["b", "a"]);
+    assert_eq!(session.active_skills(), ["a", "b"]);
+    let order: Vec<&str> = session.state().active().iter().map(|active| active.key.as_str()).collect();
+    assert_eq!(order, ["b", "a"]);
     let (third, _) = need(&mut session, "a");
     assert_eq!(refused(session.resume(third, Outcome::Hits { hits: Vec::new() })), "wrong-outcome");
     let text = String::from(third);

@@ -3,6 +3,7 @@
 mod answers;
 mod approval;
 mod hidden;
+mod hints;
 mod lifecycle;
 mod property;
 mod waiting;
@@ -20,6 +21,7 @@ use crate::parse;
 use crate::path::RelPath;
 use crate::resource::TooLarge;
 use crate::select::{Hit, Reason as Why};
+use crate::tools::HostTools;
 
 /// Skills in memory, and the host that reads them.
 #[derive(Clone, Default)]

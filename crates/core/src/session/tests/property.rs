@@ -108,7 +108,7 @@ fn policy(ask: bool, approve: bool, deny: bool) -> Policy {
         deny: ["d1"].into_iter().chain(deny.then_some("o2")).collect(),
         untrusted: if ask { Untrusted::Ask } else { Untrusted::Hide },
         origins: [(Scope::Explicit, rule)].into(),
-        host_tools: Some(HOST.map(str::to_owned).to_vec()),
+        host_tools: HostTools::only(HOST),
         ..Policy::default()
     }
 }
@@ -251,7 +251,8 @@ impl Run {
             .collect();
         assert_eq!(session.active_tools(), granted.into_iter().collect::<Vec<_>>());
         let state = session.state();
-        assert_eq!(replay(state.active_before(), state.log()), active);
+        let order: Vec<&str> = state.active().iter().map(|active| active.key.as_str()).collect();
+        assert_eq!(replay(state.active_before(), state.log()), order);
         assert_eq!(state.waiting(), self.open.len());
     }
 }

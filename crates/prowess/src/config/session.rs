@@ -1,0 +1,146 @@
+//! The table `[session]`: how sessions behave where a command line says nothing else.
+
+use prowess_core::session::{Filter, Options, Policy};
+use prowess_core::tools::HostTools;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::{ConfigError, Reader};
+
+/// What the table `[session]` says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SessionConfig {
+    /// The virtual paths that are visible. Those of sources that a configuration names begin at its folder.
+    pub filter: Option<Filter>,
+    /// The tools the host has.
+    pub tools: Option<HostTools>,
+    /// Whether an activation is the instructions alone, without a wrapper.
+    pub plain: Option<bool>,
+    /// The longest text of an activation, in bytes.
+    pub max_activation_bytes: Option<usize>,
+}
+
+impl SessionConfig {
+    /// Takes what a project says where the user's own file says nothing. A project cannot loosen anything: it does not
+    /// decide about plain text, and its limit counts only where it is lower.
+    pub fn add_project(&mut self, project: &Self) {
+        self.filter = self.filter.take().or_else(|| project.filter.clone());
+        self.tools = self.tools.take().or_else(|| project.tools.clone());
+        let most = Options::default().max_activation_bytes;
+        let lower =
+            project.max_activation_bytes.filter(|limit| *limit < self.max_activation_bytes.unwrap_or(most));
+        self.max_activation_bytes = lower.or(self.max_activation_bytes);
+    }
+
+    /// What sessions may do.
+    pub fn policy(&self) -> Policy {
+        Policy {
+            filter: self.filter.clone().unwrap_or_default(),
+            host_tools: self.tools.clone().unwrap_or_default(),
+            ..Policy::default()
+        }
+    }
+
+    /// How sessions behave.
+    pub fn options(&self) -> Options {
+        let mut options = Options::default();
+        options.activation.plain = self.plain.unwrap_or(options.activation.plain);
+        options.max_activation_bytes = self.max_activation_bytes.unwrap_or(options.max_activation_bytes);
+        options
+    }
+}
+
+impl Reader<'_> {
+    pub(super) fn session(&self, table: &DeTable<'_>) -> Result<SessionConfig, ConfigError> {
+        let mut session = SessionConfig::default();
+        for (key, value) in table {
+            match key.get_ref().as_ref() {
+                "filter" => match self.text("session.filter", value)?.parse() {
+                    Ok(filter) => session.filter = Some(filter),
+                    Err(error) => {
+                        let hint = "write a path such as skills/billing/*, or none";
+                        return self.fail(value.span(), format!("session.filter: {error}"), hint);
+                    }
+                },
+                "tools" => session.tools = Some(self.tools(value)?),
+                "plain" => match value.get_ref().as_bool() {
+                    Some(plain) => session.plain = Some(plain),
+                    None => {
+                        let message = "session.plain: true or false is wanted";
+                        return self.fail(value.span(), message, "write plain = true");
+                    }
+                },
+                "max_activation_bytes" => session.max_activation_bytes = Some(self.bytes(value)?),
+                other => {
+                    let known = "filter, tools, plain, max_activation_bytes";
+                    return self.unknown(&format!("session.{other}"), key, known);
+                }
+            }
+        }
+        Ok(session)
+    }
+
+    fn tools(&self, value: &Spanned<DeValue<'_>>) -> Result<HostTools, ConfigError> {
+        let Some(items) = value.get_ref().as_array() else {
+            let hint = "write tools = [\"Read\", \"Bash\"], or tools = [] for a host without any";
+            return self.fail(value.span(), "session.tools: a list of names is wanted", hint);
+        };
+        let names: Result<Vec<&str>, ConfigError> =
+            items.iter().map(|item| self.text("session.tools", item)).collect();
+        Ok(HostTools::only(names?))
+    }
+
+    fn bytes(&self, value: &Spanned<DeValue<'_>>) -> Result<usize, ConfigError> {
+        let number = value.get_ref().as_integer().and_then(|number| number.to_string().parse().ok());
+        match number {
+            Some(number) => Ok(number),
+            None => self.fail(
+                value.span(),
+                "session.max_activation_bytes: a number of bytes is wanted",
+                "write max_activation_bytes = 1000000",
+            ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::Config;
+
+    fn parse(text: &str) -> Result<SessionConfig, String> {
+        let config = Config::parse(&format!("[session]\n{text}"), Path::new("/p/prowess.toml"));
+        config.map(|config| config.session).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_project_says_what_the_user_leaves_open_and_loosens_nothing() {
+        let project =
+            parse("filter = 'a/*'\ntools = []\nplain = true\nmax_activation_bytes = 99999999").unwrap();
+        let mut own = parse("filter = 'none'").unwrap();
+        own.add_project(&project);
+        assert_eq!(own.policy().filter, Filter::none());
+        assert_eq!(own.policy().host_tools, HostTools::Only(Vec::new()));
+        assert_eq!(own.options(), Options::default());
+        let mut own = parse("max_activation_bytes = 5000").unwrap();
+        own.add_project(&parse("max_activation_bytes = 10").unwrap());
+        assert_eq!(own.options().max_activation_bytes, 10);
+    }
+
+    #[test]
+    fn what_is_not_understood_has_its_line() {
+        for (text, said) in [
+            ("filter = '/../x'", "2: session.filter: the filter is no glob"),
+            ("filter = 3", "2: session.filter: a text"),
+            ("tools = 'Read'", "2: session.tools: a list of names"),
+            ("plain = 'yes'", "2: session.plain: true or false"),
+            ("max_activation_bytes = -1", "2: session.max_activation_bytes: a number"),
+            ("filters = 'a'", "2: no such key: session.filters"),
+        ] {
+            let error = parse(text).unwrap_err();
+            assert!(error.contains(said), "{text}: {error}");
+        }
+    }
+}
