@@ -534,7 +534,7 @@ mod tests {
             text + &format!("{name}: &{name} [{}]\n", vec![format!("*{before}"); 9].join(","))
         });
         assert_eq!(codes(&bomb).last(), Some(&"yaml-limit"));
-        let wide = format!("a: &a {}\nb: [{}]\n", "x".repeat(60_000), vec!["*a"; 9].join(", "));
+        let wide = format!("a: &a {}\nb: [{}]\n", "x".repeat(60_000), ["*a"; 9].join(", "));
         assert_eq!(codes(&wide).last(), Some(&"yaml-limit"));
         let deep = format!(
             "a: &a {}x{}\nb: {}*a{}\n",

@@ -130,12 +130,12 @@ fn replace(text: &str, special: impl Fn(u8) -> bool, write: impl Fn(&mut String,
 }
 
 /// The same; of the special characters only those that are meant, by the text from there on.
-fn replace_at<'t>(
-    text: &'t str,
+fn replace_at(
+    text: &str,
     special: impl Fn(u8) -> bool,
     meant: impl Fn(&str) -> bool,
     write: impl Fn(&mut String, char),
-) -> Cow<'t, str> {
+) -> Cow<'_, str> {
     let mut result = String::new();
     // How much of the text is in the result, and where to look next.
     let (mut copied, mut at) = (0, 0);
