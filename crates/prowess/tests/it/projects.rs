@@ -60,7 +60,7 @@ fn a_project_never_reads_the_environment_trusted_or_not() {
 }
 
 #[test]
-fn a_project_with_more_sources_than_the_limit_is_said_and_costs_nobody_else() {
+fn a_project_with_more_sources_than_the_limit_is_said_and_takes_nothing_else_along() {
     let mut config = String::new();
     for number in 0..=ConfigLimits::default().sources {
         let _ = writeln!(config, "[[skills.sources]]\ndir = 's{number}'");
