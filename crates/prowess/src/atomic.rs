@@ -3,7 +3,6 @@
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::error::shown;
 
@@ -146,10 +145,9 @@ fn replace_stepwise(
     if !writable || !held.is_writable(name) {
         return Err(WriteError::ReadOnly { path: path.to_owned() });
     }
-    let temporary = Temporary(beside(target));
     at(Step::Create).map_err(failed)?;
-    let mut file = File::options().write(true).create_new(true).open(&temporary.0).map_err(failed)?;
-    let new = temporary.0.file_name().unwrap_or_default();
+    let (temporary, mut file) = Temporary::file(target, File::options().write(true)).map_err(failed)?;
+    let new = temporary.path.file_name().unwrap_or_default();
     if !held.has(new, &file).unwrap_or(false) {
         return Err(changed());
     }
@@ -157,7 +155,6 @@ fn replace_stepwise(
     keep_owner(&file, &old);
     file.set_permissions(old.permissions()).map_err(failed)?;
     at(Step::Sync).and_then(|()| file.sync_all()).map_err(failed)?;
-    drop(file);
     at(Step::Compare).map_err(failed)?;
     if !held.file(name).is_ok_and(|file| holds(file, before)) {
         return Err(changed());
@@ -187,23 +184,21 @@ pub(crate) enum Worth {
 /// Writes a file that Prowess owns, whole or not at all, in the place of what was there. Folders are made.
 pub(crate) fn write_own(path: &Path, parts: &[&[u8]], worth: Worth) -> io::Result<()> {
     fs::create_dir_all(path.parent().unwrap_or(Path::new(".")))?;
-    let temporary = Temporary(beside(path));
     let mut options = File::options();
-    options.write(true).create_new(true);
+    options.write(true);
     #[cfg(unix)]
     if worth == Worth::Keeping {
         use std::os::unix::fs::OpenOptionsExt as _;
         options.mode(0o600);
     }
-    let mut file = options.open(&temporary.0)?;
+    let (temporary, mut file) = Temporary::file(path, &mut options)?;
     for part in parts {
         file.write_all(part)?;
     }
     if worth == Worth::Keeping {
         file.sync_all()?;
     }
-    drop(file);
-    fs::rename(&temporary.0, path)?;
+    fs::rename(&temporary.path, path)?;
     if worth == Worth::Keeping {
         sync_folder_of(path);
     }
@@ -229,17 +224,16 @@ pub fn make_folder(path: &Path, contents: &[(&str, &[u8])]) -> Result<(), WriteE
     if path.symlink_metadata().is_ok() {
         return Err(exists());
     }
-    let temporary = Temporary(beside(path));
-    fs::create_dir(&temporary.0).map_err(failed)?;
+    let (temporary, _lock) = Temporary::folder(path).map_err(failed)?;
     for (name, bytes) in contents {
-        let file = temporary.0.join(name);
+        let file = temporary.path.join(name);
         if let Some(folder) = file.parent() {
             fs::create_dir_all(folder).map_err(failed)?;
         }
         let mut file = File::options().write(true).create_new(true).open(file).map_err(failed)?;
         file.write_all(bytes).and_then(|()| file.sync_all()).map_err(failed)?;
     }
-    rename_to_new(&temporary.0, path).map_err(|error| match error.kind() {
+    rename_to_new(&temporary.path, path).map_err(|error| match error.kind() {
         io::ErrorKind::AlreadyExists | io::ErrorKind::DirectoryNotEmpty => exists(),
         _ => failed(error),
     })?;
@@ -248,20 +242,96 @@ pub fn make_folder(path: &Path, contents: &[(&str, &[u8])]) -> Result<(), WriteE
 }
 
 /// Something unfinished, which goes when it is dropped; once it was renamed there is nothing to remove.
-struct Temporary(PathBuf);
+///
+/// Its handle holds a lock for as long as it is worked on. What is not locked was left behind by a process that was
+/// killed, and the next one that writes to the folder removes it.
+struct Temporary {
+    path: PathBuf,
+}
 
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        let _ = if self.0.is_dir() { fs::remove_dir_all(&self.0) } else { fs::remove_file(&self.0) };
+/// How the name of something unfinished begins and ends.
+const UNFINISHED: (&str, &str) = (".prowess-", ".tmp");
+/// How many entries of a folder are looked at for what was left behind.
+const MAX_SWEPT: usize = 10_000;
+
+/// Whether this is the name of something unfinished: no file of a skill, and not to be taken for one.
+pub(crate) fn is_temporary(name: &str) -> bool {
+    let number = name.strip_prefix(UNFINISHED.0).and_then(|rest| rest.strip_suffix(UNFINISHED.1));
+    number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-'))
+}
+
+impl Temporary {
+    /// A new file beside a path, and its handle.
+    fn file(path: &Path, options: &mut fs::OpenOptions) -> io::Result<(Self, File)> {
+        Self::new(path, |path| options.create_new(true).open(path), |file| file.lock().is_ok())
+    }
+
+    /// A new folder beside a path, and what keeps it from being taken for something left behind.
+    fn folder(path: &Path) -> io::Result<(Self, Option<File>)> {
+        let open = |path: &Path| fs::create_dir(path).map(|()| File::options().read(true).open(path).ok());
+        Self::new(path, open, |handle| handle.as_ref().is_some_and(|handle| handle.lock().is_ok()))
+    }
+
+    fn new<H>(
+        path: &Path,
+        mut make: impl FnMut(&Path) -> io::Result<H>,
+        lock: impl Fn(&H) -> bool,
+    ) -> io::Result<(Self, H)> {
+        let folder = folder_of(path);
+        sweep(folder);
+        loop {
+            let path = folder.join(unused_name());
+            let handle = make(&path)?;
+            let temporary = Self { path };
+            // Between the making and the lock it may have been taken for something left behind. Where there are no
+            // locks, nothing is removed.
+            if !lock(&handle) || temporary.path.symlink_metadata().is_ok() {
+                return Ok((temporary, handle));
+            }
+        }
     }
 }
 
-/// A name in the same folder that nobody else uses, hidden and never taken for a skill.
-fn beside(path: &Path) -> PathBuf {
-    static COUNT: AtomicU32 = AtomicU32::new(0);
-    let number = COUNT.fetch_add(1, Ordering::Relaxed);
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    folder.join(format!(".prowess-{}-{number}.tmp", std::process::id()))
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        remove(&self.path);
+    }
+}
+
+fn remove(path: &Path) {
+    let folder = path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
+    let _ = if folder { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+}
+
+/// A hidden name that no other process guesses or uses.
+fn unused_name() -> String {
+    use std::hash::{BuildHasher as _, RandomState};
+    let random = RandomState::new().hash_one(std::process::id());
+    format!("{}{random:016x}{}", UNFINISHED.0, UNFINISHED.1)
+}
+
+/// Removes what a process left behind that was killed while it wrote to this folder.
+fn sweep(folder: &Path) {
+    for entry in fs::read_dir(folder).into_iter().flatten().take(MAX_SWEPT).flatten() {
+        if !entry.file_name().to_str().is_some_and(is_temporary) {
+            continue;
+        }
+        let kind = entry.file_type();
+        // A link or a device of that name is none of ours, and opening it may have an effect.
+        if !kind.is_ok_and(|kind| kind.is_file() || kind.is_dir()) {
+            continue;
+        }
+        if let Ok(left) = File::options().read(true).open(entry.path())
+            && left.try_lock().is_ok()
+        {
+            remove(&entry.path());
+        }
+    }
+}
+
+/// The folder that holds a path.
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// Gives a new file the owner of the old one; only some users may, and the others own what they write.
@@ -277,8 +347,7 @@ fn keep_owner(file: &File, old: &Metadata) {
 
 /// Brings a renaming to the disk; where a folder cannot be synchronised there is nothing more to do.
 fn sync_folder_of(path: &Path) {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    if let Ok(folder) = File::options().read(true).open(folder) {
+    if let Ok(folder) = File::options().read(true).open(folder_of(path)) {
         let _ = folder.sync_all();
     }
 }

@@ -203,3 +203,31 @@ fn a_folder_is_made_whole_and_never_over_another() {
     assert!(clash.is_err());
     assert_eq!(names(folder.path()), ["dangling", "empty", "new"]);
 }
+
+#[test]
+fn what_a_killed_process_left_behind_is_removed_by_the_next_write() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("SKILL.md");
+    fs::write(&path, "old").unwrap();
+    let (left, worked_on) = (".prowess-0123456789abcdef.tmp", ".prowess-fedcba9876543210.tmp");
+    fs::write(folder.path().join(left), "half").unwrap();
+    fs::create_dir_all(folder.path().join(".prowess-12-3.tmp/scripts")).unwrap();
+    // What another process still works on is locked.
+    let other = File::create(folder.path().join(worked_on)).unwrap();
+    other.lock().unwrap();
+    replace(&path, b"old", b"new").unwrap();
+    assert_eq!(names(folder.path()), [worked_on, "SKILL.md"]);
+    drop(other);
+    make_folder(&folder.path().join("new"), &[("a", b"x")]).unwrap();
+    assert_eq!(names(folder.path()), ["SKILL.md", "new"]);
+}
+
+#[test]
+fn two_names_of_unfinished_files_are_never_the_same() {
+    let names: std::collections::BTreeSet<String> = (0..1_000).map(|_| unused_name()).collect();
+    assert_eq!(names.len(), 1_000);
+    assert!(names.iter().all(|name| is_temporary(name)));
+    for other in ["x.tmp", ".prowess-.txt", ".prowess-notes.tmp", "prowess-12.tmp"] {
+        assert!(!is_temporary(other), "{other}");
+    }
+}
