@@ -1,35 +1,203 @@
-//! Reading a skill's files so that nothing outside of it can be reached, whatever links it holds.
+//! Reading a skill's files so that nothing outside of it can be reached, whatever links it holds and whatever is swapped
+//! meanwhile.
 //!
-//! The skill's folder is opened, and every path is resolved beneath that handle by the system itself. A link that
-//! stays inside is followed. One that leaves is followed only into the folder where the target of SKILL.md lies, as
-//! stores lay files out; what was opened is then asked where it is, so there is no moment between check and use.
+//! The skill's folder is opened once, and every path is resolved beneath that handle by the system itself. A link that
+//! stays inside is followed. Two kinds of links may lead out: that of SKILL.md to a file of the same name elsewhere, and
+//! links into the folder of that file, as stores lay files out. There the question is never which path was checked, but
+//! which file was opened: the target of SKILL.md must be the file that was listed, and the store must hold it.
 
-use std::fs::File;
+use std::ffi::OsStr;
+use std::fs::{self, File};
 use std::io::{Read as _, Seek as _, SeekFrom};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use prowess_core::RelPath;
+use prowess_core::{RelPath, Stamp};
 
+use crate::atomic::is_temporary;
 use crate::error::SourceError;
 use crate::files;
-use crate::scan::LEFT_OUT;
+use crate::handle::{Folder, Kind, Links, Want, leads_out, stamp_of};
+use crate::scan::{FILE_NAMES, LEFT_OUT};
 use crate::source::{Chunk, Slice};
 
-/// Opens a regular file of a skill. `skill_file` is the name of its SKILL.md.
-pub(crate) fn open(folder: &Path, path: &RelPath, skill_file: &str) -> Result<File, SourceError> {
-    let shown = folder.join(path.as_str());
-    // What is in no list of the skill's files is in no digest of them either, so it is not to be had.
-    if path.components().any(|component| LEFT_OUT.contains(&component)) {
-        return Err(SourceError::Missing { path: shown });
-    }
-    let file = system::open_beneath(folder, Path::new(path.as_str()), skill_file, &shown)?;
-    files::regular(&shown, &file.metadata().map_err(|error| SourceError::io(&shown, error))?)?;
-    Ok(file)
+/// Whether a link out of a skill is ever followed: only where the system tells files apart and opens paths without links.
+const FOLLOWS_OUT: bool = cfg!(target_os = "linux");
+
+/// The folder of a skill, opened once.
+#[derive(Debug)]
+pub(crate) struct SkillFolder<'s> {
+    path: &'s Path,
+    root: Folder,
+    /// The name of its SKILL.md.
+    own: &'s OsStr,
+    /// The state of its SKILL.md when it was listed; nothing when this is the first look.
+    seen: Option<Stamp>,
 }
 
-/// Opens the SKILL.md itself, which may be a link to anywhere: the skill is where it leads.
-pub(crate) fn open_skill_file(folder: &Path, name: &str) -> Result<File, SourceError> {
-    files::open_regular(&folder.join(name))
+impl<'s> SkillFolder<'s> {
+    /// Opens the folder of a skill that was listed when its SKILL.md had this state.
+    pub(crate) fn listed(path: &'s Path, own: &'s OsStr, seen: Stamp) -> Result<Self, SourceError> {
+        Ok(Self { seen: Some(seen), ..Self::named(path, own)? })
+    }
+
+    /// Opens the folder of a skill that nobody has looked at before.
+    pub(crate) fn first_seen(path: &'s Path) -> Result<Self, SourceError> {
+        let [first, second] = FILE_NAMES.map(OsStr::new);
+        let mut folder = Self::named(path, first)?;
+        if folder.root.state_below(Path::new(first)).is_err() {
+            folder.own = second;
+        }
+        Ok(folder)
+    }
+
+    fn named(path: &'s Path, own: &'s OsStr) -> Result<Self, SourceError> {
+        let root = Folder::open_through(path).map_err(|error| SourceError::io(path, error))?;
+        Ok(Self { path, root, own, seen: None })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.path
+    }
+
+    pub(crate) fn root(&self) -> &Folder {
+        &self.root
+    }
+
+    /// Whether SKILL.md is, without a doubt, the file that was listed.
+    pub(crate) fn holds_what_was_listed(&self) -> Result<bool, SourceError> {
+        let own = self.path.join(self.own);
+        let (stamp, kind) =
+            self.root.state_below(Path::new(self.own)).map_err(|error| SourceError::io(&own, error))?;
+        Ok(kind == Kind::File && self.seen.is_some_and(|seen| same_file(&stamp, &seen)))
+    }
+
+    /// Opens SKILL.md. One that is a link out of the folder must lead to a file of that name, and to the one that was
+    /// listed.
+    pub(crate) fn own_file(&self) -> Result<File, SourceError> {
+        let (name, shown) = (Path::new(self.own), self.path.join(self.own));
+        let failed = |error| SourceError::io(&shown, error);
+        // Opening a device can already have an effect.
+        if self.root.state_below(name).map_err(failed)?.1 == Kind::Special {
+            files::regular(&shown, &fs::symlink_metadata(&shown).map_err(failed)?)?;
+        }
+        let file = match self.root.beneath(name, Want::Bytes) {
+            Ok(file) => file,
+            Err(error) if leads_out(&error) => {
+                let target = fs::canonicalize(&shown).map_err(failed)?;
+                match target.strip_prefix(self.real()?) {
+                    Ok(below) => self.root.without_links(below, Want::Bytes).map_err(failed)?,
+                    Err(_) => self.own_file_elsewhere(&target)?,
+                }
+            }
+            Err(error) => return Err(failed(error)),
+        };
+        files::regular(&shown, &file.metadata().map_err(failed)?)?;
+        Ok(file)
+    }
+
+    /// Opens the target of a SKILL.md that is a link out of its folder.
+    fn own_file_elsewhere(&self, target: &Path) -> Result<File, SourceError> {
+        let shown = self.path.join(self.own);
+        let (Some(folder), Some(name)) = (target.parent(), target.file_name()) else {
+            return Err(SourceError::Outside { path: shown });
+        };
+        let failed = |error| SourceError::io(&shown, error);
+        // A device or a folder is named as such, and never opened.
+        files::regular(&shown, &fs::metadata(target).map_err(failed)?)?;
+        if !self.is_own_name(name) {
+            return Err(SourceError::OtherFile { path: shown });
+        }
+        if !FOLLOWS_OUT {
+            return Err(SourceError::Outside { path: shown });
+        }
+        // Whatever is swapped on the way: what is opened has this name, and is no link.
+        let folder = Folder::open_through(folder).map_err(failed)?;
+        let file = folder.open_below(Path::new(name), Links::Refuse).map_err(failed)?;
+        let stamp = stamp_of(&file.metadata().map_err(failed)?);
+        match self.seen {
+            Some(seen) if !same_file(&stamp, &seen) => Err(SourceError::Changed { path: shown }),
+            _ => Ok(file),
+        }
+    }
+
+    fn is_own_name(&self, name: &OsStr) -> bool {
+        name == self.own || FILE_NAMES.iter().any(|own| name == *own)
+    }
+
+    /// Opens a regular file of the skill.
+    pub(crate) fn file(&self, path: &RelPath) -> Result<File, SourceError> {
+        let shown = self.path.join(path.as_str());
+        // What is in no list of the skill's files is in no digest of them either, so it is not to be had.
+        if path.components().any(|component| LEFT_OUT.contains(&component) || is_temporary(component)) {
+            return Err(SourceError::Missing { path: shown });
+        }
+        let (file, _) = self.reach(Path::new(path.as_str()), Want::Bytes)?;
+        files::regular(&shown, &file.metadata().map_err(|error| SourceError::io(&shown, error))?)?;
+        Ok(file)
+    }
+
+    /// What a path below the folder leads to, opened, and whether that lies in the folder itself; an error when it lies
+    /// outside.
+    pub(crate) fn reach(&self, path: &Path, want: Want) -> Result<(File, bool), SourceError> {
+        let shown = self.path.join(path);
+        let failed = |error| SourceError::io(&shown, error);
+        match self.root.beneath(path, want) {
+            Ok(file) => return Ok((file, true)),
+            Err(error) if leads_out(&error) => {}
+            Err(error) => return Err(failed(error)),
+        }
+        // A link that leads out, or one that leads around and back, such as an absolute one.
+        let target = fs::canonicalize(&shown).map_err(failed)?;
+        let outside = || SourceError::Outside { path: shown.clone() };
+        let real = self.real()?;
+        if let Ok(below) = target.strip_prefix(&real) {
+            return self.root.without_links(below, want).map(|file| (file, true)).map_err(|_| outside());
+        }
+        let (store, place) = self.store(&real).ok_or_else(outside)?;
+        let below = target.strip_prefix(&place).map_err(|_| outside())?;
+        store.without_links(below, want).map(|file| (file, false)).map_err(|_| outside())
+    }
+
+    /// Where the folder is when no link is on the way to it.
+    fn real(&self) -> Result<PathBuf, SourceError> {
+        fs::canonicalize(self.path).map_err(|error| SourceError::io(self.path, error))
+    }
+
+    /// The folder that holds the target of a linked SKILL.md, and its place.
+    ///
+    /// What makes it the store is not its path, which could be swapped between two looks at it: the folder that was
+    /// opened holds the very file that was listed, under the name of a SKILL.md.
+    fn store(&self, real: &Path) -> Option<(Folder, PathBuf)> {
+        let skill = fs::canonicalize(self.path.join(self.own)).ok()?;
+        let (place, name) = (skill.parent()?, skill.file_name()?);
+        // A link to some note is no store, and a folder above the skill would open everything in it.
+        if !FOLLOWS_OUT || !self.is_own_name(name) || real.starts_with(place) {
+            return None;
+        }
+        let store = Folder::open_real(place).ok()?;
+        let (stamp, kind) = store.state_below(Path::new(name)).ok()?;
+        let listed = self.seen.is_none_or(|seen| same_file(&stamp, &seen));
+        (kind == Kind::File && listed).then(|| (store, place.to_owned()))
+    }
+}
+
+/// Whether two states are of one file. Where the system does not tell files apart, none are.
+fn same_file(one: &Stamp, other: &Stamp) -> bool {
+    one.inode != 0 && (one.device, one.inode) == (other.device, other.inode)
+}
+
+/// Opens a SKILL.md that somebody names or that was just found, by the same rules as one that was listed.
+pub(crate) fn open_skill_file(path: &Path) -> Result<File, SourceError> {
+    let folder =
+        path.parent().map(|folder| if folder.as_os_str().is_empty() { Path::new(".") } else { folder });
+    match (folder, path.file_name()) {
+        (Some(folder), Some(own)) => {
+            let root = Folder::open_through(folder).map_err(|error| SourceError::io(path, error))?;
+            SkillFolder { path: folder, root, own, seen: None }.own_file()
+        }
+        // The root of the system, or a path that ends with a step up: no file, and this says so.
+        _ => files::open_regular(path),
+    }
 }
 
 /// Reads a part of an open file.
@@ -44,128 +212,4 @@ pub(crate) fn read_slice(mut file: File, path: &Path, slice: Slice) -> Result<Ch
     let mut bytes = Vec::with_capacity(expected.min(slice.limit));
     file.take(slice.limit as u64).read_to_end(&mut bytes).map_err(failed)?;
     Ok(Chunk { size: size.max(slice.offset.min(size) + bytes.len() as u64), bytes })
-}
-
-#[cfg(target_os = "linux")]
-mod system {
-    use std::fs::{self, File};
-    use std::os::fd::{AsRawFd as _, OwnedFd};
-    use std::path::{Path, PathBuf};
-
-    use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags, openat, openat2, statat};
-    use rustix::io::Errno;
-
-    use super::SourceError;
-    use crate::scan::FILE_NAMES;
-
-    const READ: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
-
-    pub(super) fn open_beneath(
-        folder: &Path,
-        path: &Path,
-        skill_file: &str,
-        shown: &Path,
-    ) -> Result<File, SourceError> {
-        let failed = |error: Errno| SourceError::io(shown, error.into());
-        let root = directory(folder).map_err(|error| SourceError::io(folder, error.into()))?;
-        // Since the skill was found, something else may have been put in its place, such as a link to another folder.
-        // Only a folder with a SKILL.md is one whose files may be read.
-        if statat(&root, skill_file, AtFlags::empty()).is_err() {
-            return Err(SourceError::Missing { path: folder.join(skill_file) });
-        }
-        match beneath(&root, path) {
-            Ok(file) => Ok(file.into()),
-            Err(Errno::XDEV) => around_and_back(&root, path)
-                .or_else(|| through_the_store(folder, &root, path, skill_file))
-                .ok_or_else(|| SourceError::Outside { path: shown.to_owned() }),
-            // A kernel without openat2, or a filter that does not know it.
-            Err(Errno::NOSYS | Errno::PERM) => {
-                step_by_step(root, path).map(File::from).map_err(|error| match error {
-                    Errno::LOOP | Errno::NOTDIR => SourceError::Outside { path: shown.to_owned() },
-                    other => failed(other),
-                })
-            }
-            Err(error) => Err(failed(error)),
-        }
-    }
-
-    fn directory(path: &Path) -> Result<OwnedFd, Errno> {
-        openat(CWD, path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
-    }
-
-    fn beneath(root: &OwnedFd, path: &Path) -> Result<OwnedFd, Errno> {
-        openat2(root, path, READ, Mode::empty(), ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS)
-    }
-
-    /// A file of the skill that a link leads to by a path that begins elsewhere, such as an absolute one.
-    fn around_and_back(root: &OwnedFd, path: &Path) -> Option<File> {
-        let target = openat(root, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok()?;
-        let below = place_of(&target)?.strip_prefix(place_of(root)?).ok()?.to_owned();
-        beneath(root, &below).ok().map(File::from)
-    }
-
-    /// A file that a link leads to, when it lies in the folder of SKILL.md's own target.
-    fn through_the_store(folder: &Path, root: &OwnedFd, path: &Path, skill_file: &str) -> Option<File> {
-        let skill = openat(root, skill_file, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok()?;
-        let skill = place_of(&skill)?;
-        let store = skill.parent()?.to_owned();
-        // A link to some note is no store, and a folder above the skill would open everything in it.
-        let is_skill = FILE_NAMES.iter().any(|name| skill.file_name().is_some_and(|file| file == *name));
-        if !is_skill || fs::canonicalize(folder).ok()?.starts_with(&store) {
-            return None;
-        }
-        // Where the link leads is asked of what it opened; the bytes come from beneath the store all the same.
-        let target = openat(root, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok()?;
-        let below = place_of(&target)?.strip_prefix(&store).ok()?.to_owned();
-        beneath(&directory(&store).ok()?, &below).ok().map(File::from)
-    }
-
-    /// Where an open file is now.
-    fn place_of(handle: &OwnedFd) -> Option<PathBuf> {
-        fs::read_link(format!("/proc/self/fd/{}", handle.as_raw_fd())).ok()
-    }
-
-    /// The same without links: each folder on the way is opened in the one before.
-    fn step_by_step(root: OwnedFd, path: &Path) -> Result<OwnedFd, Errno> {
-        let mut at = root;
-        let mut names = path.iter().peekable();
-        while let Some(name) = names.next() {
-            let flags = if names.peek().is_some() {
-                OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC
-            } else {
-                READ
-            };
-            at = openat(&at, name, flags | OFlags::NOFOLLOW, Mode::empty())?;
-        }
-        Ok(at)
-    }
-}
-
-/// Elsewhere no link is followed at all.
-#[cfg(not(target_os = "linux"))]
-mod system {
-    use std::fs::{self, File};
-    use std::path::Path;
-
-    use super::SourceError;
-
-    pub(super) fn open_beneath(
-        folder: &Path,
-        path: &Path,
-        skill_file: &str,
-        shown: &Path,
-    ) -> Result<File, SourceError> {
-        if !folder.join(skill_file).exists() {
-            return Err(SourceError::Missing { path: folder.join(skill_file) });
-        }
-        let mut at = folder.to_owned();
-        for name in path {
-            at.push(name);
-            let metadata = fs::symlink_metadata(&at).map_err(|error| SourceError::io(shown, error))?;
-            if metadata.is_symlink() {
-                return Err(SourceError::Outside { path: shown.to_owned() });
-            }
-        }
-        crate::files::open_regular(&at)
-    }
 }

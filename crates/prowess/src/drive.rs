@@ -143,6 +143,7 @@ pub fn failed(error: &SourceError) -> Outcome {
             Failure::NotAFile
         }
         SourceError::TooLarge { .. } => Failure::TooLarge,
+        SourceError::Broken { .. } => Failure::Broken,
         SourceError::NotAsListed { .. } | SourceError::Changed { .. } => Failure::NotAsListed,
         _ => Failure::Failed,
     };

@@ -208,6 +208,12 @@ pub enum SourceError {
         /// The path.
         path: PathBuf,
     },
+    /// What is there now is no skill, where one was listed.
+    #[error("this was a skill when it was listed, and cannot be loaded any more: {}", shown(.path))]
+    Broken {
+        /// The path.
+        path: PathBuf,
+    },
     /// A SKILL.md is a link to a file outside of its folder that goes by another name.
     #[error("this is a link to a file outside of the skill with another name, which is not read: {}", shown(.path))]
     OtherFile {
@@ -353,6 +359,7 @@ impl SourceError {
             | Self::TooLarge { path, .. }
             | Self::Stopped { path }
             | Self::Changed { path }
+            | Self::Broken { path }
             | Self::OtherFile { path }
             | Self::TooDeep { path, .. }
             | Self::TooMany { path, .. }
@@ -410,6 +417,7 @@ impl SourceError {
             Self::TooLarge { .. } => "make the file smaller, or split it",
             Self::Stopped { .. } => "try again with more time, or make the skill smaller",
             Self::Changed { .. } => "list the skills again",
+            Self::Broken { .. } => "check it, then list the skills again",
             Self::OtherFile { .. } => "put the file itself there, or link to a file of the same name",
             #[cfg(feature = "archive")]
             Self::Archive { .. } => "pack the skill's folder anew, as plain files",

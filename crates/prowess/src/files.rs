@@ -1,21 +1,26 @@
 //! The files of a skill on disk: reading one without blocking and within a limit, and listing them all.
 
-use std::cell::OnceCell;
+use std::collections::BTreeSet;
 use std::fs::{self, File, FileType, Metadata};
-use std::io::Read as _;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use prowess_core::limits::MAX_FILE_BYTES;
 use prowess_core::path::MAX_DEPTH;
 use prowess_core::{Document, FileEntry, LeftOut, Manifest, RelPath, parse_head};
 
-use crate::beneath;
+use crate::atomic::is_temporary;
+use crate::beneath::{self, SkillFolder};
 use crate::error::SourceError;
-use crate::scan::{FILE_NAMES, LEFT_OUT};
+use crate::handle::{Folder, Kind, Name, Want};
+use crate::scan::LEFT_OUT;
 use crate::source::Slice;
 
 /// The most entries of a skill's folder that are listed: twenty times what a skill may have.
 pub const MAX_LISTED_ENTRIES: usize = 10_000;
+
+/// How many links to folders that are listed already are followed; skills have one or two, if any.
+pub const MAX_LISTED_AGAIN: usize = 16;
 
 /// The bytes of a SKILL.md, at most one more than a reader takes.
 #[derive(Clone, Debug)]
@@ -45,8 +50,10 @@ impl Head {
 }
 
 /// Reads a SKILL.md: regular files only, never waiting for a writer, never more than a reader takes.
+///
+/// One that is a link out of its folder must lead to a file of that name, so that no other file is ever shown as a skill.
 pub fn read_skill(path: &Path) -> Result<Head, SourceError> {
-    read_head(path, MAX_FILE_BYTES)
+    read_open(beneath::open_skill_file(path)?, path, MAX_FILE_BYTES)
 }
 
 /// Reads a whole file of at most `limit` bytes.
@@ -71,8 +78,7 @@ pub fn read_of_skill(
     limit: usize,
 ) -> Result<Option<Vec<u8>>, SourceError> {
     let shown = skill.folder().join(path.as_str());
-    let name = skill.path.file_name().map_or("SKILL.md".into(), std::ffi::OsStr::to_string_lossy);
-    let file = match beneath::open(skill.folder(), path, &name) {
+    let file = match SkillFolder::first_seen(skill.folder()).and_then(|folder| folder.file(path)) {
         Ok(file) => file,
         Err(SourceError::Missing { .. }) => return Ok(None),
         Err(error) => return Err(error),
@@ -104,10 +110,6 @@ pub(crate) fn open_regular(path: &Path) -> Result<File, SourceError> {
     let file = open(path).map_err(failed)?;
     regular(path, &file.metadata().map_err(failed)?)?;
     Ok(file)
-}
-
-fn read_head(path: &Path, limit: usize) -> Result<Head, SourceError> {
-    read_open(open_regular(path)?, path, limit)
 }
 
 fn read_open(file: File, path: &Path, limit: usize) -> Result<Head, SourceError> {
@@ -195,128 +197,152 @@ impl Listing {
 /// A link is followed when it stays inside the folder, or lands in the folder where the target of a linked
 /// SKILL.md lies; any other is left out and said to be. `.git` and `node_modules` are no part of a skill.
 pub fn list(folder: &Path) -> Result<Listing, SourceError> {
+    list_in(&SkillFolder::first_seen(folder)?)
+}
+
+/// Lists the files of a skill whose folder is open.
+pub(crate) fn list_in(skill: &SkillFolder<'_>) -> Result<Listing, SourceError> {
     let mut lister = Lister {
-        skill: folder,
-        roots: OnceCell::new(),
+        skill,
         entries: 0,
+        again: 0,
+        linked: BTreeSet::new(),
         files: Vec::new(),
         left_out: Vec::new(),
         listing: Listing::default(),
     };
-    lister.folder(folder, "", &mut Vec::new())?;
+    let failed = |error| SourceError::io(skill.path(), error);
+    let root = skill.root().to_list().map_err(failed)?;
+    let identity = root.identity().map_err(failed)?;
+    lister.folder(&root, "", &mut vec![identity]).map_err(failed)?;
     lister.listing.manifest = Manifest { left_out: lister.left_out, ..Manifest::new(lister.files) };
     Ok(lister.listing)
 }
 
+/// The device and number of a folder.
+type Identity = (u64, u64);
+
 struct Lister<'l> {
-    skill: &'l Path,
-    /// The real folders that a link may lead into; asked for by the first link, since most skills have none.
-    roots: OnceCell<Vec<PathBuf>>,
+    skill: &'l SkillFolder<'l>,
     entries: usize,
+    /// How many links led to folders that are listed under another path too.
+    again: usize,
+    /// The folders in a store that links led to.
+    linked: BTreeSet<Identity>,
     files: Vec<FileEntry>,
     left_out: Vec<LeftOut>,
     listing: Listing,
 }
 
 impl Lister<'_> {
-    /// Lists one folder; `above` are the folders on the way to it.
-    fn folder(&mut self, path: &Path, prefix: &str, above: &mut Vec<PathBuf>) -> Result<(), SourceError> {
-        let reader = fs::read_dir(path).map_err(|error| SourceError::io(path, error))?;
-        let mut entries: Vec<fs::DirEntry> = Vec::new();
-        for entry in reader {
-            if self.entries >= MAX_LISTED_ENTRIES {
-                self.skip(path, format!("more than {MAX_LISTED_ENTRIES} entries in the skill"));
-                self.listing.cut = true;
-                break;
-            }
-            self.entries += 1;
-            match entry {
-                Ok(entry) => entries.push(entry),
-                Err(error) => self.skip(path, error.to_string()),
-            }
-        }
-        entries.sort_by_key(fs::DirEntry::file_name);
-        above.push(path.to_owned());
-        for entry in entries {
-            let (place, name) = (entry.path(), entry.file_name());
-            if LEFT_OUT.iter().any(|left| name == *left) {
-                self.listing.apart.push(place);
-                continue;
-            }
-            let Some(name) = name.to_str() else {
-                self.skip(&place, "the name is not UTF-8".to_owned());
+    /// Lists one folder; `above` are the folders on the way to it, and itself.
+    fn folder(&mut self, folder: &Folder, prefix: &str, above: &mut Vec<Identity>) -> io::Result<()> {
+        let (names, more) = folder.entries(MAX_LISTED_ENTRIES.saturating_sub(self.entries))?;
+        self.entries += names.len();
+        for Name { name, kind } in names {
+            let below =
+                |name: &str| if prefix.is_empty() { name.to_owned() } else { format!("{prefix}/{name}") };
+            let Some(text) = name.to_str() else {
+                self.skip(&below(&name.to_string_lossy()), "the name is not UTF-8".to_owned());
                 continue;
             };
-            let relative = if prefix.is_empty() { name.to_owned() } else { format!("{prefix}/{name}") };
-            if let Err(reason) = self.entry(&entry, &place, &relative, above) {
-                self.skip(&place, reason);
+            let relative = below(text);
+            if LEFT_OUT.contains(&text) || is_temporary(text) {
+                self.listing.apart.push(relative.into());
+                continue;
+            }
+            if let Err(reason) = self.entry(folder, Path::new(text), kind, &relative, above) {
+                self.skip(&relative, reason);
             }
         }
-        above.pop();
+        if more && !self.listing.cut {
+            self.skip(prefix, format!("more than {MAX_LISTED_ENTRIES} entries in the skill"));
+            self.listing.cut = true;
+        }
         Ok(())
     }
 
     /// Lists what an entry is or leads to; or says why it is left out.
     fn entry(
         &mut self,
-        entry: &fs::DirEntry,
-        place: &Path,
+        folder: &Folder,
+        name: &Path,
+        kind: Kind,
         relative: &str,
-        above: &mut Vec<PathBuf>,
+        above: &mut Vec<Identity>,
     ) -> Result<(), String> {
-        let words = |error: std::io::Error| error.to_string();
-        let mut kind = entry.file_type().map_err(words)?;
-        let linked = kind.is_symlink();
-        if linked {
-            let target = fs::canonicalize(place).map_err(|_| "the link leads nowhere".to_owned())?;
-            if !self.roots().iter().any(|root| target.starts_with(root)) {
-                return Err("the link leads out of the skill".to_owned());
+        let words = |error: io::Error| error.to_string();
+        match kind {
+            Kind::Folder => {
+                let inner = folder.folder_below(name).map_err(words)?;
+                self.enter(&inner, relative, above)
             }
-            if above.iter().any(|folder| fs::canonicalize(folder).is_ok_and(|folder| folder == target)) {
-                return Err("the link leads back to a folder above it".to_owned());
+            Kind::Link => self.link(relative, above),
+            Kind::File | Kind::Special => {
+                let known = folder.known_below(name).map_err(words)?;
+                if known.kind != Kind::File {
+                    // Only the words for it need its path.
+                    let metadata = fs::symlink_metadata(self.skill.path().join(relative)).map_err(words)?;
+                    return Err(format!("{}, not a regular file", word_for(metadata.file_type())));
+                }
+                self.file(relative, known.size, known.executable)
             }
-            kind = fs::metadata(place).map_err(words)?.file_type();
         }
-        if kind.is_dir() {
-            if above.len() >= MAX_DEPTH {
-                return Err(format!("more than {MAX_DEPTH} folders deep"));
-            }
-            return self.folder(place, relative, above).map_err(|error| error.to_string());
-        }
-        if !kind.is_file() {
-            return Err(format!("{}, not a regular file", word_for(kind)));
-        }
-        let metadata = if linked { fs::metadata(place) } else { entry.metadata() }.map_err(words)?;
+    }
+
+    fn file(&mut self, relative: &str, size: u64, executable: bool) -> Result<(), String> {
         let path = RelPath::parse(relative).map_err(|error| error.to_string())?;
-        let mut file = FileEntry::new(path, metadata.len());
-        file.executable = executable(&metadata);
+        let mut file = FileEntry::new(path, size);
+        file.executable = executable;
         self.files.push(file);
         Ok(())
     }
 
-    /// The real folder of the skill, and that of SKILL.md's own target: stores such as that of Nix link every file of a
-    /// skill to one folder elsewhere.
-    fn roots(&self) -> &[PathBuf] {
-        self.roots.get_or_init(|| {
-            let Ok(real) = fs::canonicalize(self.skill) else { return Vec::new() };
-            let mut roots = vec![real.clone()];
-            for name in FILE_NAMES {
-                if let Ok(target) = fs::canonicalize(self.skill.join(name))
-                    && let Some(parent) = target.parent()
-                    && FILE_NAMES.iter().any(|name| target.file_name().is_some_and(|file| file == *name))
-                    && !real.starts_with(parent)
-                {
-                    roots.push(parent.to_owned());
-                }
-            }
-            roots
-        })
+    fn enter(&mut self, folder: &Folder, relative: &str, above: &mut Vec<Identity>) -> Result<(), String> {
+        if above.len() > MAX_DEPTH {
+            return Err(format!("more than {MAX_DEPTH} folders deep"));
+        }
+        let words = |error: io::Error| error.to_string();
+        above.push(folder.identity().map_err(words)?);
+        let listed = self.folder(folder, relative, above).map_err(words);
+        above.pop();
+        listed
     }
 
-    fn skip(&mut self, path: &Path, reason: String) {
-        let below = path.strip_prefix(self.skill).unwrap_or(path).to_string_lossy().into_owned();
+    /// Lists what a link leads to. The files of a folder are listed under the path of a link to it too, as they can be
+    /// asked for by it. Links that lead to each other make endless paths of that, so only the first few count.
+    fn link(&mut self, relative: &str, above: &mut Vec<Identity>) -> Result<(), String> {
+        let words = |error: io::Error| error.to_string();
+        let (target, inside) =
+            self.skill.reach(Path::new(relative), Want::Look).map_err(|error| match error {
+                SourceError::Outside { .. } => "the link leads out of the skill".to_owned(),
+                _ => "the link leads nowhere".to_owned(),
+            })?;
+        let metadata = target.metadata().map_err(words)?;
+        if metadata.is_file() {
+            return self.file(relative, metadata.len(), executable(&metadata));
+        }
+        if !metadata.is_dir() {
+            return Err(format!("{}, not a regular file", word_for(metadata.file_type())));
+        }
+        let folder = Folder::of(&target).map_err(words)?;
+        let identity = folder.identity().map_err(words)?;
+        if above.contains(&identity) {
+            return Err("the link leads back to a folder above it".to_owned());
+        }
+        // A folder inside is listed by its own path in any case.
+        if inside || !self.linked.insert(identity) {
+            self.again += 1;
+            if self.again > MAX_LISTED_AGAIN {
+                return Err(format!("more than {MAX_LISTED_AGAIN} links to folders that are listed already"));
+            }
+        }
+        self.enter(&folder, relative, above)
+    }
+
+    fn skip(&mut self, below: &str, reason: String) {
         // The folder itself has no name of its own here.
-        let path = if below.is_empty() { ".".to_owned() } else { below };
+        let path = if below.is_empty() { ".".to_owned() } else { below.to_owned() };
         self.left_out.push(LeftOut { path, reason });
     }
 }
@@ -422,6 +448,53 @@ mod tests {
         symlink(store.join("SKILL.md"), skill.join("SKILL.md")).unwrap();
         symlink(store.join("scripts"), skill.join("scripts")).unwrap();
         assert_eq!(paths(&list(&skill).unwrap()), ["SKILL.md", "scripts/run.sh"]);
+    }
+
+    #[test]
+    fn folders_that_link_to_each_other_are_listed_in_bounded_work() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("SKILL.md"), "x").unwrap();
+        for one in 0..30 {
+            let inner = folder.path().join(format!("d{one:02}"));
+            fs::create_dir(&inner).unwrap();
+            fs::write(inner.join("note.md"), "x").unwrap();
+            for other in (0..30).filter(|other| *other != one) {
+                symlink(format!("../d{other:02}"), inner.join(format!("l{other:02}"))).unwrap();
+            }
+        }
+        let listing = list(folder.path()).unwrap();
+        let all = paths(&listing);
+        for one in 0..30 {
+            assert!(all.contains(&format!("d{one:02}/note.md").as_str()));
+        }
+        assert!(!listing.cut && all.len() <= 1 + 30 + MAX_LISTED_AGAIN, "{} files", all.len());
+        assert!(listing.manifest.left_out.iter().any(|left| left.reason.contains("listed already")));
+    }
+
+    #[test]
+    fn folders_deeper_than_the_limit_are_left_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let deep = folder.path().join(vec!["d"; 900].join("/"));
+        fs::create_dir_all(&deep).unwrap();
+        fs::write(deep.join("x"), "").unwrap();
+        fs::write(folder.path().join("d/y"), "").unwrap();
+        let listing = list(folder.path()).unwrap();
+        assert_eq!(paths(&listing), ["d/y"]);
+        assert_eq!(listing.manifest.left_out.len(), 1);
+        assert!(listing.manifest.left_out[0].reason.contains("folders deep"));
+    }
+
+    #[test]
+    fn what_a_killed_write_left_behind_is_no_file_of_the_skill() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("SKILL.md"), "x").unwrap();
+        for name in [".prowess-12-0.tmp", ".prowess-0123456789abcdef.tmp", ".prowess-notes.tmp"] {
+            fs::write(folder.path().join(name), "x").unwrap();
+        }
+        let listing = list(folder.path()).unwrap();
+        assert_eq!(paths(&listing), [".prowess-notes.tmp", "SKILL.md"]);
+        // No digest covers it, so it is not passed over for an approval.
+        assert!(listing.uncovered().is_some());
     }
 
     #[test]

@@ -24,11 +24,27 @@ pub(crate) struct Name {
     pub(crate) kind: Kind,
 }
 
-/// Whether the last part of a path may be a link.
+/// What something is opened for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Want {
+    /// To read its bytes.
+    Bytes,
+    /// To see what it is; where the system can, without opening it for anything else.
+    Look,
+}
+
+/// A file as its folder knows it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Known {
+    pub(crate) kind: Kind,
+    pub(crate) size: u64,
+    pub(crate) executable: bool,
+}
+
+/// Where a path must have no links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Links {
-    Follow,
-    /// A link is an error that [`is_link_error`] knows.
+    /// A link as its last part is an error that [`is_link_error`] knows.
     Refuse,
     /// So is a link anywhere on the way.
     RefuseAll,
@@ -37,12 +53,12 @@ pub(crate) enum Links {
 #[cfg(unix)]
 pub(crate) use unix::Folder;
 #[cfg(unix)]
-pub(crate) use unix::{is_link_error, place_of, stamp_of};
+pub(crate) use unix::{is_link_error, leads_out, place_of, stamp_of};
 
 #[cfg(not(unix))]
 pub(crate) use portable::Folder;
 #[cfg(not(unix))]
-pub(crate) use portable::{is_link_error, place_of, stamp_of};
+pub(crate) use portable::{is_link_error, leads_out, place_of, stamp_of};
 
 #[cfg(unix)]
 mod unix {
@@ -51,8 +67,25 @@ mod unix {
     use std::os::unix::fs::MetadataExt as _;
 
     use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags};
+    use rustix::io::Errno;
 
-    use super::{File, Kind, Links, Metadata, Name, OsString, Path, PathBuf, Stamp, io};
+    use super::{File, Kind, Known, Links, Metadata, Name, OsString, Path, PathBuf, Stamp, Want, io};
+
+    /// What a folder on the way to a file is opened for: where the system can, only to go through it.
+    #[cfg(target_os = "linux")]
+    const THROUGH: OFlags = OFlags::PATH;
+    #[cfg(not(target_os = "linux"))]
+    const THROUGH: OFlags = OFlags::RDONLY;
+
+    fn flags_for(want: Want) -> OFlags {
+        let read = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        #[cfg(target_os = "linux")]
+        if want == Want::Look {
+            return OFlags::PATH | OFlags::CLOEXEC;
+        }
+        let _ = want;
+        read
+    }
 
     /// An open folder.
     #[derive(Debug)]
@@ -103,7 +136,7 @@ mod unix {
 
         /// Its entries, sorted by name, at most `limit` of them; and whether there were more.
         pub(crate) fn entries(&self, limit: usize) -> io::Result<(Vec<Name>, bool)> {
-            let mut names = Vec::new();
+            let (mut names, mut more) = (Vec::new(), false);
             for entry in Dir::read_from(&self.handle)? {
                 let entry = entry?;
                 let name = entry.file_name().to_bytes();
@@ -111,7 +144,8 @@ mod unix {
                     continue;
                 }
                 if names.len() >= limit {
-                    return Ok((names, true));
+                    more = true;
+                    break;
                 }
                 let kind = match entry.file_type() {
                     FileType::Unknown => kind_of(FileType::from_raw_mode(
@@ -123,19 +157,91 @@ mod unix {
                 names.push(Name { name: OsString::from_vec(name.to_vec()), kind });
             }
             names.sort_unstable_by(|a, b| a.name.as_bytes().cmp(b.name.as_bytes()));
-            Ok((names, false))
+            Ok((names, more))
         }
 
         /// Opens what lies at a path below it, without waiting for a writer.
         pub(crate) fn open_below(&self, path: &Path, links: Links) -> io::Result<File> {
-            let mut flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-            if links != Links::Follow {
-                flags |= OFlags::NOFOLLOW;
-            }
+            let flags = flags_for(Want::Bytes) | OFlags::NOFOLLOW;
             if links == Links::RefuseAll {
                 return open_without_links(&self.handle, path, flags);
             }
             Ok(File::from(rustix::fs::openat(&self.handle, path, flags, Mode::empty())?))
+        }
+
+        /// Opens a folder only to go through it, which needs no leave to list it.
+        pub(crate) fn open_through(path: &Path) -> io::Result<Self> {
+            let flags = THROUGH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            Ok(Self { handle: rustix::fs::openat(CWD, path, flags, Mode::empty())? })
+        }
+
+        /// The same folder, opened to be listed.
+        pub(crate) fn to_list(&self) -> io::Result<Self> {
+            Self::of(&self.handle)
+        }
+
+        /// The folder that was opened to be looked at.
+        pub(crate) fn of(handle: &impl AsFd) -> io::Result<Self> {
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            Ok(Self { handle: rustix::fs::openat(handle, ".", flags, Mode::empty())? })
+        }
+
+        /// Opens a folder by a path without links.
+        pub(crate) fn open_real(path: &Path) -> io::Result<Self> {
+            #[cfg(target_os = "linux")]
+            {
+                use rustix::fs::{ResolveFlags, openat2};
+                let flags = THROUGH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+                let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+                match openat2(CWD, path, flags, Mode::empty(), resolve) {
+                    // A kernel without the call, or a filter that does not know it.
+                    Err(Errno::NOSYS | Errno::PERM) => {}
+                    result => return Ok(Self { handle: result? }),
+                }
+            }
+            Self::open(path)
+        }
+
+        /// Opens a folder right below it, which must be no link.
+        pub(crate) fn folder_below(&self, name: &Path) -> io::Result<Self> {
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            Ok(Self { handle: rustix::fs::openat(&self.handle, name, flags, Mode::empty())? })
+        }
+
+        /// Opens what a path below it leads to. Links that stay below it are followed where the system can hold them
+        /// to that; [`leads_out`] knows the error for others.
+        pub(crate) fn beneath(&self, path: &Path, want: Want) -> io::Result<File> {
+            #[cfg(target_os = "linux")]
+            {
+                use rustix::fs::{ResolveFlags, openat2};
+                let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+                match openat2(&self.handle, path, flags_for(want), Mode::empty(), resolve) {
+                    Err(Errno::NOSYS | Errno::PERM) => {}
+                    result => return Ok(File::from(result?)),
+                }
+            }
+            self.without_links(path, want)
+        }
+
+        /// Opens what lies at a path below it when no part of the path is a link.
+        pub(crate) fn without_links(&self, path: &Path, want: Want) -> io::Result<File> {
+            let file = open_without_links(&self.handle, path, flags_for(want) | OFlags::NOFOLLOW)?;
+            // What is opened only to be looked at may be the link itself.
+            if want == Want::Look && file.metadata()?.is_symlink() {
+                return Err(Errno::LOOP.into());
+            }
+            Ok(file)
+        }
+
+        /// What lies right below it under a name; a link is itself.
+        pub(crate) fn known_below(&self, name: &Path) -> io::Result<Known> {
+            let stat = rustix::fs::statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW)?;
+            let executable = Mode::XUSR | Mode::XGRP | Mode::XOTH;
+            Ok(Known {
+                kind: kind_of(FileType::from_raw_mode(stat.st_mode)),
+                size: u64::try_from(stat.st_size).unwrap_or(0),
+                executable: Mode::from_raw_mode(stat.st_mode).intersects(executable),
+            })
         }
 
         /// The state of what lies at a path below it; a link is itself.
@@ -155,7 +261,6 @@ mod unix {
     #[cfg(target_os = "linux")]
     fn open_without_links(handle: &OwnedFd, path: &Path, flags: OFlags) -> io::Result<File> {
         use rustix::fs::ResolveFlags;
-        use rustix::io::Errno;
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
         match rustix::fs::openat2(handle, path, flags, Mode::empty(), resolve) {
             // A kernel without openat2, or a filter that does not know it.
@@ -169,7 +274,7 @@ mod unix {
 
     /// Opens each folder on the way in the one before it.
     fn step_by_step(handle: &OwnedFd, path: &Path, flags: OFlags) -> io::Result<File> {
-        let on_the_way = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let on_the_way = THROUGH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mut names = path.iter().peekable();
         let mut at: Option<OwnedFd> = None;
         while let Some(name) = names.next() {
@@ -217,6 +322,13 @@ mod unix {
         error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error())
     }
 
+    /// Whether an error says that a link leads out, or is one where none is followed.
+    pub(crate) fn leads_out(error: &io::Error) -> bool {
+        [Errno::XDEV, Errno::LOOP, Errno::NOTDIR]
+            .iter()
+            .any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
+    }
+
     /// What tells this state of a file apart from another.
     pub(crate) fn stamp_of(metadata: &Metadata) -> Stamp {
         Stamp {
@@ -235,7 +347,7 @@ mod portable {
     use std::fs;
     use std::time::UNIX_EPOCH;
 
-    use super::{File, Kind, Links, Metadata, Name, Path, PathBuf, Stamp, io};
+    use super::{File, Kind, Known, Links, Metadata, Name, Path, PathBuf, Stamp, Want, io};
 
     #[derive(Debug)]
     pub(crate) struct Folder {
@@ -293,7 +405,6 @@ mod portable {
             let path = self.path.join(path);
             let real = || fs::canonicalize(&path).is_ok_and(|real| real.starts_with(&self.path));
             let refused = match links {
-                Links::Follow => false,
                 Links::Refuse => fs::symlink_metadata(&path)?.is_symlink(),
                 Links::RefuseAll => fs::symlink_metadata(&path)?.is_symlink() || !real(),
             };
@@ -301,6 +412,53 @@ mod portable {
                 return Err(io::Error::other(IsLink));
             }
             File::options().read(true).open(path)
+        }
+
+        pub(crate) fn open_through(path: &Path) -> io::Result<Self> {
+            Self::open(path)
+        }
+
+        pub(crate) fn to_list(&self) -> io::Result<Self> {
+            Self::open(&self.path)
+        }
+
+        /// Links to folders are not followed here.
+        pub(crate) fn of(_: &File) -> io::Result<Self> {
+            Err(io::ErrorKind::Unsupported.into())
+        }
+
+        pub(crate) fn open_real(path: &Path) -> io::Result<Self> {
+            Self::open(path)
+        }
+
+        pub(crate) fn folder_below(&self, name: &Path) -> io::Result<Self> {
+            self.no_links(name)?;
+            Self::open(&self.path.join(name))
+        }
+
+        pub(crate) fn beneath(&self, path: &Path, want: Want) -> io::Result<File> {
+            self.without_links(path, want)
+        }
+
+        pub(crate) fn without_links(&self, path: &Path, _: Want) -> io::Result<File> {
+            self.no_links(path)?;
+            File::options().read(true).open(self.path.join(path))
+        }
+
+        fn no_links(&self, path: &Path) -> io::Result<()> {
+            let mut at = self.path.clone();
+            for name in path {
+                at.push(name);
+                if fs::symlink_metadata(&at)?.is_symlink() {
+                    return Err(io::ErrorKind::CrossesDevices.into());
+                }
+            }
+            Ok(())
+        }
+
+        pub(crate) fn known_below(&self, name: &Path) -> io::Result<Known> {
+            let metadata = fs::symlink_metadata(self.path.join(name))?;
+            Ok(Known { kind: kind_of(&metadata), size: metadata.len(), executable: false })
         }
 
         pub(crate) fn state_below(&self, path: &Path) -> io::Result<(Stamp, Kind)> {
@@ -324,6 +482,10 @@ mod portable {
 
     pub(crate) fn is_link_error(error: &io::Error) -> bool {
         error.get_ref().is_some_and(|inner| inner.is::<IsLink>())
+    }
+
+    pub(crate) fn leads_out(error: &io::Error) -> bool {
+        error.kind() == io::ErrorKind::CrossesDevices
     }
 
     pub(crate) fn stamp_of(metadata: &Metadata) -> Stamp {

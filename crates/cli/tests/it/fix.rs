@@ -213,13 +213,13 @@ fn mode_and_line_endings_stay() {
 
 #[test]
 fn a_linked_file_is_fixed_where_it_lies_and_the_link_stays() {
-    let place = Place::with(&[("store/loose.md", LOOSE)]);
+    let place = Place::with(&[("store/loose/SKILL.md", LOOSE)]);
     fs::create_dir(place.path().join("loose")).unwrap();
-    symlink("../store/loose.md", place.path().join("loose/SKILL.md")).unwrap();
+    symlink("../store/loose/SKILL.md", place.path().join("loose/SKILL.md")).unwrap();
     assert_eq!(code(&place.output(&["check", "--fix", "loose"])), 0);
-    assert_eq!(text(&place, "store/loose.md"), TIDY);
+    assert_eq!(text(&place, "store/loose/SKILL.md"), TIDY);
     assert!(fs::symlink_metadata(place.path().join("loose/SKILL.md")).unwrap().is_symlink());
-    assert_eq!((entries(&place, "store"), entries(&place, "loose")), (1, 1));
+    assert_eq!((entries(&place, "store/loose"), entries(&place, "loose")), (1, 1));
 }
 
 #[test]

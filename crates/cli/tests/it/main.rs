@@ -25,6 +25,7 @@ mod hostile;
 #[path = "../../../mcp/tests/it/liar.rs"]
 mod liar;
 mod library;
+mod linked;
 mod mcp_source;
 mod names;
 mod new;

@@ -252,6 +252,7 @@ impl Session {
                 let error = format!("this skill is no longer there: {}", shown(key));
                 self.refuse(Reason::MissingSkill, error, "go on without it, or use another one")
             }
+            Failure::Broken => self.unread(key, why),
             why => self.unread(&format!("{key}/SKILL.md"), why),
         }
     }

@@ -234,6 +234,10 @@ impl Session {
                 let hint = "read a part of it, with offset and limit".to_owned();
                 (Reason::TooLarge, format!("the file is too large: {what}"), hint)
             }
+            Failure::Broken => {
+                let hint = "its SKILL.md has a fault; go on without it".to_owned();
+                (Reason::BrokenSkill, format!("this skill can no longer be loaded: {what}"), hint)
+            }
             Failure::NotAsListed => {
                 let hint = "go on without it, and tell the user".to_owned();
                 (Reason::Changed, format!("it is not what was listed: {what}"), hint)

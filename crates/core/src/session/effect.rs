@@ -199,6 +199,8 @@ pub enum Failure {
     NotAFile,
     /// It is too large.
     TooLarge,
+    /// The skill can no longer be loaded.
+    Broken,
     /// It is not what was listed.
     NotAsListed,
     /// Whatever else.

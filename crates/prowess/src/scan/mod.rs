@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use prowess_core::path::MAX_DEPTH;
 use prowess_core::{Origin, Stamp};
 
+use crate::atomic::is_temporary;
 use crate::clients::DOT_FOLDERS;
 use crate::env;
 use crate::error::SourceError;
@@ -244,6 +245,7 @@ impl Visitor for Collect {
 fn is_left_out(name: &std::ffi::OsStr, options: &ScanOptions) -> bool {
     let Some(name) = name.to_str() else { return false };
     LEFT_OUT.contains(&name)
+        || is_temporary(name)
         || (options.skip_hidden && name.starts_with('.') && DOT_FOLDERS.binary_search(&name).is_err())
         || options.skip_prefixes.iter().any(|prefix| name.starts_with(prefix.as_str()))
 }

@@ -10,8 +10,8 @@ use prowess_core::Stamp;
 use super::walk::{Opened, Visitor, Walk};
 use super::{FILE_NAMES, FileName, is_missing};
 use crate::error::SourceError;
-use crate::files;
 use crate::handle::{Folder, Kind, Links, Name, is_link_error, stamp_of};
+use crate::{beneath, files};
 
 impl<V: Visitor> Walk<'_, V> {
     /// Whether the folder `below` (empty for the folder itself) is a skill; if so, the visitor is told.
@@ -118,19 +118,14 @@ impl<V: Visitor> Walk<'_, V> {
 
     /// A SKILL.md that is itself a link: one skill with its target, if that was found.
     pub(super) fn take_link(&mut self, path: PathBuf) -> Result<(), SourceError> {
-        let folder = path.parent().map(Folder::open);
-        let file = match (folder, path.file_name()) {
-            (Some(Ok(folder)), Some(name)) => folder.open_below(Path::new(name), Links::Follow),
-            (Some(Err(error)), _) => Err(error),
-            _ => return Ok(()),
-        };
-        match file {
+        match beneath::open_skill_file(&path) {
             Ok(file) => match self.within.as_ref().map(|within| within.check(&file, &path)) {
                 Some(Err(problem)) => self.visitor.found(path, Opened::Failed(problem)),
                 _ => self.take(path, file, true).map(|_| ()),
             },
-            // A link that leads nowhere is found all the same: reading it says what is wrong.
-            Err(error) => self.visitor.found(path.clone(), Opened::Failed(SourceError::io(&path, error))),
+            Err(SourceError::Folder { .. }) => Ok(()),
+            // A link that leads nowhere or to another file is found all the same: it can be asked what is wrong.
+            Err(problem) => self.visitor.found(path, Opened::Failed(problem)),
         }
     }
 

@@ -4,9 +4,11 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use prowess_core::{Candidate, FileEntry, Manifest, Origin, RelPath, Scope, Stamp, parse};
+use prowess_core::{
+    Candidate, FileEntry, Manifest, Obstacle, Origin, RelPath, Scope, Stamp, parse, parse_prefix,
+};
 
-use super::{Chunk, Offer, Slice, Source, candidate};
+use super::{Chunk, Offer, Slice, Source, candidate, check_still};
 use crate::archive::{ArchiveLimits, Files, PackedFile, unpack};
 use crate::error::SourceError;
 use crate::handle::stamp_of;
@@ -153,7 +155,14 @@ impl ArchiveSource {
     fn skill(&self, packed: &Packed, skill: &Candidate) -> Result<RelPath, SourceError> {
         let location = skill.entry.origin.location.as_str();
         let found = packed.skills().iter().find(|path| self.location(path) == location);
-        found.cloned().ok_or_else(|| SourceError::Missing { path: location.into() })
+        let found = found.ok_or_else(|| SourceError::Missing { path: location.into() })?;
+        // The archive may be another one by now.
+        let broken = matches!(skill.obstacle, Some(Obstacle::Broken { .. }));
+        let document = packed.get(found).and_then(|file| parse_prefix(&file.bytes, true));
+        if let Some(document) = document.filter(|_| !broken) {
+            check_still(&document, skill, || location.into())?;
+        }
+        Ok(found.clone())
     }
 }
 

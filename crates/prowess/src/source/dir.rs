@@ -2,20 +2,22 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::Read as _;
+use std::io::{Read as _, Seek as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use prowess_core::{Candidate, Document, Manifest, Obstacle, RelPath, Scope, Stamp, parse_prefix};
 
-use super::{Chunk, Offer, Slice, Source, candidate, unread};
+use super::{Chunk, Offer, Slice, Source, candidate, check_still, unread};
+use crate::beneath::{self, SkillFolder};
 use crate::cache::Index;
 use crate::confine::Within;
 use crate::digests::{self, DigestLimits, Digests};
 use crate::env;
 use crate::error::SourceError;
+use crate::handle::stamp_of;
 use crate::scan::{Opened, ScanOptions, Visitor, walk};
-use crate::{beneath, files, scan};
+use crate::{files, scan};
 
 /// How many bytes of a SKILL.md are read at first; nearly every frontmatter ends within.
 const FIRST_BYTES: usize = 2048;
@@ -100,14 +102,46 @@ impl DirSource {
     }
 }
 
-/// Opens a file of a skill. `SKILL.md` is its own file, whatever that is called.
-fn open(folder: &Path, skill: &Candidate, path: &RelPath) -> Result<File, SourceError> {
-    let own = skill.entry.origin.file.as_deref().unwrap_or("SKILL.md");
-    if path.as_str() == "SKILL.md" || path.as_str() == own {
-        beneath::open_skill_file(folder, own)
-    } else {
-        beneath::open(folder, path, own)
+/// The name of a skill's own file.
+fn own_name(skill: &Candidate) -> &str {
+    skill.entry.origin.file.as_deref().unwrap_or("SKILL.md")
+}
+
+/// Opens the folder of a skill, if it still holds the skill that was listed: since then, something else may have been put
+/// in its place, such as a link to another folder.
+fn opened<'s>(folder: &'s Path, skill: &'s Candidate) -> Result<SkillFolder<'s>, SourceError> {
+    let opened = SkillFolder::listed(folder, own_name(skill).as_ref(), skill.stamp)?;
+    if !opened.holds_what_was_listed()? && !is_broken(skill) {
+        own_file(&opened, skill)?;
     }
+    Ok(opened)
+}
+
+/// Opens a skill's own file, if it still is that skill. One that was saved anew is, as long as it keeps its name.
+fn own_file(folder: &SkillFolder<'_>, skill: &Candidate) -> Result<File, SourceError> {
+    let mut file = folder.own_file()?;
+    let path = || folder.path().join(own_name(skill));
+    let failed = |error| SourceError::io(&path(), error);
+    if is_broken(skill) || stamp_of(&file.metadata().map_err(failed)?) == skill.stamp {
+        return Ok(file);
+    }
+    let document = read_prefix(&mut file, &mut Vec::new()).map_err(failed)?;
+    check_still(&document, skill, path)?;
+    file.rewind().map_err(failed)?;
+    Ok(file)
+}
+
+/// Opens a file of a skill. `SKILL.md` is its own file, whatever that is called.
+fn open(folder: &SkillFolder<'_>, skill: &Candidate, path: &RelPath) -> Result<File, SourceError> {
+    if path.as_str() == "SKILL.md" || path.as_str() == own_name(skill) {
+        own_file(folder, skill)
+    } else {
+        folder.file(path)
+    }
+}
+
+fn is_broken(skill: &Candidate) -> bool {
+    matches!(skill.obstacle, Some(Obstacle::Broken { .. }))
 }
 
 impl Source for DirSource {
@@ -165,19 +199,21 @@ impl Source for DirSource {
     }
 
     fn files(&self, skill: &Candidate) -> Result<Manifest, SourceError> {
-        Ok(files::list(&self.folder(skill))?.manifest)
+        Ok(files::list_in(&opened(&self.folder(skill), skill)?)?.manifest)
     }
 
     fn manifest(&self, skill: &Candidate, within: &DigestLimits) -> Result<Manifest, SourceError> {
-        let folder = self.folder(skill);
-        self.digested(skill, &folder, files::list(&folder)?, within)
+        let path = self.folder(skill);
+        let folder = opened(&path, skill)?;
+        self.digested(skill, &folder, files::list_in(&folder)?, within)
     }
 
     fn approvable(&self, skill: &Candidate, within: &DigestLimits) -> Result<Manifest, SourceError> {
-        let folder = self.folder(skill);
-        let listing = files::list(&folder)?;
+        let path = self.folder(skill);
+        let folder = opened(&path, skill)?;
+        let listing = files::list_in(&folder)?;
         match listing.uncovered() {
-            Some(path) if !listing.cut => Err(SourceError::Uncovered { path: folder.join(path) }),
+            Some(uncovered) if !listing.cut => Err(SourceError::Uncovered { path: path.join(uncovered) }),
             _ => {
                 self.digested(skill, &folder, listing, &DigestLimits { remembered: false, ..within.clone() })
             }
@@ -185,12 +221,17 @@ impl Source for DirSource {
     }
 
     fn read(&self, skill: &Candidate, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
-        let folder = self.folder(skill);
-        let file = open(&folder, skill, path)?;
+        let place = self.folder(skill);
+        let own = path.as_str() == "SKILL.md" || path.as_str() == own_name(skill);
+        let file = if own {
+            own_file(&SkillFolder::listed(&place, own_name(skill).as_ref(), skill.stamp)?, skill)?
+        } else {
+            opened(&place, skill)?.file(path)?
+        };
         if let Some(within) = &self.options.within {
-            Within::new(within)?.check(&file, &folder.join(path.as_str()))?;
+            Within::new(within)?.check(&file, &place.join(path.as_str()))?;
         }
-        beneath::read_slice(file, &folder.join(path.as_str()), slice)
+        beneath::read_slice(file, &place.join(path.as_str()), slice)
     }
 }
 
@@ -214,16 +255,16 @@ impl DirSource {
     fn digested(
         &self,
         skill: &Candidate,
-        folder: &Path,
+        folder: &SkillFolder<'_>,
         listing: files::Listing,
         within: &DigestLimits,
     ) -> Result<Manifest, SourceError> {
-        let mut manifest = listing.complete(folder)?;
-        let mut allowed = within.admit(&manifest, folder)?;
+        let mut manifest = listing.complete(folder.path())?;
+        let mut allowed = within.admit(&manifest, folder.path())?;
         // What decides trust is made of the bytes that are there now.
         let remembered = within.remembered && skill.approved.is_none();
         for file in &mut manifest.files {
-            let path = folder.join(file.path.as_str());
+            let path = folder.path().join(file.path.as_str());
             let mut open = open(folder, skill, &file.path)?;
             let (digest, size) = if remembered {
                 self.digests.of(&path, &mut open, &mut allowed)?
@@ -276,7 +317,7 @@ impl Visitor for Gather<'_> {
                 self.hits.push(at);
                 (parse_prefix(self.index.head(at), true), stamp)
             }
-            Opened::File(file, stamp) => match read_prefix(file, &mut self.buffer) {
+            Opened::File(mut file, stamp) => match read_prefix(&mut file, &mut self.buffer) {
                 Ok(document) => {
                     let head = document.fences().and_then(|fences| self.buffer.get(..fences.body));
                     if let Some(head) = head.filter(|_| keep) {
@@ -354,7 +395,7 @@ fn virtual_path(root: &Path, above: &Path, skill_md: &Path) -> String {
 }
 
 /// Reads as much of a SKILL.md as its frontmatter needs; the buffer then begins with it.
-fn read_prefix(mut file: File, buffer: &mut Vec<u8>) -> std::io::Result<Document> {
+fn read_prefix(file: &mut File, buffer: &mut Vec<u8>) -> std::io::Result<Document> {
     buffer.clear();
     let mut want = FIRST_BYTES;
     loop {

@@ -290,7 +290,12 @@ impl Source for JsonlSource {
         if path.as_str() != "SKILL.md" {
             return Err(SourceError::Missing { path: path.as_str().into() });
         }
-        Ok(slice.of(self.line(skill)?.skill.to_markdown().as_bytes()))
+        let line = self.line(skill)?;
+        // The file may be another one by now.
+        if line.skill.entry.name != skill.entry.name {
+            return Err(SourceError::Changed { path: PathBuf::from(&skill.entry.origin.location) });
+        }
+        Ok(slice.of(line.skill.to_markdown().as_bytes()))
     }
 }
 

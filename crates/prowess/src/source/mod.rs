@@ -11,7 +11,7 @@ mod memory;
 mod merged;
 mod plugin;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use prowess_core::{Candidate, Document, FileEntry, Manifest, Origin, Profile, RelPath};
@@ -144,6 +144,19 @@ pub(crate) fn skill_md() -> Result<RelPath, SourceError> {
 /// What a document makes in a catalog: a skill, or a broken one with the reasons.
 pub fn candidate(document: &Document, at: &Origin) -> Candidate {
     Candidate::judged(document, at, lenient())
+}
+
+/// An error when a document is no longer the skill that was listed: it does not load, or goes by another name.
+pub(crate) fn check_still(
+    document: &Document,
+    skill: &Candidate,
+    at: impl FnOnce() -> PathBuf,
+) -> Result<(), SourceError> {
+    match document.skill(&skill.entry.origin) {
+        Some(entry) if entry.name == skill.entry.name => Ok(()),
+        Some(_) => Err(SourceError::Changed { path: at() }),
+        None => Err(SourceError::Broken { path: at() }),
+    }
 }
 
 /// The profile by which a catalog judges, made once.

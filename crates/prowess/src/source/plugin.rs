@@ -198,6 +198,11 @@ impl Source for PluginSource {
     }
 
     fn read(&self, skill: &Candidate, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
+        // One that was found to lie outside is not read for those who ask what is wrong with it either.
+        let own = self.inner.folder(skill).join("SKILL.md");
+        if matches!(skill.obstacle, Some(Obstacle::Broken { .. })) && !self.holds(&own) {
+            return Err(SourceError::Outside { path: own });
+        }
         self.inner.read(skill, path, slice)
     }
 }

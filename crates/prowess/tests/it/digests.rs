@@ -1,11 +1,13 @@
 //! Digests of skills: nothing too large is read, the work can be ended, and no cache decides what is trusted.
 
 use std::fs::{self, File};
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Instant;
+use std::time::{Duration, Instant, SystemTime};
 
 use prowess::digests::{DigestLimits, Digests, of_bytes};
 use prowess::source::Slice;
@@ -213,4 +215,62 @@ fn the_digest_of_a_layer_that_asks_for_approvals_is_of_the_bytes_too() {
     registry.refresh().unwrap();
     let candidate = registry.get("a").unwrap();
     assert_eq!(registry.digest_of(&candidate).unwrap(), registry.approvable(&candidate).unwrap());
+}
+
+#[test]
+fn bytes_that_change_in_mapped_memory_are_never_taken_for_approved() {
+    const PROGRAM: &str = "import mmap, sys
+file = open(sys.argv[1], 'r+b')
+mapped = mmap.mmap(file.fileno(), 0)
+at = mapped.find(b'Does')
+for line in sys.stdin:
+    mapped[at:at + 4] = line.strip().encode()
+    print('done', flush=True)
+";
+    let folder = tree(&[("a/SKILL.md", &skill("a"))]);
+    let approvals = approve_all(folder.path());
+    let place = folder.path().join("a/SKILL.md");
+    let child = Command::new("python3")
+        .args(["-c", PROGRAM])
+        .arg(&place)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn();
+    let Ok(mut child) = child else {
+        let _ = writeln!(std::io::stderr(), "skipped: mapping memory needs python3");
+        return;
+    };
+    let (mut say, mut done) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
+    let mut put = |word: &str| {
+        writeln!(say, "{word}").unwrap();
+        done.read_line(&mut String::new()).unwrap();
+    };
+    let cache = tempfile::tempdir().unwrap();
+    let source = DirSource::new(folder.path(), ScanOptions::default()).in_scope(Scope::Project);
+    let digests = Arc::new(Digests::load(Some(cache.path().join("digests"))));
+    let mut registry = Registry::new();
+    registry.add(source.with_digests(digests).with_cache(Some(cache.path().join("index"))));
+    registry.trust(Trust::in_approved(approvals));
+    // The first change makes the memory differ from the disk; what follows need not touch the times of the file.
+    put("EVIL");
+    let changed = SystemTime::now();
+    // Long enough for the state to be remembered.
+    while changed.elapsed().unwrap() < Duration::from_millis(60) {
+        std::thread::yield_now();
+    }
+    for word in ["EVIL", "Does", "EVIL", "Does"] {
+        put(word);
+        registry.refresh().unwrap();
+        let candidate = registry.get("a").unwrap();
+        let _ = registry.manifest_within(&candidate, &DigestLimits::publishing());
+        assert_eq!(candidate.is_usable(), word == "Does", "{word}");
+        if candidate.is_usable() {
+            assert_eq!(candidate.entry.description, "Does a.");
+            assert!(registry.document_of(&candidate).is_ok());
+            put("EVIL");
+            assert!(matches!(registry.document_of(&candidate), Err(SourceError::Changed { .. })));
+        }
+    }
+    drop(say);
+    child.wait().unwrap();
 }

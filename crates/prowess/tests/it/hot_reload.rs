@@ -103,10 +103,10 @@ fn every_way_of_changing_a_folder_is_seen() {
     write(root, "old/a/SKILL.md", &skill("a").replace("Does", "Elsewhere does"));
     settled(&[], &["a"], &[], &[]);
     fs::create_dir_all(root.join("skills/d")).unwrap();
-    symlink(root.join("old/d.md"), root.join("skills/d/SKILL.md")).unwrap();
-    write(root, "old/d.md", &skill("d"));
+    symlink(root.join("old/d/SKILL.md"), root.join("skills/d/SKILL.md")).unwrap();
+    write(root, "old/d/SKILL.md", &skill("d"));
     settled(&["d"], &[], &[], &[]);
-    write(root, "old/d.md", &skill("d").replace("Does", "Always does"));
+    write(root, "old/d/SKILL.md", &skill("d").replace("Does", "Always does"));
     settled(&[], &["d"], &[], &[]);
     write(root, "more/team.jsonl", "{\"name\":\"e\",\"description\":\"Does e.\"}\n");
     settled(&["e"], &[], &[], &[]);

@@ -41,6 +41,8 @@ mod servers;
 #[cfg(feature = "http")]
 mod sites;
 mod sources;
+#[cfg(unix)]
+mod swapped;
 mod trees;
 #[cfg(unix)]
 mod trust;

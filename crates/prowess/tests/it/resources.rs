@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use prowess::resources::{Contents, Groups};
 use prowess::session::{Policy, Session, ToolCall};
 use prowess::source::Slice;
-use prowess::{DirSource, Registry, ScanOptions, SourceError, TooLarge};
+use prowess::{DirSource, Registry, RelPath, ScanOptions, SourceError, TooLarge};
 
 use crate::trees::{registry, skill, tree};
 
@@ -154,9 +154,11 @@ fn a_note_that_a_link_takes_for_a_skill_opens_nothing_beside_it() {
     symlink("../../.env", hh.join("e")).unwrap();
     let registry = registry(&[&folder.path().join("skills")]);
     registry.refresh().unwrap();
-    let read = registry.read_resource("hh", "e", Slice::first(99), TooLarge::Refuse);
+    let catalog = registry.catalog();
+    let (candidate, _) = catalog.why("hh")[0];
+    let read = registry.read(candidate, &RelPath::parse("e").unwrap(), Slice::first(99));
     assert!(matches!(read, Err(SourceError::Outside { .. })), "{read:?}");
-    let files = registry.files("hh").unwrap();
+    let files = registry.files_of(candidate).unwrap();
     assert!(!format!("{:?}", files.files).contains("\"e\""));
     assert!(files.left_out.iter().any(|left| left.path == "e"));
 }
