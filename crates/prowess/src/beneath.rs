@@ -63,12 +63,13 @@ impl<'s> SkillFolder<'s> {
         &self.root
     }
 
-    /// Whether SKILL.md is, without a doubt, the file that was listed.
+    /// Whether SKILL.md is, without a doubt, the file that was listed, and as it was then. A number alone would not do:
+    /// that of a file that is gone is given to the next one.
     pub(crate) fn holds_what_was_listed(&self) -> Result<bool, SourceError> {
         let own = self.path.join(self.own);
         let (stamp, kind) =
             self.root.state_below(Path::new(self.own)).map_err(|error| SourceError::io(&own, error))?;
-        Ok(kind == Kind::File && self.seen.is_some_and(|seen| same_file(&stamp, &seen)))
+        Ok(kind == Kind::File && self.seen == Some(stamp))
     }
 
     /// Opens SKILL.md. One that is a link out of the folder must lead to a file of that name, and to the one that was

@@ -72,7 +72,7 @@ fn project_with_an_outside() -> Place {
         ("outside/lines.jsonl", lines),
         ("outside/plugin/.claude-plugin/plugin.json", "{\"name\": \"p\"}"),
         ("outside/plugin/skills/plugged/SKILL.md", &skill("plugged")),
-        ("outside/one.md", &skill("single")),
+        ("outside/one/SKILL.md", &skill("single")),
     ]);
     let zip = zip_of("packed/SKILL.md", skill("packed").as_bytes());
     place.write("outside/packed.zip", &zip);
@@ -126,7 +126,7 @@ fn links_and_sources_of_an_untrusted_project_lead_nowhere_outside_of_it() {
     link("../outside/packed.zip", "packed.zip");
     link("../outside/plugin", "plugin");
     link("../../../outside/secret", ".claude/skills/secret");
-    link("../../../../outside/one.md", ".claude/skills/one/SKILL.md");
+    link("../../../../outside/one/SKILL.md", ".claude/skills/one/SKILL.md");
     link("../../outside", ".agents/skills");
     link("/", ".codex/skills");
     let absolute = place.path().join("outside").display().to_string();
