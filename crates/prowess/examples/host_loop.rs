@@ -5,7 +5,7 @@
 
 #![allow(clippy::print_stdout, reason = "an example that shows what happens")]
 
-use prowess::drive::{Performer, drive};
+use prowess::drive::{Performer, drive, preload};
 use prowess::index::LazyIndex;
 use prowess::render::{Budget, CatalogStyle, Shape};
 use prowess::session::{Dialect, Options, Policy, PromptOptions, Session};
@@ -34,10 +34,12 @@ fn converse(dialect: Dialect) -> Result<(), Failed> {
     registry.add(skills);
     registry.refresh()?;
 
-    // The session, and what performs its effects.
+    // The session, and what performs its effects. The index follows every refresh of the registry.
     let mut session = Session::new("chat-1", registry.catalog(), Policy::default(), Options::default());
     let index = LazyIndex::new(&registry);
     let performer = Performer::new(&registry, &index);
+    // The skills of sources with `preload`: here there are none.
+    preload(&mut session, &performer);
 
     // What goes into every request: a block of the prompt, and the tools.
     let style = CatalogStyle::new(Shape::Compact);

@@ -188,6 +188,20 @@ mod tests {
         }
     }
 
+    proptest::proptest! {
+        #[test]
+        fn the_size_is_known_before_the_text_is_built(
+            parts in proptest::collection::vec("\\$ARGUMENTS(\\[[0-9]?\\]?)?|\\$[a-z0-9]|\\\\|\\PC", 0..20),
+            line in "\\PC{0,20}",
+        ) {
+            let (body, arguments, names) = (parts.concat(), Arguments::line(&line), ["a".to_owned()]);
+            let (made, size) = (substitute(&body, &arguments, &names), substituted_size(&body, &arguments, &names));
+            proptest::prop_assert!(made.len() <= size);
+            // More only by spaces at the end, and by the words before arguments that nothing took.
+            proptest::prop_assert!(size <= made.len().max(body.len()) + BEHIND.len() + arguments.whole.len());
+        }
+    }
+
     #[test]
     fn words_of_a_shell_stay_as_they_are() {
         let given = Arguments::words(["a b", "it's", "\\"]);
