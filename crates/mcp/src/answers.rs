@@ -2,13 +2,18 @@
 
 use std::convert::Infallible;
 use std::fmt::Display;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http::{HeaderValue, Response, StatusCode, header};
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt as _, Full};
+use hyper::body::{Body, Frame, SizeHint};
 use rmcp::ErrorData;
 use rmcp::model::{JsonRpcError, RequestId};
+
+use crate::outgoing::Outgoing;
 
 /// What goes back to a client.
 pub(crate) type Answer = Response<BoxBody<Bytes, Infallible>>;
@@ -20,6 +25,33 @@ impl From<Answer> for Refusal {
     fn from(answer: Answer) -> Self {
         Self(Box::new(answer))
     }
+}
+
+impl Body for Outgoing {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        Poll::Ready(self.next().map(|piece| Ok(Frame::data(piece))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.left() == 0
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.left())
+    }
+}
+
+/// A message of the protocol.
+pub(crate) fn message(message: Outgoing) -> Answer {
+    let mut answer = Response::new(message.boxed());
+    answer.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    answer
 }
 
 /// A text of some kind.

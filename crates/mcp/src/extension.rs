@@ -1,60 +1,63 @@
 //! The answers of the extension: a page of skills, one skill, the children of a folder.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::time::Instant;
 
+use bytes::Bytes;
 use prowess::RelPath;
 use rmcp::ErrorData;
 use rmcp::model::{CacheScope, Resource};
 use serde_json::{Value, json};
 
-use crate::ready::Page;
+use crate::ready;
 use crate::server::Shared;
 use crate::wire::{self, DirectoryParams, DirectoryResult, Era, GetResult, ListParams, ListResult};
-use crate::{address, resources};
+use crate::{address, gates, resources};
 
 /// What a host tells its model about this server when there are no tools.
 pub(crate) const INSTRUCTIONS: &str = "Skills are instructions for particular tasks. Before you begin a task, look \
      whether a skill fits it, read its SKILL.md, and follow it. Its other files are read when it points to them.";
 
 /// A page of the list: entries in the order of their keys, none split over pages.
-pub(crate) fn list(shared: &Shared, params: ListParams, era: Era) -> Result<Arc<Page>, ErrorData> {
+pub(crate) fn list(shared: &Shared, params: ListParams, era: Era) -> Result<Bytes, ErrorData> {
     let after = shared.after("skills", params.cursor.as_deref())?;
     let snapshot = shared.live.current();
     let (_, changes) = snapshot.state();
     let mut result = ListResult::default();
-    let mut last = None;
+    let (mut last, end) = (None, gates::end_of_list());
     for key in snapshot.listed_after(after.as_deref()) {
-        if result.skills.len() == snapshot.page_size() {
+        if last.is_some() && (result.skills.len() == snapshot.page_size() || Instant::now() >= end) {
             result.next_cursor = last.map(|key: &str| shared.cursors.make("skills", key));
             break;
         }
         // A skill that went away or is withheld is left out; the others stand.
         if let Some(published) = snapshot.published_by_now(key) {
             result.skills.push(published.entry.clone());
-            last = Some(key);
         }
+        last = Some(key);
     }
     let page =
         wire::finish(&result, era, Some((shared.live.ttl_ms(), CacheScope::Private))).map_err(internal)?;
-    let page = Arc::new(Page::new(page));
-    snapshot.keep_page(params.cursor, era, changes, Arc::clone(&page));
+    let page = ready::text(&page)?;
+    snapshot.keep_page(params.cursor, era, changes, page.clone());
     Ok(page)
 }
 
 /// One skill by its URI, listed or not.
-pub(crate) fn get(shared: &Shared, uri: &str, era: Era) -> Result<Value, ErrorData> {
+pub(crate) fn get(shared: &Shared, uri: &str, era: Era) -> Result<Bytes, ErrorData> {
     let snapshot = shared.live.current();
     let found = address::parse(uri)
         .filter(|(_, path)| path == "SKILL.md")
         .and_then(|(key, _)| snapshot.published(&key))
         .ok_or_else(|| unknown("no skill is served at", uri))?;
     let result = GetResult { skill: found.entry.clone() };
-    wire::finish(&result, era, Some((shared.live.ttl_ms(), CacheScope::Private))).map_err(internal)
+    let result =
+        wire::finish(&result, era, Some((shared.live.ttl_ms(), CacheScope::Private))).map_err(internal)?;
+    ready::text(&result)
 }
 
 /// The direct children of a folder of a skill.
-pub(crate) fn directory(shared: &Shared, params: DirectoryParams, era: Era) -> Result<Value, ErrorData> {
+pub(crate) fn directory(shared: &Shared, params: DirectoryParams, era: Era) -> Result<Bytes, ErrorData> {
     let snapshot = shared.live.current();
     let not_a_folder = || unknown("no folder is served at", &params.uri);
     let (key, path) = address::parse(&params.uri).ok_or_else(not_a_folder)?;
@@ -87,7 +90,7 @@ pub(crate) fn directory(shared: &Shared, params: DirectoryParams, era: Era) -> R
     let more = rest.next().is_some();
     let next_cursor = page.last().filter(|_| more).map(|(name, _)| shared.cursors.make(&list, name));
     let resources = page.into_iter().map(|(_, resource)| resource).collect();
-    wire::finish(&DirectoryResult { resources, next_cursor }, era, None).map_err(internal)
+    ready::text(&wire::finish(&DirectoryResult { resources, next_cursor }, era, None).map_err(internal)?)
 }
 
 /// The error for what is not there: the same in every era, with the URI as data.

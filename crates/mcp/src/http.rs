@@ -16,14 +16,14 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use crate::answers::{Answer, Refusal, full, last, method_not_allowed, plain, problem, wrong};
+use crate::answers::{self, Answer, Refusal, full, last, method_not_allowed, plain, problem, wrong};
 use crate::gatekeeper::Gatekeeper;
 use crate::held::held;
 use crate::http_options::HttpOptions;
-use crate::ready::Slot;
+use crate::outgoing::Outgoing;
+use crate::ready::{Left, Slot};
 use crate::server::{Server, Shared};
 use crate::sessions::Sessions;
-use crate::unsent::Unsent;
 
 /// What stands before the protocol.
 pub(crate) struct Front {
@@ -33,7 +33,6 @@ pub(crate) struct Front {
     requests: Semaphore,
     streams: Arc<Semaphore>,
     max_streams: usize,
-    unsent: Unsent,
     options: HttpOptions,
 }
 
@@ -67,8 +66,6 @@ impl Front {
             requests: Semaphore::new(options.max_requests),
             streams: Arc::new(Semaphore::new(max_streams)),
             max_streams,
-            // Half of the requests may wait for room, so that small answers always have a way.
-            unsent: Unsent::new(options.max_unsent, (options.max_requests / 2).max(1)),
             options,
         }
     }
@@ -160,7 +157,8 @@ impl Front {
     /// Answers a POST.
     async fn message(&self, mut parts: Parts, body: Bytes) -> Result<Answer, Refusal> {
         let asked = Asked::read(&body)?;
-        let slot = Slot::default();
+        // The other half of the time is for the work.
+        let slot = Slot::new(self.options.request_time / 2);
         parts.extensions.insert(slot.clone());
         let _place = self.place().await?;
         if asked.initialize()
@@ -172,7 +170,7 @@ impl Front {
         if asked.listens() {
             return self.streamed(request).await;
         }
-        let (mut head, mut text) = self.whole(request, asked.id.clone()).await?;
+        let (head, text) = self.whole(request, asked.id.clone()).await?;
         // This is what rmcp says to JSON that is no message, in plain text; the type of the body was looked at before.
         if head.status == StatusCode::UNSUPPORTED_MEDIA_TYPE {
             return Err(no_message(&body));
@@ -184,11 +182,11 @@ impl Front {
         {
             return Err(full(reason).into());
         }
-        if let Some(ready) = asked.id.and_then(|id| slot.answer(&id)) {
-            (head, text) = plain(StatusCode::OK, "application/json", "").map(|_| ready).into_parts();
+        match (slot.left(), asked.id) {
+            (Some(Left::NoRoom(reason)), _) => Err(full(reason).into()),
+            (Some(Left::Result(result)), Some(id)) => Ok(answers::message(Outgoing::answer(&id, result))),
+            _ => Ok(Answer::from_parts(head, Full::new(text).boxed())),
         }
-        let text = self.unsent.admit(text, self.options.request_time).await.map_err(full)?;
-        Ok(Answer::from_parts(head, Full::new(text).boxed()))
     }
 
     /// Answers a GET, which is a stream, a DELETE, or what there is not; none has a body.

@@ -25,9 +25,6 @@ pub struct HttpOptions {
     pub max_streams: usize,
     /// The most requests at once; others wait, and are then told to come back.
     pub max_requests: usize,
-    /// The most bytes of answers that are not read yet, in all. Answers up to 64 KiB, and what is told on streams, are
-    /// not counted.
-    pub max_unsent: usize,
     /// The most sessions of the handshake eras.
     pub max_sessions: usize,
     /// How long a session lives without a word from its client, and without a stream that it has open.
@@ -57,8 +54,6 @@ impl Default for HttpOptions {
             max_connections: 256,
             max_streams: 128,
             max_requests: 64,
-            // Twelve answers of the largest size.
-            max_unsent: 256 << 20,
             max_sessions: 1024,
             session_time: Duration::from_secs(300),
             header_time: Duration::from_secs(10),

@@ -24,6 +24,7 @@ mod lock;
 mod log;
 mod long_line;
 mod notify;
+mod outgoing;
 mod patient;
 mod pipe_writer;
 mod prompts;
@@ -81,6 +82,9 @@ pub struct ServeOptions {
     pub watch: bool,
     /// How often sources elsewhere are asked what they have, since they tell of nothing.
     pub ask_again: Duration,
+    /// The most bytes of answers that are not read yet, in all. Answers up to 64 KiB, and what is told on streams, are
+    /// not counted. An answer that is larger than this is sent alone.
+    pub max_unsent: usize,
     /// The file with what a person trusts, if that is to be followed too: trust that is taken back counts at once.
     pub approvals: Option<PathBuf>,
     /// The file that remembers what was analysed for searches.
@@ -100,6 +104,8 @@ impl Default for ServeOptions {
             show_folders: true,
             watch: true,
             ask_again: Duration::from_secs(60),
+            // Several answers of the largest size.
+            max_unsent: 256 << 20,
             approvals: None,
             terms: None,
         }
@@ -160,7 +166,7 @@ where
     // What follows the library ends with the pipe.
     let stop = stop.child_token();
     let _end = stop.clone().drop_guard();
-    stdio::serve(Shared::new(registry, options, stop.clone()), reader, writer, stop).await
+    stdio::serve(Shared::new(registry, options, stdio::MAX_OPEN, stop.clone()), reader, writer, stop).await
 }
 
 /// Serves clients at `/mcp` of an address until the process is told to end. `listening` is told the address, with the
@@ -205,7 +211,9 @@ pub async fn serve_listener(
     // Whoever comes with a token comes from elsewhere: our folders are nothing to them.
     let near = http.token.is_none() && listener.local_addr().is_ok_and(|address| address.ip().is_loopback());
     let options = ServeOptions { show_folders: options.show_folders && near, ..options.clone() };
-    listener::serve(listener, Shared::new(registry, &options, stop.clone()), http, stop).await;
+    // Half of the requests may wait for room, so that small answers always have a way.
+    let waiting = (http.max_requests / 2).max(1);
+    listener::serve(listener, Shared::new(registry, &options, waiting, stop.clone()), http, stop).await;
 }
 
 fn runtime() -> io::Result<tokio::runtime::Runtime> {

@@ -11,12 +11,15 @@ use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use crate::outgoing::Outgoing;
+use crate::unsent::SMALL;
+
 /// How long a reader has for the last lines when the pipe is closed.
 const LAST_LINES: Duration = Duration::from_secs(2);
 
 /// A line on its way out.
 struct Line {
-    bytes: Vec<u8>,
+    message: Outgoing,
     /// The place of the request that it answers, given back when it is written.
     _place: Option<OwnedSemaphorePermit>,
     written: oneshot::Sender<io::Result<()>>,
@@ -31,6 +34,20 @@ pub(crate) struct PipeWriter {
     gone: CancellationToken,
 }
 
+async fn write<W: AsyncWrite + Unpin>(writer: &mut W, mut message: Outgoing) -> io::Result<()> {
+    // One call for most lines.
+    let mut line = Vec::new();
+    for piece in message.by_ref() {
+        if line.len() + piece.len() > SMALL {
+            writer.write_all(&std::mem::take(&mut line)).await?;
+        }
+        line.extend_from_slice(&piece);
+    }
+    line.push(b'\n');
+    writer.write_all(&line).await?;
+    writer.flush().await
+}
+
 impl PipeWriter {
     pub(crate) fn new<W: AsyncWrite + Send + Unpin + 'static>(mut writer: W) -> Self {
         let (lines, mut waiting) = mpsc::unbounded_channel::<Line>();
@@ -38,10 +55,7 @@ impl PipeWriter {
         let token = gone.clone();
         let task = tokio::spawn(async move {
             while let Some(line) = waiting.recv().await {
-                let written = match writer.write_all(&line.bytes).await {
-                    Ok(()) => writer.flush().await,
-                    error => error,
-                };
+                let written = write(&mut writer, line.message).await;
                 let failed = written.is_err();
                 let _ = line.written.send(written);
                 if failed {
@@ -54,16 +68,15 @@ impl PipeWriter {
         Self { lines: Some(lines), task, gone }
     }
 
-    /// Hands over a line without its end; what comes back says when it is written, and need not be waited for.
+    /// Hands over a message; what comes back says when it is written, and need not be waited for.
     pub(crate) fn send(
         &self,
-        mut bytes: Vec<u8>,
+        message: Outgoing,
         place: Option<OwnedSemaphorePermit>,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
-        bytes.push(b'\n');
         let (written, told) = oneshot::channel();
         if let Some(lines) = &self.lines {
-            let _ = lines.send(Line { bytes, _place: place, written });
+            let _ = lines.send(Line { message, _place: place, written });
         }
         async move { told.await.unwrap_or_else(|_| Err(io::ErrorKind::NotConnected.into())) }
     }

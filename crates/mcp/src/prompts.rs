@@ -1,5 +1,7 @@
 //! Skills that a user may start, as prompts; and the completion of names and paths.
 
+use std::time::Instant;
+
 use prowess::session::{Actor, Arguments};
 use prowess::{Candidate, RelPath};
 use rmcp::ErrorData;
@@ -11,6 +13,7 @@ use serde_json::{Value, json};
 
 use crate::connection::Connection;
 use crate::extension::shown;
+use crate::gates;
 use crate::resources::TEMPLATE;
 use crate::server::Shared;
 use crate::tools::answer;
@@ -95,12 +98,16 @@ pub(crate) fn complete(
     let values: Vec<String> = match &request.r#ref {
         Reference::Resource(template) if template.uri == TEMPLATE => match request.argument.name.as_str() {
             // A prefixed skill has another form of address, and a withheld one has none.
-            "name" => snapshot
-                .listed_after(None)
-                .filter(|key| key.starts_with(begun) && !key.contains(':'))
-                .filter(|key| snapshot.published_by_now(key).is_some())
-                .map(str::to_owned)
-                .collect(),
+            "name" => {
+                let end = gates::end_of_list();
+                snapshot
+                    .listed_after(None)
+                    .filter(|key| key.starts_with(begun) && !key.contains(':'))
+                    .take_while(|_| Instant::now() < end)
+                    .filter(|key| snapshot.published_by_now(key).is_some())
+                    .map(str::to_owned)
+                    .collect()
+            }
             "path" => {
                 let known = request.context.as_ref().and_then(|context| context.arguments.as_ref());
                 let published = known

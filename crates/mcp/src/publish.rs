@@ -1,6 +1,7 @@
 //! What is published of one skill: its entry, made of one look at its bytes, and its files under the names clients use.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use prowess::digests::DigestLimits;
 use prowess::{Candidate, Document, FileEntry, Manifest, Registry, RelPath, digests, parse, publish};
@@ -11,6 +12,8 @@ use crate::wire::{self, File, Resources, Skill};
 
 /// How often a skill is looked at again when it changes under our eyes.
 const LOOKS: usize = 3;
+/// How long the files of one skill may be read: one that takes longer is not published, and delays no other.
+const LOOK_TIME: Duration = Duration::from_secs(2);
 
 /// A skill as clients see it.
 #[derive(Debug)]
@@ -36,7 +39,11 @@ pub(crate) fn look(
     before: Option<&Arc<Published>>,
 ) -> Result<Arc<Published>, String> {
     let key = candidate.entry.key.as_str();
-    let limits = DigestLimits { remembered: true, ..DigestLimits::approving() };
+    let mut limits = DigestLimits { remembered: true, ..DigestLimits::approving() };
+    // What is elsewhere has a time of its own.
+    if !registry.is_far(candidate) {
+        limits = limits.until(Instant::now() + LOOK_TIME);
+    }
     for _ in 0..LOOKS {
         let found = registry.manifest_within(candidate, &limits).map_err(|error| error.to_string())?;
         // An approval is for these bytes and no others.

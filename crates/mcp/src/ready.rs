@@ -1,60 +1,107 @@
-//! An answer that is written once and sent to many: past the protocol's own writing, which copies and writes each anew.
+//! Results as text: written once, counted while they wait for a reader, and sent past the protocol's own writing.
 //!
-//! A page of a hundred skills is some two thousand strings. rmcp takes a result as a tree of values of its own, so each
-//! asker would pay for a copy of the tree, its writing and its end. The HTTP side therefore hands a [`Slot`] down with a
-//! request; a handler that has the text of its result at hand puts it there and gives rmcp an empty result, and the
-//! HTTP side sends the text. All checks of the protocol come before, as for every request.
+//! rmcp takes a result as a tree of values and copies it several times on its way out, where no limit reaches it. So
+//! each transport hands a [`Slot`] down with a request. A handler leaves the text of its result there and gives rmcp an
+//! empty one, and the transport sends the text. All checks of the protocol come before, as for every request.
 
+use std::io;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use bytes::Bytes;
-use rmcp::model::{Extensions, RequestId};
-use serde_json::Value;
+use rmcp::ErrorData;
+use rmcp::model::{Extensions, ServerResult};
+use serde::Serialize;
 
-/// Where a handler puts the text of its result.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Slot(Arc<OnceLock<Bytes>>);
+use crate::extension::internal;
+use crate::outgoing::Part;
+use crate::unsent::NoRoom;
+use crate::wire::Era;
+
+/// Where a handler leaves the text of its result.
+#[derive(Clone, Debug)]
+pub(crate) struct Slot(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    /// How long the result may wait for room.
+    patience: Duration,
+    left: OnceLock<Left>,
+}
+
+/// What a handler left.
+#[derive(Clone, Debug)]
+pub(crate) enum Left {
+    /// The text of the result, in parts.
+    Result(Vec<Part>),
+    /// Why there is none.
+    NoRoom(String),
+}
 
 impl Slot {
-    /// The slot that came with a request, if the way back takes a text.
-    pub(crate) fn of(request: &Extensions) -> Option<&Self> {
-        request.get::<http::request::Parts>()?.extensions.get()
+    pub(crate) fn new(patience: Duration) -> Self {
+        Self(Arc::new(Inner { patience, left: OnceLock::new() }))
     }
 
-    /// Leaves the text of the result.
-    pub(crate) fn fill(&self, result: Bytes) {
-        let _ = self.0.set(result);
+    /// The slot that came with a request: by itself on a pipe, with the head of the request over HTTP.
+    pub(crate) fn of(request: &Extensions) -> Result<Self, ErrorData> {
+        let over_http = || request.get::<http::request::Parts>()?.extensions.get();
+        let slot = request.get().or_else(over_http).cloned();
+        slot.ok_or_else(|| ErrorData::internal_error("there is no way back for a result", None))
     }
 
-    /// The whole answer to a request, if a result was left here.
-    pub(crate) fn answer(&self, id: &RequestId) -> Option<Bytes> {
-        let result = self.0.get()?;
-        let id = serde_json::to_string(id).ok()?;
-        let parts: [&[u8]; 5] = [br#"{"jsonrpc":"2.0","id":"#, id.as_bytes(), br#","result":"#, result, b"}"];
-        Some(parts.concat().into())
-    }
-}
-
-/// The result of a request that many make: its value, and its text once somebody could take it.
-pub(crate) struct Page {
-    value: Value,
-    text: OnceLock<Option<Bytes>>,
-}
-
-impl Page {
-    pub(crate) fn new(value: Value) -> Self {
-        Self { value, text: OnceLock::new() }
+    pub(crate) fn patience(&self) -> Duration {
+        self.0.patience
     }
 
-    /// The result for rmcp: nothing when its text went into the slot.
-    pub(crate) fn result(&self, slot: Option<&Slot>) -> Value {
-        let text = || self.text.get_or_init(|| serde_json::to_vec(&self.value).ok().map(Bytes::from)).clone();
-        match slot.and_then(|slot| Some((slot, text()?))) {
-            Some((slot, text)) => {
-                slot.fill(text);
-                Value::Null
+    /// Leaves the text of the result, or why there is no room for one.
+    pub(crate) fn fill(&self, result: Result<Vec<Part>, NoRoom>) -> Result<(), ErrorData> {
+        let (left, said) = match result {
+            Ok(parts) => (Left::Result(parts), Ok(())),
+            Err(full) => {
+                let reason = full.to_string();
+                (Left::NoRoom(reason.clone()), Err(ErrorData::internal_error(reason, None)))
             }
-            None => self.value.clone(),
-        }
+        };
+        let _ = self.0.left.set(left);
+        said
+    }
+
+    /// What was left here.
+    pub(crate) fn left(&self) -> Option<&Left> {
+        self.0.left.get()
+    }
+}
+
+/// The text of a result of rmcp, with the members that rmcp would add or strip in an era.
+pub(crate) fn text_of(result: impl Into<ServerResult>, era: Era) -> Result<Bytes, ErrorData> {
+    let mut result = result.into();
+    match era {
+        Era::Sessionless => result.fill_missing_cache_hints(),
+        Era::Handshake => result.strip_result_type_for_legacy_peer(),
+    }
+    text(&result)
+}
+
+/// A value as text that takes no more memory than its length: growing it would take twice as much.
+pub(crate) fn text(value: &impl Serialize) -> Result<Bytes, ErrorData> {
+    let mut length = Length(0);
+    serde_json::to_writer(&mut length, value).map_err(internal)?;
+    let mut text = Vec::with_capacity(length.0);
+    serde_json::to_writer(&mut text, value).map_err(internal)?;
+    Ok(text.into())
+}
+
+/// Counts what is written.
+struct Length(usize);
+
+impl io::Write for Length {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 += bytes.len();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }

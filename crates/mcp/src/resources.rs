@@ -1,5 +1,9 @@
 //! Skills' files as MCP resources: the list of SKILL.md, one file's bytes as they are, and how each is described.
 
+use std::sync::Arc;
+use std::time::Instant;
+
+use bytes::Bytes;
 use prowess::source::Slice;
 use prowess::{FileEntry, RelPath, digests};
 use rmcp::ErrorData;
@@ -9,9 +13,13 @@ use rmcp::model::{
 use serde_json::Value;
 
 use crate::extension::{about, unknown};
+use crate::outgoing::Part;
 use crate::publish::{Published, own_path};
 use crate::server::Shared;
-use crate::{address, wire};
+use crate::snapshot::Snapshot;
+use crate::unsent::Share;
+use crate::wire::Era;
+use crate::{address, gates, ready, wire};
 
 /// The template of every address.
 pub(crate) const TEMPLATE: &str = "skill://{name}/{+path}";
@@ -21,8 +29,9 @@ pub(crate) fn list(shared: &Shared, cursor: Option<&str>) -> Result<ListResource
     let after = shared.after("resources", cursor)?;
     let snapshot = shared.live.current();
     let (mut items, mut last, mut next) = (Vec::new(), None, None);
+    let end = gates::end_of_list();
     for key in snapshot.listed_after(after.as_deref()) {
-        if items.len() == snapshot.page_size() {
+        if last.is_some() && (items.len() == snapshot.page_size() || Instant::now() >= end) {
             next = last.map(|key: &str| shared.cursors.make("resources", key));
             break;
         }
@@ -30,8 +39,8 @@ pub(crate) fn list(shared: &Shared, cursor: Option<&str>) -> Result<ListResource
             && let Some(file) = own_path().and_then(|own| published.files.get(&own).cloned())
         {
             items.push(describe(&published, key, &file));
-            last = Some(key);
         }
+        last = Some(key);
     }
     // No time to live: rmcp adds one where it belongs, and would not take ours away for older peers.
     let mut result = ListResourcesResult::with_all_items(items);
@@ -57,45 +66,86 @@ pub(crate) fn describe(published: &Published, key: &str, file: &FileEntry) -> Re
     if own { resource.with_description(text("description")) } else { resource }
 }
 
-/// The bytes of a file: text when they are UTF-8, base64 when not. They are what the digest is over: nothing is made
-/// uniform.
-pub(crate) fn read(shared: &Shared, uri: &str) -> Result<ReadResourceResult, ErrorData> {
-    // Errors name the URI, never a path of this disk.
-    let not_found = || unknown("no resource is served at", uri);
-    let too_large = || unknown("too large to be served:", uri);
-    let (key, path) = address::parse(uri).filter(|(_, path)| !path.is_empty()).ok_or_else(not_found)?;
+/// A file that is served.
+pub(crate) struct Found {
+    snapshot: Arc<Snapshot>,
+    uri: String,
+    key: String,
+    path: RelPath,
+    listed: FileEntry,
+}
+
+/// Finds the file at an address.
+pub(crate) fn find(shared: &Shared, uri: String) -> Result<Found, ErrorData> {
+    let not_found = || unknown("no resource is served at", &uri);
+    let (key, path) = address::parse(&uri).filter(|(_, path)| !path.is_empty()).ok_or_else(not_found)?;
     let path = RelPath::from_request(&path).map_err(|_| not_found())?;
     let snapshot = shared.live.current();
     let published = snapshot.published(&key).ok_or_else(not_found)?;
     // On the list, or not served: what the list leaves out cannot be had by name.
-    let listed = published.files.get(&path).ok_or_else(not_found)?;
+    let listed = published.files.get(&path).ok_or_else(not_found)?.clone();
     if listed.size > wire::MAX_BYTES {
-        return Err(too_large());
+        return Err(unknown("too large to be served:", &uri));
     }
-    let candidate = snapshot.candidate(&key).ok_or_else(not_found)?;
-    let slice = Slice::first(usize::try_from(wire::MAX_BYTES).unwrap_or(usize::MAX));
-    let chunk = snapshot.registry.read(candidate, &path, slice).map_err(|error| {
-        if !snapshot.registry.is_far(candidate) {
-            return not_found();
+    Ok(Found { snapshot, uri, key, path, listed })
+}
+
+impl Found {
+    /// How many bytes it had when it was listed.
+    pub(crate) fn size(&self) -> usize {
+        usize::try_from(self.listed.size).unwrap_or(usize::MAX)
+    }
+
+    /// The result with the bytes of the file, which keep their share of the room: as text when they are UTF-8 that JSON
+    /// can say, as base64 when not. They are what the digest is over: nothing is made uniform.
+    pub(crate) fn read(
+        self,
+        shared: &Shared,
+        era: Era,
+        share: Option<Share>,
+    ) -> Result<Vec<Part>, ErrorData> {
+        // Errors name the URI, never a path of this disk.
+        let not_found = || unknown("no resource is served at", &self.uri);
+        let too_large = || unknown("too large to be served:", &self.uri);
+        let registry = &self.snapshot.registry;
+        let candidate = self.snapshot.candidate(&self.key).ok_or_else(not_found)?;
+        // What has grown since it was listed is not read: there is no room for it.
+        let chunk = registry.read(candidate, &self.path, Slice::first(self.size())).map_err(|error| {
+            if !registry.is_far(candidate) {
+                return not_found();
+            }
+            // What its server does not give is no fault of the address, and its list may be another one by now.
+            tracing::warn!(target: "prowess", reason = %error, "a file could not be had from another server");
+            shared.live.nudge();
+            ErrorData::internal_error("another server does not give this file", Some(about(&self.uri)))
+        })?;
+        if chunk.size > chunk.bytes.len() as u64 {
+            return Err(too_large());
         }
-        // What its server does not give is no fault of the address, and its list may be another one by now.
-        tracing::warn!(target: "prowess", reason = %error, "a file could not be had from another server");
-        shared.live.nudge();
-        ErrorData::internal_error("another server does not give this file", Some(about(uri)))
-    })?;
-    if chunk.size > chunk.bytes.len() as u64 {
-        return Err(too_large());
+        // Of a skill that was approved as it was, nothing else is given.
+        if candidate.approved.is_some()
+            && self.listed.digest.as_deref() != Some(&*digests::of_bytes(&chunk.bytes))
+        {
+            return Err(not_found());
+        }
+        let is_text = std::str::from_utf8(&chunk.bytes).is_ok();
+        let bytes = Bytes::from(chunk.bytes);
+        let bytes = match share {
+            Some(share) => share.hold(bytes),
+            None => bytes,
+        };
+        let file = if is_text { Part::text(bytes).unwrap_or_else(Part::Base64) } else { Part::Base64(bytes) };
+        // The result with nothing in it, opened where the file belongs. Inside a string the quotes would be escaped.
+        let (empty, mark) = match &file {
+            Part::Base64(_) => (ResourceContents::blob("", &self.uri), r#""blob":""#),
+            _ => (ResourceContents::text("", &self.uri), r#""text":""#),
+        };
+        let result = ReadResourceResult::new(vec![empty.with_mime_type(mime(self.path.as_str()))]);
+        let mut begin = ready::text_of(result, era)?;
+        let at = begin.windows(mark.len()).position(|part| part == mark.as_bytes());
+        let end = begin.split_off(at.map_or(begin.len(), |at| at + mark.len()));
+        Ok(vec![Part::Json(begin), file, Part::Json(end)])
     }
-    // Of a skill that was approved as it was, nothing else is given.
-    if candidate.approved.is_some() && listed.digest.as_deref() != Some(&*digests::of_bytes(&chunk.bytes)) {
-        return Err(not_found());
-    }
-    let contents = match String::from_utf8(chunk.bytes) {
-        Ok(text) if !text.contains('\0') => ResourceContents::text(text, uri),
-        Ok(text) => ResourceContents::blob(prowess::resources::base64(text.as_bytes()), uri),
-        Err(error) => ResourceContents::blob(prowess::resources::base64(error.as_bytes()), uri),
-    };
-    Ok(ReadResourceResult::new(vec![contents.with_mime_type(mime(path.as_str()))]))
 }
 
 /// Where every file can be found.

@@ -3,14 +3,15 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use prowess::Registry;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CustomRequest,
     CustomResult, ErrorCode, ExtensionCapabilities, GetPromptRequestParams, GetPromptResponse,
     Implementation, JsonObject, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
     ListToolsResult, PaginatedRequestParams, PromptsCapability, ProtocolVersion, ReadResourceRequestParams,
-    ReadResourceResponse, ResourcesCapability, ServerCapabilities, ServerConfig, SubscribeRequestParams,
-    SubscriptionFilter, ToolsCapability, UnsubscribeRequestParams,
+    ReadResourceResponse, ReadResourceResult, ResourcesCapability, ServerCapabilities, ServerConfig,
+    ServerResult, SubscribeRequestParams, SubscriptionFilter, ToolsCapability, UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -23,7 +24,9 @@ use crate::connection::Connection;
 use crate::cursor::Cursors;
 use crate::gates::{self, Gates};
 use crate::live::Live;
-use crate::ready::Slot;
+use crate::outgoing::Part;
+use crate::ready::{self, Slot};
+use crate::unsent::{SMALL, Unsent};
 use crate::wire::{self, Era};
 use crate::{address, extension, notify, prompts, resources, tools};
 
@@ -33,16 +36,24 @@ pub(crate) struct Shared {
     pub(crate) cursors: Cursors,
     pub(crate) tools: bool,
     gates: Gates,
+    unsent: Unsent,
     pub(crate) stop: CancellationToken,
 }
 
 impl Shared {
-    pub(crate) fn new(registry: Registry, options: &ServeOptions, stop: CancellationToken) -> Arc<Self> {
+    /// Up to `waiting` requests may wait for room for their answers.
+    pub(crate) fn new(
+        registry: Registry,
+        options: &ServeOptions,
+        waiting: usize,
+        stop: CancellationToken,
+    ) -> Arc<Self> {
         Arc::new(Self {
             live: Live::start(registry, options, stop.clone()),
             cursors: Cursors::new(),
             tools: options.tools,
             gates: Gates::new(),
+            unsent: Unsent::new(options.max_unsent, waiting),
             stop,
         })
     }
@@ -109,21 +120,35 @@ impl Server {
         }
     }
 
-    /// Does blocking work on what lies here.
-    async fn work<T: Send + 'static>(
-        &self,
-        context: &RequestContext<RoleServer>,
-        work: impl FnOnce(&Shared, &Connection) -> Result<T, ErrorData> + Send + 'static,
-    ) -> Result<T, ErrorData> {
-        self.work_within(&self.shared.gates.near, context, work).await
-    }
-
     /// The gate for work on skills of these names or addresses, which may lie elsewhere.
     fn gate_for<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Arc<Semaphore> {
         match self.shared.far_source(names) {
             Some(source) => self.shared.gates.far(&source),
             None => Arc::clone(&self.shared.gates.near),
         }
+    }
+
+    /// Does blocking work, and leaves its result as text with the request: rmcp gets an empty one.
+    async fn answer<T: Into<ServerResult> + Default>(
+        &self,
+        gate: &Arc<Semaphore>,
+        context: &RequestContext<RoleServer>,
+        work: impl FnOnce(&Shared, &Connection) -> Result<T, ErrorData> + Send + 'static,
+    ) -> Result<T, ErrorData> {
+        let era = era(context);
+        let text = self.work_within(gate, context, move |shared, connection| {
+            ready::text_of(work(shared, connection)?, era)
+        });
+        self.leave(context, text.await?).await?;
+        Ok(T::default())
+    }
+
+    /// Leaves the text of a result with its request, when there is room for it.
+    async fn leave(&self, context: &RequestContext<RoleServer>, text: Bytes) -> Result<(), ErrorData> {
+        let slot = Slot::of(&context.extensions)?;
+        let room = self.shared.unsent.admit(text, slot.patience());
+        let room = gates::unless_cancelled(&context.ct, room).await?;
+        slot.fill(room.map(|text| vec![Part::Json(text)]))
     }
 
     async fn work_within<T: Send + 'static>(
@@ -211,29 +236,33 @@ impl ServerHandler for Server {
                 let params: wire::ListParams = params_of(params)?;
                 // A page that was made a moment ago needs no file and no thread.
                 let known = self.shared.live.known();
-                let page = match known.and_then(|now| now.page(params.cursor.as_deref(), era)) {
-                    Some(page) => page,
+                match known.and_then(|now| now.page(params.cursor.as_deref(), era)) {
+                    Some(page) => self.leave(&context, page).await?,
                     None => {
-                        self.work(&context, move |shared, _| extension::list(shared, params, era)).await?
+                        let gate = &self.shared.gates.lists;
+                        let made = self.work_within(gate, &context, move |shared, _| {
+                            extension::list(shared, params, era)
+                        });
+                        self.leave(&context, made.await?).await?;
                     }
-                };
-                Ok(CustomResult::new(
-                    page.result(Slot::of(&context.extensions).filter(|_| era == Era::Sessionless)),
-                ))
+                }
+                Ok(CustomResult::new(Value::Null))
             }
             wire::GET => {
                 let params: wire::GetParams = params_of(params)?;
                 let gate = self.gate_for([params.uri.as_str()]);
-                self.work_within(&gate, &context, move |shared, _| extension::get(shared, &params.uri, era))
-                    .await
-                    .map(CustomResult::new)
+                let made = self
+                    .work_within(&gate, &context, move |shared, _| extension::get(shared, &params.uri, era));
+                self.leave(&context, made.await?).await?;
+                Ok(CustomResult::new(Value::Null))
             }
             wire::DIRECTORY => {
                 let params: wire::DirectoryParams = params_of(params)?;
                 let gate = self.gate_for([params.uri.as_str()]);
-                self.work_within(&gate, &context, move |shared, _| extension::directory(shared, params, era))
-                    .await
-                    .map(CustomResult::new)
+                let made = self
+                    .work_within(&gate, &context, move |shared, _| extension::directory(shared, params, era));
+                self.leave(&context, made.await?).await?;
+                Ok(CustomResult::new(Value::Null))
             }
             known if self.serves(known) && is_malformed(known, era) => Err(ErrorData::invalid_params(
                 format!("the params of {known} are missing or have another shape"),
@@ -249,7 +278,8 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         let cursor = request.and_then(|request| request.cursor);
-        self.work(&context, move |shared, _| resources::list(shared, cursor.as_deref())).await
+        let gate = &self.shared.gates.lists;
+        self.answer(gate, &context, move |shared, _| resources::list(shared, cursor.as_deref())).await
     }
 
     async fn list_resource_templates(
@@ -268,8 +298,29 @@ impl ServerHandler for Server {
     ) -> Result<ReadResourceResponse, ErrorData> {
         // Reading SKILL.md activates nothing.
         let gate = self.gate_for([request.uri.as_str()]);
-        let read = self.work_within(&gate, &context, move |shared, _| resources::read(shared, &request.uri));
-        read.await.map(Into::into)
+        let era = era(&context);
+        let slot = Slot::of(&context.extensions)?;
+        let found = self.work_within(&gate, &context, move |shared, _| {
+            let found = resources::find(shared, request.uri)?;
+            if found.size() <= SMALL { found.read(shared, era, None).map(Ok) } else { Ok(Err(found)) }
+        });
+        match found.await? {
+            Ok(result) => slot.fill(Ok(result))?,
+            // Room first, then the file: whoever waits holds nothing.
+            Err(found) => {
+                let room = self.shared.unsent.reserve(found.size(), slot.patience());
+                match gates::unless_cancelled(&context.ct, room).await? {
+                    Err(full) => slot.fill(Err(full))?,
+                    Ok(share) => {
+                        let read = self.work_within(&gate, &context, move |shared, _| {
+                            found.read(shared, era, Some(share))
+                        });
+                        slot.fill(Ok(read.await?))?;
+                    }
+                }
+            }
+        }
+        Ok(ReadResourceResult::new(Vec::new()).into())
     }
 
     // The subscriptions of the handshake eras: older hosts know no others.
@@ -329,8 +380,8 @@ impl ServerHandler for Server {
             return Err(no_such_method("tools/list"));
         }
         self.shared.only_page("tools", request)?;
-        let era = era(&context);
-        self.work(&context, move |shared, connection| Ok(tools::list(shared, connection, era))).await
+        let (era, gate) = (era(&context), &self.shared.gates.near);
+        self.answer(gate, &context, move |shared, connection| Ok(tools::list(shared, connection, era))).await
     }
 
     async fn call_tool(
@@ -345,7 +396,7 @@ impl ServerHandler for Server {
         // An unknown tool or wrong arguments are a result that the model can read, never an error of the protocol.
         let words = request.arguments.iter().flat_map(|arguments| arguments.values());
         let gate = self.gate_for(words.filter_map(Value::as_str));
-        let called = self.work_within(&gate, &context, move |shared, connection| {
+        let called = self.answer(&gate, &context, move |shared, connection| {
             Ok(tools::call(shared, connection, era, request))
         });
         called.await.map(Into::into)
@@ -357,7 +408,8 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
         let cursor = request.and_then(|request| request.cursor);
-        self.work(&context, move |shared, _| prompts::list(shared, cursor.as_deref())).await
+        let gate = &self.shared.gates.near;
+        self.answer(gate, &context, move |shared, _| prompts::list(shared, cursor.as_deref())).await
     }
 
     async fn get_prompt(
@@ -367,11 +419,10 @@ impl ServerHandler for Server {
     ) -> Result<GetPromptResponse, ErrorData> {
         let era = era(&context);
         let gate = self.gate_for([request.name.as_str()]);
-        self.work_within(&gate, &context, move |shared, connection| {
+        let got = self.answer(&gate, &context, move |shared, connection| {
             prompts::get(shared, connection, era, &request)
-        })
-        .await
-        .map(Into::into)
+        });
+        got.await.map(Into::into)
     }
 
     async fn complete(
@@ -379,7 +430,8 @@ impl ServerHandler for Server {
         request: CompleteRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        self.work(&context, move |shared, _| prompts::complete(shared, &request)).await
+        let gate = &self.shared.gates.lists;
+        self.answer(gate, &context, move |shared, _| prompts::complete(shared, &request)).await
     }
 }
 

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use bytes::Bytes;
 use prowess::render::estimate_tokens;
 use prowess::session::{Actor, ReinjectBudget, Session};
 use prowess::{Candidate, Catalog, Registry, RelPath};
@@ -13,7 +14,6 @@ use prowess::{Candidate, Catalog, Registry, RelPath};
 use crate::address;
 use crate::lock::locked;
 use crate::publish::{Published, look};
-use crate::ready::Page;
 use crate::wire::Era;
 
 /// For how long a look at the files of a skill counts. The watcher tells of SKILL.md at once; the files beside it are
@@ -49,7 +49,7 @@ struct Kept {
     changes: u64,
     /// Whether somebody makes it anew.
     looking: bool,
-    page: Arc<Page>,
+    page: Bytes,
 }
 
 /// The library in one state.
@@ -214,7 +214,7 @@ impl Snapshot {
 
     /// A page of the list that was made a moment ago. When it is time to make it anew, one asker gets nothing and
     /// makes it; the others have the last one until then.
-    pub(crate) fn page(&self, cursor: Option<&str>, era: Era) -> Option<Arc<Page>> {
+    pub(crate) fn page(&self, cursor: Option<&str>, era: Era) -> Option<Bytes> {
         let mut pages = locked(&self.pages);
         let kept = pages.get_mut(&(cursor.map(str::to_owned), era))?;
         // Whoever is told of a change and asks must not be given what was so before.
@@ -223,14 +223,14 @@ impl Snapshot {
         }
         let age = kept.made.elapsed();
         if age < FRESH || (kept.looking && age < 2 * FRESH) {
-            return Some(Arc::clone(&kept.page));
+            return Some(kept.page.clone());
         }
         kept.looking = true;
         None
     }
 
     /// Keeps a page for those who ask next. `changes` were known when it was begun.
-    pub(crate) fn keep_page(&self, cursor: Option<String>, era: Era, changes: u64, page: Arc<Page>) {
+    pub(crate) fn keep_page(&self, cursor: Option<String>, era: Era, changes: u64, page: Bytes) {
         let mut pages = locked(&self.pages);
         if pages.len() < MAX_PAGES {
             pages.insert((cursor, era), Kept { made: Instant::now(), changes, looking: false, page });

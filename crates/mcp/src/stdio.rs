@@ -7,9 +7,11 @@
 use std::collections::HashMap;
 use std::io;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use rmcp::model::{
-    ClientJsonRpcMessage, ClientNotification, ClientRequest, JsonRpcError, RequestId, ServerJsonRpcMessage,
+    ClientJsonRpcMessage, ClientNotification, ClientRequest, GetExtensions as _, JsonRpcError, RequestId,
+    ServerJsonRpcMessage,
 };
 use rmcp::service::{RxJsonRpcMessage, ServerInitializeError, TxJsonRpcMessage, serve_server_with_ct};
 use rmcp::transport::Transport;
@@ -22,16 +24,19 @@ use tokio_util::sync::CancellationToken;
 use crate::ServeError;
 use crate::lock::locked;
 use crate::long_line::{LongLine, MAX_ID};
+use crate::outgoing::Outgoing;
 use crate::pipe_writer::PipeWriter;
+use crate::ready::{Left, Slot};
 use crate::server::{Server, Shared};
 
 /// The longest line that is read: as large as a request over HTTP may be.
 pub(crate) const MAX_LINE: usize = 1 << 20;
-/// The most requests of one pipe under way; beyond, reading waits until an answer has been taken. An answer may be as
-/// large as the largest file, so this also bounds what a client costs who asks and does not read.
-const MAX_OPEN: usize = 16;
+/// The most requests of one pipe under way; beyond, reading waits until an answer has been taken.
+pub(crate) const MAX_OPEN: usize = 16;
 /// The most subscriptions of one pipe that are open at once.
 const MAX_LISTENING: usize = 64;
+/// How long an answer may wait for room; a client that reads makes some sooner.
+const PATIENCE: Duration = Duration::from_secs(15);
 
 /// One client on a pipe.
 pub(crate) struct Pipe<R> {
@@ -45,7 +50,13 @@ pub(crate) struct Pipe<R> {
     writer: PipeWriter,
     room: Arc<Semaphore>,
     listening: Arc<Semaphore>,
-    open: Mutex<HashMap<RequestId, OwnedSemaphorePermit>>,
+    open: Mutex<HashMap<RequestId, Open>>,
+}
+
+/// A request under way: its place, and where its result is left.
+struct Open {
+    place: OwnedSemaphorePermit,
+    slot: Slot,
 }
 
 impl<R: AsyncRead + Send + Unpin> Pipe<R> {
@@ -97,12 +108,12 @@ impl<R: AsyncRead + Send + Unpin> Pipe<R> {
     fn complain(&self, id: Option<RequestId>, error: ErrorData, place: OwnedSemaphorePermit) {
         let message = ServerJsonRpcMessage::Error(JsonRpcError::new(id, error));
         if let Ok(line) = serde_json::to_vec(&message) {
-            drop(self.writer.send(line, Some(place)));
+            drop(self.writer.send(Outgoing::written(line), Some(place)));
         }
     }
 
-    /// Takes back the place of a request.
-    fn place_of(&self, id: &RequestId) -> Option<OwnedSemaphorePermit> {
+    /// Takes back a request that is over.
+    fn over(&self, id: &RequestId) -> Option<Open> {
         locked(&self.open).remove(id)
     }
 }
@@ -119,8 +130,17 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for Pipe<R> {
             ServerJsonRpcMessage::Error(error) => error.id.as_ref(),
             _ => None,
         };
-        let place = id.and_then(|id| self.place_of(id));
-        let written = serde_json::to_vec(&item).map(|line| self.writer.send(line, place));
+        let open = id.and_then(|id| Some((id, self.over(id)?)));
+        let left = open.as_ref().and_then(|(id, open)| match open.slot.left() {
+            Some(Left::Result(result)) => Some(Outgoing::answer(id, result)),
+            _ => None,
+        });
+        let place = open.map(|(_, open)| open.place);
+        let line = match left {
+            Some(answer) => Ok(answer),
+            None => serde_json::to_vec(&item).map(Outgoing::written),
+        };
+        let written = line.map(|line| self.writer.send(line, place));
         async move { written?.await }
     }
 
@@ -155,7 +175,7 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for Pipe<R> {
                 continue;
             }
             match serde_json::from_slice::<ClientJsonRpcMessage>(text) {
-                Ok(ClientJsonRpcMessage::Request(request)) => {
+                Ok(ClientJsonRpcMessage::Request(mut request)) => {
                     self.begun = true;
                     // A subscription is open for as long as it likes, so it takes a place among its own kind.
                     let place = if matches!(request.request, ClientRequest::SubscriptionsListenRequest(_)) {
@@ -174,8 +194,9 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for Pipe<R> {
                     } else {
                         place
                     };
-                    let mut open = locked(&self.open);
-                    open.insert(request.id.clone(), place);
+                    let slot = Slot::new(PATIENCE);
+                    request.request.extensions_mut().insert(slot.clone());
+                    locked(&self.open).insert(request.id.clone(), Open { place, slot });
                     return Some(ClientJsonRpcMessage::Request(request));
                 }
                 Ok(ClientJsonRpcMessage::Notification(note)) => {
@@ -183,7 +204,7 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for Pipe<R> {
                     if let ClientNotification::CancelledNotification(cancelled) = &note.notification
                         && let Some(id) = &cancelled.params.request_id
                     {
-                        self.place_of(id);
+                        self.over(id);
                     }
                     if self.begun {
                         return Some(ClientJsonRpcMessage::Notification(note));

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{ValueEnum, value_parser};
 use prowess::session::{Filter, Naming};
-use prowess_mcp::{CLIENTS, ClientConfig, HttpOptions, is_host, is_origin};
+use prowess_mcp::{CLIENTS, ClientConfig, HttpOptions, ServeOptions, is_host, is_origin};
 
 use super::{Places, namings};
 
@@ -75,7 +75,7 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "BYTES", requires = "http", default_value_t = HttpOptions::default().max_body, value_parser = some)]
     pub(crate) max_body: usize,
     /// The most bytes of large answers that are not read yet, in all
-    #[arg(long, value_name = "BYTES", requires = "http", default_value_t = HttpOptions::default().max_unsent, value_parser = some)]
+    #[arg(long, value_name = "BYTES", default_value_t = ServeOptions::default().max_unsent, value_parser = some)]
     pub(crate) max_unsent: usize,
     /// What to write to standard error
     #[arg(long, value_name = "FORMAT", default_value = "warnings")]

@@ -44,6 +44,7 @@ pub(crate) fn run(args: &Serve, ui: &mut Ui) -> Result<Outcome, CommandError> {
         watch: !args.no_watch,
         approvals: Approvals::file(&Environment::current()),
         ask_again: Duration::from_secs(args.ask_again),
+        max_unsent: args.max_unsent,
         terms,
     };
     let format = match args.log {
@@ -63,7 +64,6 @@ pub(crate) fn run(args: &Serve, ui: &mut Ui) -> Result<Outcome, CommandError> {
                 max_body: args.max_body,
                 max_connections: args.max_connections,
                 max_streams: args.max_streams.unwrap_or(args.max_connections / 2),
-                max_unsent: args.max_unsent,
                 max_sessions: args.max_sessions,
                 session_time: Duration::from_secs(args.session_time),
                 ..HttpOptions::default()

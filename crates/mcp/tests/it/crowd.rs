@@ -80,13 +80,13 @@ async fn answers_that_nobody_reads_are_bounded_by_their_bytes() {
     write(root.path(), "alpha/large.txt", "x".repeat(8 << 20));
     let big = json!({"uri": "skill://alpha/large.txt"});
     let http = HttpOptions {
-        max_unsent: 12 << 20,
         request_time: std::time::Duration::from_secs(1),
         stall_time: LONG,
         ..HttpOptions::default()
     };
     let registry = registry(root.path());
-    let web = Web::over(registry, root, http).await;
+    let options = ServeOptions { max_unsent: 12 << 20, ..ServeOptions::default() };
+    let web = Web::serving(registry, root, options, http).await;
     let session = web.begun().await;
     let body = json!({"jsonrpc": "2.0", "id": 7, "method": "resources/read", "params": &big}).to_string();
     // Both eras, until the answer is the one that must come; a busy machine may be late with others.

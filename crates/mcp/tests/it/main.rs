@@ -28,4 +28,5 @@ mod support;
 mod support_web;
 mod transports;
 mod typed;
+mod unread;
 mod web;

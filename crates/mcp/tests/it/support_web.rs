@@ -81,12 +81,22 @@ impl Web {
 
     /// A server over a registry, which may have to do with a folder.
     pub(crate) async fn over(registry: Registry, root: tempfile::TempDir, http: HttpOptions) -> Self {
+        Self::serving(registry, root, ServeOptions::default(), http).await
+    }
+
+    /// The same with all options.
+    pub(crate) async fn serving(
+        registry: Registry,
+        root: tempfile::TempDir,
+        options: ServeOptions,
+        http: HttpOptions,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let at = listener.local_addr().unwrap();
         let stop = CancellationToken::new();
         let token = stop.clone();
         let serving = tokio::spawn(async move {
-            serve_listener(registry, &ServeOptions::default(), http, listener, token).await;
+            serve_listener(registry, &options, http, listener, token).await;
         });
         Self { root, at, stop, serving }
     }

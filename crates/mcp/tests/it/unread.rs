@@ -1,0 +1,156 @@
+//! Answers that are large, and clients that do not read them.
+
+use prowess_mcp::{HttpOptions, ServeOptions};
+use serde_json::{Value, json};
+
+use crate::support::{LONG, Lines, library, registry, served, write};
+use crate::support_web::{Web, sessionless};
+
+/// Files of several kinds, each many times what is sent at once.
+fn files() -> [(&'static str, Vec<u8>); 4] {
+    [
+        ("text.txt", "plain ä \"quoted\" \\ text\r\n".repeat(20_000).into_bytes()),
+        ("bytes.bin", (0..=255).cycle().take(500_001).collect()),
+        ("controls.txt", vec![1; 300_000]),
+        ("marks.txt", r#""text":"","blob":"""#.repeat(5_000).into_bytes()),
+    ]
+}
+
+#[tokio::test]
+async fn a_large_file_comes_whole_on_every_way_and_control_characters_as_base64() {
+    let root = library();
+    for (name, bytes) in files() {
+        write(root.path(), &format!("alpha/{name}"), bytes);
+    }
+    let mut pipes = Vec::new();
+    for sessionless in [false, true] {
+        let pipe = served(registry(root.path()), ServeOptions::default());
+        pipes.push(Lines::begun(pipe, sessionless).await);
+    }
+    let registry = registry(root.path());
+    let web = Web::over(registry, root, HttpOptions::default()).await;
+    let session = web.begun().await;
+    for (name, bytes) in files() {
+        let uri = format!("skill://alpha/{name}");
+        let body = json!({"jsonrpc": "2.0", "id": 7, "method": "resources/read", "params": {"uri": uri}});
+        let mut results = vec![
+            web.ask("resources/read", json!({ "uri": uri })).await.json()["result"].clone(),
+            web.post(&[("mcp-session-id", &session)], &body.to_string()).await.json()["result"].clone(),
+        ];
+        for pipe in &mut pipes {
+            results.push(pipe.result("resources/read", json!({ "uri": uri })).await);
+        }
+        let (member, expected) = match String::from_utf8(bytes) {
+            Ok(text) if !text.contains('\u{1}') => ("text", text),
+            Ok(text) => ("blob", prowess::resources::base64(text.as_bytes())),
+            Err(error) => ("blob", prowess::resources::base64(error.as_bytes())),
+        };
+        for result in results {
+            assert_eq!(result["contents"][0]["uri"], uri);
+            assert!(result["contents"][0][member] == expected, "{uri} is another file as {member}");
+        }
+    }
+    web.end().await;
+}
+
+#[tokio::test]
+async fn every_kind_of_answer_counts_while_nobody_reads_it() {
+    let root = library();
+    let body = "Do it well.\n".repeat(20_000);
+    write(root.path(), "long/SKILL.md", format!("---\nname: long\ndescription: Is long.\n---\n{body}"));
+    for number in 0..600 {
+        write(root.path(), &format!("long/references/{number:0100}.md"), "");
+    }
+    write(root.path(), "alpha/large.txt", "x".repeat(8 << 20));
+    // Room for the large file, and for nothing else beside it.
+    let options = ServeOptions { max_unsent: 9 << 20, ..ServeOptions::default() };
+    let http = HttpOptions {
+        request_time: std::time::Duration::from_secs(2),
+        stall_time: LONG,
+        ..HttpOptions::default()
+    };
+    let registry = registry(root.path());
+    let web = Web::serving(registry, root, options, http).await;
+    let asked = [
+        ("skills/list", json!({})),
+        ("skills/get", json!({"uri": "skill://long/SKILL.md"})),
+        ("resources/read", json!({"uri": "skill://long/SKILL.md"})),
+        ("tools/call", json!({"name": "load_skill", "arguments": {"name": "long"}})),
+        ("prompts/get", json!({"name": "long"})),
+    ];
+    let until = async |status: u16, method: &str, params: &Value| {
+        // A busy machine may be late with other answers.
+        let deadline = tokio::time::Instant::now() + LONG;
+        loop {
+            let answer = web.ask(method, params.clone()).await;
+            if answer.0 == status {
+                return answer;
+            }
+            assert!(tokio::time::Instant::now() < deadline, "{method}: {} {}", answer.0, answer.2.len());
+        }
+    };
+    for (method, params) in &asked {
+        assert!(until(200, method, params).await.2.len() > 64 * 1024, "{method}");
+    }
+    let file = "skill://alpha/large.txt";
+    let mut slow = web.narrow(&sessionless("resources/read", file, json!({ "uri": file }))).await;
+    slow.until("HTTP/1.1 200").await;
+    for (method, params) in &asked {
+        let refused = until(503, method, params).await;
+        let said = "there is no room for more answers that nobody reads: 9437184 bytes";
+        assert_eq!(refused.json()["error"]["message"], said);
+    }
+    // Small answers have a way.
+    until(200, "resources/read", &json!({"uri": "skill://beta/SKILL.md"})).await;
+    drop(slow);
+    for (method, params) in &asked {
+        until(200, method, params).await;
+    }
+    web.end().await;
+}
+
+#[tokio::test]
+async fn a_pipe_has_the_same_room_and_says_when_there_is_none() {
+    let root = library();
+    write(root.path(), "alpha/large.txt", "x".repeat(8 << 20));
+    let options = ServeOptions { max_unsent: 12 << 20, ..ServeOptions::default() };
+    let mut client = Lines::begun(served(registry(root.path()), options), false).await;
+    // Reads nothing until all are asked; the second waits for room in vain, or for the first to be read.
+    for id in 100..104 {
+        let read = json!({"jsonrpc": "2.0", "id": id, "method": "resources/read", "params": {"uri": "skill://alpha/large.txt"}});
+        client.send(&read.to_string()).await;
+    }
+    let mut read = 0;
+    for _ in 0..4 {
+        let answer = client.next().await;
+        match answer["error"]["message"].as_str() {
+            None => {
+                assert_eq!(answer["result"]["contents"][0]["text"].as_str().map(str::len), Some(8 << 20));
+                read += 1;
+            }
+            Some(said) => assert!(said.starts_with("there is no room"), "{said}"),
+        }
+    }
+    assert!(read > 0);
+}
+
+#[tokio::test]
+async fn one_skill_that_is_too_large_is_left_out_and_the_others_are_listed() {
+    let root = library();
+    write(root.path(), "huge/SKILL.md", "---\nname: huge\ndescription: Is huge.\n---\n");
+    let file = std::fs::File::create(root.path().join("huge/huge.bin")).unwrap();
+    // Sparse: it takes no room on the disk.
+    file.set_len(1 << 40).unwrap();
+    let mut client = Lines::begun(served(registry(root.path()), ServeOptions::default()), true).await;
+    let listed = client.result("skills/list", json!({})).await.to_string();
+    assert!(listed.contains("skill://alpha/SKILL.md") && !listed.contains("huge"), "{listed}");
+    let listed = client.result("resources/list", json!({})).await.to_string();
+    assert!(listed.contains("skill://alpha/SKILL.md") && !listed.contains("huge"), "{listed}");
+    assert_eq!(client.error("skills/get", json!({"uri": "skill://huge/SKILL.md"})).await, -32602);
+    assert_eq!(client.error("resources/read", json!({"uri": "skill://huge/huge.bin"})).await, -32602);
+    assert_eq!(client.error("resources/directory/read", json!({"uri": "skill://huge"})).await, -32602);
+    // Tools read SKILL.md alone, and no more of a file than fits.
+    let loaded =
+        client.result("tools/call", json!({"name": "load_skill", "arguments": {"name": "huge"}})).await;
+    assert!(loaded["content"].is_array() && loaded != Value::Null);
+}
