@@ -271,6 +271,15 @@ pub(crate) struct List {
     /// Show about how many tokens each skill costs in every prompt
     #[arg(long)]
     pub(crate) cost: bool,
+    /// Only skills in or below this folder, as filters see it
+    #[arg(long, value_name = "FOLDER", default_value = "")]
+    pub(crate) folder: String,
+    /// Only skills that this filter lets through, as for replay
+    #[arg(long, value_name = "GLOB", default_value = "")]
+    pub(crate) filter: Filter,
+    /// Only skills that ask for no other tools than these, with commas; "" for skills that ask for none
+    #[arg(long, value_name = "TOOLS")]
+    pub(crate) tools: Option<String>,
 }
 
 /// Write the instructions of a skill, or one of its files

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use prowess::catalog::WhyNot;
 use prowess::render::{collapse, cut};
-use prowess::{Candidate, Obstacle, Registry, Scope, SourceError, Standing};
+use prowess::session::Filter;
+use prowess::{Candidate, Obstacle, Registry, Scope, SourceError, Standing, ToolList};
 use serde::Serialize;
 
 use super::{advice, registry, say_problems};
@@ -27,11 +28,15 @@ pub(crate) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
     say_problems(&registry, ui);
     let complete = registry.problems().is_empty();
     let outcome = if complete { Outcome::Fine } else { Outcome::Incomplete };
-    let mut left_out: Vec<(&Candidate, &Standing)> =
-        catalog.all().filter(|(_, standing)| **standing != Standing::Listed).collect();
+    let wanted = Wanted::of(args);
+    let listed: Vec<&Candidate> = catalog.iter().filter(|candidate| wanted.has(candidate)).collect();
+    let mut left_out: Vec<(&Candidate, &Standing)> = catalog
+        .all()
+        .filter(|(candidate, standing)| **standing != Standing::Listed && wanted.has(candidate))
+        .collect();
     left_out.sort_by(|a, b| a.0.entry.key.cmp(&b.0.entry.key));
     let others = left_out.iter().filter(|_| args.all).copied();
-    let shown = catalog.iter().map(|candidate| (candidate, &Standing::Listed)).chain(others);
+    let shown = listed.iter().map(|candidate| (*candidate, &Standing::Listed)).chain(others);
     let rows: Vec<Row<'_>> = shown
         .map(|(candidate, standing)| {
             let mut row = Row::new(candidate, standing, &registry);
@@ -44,7 +49,7 @@ pub(crate) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
             version: VERSION,
             skills: rows,
             unread: Unread::all(&registry),
-            summary: Summary { skills: catalog.len(), left_out: left_out.len() },
+            summary: Summary { skills: listed.len(), left_out: left_out.len() },
         })?;
         return Ok(outcome);
     }
@@ -57,15 +62,18 @@ pub(crate) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
     }
     if catalog.is_empty() {
         text.push_str("no skills here\n");
+    } else if listed.is_empty() {
+        let _ = writeln!(text, "no skill is left of {}", count(catalog.len(), "skill"));
     } else {
-        let _ = write!(text, "\n{}", count(catalog.len(), "skill"));
+        let _ = write!(text, "\n{}", count(listed.len(), "skill"));
         if args.cost {
             let offered = rows.iter().filter(|row| row.state == "active");
             let prompt: u64 = offered.filter_map(|row| row.cost.as_ref()).map(|cost| cost.catalog).sum();
             let _ = write!(text, ", about {prompt} tokens in every prompt");
         }
-        let (never, untrusted): (Vec<_>, Vec<_>) = catalog
+        let (never, untrusted): (Vec<&Candidate>, Vec<&Candidate>) = listed
             .iter()
+            .copied()
             .filter(|candidate| !candidate.is_usable())
             .partition(|candidate| advice::never(candidate, &registry).is_some());
         if !untrusted.is_empty() {
@@ -83,6 +91,29 @@ pub(crate) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
     }
     ui.print(&text)?;
     Ok(outcome)
+}
+
+/// Which of the skills are wanted.
+struct Wanted<'w> {
+    folder: &'w str,
+    filter: &'w Filter,
+    tools: Option<ToolList>,
+}
+
+impl<'w> Wanted<'w> {
+    fn of(args: &'w List) -> Self {
+        Self { folder: &args.folder, filter: &args.filter, tools: args.tools.as_deref().map(ToolList::parse) }
+    }
+
+    fn has(&self, candidate: &Candidate) -> bool {
+        let suffice = |tools: &ToolList| {
+            let names: Vec<&str> = tools.grants.iter().map(|grant| grant.raw.as_str()).collect();
+            candidate.entry.allowed_tools.as_ref().is_none_or(|list| list.missing_from(&names).is_empty())
+        };
+        candidate.is_in(self.folder)
+            && self.filter.passes(&candidate.virtual_path)
+            && self.tools.as_ref().is_none_or(suffice)
+    }
 }
 
 fn line(text: &mut String, row: &Row<'_>) {
@@ -151,6 +182,7 @@ pub(super) struct Row<'r> {
     description: &'r str,
     path: &'r str,
     source: &'r str,
+    virtual_path: &'r str,
     scope: Scope,
     pub(super) state: &'static str,
     trusted: bool,
@@ -244,6 +276,7 @@ impl<'r> Row<'r> {
             description: &entry.description,
             path: &entry.origin.location,
             source: &candidate.source,
+            virtual_path: &candidate.virtual_path,
             scope: entry.origin.scope,
             state,
             trusted: !untrusted,

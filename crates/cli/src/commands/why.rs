@@ -144,6 +144,7 @@ fn page(text: &mut String, candidate: &Candidate, standing: &Standing, registry:
     };
     let _ = writeln!(text, "{STRONG}{}{STRONG:#}: {verdict}", clean(&entry.key));
     let _ = writeln!(text, "  found: {}", clean(&entry.origin.location));
+    let _ = writeln!(text, "  path for filters: {}", clean(&candidate.virtual_path));
     if !candidate.readers.is_empty() {
         let _ = writeln!(text, "  read by: {}", candidate.readers.join(", "));
     }

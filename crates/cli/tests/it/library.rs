@@ -498,3 +498,36 @@ fn readers(place: &Place) -> String {
         .collect();
     names.join(", ")
 }
+
+#[test]
+fn a_list_can_be_narrowed_by_folder_filter_and_tools() {
+    let skill =
+        |name: &str, more: &str| format!("---\nname: {name}\ndescription: Does {name}.\n{more}---\nDo.\n");
+    let place = Place::with(&[
+        ("skills/billing/refunds/SKILL.md", &skill("refunds", "allowed-tools: Bash Read\n")),
+        ("skills/billing/eu/taxes/SKILL.md", &skill("taxes", "allowed-tools: Read\n")),
+        ("skills/mail/SKILL.md", &skill("mail", "")),
+    ]);
+    let keys = |options: &[&str]| -> Vec<String> {
+        let list = json_of(&place, &[&["list", "--json", "--in", "skills"], options].concat());
+        assert_eq!(list["summary"]["skills"], list["skills"].as_array().unwrap().len());
+        list["skills"].as_array().unwrap().iter().map(|row| row["key"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(keys(&[]), ["mail", "refunds", "taxes"]);
+    assert_eq!(keys(&["--folder", "billing"]), ["refunds", "taxes"]);
+    assert_eq!(keys(&["--folder", "/billing/eu/"]), ["taxes"]);
+    assert_eq!(keys(&["--filter", "billing/**"]), ["refunds", "taxes"]);
+    assert_eq!(keys(&["--filter", "none"]), [""; 0]);
+    assert_eq!(keys(&["--tools", "Read"]), ["mail", "taxes"]);
+    assert_eq!(keys(&["--tools", ""]), ["mail"]);
+    assert_eq!(keys(&["--tools", "Read,Bash", "--folder", "billing"]), ["refunds", "taxes"]);
+    assert_snapshot!(run(&place, &["list", "--in", "skills", "--folder", "nowhere"]), @"
+    exit 0
+    --- stdout
+    no skill is left of 3 skills
+    ");
+    let list = json_of(&place, &["list", "--json", "--in", "skills", "--folder", "billing/eu"]);
+    assert_eq!(list["skills"][0]["virtual_path"], "billing/eu/taxes");
+    let why = run(&place, &["why", "taxes", "--in", "skills"]);
+    assert!(why.contains("  path for filters: billing/eu/taxes\n"), "{why}");
+}

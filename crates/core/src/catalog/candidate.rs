@@ -141,6 +141,11 @@ impl Candidate {
             || (broken && self.entry.origin.folder.as_deref() == Some(key))
     }
 
+    /// Whether filters see it in or below a folder; all are in the empty one.
+    pub fn is_in(&self, folder: &str) -> bool {
+        super::is_below(&self.virtual_path, folder.trim_matches('/'))
+    }
+
     /// Whether it may be activated, run and served.
     pub fn is_usable(&self) -> bool {
         self.obstacle.is_none()

@@ -17,7 +17,7 @@ mod unix {
     use std::os::unix::fs::MetadataExt as _;
     use std::path::Component;
 
-    use rustix::fs::{AtFlags, CWD, Mode, OFlags, openat, renameat, statat};
+    use rustix::fs::{CWD, Mode, OFlags, openat, renameat};
 
     use super::{File, Path, io};
 
@@ -61,8 +61,8 @@ mod unix {
 
         /// Whether the file of this name in the folder is the one that is open.
         pub(crate) fn has(&self, name: &OsStr, file: &File) -> io::Result<bool> {
-            let (here, open) = (statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW)?, file.metadata()?);
-            Ok(here.st_ino == open.ino() && here.st_dev == open.dev())
+            let (here, open) = (self.file(name)?.metadata()?, file.metadata()?);
+            Ok((here.ino(), here.dev()) == (open.ino(), open.dev()))
         }
 
         /// Gives a file of the folder another name in it, in the place of what has that name.
