@@ -368,6 +368,12 @@ pub(crate) struct Activate {
     /// Write the instructions alone: no wrapper, and nothing in them made harmless
     #[arg(long)]
     pub(crate) plain: bool,
+    /// Also start this skill, without arguments; may be given more than once
+    #[arg(long, value_name = "NAME")]
+    pub(crate) also: Vec<String>,
+    /// Write the text of the skill's files too, as far as it is short enough
+    #[arg(long)]
+    pub(crate) inline: bool,
     #[command(flatten)]
     pub(crate) places: Places,
 }

@@ -1,6 +1,7 @@
 //! The grammar of `search` and `prompt`: what is looked for, what ranks, and how long a catalog may be.
 
 use prowess::render::{Budget, Shape};
+use prowess::session::Filter;
 
 use super::Places;
 use crate::selector::{SelectorName, SelectorParser};
@@ -71,6 +72,15 @@ pub(crate) struct Prompt {
     /// The layout
     #[arg(long, value_name = "FORMAT", default_value = "xml", value_parser = shapes())]
     pub(crate) format: Shape,
+    /// Show where the SKILL.md of each skill lies
+    #[arg(long)]
+    pub(crate) location: bool,
+    /// Only skills in or below this folder, as filters see it
+    #[arg(long, value_name = "FOLDER", default_value = "")]
+    pub(crate) folder: String,
+    /// Only skills that this filter lets through, as for replay
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) filter: Option<Filter>,
     #[command(flatten)]
     pub(crate) places: Places,
     #[command(flatten)]

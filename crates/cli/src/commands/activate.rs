@@ -16,14 +16,40 @@ use crate::ui::Ui;
 /// Runs the command.
 pub(crate) fn run(args: &Activate, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
     let registry = registry(&args.places)?;
-    let skill = usable(&args.name, &registry, ui)?;
+    let first = usable(&args.name, &registry, ui)?;
+    let also: Result<Vec<_>, _> = args.also.iter().map(|name| usable(name, &registry, ui)).collect();
     say_problems(&registry, ui);
     let said = session_defaults(None, None)?;
     let mut options = said.options();
     options.activation.plain |= args.plain;
+    options.inline_resources |= args.inline;
     let mut session = Session::new("activate", registry.catalog(), said.policy(), options);
-    let mut step = session.activate(&skill.entry.key, Actor::User, Some(Arguments::words(&args.args)), None);
     let performer = Performer::new(&registry, &All);
+    let ToolResult { mut text, data, .. } =
+        start(&mut session, &performer, &first.entry.key, Arguments::words(&args.args))?;
+    let mut others = Vec::new();
+    for skill in also? {
+        let result = start(&mut session, &performer, &skill.entry.key, Arguments::default())?;
+        text.push_str("\n\n");
+        text.push_str(&result.text);
+        others.push(result.data);
+    }
+    if json {
+        ui.json(&json!({"version": VERSION, "text": text, "data": data, "also": others}))?;
+    } else {
+        ui.raw(format!("{text}\n").as_bytes())?;
+    }
+    Ok(Outcome::Fine)
+}
+
+/// Starts one skill for a user.
+fn start(
+    session: &mut Session,
+    performer: &Performer<'_>,
+    key: &str,
+    arguments: Arguments,
+) -> Result<ToolResult, CommandError> {
+    let mut step = session.activate(key, Actor::User, Some(arguments), None);
     // What went wrong last: a person may know more of it than a model.
     let mut error = None;
     let result = loop {
@@ -41,17 +67,10 @@ pub(crate) fn run(args: &Activate, json: bool, ui: &mut Ui) -> Result<Outcome, C
         }
     };
     match error {
-        Some(error) if !result.ok => return Err(Failure::from(&error).into()),
-        None if !result.ok => return Err(refusal(&args.name, &result).into()),
-        _ => {}
+        Some(error) if !result.ok => Err(Failure::from(&error).into()),
+        None if !result.ok => Err(refusal(key, &result).into()),
+        _ => Ok(result),
     }
-    if json {
-        let ToolResult { text, data, .. } = result;
-        ui.json(&json!({"version": VERSION, "text": text, "data": data}))?;
-    } else {
-        ui.raw(format!("{}\n", result.text).as_bytes())?;
-    }
-    Ok(Outcome::Fine)
 }
 
 /// A refusal as people see it.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use prowess::catalog::WhyNot;
 use prowess::render::{collapse, cut};
 use prowess::session::Filter;
-use prowess::{Candidate, Obstacle, Registry, Scope, SourceError, Standing, ToolList};
+use prowess::{Candidate, HostTools, Obstacle, Registry, Scope, SourceError, Standing};
 use serde::Serialize;
 
 use super::{advice, registry, say_problems};
@@ -97,22 +97,22 @@ pub(crate) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
 struct Wanted<'w> {
     folder: &'w str,
     filter: &'w Filter,
-    tools: Option<ToolList>,
+    tools: HostTools,
 }
 
 impl<'w> Wanted<'w> {
     fn of(args: &'w List) -> Self {
-        Self { folder: &args.folder, filter: &args.filter, tools: args.tools.as_deref().map(ToolList::parse) }
+        Self {
+            folder: &args.folder,
+            filter: &args.filter,
+            tools: args.tools.as_deref().map(HostTools::parse).unwrap_or_default(),
+        }
     }
 
     fn has(&self, candidate: &Candidate) -> bool {
-        let suffice = |tools: &ToolList| {
-            let names: Vec<&str> = tools.grants.iter().map(|grant| grant.raw.as_str()).collect();
-            candidate.entry.allowed_tools.as_ref().is_none_or(|list| list.missing_from(&names).is_empty())
-        };
         candidate.is_in(self.folder)
             && self.filter.passes(&candidate.virtual_path)
-            && self.tools.as_ref().is_none_or(suffice)
+            && self.tools.suffice(candidate.entry.allowed_tools.as_ref())
     }
 }
 

@@ -25,7 +25,7 @@ pub(crate) fn run(args: &Prompt, json: bool, ui: &mut Ui) -> Result<Outcome, Com
     let outcome = if registry.problems().is_empty() { Outcome::Fine } else { Outcome::Incomplete };
     let catalog = registry.catalog();
     // The command shows the catalog itself; what a host says about it is the host's.
-    let said = session_defaults(None, None)?;
+    let said = session_defaults(args.filter.as_ref(), None)?;
     let bare = Options { instruction: Some(String::new()), ..said.options() };
     let mut session = Session::new("prompt", registry.catalog(), said.policy(), bare);
     let preloaded = preload(&mut session, &Performer::new(&registry, &All));
@@ -34,11 +34,13 @@ pub(crate) fn run(args: &Prompt, json: bool, ui: &mut Ui) -> Result<Outcome, Com
     // Without a query nothing is ranked, and no body need be read.
     let selector =
         if query.is_empty() { Box::new(All) } else { selector(&args.selection, &args.places, &registry) };
-    let style = CatalogStyle::new(args.format);
+    let mut style = CatalogStyle::new(args.format);
+    style.location |= args.location || said.location.unwrap_or_default();
     let asked = PromptOptions {
         narrow: Some((&query, &*selector, &select)),
         // Text behind a list of JSON would be no JSON.
         preloaded: !json && args.format != Shape::Json,
+        folder: &args.folder,
         ..PromptOptions::new(&style, args.budget.of(args.window))
     };
     let mut prompt = session.prompt(&asked).map_err(|error| failed(&error))?;

@@ -9,7 +9,7 @@ use insta::assert_snapshot;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::library::{command, shelf};
+use crate::library::{command, json_of, run, shelf};
 use crate::{Place, code};
 
 #[derive(Deserialize)]
@@ -451,4 +451,45 @@ fn a_filter_of_a_configuration_begins_at_its_folder() {
     assert_eq!(shown(&[]), "b c");
     let why = command(&place).args(["why", "a"]).output().unwrap();
     assert!(String::from_utf8_lossy(&why.stdout).contains("filtered by: skills/billing"));
+}
+
+#[test]
+fn an_activation_can_be_of_several_skills_and_show_their_files() {
+    let place = Place::with(&[
+        ("skills/pdf/SKILL.md", "---\nname: pdf\ndescription: Reads.\n---\nRead $ARGUMENTS.\n"),
+        ("skills/pdf/references/forms.md", "All about forms.\n"),
+        ("skills/mail/SKILL.md", "---\nname: mail\ndescription: Writes.\n---\nWrite.\n"),
+    ]);
+    let text = run(&place, &["activate", "pdf", "a.pdf", "--also", "mail", "--in", "skills"]);
+    assert!(
+        text.contains("Read a.pdf.") && text.contains("Write.") && !text.contains("All about forms."),
+        "{text}"
+    );
+    let inline = |args: &[&str]| run(&place, &[&["activate", "pdf", "--in", "skills"], args].concat());
+    assert!(inline(&["--inline"]).contains("All about forms."));
+    let value = json_of(&place, &["activate", "pdf", "--json", "--also", "mail", "--in", "skills"]);
+    assert_eq!(value["also"].as_array().unwrap().len(), 1);
+    let unknown = run(&place, &["activate", "pdf", "--also", "nope", "--in", "skills"]);
+    assert!(unknown.starts_with("exit 2") && !unknown.contains("stdout"), "{unknown}");
+    place.write("config/prowess/prowess.toml", b"[session]\ninline = true\nlocation = true\n");
+    assert!(inline(&[]).contains("All about forms."));
+    assert!(run(&place, &["prompt", "--in", "skills"]).contains("<location>"));
+}
+
+#[test]
+fn a_prompt_can_be_narrowed_by_folder_and_filter_and_show_places() {
+    let place = Place::with(&[
+        ("skills/billing/refunds/SKILL.md", "---\nname: refunds\ndescription: Pays back.\n---\n"),
+        ("skills/mail/SKILL.md", "---\nname: mail\ndescription: Writes.\n---\n"),
+    ]);
+    let keys = |options: &[&str]| {
+        json_of(&place, &[&["prompt", "--json", "--in", "skills"], options].concat())["skills"].clone()
+    };
+    assert_eq!(keys(&[]), json!(["mail", "refunds"]));
+    assert_eq!(keys(&["--folder", "billing/"]), json!(["refunds"]));
+    assert_eq!(keys(&["--filter", "mail"]), json!(["mail"]));
+    assert_eq!(keys(&["--filter", "none"]), json!([]));
+    let text = run(&place, &["prompt", "--in", "skills", "--filter", "mail", "--location"]);
+    assert!(text.contains("<location>[DIR]/skills/mail/SKILL.md</location>"), "{text}");
+    assert!(!run(&place, &["prompt", "--in", "skills"]).contains("<location>"));
 }

@@ -16,13 +16,17 @@ pub struct SessionConfig {
     pub tools: Option<HostTools>,
     /// Whether an activation is the instructions alone, without a wrapper.
     pub plain: Option<bool>,
+    /// Whether an activation shows the contents of the skill's files.
+    pub inline: Option<bool>,
+    /// Whether the catalog in a prompt says where each SKILL.md lies.
+    pub location: Option<bool>,
     /// The longest text of an activation, in bytes.
     pub max_activation_bytes: Option<usize>,
 }
 
 impl SessionConfig {
     /// Takes what a project says where the user's own file says nothing. A project cannot loosen anything: it does not
-    /// decide about plain text, and its limit counts only where it is lower.
+    /// decide about plain text, files or places, and its limit counts only where it is lower.
     pub fn add_project(&mut self, project: &Self) {
         self.filter = self.filter.take().or_else(|| project.filter.clone());
         self.tools = self.tools.take().or_else(|| project.tools.clone());
@@ -45,6 +49,7 @@ impl SessionConfig {
     pub fn options(&self) -> Options {
         let mut options = Options::default();
         options.activation.plain = self.plain.unwrap_or(options.activation.plain);
+        options.inline_resources = self.inline.unwrap_or(options.inline_resources);
         options.max_activation_bytes = self.max_activation_bytes.unwrap_or(options.max_activation_bytes);
         options
     }
@@ -63,16 +68,12 @@ impl Reader<'_> {
                     }
                 },
                 "tools" => session.tools = Some(self.tools(value)?),
-                "plain" => match value.get_ref().as_bool() {
-                    Some(plain) => session.plain = Some(plain),
-                    None => {
-                        let message = "session.plain: true or false is wanted";
-                        return self.fail(value.span(), message, "write plain = true");
-                    }
-                },
+                "plain" => session.plain = Some(self.flag("plain", value)?),
+                "inline" => session.inline = Some(self.flag("inline", value)?),
+                "location" => session.location = Some(self.flag("location", value)?),
                 "max_activation_bytes" => session.max_activation_bytes = Some(self.bytes(value)?),
                 other => {
-                    let known = "filter, tools, plain, max_activation_bytes";
+                    let known = "filter, tools, plain, inline, location, max_activation_bytes";
                     return self.unknown(&format!("session.{other}"), key, known);
                 }
             }
@@ -88,6 +89,17 @@ impl Reader<'_> {
         let names: Result<Vec<&str>, ConfigError> =
             items.iter().map(|item| self.text("session.tools", item)).collect();
         Ok(HostTools::only(names?))
+    }
+
+    fn flag(&self, key: &str, value: &Spanned<DeValue<'_>>) -> Result<bool, ConfigError> {
+        match value.get_ref().as_bool() {
+            Some(flag) => Ok(flag),
+            None => self.fail(
+                value.span(),
+                format!("session.{key}: true or false is wanted"),
+                &format!("write {key} = true"),
+            ),
+        }
     }
 
     fn bytes(&self, value: &Spanned<DeValue<'_>>) -> Result<usize, ConfigError> {
@@ -136,6 +148,8 @@ mod tests {
             ("filter = 3", "2: session.filter: a text"),
             ("tools = 'Read'", "2: session.tools: a list of names"),
             ("plain = 'yes'", "2: session.plain: true or false"),
+            ("inline = 1", "2: session.inline: true or false"),
+            ("location = 1", "2: session.location: true or false"),
             ("max_activation_bytes = -1", "2: session.max_activation_bytes: a number"),
             ("filters = 'a'", "2: no such key: session.filters"),
         ] {
