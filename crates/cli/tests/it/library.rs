@@ -164,6 +164,7 @@ fn a_list_as_json_says_the_same() {
             "description": "Use when: loud",
             "path": place.path().join(".claude/skills/loud/SKILL.md"),
             "source": place.path().join(".claude/skills"),
+            "virtual_path": "loud",
             "scope": "project",
             "state": "untrusted",
             "trusted": false,
@@ -191,6 +192,7 @@ fn why_names_the_place_and_the_reason() {
     --- stdout
     loud: seen, not trusted
       found: [DIR]/.claude/skills/loud/SKILL.md
+      path for filters: loud
       read by: claude-code
       warning[yaml-syntax]: the frontmatter is not valid YAML: a colon and a blank inside a value without quotes
       parsed: after a repair of its YAML; prowess check says what is wrong
@@ -202,6 +204,7 @@ fn why_names_the_place_and_the_reason() {
     --- stdout
     loud: offered
       found: [DIR]/.claude/skills/loud/SKILL.md
+      path for filters: loud
       read by: claude-code
       warning[yaml-syntax]: the frontmatter is not valid YAML: a colon and a blank inside a value without quotes
       parsed: after a repair of its YAML; prowess check says what is wrong
@@ -212,6 +215,7 @@ fn why_names_the_place_and_the_reason() {
     --- stdout
     again: broken
       found: [DIR]/.claude/skills/torn/SKILL.md
+      path for filters: torn
       read by: claude-code
       error[duplicate-identity]: the key stands twice: name
       info[name-folder-mismatch]: the name is not the name of the folder: again in torn
@@ -222,6 +226,7 @@ fn why_names_the_place_and_the_reason() {
     --- stdout
     draft: turned off
       found: [DIR]/.claude/skills/draft/SKILL.md
+      path for filters: draft
       read by: claude-code
       turned off by: [DIR]/prowess.toml
       hint: take it out of skills.disable in that file to use it
@@ -244,8 +249,10 @@ fn why_names_the_place_and_the_reason() {
     --- stdout
     pdf: offered
       found: [DIR]/.claude/skills/pdf/SKILL.md
+      path for filters: pdf
     pdf: shadowed
       found: [DIR]/home/.claude/skills/pdf/SKILL.md
+      path for filters: .claude/skills/pdf
       shadowed by: [DIR]/.claude/skills/pdf/SKILL.md
       hint: rename one of the two, or take one away
     ");
@@ -254,12 +261,14 @@ fn why_names_the_place_and_the_reason() {
     --- stdout
     pdf: shadowed
       found: [DIR]/.claude/skills/pdf/SKILL.md
+      path for filters: pdf
       read by: [READERS]
       shadowed by: [DIR]/home/.claude/skills/pdf/SKILL.md
       hint: rename one of the two, or take one away
       hint: it is not trusted; prowess trust pdf
     pdf: offered
       found: [DIR]/home/.claude/skills/pdf/SKILL.md
+      path for filters: pdf
       read by: [READERS]
     ");
     let unknown = json_of(&place, &["why", "--json", "pfd"]);

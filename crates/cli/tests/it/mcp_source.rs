@@ -62,6 +62,7 @@ fn a_skill_of_a_server_is_listed_trusted_and_read() {
     --- stdout
     desk:tidy-up: offered
       found: mcp:desk:skill://tidy-up/SKILL.md
+      path for filters: tidy-up
     ");
     assert_snapshot!(run(&place, &["cat", "desk:tidy-up"]), @"
     exit 0

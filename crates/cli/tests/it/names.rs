@@ -98,6 +98,7 @@ fn every_command_says_what_is_wrong_with_a_broken_skill() {
     --- stdout
     nodesc: broken
       found: [DIR]/.claude/skills/nodesc/SKILL.md
+      path for filters: nodesc
       error[description-missing]: there is no description
       hint: see how to correct it with: prowess check [DIR]/.claude/skills/nodesc/SKILL.md
 
@@ -141,6 +142,7 @@ fn every_command_says_that_a_skill_is_not_trusted_or_shows_it() {
     --- stdout
     loud: seen, not trusted
       found: [DIR]/.claude/skills/loud/SKILL.md
+      path for filters: loud
       hint: agents may use it after: prowess trust loud
 
     $ prowess activate loud
@@ -183,6 +185,7 @@ fn every_command_says_who_turned_a_skill_off() {
     --- stdout
     draft: turned off
       found: [DIR]/.claude/skills/draft/SKILL.md
+      path for filters: draft
       turned off by: [DIR]/prowess.toml
       hint: take it out of skills.disable in that file to use it
 
@@ -227,6 +230,7 @@ fn every_command_says_which_skill_shadows_another() {
     --- stdout
     pdf: shadowed
       found: [DIR]/.claude/skills/reader/SKILL.md
+      path for filters: reader
       info[name-folder-mismatch]: the name is not the name of the folder: pdf in reader
       shadowed by: [DIR]/home/.claude/skills/pdf/SKILL.md
       hint: rename one of the two, or take one away

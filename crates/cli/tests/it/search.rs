@@ -62,7 +62,7 @@ fn the_best_comes_first_and_says_why() {
     assert_snapshot!(run(&place, &["search", "--in", ".", "--json", "--why", "zebra"]), @r#"
     exit 0
     --- stdout
-    {"version":1,"query":"zebra","selector":"bm25","hits":[{"name":"pdf-forms","key":"pdf-forms","description":"Fill in PDF forms. Use when a form has fields.","path":"[DIR]/pdf/SKILL.md","source":"[DIR]","scope":"explicit","state":"active","trusted":true,"preload":false,"repaired":false,"readers":[],"problems":[{"code":"name-folder-mismatch","severity":"info","message":"the name is not the name of the folder: pdf-forms in pdf"}],"score":0.11299875,"why":[{"term":"zebra","field":"body","score":0.112998754}]}],"unread":[],"summary":{"skills":3,"hits":1}}
+    {"version":1,"query":"zebra","selector":"bm25","hits":[{"name":"pdf-forms","key":"pdf-forms","description":"Fill in PDF forms. Use when a form has fields.","path":"[DIR]/pdf/SKILL.md","source":"[DIR]","virtual_path":"pdf","scope":"explicit","state":"active","trusted":true,"preload":false,"repaired":false,"readers":[],"problems":[{"code":"name-folder-mismatch","severity":"info","message":"the name is not the name of the folder: pdf-forms in pdf"}],"score":0.11299875,"why":[{"term":"zebra","field":"body","score":0.112998754}]}],"unread":[],"summary":{"skills":3,"hits":1}}
     "#);
 }
 

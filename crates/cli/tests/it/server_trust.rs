@@ -184,6 +184,7 @@ fn nobody_is_told_to_trust_a_skill_whose_files_are_made_on_demand() {
     --- stdout
     team:deep: seen, not trusted
       found: mcp:team:skill://deep/SKILL.md
+      path for filters: deep
       it cannot be trusted: its files are made on demand, so no digests hold them to what was approved
     ");
 }
@@ -199,9 +200,11 @@ fn of_two_skills_with_one_name_on_a_server_each_is_told_what_trusts_it() {
     --- stdout
     team:a: seen, not trusted
       found: mcp:team:skill://n/a/SKILL.md
+      path for filters: a
       hint: agents may use it after: prowess trust team:a
     team:a: shadowed
       found: mcp:team:skill://m/a/SKILL.md
+      path for filters: a
       shadowed by: mcp:team:skill://n/a/SKILL.md
       hint: rename one of the two, or take one away
       hint: it is not trusted; prowess trust mcp:team:skill://m/a/SKILL.md
@@ -213,11 +216,13 @@ fn of_two_skills_with_one_name_on_a_server_each_is_told_what_trusts_it() {
     --- stdout
     team:a: shadowed
       found: mcp:team:skill://n/a/SKILL.md
+      path for filters: a
       shadowed by: mcp:team:skill://m/a/SKILL.md
       hint: rename one of the two, or take one away
       hint: it is not trusted; prowess trust mcp:team:skill://n/a/SKILL.md
     team:a: offered
       found: mcp:team:skill://m/a/SKILL.md
+      path for filters: a
     ");
     told(&place, &liar, &["trust", "--revoke", "mcp:team:skill://m/a/SKILL.md"]);
     told(&place, &liar, &["trust", "team:a"]);
@@ -226,8 +231,10 @@ fn of_two_skills_with_one_name_on_a_server_each_is_told_what_trusts_it() {
     --- stdout
     team:a: offered
       found: mcp:team:skill://n/a/SKILL.md
+      path for filters: a
     team:a: shadowed
       found: mcp:team:skill://m/a/SKILL.md
+      path for filters: a
       shadowed by: mcp:team:skill://n/a/SKILL.md
       hint: rename one of the two, or take one away
       not trusted, and trust would not help: the other one keeps the key
