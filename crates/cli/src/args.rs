@@ -1,5 +1,6 @@
 //! The grammar of the command line.
 
+mod scan;
 mod search;
 mod serve;
 
@@ -254,6 +255,8 @@ pub(crate) struct Places {
     /// Read every skill anew instead of what was remembered of it
     #[arg(long)]
     pub(crate) no_cache: bool,
+    #[command(flatten)]
+    pub(crate) scan: scan::Scan,
 }
 
 /// List the skills an agent would be offered here

@@ -1,5 +1,6 @@
 //! `prowess.toml`: how hard the rules are taken, which paths are left alone, and where more skills come from.
 
+mod scan;
 mod session;
 
 use std::borrow::Cow;
@@ -8,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use prowess_core::check;
 use prowess_core::rule::Preset;
-use prowess_core::{Level, LineIndex, Profile};
+use prowess_core::{Duplicates, Level, LineIndex, Profile};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -16,6 +17,7 @@ use crate::env;
 use crate::error::SourceError;
 use crate::files;
 use crate::glob::Glob;
+use crate::scan::ScanChanges;
 use crate::spec::{FLAG_KEYS, Pairs, SourceSpec, SpecError, keys};
 
 pub use session::SessionConfig;
@@ -66,6 +68,14 @@ pub struct Config {
     pub paths: Vec<PathConfig>,
     /// Names of skills that are turned off.
     pub disabled: Vec<Glob>,
+    /// Names of the skills that are offered, when that is not all.
+    pub enabled: Option<Vec<Glob>>,
+    /// The profile whose errors keep a skill from being offered.
+    pub strict: Option<Preset>,
+    /// Which of two skills with one key is offered.
+    pub duplicates: Option<Duplicates>,
+    /// How folders are walked.
+    pub scan: ScanChanges,
     /// Where more skills come from.
     pub sources: Vec<SourceSpec>,
     /// How sessions behave.
@@ -182,6 +192,10 @@ impl Config {
             levels: Vec::new(),
             paths: Vec::new(),
             disabled: Vec::new(),
+            enabled: None,
+            strict: None,
+            duplicates: None,
+            scan: ScanChanges::default(),
             sources: Vec::new(),
             session: SessionConfig::default(),
         };
@@ -266,7 +280,8 @@ impl Reader<'_> {
                 "check" => self.check(self.table("check", value)?, &mut config)?,
                 "skills" => self.skills(self.table("skills", value)?, &mut config)?,
                 "session" => config.session = self.session(self.table("session", value)?)?,
-                other => return self.unknown(other, key, "check, skills, session"),
+                "scan" => self.scan(self.table("scan", value)?, &mut config)?,
+                other => return self.unknown(other, key, "check, skills, scan, session"),
             }
         }
         Ok(config)
@@ -276,14 +291,7 @@ impl Reader<'_> {
         for (key, value) in table {
             match key.get_ref().as_ref() {
                 "profile" => {
-                    let name = self.text("check.profile", value)?;
-                    match name.parse::<Preset>() {
-                        Ok(preset) => config.profile = Some(preset),
-                        Err(error) => {
-                            let hint = "take one of the profiles that come with Prowess";
-                            return self.fail(value.span(), format!("check.profile: {error}"), hint);
-                        }
-                    }
+                    config.profile = Some(self.preset("check.profile", value)?);
                 }
                 "levels" => config.levels = self.levels("check.levels", value)?,
                 "paths" => {
@@ -307,7 +315,10 @@ impl Reader<'_> {
     fn skills(&self, table: &DeTable<'_>, config: &mut Config) -> Result<(), ConfigError> {
         for (key, value) in table {
             match key.get_ref().as_ref() {
-                "disable" => self.disable(value, config)?,
+                "disable" => config.disabled.extend(self.globs("skills.disable", value)?),
+                "enable" => config.enabled = Some(self.globs("skills.enable", value)?),
+                "strict" => config.strict = Some(self.preset("skills.strict", value)?),
+                "duplicates" => config.duplicates = Some(self.duplicates(value)?),
                 "sources" => {
                     let Some(items) = value.get_ref().as_array() else {
                         let hint = "write each as [[skills.sources]]";
@@ -318,22 +329,10 @@ impl Reader<'_> {
                         config.sources.push(self.source(&format!("skills.sources[{number}]"), item)?);
                     }
                 }
-                other => return self.unknown(&format!("skills.{other}"), key, "disable, sources"),
-            }
-        }
-        Ok(())
-    }
-
-    fn disable(&self, value: &Spanned<DeValue<'_>>, config: &mut Config) -> Result<(), ConfigError> {
-        let hint = "write disable = [\"name\"]; `*` stands for any text";
-        let Some(items) = value.get_ref().as_array() else {
-            return self.fail(value.span(), "skills.disable: a list of names is wanted", hint);
-        };
-        self.at_most(items.len(), self.limits.disabled, "skills.disable", value)?;
-        for item in items {
-            match Glob::parse(self.text("skills.disable", item)?) {
-                Ok(glob) => config.disabled.push(glob),
-                Err(reason) => return self.fail(item.span(), format!("skills.disable: {reason}"), hint),
+                other => {
+                    let known = "disable, enable, strict, duplicates, sources";
+                    return self.unknown(&format!("skills.{other}"), key, known);
+                }
             }
         }
         Ok(())
@@ -359,13 +358,7 @@ impl Reader<'_> {
             let name = key.get_ref().as_ref();
             let full = format!("{entry}.{name}");
             if FLAG_KEYS.contains(&name) {
-                match value.get_ref().as_bool() {
-                    Some(flag) => pairs.set_flag(name, flag),
-                    None => {
-                        let hint = format!("write {name} = true");
-                        return self.fail(value.span(), format!("{full}: true or false is wanted"), &hint);
-                    }
-                }
+                pairs.set_flag(name, self.flag(&full, value)?);
             } else if !pairs.set(name, self.text(&full, value)?) {
                 return self.unknown(&full, key, &keys());
             }
@@ -391,13 +384,7 @@ impl Reader<'_> {
                         );
                     }
                 },
-                "ignore" => match value.get_ref().as_bool() {
-                    Some(value) => ignore = Some(value),
-                    None => {
-                        let message = "check.paths.ignore: true or false is wanted";
-                        return self.fail(value.span(), message, "write ignore = true");
-                    }
-                },
+                "ignore" => ignore = Some(self.flag("check.paths.ignore", value)?),
                 "levels" => levels = self.levels("check.paths.levels", value)?,
                 other => return self.unknown(&format!("check.paths.{other}"), key, "glob, ignore, levels"),
             }

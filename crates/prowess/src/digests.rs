@@ -242,6 +242,7 @@ pub struct Digests {
 impl Digests {
     /// Reads what is remembered in a file. Without one, every digest is made anew.
     pub fn load(file: Option<PathBuf>) -> Self {
+        let file = file.map(|file| crate::env::place(&file));
         let known = file.as_deref().map(Index::load).unwrap_or_default();
         Self { file, known, fresh: Mutex::default() }
     }

@@ -59,11 +59,11 @@ pub mod watch;
 pub use atomic::WriteError;
 pub use config::{Config, ConfigError};
 pub use error::{SourceError, harmless, shell_word};
-pub use load::{discover, load, loads};
+pub use load::{discover, discover_judged, load, loads};
 pub use process::{ProcessError, ProcessLimits};
 pub use registry::{Registry, RegistryError};
 pub use resources::{Resource, TooLarge};
-pub use scan::{Found, Scan, ScanOptions, scan};
+pub use scan::{Found, Scan, ScanChanges, ScanOptions, scan};
 pub use select_command::{CommandSelector, SELECT_TIMEOUT};
 #[cfg(feature = "archive")]
 pub use source::ArchiveSource;

@@ -1,22 +1,26 @@
 //! The skills a person has: the folders of one client or of all, what the configuration turns off, what is trusted.
 
+mod shown;
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use prowess_core::Scope;
+use prowess_core::{Duplicates, Profile, Scope};
 
 use crate::builtin;
 use crate::clients::{self, Client, Root};
 use crate::config::{self, Config, ConfigError, ConfigLimits, SessionConfig};
 use crate::env::{self, Environment, RelativePath};
 use crate::error::SourceError;
+use crate::glob::Glob;
 use crate::open::{OpenServer, Opening, file_name};
-use crate::registry::{Disabled, Registry};
-use crate::scan::{OnError, ScanOptions};
+use crate::registry::Registry;
+use crate::scan::{OnError, ScanChanges, ScanOptions};
 use crate::source::Layer;
 use crate::spec::{Place, SourceSpec};
 use crate::trust::{Approvals, Trust};
+use shown::Shown;
 
 /// What makes up a library.
 #[derive(Clone, Debug, Default)]
@@ -34,6 +38,16 @@ pub struct LibraryOptions {
     pub servers: Option<Arc<dyn OpenServer>>,
     /// The most entries of a configuration.
     pub limits: ConfigLimits,
+    /// How folders are walked, before what configurations say.
+    pub scan: ScanChanges,
+    /// The names of the skills that are offered; all, if there are none.
+    pub only: Vec<Glob>,
+    /// The names of skills that are hidden.
+    pub except: Vec<Glob>,
+    /// Offers only skills that this profile finds no error in, in place of what the user's configuration says.
+    pub strict: Option<Profile>,
+    /// Which of two skills with one key is offered, before what configurations say.
+    pub duplicates: Option<Duplicates>,
 }
 
 /// Why there is no library.
@@ -69,17 +83,15 @@ pub fn library(
     // A folder that is gone or a site that does not answer takes nothing else along.
     registry.on_error(OnError::Report);
     let configs = configs(&from, environment, options.limits, &approvals, &mut registry)?;
-    for FoundConfig { config, trusted, .. } in &configs {
-        let by = config.file.display().to_string();
-        let folder = config.file.parent().filter(|_| !trusted);
-        registry.disable(config.disabled.iter().map(|glob| Disabled {
-            glob: glob.clone(),
-            by: by.clone(),
-            within: folder.map(Path::to_owned),
-        }));
-    }
-    let finding =
-        Finding { project: clients::project(&from), approvals: &approvals, opening: &opening, environment };
+    let shown = Shown::of(options, &configs, &mut registry);
+    opening.scan = options.scan.apply(ScanOptions::named());
+    let finding = Finding {
+        project: clients::project(&from),
+        approvals: &approvals,
+        opening: &opening,
+        environment,
+        shown: &shown,
+    };
     let mut named = Named::default();
     if !options.sources.is_empty() {
         for spec in &options.sources {
@@ -101,7 +113,7 @@ pub fn library(
             registry.add(finding.open(root)?);
         }
         for config in configs.iter().rev() {
-            config.add_sources(&opening, environment, &mut registry, &mut named);
+            config.add_sources(&opening, &shown, environment, &mut registry, &mut named);
         }
         for root in others {
             registry.add(finding.open(root)?);
@@ -183,6 +195,7 @@ impl FoundConfig {
     fn add_sources(
         &self,
         opening: &Opening,
+        shown: &Shown,
         environment: &Environment,
         registry: &mut Registry,
         named: &mut Named,
@@ -196,10 +209,11 @@ impl FoundConfig {
         };
         if !self.own {
             opening.scope = Scope::Project;
-            opening.scan = ScanOptions::default();
             // Trusted or not: who trusts instructions has not trusted them with the environment.
             opening.variables = false;
         }
+        let scan = if self.own { ScanOptions::named() } else { ScanOptions::default() };
+        opening.scan = shown.scan(opening.scope, scan);
         opening.project = (!self.trusted).then(|| folder.to_owned());
         for (number, spec) in self.config.sources.iter().enumerate() {
             let entry = || format!("{}: skills.sources[{number}]", self.config.file.display());
@@ -226,7 +240,9 @@ impl FoundConfig {
                     registry.note(SourceError::OutsideProject { path });
                 }
                 _ => match named.open(spec, &opening, environment) {
-                    Ok(layer) => drop(layer.map(|layer| registry.add(layer))),
+                    Ok(layer) => {
+                        drop(layer.map(|layer| registry.add(shown.layer(opening.scope, layer))));
+                    }
                     Err(error) => drop(registry.note(damaged(&error))),
                 },
             }
@@ -301,6 +317,7 @@ struct Finding<'l> {
     approvals: &'l Approvals,
     opening: &'l Opening,
     environment: &'l Environment,
+    shown: &'l Shown,
 }
 
 impl Finding<'_> {
@@ -310,9 +327,10 @@ impl Finding<'_> {
         let trusted =
             scope != Scope::Project || self.approvals.folders.iter().any(|folder| path.starts_with(folder));
         let project = (!trusted).then(|| self.project.to_owned());
-        let scan = ScanOptions { max_depth: depth, ..ScanOptions::default() };
+        let scan = self.shown.scan(scope, ScanOptions { max_depth: depth, ..ScanOptions::default() });
         let opening = Opening { scope, project, scan, ..self.opening.clone() };
-        Ok(opening.open(&SourceSpec::dir(path), self.environment)?.read_by(readers))
+        let layer = opening.open(&SourceSpec::dir(path), self.environment)?.read_by(readers);
+        Ok(self.shown.layer(scope, layer))
     }
 }
 

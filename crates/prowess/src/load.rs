@@ -38,11 +38,33 @@ pub fn loads(text: &str, profile: &Profile) -> Result<Skill, LoadError> {
 /// The skills in some folders, as one list; of namesakes the first, in the order of the folders. `~` is the user's
 /// folder.
 pub fn discover(roots: &[&Path], options: &ScanOptions) -> Result<Vec<Entry>, RegistryError> {
+    discovered(roots, options, None)
+}
+
+/// The same for a strict host: only skills that a profile finds no error in. What becomes of the others is for `on_error`
+/// in the options to say.
+pub fn discover_judged(
+    roots: &[&Path],
+    options: &ScanOptions,
+    profile: &Profile,
+) -> Result<Vec<Entry>, RegistryError> {
+    discovered(roots, options, Some(profile))
+}
+
+fn discovered(
+    roots: &[&Path],
+    options: &ScanOptions,
+    profile: Option<&Profile>,
+) -> Result<Vec<Entry>, RegistryError> {
     let mut registry = Registry::new();
     let environment = Environment::current();
     for root in roots {
         let expanded = root.to_str().and_then(|root| environment.expand(root));
-        registry.add(DirSource::new(expanded.as_deref().unwrap_or(root), options.clone()));
+        let source = DirSource::new(expanded.as_deref().unwrap_or(root), options.clone());
+        registry.add(match profile {
+            Some(profile) => source.judged_by(profile.clone()),
+            None => source,
+        });
     }
     registry.refresh()?;
     Ok(registry.catalog().list().into_iter().cloned().collect())

@@ -214,6 +214,9 @@ fn appearing(mut layer: Layer, spec: &SourceSpec) -> Layer {
     if let Some(mount) = &spec.mount {
         layer = layer.mounted_at(mount.clone());
     }
+    if spec.optional {
+        layer = layer.optional();
+    }
     if spec.preload { layer.preloaded() } else { layer }
 }
 

@@ -44,17 +44,17 @@ mod read;
 mod refresh;
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use prowess_core::catalog::{DuplicateError, Named};
-use prowess_core::{Candidate, Catalog, Delta, Duplicates, LoadError, Obstacle, Scope, Skill};
+use prowess_core::{Candidate, Catalog, Delta, Duplicates, LoadError, Obstacle, Profile, Scope, Skill};
 
 use crate::digests::DigestLimits;
 use crate::error::{SourceError, harmless};
 use crate::glob::Glob;
 use crate::scan::OnError;
-use crate::source::{Labels, Layer, MemorySource};
+use crate::source::{self, Labels, Layer, MemorySource};
 use crate::trust::Trust;
 
 /// Why a registry could not do what it was asked.
@@ -86,6 +86,24 @@ pub struct Disabled {
     pub within: Option<PathBuf>,
 }
 
+/// A list of the skills that are offered, and whose it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Allowed {
+    /// The keys or names that are offered; `*` stands for any text.
+    pub globs: Vec<Glob>,
+    /// Who made the list, such as the path of a configuration.
+    pub by: String,
+    /// The folder that this is about; none for skills wherever they lie.
+    pub within: Option<PathBuf>,
+}
+
+impl Allowed {
+    /// Whether the list is about a place.
+    fn is_about(&self, place: &Path) -> bool {
+        self.within.as_ref().is_none_or(|folder| place.starts_with(folder))
+    }
+}
+
 /// What is called for each file or folder that cannot be read.
 type OnProblem = Box<dyn Fn(&SourceError) + Send + Sync>;
 
@@ -111,7 +129,9 @@ pub struct Registry {
     labels: Labels,
     memory: Arc<MemorySource>,
     duplicates: Duplicates,
+    profile: Option<Profile>,
     disabled: Vec<Disabled>,
+    allowed: Vec<Allowed>,
     trust: RwLock<Trust>,
     limits: DigestLimits,
     on_error: OnError,
@@ -157,7 +177,9 @@ impl Registry {
             labels,
             memory,
             duplicates: Duplicates::default(),
+            profile: None,
             disabled: Vec::new(),
+            allowed: Vec::new(),
             trust: RwLock::new(Trust::everything()),
             limits: DigestLimits::default(),
             on_error: OnError::Fail,
@@ -186,6 +208,20 @@ impl Registry {
     /// Says which of two skills with one key is offered.
     pub fn duplicates(&mut self, duplicates: Duplicates) -> &mut Self {
         self.duplicates = duplicates;
+        self
+    }
+
+    /// Offers only skills that a profile finds no error in, whatever source they come from; where a layer has a profile
+    /// of its own, both count. The others are in the catalog as broken ones, with every error. Without a profile, what
+    /// can be loaded is offered.
+    pub fn judged_by(&mut self, profile: Profile) -> &mut Self {
+        self.profile = Some(profile);
+        self
+    }
+
+    /// Offers only the skills of a list, and hides all others everywhere. Of several lists each counts.
+    pub fn allow_only(&mut self, allowed: Allowed) -> &mut Self {
+        self.allowed.push(allowed);
         self
     }
 
@@ -324,6 +360,5 @@ impl Registry {
 fn damage(candidate: &Candidate) -> Option<SourceError> {
     let Some(Obstacle::Broken { problems }) = &candidate.obstacle else { return None };
     let path = PathBuf::from(&candidate.entry.origin.location);
-    let reason = problems.first().map(|problem| problem.message.clone()).unwrap_or_default();
-    Some(SourceError::Damaged { path, reason })
+    Some(SourceError::Damaged { path, reason: source::reasons(problems) })
 }

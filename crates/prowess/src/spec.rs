@@ -14,6 +14,7 @@
 //! | `mount_as` | the folder of virtual paths that filters see the skills in |
 //! | `prefix` | what stands before every key, with a colon; the label of an `mcp` server, whose keys always have one |
 //! | `preload` | whether the skills are active from the start |
+//! | `optional` | whether the file or folder may be absent |
 //! | `ca_file` | certificates, as PEM, that the site of a `url` or `mcp` is trusted by |
 //! | `token_file` | a file with the token that an `mcp` server wants |
 //! | `unlisted` | whether the site of a `url` is asked for files that its index does not list |
@@ -58,6 +59,8 @@ pub struct SourceSpec {
     pub prefix: Option<String>,
     /// Whether they are active from the start.
     pub preload: bool,
+    /// Whether the file or folder may be absent.
+    pub optional: bool,
 }
 
 /// A place where skills come from.
@@ -128,7 +131,12 @@ fn is_address(text: &str) -> bool {
 impl SourceSpec {
     /// A folder with skills in and below it.
     pub fn dir(path: impl Into<PathBuf>) -> Self {
-        Self { place: Place::Dir(path.into()), mount: None, prefix: None, preload: false }
+        Self::alone(Place::Dir(path.into()))
+    }
+
+    /// A place, and nothing about how its skills appear.
+    fn alone(place: Place) -> Self {
+        Self { place, mount: None, prefix: None, preload: false, optional: false }
     }
 
     /// What the skills of an MCP server go by here.
@@ -152,7 +160,7 @@ impl SourceSpec {
             || text.split(',').skip(1).filter_map(|pair| pair.split_once('=')).any(|(key, _)| known(key));
         let pairs = key.is_some_and(known) || (word && others());
         if !pairs {
-            return Ok(Self { place: place(text).map_err(fail)?, mount: None, prefix: None, preload: false });
+            return Ok(Self::alone(place(text).map_err(fail)?));
         }
         let mut pairs = Pairs::default();
         for (key, value) in pairs_of(text).map_err(fail)? {
@@ -320,6 +328,8 @@ mod tests {
             ("dir=a,dir=b", "this key stands twice: dir"),
             ("dir=a,colour=b", "no such key: colour"),
             ("dir=a,preload=maybe", "preload: true or false is wanted"),
+            ("dir=a,optional=maybe", "optional: true or false is wanted"),
+            ("url=https://x.test,optional=true", "optional: it belongs to a file or folder"),
             ("dir=a,prefix=b:c", "prefix: a word without"),
             ("dir=a,b", "key=value is wanted: b"),
             ("dir=\"a", "a quote is not closed"),

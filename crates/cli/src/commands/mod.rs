@@ -34,7 +34,7 @@ use prowess::open::OpenServer;
 use prowess::session::Filter;
 use prowess::shell_word;
 use prowess::spec::{Place, Server};
-use prowess::{Candidate, HostTools, Registry, SourceError};
+use prowess::{Candidate, HostTools, Profile, Registry, SourceError};
 
 use self::advice::Advice;
 use crate::args::Places;
@@ -78,9 +78,19 @@ fn unread_registry(places: &Places, serving: bool) -> Result<Registry, CommandEr
         }
     }
     let servers: Option<Arc<dyn OpenServer>> = Some(Arc::new(EndingServers { ends_by_itself: serving }));
-    let cache = !places.no_cache;
-    let options =
-        LibraryOptions { sources, client, cache, builtins: serving, servers, ..LibraryOptions::default() };
+    let options = LibraryOptions {
+        sources,
+        client,
+        cache: !places.no_cache,
+        builtins: serving,
+        servers,
+        scan: places.scan.changes(),
+        only: places.scan.only.clone(),
+        except: places.scan.except.clone(),
+        strict: places.scan.strict.map(Profile::new),
+        duplicates: places.scan.duplicates.map(Into::into),
+        ..LibraryOptions::default()
+    };
     library(Path::new("."), &Environment::current(), &options).map_err(|error| no_library(&error))
 }
 

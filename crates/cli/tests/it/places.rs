@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use crate::library::{command, json_of, run};
+use crate::library::{command, json_of, output, run};
 use crate::{Place, code};
 
 fn skill(name: &str) -> String {
@@ -201,4 +201,123 @@ fn the_users_own_folder_is_no_project_when_the_user_is_at_home() {
     let said = place.transcript(&output);
     assert!(said.starts_with("exit 0") && said.contains("x  Does x."), "{said}");
     assert!(!said.contains("not trusted") && !said.contains("shadowed"), "{said}");
+}
+
+/// A folder with skills of several kinds.
+fn mixed() -> Place {
+    Place::with(&[
+        ("one/alpha/SKILL.md", &skill("alpha")),
+        ("one/alpha/inner/SKILL.md", &skill("inner")),
+        ("one/team/beta/SKILL.md", &skill("beta")),
+        ("one/_draft/SKILL.md", &skill("draft")),
+        ("one/odd/SKILL.md", "---\nname: Odd_one\ndescription: d\n---\n"),
+        ("two/alpha/SKILL.md", "---\nname: alpha\ndescription: The second.\n---\n"),
+    ])
+}
+
+#[test]
+fn the_command_line_says_which_skills_are_found_and_offered() {
+    let place = mixed();
+    let list = |args: &[&str]| listed(&place, &[&["--in", "one"], args].concat());
+    assert_eq!(list(&[]), ["Odd_one", "alpha", "beta", "draft", "inner"]);
+    assert_eq!(list(&["--only", "al*,beta"]), ["alpha", "beta"]);
+    assert_eq!(list(&["--except", "al*", "--except", "Odd_one"]), ["beta", "draft", "inner"]);
+    assert_eq!(list(&["--skip", "_,team"]), ["Odd_one", "alpha", "inner"]);
+    assert_eq!(list(&["--no-nested"]), ["Odd_one", "alpha", "beta", "draft"]);
+    assert_eq!(list(&["--depth", "1", "--skip", "team"]), ["Odd_one", "alpha", "draft"]);
+    assert_eq!(list(&["--strict", "spec"]), ["alpha", "beta", "inner"]);
+    let why = run(&place, &["why", "Odd_one", "--in", "one", "--strict", "spec"]);
+    for code in ["name-uppercase", "name-underscore", "name-folder-mismatch"] {
+        assert!(why.contains(&format!("error[{code}]")), "{why}");
+    }
+    // Search and prompt ask the same library.
+    for command in ["prompt", "search"] {
+        let query: &[&str] = if command == "search" { &["beta"] } else { &[] };
+        let said = run(&place, &[&[command, "--in", "one", "--only", "beta"], query].concat());
+        assert!(said.contains("beta") && !said.contains("alpha"), "{said}");
+    }
+}
+
+#[test]
+fn the_command_line_says_which_of_two_namesakes_is_offered() {
+    let place = mixed();
+    let both = ["--in", "one", "--in", "two", "--only", "alpha"];
+    let description = |args: &[&str]| {
+        let report = json_of(&place, &[&["list", "--json"], &both[..], args].concat());
+        report["skills"][0]["description"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(description(&[]), "Does alpha.");
+    assert_eq!(description(&["--duplicates", "first"]), "Does alpha.");
+    assert_eq!(description(&["--duplicates", "last"]), "The second.");
+    let failed = run(&place, &[&["list", "--duplicates", "error"], &both[..]].concat());
+    assert!(failed.starts_with("exit 2") && failed.contains("two skills have the name alpha"), "{failed}");
+}
+
+#[test]
+fn an_absent_folder_is_said_and_ends_no_command_and_an_optional_one_is_fine() {
+    let place = mixed();
+    for args in [&["list"][..], &["prompt"], &["search", "beta"], &["why", "beta"], &["cat", "beta"]] {
+        let said = run(&place, &[args, &["--in", "one", "--in", "gone"]].concat());
+        assert!(said.contains("beta") || said.contains("Body."), "{args:?}: {said}");
+        let fine = output(&place, &[args, &["--in", "one", "--in", "dir=gone,optional=true"]].concat());
+        assert_eq!((code(&fine), fine.stderr.as_slice()), (0, &b""[..]), "{args:?}");
+    }
+    let alone = run(&place, &["list", "--in", "dir=gone,optional=true"]);
+    assert!(alone.starts_with("exit 0") && alone.contains("no skills here"), "{alone}");
+    assert!(run(&place, &["list", "--in", "gone"]).starts_with("exit 2"));
+}
+
+#[test]
+fn a_configuration_says_which_skills_are_found_and_offered() {
+    let place = Place::with(&[
+        ("project/.git/HEAD", ""),
+        ("project/.agents/skills/alpha/SKILL.md", &skill("alpha")),
+        ("project/.agents/skills/alpha/inner/SKILL.md", &skill("inner")),
+        ("project/.agents/skills/_draft/SKILL.md", &skill("draft")),
+        ("project/.agents/skills/odd/SKILL.md", "---\nname: Odd_one\ndescription: d\n---\n"),
+        ("home/.agents/skills/mine/SKILL.md", &skill("mine")),
+        ("home/.agents/skills/mine/deep/SKILL.md", &skill("deep")),
+        ("home/.agents/skills/bad/SKILL.md", "---\nname: Bad_one\ndescription: d\n---\n"),
+    ]);
+    let within = |args: &[&str]| {
+        command(&place).current_dir(place.path().join("project")).args(args).output().unwrap()
+    };
+    let offered = |args: &[&str]| {
+        let report: serde_json::Value =
+            serde_json::from_slice(&within(&[&["list", "--json"], args].concat()).stdout).unwrap();
+        let names = report["skills"].as_array().unwrap().iter();
+        names.map(|row| row["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let all = ["Bad_one", "Odd_one", "alpha", "deep", "draft", "inner", "mine"];
+    assert_eq!(offered(&[]), all);
+    // A project speaks for its own skills.
+    place.write("project/prowess.toml", b"[skills]\nenable = ['a*', 'i*']\n");
+    assert_eq!(offered(&[]), ["Bad_one", "alpha", "deep", "inner", "mine"]);
+    place.write("project/prowess.toml", b"[skills]\nstrict = 'spec'\nduplicates = 'error'\n");
+    assert_eq!(offered(&[]), ["Bad_one", "alpha", "deep", "inner", "mine"]);
+    place.write("project/prowess.toml", b"[scan]\nnested = false\nskip = ['_']\n");
+    assert_eq!(offered(&[]), ["Bad_one", "Odd_one", "alpha", "deep", "mine"]);
+    // A user speaks for all of them, and a project takes none of it back.
+    place.write("project/prowess.toml", b"[skills]\nstrict = 'lenient'\nenable = ['*']\n");
+    place.write(
+        "config/prowess/prowess.toml",
+        b"[skills]\nstrict = 'spec'\nenable = ['*a*', 'm*']\n[scan]\ndepth = 1\n",
+    );
+    assert_eq!(offered(&[]), ["alpha", "mine"]);
+    // The command line comes first.
+    assert_eq!(offered(&["--strict", "lenient", "--depth", "3", "--only", "*e*"]), ["Bad_one", "mine"]);
+    for (text, reason) in [
+        ("[scan]\ndepth = 'x'\n", "scan.depth: a number is wanted"),
+        ("[scan]\ndepth = -1\n", "scan.depth: a number is wanted"),
+        ("[scan]\nnested = 1\n", "scan.nested: true or false is wanted"),
+        ("[scan]\nskip = ['']\n", "scan.skip: it is empty"),
+        ("[scan]\ndeep = 1\n", "no such key: scan.deep"),
+        ("[skills]\nstrict = 'hard'\n", "skills.strict: "),
+        ("[skills]\nduplicates = 'both'\n", "skills.duplicates: no such word"),
+        ("[skills]\nenable = 'a'\n", "skills.enable: a list of names is wanted"),
+    ] {
+        place.write("config/prowess/prowess.toml", text.as_bytes());
+        let said = place.transcript(&within(&["list"]));
+        assert!(said.starts_with("exit 2") && said.contains(reason), "{text}: {said}");
+    }
 }

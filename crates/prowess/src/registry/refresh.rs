@@ -13,6 +13,7 @@ use super::read::take_approved;
 use super::{Registry, RegistryError, Seen, damage};
 use crate::digests;
 use crate::error::SourceError;
+use crate::glob::Glob;
 use crate::scan::OnError;
 use crate::source::{Layer, Offer};
 use crate::trust::{Trust, Verdict};
@@ -51,7 +52,7 @@ impl Registry {
             let mut said = if layer.is_far() {
                 known.get(&at).cloned().unwrap_or_default()
             } else {
-                self.said(layer.list())?
+                self.said(layer.list(self.profile.as_ref()))?
             };
             problems.append(&mut said.problems);
             for candidate in &mut said.candidates {
@@ -89,7 +90,8 @@ impl Registry {
         }
         let _one_at_a_time = self.asking.lock().unwrap_or_else(PoisonError::into_inner);
         let offers: Vec<Result<Offer, SourceError>> = std::thread::scope(|scope| {
-            let asked: Vec<_> = far.iter().map(|(_, layer)| scope.spawn(|| layer.list())).collect();
+            let asked: Vec<_> =
+                far.iter().map(|(_, layer)| scope.spawn(|| layer.list(self.profile.as_ref()))).collect();
             let broken = |layer: &Layer| SourceError::Damaged {
                 path: layer.label().into(),
                 reason: "its source panicked".to_owned(),
@@ -130,8 +132,12 @@ impl Registry {
             disabled.within.as_ref().is_none_or(|folder| place.starts_with(folder))
                 && names.iter().any(|name| disabled.glob.matches(name))
         });
-        if let Some(disabled) = off {
-            candidate.obstacle = Some(Obstacle::Disabled { by: disabled.by.clone() });
+        let unlisted = self.allowed.iter().find(|allowed| {
+            let listed = |glob: &Glob| names.iter().any(|name| glob.matches(name));
+            allowed.is_about(place) && !allowed.globs.iter().any(listed)
+        });
+        if let Some(by) = off.map(|off| &off.by).or_else(|| unlisted.map(|allowed| &allowed.by)) {
+            candidate.obstacle = Some(Obstacle::Disabled { by: by.clone() });
         } else if layer.needs_trust(candidate) {
             let mut counted = None;
             let verdict = trust.judge(candidate, || {

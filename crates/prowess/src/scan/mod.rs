@@ -1,5 +1,6 @@
 //! The walk: finds every SKILL.md below a folder, in a fixed order, within named limits.
 
+mod changes;
 mod ignore;
 mod probe;
 mod walk;
@@ -14,6 +15,7 @@ use crate::atomic::is_temporary;
 use crate::clients::DOT_FOLDERS;
 use crate::env;
 use crate::error::SourceError;
+pub use changes::ScanChanges;
 pub(crate) use walk::{Opened, Visitor, walk};
 
 /// The names of the file that makes a folder a skill; the first wins when both are there.

@@ -204,6 +204,41 @@ fn nothing_leads_out_of_the_folder_that_a_walk_is_held_to() {
 }
 
 #[test]
+fn a_folder_that_becomes_a_link_while_it_is_walked_leads_nowhere_outside() {
+    /// Puts a link in the place of `b` when `a` was found, and keeps what was found after that.
+    struct Swap {
+        project: PathBuf,
+        outside: PathBuf,
+        found: Vec<PathBuf>,
+    }
+    impl Visitor for Swap {
+        fn is_known(&mut self, _: &Path, _: &Stamp) -> bool {
+            false
+        }
+        fn found(&mut self, path: PathBuf, opened: Opened) -> Result<(), SourceError> {
+            if self.found.is_empty() {
+                fs::rename(self.project.join("b"), self.project.join("old")).unwrap();
+                symlink(&self.outside, self.project.join("b")).unwrap();
+            }
+            assert!(matches!(opened, Opened::File(..)), "{opened:?}");
+            self.found.push(path);
+            Ok(())
+        }
+    }
+    let outside = tree(&["SKILL.md", "deep/SKILL.md"]);
+    let folder = tree(&["a/SKILL.md", "b/SKILL.md", "b/deep/SKILL.md"]);
+    let project = folder.path().to_owned();
+    let mut swap = Swap { project: project.clone(), outside: outside.path().to_owned(), found: Vec::new() };
+    let held = ScanOptions { within: Some(project.clone()), ..ScanOptions::default() };
+    let problems = walk(&project, &held, &mut swap);
+    assert_eq!(swap.found, [project.join("a/SKILL.md")]);
+    assert!(
+        matches!(problems.as_slice(), [SourceError::OutsideProject { path }] if path.ends_with("b")),
+        "{problems:?}"
+    );
+}
+
+#[test]
 fn what_git_ignores_is_left_out_on_request() {
     let folder = tree(&["a/SKILL.md", "out/b/SKILL.md", "x/out/c/SKILL.md"]);
     fs::write(folder.path().join(".gitignore"), "/out/\n").unwrap();

@@ -122,7 +122,6 @@ pub(super) struct Walk<'w, V> {
 
 impl<V: Visitor> Walk<'_, V> {
     fn run(&mut self, root: &Path) -> Result<(), SourceError> {
-        self.within = self.options.within.as_deref().map(Within::new).transpose()?;
         let folder = match Folder::open(root) {
             Ok(folder) => folder,
             Err(error)
@@ -136,6 +135,8 @@ impl<V: Visitor> Walk<'_, V> {
             }
             Err(error) => return Err(SourceError::io(root, error)),
         };
+        // Most starts are not there, so this is asked only now.
+        self.within = self.options.within.as_deref().map(Within::new).transpose()?;
         if !self.holds(&folder, root) {
             return Err(SourceError::OutsideProject { path: root.to_owned() });
         }

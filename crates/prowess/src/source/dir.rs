@@ -6,9 +6,9 @@ use std::io::{Read as _, Seek as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use prowess_core::{Candidate, Document, Manifest, Obstacle, RelPath, Scope, Stamp, parse_prefix};
+use prowess_core::{Candidate, Document, Manifest, Obstacle, Profile, RelPath, Scope, Stamp, parse_prefix};
 
-use super::{Chunk, Offer, Slice, Source, candidate, check_still, unread};
+use super::{Chunk, Offer, Slice, Source, candidate, check_still, judge, reasons, unread};
 use crate::beneath::{self, SkillFolder};
 use crate::cache::Index;
 use crate::confine::Within;
@@ -31,6 +31,7 @@ pub struct DirSource {
     options: ScanOptions,
     base: Option<PathBuf>,
     cache: Option<PathBuf>,
+    profile: Option<Profile>,
     digests: Arc<Digests>,
     /// Where skills really lie whose path is no text, by the location that stands for it.
     odd: Mutex<BTreeMap<String, PathBuf>>,
@@ -48,6 +49,7 @@ impl DirSource {
             options,
             base: None,
             cache: None,
+            profile: None,
             digests: Arc::default(),
             odd: Mutex::default(),
         }
@@ -79,6 +81,14 @@ impl DirSource {
     #[must_use]
     pub fn with_cache(mut self, file: Option<PathBuf>) -> Self {
         self.cache = file.map(|file| env::place(&file));
+        self
+    }
+
+    /// Offers only skills that a profile finds no error in. What becomes of the others is for `on_error` in the options to
+    /// say: the list fails with every error of the first, or they are there as broken ones, or they are left out.
+    #[must_use]
+    pub fn judged_by(mut self, profile: Profile) -> Self {
+        self.profile = Some(profile);
         self
     }
 
@@ -195,6 +205,9 @@ impl Source for DirSource {
             // A cache that cannot be written costs time and nothing else.
             let _ = Index::save(skills, file);
         }
+        if let Some(profile) = &self.profile {
+            self.judge(&mut offer, profile)?;
+        }
         Ok(offer)
     }
 
@@ -276,6 +289,24 @@ impl DirSource {
         Ok(manifest)
     }
 
+    /// Judges what was listed.
+    fn judge(&self, offer: &mut Offer, profile: &Profile) -> Result<(), SourceError> {
+        for candidate in &mut offer.candidates {
+            let candidate = Arc::make_mut(candidate);
+            judge(self, candidate, profile);
+            if let (Some(Obstacle::Broken { problems }), scan::OnError::Fail) =
+                (&candidate.obstacle, self.options.on_error)
+            {
+                let path = PathBuf::from(&candidate.entry.origin.location);
+                return Err(SourceError::Damaged { path, reason: reasons(problems) });
+            }
+        }
+        if self.options.on_error == scan::OnError::Ignore {
+            offer.candidates.retain(|skill| !matches!(skill.obstacle, Some(Obstacle::Broken { .. })));
+        }
+        Ok(())
+    }
+
     fn is_fatal(&self, problem: &SourceError) -> bool {
         let missing = matches!(problem, SourceError::Missing { path } if *path == self.root);
         let not_folder = matches!(problem, SourceError::NotFolder { path } if *path == self.root);
@@ -339,8 +370,7 @@ impl Visitor for Gather<'_> {
         if let (Some(Obstacle::Broken { problems }), scan::OnError::Fail) =
             (&candidate.obstacle, self.source.options.on_error)
         {
-            let reason = problems.first().map(|problem| problem.message.clone()).unwrap_or_default();
-            return Err(SourceError::Damaged { path, reason });
+            return Err(SourceError::Damaged { path, reason: reasons(problems) });
         }
         self.push(candidate, path, stamp);
         Ok(())

@@ -4,10 +4,10 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use prowess_core::{Candidate, Manifest, RelPath, Scope};
+use prowess_core::{Candidate, Manifest, Profile, RelPath, Scope};
 use serde_json::{Map, Value};
 
-use super::{Chunk, Offer, Slice, Source};
+use super::{Chunk, Offer, Slice, Source, judge};
 use crate::digests::{self, DigestLimits};
 use crate::error::{SourceError, harmless};
 
@@ -80,6 +80,8 @@ pub struct Layer {
     preload: bool,
     readers: Vec<&'static str>,
     approval: bool,
+    profile: Option<Arc<Profile>>,
+    optional: bool,
 }
 
 /// The labels of layers side by side, and which of them has each.
@@ -128,7 +130,17 @@ impl Layer {
         // What separates labels must not be a part of one.
         let label = source.id().replace(WITHIN, " > ").into();
         let readers = Vec::new();
-        Self { source, label, prefix: None, mount: None, preload: false, readers, approval: false }
+        Self {
+            source,
+            label,
+            prefix: None,
+            mount: None,
+            preload: false,
+            readers,
+            approval: false,
+            profile: None,
+            optional: false,
+        }
     }
 
     /// Puts `prefix:` before every key, so that namesakes of other sources live beside them.
@@ -164,6 +176,21 @@ impl Layer {
         self
     }
 
+    /// Offers only skills that a profile finds no error in, as a strict host wants it. The others are there as broken
+    /// ones, with every error. Without a profile, what can be loaded is offered.
+    #[must_use]
+    pub fn judged_by(mut self, profile: impl Into<Arc<Profile>>) -> Self {
+        self.profile = Some(profile.into());
+        self
+    }
+
+    /// Makes it fine that the source's file or folder is not there: it then has no skills.
+    #[must_use]
+    pub fn optional(mut self) -> Self {
+        self.optional = true;
+        self
+    }
+
     /// Whether a skill of this layer is used only after somebody said so.
     pub(crate) fn needs_trust(&self, skill: &Candidate) -> bool {
         self.approval || skill.wants_approval || skill.entry.origin.scope == Scope::Project
@@ -187,11 +214,18 @@ impl Layer {
         self
     }
 
-    /// The skills of the source as they appear here.
-    pub(crate) fn list(&self) -> Result<Offer, SourceError> {
-        let mut offer = self.source.list()?;
+    /// The skills of the source as they appear here, judged by the profile of this layer and by the one that is given.
+    pub(crate) fn list(&self, profile: Option<&Profile>) -> Result<Offer, SourceError> {
+        let mut offer = match self.source.list() {
+            Err(SourceError::Missing { .. }) if self.optional => Offer::default(),
+            listed => listed?,
+        };
+        let profiles = [self.profile.as_deref(), profile];
         for candidate in &mut offer.candidates {
             let candidate = Arc::make_mut(candidate);
+            for profile in profiles.into_iter().flatten() {
+                judge(&*self.source, candidate, profile);
+            }
             // Of this very list: the source may announce something else by the time that somebody judges.
             if candidate.announced.is_none() {
                 let announced = self.source.announced(candidate);

@@ -62,7 +62,7 @@ impl Source for MergedSource {
     /// A layer that cannot be listed is a problem of its own; the others stand.
     fn list(&self) -> Result<Offer, SourceError> {
         let mut offer = Offer::default();
-        let mut add = |layer: &Layer| match layer.list() {
+        let mut add = |layer: &Layer| match layer.list(None) {
             Ok(mut listed) => {
                 offer.candidates.append(&mut listed.candidates);
                 offer.problems.append(&mut listed.problems);

@@ -6,6 +6,7 @@ mod dir;
 #[cfg(feature = "http")]
 mod http;
 mod jsonl;
+mod judge;
 mod layer;
 mod memory;
 mod merged;
@@ -23,6 +24,7 @@ pub use dir::DirSource;
 #[cfg(feature = "http")]
 pub use http::{HttpSource, INDEX_PATHS};
 pub use jsonl::{JsonlLimits, JsonlSource};
+pub(crate) use judge::{judge, reasons};
 pub(crate) use layer::Labels;
 pub use layer::{Layer, Mount, MountError};
 pub use memory::MemorySource;

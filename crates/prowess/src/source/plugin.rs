@@ -5,13 +5,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use prowess_core::rule::Preset;
-use prowess_core::{Candidate, Manifest, Obstacle, Problem, Profile, RelPath, Scope, Severity};
+use prowess_core::{Candidate, Manifest, Profile, RelPath, Scope};
 use serde_json::{Map, Value};
 
-use super::{Chunk, DirSource, Offer, Slice, Source, skill_md, unread};
+use super::{Chunk, DirSource, Offer, Slice, Source, judge, unread};
 use crate::digests::{DigestLimits, Digests};
 use crate::error::SourceError;
-use crate::files::Head;
 use crate::scan::{FileName, MissingRoot, ScanOptions};
 use crate::{confine, env};
 
@@ -136,20 +135,6 @@ fn is_plugin_name(name: &str) -> bool {
         && !name.contains("..")
 }
 
-/// The errors of a skill by the rules of plugins.
-fn errors(source: &DirSource, skill: &Candidate) -> Result<Vec<Problem>, SourceError> {
-    let slice = Slice::first(prowess_core::limits::MAX_FILE_BYTES + 1);
-    let Chunk { bytes, size } = source.read(skill, &skill_md()?, slice)?;
-    let files = source.files(skill)?;
-    let mut problems = Profile::new(Preset::Plugin).check(
-        &Head { bytes, size }.document(),
-        Some(&files),
-        &skill.entry.origin,
-    );
-    problems.retain(|problem| problem.severity == Severity::Error);
-    Ok(problems)
-}
-
 impl Source for PluginSource {
     fn id(&self) -> &str {
         self.inner.id()
@@ -168,18 +153,15 @@ impl Source for PluginSource {
         offer.problems.extend(odd);
         // Only what lies right below `skills/` is a skill of the plugin.
         offer.candidates.retain(|skill| self.inner.folder(skill) != self.inner.root());
+        let profile = Profile::new(Preset::Plugin);
         for skill in &mut offer.candidates {
             let folder = self.inner.folder(skill);
             if !self.holds(&folder.join("SKILL.md")) {
                 let problem = SourceError::Outside { path: folder.join("SKILL.md") };
                 let broken = unread(&problem, &skill.entry.origin).obstacle;
                 Arc::make_mut(skill).obstacle = broken;
-            } else if skill.obstacle.is_none() {
-                match errors(&self.inner, skill) {
-                    Ok(problems) if problems.is_empty() => {}
-                    Ok(problems) => Arc::make_mut(skill).obstacle = Some(Obstacle::Broken { problems }),
-                    Err(error) => offer.problems.push(error),
-                }
+            } else {
+                judge(&self.inner, Arc::make_mut(skill), &profile);
             }
         }
         Ok(offer)

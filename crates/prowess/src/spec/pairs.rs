@@ -45,6 +45,8 @@ pub(crate) struct Pairs {
     unlisted: bool,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     preload: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    optional: bool,
 }
 
 /// The keys that have a text for a value.
@@ -66,7 +68,7 @@ pub(crate) const TEXT_KEYS: [&str; 14] = [
 ];
 
 /// The keys that are true or false.
-pub(crate) const FLAG_KEYS: [&str; 2] = ["preload", "unlisted"];
+pub(crate) const FLAG_KEYS: [&str; 3] = ["preload", "unlisted", "optional"];
 
 /// All keys, for messages.
 pub(crate) fn keys() -> String {
@@ -100,6 +102,7 @@ impl Pairs {
     pub(crate) fn set_flag(&mut self, key: &str, flag: bool) {
         match key {
             "unlisted" => self.unlisted = flag,
+            "optional" => self.optional = flag,
             _ => self.preload = flag,
         }
     }
@@ -173,7 +176,10 @@ impl Pairs {
             }
             prefix => prefix,
         };
-        Ok(SourceSpec { place, mount, prefix, preload: self.preload })
+        if self.optional && place.path().is_none() {
+            return Err("optional: it belongs to a file or folder".to_owned());
+        }
+        Ok(SourceSpec { place, mount, prefix, preload: self.preload, optional: self.optional })
     }
 }
 
@@ -196,6 +202,7 @@ impl From<SourceSpec> for Pairs {
             mount_as: spec.mount.map(|mount| mount.as_str().to_owned()),
             prefix: spec.prefix,
             preload: spec.preload,
+            optional: spec.optional,
             ..Self::default()
         };
         match spec.place {

@@ -47,6 +47,67 @@ fn errors_may_also_end_the_list_or_be_passed_over() {
 }
 
 #[test]
+fn a_strict_scan_fails_reports_or_passes_over_what_its_profile_refuses() {
+    let folder = tree(&[
+        ("good/SKILL.md", &skill("good")),
+        ("odd/SKILL.md", "---\nname: Very_odd\ndescription: d\n---\n"),
+    ]);
+    let with = |on_error| {
+        let options = ScanOptions { on_error, ..ScanOptions::named() };
+        prowess::discover_judged(&[folder.path()], &options, &Profile::spec()).map(|found| found.len())
+    };
+    let error = with(OnError::Fail).unwrap_err().to_string();
+    assert!(error.contains("Very_odd") && error.matches("; ").count() >= 2, "every reason is there: {error}");
+    assert_eq!(with(OnError::Report).unwrap(), 1);
+    assert_eq!(with(OnError::Ignore).unwrap(), 1);
+    assert_eq!(discover(&[folder.path()], &ScanOptions::named()).unwrap().len(), 2, "leniently both load");
+}
+
+#[test]
+fn whoever_wants_to_hear_of_problems_hears_every_reason_of_a_refusal() {
+    let folder = tree(&[("odd/SKILL.md", "---\nname: Very_odd\ndescription: d\n---\n")]);
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let sink = Arc::clone(&seen);
+    let mut registry = registry(&[folder.path()]);
+    registry.judged_by(Profile::spec());
+    registry.on_problem(move |problem| sink.lock().unwrap().push(problem.to_string()));
+    registry.refresh().unwrap();
+    let catalog = registry.catalog();
+    let [(_, Standing::Hindered { obstacle: Obstacle::Broken { problems } })] = catalog.why("Very_odd")[..]
+    else {
+        panic!("{:?}", catalog.why("Very_odd"));
+    };
+    assert!(problems.len() >= 3, "{problems:?}");
+    let seen = seen.lock().unwrap();
+    assert_eq!(seen.len(), 1);
+    for problem in problems {
+        assert!(seen[0].contains(&problem.message), "{}: {}", problem.message, seen[0]);
+    }
+}
+
+#[test]
+fn lists_of_names_say_what_is_offered_and_each_counts() {
+    let folder =
+        tree(&[("a/SKILL.md", &skill("a")), ("ab/SKILL.md", &skill("ab")), ("b/SKILL.md", &skill("b"))]);
+    let allowed = |glob: &str, within: Option<&Path>| prowess::registry::Allowed {
+        globs: vec![prowess::glob::Glob::parse(glob).unwrap()],
+        by: "a list".to_owned(),
+        within: within.map(Path::to_owned),
+    };
+    let mut registry = registry(&[folder.path()]);
+    registry.allow_only(allowed("a*", None)).allow_only(allowed("none", Some(Path::new("/elsewhere"))));
+    registry.refresh().unwrap();
+    assert_eq!(keys(&registry), ["a", "ab"]);
+    registry.allow_only(allowed("*b", Some(folder.path())));
+    registry.refresh().unwrap();
+    assert_eq!(keys(&registry), ["ab"]);
+    assert!(matches!(
+        registry.catalog().why("a")[0].1,
+        Standing::Hindered { obstacle: Obstacle::Disabled { by } } if by == "a list"
+    ));
+}
+
+#[test]
 fn linked_folders_and_linked_files_are_skills_and_each_is_one() {
     let store = tree(&[("pdf/SKILL.md", &skill("pdf")), ("docx/SKILL.md", &skill("docx"))]);
     let folder = tree(&[("plain/SKILL.md", &skill("plain")), ("docx/notes.md", "")]);

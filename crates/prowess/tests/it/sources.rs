@@ -6,8 +6,8 @@ use std::path::Path;
 
 use prowess::source::{Layer, Mount, Slice};
 use prowess::{
-    DirSource, JsonlSource, MemorySource, MergedSource, Obstacle, PluginSource, Registry, ScanOptions, Scope,
-    Source, SourceError, Standing, TooLarge,
+    DirSource, JsonlSource, MemorySource, MergedSource, Obstacle, PluginSource, Profile, Registry,
+    ScanOptions, Scope, Source, SourceError, Standing, TooLarge,
 };
 
 use crate::trees::{keys, skill, tree, write};
@@ -96,6 +96,36 @@ fn virtual_paths_may_be_relative_to_another_folder() {
     let elsewhere = DirSource::new(&root, ScanOptions::named()).relative_to("/somewhere/else");
     assert!(matches!(elsewhere.list().unwrap().problems.as_slice(), [SourceError::NotBelow { .. }]));
     assert_eq!(path(elsewhere), "billing/refunds");
+}
+
+#[test]
+fn a_strict_host_refuses_what_lines_say_too() {
+    let folder = tree(&[(
+        "skills.jsonl",
+        "{\"name\": \"good\", \"description\": \"Does it.\"}\n{\"name\": \"Not good\", \"description\": \"d\"}\n",
+    )]);
+    let mut registry = Registry::new();
+    registry
+        .add(Layer::from(JsonlSource::new(folder.path().join("skills.jsonl"))).judged_by(Profile::spec()));
+    registry.refresh().unwrap();
+    assert_eq!(keys(&registry), ["good"]);
+    assert_eq!(registry.catalog().all().count(), 2, "the other is there for those who ask");
+}
+
+#[test]
+fn what_is_optional_may_be_absent() {
+    let folder = tree(&[("here/a/SKILL.md", &skill("a"))]);
+    let mut registry = Registry::new();
+    registry
+        .add(DirSource::new(folder.path().join("here"), ScanOptions::named()))
+        .add(Layer::from(DirSource::new(folder.path().join("gone"), ScanOptions::named())).optional())
+        .add(Layer::from(JsonlSource::new(folder.path().join("gone.jsonl"))).optional())
+        .add(Layer::from(PluginSource::new(folder.path().join("plugin"))).optional());
+    registry.refresh().unwrap();
+    assert_eq!(keys(&registry), ["a"]);
+    assert!(registry.problems().is_empty());
+    registry.add(DirSource::new(folder.path().join("gone"), ScanOptions::named()));
+    assert!(registry.refresh().is_err(), "what is not optional must be there");
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Runs the language-neutral vectors of `conformance/` at the root of the repository.
 
+#[cfg(unix)]
+mod discover;
 mod documents;
 mod five_systems;
 mod page;

@@ -1,0 +1,106 @@
+//! The keys of `prowess.toml` that say which skills are found and offered.
+
+use prowess_core::Duplicates;
+use prowess_core::rule::Preset;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::{Config, ConfigError, Reader};
+use crate::glob::Glob;
+
+impl Reader<'_> {
+    /// The table `[scan]`.
+    pub(super) fn scan(&self, table: &DeTable<'_>, config: &mut Config) -> Result<(), ConfigError> {
+        for (key, value) in table {
+            match key.get_ref().as_ref() {
+                "depth" => config.scan.depth = Some(self.number("scan.depth", value)?),
+                "nested" => config.scan.nested = Some(self.flag("scan.nested", value)?),
+                "skip" => {
+                    let hint = "write skip = [\"_\"]; folders whose name begins so are left out";
+                    for item in self.list("scan.skip", value, hint)? {
+                        match self.text("scan.skip", item)? {
+                            "" => return self.fail(item.span(), "scan.skip: it is empty", hint),
+                            prefix => config.scan.skip.push(prefix.to_owned()),
+                        }
+                    }
+                }
+                other => return self.unknown(&format!("scan.{other}"), key, "depth, nested, skip"),
+            }
+        }
+        Ok(())
+    }
+
+    /// Which of two skills with one key is offered.
+    pub(super) fn duplicates(&self, value: &Spanned<DeValue<'_>>) -> Result<Duplicates, ConfigError> {
+        match self.text("skills.duplicates", value)? {
+            "first" => Ok(Duplicates::First),
+            "last" => Ok(Duplicates::Last),
+            "error" => Ok(Duplicates::Error),
+            _ => self.fail(value.span(), "skills.duplicates: no such word", "write first, last or error"),
+        }
+    }
+
+    /// The name of a profile.
+    pub(super) fn preset(&self, key: &str, value: &Spanned<DeValue<'_>>) -> Result<Preset, ConfigError> {
+        self.text(key, value)?.parse::<Preset>().or_else(|error| {
+            let hint = "take one of the profiles that come with Prowess";
+            self.fail(value.span(), format!("{key}: {error}"), hint)
+        })
+    }
+
+    /// A list of names of skills.
+    pub(super) fn globs(&self, key: &str, value: &Spanned<DeValue<'_>>) -> Result<Vec<Glob>, ConfigError> {
+        let word = key.rsplit('.').next().unwrap_or(key);
+        let hint = format!("write {word} = [\"name\"]; `*` stands for any text");
+        let mut globs = Vec::new();
+        for item in self.list(key, value, &hint)? {
+            match Glob::parse(self.text(key, item)?) {
+                Ok(glob) => globs.push(glob),
+                Err(reason) => return self.fail(item.span(), format!("{key}: {reason}"), &hint),
+            }
+        }
+        Ok(globs)
+    }
+
+    /// A value that is true or false.
+    pub(super) fn flag(&self, key: &str, value: &Spanned<DeValue<'_>>) -> Result<bool, ConfigError> {
+        let word = key.rsplit('.').next().unwrap_or(key);
+        match value.get_ref().as_bool() {
+            Some(flag) => Ok(flag),
+            None => self.fail(
+                value.span(),
+                format!("{key}: true or false is wanted"),
+                &format!("write {word} = true"),
+            ),
+        }
+    }
+
+    fn number(&self, key: &str, value: &Spanned<DeValue<'_>>) -> Result<usize, ConfigError> {
+        let number = value.get_ref().as_integer();
+        let number = number.and_then(|number| usize::from_str_radix(number.as_str(), number.radix()).ok());
+        match number {
+            Some(number) => Ok(number),
+            None => {
+                self.fail(value.span(), format!("{key}: a number is wanted"), "write it as digits, such as 6")
+            }
+        }
+    }
+
+    fn list<'t, 'i>(
+        &self,
+        key: &str,
+        value: &'t Spanned<DeValue<'i>>,
+        hint: &str,
+    ) -> Result<impl Iterator<Item = &'t Spanned<DeValue<'i>>>, ConfigError>
+    where
+        'i: 't,
+    {
+        match value.get_ref().as_array() {
+            Some(items) => {
+                self.at_most(items.len(), self.limits.disabled, key, value)?;
+                Ok(items.iter())
+            }
+            None => self.fail(value.span(), format!("{key}: a list of names is wanted"), hint),
+        }
+    }
+}

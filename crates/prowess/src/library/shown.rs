@@ -1,0 +1,77 @@
+//! Which skills of a library are found and offered: what the caller says, then the project's configuration, then the user's.
+//!
+//! A project speaks only for its own skills, and never takes back what the user asked for.
+
+use std::path::Path;
+
+use prowess_core::{Profile, Scope};
+
+use super::{FoundConfig, LibraryOptions};
+use crate::registry::{Allowed, Disabled, Registry};
+use crate::scan::{ScanChanges, ScanOptions};
+use crate::source::Layer;
+
+/// How the folders of a project and those of everyone else are walked, and what a project holds its skills to.
+#[derive(Default)]
+pub(super) struct Shown {
+    of_project: ScanChanges,
+    of_others: ScanChanges,
+    strict: Option<Profile>,
+}
+
+impl Shown {
+    /// Tells a registry what is offered, and keeps what is said about folders.
+    pub(super) fn of(options: &LibraryOptions, configs: &[FoundConfig], registry: &mut Registry) -> Self {
+        for FoundConfig { config, trusted, .. } in configs {
+            let by = config.file.display().to_string();
+            let within = config.file.parent().filter(|_| !trusted).map(Path::to_owned);
+            let off = |glob| Disabled { glob, by: by.clone(), within: within.clone() };
+            registry.disable(config.disabled.iter().cloned().map(off));
+            if let Some(globs) = config.enabled.clone() {
+                registry.allow_only(Allowed { globs, by, within });
+            }
+        }
+        let off = |glob| Disabled { glob, by: "--except".to_owned(), within: None };
+        registry.disable(options.except.iter().cloned().map(off));
+        if !options.only.is_empty() {
+            let (globs, by) = (options.only.clone(), "--only".to_owned());
+            registry.allow_only(Allowed { globs, by, within: None });
+        }
+        let own = configs.iter().find(|config| config.own).map(|found| &found.config);
+        let project = configs.iter().find(|config| !config.own);
+        let strict = options.strict.clone().or_else(|| own?.strict.map(Profile::new));
+        if let Some(profile) = strict {
+            registry.judged_by(profile);
+        }
+        // Which of two skills wins is not for a project to say before it is trusted.
+        let trusted = project.filter(|found| found.trusted).and_then(|found| found.config.duplicates);
+        if let Some(duplicates) = options.duplicates.or(trusted).or_else(|| own?.duplicates) {
+            registry.duplicates(duplicates);
+        }
+        let project = project.map(|found| &found.config);
+        let of_user = own.map(|own| own.scan.clone()).unwrap_or_default();
+        let of_project = project.map(|project| project.scan.clone()).unwrap_or_default();
+        Self {
+            of_project: options.scan.over(&of_project).over(&of_user),
+            of_others: options.scan.over(&of_user),
+            strict: project
+                .and_then(|project| project.strict)
+                .filter(|_| options.strict.is_none())
+                .map(Profile::new),
+        }
+    }
+
+    /// The options of a walk, for the skills of this scope.
+    pub(super) fn scan(&self, scope: Scope, options: ScanOptions) -> ScanOptions {
+        let changes = if scope == Scope::Project { &self.of_project } else { &self.of_others };
+        changes.apply(options)
+    }
+
+    /// A layer with skills of this scope, held to what is asked of them.
+    pub(super) fn layer(&self, scope: Scope, layer: Layer) -> Layer {
+        match self.strict.as_ref().filter(|_| scope == Scope::Project) {
+            Some(profile) => layer.judged_by(profile.clone()),
+            None => layer,
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! Strict hosts: a skill that a profile judges to have an error is not offered, whatever source it comes from.
+
+use prowess_core::{Candidate, Document, Manifest, Obstacle, Problem, Profile, Severity, Skill, parse};
+
+use super::{Chunk, Slice, Source, skill_md, unread};
+use crate::error::SourceError;
+use crate::files::Head;
+
+/// Judges a skill by a profile, as `prowess check` does. One with an error becomes a broken one that has every error.
+///
+/// The skill is read for it, with the list of its files, except where a source is not to be read before a skill is used:
+/// there the frontmatter that it announces, or the entry that it listed, is judged.
+pub(crate) fn judge(source: &dyn Source, skill: &mut Candidate, profile: &Profile) {
+    if !matches!(skill.obstacle, None | Some(Obstacle::Broken { .. })) {
+        return;
+    }
+    match errors(source, skill, profile) {
+        Ok(problems) if problems.is_empty() => {}
+        Ok(problems) => skill.obstacle = Some(Obstacle::Broken { problems }),
+        // What is broken already says why.
+        Err(_) if skill.obstacle.is_some() => {}
+        Err(error) => skill.obstacle = unread(&error, &skill.entry.origin).obstacle,
+    }
+}
+
+/// The errors of a skill by a profile.
+fn errors(source: &dyn Source, skill: &Candidate, profile: &Profile) -> Result<Vec<Problem>, SourceError> {
+    let (document, files) = known(source, skill)?;
+    let mut problems = profile.check(&document, files.as_ref(), &skill.entry.origin);
+    // Without a list of files only the frontmatter is known.
+    let known = |problem: &Problem| files.is_some() || !problem.code.starts_with("body-");
+    problems.retain(|problem| problem.severity == Severity::Error && known(problem));
+    Ok(problems)
+}
+
+/// What is known of a skill, as far as its source may be read.
+fn known(source: &dyn Source, skill: &Candidate) -> Result<(Document, Option<Manifest>), SourceError> {
+    if let Some(frontmatter) = source.announced(skill) {
+        return Ok((parse(prowess_core::document::markdown(&frontmatter, "").as_bytes()), None));
+    }
+    if source.is_far() {
+        let entry = Skill { entry: skill.entry.clone(), instructions: String::new() };
+        return Ok((parse(entry.to_markdown().as_bytes()), None));
+    }
+    let slice = Slice::first(prowess_core::limits::MAX_FILE_BYTES + 1);
+    let Chunk { bytes, size } = source.read(skill, &skill_md()?, slice)?;
+    Ok((Head { bytes, size }.document(), Some(source.files(skill)?)))
+}
+
+/// Every reason why a skill is broken, as one text.
+pub(crate) fn reasons(problems: &[Problem]) -> String {
+    let errors = || problems.iter().filter(|problem| problem.severity == Severity::Error);
+    let all =
+        if errors().next().is_some() { errors().collect() } else { problems.iter().collect::<Vec<_>>() };
+    all.iter().map(|problem| problem.message.as_str()).collect::<Vec<_>>().join("; ")
+}
