@@ -106,7 +106,6 @@ impl Found {
     ) -> Result<Vec<Part>, ErrorData> {
         // Errors name the URI, never a path of this disk.
         let not_found = || unknown("no resource is served at", &self.uri);
-        let too_large = || unknown("too large to be served:", &self.uri);
         let registry = &self.snapshot.registry;
         let candidate = self.snapshot.candidate(&self.key).ok_or_else(not_found)?;
         // What has grown since it was listed is not read: there is no room for it.
@@ -120,13 +119,18 @@ impl Found {
             ErrorData::internal_error("another server does not give this file", Some(about(&self.uri)))
         })?;
         if chunk.size > chunk.bytes.len() as u64 {
-            return Err(too_large());
+            // The next who asks finds its new size.
+            self.snapshot.published_now(&self.key);
+            return Err(unknown("this file was changed a moment ago, ask again:", &self.uri));
         }
-        // Of a skill that was approved as it was, nothing else is given.
-        if candidate.approved.is_some()
-            && self.listed.digest.as_deref() != Some(&*digests::of_bytes(&chunk.bytes))
-        {
-            return Err(not_found());
+        // What is given is what a list says: that of a moment ago or, if the file was changed since, that of now.
+        let digest = digests::of_bytes(&chunk.bytes);
+        let is_it = |listed: &FileEntry| listed.digest.as_ref().is_none_or(|listed| *listed == digest);
+        if !is_it(&self.listed) {
+            let now = self.snapshot.published_now(&self.key);
+            if !now.is_some_and(|now| now.files.get(&self.path).is_some_and(is_it)) {
+                return Err(not_found());
+            }
         }
         let is_text = std::str::from_utf8(&chunk.bytes).is_ok();
         let bytes = Bytes::from(chunk.bytes);

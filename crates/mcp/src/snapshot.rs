@@ -139,10 +139,19 @@ impl Snapshot {
 
     /// A skill, if it is published.
     pub(crate) fn published(&self, key: &str) -> Option<Arc<Published>> {
+        let fresh = if self.served.get(key)?.fetched { FRESH_FAR } else { FRESH };
+        self.published_within(key, fresh)
+    }
+
+    /// A skill as it is now, if it is published.
+    pub(crate) fn published_now(&self, key: &str) -> Option<Arc<Published>> {
+        self.published_within(key, Duration::ZERO)
+    }
+
+    fn published_within(&self, key: &str, fresh: Duration) -> Option<Arc<Published>> {
         let served = self.served.get(key)?;
         // Two who ask for one skill do the work once; nobody else waits.
         let mut seen = locked(&served.seen);
-        let fresh = if served.fetched { FRESH_FAR } else { FRESH };
         if let Some(seen) = seen.as_ref().filter(|seen| seen.at.elapsed() < fresh) {
             return seen.published.clone().ok();
         }

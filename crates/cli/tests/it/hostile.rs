@@ -178,13 +178,14 @@ fn checks_of_a_hostile_library_end_and_change_nothing_outside() {
     let Some(tree) = Tree::write() else { return };
     let secret = std::fs::read(tree.path("secret")).unwrap();
     for args in [
-        &["check", "skills", "--json"][..],
+        &["check", "skills"][..],
+        &["check", "skills", "--json"],
         &["check", "skills", "--format", "sarif"],
         &["check", "skills", "--diff"],
         &["eval", "skills"],
         &["eval", "skills", "--overlap"],
-        &["check", "skills", "--fix", "--json"],
-        &["check", "skills", "--unsafe-fixes", "--json"],
+        &["check", "skills", "--fix"],
+        &["check", "skills", "--unsafe-fixes"],
     ] {
         tree.run(".", args, b"");
     }
@@ -203,7 +204,13 @@ fn each_hostile_skill_is_shown_explained_and_loaded_or_refused() {
             }
         }
     }
+    // As large as the system lets an argument be.
+    let argument = "x".repeat(100_000);
+    for name in ["arguments-bomb", "arguments-index-bomb"] {
+        tree.on_skills(&["activate", name, &argument]);
+    }
     tree.run(".", &["show", "skills/sparse-skill-md/SKILL.md"], b"");
+    tree.run(".", &["show", "skills/linked-to-secret", "--raw"], b"");
 }
 
 #[test]
@@ -226,6 +233,37 @@ fn a_hostile_library_changes_nothing_for_commands_that_do_not_read_it() {
     tree.run("skills", &["rule"], b"").ends(0);
     tree.run("skills", &["rule", "name-too-long"], b"").ends(0);
     tree.run("skills", &["trust", "--list"], b"").ends(0);
+}
+
+#[test]
+fn a_hostile_project_reads_nothing_outside_and_starts_nothing() {
+    let Some(tree) = Tree::write() else { return };
+    for args in [
+        &["list"][..],
+        &["list", "--all"],
+        &["list", "--json"],
+        &["prompt"],
+        &["tools"],
+        &["search", "outsider"],
+        &["check"],
+        &["check", "--json"],
+        &["why", "outsider"],
+        &["cat", "outsider"],
+        &["activate", "outsider"],
+        &["eval"],
+        &["serve"],
+        &["trust"],
+        &["list"],
+        &["trust", "--revoke"],
+        &["trust", "outsider"],
+    ] {
+        tree.run("project", args, b"");
+    }
+    for args in [&["list", "--all"][..], &["prompt"], &["search", "outsider"]] {
+        let ended = tree.run("project", args, b"");
+        assert!(!ended.out.contains("Tries outsider"), "{} lists what lies outside", ended.command);
+    }
+    assert!(!tree.path("project/started").exists(), "a program of the project was started");
 }
 
 #[test]
@@ -279,7 +317,8 @@ fn questions() -> Vec<(&'static str, Value)> {
         asked.push(("resources/directory/read", json!({"uri": format!("skill://{name}")})));
         asked.push(("resources/read", json!({ "uri": uri })));
         asked.push(("tools/call", json!({"name": "load_skill", "arguments": {"name": name}})));
-        asked.push(("prompts/get", json!({"name": name, "arguments": {"arguments": "x"}})));
+        let arguments = json!({"arguments": "x".repeat(100_000)});
+        asked.push(("prompts/get", json!({"name": name, "arguments": arguments})));
     }
     for (name, file) in FILES {
         asked.push(("resources/read", json!({"uri": format!("skill://{name}/{file}")})));

@@ -10,6 +10,7 @@
 )]
 
 mod bodies;
+mod changed;
 mod crowd;
 mod far;
 mod hidden;

@@ -1,0 +1,73 @@
+//! Files that are exchanged behind the back of a server that does not watch.
+
+use std::os::unix::fs::symlink;
+
+use prowess_mcp::ServeOptions;
+use serde_json::{Value, json};
+
+use crate::support::{Lines, library, registry, served, write};
+
+const KEY: &str = "PRIVATE-KEY";
+
+fn everything(name: &str) -> [(&'static str, Value); 5] {
+    let uri = format!("skill://{name}/SKILL.md");
+    [
+        ("resources/read", json!({ "uri": uri })),
+        ("skills/get", json!({ "uri": uri })),
+        ("prompts/get", json!({"name": name})),
+        ("tools/call", json!({"name": "load_skill", "arguments": {"name": name}})),
+        (
+            "tools/call",
+            json!({"name": "read_skill_resource", "arguments": {"name": name, "path": "SKILL.md"}}),
+        ),
+    ]
+}
+
+#[tokio::test]
+async fn a_file_that_became_a_link_to_a_key_is_not_given_by_any_route() {
+    let outside = tempfile::tempdir().unwrap();
+    write(outside.path(), "key", format!("---\nname: alpha\ndescription: {KEY}\n---\n{KEY}\n"));
+    for sessionless in [false, true] {
+        let root = library();
+        let options = ServeOptions { watch: false, ..ServeOptions::default() };
+        let mut client = Lines::begun(served(registry(root.path()), options), sessionless).await;
+        for (method, params) in everything("alpha") {
+            client.result(method, params).await;
+        }
+        for file in ["alpha/SKILL.md", "alpha/references/deep/more.md"] {
+            std::fs::remove_file(root.path().join(file)).unwrap();
+            symlink(outside.path().join("key"), root.path().join(file)).unwrap();
+        }
+        let deep = json!({"uri": "skill://alpha/references/deep/more.md"});
+        let read = json!({"name": "alpha", "path": "references/deep/more.md"});
+        let more = [
+            ("resources/read", deep),
+            ("tools/call", json!({"name": "read_skill_resource", "arguments": read})),
+        ];
+        for (method, params) in everything("alpha").into_iter().chain(more) {
+            let answer = client.ask(method, params).await.to_string();
+            assert!(!answer.contains(KEY), "{method}: {answer}");
+        }
+        client.result("resources/read", json!({"uri": "skill://beta/SKILL.md"})).await;
+    }
+}
+
+#[tokio::test]
+async fn what_is_read_is_what_a_list_says_of_it() {
+    let root = library();
+    let options = ServeOptions { watch: false, ..ServeOptions::default() };
+    let mut client = Lines::begun(served(registry(root.path()), options), true).await;
+    let skill = json!({"uri": "skill://alpha/SKILL.md"});
+    for round in 0..20 {
+        // Longer and shorter, and read before the last look at it is old.
+        let text = "x".repeat(if round % 2 == 0 { 10 } else { 5000 });
+        write(root.path(), "alpha/references/deep/more.md", &text);
+        let read =
+            client.ask("resources/read", json!({"uri": "skill://alpha/references/deep/more.md"})).await;
+        let listed = client.result("skills/get", skill.clone()).await["skill"].to_string();
+        if let Some(given) = read["result"]["contents"][0]["text"].as_str() {
+            assert_eq!(given, text);
+            assert!(listed.contains(&prowess::digests::of_bytes(given.as_bytes())), "{listed}");
+        }
+    }
+}
