@@ -68,9 +68,9 @@ impl Reader<'_> {
                     }
                 },
                 "tools" => session.tools = Some(self.tools(value)?),
-                "plain" => session.plain = Some(self.flag("plain", value)?),
-                "inline" => session.inline = Some(self.flag("inline", value)?),
-                "location" => session.location = Some(self.flag("location", value)?),
+                "plain" => session.plain = Some(self.flag("session.plain", value)?),
+                "inline" => session.inline = Some(self.flag("session.inline", value)?),
+                "location" => session.location = Some(self.flag("session.location", value)?),
                 "max_activation_bytes" => session.max_activation_bytes = Some(self.bytes(value)?),
                 other => {
                     let known = "filter, tools, plain, inline, location, max_activation_bytes";
@@ -89,17 +89,6 @@ impl Reader<'_> {
         let names: Result<Vec<&str>, ConfigError> =
             items.iter().map(|item| self.text("session.tools", item)).collect();
         Ok(HostTools::only(names?))
-    }
-
-    fn flag(&self, key: &str, value: &Spanned<DeValue<'_>>) -> Result<bool, ConfigError> {
-        match value.get_ref().as_bool() {
-            Some(flag) => Ok(flag),
-            None => self.fail(
-                value.span(),
-                format!("session.{key}: true or false is wanted"),
-                &format!("write {key} = true"),
-            ),
-        }
     }
 
     fn bytes(&self, value: &Spanned<DeValue<'_>>) -> Result<usize, ConfigError> {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use prowess_core::rule::Preset;
-use prowess_core::{Candidate, Manifest, Profile, RelPath, Scope};
+use prowess_core::{Candidate, Manifest, Obstacle, Profile, RelPath, Scope};
 use serde_json::{Map, Value};
 
 use super::{Chunk, DirSource, Offer, Slice, Source, judge, unread};
