@@ -24,6 +24,7 @@ use crate::outgoing::Outgoing;
 use crate::ready::{Left, Slot};
 use crate::server::{Server, Shared};
 use crate::sessions::Sessions;
+use crate::values;
 
 /// What stands before the protocol.
 pub(crate) struct Front {
@@ -156,6 +157,9 @@ impl Front {
 
     /// Answers a POST.
     async fn message(&self, mut parts: Parts, body: Bytes) -> Result<Answer, Refusal> {
+        if values::too_many(&body) {
+            return Err(problem(StatusCode::BAD_REQUEST, None, values::complaint()).into());
+        }
         let asked = Asked::read(&body)?;
         // The other half of the time is for the work.
         let slot = Slot::new(self.options.request_time / 2);

@@ -38,6 +38,7 @@ mod source;
 mod stdio;
 mod tools;
 mod unsent;
+mod values;
 mod wire;
 
 use std::io;

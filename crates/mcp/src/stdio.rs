@@ -28,6 +28,7 @@ use crate::outgoing::Outgoing;
 use crate::pipe_writer::PipeWriter;
 use crate::ready::{Left, Slot};
 use crate::server::{Server, Shared};
+use crate::values;
 
 /// The longest line that is read: as large as a request over HTTP may be.
 pub(crate) const MAX_LINE: usize = 1 << 20;
@@ -172,6 +173,14 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for Pipe<R> {
             let text = line.strip_suffix(b"\r").unwrap_or(&line);
             let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
             if text.trim_ascii().is_empty() {
+                continue;
+            }
+            if values::too_many(text) {
+                let mut long = LongLine::default();
+                long.follow(text);
+                if !long.is_notification() {
+                    self.complain(long.id(), values::complaint(), place);
+                }
                 continue;
             }
             match serde_json::from_slice::<ClientJsonRpcMessage>(text) {

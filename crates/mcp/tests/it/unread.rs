@@ -154,3 +154,19 @@ async fn one_skill_that_is_too_large_is_left_out_and_the_others_are_listed() {
         client.result("tools/call", json!({"name": "load_skill", "arguments": {"name": "huge"}})).await;
     assert!(loaded["content"].is_array() && loaded != Value::Null);
 }
+
+#[tokio::test]
+async fn a_message_with_more_values_than_it_may_have_is_refused_before_it_is_read() {
+    let web = Web::with(HttpOptions::default()).await;
+    let mut pipe = Lines::begun(served(registry(web.root.path()), ServeOptions::default()), true).await;
+    let many = json!({"name": "load_skill", "arguments": {"name": vec![0; 400_000]}});
+    let said = "a message has more than 10000 values";
+    let refused = web.ask("tools/call", many.clone()).await;
+    assert_eq!((refused.0, &refused.json()["error"]["message"]), (400, &json!(said)));
+    // By its own id: the next message is another one.
+    assert_eq!(pipe.ask("tools/call", many).await["error"]["message"], said);
+    let long = json!({"name": "load_skill", "arguments": {"name": "beta, [{:".repeat(50_000)}});
+    assert_eq!(web.ask("tools/call", long.clone()).await.0, 200);
+    assert_eq!(pipe.result("tools/call", long).await["isError"], true);
+    web.end().await;
+}
