@@ -53,7 +53,8 @@ fn not_offered_hint(key: &str, why: &WhyNot, path: &Path) -> String {
         "broken" if path.is_file() => {
             format!("see every problem with: prowess check {}", shell_word(&path.to_string_lossy()))
         }
-        "turned off" => "take it out of skills.disable in that file to use it".to_owned(),
+        "turned off" if why.reason.starts_with("by --") => "run the command without that option".to_owned(),
+        "turned off" => "change skills.disable or skills.enable in that file to use it".to_owned(),
         "not trusted" => {
             format!("look at it with: prowess show {key}; then trust it with: prowess trust {key}")
         }

@@ -16,7 +16,7 @@ use crate::ui::{Ui, count, size};
 
 /// How much of a file is read and written at once.
 const PART: usize = 8 << 20;
-/// The most bytes of a file that a terminal is shown: nobody reads more there, and a pipe gets all.
+/// The most bytes of a file that a terminal is shown; a pipe gets all.
 const MAX_ON_TERMINAL: usize = 1 << 20;
 /// The most bytes of a file in JSON, where they must be in memory at once: as many as all files of a skill may have.
 #[expect(clippy::cast_possible_truncation, reason = "16 MiB fit everywhere")]
@@ -63,7 +63,7 @@ fn requested(args: &Cat) -> Result<RelPath, CommandError> {
         .map_err(|error| SourceError::BadPath { path: error.path().into(), error }.into())
 }
 
-/// Bytes as a text of JSON: as they are when they are text, base64 of others. What holds a zero byte is no text.
+/// Bytes as a text of JSON: verbatim when they are text, base64 of others. What holds a zero byte is no text.
 fn in_json(mut bytes: Vec<u8>, truncated: bool) -> (&'static str, String) {
     if bytes.contains(&0) {
         return ("base64", base64(&bytes));

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use prowess::limits::{MAX_SKILL_BYTES, MAX_SKILL_FILES};
-use prowess::{Candidate, Obstacle, Registry, Standing, publish, shell_word};
+use prowess::{Candidate, Obstacle, Registry, SourceError, Standing, publish, shell_word};
 use serde::Serialize;
 use serde_json::json;
 
@@ -162,7 +162,10 @@ fn page(text: &mut String, candidate: &Candidate, standing: &Standing, registry:
         }
         Standing::Hindered { obstacle: Obstacle::Disabled { by } } => {
             let _ = writeln!(text, "  turned off by: {}", clean(by));
-            text.push_str("  hint: take it out of skills.disable in that file to use it\n");
+            let (name, path) = (entry.key.clone(), entry.origin.location.clone().into());
+            let why = Obstacle::Disabled { by: by.clone() }.why_not();
+            let error = SourceError::NotOffered { key: name.clone(), name, why, path };
+            let _ = writeln!(text, "  hint: {}", error.hint());
         }
         Standing::Hindered { obstacle: Obstacle::Broken { problems } } => {
             for problem in problems {

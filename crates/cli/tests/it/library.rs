@@ -229,7 +229,7 @@ fn why_names_the_place_and_the_reason() {
       path for filters: draft
       read by: claude-code
       turned off by: [DIR]/prowess.toml
-      hint: take it out of skills.disable in that file to use it
+      hint: change skills.disable or skills.enable in that file to use it
     ");
     assert_snapshot!(why("pfd"), @"
     exit 1

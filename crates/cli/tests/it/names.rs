@@ -165,7 +165,7 @@ fn every_command_says_who_turned_a_skill_off() {
     exit 2
     --- stderr
     error: this skill is turned off: draft: by [DIR]/prowess.toml
-      hint: take it out of skills.disable in that file to use it
+      hint: change skills.disable or skills.enable in that file to use it
 
     $ prowess show draft
     exit 0
@@ -187,19 +187,19 @@ fn every_command_says_who_turned_a_skill_off() {
       found: [DIR]/.claude/skills/draft/SKILL.md
       path for filters: draft
       turned off by: [DIR]/prowess.toml
-      hint: take it out of skills.disable in that file to use it
+      hint: change skills.disable or skills.enable in that file to use it
 
     $ prowess activate draft
     exit 2
     --- stderr
     error: this skill is turned off: draft: by [DIR]/prowess.toml
-      hint: take it out of skills.disable in that file to use it
+      hint: change skills.disable or skills.enable in that file to use it
 
     $ prowess trust draft
     exit 2
     --- stderr
     error: this skill is turned off: draft: by [DIR]/prowess.toml
-      hint: take it out of skills.disable in that file to use it
+      hint: change skills.disable or skills.enable in that file to use it
     ");
 }
 
@@ -367,4 +367,16 @@ fn a_file_in_json_is_cut_at_a_limit_and_says_so() {
     place.write("skills/good/long.txt", "äöü€".repeat((16 << 20) / 9 + 9).as_bytes());
     let value = cat("long.txt");
     assert_eq!((&value["encoding"], &value["truncated"]), (&json!("text"), &json!(true)));
+}
+
+#[test]
+fn a_skill_that_an_option_turns_off_is_not_blamed_on_a_file() {
+    let place = Place::with(&[("skills/good/SKILL.md", crate::GOOD)]);
+    let text = run(&place, &["cat", "good", "--in", "skills", "--except", "good"]);
+    assert_snapshot!(text, @"
+    exit 2
+    --- stderr
+    error: this skill is turned off: good: by --except
+      hint: run the command without that option
+    ");
 }

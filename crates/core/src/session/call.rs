@@ -114,7 +114,7 @@ impl Session {
             );
         }
         let mut visible = self.visible(by, filter);
-        // A name that was refused is no advice, whoever else may see it.
+        // A name that was refused is never suggested in its own place.
         visible.retain(|candidate| candidate.entry.key != wanted);
         let keys = visible.iter().map(|candidate| candidate.entry.key.as_str());
         let hint = match visible.len() {

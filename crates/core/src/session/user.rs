@@ -111,7 +111,7 @@ fn not_offered(name: &str, standing: &Standing) -> Option<ToolResult> {
     let error = format!("this skill is {}: {}: {}", why.state, shown(name), shown(&why.reason));
     let hint = match standing {
         Standing::Hindered { obstacle: Obstacle::Broken { .. } } => "correct its SKILL.md",
-        Standing::Hindered { .. } => "turn it on again in that file",
+        Standing::Hindered { .. } => "turn it on again there",
         _ => "rename one of the two",
     };
     Some(ToolResult::refused(Reason::UnknownSkill, error, hint))

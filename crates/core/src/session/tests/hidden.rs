@@ -174,7 +174,7 @@ fn a_person_is_told_why_a_skill_is_not_offered_and_a_model_is_not() {
         (code(&told), told.text.as_str()),
         (
             "unknown-skill",
-            "this skill is turned off: secret: by prowess.toml\nhint: turn it on again in that file"
+            "this skill is turned off: secret: by prowess.toml\nhint: turn it on again there"
         )
     );
     let refused = shelf.load(&mut session, "secret");
