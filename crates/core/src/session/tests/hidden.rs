@@ -172,10 +172,7 @@ fn a_person_is_told_why_a_skill_is_not_offered_and_a_model_is_not() {
     let told = shelf.finish(&mut session, step);
     assert_eq!(
         (code(&told), told.text.as_str()),
-        (
-            "unknown-skill",
-            "this skill is turned off: secret: by prowess.toml\nhint: turn it on again there"
-        )
+        ("unknown-skill", "this skill is turned off: secret: by prowess.toml\nhint: turn it on again there")
     );
     let refused = shelf.load(&mut session, "secret");
     assert_eq!(refused.text, "there is no such skill: secret\nhint: the skills are open, other");
