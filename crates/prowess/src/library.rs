@@ -240,9 +240,8 @@ impl FoundConfig {
                     registry.note(SourceError::OutsideProject { path });
                 }
                 _ => match named.open(spec, &opening, environment) {
-                    Ok(layer) => {
-                        drop(layer.map(|layer| registry.add(shown.layer(opening.scope, layer))));
-                    }
+                    Ok(Some(layer)) => _ = registry.add(shown.layer(opening.scope, layer)),
+                    Ok(None) => {}
                     Err(error) => drop(registry.note(damaged(&error))),
                 },
             }

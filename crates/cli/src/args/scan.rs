@@ -63,5 +63,5 @@ impl Scan {
 }
 
 fn glob(text: &str) -> Result<Glob, String> {
-    Glob::parse(text).map_err(|reason| reason.to_string())
+    Glob::parse(text).map_err(ToString::to_string)
 }

@@ -14,7 +14,8 @@ use crate::ui::clean;
 #[derive(Default, Serialize)]
 pub(super) struct Elsewhere {
     /// The skills.
-    elsewhere: Vec<Place>,
+    #[serde(rename = "elsewhere")]
+    skills: Vec<Place>,
     /// The folders that are looked into.
     looks_in: Vec<PathBuf>,
     #[serde(skip)]
@@ -47,18 +48,21 @@ impl Elsewhere {
             client.roots(&env::absolute(Path::new(".")), &Environment::current())
         });
         let catalog = registry.catalog();
-        let elsewhere = catalog.why(name).into_iter().map(|(candidate, _)| {
+        let skills = catalog.why(name).into_iter().map(|(candidate, _)| {
             let path = candidate.entry.origin.location.clone();
             let reason = reason(&path, client, &roots);
             Place { path, readers: candidate.readers.clone(), reason }
         });
-        let elsewhere = elsewhere.collect();
-        Ok(Self { elsewhere, looks_in: roots.into_iter().map(|root| root.path).collect(), client })
+        Ok(Self {
+            skills: skills.collect(),
+            looks_in: roots.into_iter().map(|root| root.path).collect(),
+            client,
+        })
     }
 
     /// The answer for people, when the skill is elsewhere.
     pub(super) fn failure(&self, name: &str) -> Option<Failure> {
-        if self.elsewhere.is_empty() {
+        if self.skills.is_empty() {
             return None;
         }
         let (error, hint) = match self.client {
@@ -80,7 +84,7 @@ impl Elsewhere {
             ),
         };
         let mut failure = Failure::new(error, hint);
-        failure.causes.extend(self.elsewhere.iter().map(|place| {
+        failure.causes.extend(self.skills.iter().map(|place| {
             let readers = match place.readers.as_slice() {
                 [] => String::new(),
                 readers => format!("; read by {}", readers.join(", ")),

@@ -154,7 +154,6 @@ fn options_of_an_address_need_one() {
         ("--max-connections", "1"),
         ("--max-streams", "1"),
         ("--max-body", "1"),
-        ("--max-unsent", "1"),
     ] {
         let text = place.run(&["serve", option, value]);
         assert!(text.starts_with("exit 2\n") && text.contains("--http <ADDRESS>"), "{text}");

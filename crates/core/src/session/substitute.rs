@@ -61,11 +61,11 @@ struct Values<'v> {
 impl<'v> Values<'v> {
     fn new(arguments: &'v Arguments, names: &'v [String]) -> Self {
         let Arguments { whole, words } = arguments;
-        let mut named = BTreeMap::new();
+        let mut by_name = BTreeMap::new();
         for (at, name) in names.iter().enumerate() {
-            named.entry(name.as_str()).or_insert_with(|| words.get(at).map(String::as_str));
+            by_name.entry(name.as_str()).or_insert_with(|| words.get(at).map(String::as_str));
         }
-        Self { whole, words, names: named }
+        Self { whole, words, names: by_name }
     }
 
     fn word(&self, number: &str) -> Option<&'v str> {

@@ -5,6 +5,7 @@
 //! what the walk may look at. Links inside a skill are not followed: one that stays in the skill leads to what is found
 //! anyway, and one that leads out is not part of it.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeSet, VecDeque};
 use std::fs::File;
 use std::io;
@@ -68,7 +69,7 @@ pub(crate) fn walk(root: &Path, options: &ScanOptions, visitor: &mut impl Visito
         counted: 0,
         outside: 0,
         inside: 0,
-        counting: None,
+        counting: OnceCell::new(),
         within: None,
     };
     if let Err(problem) = walk.run(root) {
@@ -115,7 +116,7 @@ pub(super) struct Walk<'w, V> {
     /// The entries looked at inside skills.
     inside: usize,
     /// The device of the first skills, when folders there need no list to be known to hold none; once it was asked for.
-    counting: Option<Option<u64>>,
+    counting: OnceCell<Option<u64>>,
     /// The folder that nothing may lead out of.
     pub(super) within: Option<Within>,
 }
@@ -307,8 +308,8 @@ impl<V: Visitor> Walk<'_, V> {
     }
 
     /// Whether a folder is known to hold no folders.
-    fn is_leaf(&mut self, folder: &Folder, name: &Path) -> bool {
-        let counting = *self.counting.get_or_insert_with(|| folder.counting_device());
+    fn is_leaf(&self, folder: &Folder, name: &Path) -> bool {
+        let counting = self.counting.get_or_init(|| folder.counting_device());
         counting.is_some_and(|device| folder.is_leaf(name, device))
     }
 

@@ -156,12 +156,12 @@ impl Source for PluginSource {
         let profile = Profile::new(Preset::Plugin);
         for skill in &mut offer.candidates {
             let folder = self.inner.folder(skill);
-            if !self.holds(&folder.join("SKILL.md")) {
+            if self.holds(&folder.join("SKILL.md")) {
+                judge(&self.inner, Arc::make_mut(skill), &profile);
+            } else {
                 let problem = SourceError::Outside { path: folder.join("SKILL.md") };
                 let broken = unread(&problem, &skill.entry.origin).obstacle;
                 Arc::make_mut(skill).obstacle = broken;
-            } else {
-                judge(&self.inner, Arc::make_mut(skill), &profile);
             }
         }
         Ok(offer)
