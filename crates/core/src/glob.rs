@@ -1,5 +1,7 @@
 //! [`Glob`]: a pattern over paths, for configurations and for filters.
 
+use crate::limits::MAX_GLOB_BYTES;
+
 /// A pattern over paths with `/` between their segments.
 ///
 /// `*` stands for anything within a segment, `?` for one character, `[a-z]` for one of these characters, `[!a-z]` or
@@ -56,6 +58,10 @@ impl Sign {
 impl Glob {
     /// Reads a pattern; what it could not mean is an error that says so.
     pub fn parse(text: &str) -> Result<Self, &'static str> {
+        // A comparison costs the product of both lengths, and a glob may come with a project that is not trusted.
+        if text.len() > MAX_GLOB_BYTES {
+            return Err("a glob has at most 1024 bytes");
+        }
         let text = text.strip_prefix("./").unwrap_or(text);
         let text = text.strip_suffix('/').unwrap_or(text);
         if text.starts_with('/') || text.contains('\\') {
@@ -256,6 +262,8 @@ mod tests {
         ] {
             assert!(Glob::parse(glob).is_err(), "{glob}");
         }
+        assert!(Glob::parse(&"*a".repeat(MAX_GLOB_BYTES / 2)).is_ok());
+        assert!(Glob::parse(&"*a".repeat(MAX_GLOB_BYTES / 2 + 1)).is_err());
     }
 
     #[test]

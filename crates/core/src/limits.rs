@@ -39,3 +39,5 @@ pub const MAX_TRIGGER_BYTES: usize = 1024 * 1024;
 /// The longest text that an activation gives, in bytes: four times the largest SKILL.md, so that arguments and small files
 /// have room, and no arguments make more of it than a context could hold anyway.
 pub const MAX_ACTIVATION_BYTES: usize = 4 * 1024 * 1024;
+/// The longest glob, in bytes. No path that it could be about is longer.
+pub const MAX_GLOB_BYTES: usize = 1024;

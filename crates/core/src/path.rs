@@ -210,9 +210,10 @@ enum Names {
 }
 
 impl Names {
-    /// Whether a name may start with `-` and hold the characters that Windows gives a meaning.
+    /// Whether a name may start with `-` and hold the characters that Windows gives a meaning. Where the system is not
+    /// known, as in WebAssembly, it may be Windows.
     fn is_wide(self) -> bool {
-        self == Self::OfThisSystem && !cfg!(windows)
+        self == Self::OfThisSystem && cfg!(unix)
     }
 }
 

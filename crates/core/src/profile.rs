@@ -96,9 +96,15 @@ impl Profile {
 
     /// Gives a rule another level. A hard refusal stays an error: there is no skill to be had.
     pub fn with_level(mut self, code: &str, level: Level) -> Result<Self, UnknownRule> {
+        self.set_level(code, level)?;
+        Ok(self)
+    }
+
+    /// Sets the level of one rule in place; nothing changes when there is no such rule.
+    pub fn set_level(&mut self, code: &str, level: Level) -> Result<(), UnknownRule> {
         check::rule(code)?;
         self.levels.insert(code.to_owned(), level);
-        Ok(self)
+        Ok(())
     }
 
     /// Which characters a name may have.

@@ -213,9 +213,7 @@ impl Config {
         let parts = self.matching(path).flat_map(|part| &part.levels);
         for (code, level) in self.levels.iter().chain(parts) {
             // Every code was looked up when the file was read.
-            if let Ok(changed) = profile.clone().with_level(code, *level) {
-                profile = changed;
-            }
+            let _ = profile.set_level(code, *level);
         }
         profile
     }

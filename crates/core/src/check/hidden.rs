@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::found::Found;
-use crate::document::{Document, Style};
+use crate::document::{Document, Node, NodeKind, Style};
 use crate::problem::Finding;
 use crate::rule::{Rule, rules};
 use crate::span::Span;
@@ -46,6 +46,13 @@ pub(super) fn check_frontmatter(document: &Document, findings: &mut Found<'_>) {
             );
         }
     }
+    if yaml.contains('\\') {
+        for pair in
+            document.pairs().iter().filter(|pair| !matches!(pair.key.as_str(), "name" | "description"))
+        {
+            check_escapes(document, &pair.value, &pair.key, findings);
+        }
+    }
     if !shown {
         return;
     }
@@ -61,6 +68,26 @@ pub(super) fn check_frontmatter(document: &Document, findings: &mut Found<'_>) {
             findings.push(
                 finding(&hidden, "frontmatter").with_span(Span::new(hidden.first.start, hidden.first.end)),
             );
+        }
+    }
+}
+
+/// Hidden characters that a value has as escapes only; those that the file itself has are found in its text.
+fn check_escapes(document: &Document, node: &Node, field: &str, findings: &mut Found<'_>) {
+    match &node.kind {
+        NodeKind::Scalar(scalar) => {
+            let source = node.span.slice(document.text()).unwrap_or("");
+            if scalar.style == Style::DoubleQuoted && !may_have_hidden(source) {
+                for hidden in scan(&scalar.text) {
+                    findings.push(finding(&hidden, field).with_span(node.span));
+                }
+            }
+        }
+        NodeKind::Sequence(items) => {
+            items.iter().for_each(|item| check_escapes(document, item, field, findings));
+        }
+        NodeKind::Mapping(pairs) => {
+            pairs.iter().for_each(|pair| check_escapes(document, &pair.value, field, findings));
         }
     }
 }

@@ -4,6 +4,9 @@
 //! one the value is put in quotes, its continuation lines joined. Tabs in indentation become blanks, control
 //! characters go. Nothing is guessed beyond that: when the result is still not YAML, there is no repair.
 
+use std::cell::OnceCell;
+use std::collections::BTreeSet;
+
 use super::yaml;
 use crate::problem::Edit;
 use crate::skill::SPEC_FIELDS;
@@ -42,7 +45,7 @@ impl Repaired {
 
 /// Repairs text that strict YAML refuses; nothing when that does not succeed.
 pub(crate) fn repair(yaml: &str) -> Option<Repaired> {
-    let mut repair = Repair { yaml, edits: Vec::new() };
+    let mut repair = Repair { yaml, edits: Vec::new(), anchors: OnceCell::new() };
     let lines = repair.lines();
     if prose_start(yaml).is_some() {
         return None;
@@ -72,7 +75,7 @@ pub(crate) fn apply(text: &str, edits: &[Edit]) -> String {
 /// Where prose stands at the left margin below a blank line: that is the body of a file whose closing fence is
 /// missing, and no part of a value.
 pub(crate) fn prose_start(yaml: &str) -> Option<usize> {
-    let lines = Repair { yaml, edits: Vec::new() }.lines();
+    let lines = Repair { yaml, edits: Vec::new(), anchors: OnceCell::new() }.lines();
     let keyed = lines.iter().position(|line| line.indent == 0 && key_length(line.text).is_some())?;
     lines.get(keyed..)?.windows(2).find_map(|pair| match pair {
         [above, line] => {
@@ -115,6 +118,8 @@ impl Line<'_> {
 struct Repair<'t> {
     yaml: &'t str,
     edits: Vec<Edit>,
+    /// The names of all anchors, collected when the first alias is met: a frontmatter may be nothing but aliases.
+    anchors: OnceCell<BTreeSet<&'t str>>,
 }
 
 impl<'t> Repair<'t> {
@@ -221,11 +226,10 @@ impl<'t> Repair<'t> {
     fn is_alias(&self, text: &str) -> bool {
         let value = key_length(text).and_then(|colon| text.get(colon + 1..)).unwrap_or("").trim();
         let name = value.strip_prefix('*').filter(|name| !name.is_empty() && !name.contains([' ', ',', '*']));
-        name.is_some_and(|name| {
-            self.yaml
-                .split_whitespace()
-                .any(|word| word.strip_prefix('&').is_some_and(|anchor| anchor == name))
-        })
+        let anchors = || {
+            self.yaml.split_whitespace().filter_map(|word| word.strip_prefix('&')).collect::<BTreeSet<_>>()
+        };
+        name.is_some_and(|name| self.anchors.get_or_init(anchors).contains(name))
     }
 
     /// Puts a value and its continuation lines in quotes.

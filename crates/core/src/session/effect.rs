@@ -99,6 +99,7 @@ pub enum Effect {
         /// As for listing.
         location: String,
         /// The file; `SKILL.md` is the skill's own.
+        #[serde(deserialize_with = "RelPath::deserialize_request")]
         path: RelPath,
         /// The first byte.
         offset: u64,

@@ -94,6 +94,10 @@ fn large_documents() -> Vec<(String, String)> {
             "02-quadratic-alias",
             format!("a: &a {}\nb: [{}]\n", "x".repeat(80_000), vec!["*a"; 20_000].join(", ")),
         ),
+        (
+            "02b-aliases-without-anchors",
+            format!("name: x\ndescription: y\n{}", numbered(6_500, &|n| format!("k{n}: *x\n"))),
+        ),
         ("03-flow-nest-100k", format!("a: {}\n", "[".repeat(100_000))),
         ("04-flow-nest-100k-closed", format!("a: {}{}\n", "[".repeat(100_000), "]".repeat(100_000))),
         ("06-block-seq-nest-50k", format!("a:\n{}x\n", "- ".repeat(50_000))),
