@@ -61,3 +61,13 @@ fn a_skill_that_moved_while_a_call_waited_is_another_skill() {
     let step = session.resume(ticket, outcome);
     assert_eq!(code(&shelf.finish(&mut session, step)), "unknown-skill");
 }
+
+#[test]
+#[cfg(unix)]
+fn an_effect_for_a_name_of_this_system_reads_back_from_json() {
+    let shelf = Shelf::with(&[("a", "")]);
+    let mut session = shelf.session(Policy::default(), Options::default());
+    let (_, effect) = need(&mut session, "read_skill_resource", json!({"name": "a", "path": "a:b.md"}));
+    let stored = serde_json::to_string(&effect).unwrap();
+    assert_eq!(serde_json::from_str::<Effect>(&stored).unwrap(), effect);
+}
