@@ -7,6 +7,7 @@ use prowess::session::Session;
 use rmcp::ErrorData;
 use tokio::sync::Notify;
 
+use crate::address;
 use crate::extension::unknown;
 use crate::lock::locked;
 use crate::server::Shared;
@@ -52,7 +53,10 @@ impl Connection {
 
     /// Remembers a URI, if there is something to subscribe to.
     pub(crate) fn subscribe(&self, shared: &Shared, uri: String) -> Result<(), ErrorData> {
-        let state = shared.live.current().state_of(&uri);
+        let snapshot = shared.live.current();
+        // Whoever subscribes waits for a remote source; whoever tells of changes does not.
+        address::parse(&uri).and_then(|(key, _)| snapshot.published(&key));
+        let state = snapshot.state_of(&uri);
         let state = state.ok_or_else(|| unknown("no resource is served at", &uri))?;
         let mut subscribed = locked(&self.subscribed);
         if subscribed.len() >= MAX_SUBSCRIPTIONS && !subscribed.contains_key(&uri) {

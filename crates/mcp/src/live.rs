@@ -29,7 +29,7 @@ const POLL: Duration = Duration::from_secs(2);
 const ASK_SOON: Duration = Duration::from_secs(5);
 /// How long the first state waits for sources elsewhere. Whoever is slower comes with a later state.
 const FIRST_ASK: Duration = Duration::from_secs(2);
-/// How long the files of skills elsewhere may be fetched each time that their sources are asked.
+/// How long the files of one remote source's skills may be fetched each time that it is asked.
 const FETCH_TIME: Duration = Duration::from_secs(60);
 /// How long clients may keep what nobody watches, in milliseconds.
 const UNWATCHED_TTL: u64 = 60_000;
@@ -54,6 +54,8 @@ pub(crate) struct Live {
     publishing: Mutex<()>,
     /// Whether sources elsewhere are to be asked soon.
     nudged: AtomicBool,
+    /// The remote sources from which files are fetched right now.
+    fetching: Mutex<BTreeSet<Arc<str>>>,
     /// The words of the skills, read when somebody first searches.
     pub(crate) index: LazyIndex<Arc<Registry>>,
 }
@@ -91,11 +93,12 @@ impl Live {
             changed: watch::Sender::new(0),
             publishing: Mutex::default(),
             nudged: AtomicBool::new(false),
+            fetching: Mutex::default(),
         });
         let (asked, first) = sync_channel(1);
         if live.registry.has_far() {
             let (own, stop) = (Arc::clone(&live), stop.clone());
-            std::thread::spawn(move || own.ask(&asked, &stop));
+            std::thread::spawn(move || ask(&own, &asked, &stop));
         } else {
             drop(asked);
         }
@@ -108,31 +111,20 @@ impl Live {
         live
     }
 
-    /// Asks sources elsewhere, and again from time to time. Nothing on this machine waits for them.
-    fn ask(&self, asked: &SyncSender<()>, stop: &CancellationToken) {
-        while !stop.is_cancelled() {
-            self.refresh(Registry::refresh);
-            self.publish();
-            let _ = asked.try_send(());
-            if let Some(snapshot) = self.known() {
-                let changes = snapshot.state().1;
-                snapshot.fetch(FETCH_TIME, || stop.is_cancelled());
-                if snapshot.state().1 != changes {
-                    self.changed.send_replace(snapshot.number);
-                }
+    /// Fetches what the skills of remote sources are published by, for each source on a thread of its own: a slow one
+    /// delays no other. What is fetched is told by the thread that follows the library.
+    fn fetch(self: &Arc<Self>, stop: &CancellationToken) {
+        let Some(snapshot) = self.known() else { return };
+        for source in snapshot.fetched_sources() {
+            // Its last turn may still be under way.
+            if !locked(&self.fetching).insert(Arc::clone(&source)) {
+                continue;
             }
-            if !self.watching {
-                return;
-            }
-            let begun = Instant::now();
-            let due = || {
-                let soon = self.nudged.load(Ordering::Relaxed);
-                begun.elapsed() >= if soon { ASK_SOON.min(self.ask_again) } else { self.ask_again }
-            };
-            while !stop.is_cancelled() && !due() {
-                std::thread::sleep(PATIENCE.min(self.ask_again));
-            }
-            self.nudged.store(false, Ordering::Relaxed);
+            let (own, snapshot, stop) = (Arc::clone(self), Arc::clone(&snapshot), stop.clone());
+            std::thread::spawn(move || {
+                let _turn = Turn { live: &own, source: &source };
+                snapshot.fetch(&source, FETCH_TIME, || stop.is_cancelled());
+            });
         }
     }
 
@@ -328,6 +320,40 @@ impl Live {
     /// How long clients may keep what they were told. What is watched is told of at once.
     pub(crate) fn ttl_ms(&self) -> u64 {
         if self.watching { 0 } else { UNWATCHED_TTL }
+    }
+}
+
+/// Asks sources elsewhere, and again from time to time. Nothing on this machine waits for them.
+fn ask(live: &Arc<Live>, asked: &SyncSender<()>, stop: &CancellationToken) {
+    while !stop.is_cancelled() {
+        live.refresh(Registry::refresh);
+        live.publish();
+        let _ = asked.try_send(());
+        live.fetch(stop);
+        if !live.watching {
+            return;
+        }
+        let begun = Instant::now();
+        let due = || {
+            let soon = live.nudged.load(Ordering::Relaxed);
+            begun.elapsed() >= if soon { ASK_SOON.min(live.ask_again) } else { live.ask_again }
+        };
+        while !stop.is_cancelled() && !due() {
+            std::thread::sleep(PATIENCE.min(live.ask_again));
+        }
+        live.nudged.store(false, Ordering::Relaxed);
+    }
+}
+
+/// The time in which files are fetched from one source. It ends also when the source panics.
+struct Turn<'l> {
+    live: &'l Live,
+    source: &'l str,
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        locked(&self.live.fetching).remove(self.source);
     }
 }
 

@@ -32,14 +32,15 @@ pub(crate) fn own_path() -> Option<RelPath> {
 }
 
 /// Looks at a skill; the reason when it is gone, is not what was approved, or is withheld. What has not changed since
-/// `before` is not made again.
+/// `before` is not made again. Digests may be `remembered` until a read shows that they are not those of the bytes.
 pub(crate) fn look(
     registry: &Registry,
     candidate: &Candidate,
     before: Option<&Arc<Published>>,
+    remembered: bool,
 ) -> Result<Arc<Published>, String> {
     let key = candidate.entry.key.as_str();
-    let mut limits = DigestLimits { remembered: true, ..DigestLimits::approving() };
+    let mut limits = DigestLimits { remembered, ..DigestLimits::publishing() };
     // What is elsewhere has a time of its own.
     if !registry.is_far(candidate) {
         limits = limits.until(Instant::now() + LOOK_TIME);
@@ -68,6 +69,7 @@ pub(crate) fn look(
                 // The list and the text are two looks at the disk: they must be of one state.
                 let own = own_path().and_then(|own| files.get(&own)).ok_or("it has no SKILL.md")?;
                 if own.digest.as_deref().is_some_and(|digest| digest != digests::of_bytes(&head.bytes)) {
+                    limits.remembered = false;
                     continue;
                 }
                 head.document()

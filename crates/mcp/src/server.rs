@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use prowess::Registry;
+use prowess::session::ToolCall;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CustomRequest,
     CustomResult, ErrorCode, ExtensionCapabilities, GetPromptRequestParams, GetPromptResponse,
@@ -55,16 +56,6 @@ impl Shared {
             gates: Gates::new(),
             unsent: Unsent::new(options.max_unsent, waiting),
             stop,
-        })
-    }
-
-    /// The source elsewhere that the first of these names or addresses is read from, if one is.
-    fn far_source<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Option<Arc<str>> {
-        let snapshot = self.live.known().filter(|now| now.registry.has_far())?;
-        names.into_iter().find_map(|name| {
-            let key = address::parse(name).map_or_else(|| name.to_owned(), |(key, _)| key);
-            let skill = snapshot.candidate(&key)?;
-            snapshot.registry.is_far(skill).then(|| Arc::clone(&skill.source))
         })
     }
 
@@ -120,9 +111,17 @@ impl Server {
         }
     }
 
-    /// The gate for work on skills of these names or addresses, which may lie elsewhere.
-    fn gate_for<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Arc<Semaphore> {
-        match self.shared.far_source(names) {
+    /// The gate for work on the skill at an address.
+    fn gate_at(&self, uri: &str) -> Arc<Semaphore> {
+        match address::parse(uri) {
+            Some((key, _)) => self.gate_of(&key),
+            None => Arc::clone(&self.shared.gates.near),
+        }
+    }
+
+    /// The gate for work on a skill, which may be read from a remote source.
+    fn gate_of(&self, key: &str) -> Arc<Semaphore> {
+        match self.shared.live.known().and_then(|now| now.remote_source(key)) {
             Some(source) => self.shared.gates.far(&source),
             None => Arc::clone(&self.shared.gates.near),
         }
@@ -250,7 +249,7 @@ impl ServerHandler for Server {
             }
             wire::GET => {
                 let params: wire::GetParams = params_of(params)?;
-                let gate = self.gate_for([params.uri.as_str()]);
+                let gate = self.gate_at(&params.uri);
                 let made = self
                     .work_within(&gate, &context, move |shared, _| extension::get(shared, &params.uri, era));
                 self.leave(&context, made.await?).await?;
@@ -258,7 +257,7 @@ impl ServerHandler for Server {
             }
             wire::DIRECTORY => {
                 let params: wire::DirectoryParams = params_of(params)?;
-                let gate = self.gate_for([params.uri.as_str()]);
+                let gate = self.gate_at(&params.uri);
                 let made = self
                     .work_within(&gate, &context, move |shared, _| extension::directory(shared, params, era));
                 self.leave(&context, made.await?).await?;
@@ -297,7 +296,7 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         // Reading SKILL.md activates nothing.
-        let gate = self.gate_for([request.uri.as_str()]);
+        let gate = self.gate_at(&request.uri);
         let era = era(&context);
         let slot = Slot::of(&context.extensions)?;
         let found = self.work_within(&gate, &context, move |shared, _| {
@@ -332,7 +331,7 @@ impl ServerHandler for Server {
         if !self.shared.live.watching() {
             return Err(no_such_method("resources/subscribe"));
         }
-        let gate = self.gate_for([request.uri.as_str()]);
+        let gate = self.gate_at(&request.uri);
         let work = move |shared: &Shared, connection: &Connection| connection.subscribe(shared, request.uri);
         self.work_within(&gate, &context, work).await
     }
@@ -394,10 +393,13 @@ impl ServerHandler for Server {
         }
         let era = era(&context);
         // An unknown tool or wrong arguments are a result that the model can read, never an error of the protocol.
-        let words = request.arguments.iter().flat_map(|arguments| arguments.values());
-        let gate = self.gate_for(words.filter_map(Value::as_str));
+        let call = ToolCall::new(request.name, Value::Object(request.arguments.unwrap_or_default()));
+        let remote = self.shared.live.known().filter(|now| now.registry.has_far());
+        // What a name means is known to the session that answers.
+        let key = remote.and_then(|now| tools::skill_of(&self.connection, &now, era, &call));
+        let gate = self.gate_of(key.as_deref().unwrap_or_default());
         let called = self.answer(&gate, &context, move |shared, connection| {
-            Ok(tools::call(shared, connection, era, request))
+            Ok(tools::call(shared, connection, era, call))
         });
         called.await.map(Into::into)
     }
@@ -418,7 +420,7 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
         let era = era(&context);
-        let gate = self.gate_for([request.name.as_str()]);
+        let gate = self.gate_of(&request.name);
         let got = self.answer(&gate, &context, move |shared, connection| {
             prompts::get(shared, connection, era, &request)
         });

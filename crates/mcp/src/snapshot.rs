@@ -1,6 +1,6 @@
 //! The library in one state: which skills are served to whom, and what was published of them a moment ago.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -22,6 +22,8 @@ const FRESH: Duration = Duration::from_millis(250);
 /// The same for a skill whose files are fetched from elsewhere for it. They are looked at by the thread that asks their
 /// source, and lists wait for none of them.
 const FRESH_FAR: Duration = Duration::from_secs(30);
+/// The same when a file that was read is not the listed one: each such read would fetch the whole skill otherwise.
+const FRESH_FAR_CHANGED: Duration = Duration::from_secs(5);
 /// The most pages that are kept; only cursors of ours get this far, and there are as many as pages.
 const MAX_PAGES: usize = 4096;
 
@@ -32,9 +34,32 @@ struct Served {
     listed: bool,
     /// Whether a user may start it: what prompts show.
     invocable: bool,
-    /// Whether its files have to be fetched from elsewhere before it can be published.
+    /// The remote source that it is read from, if it is.
+    remote: Option<Arc<str>>,
+    /// Whether its files have to be fetched from there before it can be published.
     fetched: bool,
+    /// Shared with the states before and after in which a skill that is fetched is the same.
+    looks: Arc<Looks>,
+}
+
+/// The last look at the files of a skill.
+#[derive(Default)]
+struct Looks {
+    /// Held while the files are looked at, which takes long if they are fetched.
+    looking: Mutex<()>,
+    /// Held for a moment only.
     seen: Mutex<Option<Seen>>,
+}
+
+impl Looks {
+    fn last(&self) -> Option<Seen> {
+        locked(&self.seen).clone()
+    }
+
+    /// When the files were last looked at.
+    fn at(&self) -> Option<Instant> {
+        locked(&self.seen).as_ref().map(|seen| seen.at)
+    }
 }
 
 #[derive(Clone)]
@@ -92,15 +117,25 @@ impl Snapshot {
             served.entry(key).or_default().invocable = true;
         }
         for (key, served) in &mut served {
-            let Some(skill) = session.catalog().get(key) else { continue };
-            served.fetched = skill.announced.is_none() && registry.is_far(skill);
+            let Some(skill) = session.catalog().get(key).filter(|skill| registry.is_far(skill)) else {
+                continue;
+            };
+            served.remote = Some(Arc::clone(&skill.source));
+            served.fetched = skill.announced.is_none();
             let known = before.filter(|before| before.catalog().get(key) == Some(skill));
             if let Some(known) = known.filter(|_| served.fetched).and_then(|before| before.served.get(key)) {
-                served.seen = Mutex::new(locked(&known.seen).clone());
+                // Also what is fetched for the state before right now counts here.
+                served.looks = Arc::clone(&known.looks);
             }
         }
         let preloaded = session.reinject(ReinjectBudget::default(), &estimate_tokens).text;
-        Self { number, registry, session, single, preloaded, served, file_changes, pages: Mutex::default() }
+        let pages = Mutex::default();
+        Self { number, registry, session, single, preloaded, served, file_changes, pages }
+    }
+
+    /// The remote source that the skill of this key is read from, if it is.
+    pub(crate) fn remote_source(&self, key: &str) -> Option<Arc<str>> {
+        self.served.get(key)?.remote.clone()
     }
 
     /// A skill for a list, if it is published. What has to be fetched for it is not waited for: until then it is not on
@@ -110,20 +145,36 @@ impl Snapshot {
         if !served.fetched {
             return self.published(key);
         }
-        // Held while it is fetched.
-        let seen = served.seen.try_lock().ok()?;
-        seen.as_ref().and_then(|seen| seen.published.clone().ok())
+        // While it is fetched again, what was fetched before counts.
+        served.looks.last().and_then(|seen| seen.published.ok())
     }
 
-    /// Fetches what the skills from elsewhere are published by, for so long and until `stopped`.
-    pub(crate) fn fetch(&self, budget: Duration, stopped: impl Fn() -> bool) {
+    /// The sources whose skills have to be fetched.
+    pub(crate) fn fetched_sources(&self) -> BTreeSet<Arc<str>> {
+        let fetched = self.served.values().filter(|served| served.fetched);
+        fetched.filter_map(|served| served.remote.clone()).collect()
+    }
+
+    /// Fetches the files of one source's skills, at least those of one, for so long and until `stopped`: first of new
+    /// skills, then of those that were looked at longest ago. So the next call goes on where this one ends, and skills
+    /// that take all the time keep no others off the list.
+    pub(crate) fn fetch(&self, source: &str, budget: Duration, stopped: impl Fn() -> bool) {
         let begun = Instant::now();
-        let fetched = self.served.iter().filter(|(_, served)| served.fetched);
-        for (key, served) in fetched.take_while(|_| begun.elapsed() < budget && !stopped()) {
-            let new = locked(&served.seen).is_none();
-            if self.published(key).is_some() && new {
-                // It is on the list from now on.
-                self.file_changes.fetch_add(1, Ordering::Relaxed);
+        let of_source = |served: &Served| served.fetched && served.remote.as_deref() == Some(source);
+        let mut due: Vec<(Option<Instant>, &str)> = self
+            .served
+            .iter()
+            .filter(|(_, served)| of_source(served))
+            .map(|(key, served)| (served.looks.at(), key.as_str()))
+            .collect();
+        due.sort_unstable();
+        for (_, key) in due {
+            if stopped() {
+                return;
+            }
+            self.published(key);
+            if begun.elapsed() >= budget {
+                return;
             }
         }
     }
@@ -140,24 +191,27 @@ impl Snapshot {
     /// A skill, if it is published.
     pub(crate) fn published(&self, key: &str) -> Option<Arc<Published>> {
         let fresh = if self.served.get(key)?.fetched { FRESH_FAR } else { FRESH };
-        self.published_within(key, fresh)
+        self.published_within(key, fresh, true)
     }
 
-    /// A skill as it is now, if it is published.
+    /// A skill after a read has shown that it is not what was seen of it: the digests are made of the bytes that are
+    /// there now.
     pub(crate) fn published_now(&self, key: &str) -> Option<Arc<Published>> {
-        self.published_within(key, Duration::ZERO)
+        let fresh = if self.served.get(key)?.fetched { FRESH_FAR_CHANGED } else { Duration::ZERO };
+        self.published_within(key, fresh, false)
     }
 
-    fn published_within(&self, key: &str, fresh: Duration) -> Option<Arc<Published>> {
+    fn published_within(&self, key: &str, fresh: Duration, remembered: bool) -> Option<Arc<Published>> {
         let served = self.served.get(key)?;
         // Two who ask for one skill do the work once; nobody else waits.
-        let mut seen = locked(&served.seen);
-        if let Some(seen) = seen.as_ref().filter(|seen| seen.at.elapsed() < fresh) {
+        let _one_at_a_time = locked(&served.looks.looking);
+        let before = served.looks.last();
+        if let Some(seen) = before.as_ref().filter(|seen| seen.at.elapsed() < fresh) {
             return seen.published.clone().ok();
         }
-        let before = seen.take().map(|seen| seen.published);
+        let before = before.map(|seen| seen.published);
         let known = before.as_ref().and_then(|before| before.as_ref().ok());
-        let published = look(&self.registry, self.catalog().get(key)?, known);
+        let published = look(&self.registry, self.catalog().get(key)?, known, remembered);
         if let Err(reason) = &published
             && before.as_ref().and_then(|before| before.as_ref().err()) != Some(reason)
         {
@@ -166,20 +220,22 @@ impl Snapshot {
         let same = match (&before, &published) {
             (Some(Ok(before)), Ok(now)) => Arc::ptr_eq(before, now),
             (Some(Err(before)), Err(now)) => before == now,
-            (None, _) => true,
+            // What was fetched is on the list from now on.
+            (None, Ok(_)) => !served.fetched,
+            (None, Err(_)) => true,
             _ => false,
         };
         if !same {
             self.file_changes.fetch_add(1, Ordering::Relaxed);
         }
-        *seen = Some(Seen { at: Instant::now(), published: published.clone() });
+        *locked(&served.looks.seen) = Some(Seen { at: Instant::now(), published: published.clone() });
         published.ok()
     }
 
     /// Looks again at skills that somebody was told of, for so long, and says behind which one to go on.
     pub(crate) fn look_again(&self, after: Option<&str>, budget: Duration) -> Option<String> {
         let begun = Instant::now();
-        let told = |(_, served): &(&String, &Served)| !served.fetched && locked(&served.seen).is_some();
+        let told = |(_, served): &(&String, &Served)| !served.fetched && served.looks.at().is_some();
         for (key, _) in self.after(after).filter(told) {
             self.published(key);
             if begun.elapsed() >= budget {
@@ -246,10 +302,10 @@ impl Snapshot {
         }
     }
 
-    /// What tells two states of a resource apart; nothing when it is not served.
+    /// What tells two states of a resource apart; nothing when it is not served. It waits for no remote source.
     pub(crate) fn state_of(&self, uri: &str) -> Option<String> {
         let (key, path) = address::parse(uri)?;
-        let published = self.published(&key)?;
+        let published = self.published_by_now(&key)?;
         let file = published.files.get(&RelPath::from_request(&path).ok()?)?;
         Some(file.digest.clone().unwrap_or_default())
     }
@@ -283,4 +339,74 @@ pub(crate) struct Marks {
     pub(crate) tools: Vec<String>,
     pub(crate) prompts: BTreeMap<String, String>,
     pub(crate) resources: BTreeMap<String, String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use prowess::session::{Options, Policy};
+    use prowess::source::{Chunk, Layer, Offer, Slice, Source};
+    use prowess::{MemorySource, Scope, SourceError};
+
+    use super::*;
+
+    /// A source whose skills have to be fetched.
+    struct Remote(MemorySource);
+
+    impl Source for Remote {
+        fn id(&self) -> &'static str {
+            "remote"
+        }
+
+        fn is_far(&self) -> bool {
+            true
+        }
+
+        fn list(&self) -> Result<Offer, SourceError> {
+            self.0.list()
+        }
+
+        fn read(&self, skill: &Candidate, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
+            self.0.read(skill, path, slice)
+        }
+    }
+
+    fn of_remote(names: &[&str]) -> (Snapshot, Arc<str>) {
+        let source = MemorySource::new("remote");
+        for name in names {
+            source.insert(*name, format!("---\nname: {name}\ndescription: d\n---\n"), Scope::Remote);
+        }
+        let mut registry = Registry::new();
+        registry.add(Layer::shared(Arc::new(Remote(source))));
+        registry.refresh().unwrap();
+        let session = || Session::new("mcp", registry.catalog(), Policy::default(), Options::default());
+        let (session, single) = (session(), session());
+        let snapshot = Snapshot::new(1, None, Arc::new(registry), session, single, Arc::default());
+        let sources = snapshot.fetched_sources();
+        (snapshot, sources.into_iter().next().unwrap())
+    }
+
+    #[test]
+    fn what_is_fetched_goes_on_where_the_time_was_over() {
+        let names = ["a", "b", "c"];
+        let (snapshot, source) = of_remote(&names);
+        let listed = || names.map(|name| snapshot.published_by_now(name).is_some());
+        assert_eq!(listed(), [false; 3]);
+        for expected in [[true, false, false], [true, true, false], [true; 3]] {
+            let told = snapshot.state();
+            snapshot.fetch(&source, Duration::ZERO, || false);
+            assert_eq!(listed(), expected);
+            assert_ne!(snapshot.state(), told, "clients are told of each");
+        }
+        snapshot.fetch("another", Duration::ZERO, || false);
+        assert_eq!(listed(), [true; 3]);
+    }
+
+    #[test]
+    fn a_remote_skill_stays_on_the_list_while_it_is_fetched_again() {
+        let (snapshot, source) = of_remote(&["a"]);
+        snapshot.fetch(&source, Duration::ZERO, || false);
+        let _fetching = locked(&snapshot.served["a"].looks.looking);
+        assert!(snapshot.published_by_now("a").is_some());
+        assert!(snapshot.state_of("skill://a/SKILL.md").is_some());
+    }
 }

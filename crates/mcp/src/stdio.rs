@@ -186,6 +186,13 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for Pipe<R> {
             match serde_json::from_slice::<ClientJsonRpcMessage>(text) {
                 Ok(ClientJsonRpcMessage::Request(mut request)) => {
                     self.begun = true;
+                    // Two answers could not be told apart, and each request has a place of its own.
+                    if locked(&self.open).contains_key(&request.id) {
+                        let error =
+                            ErrorData::invalid_request("a request with this id is not answered yet", None);
+                        self.complain(Some(request.id), error, place);
+                        continue;
+                    }
                     // A subscription is open for as long as it likes, so it takes a place among its own kind.
                     let place = if matches!(request.request, ClientRequest::SubscriptionsListenRequest(_)) {
                         match Arc::clone(&self.listening).try_acquire_owned() {

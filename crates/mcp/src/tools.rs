@@ -4,9 +4,7 @@ use std::sync::Arc;
 
 use prowess::drive::{Performer, finish};
 use prowess::session::{Reason, Session, Step, Ticket, Tool, ToolCall, ToolDef, ToolResult};
-use rmcp::model::{
-    CallToolRequestParams, CallToolResult, ContentBlock, ListToolsResult, Tool as McpTool, ToolAnnotations,
-};
+use rmcp::model::{CallToolResult, ContentBlock, ListToolsResult, Tool as McpTool, ToolAnnotations};
 use serde_json::{Value, json};
 
 use crate::connection::Connection;
@@ -52,16 +50,23 @@ fn title(tool: Tool) -> &'static str {
     }
 }
 
-/// Answers a call: in the session of a connection, or in one that is there for this call alone.
-pub(crate) fn call(
-    shared: &Shared,
+/// The key of the skill that a call is about.
+pub(crate) fn skill_of(
     connection: &Connection,
+    snapshot: &Snapshot,
     era: Era,
-    request: CallToolRequestParams,
-) -> CallToolResult {
+    call: &ToolCall,
+) -> Option<String> {
+    let key = |session: &Session| session.skill_of(call).map(|skill| skill.entry.key.clone());
+    match era {
+        Era::Handshake => connection.with_session(snapshot, |session| key(session)),
+        Era::Sessionless => key(&snapshot.single),
+    }
+}
+
+/// Answers a call: in the session of a connection, or in one that is there for this call alone.
+pub(crate) fn call(shared: &Shared, connection: &Connection, era: Era, call: ToolCall) -> CallToolResult {
     let snapshot = shared.live.current();
-    let arguments = Value::Object(request.arguments.unwrap_or_default());
-    let call = ToolCall::new(request.name, arguments);
     let result = answer(shared, connection, &snapshot, era, |session| session.call(call));
     if result.reason == Some(Reason::ReadFailed) {
         shared.live.nudge();

@@ -11,7 +11,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use prowess_core::limits::{MAX_SKILL_BYTES, MAX_SKILL_FILES};
 use prowess_core::{Candidate, Manifest, Stamp};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
@@ -104,16 +103,11 @@ impl DigestLimits {
         }
     }
 
-    /// The limits for skills over MCP: 512 files and 16 MiB, which every client takes.
+    /// The limits for skills that are served, as over MCP: those for approvals, but digests that are remembered count.
     pub const fn publishing() -> Self {
-        Self {
-            files: MAX_SKILL_FILES,
-            file_bytes: MAX_SKILL_BYTES,
-            bytes: MAX_SKILL_BYTES,
-            remembered: true,
-            deadline: None,
-            stop: None,
-        }
+        let mut limits = Self::approving();
+        limits.remembered = true;
+        limits
     }
 
     /// The same, ending at a time.

@@ -79,6 +79,24 @@ impl Session {
         Step::Done(ToolResult::refused(reason, error, hint))
     }
 
+    /// The skill that a call is about, if it is about one that may be used: what is read for the answer is read of this
+    /// skill. A host that treats sources differently can ask before it makes the call.
+    pub fn skill_of(&self, call: &ToolCall) -> Option<&Candidate> {
+        let naming = &self.options.naming;
+        let tool = naming.tool(&call.tool)?;
+        let act = match tool {
+            Tool::Load => Act::Activate,
+            Tool::Read => Act::Read,
+            Tool::Run => Act::Run,
+            Tool::List | Tool::Search | Tool::Unload => return None,
+        };
+        let values = arguments::read(tool, naming, &call.arguments).ok()?;
+        match self.meant(&values.skill, act, Actor::Model, call.filter.as_ref()).as_slice() {
+            [only] => Some(only),
+            _ => None,
+        }
+    }
+
     /// Finds the skill somebody means among those they may know; by key, else by a name that only one has.
     pub(super) fn resolve(
         &self,
@@ -87,19 +105,23 @@ impl Session {
         by: Actor,
         filter: Option<&Filter>,
     ) -> Result<&Candidate, ToolResult> {
-        let may = |candidate: &&Candidate| {
-            self.judge(candidate, act, by, self.filter_on(&candidate.entry.key, act, filter)).is_ok()
-        };
-        if let Some(candidate) = self.catalog.get(wanted).filter(may) {
-            return Ok(candidate);
-        }
-        let namesake = |c: &&Candidate| c.entry.name == wanted && c.entry.key != wanted;
-        let namesakes: Vec<&Candidate> = self.catalog.iter().filter(namesake).filter(may).collect();
-        match namesakes.as_slice() {
+        match self.meant(wanted, act, by, filter).as_slice() {
             [only] => Ok(only),
             [] => Err(self.unknown(wanted, by, self.filter_for(filter))),
             several => Err(ambiguous(wanted, several.iter().map(|one| one.entry.key.as_str()))),
         }
+    }
+
+    /// The skills that a key or a name may mean.
+    fn meant(&self, wanted: &str, act: Act, by: Actor, filter: Option<&Filter>) -> Vec<&Candidate> {
+        let may = |candidate: &&Candidate| {
+            self.judge(candidate, act, by, self.filter_on(&candidate.entry.key, act, filter)).is_ok()
+        };
+        if let Some(candidate) = self.catalog.get(wanted).filter(may) {
+            return vec![candidate];
+        }
+        let namesake = |c: &&Candidate| c.entry.name == wanted && c.entry.key != wanted;
+        self.catalog.iter().filter(namesake).filter(may).collect()
     }
 
     /// The same words whether a skill is hidden or was never there.

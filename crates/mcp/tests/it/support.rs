@@ -112,6 +112,11 @@ impl Lines {
             params["_meta"] = meta();
         }
         self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string()).await;
+        self.answer(id).await
+    }
+
+    /// The answer to a request that was sent; what is told in between is passed over.
+    pub(crate) async fn answer(&mut self, id: u64) -> Value {
         loop {
             let message = self.next().await;
             if message["id"] == id {
