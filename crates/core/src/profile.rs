@@ -10,6 +10,7 @@ use crate::manifest::Manifest;
 use crate::origin::Origin;
 use crate::problem::{Finding, Problem, Severity};
 use crate::rule::{Level, Preset};
+use crate::skill::Entry;
 
 /// Which rules apply and how hard.
 ///
@@ -179,7 +180,12 @@ impl Profile {
     /// assert!(!Profile::lenient().check_frontmatter(&head, &at).iter().any(is_error));
     /// ```
     pub fn check_frontmatter(&self, document: &Document, at: &Origin) -> Vec<Problem> {
-        let mut findings = check::frontmatter(document, at, self);
+        self.check_read(document, at, None)
+    }
+
+    /// The same, when it is known already what the document makes.
+    pub(crate) fn check_read(&self, document: &Document, at: &Origin, entry: Option<&Entry>) -> Vec<Problem> {
+        let mut findings = check::frontmatter(document, at, self, entry);
         for finding in &mut findings {
             finding.fix = None;
         }

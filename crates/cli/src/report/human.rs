@@ -190,7 +190,7 @@ fn cleaned(text: &str, window: Range<usize>, places: &[Range<usize>]) -> (String
             '\r' if characters.peek().is_none_or(|(_, next)| *next == '\n') => {}
             '\r' => source.push_str("\\r"),
             other if hidden.next_if(|(place, ..)| *place == at).is_some() => {
-                source.extend(other.escape_unicode())
+                source.extend(other.escape_unicode());
             }
             other => source.push(other),
         }

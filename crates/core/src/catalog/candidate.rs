@@ -114,23 +114,28 @@ impl Candidate {
     /// assert!(!Candidate::judged(&document, &at, &Profile::spec()).is_usable());
     /// ```
     pub fn judged(document: &Document, at: &Origin, profile: &Profile) -> Self {
-        let problems = profile.check_frontmatter(document, at);
+        let entry = document.entry(at);
+        let problems = profile.check_read(document, at, Some(&entry));
         if problems.iter().any(|problem| problem.severity == Severity::Error) {
-            return Self::broken(document, at, problems);
+            return Self::new(entry).with_breakage(problems);
         }
-        let mut candidate = Self::new(document.entry(at));
+        let mut candidate = Self::new(entry);
         candidate.problems = (!problems.is_empty()).then(|| problems.into());
         candidate
     }
 
     /// A skill that cannot be loaded, with whatever could be read of it.
     pub fn broken(document: &Document, at: &Origin, problems: Vec<Problem>) -> Self {
-        let mut candidate = Self::new(document.entry(at));
-        candidate.obstacle = Some(Obstacle::Broken { problems });
-        if candidate.entry.key.is_empty() {
-            candidate.entry.key = at.folder.clone().unwrap_or_else(|| at.location.clone());
+        Self::new(document.entry(at)).with_breakage(problems)
+    }
+
+    fn with_breakage(mut self, problems: Vec<Problem>) -> Self {
+        self.obstacle = Some(Obstacle::Broken { problems });
+        if self.entry.key.is_empty() {
+            let at = &self.entry.origin;
+            self.entry.key = at.folder.clone().unwrap_or_else(|| at.location.clone());
         }
-        candidate
+        self
     }
 
     /// Whether this is what somebody means by a key: its key, its name, or its folder's name when it is broken.

@@ -77,7 +77,7 @@ pub(super) fn check_presence(document: &Document, findings: &mut Found<'_>) {
                 .with_span(pair.value.span)
                 .with_help("put the text in quotes"),
         ),
-        Some(text) if text.trim().is_empty() => findings.push(empty().with_span(pair.key_span)),
+        Some(text) if text.trim_start().is_empty() => findings.push(empty().with_span(pair.key_span)),
         Some(text) if pair.value.is_null() => findings.push(
             Finding::new(&DESCRIPTION_NULL, format!("the description is null: {text}"))
                 .with_field("description")
@@ -91,7 +91,7 @@ pub(super) fn check_presence(document: &Document, findings: &mut Found<'_>) {
 /// What is wrong with the description that is there.
 pub(super) fn check(document: &Document, findings: &mut Found<'_>) {
     let Some(node) = document.field("description") else { return };
-    let Some(text) = node.said().filter(|text| !text.trim().is_empty()) else { return };
+    let Some(text) = node.said().filter(|text| !text.trim_start().is_empty()) else { return };
     super::check_type(&DESCRIPTION_TYPED, "description", node, findings);
     if let Some(comment) = comment_behind(document, node) {
         findings.push(
@@ -107,12 +107,17 @@ pub(super) fn check(document: &Document, findings: &mut Found<'_>) {
 /// The comment on the line where a plain text ends.
 fn comment_behind(document: &Document, node: &Node) -> Option<Span> {
     let plain = node.scalar().is_some_and(|scalar| scalar.style == Style::Plain);
-    let line = document.text().get(node.span.end..)?.lines().next()?;
+    let rest = document.text().get(node.span.end..)?;
+    // Most lines end with the text.
+    if !plain || rest.starts_with('\n') {
+        return None;
+    }
+    let line = rest.lines().next()?;
     let comment = line.trim_start();
     let start = node.span.end + line.len() - comment.len();
     // A blank behind the `#` makes it look like the comment it is.
     let meant = comment.strip_prefix('#').is_some_and(|text| text.starts_with(|c: char| !c.is_whitespace()));
-    (plain && meant && !document.repaired()).then(|| Span::new(start, node.span.end + line.len()))
+    (meant && !document.repaired()).then(|| Span::new(start, node.span.end + line.len()))
 }
 
 type Place<'p> = &'p dyn Fn(Finding, std::ops::Range<usize>) -> Finding;

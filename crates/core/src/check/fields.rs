@@ -60,6 +60,9 @@ rules! {
 pub(super) fn check(document: &Document, findings: &mut Found<'_>) {
     for pair in document.pairs() {
         let key = pair.key.as_str();
+        if matches!(key, "name" | "description" | "allowed-tools") {
+            continue;
+        }
         if CLIENT_FIELDS.contains(&key) {
             if findings.wants(&FIELD_CLIENT) {
                 let message = format!("the field belongs to some clients, not to the specification: {key}");

@@ -23,6 +23,7 @@ use crate::origin::Origin;
 use crate::problem::Finding;
 use crate::profile::{Profile, UnknownRule};
 use crate::rule::Rule;
+use crate::skill::Entry;
 use crate::span::Span;
 use crate::text::inline;
 
@@ -73,7 +74,7 @@ pub(crate) fn findings(
     for finding in document.findings() {
         found.push(finding.clone());
     }
-    frontmatter_rules(document, at, &mut found);
+    frontmatter_rules(document, at, None, &mut found);
     hidden::check_body(document, &mut found);
     if document.has_body() {
         body::check(document, &mut found);
@@ -85,24 +86,31 @@ pub(crate) fn findings(
 
 /// What can be said about a skill without its body and its other files. It is the same whether the body was read or
 /// not: [`findings`] says all of this, and more only about the body and the files.
-pub(crate) fn frontmatter(document: &Document, at: &Origin, profile: &Profile) -> Vec<Finding> {
+///
+/// `entry` is what the document makes, when that is known already.
+pub(crate) fn frontmatter(
+    document: &Document,
+    at: &Origin,
+    profile: &Profile,
+    entry: Option<&Entry>,
+) -> Vec<Finding> {
     let mut found = Found::by(Some(profile));
     for finding in document.findings().iter().filter(|finding| !document.is_about_body(finding)) {
         found.push(finding.clone());
     }
-    frontmatter_rules(document, at, &mut found);
+    frontmatter_rules(document, at, entry, &mut found);
     found.into_findings()
 }
 
 /// The rules that need neither the body nor the other files.
-fn frontmatter_rules(document: &Document, at: &Origin, found: &mut Found<'_>) {
+fn frontmatter_rules(document: &Document, at: &Origin, entry: Option<&Entry>, found: &mut Found<'_>) {
     // Without readable frontmatter there is nothing more to say about its fields.
     if document.root().is_some_and(|root| root.pairs().is_some()) {
         presence(document, at, found);
         name::check(document, at, found);
         description::check(document, found);
         fields::check(document, found);
-        tools::check(document, found);
+        tools::check(document, entry, found);
     }
     hidden::check_frontmatter(document, found);
     files::check_name(at, found);

@@ -102,14 +102,14 @@ pub fn check_name(name: &str) -> Vec<Finding> {
 pub(super) fn check_presence(document: &Document, at: &Origin, findings: &mut Found<'_>) {
     let node = document.field("name");
     let text = node.and_then(|node| if node.is_null() { Some("") } else { node.text() }).map(str::trim);
+    if text.is_some_and(|text| !text.is_empty()) {
+        return;
+    }
     let null = node.and_then(Node::text).filter(|text| !text.is_empty() && node.is_some_and(Node::is_null));
     let fence = || document.fences().map(|fences| fences.open);
     let span = document.pair("name").map(|pair| pair.key_span).or_else(fence);
     let fallback = at.folder.as_deref();
     let mut push = |finding: Finding| findings.push(finding.with_field("name").with_span(span));
-    if text.is_some_and(|text| !text.is_empty()) {
-        return;
-    }
     let help = fallback.map_or_else(
         || "add `name: my-skill`".to_owned(),
         |folder| format!("add `name: {}`", suggest_name(folder)),
@@ -132,7 +132,7 @@ pub(super) fn check_presence(document: &Document, at: &Origin, findings: &mut Fo
 /// What is wrong with the name that is there.
 pub(super) fn check(document: &Document, at: &Origin, findings: &mut Found<'_>) {
     let Some(node) = document.field("name") else { return };
-    let Some(written) = node.said().filter(|text| !text.trim().is_empty()) else { return };
+    let Some(written) = node.said().filter(|text| !text.trim_start().is_empty()) else { return };
     super::check_type(&NAME_TYPED, "name", node, findings);
     check_text(written, findings, &|finding, part| finding.with_span(part_of(document, node, part)));
 
@@ -171,12 +171,16 @@ fn check_text(written: &str, findings: &mut Found<'_>, place: Place<'_>) {
 
 /// Whether a name breaks none of the rules about its characters.
 fn is_plain(name: &str) -> bool {
-    let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-    name.len() <= MAX_NAME_CHARS
-        && name.starts_with(|c: char| c.is_ascii_lowercase())
-        && name.bytes().all(fits)
-        && !name.ends_with('-')
-        && !name.contains("--")
+    // A hyphen before the first byte and behind the last would stand at an edge.
+    let mut previous = b'-';
+    for byte in name.bytes() {
+        let fits = byte.is_ascii_lowercase() || byte.is_ascii_digit() || (byte == b'-' && previous != b'-');
+        if !fits {
+            return false;
+        }
+        previous = byte;
+    }
+    previous != b'-' && name.len() <= MAX_NAME_CHARS && !name.starts_with(|c: char| c.is_ascii_digit())
 }
 
 /// Each rule about the characters of a name.

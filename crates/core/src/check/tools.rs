@@ -1,12 +1,14 @@
 //! Rules about `allowed-tools` and `disallowed-tools`: one text, separated by blanks, with balanced parentheses.
 
+use std::borrow::Cow;
+
 use super::found::Found;
 use crate::document::{Document, Pair};
 use crate::problem::Finding;
 use crate::rule::rules;
-use crate::skill::tool_list;
+use crate::skill::{Entry, tool_list};
 use crate::text::inline;
-use crate::tools::ToolForm;
+use crate::tools::{ToolForm, ToolGrant, ToolList};
 
 rules! {
     TOOLS_NOT_TEXT = "tools-not-text" [E E E E W],
@@ -29,27 +31,31 @@ rules! {
         "`Bash` without a pattern, or `Bash(*)`, asks for pre-approval of anything a shell can do. Hosts treat it as a request, never as a grant.\n\nName the commands: `Bash(git:*)`.";
 }
 
-/// Checks both fields.
-pub(super) fn check(document: &Document, findings: &mut Found<'_>) {
-    for key in ["allowed-tools", "disallowed-tools"] {
-        if let Some(pair) = document.pair(key) {
-            check_pair(pair, key == "allowed-tools", findings);
-        }
+/// Checks both fields. What is known of the skill already need not be read again.
+pub(super) fn check(document: &Document, entry: Option<&Entry>, findings: &mut Found<'_>) {
+    if let Some(pair) = document.pair("allowed-tools") {
+        check_pair(pair, entry.and_then(|entry| entry.allowed_tools.as_ref()), true, findings);
+    }
+    if let Some(pair) = document.pair("disallowed-tools") {
+        let known = entry.and_then(|entry| entry.client.disallowed_tools.as_ref());
+        check_pair(pair, known, false, findings);
     }
 }
 
-fn check_pair(pair: &Pair, grants: bool, findings: &mut Found<'_>) {
+fn check_pair(pair: &Pair, known: Option<&ToolList>, grants: bool, findings: &mut Found<'_>) {
+    let (commas, list) = (findings.wants(&TOOLS_COMMAS), findings.wants(&TOOLS_LIST));
     let mut push = |finding: Finding| {
         findings.push(finding.with_field(pair.key.clone()).with_span(pair.value.span));
     };
     let texts_only = pair.value.pairs().is_none()
         && pair.value.items().is_none_or(|items| items.iter().all(|item| item.scalar().is_some()));
-    let Some(tools) = texts_only.then(|| tool_list(&pair.value)) else {
+    if !texts_only {
         return push(Finding::new(
             &TOOLS_NOT_TEXT,
             format!("the tools are {} that cannot be read as tools", pair.value.shape()),
         ));
-    };
+    }
+    let tools = known.map_or_else(|| Cow::Owned(tool_list(&pair.value)), Cow::Borrowed);
     if tools.grants.is_empty() {
         push(
             Finding::new(&TOOLS_EMPTY, "the tools are empty")
@@ -58,26 +64,31 @@ fn check_pair(pair: &Pair, grants: bool, findings: &mut Found<'_>) {
     }
     let spec_form = || format!("write `{}`", inline(&tools.to_spec_string()));
     if pair.value.items().is_some() {
-        push(Finding::new(&TOOLS_LIST, "the tools are a list").with_help(spec_form()));
-    } else if matches!(tools.form, ToolForm::Commas | ToolForm::Mixed) {
+        if list {
+            push(Finding::new(&TOOLS_LIST, "the tools are a list").with_help(spec_form()));
+        }
+    } else if commas && matches!(tools.form, ToolForm::Commas | ToolForm::Mixed) {
         push(Finding::new(&TOOLS_COMMAS, "the tools are separated by commas").with_help(spec_form()));
     }
     for grant in &tools.grants {
-        let shown = inline(&grant.raw);
         if !grant.balanced {
-            push(Finding::new(&TOOLS_UNBALANCED, format!("a parenthesis is not closed: {shown}")));
+            let message = format!("a parenthesis is not closed: {}", inline(&grant.raw));
+            push(Finding::new(&TOOLS_UNBALANCED, message));
         }
-        let anything = grant
-            .pattern
-            .as_deref()
-            .is_none_or(|pattern| pattern.trim().chars().all(|c| matches!(c, '*' | ':')));
-        let shell = matches!(grant.base_name().to_ascii_lowercase().as_str(), "bash" | "shell" | "*");
-        if grants && anything && shell {
-            let message = format!("the skill asks for every shell command: {shown}");
+        if grants && is_whole_shell(grant) {
+            let message = format!("the skill asks for every shell command: {}", inline(&grant.raw));
             push(
                 Finding::new(&TOOLS_UNRESTRICTED_SHELL, message)
                     .with_help("name the commands: `Bash(git:*)`"),
             );
         }
     }
+}
+
+/// Whether a tool is a shell that no pattern narrows.
+fn is_whole_shell(grant: &ToolGrant) -> bool {
+    let name = grant.base_name();
+    let shell = ["bash", "shell", "*"].iter().any(|shell| name.eq_ignore_ascii_case(shell));
+    let open = |pattern: &str| pattern.trim().chars().all(|c| matches!(c, '*' | ':'));
+    shell && grant.pattern.as_deref().is_none_or(open)
 }

@@ -68,12 +68,15 @@ impl Scalar {
     /// What readers that give values a type take it for, when that is no text: a number, a boolean or a date. Those of
     /// YAML 1.1 count too.
     pub fn other_type(&self) -> Option<&'static str> {
-        if self.style != Style::Plain {
+        // Most texts begin with a letter and are longer than any of the words.
+        let text = self.text.as_str();
+        let begins =
+            text.as_bytes().first().is_some_and(|byte| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.'));
+        if self.style != Style::Plain || !(begins || text.len() <= 5) {
             return None;
         }
-        let text = self.text.as_str();
-        let is_word = |words: &[&str]| words.iter().any(|word| text.eq_ignore_ascii_case(word));
-        if is_word(&["true", "false", "yes", "no", "on", "off"]) {
+        let words = ["true", "false", "yes", "no", "on", "off"];
+        if text.len() <= 5 && words.iter().any(|word| text.eq_ignore_ascii_case(word)) {
             return Some("a boolean");
         }
         if looks_like_number(text) {
@@ -137,6 +140,10 @@ fn number(text: &str) -> Option<Number> {
 
 /// A number of YAML's core schema, also one that is too large or not finite.
 pub(crate) fn looks_like_number(text: &str) -> bool {
+    // Most texts are not, and their first letter tells.
+    if !text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '+' | '-' | '.')) {
+        return false;
+    }
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     if matches!(unsigned, ".inf" | ".Inf" | ".INF") || matches!(text, ".nan" | ".NaN" | ".NAN") {
         return true;

@@ -125,7 +125,9 @@ impl Builder<'_> {
                     Style::Plain | Style::SingleQuoted | Style::DoubleQuoted => (span, text.into_owned()),
                 };
                 let node = Node { span, kind: NodeKind::Scalar(Scalar { text, style }) };
-                self.keep(anchor, &node, span)?;
+                if anchor != 0 {
+                    self.keep(anchor, &node, span)?;
+                }
                 self.add(node);
             }
             Event::SequenceStart(style, anchor, tag) => {
@@ -229,6 +231,7 @@ impl Builder<'_> {
     }
 
     /// Says once that the frontmatter uses anchors or aliases.
+    #[cold]
     fn note_anchor(&mut self, message: &str, span: Span) {
         if !self.anchors.noted {
             self.anchors.noted = true;
@@ -238,16 +241,16 @@ impl Builder<'_> {
     }
 
     /// Remembers a value that carries an anchor. What is remembered counts as if it were written.
+    #[cold]
     fn keep(&mut self, anchor: usize, node: &Node, span: Span) -> Next {
-        if anchor != 0 {
-            let size = Size::of(node);
-            self.count_copy(size, span)?;
-            self.anchors.known.insert(anchor, (node.clone(), size));
-        }
+        let size = Size::of(node);
+        self.count_copy(size, span)?;
+        self.anchors.known.insert(anchor, (node.clone(), size));
         Next::Continue(())
     }
 
     /// Puts the value of an anchor where its alias stands. Every place in it is that of the alias.
+    #[cold]
     fn repeat(&mut self, anchor: usize, span: Span) -> Next {
         self.note_anchor("an alias stands for another value", span);
         let Some((_, size)) = self.anchors.known.get(&anchor) else {
@@ -344,7 +347,7 @@ impl Builder<'_> {
                 (anchor, Node { span: Span::new(start, end), kind: NodeKind::Mapping(pairs) })
             }
         };
-        let kept = self.keep(anchor, &node, node.span);
+        let kept = if anchor == 0 { Next::Continue(()) } else { self.keep(anchor, &node, node.span) };
         self.add(node);
         kept
     }

@@ -94,8 +94,12 @@ pub fn hidden(text: &str) -> impl Iterator<Item = (usize, char, Unseen)> {
 
 /// Whether a text may have hidden characters; in pieces, so that many bytes are looked at at once.
 pub(crate) fn may_have_hidden(text: &str) -> bool {
-    let is_one = |byte: u8| byte >= 0x7F || (byte < b' ' && !matches!(byte, b'\t' | b'\n' | b'\r'));
-    text.as_bytes().chunks(64).any(|chunk| chunk.iter().fold(false, |found, byte| found | is_one(*byte)))
+    // Neither ASCII that is seen nor a tab or line end.
+    let is_one =
+        |byte: u8| byte.wrapping_sub(b' ') >= 0x7F - b' ' && byte != b'\t' && byte != b'\n' && byte != b'\r';
+    let any = |piece: &[u8]| piece.iter().fold(false, |found, byte| found | is_one(*byte));
+    let (pieces, rest) = text.as_bytes().as_chunks::<16>();
+    pieces.iter().any(|piece| any(piece)) || any(rest)
 }
 
 /// Whether an unseen character may begin with this byte.
