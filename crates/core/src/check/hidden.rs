@@ -84,10 +84,14 @@ fn check_escapes(document: &Document, node: &Node, field: &str, findings: &mut F
             }
         }
         NodeKind::Sequence(items) => {
-            items.iter().for_each(|item| check_escapes(document, item, field, findings));
+            for item in items {
+                check_escapes(document, item, field, findings);
+            }
         }
         NodeKind::Mapping(pairs) => {
-            pairs.iter().for_each(|pair| check_escapes(document, &pair.value, field, findings));
+            for pair in pairs {
+                check_escapes(document, &pair.value, field, findings);
+            }
         }
     }
 }

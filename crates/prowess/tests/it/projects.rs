@@ -91,7 +91,7 @@ fn a_folder_that_is_named_many_times_is_opened_once() {
     std::os::unix::fs::symlink("skills", home.path().join("project/link")).unwrap();
     let environment = Environment::of([("HOME", home.path().join("home").to_str().unwrap())]);
     let mut named = vec!["skills", "./skills/", "skills/../skills", "link"];
-    named.extend(["skills"; 5_000]);
+    named.extend(std::iter::repeat_n("skills", 5_000));
     named.push("dir=skills,prefix=team");
     let sources = named.iter().map(|source| SourceSpec::parse(source).unwrap()).collect();
     let options = LibraryOptions { sources, ..LibraryOptions::default() };
@@ -108,7 +108,7 @@ fn thousands_of_sources_with_one_name_each_have_a_label_and_are_read_by_it() {
     for number in 0..5_000 {
         let name = format!("s{number}");
         let source = prowess::MemorySource::new("same");
-        source.insert(&name, &skill(&name), prowess::Scope::Explicit);
+        source.insert(&name, skill(&name), prowess::Scope::Explicit);
         registry.add(source);
     }
     registry.refresh().unwrap();
