@@ -182,6 +182,7 @@ pub(crate) struct Rule {
 /// folder, and names the skill that comes first instead. The file is a list of objects, each with a "query" and with
 /// "should_trigger": true or false. With --pool and --queries: ranks skills from a file for queries with known
 /// answers. Nothing leaves the machine. The exit code is 1 when a query fails.
+#[allow(clippy::doc_markdown, reason = "help that is shown in a terminal")]
 #[derive(Debug, clap::Args)]
 pub(crate) struct Eval {
     /// The folder with skills [default: .]
