@@ -35,13 +35,18 @@ pub(crate) fn list(shared: &Shared, cursor: Option<&str>) -> Result<ListPromptsR
     Ok(result)
 }
 
+/// Text for a person or a model, with hidden characters made visible.
+fn visible(text: &str) -> String {
+    prowess::text::visible(text).into_owned()
+}
+
 fn described(skill: &Candidate) -> Prompt {
     let entry = &skill.entry;
     let named = entry.client.arguments.iter().filter(|name| *name != ALL).map(PromptArgument::new);
-    let hint = entry.client.argument_hint.as_deref().unwrap_or("What to do, in plain words.");
+    let hint = visible(entry.client.argument_hint.as_deref().unwrap_or("What to do, in plain words."));
     let all = PromptArgument::new(ALL).with_description(hint);
     let arguments = named.chain([all]).map(|argument| argument.with_required(false)).collect();
-    Prompt::new(entry.key.clone(), Some(entry.description.clone()), Some(arguments))
+    Prompt::new(entry.key.clone(), Some(visible(&entry.description)), Some(arguments))
 }
 
 /// Starts a skill for a user: its instructions, with the arguments in their places.
@@ -72,7 +77,7 @@ pub(crate) fn get(
         return Err(ErrorData::invalid_params(result.text, Some(json!({ "name": shown }))));
     }
     let message = PromptMessage::new_text(Role::User, result.text);
-    Ok(GetPromptResult::new(vec![message]).with_description(skill.entry.description.clone()))
+    Ok(GetPromptResult::new(vec![message]).with_description(visible(&skill.entry.description)))
 }
 
 fn text(value: &Value) -> String {

@@ -16,6 +16,7 @@ use crate::catalog::{Candidate, is_below};
 use crate::render::render_catalog;
 use crate::select::{Hit, Query};
 use crate::skill::Entry;
+use crate::text::visible;
 
 /// How many skills a search returns unless the model says otherwise.
 const HITS: usize = 5;
@@ -290,7 +291,8 @@ fn nothing_found() -> ToolResult {
 }
 
 fn rows(entries: &[&Entry]) -> Vec<Value> {
-    entries.iter().map(|entry| json!({"name": entry.key, "description": entry.description})).collect()
+    let row = |entry: &&Entry| json!({"name": entry.key, "description": visible(&entry.description)});
+    entries.iter().map(row).collect()
 }
 
 pub(super) fn listed<'k>(keys: impl Iterator<Item = &'k str>) -> String {

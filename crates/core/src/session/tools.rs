@@ -10,6 +10,7 @@ use super::naming::Tool;
 use super::prompt::PromptOptions;
 use crate::render::render_within;
 use crate::select::SelectError;
+use crate::text::hidden;
 
 /// A tool as a host hands it to a model; [`super::Dialect`] puts it in the form of an interface.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -134,6 +135,8 @@ impl Session {
             let name = parameter.name(tool, naming);
             let property = match parameter {
                 Parameter::Skill if keys.len() <= self.options().max_enum => {
+                    // A name can hide text, and a schema reaches the model as it is.
+                    let keys: Vec<_> = keys.iter().filter(|key| hidden(key).next().is_none()).collect();
                     json!({"type": "string", "description": "The skill's name.", "enum": keys})
                 }
                 Parameter::Skill => {

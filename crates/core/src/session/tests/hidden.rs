@@ -177,3 +177,17 @@ fn a_person_is_told_why_a_skill_is_not_offered_and_a_model_is_not() {
     let refused = shelf.load(&mut session, "secret");
     assert_eq!(refused.text, "there is no such skill: secret\nhint: the skills are open, other");
 }
+
+#[test]
+fn neither_schemas_nor_lists_carry_hidden_text() {
+    let sly = "pdf\u{e0069}\u{e0067}";
+    let shelf = Shelf::with(&[("a", ""), (sly, "")]);
+    let mut session = shelf.session(Policy::default(), Options::default());
+    let tools = serde_json::to_string(&session.tools()).unwrap();
+    assert!(tools.contains("\"a\"") && !tools.contains('\u{e0069}'), "{tools}");
+    let Step::Done(listed) = session.call(ToolCall::new("list_skills", json!({}))) else {
+        panic!("no effect")
+    };
+    let rows = listed.data["skills"].as_array().unwrap();
+    assert!(rows.iter().all(|row| !row["description"].as_str().unwrap().contains('\u{e0069}')), "{rows:?}");
+}
