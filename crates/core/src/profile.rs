@@ -164,6 +164,15 @@ impl Profile {
         self.judge(in_order(findings))
     }
 
+    /// The problems of [`check`](Self::check) without fixes, for a host that only asks whether it takes a skill.
+    pub fn check_only(&self, document: &Document, files: Option<&Manifest>, at: &Origin) -> Vec<Problem> {
+        let mut findings = check::findings(document, files, at, Some(self));
+        for finding in &mut findings {
+            finding.fix = None;
+        }
+        self.judge(in_order(findings))
+    }
+
     /// Everything wrong with a skill that its frontmatter and the name of its file show, in the order of the file.
     ///
     /// These are the problems of [`check`](Self::check) that are not about the body or about other files, without

@@ -257,6 +257,7 @@ const MAX_SWEPT: usize = 10_000;
 /// Whether this is the name of something unfinished: no file of a skill, and not to be taken for one.
 pub(crate) fn is_temporary(name: &str) -> bool {
     let number = name.strip_prefix(UNFINISHED.0).and_then(|rest| rest.strip_suffix(UNFINISHED.1));
+    let number = number.filter(|number| !number.is_empty());
     number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-'))
 }
 
@@ -321,12 +322,29 @@ fn sweep(folder: &Path) {
         if !kind.is_ok_and(|kind| kind.is_file() || kind.is_dir()) {
             continue;
         }
-        if let Ok(left) = File::options().read(true).open(entry.path())
+        // Something else may be there by now, so it is asked once more.
+        let ours = |left: &File| left.metadata().is_ok_and(|left| left.is_file() || left.is_dir());
+        if let Ok(left) = open_without_waiting(&entry.path())
+            && ours(&left)
             && left.try_lock().is_ok()
         {
             remove(&entry.path());
         }
     }
+}
+
+/// Opens what is there, and no link: a FIFO would else be waited for.
+fn open_without_waiting(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.read(true);
+    #[cfg(unix)]
+    {
+        use rustix::fs::OFlags;
+        use std::os::unix::fs::OpenOptionsExt as _;
+        let flags = OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::NOFOLLOW;
+        options.custom_flags(flags.bits().cast_signed());
+    }
+    options.open(path)
 }
 
 /// The folder that holds a path.

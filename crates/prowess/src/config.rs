@@ -13,12 +13,14 @@ use prowess_core::{Duplicates, Level, LineIndex, Profile};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use crate::clients;
+use crate::confine;
 use crate::env;
 use crate::error::SourceError;
-use crate::files;
 use crate::glob::Glob;
 use crate::scan::ScanChanges;
 use crate::spec::{FLAG_KEYS, Pairs, SourceSpec, SpecError, keys};
+use crate::trust::Approvals;
 
 pub use session::SessionConfig;
 
@@ -175,7 +177,23 @@ impl Config {
 
     /// Reads a file.
     pub fn read_within(file: &Path, limits: ConfigLimits) -> Result<Self, ConfigError> {
-        let bytes = files::read_small(file, MAX_CONFIG_BYTES)?;
+        Self::read_in(file, limits, None)
+    }
+
+    /// Reads the file of a project. Before the project is trusted the file must really be in it: what is wrong with a
+    /// file is quoted, and a link must not get that done to another one.
+    pub fn read_of_project(
+        file: &Path,
+        limits: ConfigLimits,
+        approvals: &Approvals,
+    ) -> Result<Self, ConfigError> {
+        let trusted = approvals.folder_of(&env::absolute(file)).is_some();
+        let project = file.parent().map(clients::project).filter(|_| !trusted);
+        Self::read_in(file, limits, project)
+    }
+
+    fn read_in(file: &Path, limits: ConfigLimits, within: Option<&Path>) -> Result<Self, ConfigError> {
+        let bytes = confine::read_small(file, MAX_CONFIG_BYTES, within)?;
         Self::parse_within(&String::from_utf8_lossy(&bytes), file, limits)
     }
 

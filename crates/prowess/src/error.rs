@@ -239,6 +239,16 @@ pub enum SourceError {
         /// The limit.
         limit: usize,
     },
+    /// A project that is not trusted is larger than what is looked at before it is.
+    #[error("this project is not trusted and has more than {limit} {what}, so the rest was not looked at: {}", shown(.path))]
+    ProjectTooLarge {
+        /// Where the limit was reached.
+        path: PathBuf,
+        /// What there is too much of.
+        what: &'static str,
+        /// The limit.
+        limit: u64,
+    },
     /// An archive cannot be unpacked.
     #[cfg(feature = "archive")]
     #[error("this archive is refused: {}: {error}", shown(.path))]
@@ -364,6 +374,7 @@ impl SourceError {
             | Self::OtherFile { path }
             | Self::TooDeep { path, .. }
             | Self::TooMany { path, .. }
+            | Self::ProjectTooLarge { path, .. }
             | Self::NotBuilt { path, .. }
             | Self::NotAsked { path }
             | Self::ServerOfProject { path }
@@ -432,6 +443,9 @@ impl SourceError {
             Self::NotBuilt { .. } => "turn the feature on where the crate prowess is depended on",
             Self::Uncovered { .. } => "remove it, or trust the folder that the skill lies in",
             Self::OutsideProject { .. } => "trust the project's folder with: prowess trust .",
+            Self::ProjectTooLarge { .. } => {
+                "trust the project's folder with: prowess trust ., or name the folders you want with --in"
+            }
             Self::NoHome { .. } => "set HOME, or write the path in full",
             Self::NotBelow { .. } => {
                 "give a folder above it; its virtual paths are relative to itself until then"

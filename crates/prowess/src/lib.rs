@@ -27,6 +27,7 @@ pub use prowess_core::*;
 pub mod archive;
 pub mod atomic;
 mod beneath;
+mod budget;
 pub mod builtin;
 mod cache;
 pub mod clients;
@@ -57,6 +58,7 @@ pub mod trust;
 pub mod watch;
 
 pub use atomic::WriteError;
+pub use budget::ProjectLimits;
 pub use config::{Config, ConfigError};
 pub use error::{SourceError, harmless, shell_word};
 pub use load::{discover, discover_judged, load, loads};

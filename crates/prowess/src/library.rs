@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use prowess_core::{Duplicates, Profile, Scope};
 
+use crate::budget::{Budget, ProjectLimits};
 use crate::builtin;
 use crate::clients::{self, Client, Root};
 use crate::config::{self, Config, ConfigError, ConfigLimits, SessionConfig};
@@ -38,6 +39,8 @@ pub struct LibraryOptions {
     pub servers: Option<Arc<dyn OpenServer>>,
     /// The most entries of a configuration.
     pub limits: ConfigLimits,
+    /// What a project that is not trusted may cost.
+    pub project_limits: ProjectLimits,
     /// How folders are walked, before what configurations say.
     pub scan: ScanChanges,
     /// The names of the skills that are offered; all, if there are none.
@@ -80,6 +83,8 @@ pub fn library(
         None => Approvals::default(),
     };
     let mut registry = Registry::new();
+    let budget = Arc::new(Budget::new(options.project_limits));
+    registry.budget(Arc::clone(&budget));
     // A folder that is gone or a site that does not answer takes nothing else along.
     registry.on_error(OnError::Report);
     let configs = configs(&from, environment, options.limits, &approvals, &mut registry)?;
@@ -91,6 +96,7 @@ pub fn library(
         opening: &opening,
         environment,
         shown: &shown,
+        budget: &budget,
     };
     let mut named = Named::default();
     if !options.sources.is_empty() {
@@ -113,6 +119,8 @@ pub fn library(
             registry.add(finding.open(root)?);
         }
         for config in configs.iter().rev() {
+            let opening =
+                Opening { budget: (!config.trusted).then(|| Arc::clone(&budget)), ..opening.clone() };
             config.add_sources(&opening, &shown, environment, &mut registry, &mut named);
         }
         for root in others {
@@ -128,16 +136,18 @@ pub fn library(
 
 /// What the configurations say of sessions, as seen from a folder: the user's own, then that of a project that the user
 /// trusts.
-pub fn session_config(from: &Path, environment: &Environment) -> Result<SessionConfig, LibraryError> {
+pub fn session_config(
+    from: &Path,
+    environment: &Environment,
+    limits: ConfigLimits,
+) -> Result<SessionConfig, LibraryError> {
     let approvals = match Approvals::file(environment) {
         Some(file) => Approvals::load(&file)?,
         None => Approvals::default(),
     };
     let mut said = SessionConfig::default();
     // What is wrong with a project's file is told with the skills.
-    for found in
-        configs(&env::absolute(from), environment, ConfigLimits::default(), &approvals, &mut Registry::new())?
-    {
+    for found in configs(&env::absolute(from), environment, limits, &approvals, &mut Registry::new())? {
         match (found.own, found.trusted) {
             (true, _) => said = found.config.session,
             (false, true) => said.add_project(&found.config.session),
@@ -173,7 +183,12 @@ fn configs(
     let project = project.file.filter(|file| Some(file) != own.as_ref());
     let mut found = Vec::new();
     for (file, own) in own.map(|file| (file, true)).into_iter().chain(project.map(|file| (file, false))) {
-        match Config::read_within(&file, limits) {
+        let read = if own {
+            Config::read_within(&file, limits)
+        } else {
+            Config::read_of_project(&file, limits, approvals)
+        };
+        match read {
             Ok(config) => {
                 let trusted = own || approvals.folders.iter().any(|folder| config.file.starts_with(folder));
                 found.push(FoundConfig { config, own, trusted });
@@ -240,7 +255,9 @@ impl FoundConfig {
                     registry.note(SourceError::OutsideProject { path });
                 }
                 _ => match named.open(spec, &opening, environment) {
-                    Ok(Some(layer)) => _ = registry.add(shown.layer(opening.scope, layer)),
+                    Ok(Some(layer)) => {
+                        _ = registry.add(shown.layer(opening.scope, layer).named_in(folder));
+                    }
                     Ok(None) => {}
                     Err(error) => drop(registry.note(damaged(&error))),
                 },
@@ -317,6 +334,7 @@ struct Finding<'l> {
     opening: &'l Opening,
     environment: &'l Environment,
     shown: &'l Shown,
+    budget: &'l Arc<Budget>,
 }
 
 impl Finding<'_> {
@@ -326,8 +344,9 @@ impl Finding<'_> {
         let trusted =
             scope != Scope::Project || self.approvals.folders.iter().any(|folder| path.starts_with(folder));
         let project = (!trusted).then(|| self.project.to_owned());
+        let budget = (!trusted).then(|| Arc::clone(self.budget));
         let scan = self.shown.scan(scope, ScanOptions { max_depth: depth, ..ScanOptions::default() });
-        let opening = Opening { scope, project, scan, ..self.opening.clone() };
+        let opening = Opening { scope, project, budget, scan, ..self.opening.clone() };
         let layer = opening.open(&SourceSpec::dir(path), self.environment)?.read_by(readers);
         Ok(self.shown.layer(scope, layer))
     }

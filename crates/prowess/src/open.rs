@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use prowess_core::Scope;
 
+use crate::budget::Budget;
 use crate::digests::Digests;
 use crate::env::{self, Environment};
 use crate::error::SourceError;
@@ -33,6 +34,8 @@ pub struct Opening {
     pub scope: Scope,
     /// A folder that nothing may lead out of, wherever links lead: that of a project that is not trusted.
     pub project: Option<PathBuf>,
+    /// What the sources of that project may cost in all.
+    pub(crate) budget: Option<Arc<Budget>>,
     /// How folders are walked.
     pub scan: ScanOptions,
     /// Where things are remembered that are safe to delete; nothing is, without it.
@@ -59,6 +62,7 @@ impl Opening {
             written,
             scope,
             project: None,
+            budget: None,
             scan,
             cache: cache.map(|cache| env::place(&cache)),
             digests,
@@ -75,7 +79,7 @@ impl Opening {
                 let dir = path(dir)?;
                 let index = self.index(&dir);
                 let source = DirSource::new(dir, self.scan.clone()).in_scope(self.scope).with_cache(index);
-                let source = source.in_project(self.project.clone());
+                let source = source.in_project(self.project.clone()).spending(self.budget.clone());
                 let source = source.with_digests(Arc::clone(&self.digests));
                 // Whoever says where the skills appear has said it all.
                 let base = self.relative_to.as_ref().filter(|_| spec.mount.is_none());
@@ -86,12 +90,15 @@ impl Opening {
             }
             Place::Plugin(folder) => {
                 let source = PluginSource::new(path(folder)?).in_scope(self.scope);
-                let source = source.in_project(self.project.clone());
+                let mut source = source.in_project(self.project.clone()).spending(self.budget.clone());
+                if self.scope == Scope::Project {
+                    source = source.within(&self.scan);
+                }
                 Layer::from(source.with_digests(Arc::clone(&self.digests)))
             }
             Place::Jsonl(file) => {
                 let source = JsonlSource::new(path(file)?).in_scope(self.scope);
-                Layer::from(source.in_project(self.project.clone()))
+                Layer::from(source.in_project(self.project.clone()).spending(self.budget.clone()))
             }
             // The ending of a name is only a hint.
             Place::Archive(file) if path(file)?.is_dir() => {
@@ -115,7 +122,7 @@ impl Opening {
         if let Some(prefix) = &spec.prefix {
             layer = layer.with_prefix(prefix);
         }
-        Ok(appearing(layer, spec))
+        Ok(appearing(layer.spending(self.budget.clone()), spec))
     }
 
     /// The skills of an MCP server: always behind its label, and each to be approved as it is.
@@ -182,7 +189,7 @@ impl Opening {
     #[expect(clippy::unnecessary_wraps, reason = "without the feature it is an error")]
     fn archive(&self, file: &Path) -> Result<Layer, SourceError> {
         let source = crate::source::ArchiveSource::new(file).in_scope(self.scope);
-        Ok(Layer::from(source.in_project(self.project.clone())))
+        Ok(Layer::from(source.in_project(self.project.clone()).spending(self.budget.clone())))
     }
 
     #[cfg(not(feature = "archive"))]

@@ -44,12 +44,13 @@ mod read;
 mod refresh;
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use prowess_core::catalog::{DuplicateError, Named};
 use prowess_core::{Candidate, Catalog, Delta, Duplicates, LoadError, Obstacle, Profile, Scope, Skill};
 
+use crate::budget::Budget;
 use crate::digests::DigestLimits;
 use crate::error::{SourceError, harmless};
 use crate::glob::Glob;
@@ -81,9 +82,15 @@ pub struct Disabled {
     pub glob: Glob,
     /// Who turned it off, such as the path of a configuration.
     pub by: String,
-    /// The folder that this is about; none for skills wherever they lie. A project that is not trusted must not be able
-    /// to hide others than its own.
+    /// The folder whose skills this is about: those in it, and those of sources that a configuration in it names. None
+    /// for all skills. A project must not be able to hide others than its own.
     pub within: Option<PathBuf>,
+}
+
+impl Disabled {
+    fn is_about(&self, skill: &Candidate, layer: &Layer) -> bool {
+        self.within.as_ref().is_none_or(|folder| layer.is_of(skill, folder))
+    }
 }
 
 /// A list of the skills that are offered, and whose it is.
@@ -93,14 +100,13 @@ pub struct Allowed {
     pub globs: Vec<Glob>,
     /// Who made the list, such as the path of a configuration.
     pub by: String,
-    /// The folder that this is about; none for skills wherever they lie.
+    /// The folder whose skills this is about, as in [`Disabled`]; none for all skills.
     pub within: Option<PathBuf>,
 }
 
 impl Allowed {
-    /// Whether the list is about a place.
-    fn is_about(&self, place: &Path) -> bool {
-        self.within.as_ref().is_none_or(|folder| place.starts_with(folder))
+    fn is_about(&self, skill: &Candidate, layer: &Layer) -> bool {
+        self.within.as_ref().is_none_or(|folder| layer.is_of(skill, folder))
     }
 }
 
@@ -135,6 +141,7 @@ pub struct Registry {
     trust: RwLock<Trust>,
     limits: DigestLimits,
     on_error: OnError,
+    budget: Option<Arc<Budget>>,
     noted: Vec<Arc<SourceError>>,
     on_problem: Option<OnProblem>,
     /// What the last refresh made. A refresh reads without holding it, so that nobody waits for a disk.
@@ -183,6 +190,7 @@ impl Registry {
             trust: RwLock::new(Trust::everything()),
             limits: DigestLimits::default(),
             on_error: OnError::Fail,
+            budget: None,
             noted: Vec::new(),
             on_problem: None,
             seen: RwLock::default(),
@@ -251,6 +259,12 @@ impl Registry {
     /// Says what becomes of a source that cannot be listed at all: the refresh fails, if nothing is said.
     pub fn on_error(&mut self, on_error: OnError) -> &mut Self {
         self.on_error = on_error;
+        self
+    }
+
+    /// Begins a budget anew with each refresh, and reports it when it is used up.
+    pub(crate) fn budget(&mut self, budget: Arc<Budget>) -> &mut Self {
+        self.budget = Some(budget);
         self
     }
 

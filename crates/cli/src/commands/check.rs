@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use prowess::config::refuse_level;
+use prowess::config::{ConfigLimits, refuse_level};
 use prowess::env::Environment;
 use prowess::files::{self, Head};
 use prowess::limits::MAX_FILE_BYTES;
 use prowess::rule::Preset;
+use prowess::trust::Approvals;
 use prowess::{
     Config, FixMode, Found, Level, Manifest, Origin, Profile, ScanOptions, SourceError, WriteError, atomic,
     env, fix, scan,
@@ -86,6 +87,12 @@ pub(crate) fn run(args: &Check, json: bool, ui: &mut Ui) -> Result<Outcome, Comm
         }
     }
     checker.finish()
+}
+
+/// What the user trusts; nothing when that cannot be read, which is for the commands about trust to say.
+fn approvals() -> Approvals {
+    let file = Approvals::file(&Environment::current());
+    file.and_then(|file| Approvals::load(&file).ok()).unwrap_or_default()
 }
 
 /// The levels from the command line: the stricter word wins.
@@ -274,7 +281,7 @@ impl Checker<'_> {
         if let Some(None) = self.configs.get(&file) {
             self.summary.failures += 1;
         } else if !self.configs.contains_key(&file) {
-            let config = match Config::read(&file) {
+            let config = match Config::read_of_project(&file, ConfigLimits::default(), &approvals()) {
                 Ok(config) => Some(config),
                 Err(error) => {
                     self.failed(&error)?;

@@ -26,7 +26,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use prowess::clients::{self, CLIENTS};
-use prowess::config::SessionConfig;
+use prowess::config::{ConfigLimits, SessionConfig};
 use prowess::env::Environment;
 use prowess::index::SearchIndex;
 use prowess::library::{LibraryError, LibraryOptions, library, session_config, terms_file};
@@ -104,7 +104,8 @@ fn no_library(error: &LibraryError) -> CommandError {
 
 /// What the configurations say of sessions; a filter and tools of the command line count before theirs.
 fn session_defaults(filter: Option<&Filter>, tools: Option<&str>) -> Result<SessionConfig, CommandError> {
-    let said = session_config(Path::new("."), &Environment::current()).map_err(|error| no_library(&error))?;
+    let said = session_config(Path::new("."), &Environment::current(), ConfigLimits::default())
+        .map_err(|error| no_library(&error))?;
     Ok(SessionConfig {
         filter: filter.cloned().or(said.filter),
         tools: tools.map(HostTools::parse).or(said.tools),

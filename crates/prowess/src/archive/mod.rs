@@ -32,6 +32,13 @@ pub struct ArchiveLimits {
     pub ratio: u64,
 }
 
+impl ArchiveLimits {
+    /// The most bytes that an archive of this size can have.
+    pub(crate) fn most_unpacked(&self, packed: u64) -> u64 {
+        self.bytes.min(packed.saturating_mul(self.ratio).max(1 << 20))
+    }
+}
+
 impl Default for ArchiveLimits {
     fn default() -> Self {
         Self {
@@ -154,8 +161,7 @@ struct Unpacking {
 
 impl Unpacking {
     fn new(packed: u64, limits: ArchiveLimits) -> Self {
-        let by_ratio = packed.saturating_mul(limits.ratio).max(1 << 20);
-        let budget = limits.bytes.min(by_ratio);
+        let budget = limits.most_unpacked(packed);
         Self { limits, budget, entries: 0, unpacked: 0, files: Files::new(), folders: Vec::new() }
     }
 

@@ -227,7 +227,20 @@ fn two_names_of_unfinished_files_are_never_the_same() {
     let names: std::collections::BTreeSet<String> = (0..1_000).map(|_| unused_name()).collect();
     assert_eq!(names.len(), 1_000);
     assert!(names.iter().all(|name| is_temporary(name)));
-    for other in ["x.tmp", ".prowess-.txt", ".prowess-notes.tmp", "prowess-12.tmp"] {
+    for other in ["x.tmp", ".prowess-.txt", ".prowess-.tmp", ".prowess-notes.tmp", "prowess-12.tmp"] {
         assert!(!is_temporary(other), "{other}");
     }
+}
+
+#[test]
+fn a_fifo_with_the_name_of_something_unfinished_is_never_waited_for() {
+    let (folder, path) = folder_with("old");
+    let fifo = folder.path().join(".prowess-12.tmp");
+    if !Command::new("mkfifo").arg(&fifo).status().is_ok_and(|status| status.success()) {
+        return;
+    }
+    // It may be put there after its kind was asked for.
+    drop(open_without_waiting(&fifo));
+    replace(&path, b"old", b"new").unwrap();
+    assert!(fifo.symlink_metadata().is_ok(), "none of ours");
 }

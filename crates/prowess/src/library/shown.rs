@@ -14,17 +14,20 @@ use crate::source::Layer;
 /// How the folders of a project and those of everyone else are walked, and what a project holds its skills to.
 #[derive(Default)]
 pub(super) struct Shown {
+    of_caller: ScanChanges,
     of_project: ScanChanges,
-    of_others: ScanChanges,
+    /// Whether the project is trusted: before it is, it can only narrow a walk.
+    trusted: bool,
+    of_user: ScanChanges,
     strict: Option<Profile>,
 }
 
 impl Shown {
     /// Tells a registry what is offered, and keeps what is said about folders.
     pub(super) fn of(options: &LibraryOptions, configs: &[FoundConfig], registry: &mut Registry) -> Self {
-        for FoundConfig { config, trusted, .. } in configs {
+        for FoundConfig { config, own, .. } in configs {
             let by = config.file.display().to_string();
-            let within = config.file.parent().filter(|_| !trusted).map(Path::to_owned);
+            let within = config.file.parent().filter(|_| !own).map(Path::to_owned);
             let off = |glob| Disabled { glob, by: by.clone(), within: within.clone() };
             registry.disable(config.disabled.iter().cloned().map(off));
             if let Some(globs) = config.enabled.clone() {
@@ -48,12 +51,13 @@ impl Shown {
         if let Some(duplicates) = options.duplicates.or(trusted).or_else(|| own?.duplicates) {
             registry.duplicates(duplicates);
         }
+        let trusted = project.is_some_and(|found| found.trusted);
         let project = project.map(|found| &found.config);
-        let of_user = own.map(|own| own.scan.clone()).unwrap_or_default();
-        let of_project = project.map(|project| project.scan.clone()).unwrap_or_default();
         Self {
-            of_project: options.scan.over(&of_project).over(&of_user),
-            of_others: options.scan.over(&of_user),
+            of_caller: options.scan.clone(),
+            of_project: project.map(|project| project.scan.clone()).unwrap_or_default(),
+            trusted,
+            of_user: own.map(|own| own.scan.clone()).unwrap_or_default(),
             strict: project
                 .and_then(|project| project.strict)
                 .filter(|_| options.strict.is_none())
@@ -63,8 +67,12 @@ impl Shown {
 
     /// The options of a walk, for the skills of this scope.
     pub(super) fn scan(&self, scope: Scope, options: ScanOptions) -> ScanOptions {
-        let changes = if scope == Scope::Project { &self.of_project } else { &self.of_others };
-        changes.apply(options)
+        let project = match scope {
+            Scope::Project if self.trusted => self.of_project.clone(),
+            Scope::Project => self.of_project.narrowing(&self.of_user.apply(options.clone())),
+            _ => ScanChanges::default(),
+        };
+        self.of_caller.over(&project).over(&self.of_user).apply(options)
     }
 
     /// A layer with skills of this scope, held to what is asked of them.

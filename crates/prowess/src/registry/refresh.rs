@@ -4,7 +4,6 @@
 //! holding anything up, and what each last said counts until it is asked again.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::{Arc, PoisonError};
 
 use prowess_core::{Candidate, Catalog, Delta, Duplicates, Obstacle};
@@ -41,6 +40,9 @@ impl Registry {
         let _one_at_a_time = self.refreshing.lock().unwrap_or_else(PoisonError::into_inner);
         let mut candidates = Vec::new();
         let mut problems = Vec::new();
+        if let Some(budget) = &self.budget {
+            budget.reset();
+        }
         let trust = self.trust.read().unwrap_or_else(PoisonError::into_inner).clone();
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner).clone();
         // What is registered is the strongest, whichever of two namesakes counts.
@@ -60,6 +62,7 @@ impl Registry {
             }
             candidates.append(&mut said.candidates);
         }
+        problems.extend(self.budget.as_ref().and_then(|budget| budget.problem()).map(Arc::new));
         if let Some(call) = &self.on_problem {
             self.noted.iter().chain(&problems).for_each(|problem| call(problem));
             candidates.iter().filter_map(|candidate| damage(candidate)).for_each(|damage| call(&damage));
@@ -127,14 +130,12 @@ impl Registry {
             return;
         }
         let names = [&candidate.entry.key, &candidate.entry.name];
-        let place = Path::new(&candidate.entry.origin.location);
         let off = self.disabled.iter().find(|disabled| {
-            disabled.within.as_ref().is_none_or(|folder| place.starts_with(folder))
-                && names.iter().any(|name| disabled.glob.matches(name))
+            disabled.is_about(candidate, layer) && names.iter().any(|name| disabled.glob.matches(name))
         });
         let unlisted = self.allowed.iter().find(|allowed| {
             let listed = |glob: &Glob| names.iter().any(|name| glob.matches(name));
-            allowed.is_about(place) && !allowed.globs.iter().any(listed)
+            allowed.is_about(candidate, layer) && !allowed.globs.iter().any(listed)
         });
         if let Some(by) = off.map(|off| &off.by).or_else(|| unlisted.map(|allowed| &allowed.by)) {
             candidate.obstacle = Some(Obstacle::Disabled { by: by.clone() });

@@ -24,6 +24,16 @@ impl ScanChanges {
         options
     }
 
+    /// Those of these changes that leave something out which these options look at.
+    #[must_use]
+    pub(crate) fn narrowing(&self, options: &ScanOptions) -> Self {
+        Self {
+            depth: self.depth.filter(|depth| *depth < options.max_depth),
+            nested: self.nested.filter(|nested| !nested),
+            skip: self.skip.clone(),
+        }
+    }
+
     /// These changes, and where they say nothing those of another.
     #[must_use]
     pub fn over(&self, other: &Self) -> Self {

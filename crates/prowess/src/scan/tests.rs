@@ -132,6 +132,17 @@ fn the_inside_of_a_skill_counts_apart_and_its_depth_is_no_problem() {
 }
 
 #[test]
+fn a_limit_inside_skills_is_said_once_also_when_links_lead_to_more_of_them() {
+    let elsewhere = tree(&["a/SKILL.md", "a/x/y", "b/SKILL.md", "b/x/y", "c/SKILL.md", "c/x/y"]);
+    let folder = tree(&[]);
+    for name in ["a", "b", "c"] {
+        symlink(elsewhere.path().join(name), folder.path().join(name)).unwrap();
+    }
+    let (skills, problems) = found(folder.path(), &ScanOptions { max_inside: 1, ..ScanOptions::default() });
+    assert_eq!((skills.len(), problems.len()), (3, 1), "{problems:?}");
+}
+
+#[test]
 fn a_skill_inside_a_skill_is_found_by_its_plain_path() {
     let folder = tree(&["z/SKILL.md", "z/references/inner/SKILL.md", "z/references/notes.md"]);
     symlink("z/references/inner", folder.path().join("a-link")).unwrap();

@@ -45,6 +45,11 @@ pub(crate) trait Visitor {
     /// A folder is about to be listed.
     fn entered(&mut self, _: &Path) {}
 
+    /// A folder with this many entries was listed. An error ends the walk.
+    fn listed(&mut self, _: &Path, _: usize) -> Result<(), SourceError> {
+        Ok(())
+    }
+
     /// There is a link that may lead to a folder, now or later.
     fn linked(&mut self, _: &Path) {}
 
@@ -69,6 +74,7 @@ pub(crate) fn walk(root: &Path, options: &ScanOptions, visitor: &mut impl Visito
         counted: 0,
         outside: 0,
         inside: 0,
+        inside_cut: false,
         counting: OnceCell::new(),
         within: None,
     };
@@ -115,6 +121,8 @@ pub(super) struct Walk<'w, V> {
     outside: usize,
     /// The entries looked at inside skills.
     inside: usize,
+    /// Whether there were more, which is said once.
+    inside_cut: bool,
     /// The device of the first skills, when folders there need no list to be known to hold none; once it was asked for.
     counting: OnceCell<Option<u64>>,
     /// The folder that nothing may lead out of.
@@ -247,6 +255,7 @@ impl<V: Visitor> Walk<'_, V> {
             Err(error) => return self.note(failed(error)),
         };
         *(if place.inside { &mut self.inside } else { &mut self.entries }) += names.len();
+        self.visitor.listed(&place.path, names.len())?;
         let ignores = self.ignores(folder, place, &names);
         let mut too_deep = None;
         for Name { name, kind } in names {
@@ -295,6 +304,10 @@ impl<V: Visitor> Walk<'_, V> {
         }
         if more && place.inside {
             self.insides.clear();
+            // Each skill behind a link comes here again.
+            if std::mem::replace(&mut self.inside_cut, true) {
+                return Ok(());
+            }
             let what = "entries inside skills";
             return self.note(SourceError::TooMany { path: place.path.clone(), what, limit });
         }

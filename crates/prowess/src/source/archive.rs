@@ -10,6 +10,7 @@ use prowess_core::{
 
 use super::{Chunk, Offer, Slice, Source, candidate, check_still};
 use crate::archive::{ArchiveLimits, Files, PackedFile, unpack};
+use crate::budget::{self, Budget, Cost};
 use crate::error::SourceError;
 use crate::handle::stamp_of;
 use crate::scan::FILE_NAMES;
@@ -85,6 +86,7 @@ pub struct ArchiveSource {
     scope: Scope,
     limits: ArchiveLimits,
     project: Option<PathBuf>,
+    budget: Option<Arc<Budget>>,
     /// What was unpacked last, and the state of the file at that time.
     unpacked: Mutex<Option<(Stamp, Arc<Packed>)>>,
 }
@@ -101,6 +103,7 @@ impl ArchiveSource {
             scope: Scope::Explicit,
             limits: ArchiveLimits::default(),
             project: None,
+            budget: None,
             unpacked: Mutex::default(),
         }
     }
@@ -124,6 +127,31 @@ impl ArchiveSource {
     pub fn in_project(mut self, folder: Option<PathBuf>) -> Self {
         self.project = folder;
         self
+    }
+
+    /// Spends a budget with each list. What is over it is left out, and that is for whoever has the budget to say.
+    pub(crate) fn spending(mut self, budget: Option<Arc<Budget>>) -> Self {
+        self.budget = budget;
+        self
+    }
+
+    /// What is in the archive, if the budget has room for it. One that cannot be unpacked costs what was tried.
+    fn packed_within_budget(&self) -> Result<Arc<Packed>, SourceError> {
+        let Some(budget) = &self.budget else { return self.packed() };
+        budget.spend(Cost::Read(0), &self.file)?;
+        let packed = self.packed();
+        let bytes = match &packed {
+            Ok(packed) => packed.files.values().map(|file| file.bytes.len() as u64).sum(),
+            Err(SourceError::Archive { .. }) => {
+                let packed = std::fs::metadata(&self.file).map_or(0, |metadata| metadata.len());
+                self.limits.most_unpacked(packed)
+            }
+            Err(_) => 0,
+        };
+        budget.spend(Cost::Read(bytes), &self.file).inspect_err(|_| {
+            *self.unpacked.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        })?;
+        packed
     }
 
     fn packed(&self) -> Result<Arc<Packed>, SourceError> {
@@ -177,7 +205,10 @@ impl Source for ArchiveSource {
     }
 
     fn list(&self) -> Result<Offer, SourceError> {
-        let packed = self.packed()?;
+        let packed = match self.packed_within_budget() {
+            Err(SourceError::ProjectTooLarge { .. }) => return Ok(Offer::default()),
+            packed => packed?,
+        };
         if packed.skills().is_empty() {
             return Err(SourceError::NoSkill { path: self.file.clone() });
         }
@@ -187,7 +218,12 @@ impl Source for ArchiveSource {
             let mut at = Origin::at(self.location(path)).in_scope(self.scope);
             // A skill that is the whole archive lies in no folder; the archive's name is not the skill's.
             at.folder = path.parent().map(|folder| folder.file_name().to_owned());
-            let mut listed = candidate(&parse(&file.bytes), &at);
+            let document = parse(&file.bytes);
+            let head = document.fences().map_or(0, |fences| fences.body);
+            if budget::spend(self.budget.as_deref(), Cost::Skill(head), &self.file).is_err() {
+                break;
+            }
+            let mut listed = candidate(&document, &at);
             listed.virtual_path = match path.parent() {
                 Some(folder) => folder.as_str().to_owned(),
                 None => stem(&self.file),

@@ -10,6 +10,7 @@ use prowess_core::{Candidate, Document, Manifest, Obstacle, Profile, RelPath, Sc
 
 use super::{Chunk, Offer, Slice, Source, candidate, check_still, judge, reasons, unread};
 use crate::beneath::{self, SkillFolder};
+use crate::budget::{self, Budget, Cost};
 use crate::cache::Index;
 use crate::confine::Within;
 use crate::digests::{self, DigestLimits, Digests};
@@ -33,6 +34,7 @@ pub struct DirSource {
     cache: Option<PathBuf>,
     profile: Option<Profile>,
     digests: Arc<Digests>,
+    budget: Option<Arc<Budget>>,
     /// Where skills really lie whose path is no text, by the location that stands for it.
     odd: Mutex<BTreeMap<String, PathBuf>>,
 }
@@ -51,6 +53,7 @@ impl DirSource {
             cache: None,
             profile: None,
             digests: Arc::default(),
+            budget: None,
             odd: Mutex::default(),
         }
     }
@@ -99,6 +102,24 @@ impl DirSource {
         self
     }
 
+    /// The folder that nothing may lead out of.
+    fn within(&self) -> Option<&Path> {
+        self.options.within.as_deref()
+    }
+
+    /// Looks at no more folders and entries than these options say.
+    pub(super) fn limited_to(mut self, limits: &ScanOptions) -> Self {
+        let ScanOptions { max_folders, max_entries, max_outside, max_inside, .. } = *limits;
+        self.options = ScanOptions { max_folders, max_entries, max_outside, max_inside, ..self.options };
+        self
+    }
+
+    /// Spends a budget with each list. What is over it is left out, and that is for whoever has the budget to say.
+    pub(crate) fn spending(mut self, budget: Option<Arc<Budget>>) -> Self {
+        self.budget = budget;
+        self
+    }
+
     /// The folder.
     pub fn root(&self) -> &Path {
         &self.root
@@ -119,9 +140,19 @@ fn own_name(skill: &Candidate) -> &str {
 
 /// Opens the folder of a skill, if it still holds the skill that was listed: since then, something else may have been put
 /// in its place, such as a link to another folder.
-fn opened<'s>(folder: &'s Path, skill: &'s Candidate) -> Result<SkillFolder<'s>, SourceError> {
+fn opened<'s>(
+    folder: &'s Path,
+    skill: &'s Candidate,
+    within: Option<&Path>,
+) -> Result<SkillFolder<'s>, SourceError> {
     let opened = SkillFolder::listed(folder, own_name(skill).as_ref(), skill.stamp)?;
-    if !opened.holds_what_was_listed()? && !is_broken(skill) {
+    if let Some(within) = within
+        && !Within::new(within)?.holds_folder(opened.root(), folder)
+    {
+        return Err(SourceError::OutsideProject { path: folder.to_owned() });
+    }
+    // Of one that could not be read, nothing is known to compare.
+    if !is_unread(skill) && !opened.holds_what_was_listed()? {
         own_file(&opened, skill)?;
     }
     Ok(opened)
@@ -132,8 +163,12 @@ fn own_file(folder: &SkillFolder<'_>, skill: &Candidate) -> Result<File, SourceE
     let mut file = folder.own_file()?;
     let path = || folder.path().join(own_name(skill));
     let failed = |error| SourceError::io(&path(), error);
-    if is_broken(skill) || stamp_of(&file.metadata().map_err(failed)?) == skill.stamp {
+    if is_unread(skill) || stamp_of(&file.metadata().map_err(failed)?) == skill.stamp {
         return Ok(file);
+    }
+    // There is no name that it could have kept.
+    if is_broken(skill) {
+        return Err(SourceError::Changed { path: path() });
     }
     let document = read_prefix(&mut file, &mut Vec::new()).map_err(failed)?;
     check_still(&document, skill, path)?;
@@ -141,13 +176,9 @@ fn own_file(folder: &SkillFolder<'_>, skill: &Candidate) -> Result<File, SourceE
     Ok(file)
 }
 
-/// Opens a file of a skill. `SKILL.md` is its own file, whatever that is called.
-fn open(folder: &SkillFolder<'_>, skill: &Candidate, path: &RelPath) -> Result<File, SourceError> {
-    if path.as_str() == "SKILL.md" || path.as_str() == own_name(skill) {
-        own_file(folder, skill)
-    } else {
-        folder.file(path)
-    }
+/// Whether a skill could not be read when it was listed.
+fn is_unread(skill: &Candidate) -> bool {
+    is_broken(skill) && skill.stamp == Stamp::default()
 }
 
 fn is_broken(skill: &Candidate) -> bool {
@@ -168,6 +199,9 @@ impl Source for DirSource {
         if env::is_homeless(&self.root) {
             return Err(SourceError::NoHome { path: self.root.clone() });
         }
+        if self.budget.as_ref().is_some_and(|budget| budget.problem().is_some()) {
+            return Ok(Offer::default());
+        }
         let index = self.cache.as_deref().map(Index::load).unwrap_or_default();
         let (above, not_below) = match self.below_base() {
             Ok(above) => (above, None),
@@ -183,7 +217,8 @@ impl Source for DirSource {
             offer: Offer::default(),
             buffer: Vec::new(),
         };
-        let problems = walk(&self.root, &self.options, &mut gather);
+        let mut problems = walk(&self.root, &self.options, &mut gather);
+        problems.retain(|problem| !matches!(problem, SourceError::ProjectTooLarge { .. }));
         let Gather { hits, fresh, mut offer, .. } = gather;
         offer.candidates.sort_by(|a, b| a.entry.origin.location.cmp(&b.entry.origin.location));
         // A start that is not there, or a skill that must not be passed over, ends the whole list.
@@ -212,18 +247,18 @@ impl Source for DirSource {
     }
 
     fn files(&self, skill: &Candidate) -> Result<Manifest, SourceError> {
-        Ok(files::list_in(&opened(&self.folder(skill), skill)?)?.manifest)
+        Ok(files::list_in(&opened(&self.folder(skill), skill, self.within())?)?.manifest)
     }
 
     fn manifest(&self, skill: &Candidate, within: &DigestLimits) -> Result<Manifest, SourceError> {
         let path = self.folder(skill);
-        let folder = opened(&path, skill)?;
+        let folder = opened(&path, skill, self.within())?;
         self.digested(skill, &folder, files::list_in(&folder)?, within)
     }
 
     fn approvable(&self, skill: &Candidate, within: &DigestLimits) -> Result<Manifest, SourceError> {
         let path = self.folder(skill);
-        let folder = opened(&path, skill)?;
+        let folder = opened(&path, skill, self.within())?;
         let listing = files::list_in(&folder)?;
         match listing.uncovered() {
             Some(uncovered) if !listing.cut => Err(SourceError::Uncovered { path: path.join(uncovered) }),
@@ -239,9 +274,9 @@ impl Source for DirSource {
         let file = if own {
             own_file(&SkillFolder::listed(&place, own_name(skill).as_ref(), skill.stamp)?, skill)?
         } else {
-            opened(&place, skill)?.file(path)?
+            opened(&place, skill, self.within())?.file(path)?
         };
-        if let Some(within) = &self.options.within {
+        if let Some(within) = self.within() {
             Within::new(within)?.check(&file, &place.join(path.as_str()))?;
         }
         beneath::read_slice(file, &place.join(path.as_str()), slice)
@@ -278,7 +313,9 @@ impl DirSource {
         let remembered = within.remembered && skill.approved.is_none();
         for file in &mut manifest.files {
             let path = folder.path().join(file.path.as_str());
-            let mut open = open(folder, skill, &file.path)?;
+            // By its real name: beside an own file of another name there may be a SKILL.md.
+            let own = file.path.as_str() == own_name(skill);
+            let mut open = if own { own_file(folder, skill)? } else { folder.file(&file.path)? };
             let (digest, size) = if remembered {
                 self.digests.of(&path, &mut open, &mut allowed)?
             } else {
@@ -293,7 +330,7 @@ impl DirSource {
     fn judge(&self, offer: &mut Offer, profile: &Profile) -> Result<(), SourceError> {
         for candidate in &mut offer.candidates {
             let candidate = Arc::make_mut(candidate);
-            judge(self, candidate, profile);
+            judge(self, candidate, profile, self.budget.as_deref());
             if let (Some(Obstacle::Broken { problems }), scan::OnError::Fail) =
                 (&candidate.obstacle, self.options.on_error)
             {
@@ -340,6 +377,10 @@ impl Visitor for Gather<'_> {
         self.last.is_some()
     }
 
+    fn listed(&mut self, path: &Path, entries: usize) -> Result<(), SourceError> {
+        budget::spend(self.source.budget.as_deref(), Cost::Entries(entries), path)
+    }
+
     fn found(&mut self, path: PathBuf, opened: Opened) -> Result<(), SourceError> {
         let keep = self.source.cache.is_some();
         let (document, stamp) = match opened {
@@ -364,6 +405,9 @@ impl Visitor for Gather<'_> {
             Opened::Failed(problem) => return self.failed(path, problem),
         };
         let Some(mut document) = document else { return Ok(()) };
+        // The same whether the head was read or remembered.
+        let head = document.fences().map_or(document.raw().len(), |fences| fences.body);
+        budget::spend(self.source.budget.as_deref(), Cost::Skill(head), &path)?;
         document.note_size(stamp.size);
         let at = scan::origin(&path).in_scope(self.source.scope);
         let candidate = candidate(&document, &at);
@@ -383,6 +427,7 @@ impl Gather<'_> {
         if self.source.options.on_error == scan::OnError::Fail {
             return Err(problem);
         }
+        budget::spend(self.source.budget.as_deref(), Cost::Skill(0), &path)?;
         let at = scan::origin(&path).in_scope(self.source.scope);
         self.push(unread(&problem, &at), path, Stamp::default());
         Ok(())

@@ -10,6 +10,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{Chunk, Offer, Slice, Source};
+use crate::budget::{self, Budget, Cost};
 use crate::error::{SourceError, harmless};
 use crate::{confine, env};
 
@@ -45,6 +46,7 @@ pub struct JsonlSource {
     scope: Scope,
     project: Option<PathBuf>,
     limits: JsonlLimits,
+    budget: Option<Arc<Budget>>,
     /// Where the line of each skill began when the file was last listed.
     lines: Mutex<BTreeMap<String, u64>>,
 }
@@ -62,7 +64,15 @@ impl JsonlSource {
         let file = env::place(&file.into());
         let id = file.to_string_lossy().into_owned();
         let limits = JsonlLimits::default();
-        Self { id, file, scope: Scope::Explicit, project: None, limits, lines: Mutex::default() }
+        Self {
+            id,
+            file,
+            scope: Scope::Explicit,
+            project: None,
+            limits,
+            budget: None,
+            lines: Mutex::default(),
+        }
     }
 
     /// Says whose skills they are.
@@ -86,10 +96,17 @@ impl JsonlSource {
         self
     }
 
+    /// Spends a budget with each list. What is over it is left out, and that is for whoever has the budget to say.
+    pub(crate) fn spending(mut self, budget: Option<Arc<Budget>>) -> Self {
+        self.budget = budget;
+        self
+    }
+
     /// Calls `visit` with each line that is not blank, its number from one and where it begins.
     fn visit(
         &self,
         from: u64,
+        budget: Option<&Budget>,
         mut visit: impl FnMut(Result<Line, String>, usize, u64) -> Visit,
     ) -> Result<(), SourceError> {
         let failed = |error| SourceError::io(&self.file, error);
@@ -101,6 +118,7 @@ impl JsonlSource {
         if size > file_bytes {
             return Err(too_large(size));
         }
+        budget::spend(budget, Cost::Listed(size), &self.file)?;
         file.seek(SeekFrom::Start(from)).map_err(failed)?;
         // It may grow while it is read.
         let most = (file_bytes + 1).saturating_sub(from);
@@ -145,7 +163,7 @@ impl JsonlSource {
         let known = self.lines.lock().unwrap_or_else(PoisonError::into_inner).get(location).copied();
         let mut found = None;
         for from in known.into_iter().chain([0]) {
-            self.visit(from, |line, _, _| {
+            self.visit(from, None, |line, _, _| {
                 found = line.ok().filter(|line| self.location(&line.id) == *location);
                 // Where it was, one look is enough.
                 if found.is_some() || from > 0 { Visit::Enough } else { Visit::Next }
@@ -250,7 +268,8 @@ impl Source for JsonlSource {
         let mut offer = Offer::default();
         let mut lines = BTreeMap::new();
         let mut bad = 0;
-        let cut = self.visit(0, |line, number, start| {
+        let budget = self.budget.as_deref();
+        let cut = self.visit(0, budget, |line, number, start| {
             let mut complain = |reason| {
                 bad += 1;
                 let problem = || SourceError::Damaged { path: at_line(&self.file, number), reason };
@@ -262,6 +281,9 @@ impl Source for JsonlSource {
                     if lines.contains_key(&location) {
                         complain(format!("this id stands twice: {}", harmless(&id)));
                         return Visit::Next;
+                    }
+                    if budget::spend(budget, Cost::Skill(0), &at_line(&self.file, number)).is_err() {
+                        return Visit::Enough;
                     }
                     skill.entry.key.clone_from(&id);
                     skill.entry.origin = Origin::text(&*location).in_scope(self.scope);
@@ -280,6 +302,7 @@ impl Source for JsonlSource {
             Ok(()) => {}
             // The lines up to the limit stand.
             Err(error @ SourceError::TooMany { .. }) => offer.problems.push(error),
+            Err(SourceError::ProjectTooLarge { .. }) => {}
             Err(error) => return Err(error),
         }
         *self.lines.lock().unwrap_or_else(PoisonError::into_inner) = lines;

@@ -2,7 +2,10 @@
 
 use prowess_core::{Candidate, Document, Manifest, Obstacle, Problem, Profile, Severity, Skill, parse};
 
+use std::path::Path;
+
 use super::{Chunk, Slice, Source, skill_md, unread};
+use crate::budget::{self, Budget, Cost};
 use crate::error::SourceError;
 use crate::files::Head;
 
@@ -10,11 +13,11 @@ use crate::files::Head;
 ///
 /// The skill is read for it, with the list of its files, except where a source is not to be read before a skill is used:
 /// there the frontmatter that it announces, or the entry that it listed, is judged.
-pub(crate) fn judge(source: &dyn Source, skill: &mut Candidate, profile: &Profile) {
+pub(crate) fn judge(source: &dyn Source, skill: &mut Candidate, profile: &Profile, budget: Option<&Budget>) {
     if !matches!(skill.obstacle, None | Some(Obstacle::Broken { .. })) {
         return;
     }
-    match errors(source, skill, profile) {
+    match errors(source, skill, profile, budget) {
         Ok(problems) if problems.is_empty() => {}
         Ok(problems) => skill.obstacle = Some(Obstacle::Broken { problems }),
         // What is broken already says why.
@@ -24,9 +27,14 @@ pub(crate) fn judge(source: &dyn Source, skill: &mut Candidate, profile: &Profil
 }
 
 /// The errors of a skill by a profile.
-fn errors(source: &dyn Source, skill: &Candidate, profile: &Profile) -> Result<Vec<Problem>, SourceError> {
-    let (document, files) = known(source, skill)?;
-    let mut problems = profile.check(&document, files.as_ref(), &skill.entry.origin);
+fn errors(
+    source: &dyn Source,
+    skill: &Candidate,
+    profile: &Profile,
+    budget: Option<&Budget>,
+) -> Result<Vec<Problem>, SourceError> {
+    let (document, files) = known(source, skill, budget)?;
+    let mut problems = profile.check_only(&document, files.as_ref(), &skill.entry.origin);
     // Without a list of files only the frontmatter is known.
     let known = |problem: &Problem| files.is_some() || !problem.code.starts_with("body-");
     problems.retain(|problem| problem.severity == Severity::Error && known(problem));
@@ -34,7 +42,11 @@ fn errors(source: &dyn Source, skill: &Candidate, profile: &Profile) -> Result<V
 }
 
 /// What is known of a skill, as far as its source may be read.
-fn known(source: &dyn Source, skill: &Candidate) -> Result<(Document, Option<Manifest>), SourceError> {
+fn known(
+    source: &dyn Source,
+    skill: &Candidate,
+    budget: Option<&Budget>,
+) -> Result<(Document, Option<Manifest>), SourceError> {
     if let Some(frontmatter) = source.announced(skill) {
         return Ok((parse(prowess_core::document::markdown(&frontmatter, "").as_bytes()), None));
     }
@@ -42,9 +54,15 @@ fn known(source: &dyn Source, skill: &Candidate) -> Result<(Document, Option<Man
         let entry = Skill { entry: skill.entry.clone(), instructions: String::new() };
         return Ok((parse(entry.to_markdown().as_bytes()), None));
     }
+    let at = Path::new(&skill.entry.origin.location);
+    // Asked before anything is read, since a budget that is used up stays so.
+    budget::spend(budget, Cost::Read(0), at)?;
     let slice = Slice::first(prowess_core::limits::MAX_FILE_BYTES + 1);
     let Chunk { bytes, size } = source.read(skill, &skill_md()?, slice)?;
-    Ok((Head { bytes, size }.document(), Some(source.files(skill)?)))
+    budget::spend(budget, Cost::Read(bytes.len() as u64), at)?;
+    let files = source.files(skill)?;
+    budget::spend(budget, Cost::Entries(files.files.len() + files.left_out.len()), at)?;
+    Ok((Head { bytes, size }.document(), Some(files)))
 }
 
 /// Every reason why a skill is broken, as one text.

@@ -2,12 +2,14 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use prowess_core::{Candidate, Manifest, Profile, RelPath, Scope};
 use serde_json::{Map, Value};
 
 use super::{Chunk, Offer, Slice, Source, judge};
+use crate::budget::Budget;
 use crate::digests::{self, DigestLimits};
 use crate::error::{SourceError, harmless};
 
@@ -82,6 +84,8 @@ pub struct Layer {
     approval: bool,
     profile: Option<Arc<Profile>>,
     optional: bool,
+    named_in: Option<PathBuf>,
+    budget: Option<Arc<Budget>>,
 }
 
 /// The labels of layers side by side, and which of them has each.
@@ -140,6 +144,8 @@ impl Layer {
             approval: false,
             profile: None,
             optional: false,
+            named_in: None,
+            budget: None,
         }
     }
 
@@ -191,6 +197,24 @@ impl Layer {
         self
     }
 
+    /// Says in which folder the configuration is that names the source.
+    pub(crate) fn named_in(mut self, folder: &Path) -> Self {
+        self.named_in = Some(folder.to_owned());
+        self
+    }
+
+    /// Whether a skill is one of a folder: it is in there, or a configuration in there names its source.
+    pub(crate) fn is_of(&self, skill: &Candidate, folder: &Path) -> bool {
+        Path::new(&skill.entry.origin.location).starts_with(folder)
+            || self.named_in.as_deref() == Some(folder)
+    }
+
+    /// Spends a budget when skills are judged.
+    pub(crate) fn spending(mut self, budget: Option<Arc<Budget>>) -> Self {
+        self.budget = budget;
+        self
+    }
+
     /// Whether a skill of this layer is used only after somebody said so.
     pub(crate) fn needs_trust(&self, skill: &Candidate) -> bool {
         self.approval || skill.wants_approval || skill.entry.origin.scope == Scope::Project
@@ -224,7 +248,7 @@ impl Layer {
         for candidate in &mut offer.candidates {
             let candidate = Arc::make_mut(candidate);
             for profile in profiles.into_iter().flatten() {
-                judge(&*self.source, candidate, profile);
+                judge(&*self.source, candidate, profile, self.budget.as_deref());
             }
             // Of this very list: the source may announce something else by the time that somebody judges.
             if candidate.announced.is_none() {

@@ -9,6 +9,7 @@ use prowess_core::{Candidate, Manifest, Obstacle, Profile, RelPath, Scope};
 use serde_json::{Map, Value};
 
 use super::{Chunk, DirSource, Offer, Slice, Source, judge, unread};
+use crate::budget::Budget;
 use crate::digests::{DigestLimits, Digests};
 use crate::error::SourceError;
 use crate::scan::{FileName, MissingRoot, ScanOptions};
@@ -19,6 +20,9 @@ pub const PLUGIN_FILES: [&str; 2] = ["plugin.json", ".claude-plugin/plugin.json"
 
 /// The largest manifest that is read.
 const MAX_BYTES: usize = 1 << 20;
+
+/// The most unknown keys of a manifest that are complained about one by one.
+const MAX_PROBLEMS: usize = 20;
 
 /// How `$schema` begins in a plugin of the open specification that this reader understands. It is never fetched.
 const SCHEMA: &str = "https://agent-plugins.org/schemas/1.";
@@ -45,6 +49,7 @@ pub struct PluginSource {
     folder: PathBuf,
     project: Option<PathBuf>,
     inner: DirSource,
+    budget: Option<Arc<Budget>>,
 }
 
 impl PluginSource {
@@ -59,7 +64,7 @@ impl PluginSource {
             ..ScanOptions::named()
         };
         let inner = DirSource::new(folder.join("skills"), options);
-        Self { folder, project: None, inner }
+        Self { folder, project: None, inner, budget: None }
     }
 
     /// Says whose skills they are.
@@ -74,6 +79,20 @@ impl PluginSource {
     pub fn in_project(mut self, folder: Option<PathBuf>) -> Self {
         self.inner = self.inner.in_project(folder.clone());
         self.project = folder;
+        self
+    }
+
+    /// Looks at no more folders and entries than this, in place of the limits for a folder that was named.
+    #[must_use]
+    pub fn within(mut self, limits: &ScanOptions) -> Self {
+        self.inner = self.inner.limited_to(limits);
+        self
+    }
+
+    /// Spends a budget when skills are listed and judged.
+    pub(crate) fn spending(mut self, budget: Option<Arc<Budget>>) -> Self {
+        self.inner = self.inner.spending(budget.clone());
+        self.budget = budget;
         self
     }
 
@@ -115,10 +134,11 @@ impl PluginSource {
             if !schema.starts_with(SCHEMA) {
                 return Err(damaged(format!("$schema: an address that begins with {SCHEMA} is wanted")));
             }
-            let unknown = manifest.keys().filter(|key| !KEYS.contains(&key.as_str()));
-            odd.extend(
-                unknown.map(|key| damaged(format!("this key is not known and is passed over: {key}"))),
-            );
+            let unknown = || manifest.keys().filter(|key| !KEYS.contains(&key.as_str()));
+            let told = unknown().take(MAX_PROBLEMS);
+            odd.extend(told.map(|key| damaged(format!("this key is not known and is passed over: {key}"))));
+            let more = unknown().count().saturating_sub(MAX_PROBLEMS);
+            odd.extend((more > 0).then(|| damaged(format!("{more} more of its keys are not known"))));
         }
         Ok(odd)
     }
@@ -157,7 +177,7 @@ impl Source for PluginSource {
         for skill in &mut offer.candidates {
             let folder = self.inner.folder(skill);
             if self.holds(&folder.join("SKILL.md")) {
-                judge(&self.inner, Arc::make_mut(skill), &profile);
+                judge(&self.inner, Arc::make_mut(skill), &profile, self.budget.as_deref());
             } else {
                 let problem = SourceError::Outside { path: folder.join("SKILL.md") };
                 let broken = unread(&problem, &skill.entry.origin).obstacle;

@@ -7,9 +7,10 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use prowess::digests::{DigestLimits, Digests, of_bytes};
+use prowess::scan::FileName;
 use prowess::source::Slice;
 use prowess::trust::{Approvals, Trust};
 use prowess::{DirSource, Layer, Registry, RelPath, ScanOptions, Scope, SourceError, TooLarge};
@@ -208,6 +209,28 @@ fn a_candidate_is_read_by_itself_when_its_key_means_another_skill_by_now() {
 }
 
 #[test]
+fn a_skill_file_beside_an_own_file_of_another_name_has_a_digest_of_its_own() {
+    let folder = tree(&[("a/AGENT.md", &skill("a")), ("a/SKILL.md", "one")]);
+    let options = ScanOptions { file_name: FileName::Exact("AGENT.md".to_owned()), ..ScanOptions::named() };
+    let mut registry = Registry::new();
+    registry.add(DirSource::new(folder.path(), options));
+    registry.refresh().unwrap();
+    let candidate = registry.get("a").unwrap();
+    let digests = || {
+        let files = registry.manifest_of(&candidate).unwrap().files;
+        files.into_iter().map(|file| (file.path.to_string(), file.digest.unwrap())).collect::<Vec<_>>()
+    };
+    let expected = [("AGENT.md", skill("a")), ("SKILL.md", "one".to_owned())];
+    assert_eq!(digests(), expected.map(|(path, text)| (path.to_owned(), of_bytes(text.as_bytes()))));
+    let before = registry.approvable(&candidate).unwrap();
+    write(folder.path(), "a/SKILL.md", "two");
+    assert_ne!(registry.approvable(&candidate).unwrap(), before);
+    // Asked for by that name, the skill's own file is meant.
+    let own = registry.read_bytes("a", "SKILL.md", Slice::first(9_999)).unwrap();
+    assert_eq!(own.bytes, skill("a").as_bytes());
+}
+
+#[test]
 fn the_digest_of_a_layer_that_asks_for_approvals_is_of_the_bytes_too() {
     let folder = tree(&[("a/SKILL.md", &skill("a"))]);
     let mut registry = Registry::new();
@@ -253,9 +276,9 @@ for line in sys.stdin:
     registry.trust(Trust::in_approved(approvals));
     // The first change makes the memory differ from the disk; what follows need not touch the times of the file.
     put("EVIL");
-    let changed = SystemTime::now();
+    let changed = Instant::now();
     // Long enough for the state to be remembered.
-    while changed.elapsed().unwrap() < Duration::from_millis(60) {
+    while changed.elapsed() < Duration::from_millis(60) {
         std::thread::yield_now();
     }
     for word in ["EVIL", "Does", "EVIL", "Does"] {

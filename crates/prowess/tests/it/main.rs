@@ -46,5 +46,7 @@ mod swapped;
 mod trees;
 #[cfg(unix)]
 mod trust;
+#[cfg(unix)]
+mod untrusted;
 #[cfg(feature = "http")]
 mod web;

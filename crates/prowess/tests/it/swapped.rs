@@ -20,6 +20,9 @@ const CANARY: &str = "CANARY";
 /// How often the swapping thread must have come around, so that a race is one.
 const MIN_SWAPS: usize = 20;
 
+/// After how many reads each kind of read had its turn.
+const ROUNDS: usize = 16;
+
 fn reads() -> usize {
     std::env::var("PROWESS_RACE_READS").ok().and_then(|reads| reads.parse().ok()).unwrap_or(300)
 }
@@ -34,6 +37,7 @@ fn race(what: &str, mut swap: impl FnMut() + Send, mut read: impl FnMut() -> boo
         }
     }
     let (stop, swaps) = (AtomicBool::new(false), AtomicUsize::new(0));
+    let read = &mut read;
     std::thread::scope(|scope| {
         let _stop = Stop(&stop);
         scope.spawn(|| {
@@ -49,6 +53,8 @@ fn race(what: &str, mut swap: impl FnMut() + Send, mut read: impl FnMut() -> boo
         }
         println!("{what}: {done} reads, {given} answered, {} swaps", swaps.load(Ordering::Relaxed));
     });
+    // Each swap ends as it began, so what is read now is there. A reader that always fails would win every race.
+    assert!((0..ROUNDS).any(|_| read()), "{what}: no read was answered");
 }
 
 /// Puts a link in a place, whatever is there.
@@ -296,4 +302,52 @@ fn a_description_that_was_not_approved_is_never_shown_in_a_race() {
         }
         true
     });
+}
+
+#[test]
+fn the_folder_of_a_broken_skill_that_becomes_a_link_is_neither_listed_nor_read() {
+    let broken = "---\nname: a\n---\n";
+    let folder = tree(&[
+        ("project/a/SKILL.md", broken),
+        ("project/unread/x.md", "x"),
+        ("secret/SKILL.md", broken),
+        ("secret/key", CANARY),
+    ]);
+    let at = |path: &str| folder.path().join(path);
+    symlink("nowhere", at("project/unread/SKILL.md")).unwrap();
+    let inside = Some(at("project"));
+    for project in [None, inside] {
+        let within = project.is_some();
+        let source = DirSource::new(at("project"), ScanOptions::default()).in_project(project);
+        let mut registry = Registry::new();
+        registry.add(source);
+        registry.refresh().unwrap();
+        let catalog = registry.catalog();
+        let key = RelPath::parse("key").unwrap();
+        for (name, unread) in [("a", false), ("unread", true)] {
+            let found = |skill: &&_| candidate_folder(skill) == Some(name);
+            let candidate = catalog.all().map(|(skill, _)| skill).find(found).unwrap();
+            assert!(matches!(candidate.obstacle, Some(Obstacle::Broken { .. })));
+            assert!(registry.files_of(candidate).is_ok(), "{name}: as it was listed");
+            fs::rename(at("project").join(name), at("away")).unwrap();
+            symlink(at("secret"), at("project").join(name)).unwrap();
+            // What could not be read has no state to compare; a project that is not trusted is left by nothing.
+            if within || !unread {
+                let results = [
+                    registry.files_of(candidate).map(drop),
+                    registry.manifest_of(candidate).map(drop),
+                    registry.read(candidate, &key, Slice::first(99)).map(drop),
+                    registry.head_of(candidate).map(drop),
+                ];
+                assert!(results.iter().all(Result::is_err), "{name}, {within}: {results:?}");
+            }
+            fs::remove_file(at("project").join(name)).unwrap();
+            fs::rename(at("away"), at("project").join(name)).unwrap();
+        }
+    }
+}
+
+/// The name of the folder that a skill is in.
+fn candidate_folder(skill: &prowess::Candidate) -> Option<&str> {
+    Path::new(&skill.entry.origin.location).parent()?.file_name()?.to_str()
 }

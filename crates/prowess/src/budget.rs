@@ -1,0 +1,131 @@
+//! [`ProjectLimits`]: what a project that is not trusted may cost in all, whatever it holds and however often it names it.
+//!
+//! Each folder, file and archive has limits of its own. A repository can have many of them, and its configuration can
+//! name one place under many prefixes, so the sum has a limit too. What is over it is not looked at, and that is reported
+//! once.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use crate::error::SourceError;
+
+/// The most that is looked at in a project that is not trusted, with each list of all its sources together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProjectLimits {
+    /// The number of skills.
+    pub skills: usize,
+    /// The number of entries of folders.
+    pub entries: usize,
+    /// The bytes that are kept of each skill: its frontmatter, or its line of a file with one skill a line.
+    pub listed_bytes: u64,
+    /// The bytes that are read besides: the files of archives, and what a strict host or a plugin judges.
+    pub read_bytes: u64,
+}
+
+impl Default for ProjectLimits {
+    fn default() -> Self {
+        Self { skills: 10_000, entries: 200_000, listed_bytes: 16 << 20, read_bytes: 32 << 20 }
+    }
+}
+
+/// What is left of the limits. The sources of a project share one.
+#[derive(Debug)]
+pub(crate) struct Budget {
+    limits: ProjectLimits,
+    spent: Mutex<Spent>,
+}
+
+#[derive(Debug, Default)]
+struct Spent {
+    skills: usize,
+    entries: usize,
+    listed_bytes: u64,
+    read_bytes: u64,
+    /// What there was too much of, its limit, and where.
+    over: Option<(&'static str, u64, PathBuf)>,
+}
+
+/// Something that a budget is spent on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Cost {
+    /// A skill, and the bytes that are kept of it.
+    Skill(usize),
+    /// Entries of a folder.
+    Entries(usize),
+    /// The bytes of a file that lists skills.
+    Listed(u64),
+    /// Bytes that are read besides.
+    Read(u64),
+}
+
+impl Budget {
+    pub(crate) fn new(limits: ProjectLimits) -> Self {
+        Self { limits, spent: Mutex::default() }
+    }
+
+    /// Begins anew, for another list.
+    pub(crate) fn reset(&self) {
+        *self.spent.lock().unwrap_or_else(PoisonError::into_inner) = Spent::default();
+    }
+
+    /// Spends something at a place; an error when that is more than there is, and from then on always.
+    pub(crate) fn spend(&self, cost: Cost, at: &Path) -> Result<(), SourceError> {
+        let spent = &mut *self.spent.lock().unwrap_or_else(PoisonError::into_inner);
+        match cost {
+            Cost::Skill(bytes) => {
+                spent.skills = spent.skills.saturating_add(1);
+                spent.listed_bytes = spent.listed_bytes.saturating_add(bytes as u64);
+            }
+            Cost::Entries(entries) => spent.entries = spent.entries.saturating_add(entries),
+            Cost::Listed(bytes) => spent.listed_bytes = spent.listed_bytes.saturating_add(bytes),
+            Cost::Read(bytes) => spent.read_bytes = spent.read_bytes.saturating_add(bytes),
+        }
+        if spent.over.is_none() {
+            let ProjectLimits { skills, entries, listed_bytes, read_bytes } = self.limits;
+            spent.over = [
+                (spent.skills as u64, skills as u64, "skills"),
+                (spent.entries as u64, entries as u64, "entries of folders"),
+                (spent.listed_bytes, listed_bytes, "bytes that describe skills"),
+                (spent.read_bytes, read_bytes, "bytes to unpack and judge"),
+            ]
+            .into_iter()
+            .find(|(spent, limit, _)| spent > limit)
+            .map(|(_, limit, what)| (what, limit, at.to_owned()));
+        }
+        spent.problem().map_or(Ok(()), Err)
+    }
+
+    /// What there was too much of, if there was.
+    pub(crate) fn problem(&self) -> Option<SourceError> {
+        self.spent.lock().unwrap_or_else(PoisonError::into_inner).problem()
+    }
+}
+
+impl Spent {
+    fn problem(&self) -> Option<SourceError> {
+        let (what, limit, path) = self.over.clone()?;
+        Some(SourceError::ProjectTooLarge { path, what, limit })
+    }
+}
+
+/// Spends something of a budget, if there is one.
+pub(crate) fn spend(budget: Option<&Budget>, cost: Cost, at: &Path) -> Result<(), SourceError> {
+    budget.map_or(Ok(()), |budget| budget.spend(cost, at))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_budget_that_is_used_up_stays_so_until_it_begins_anew() {
+        let budget = Budget::new(ProjectLimits { skills: 2, ..ProjectLimits::default() });
+        let spend = |at: &str| budget.spend(Cost::Skill(1), Path::new(at)).is_ok();
+        assert!(spend("a") && spend("b") && !spend("c") && !spend("d"));
+        assert!(budget.spend(Cost::Read(0), Path::new("e")).is_err());
+        let Some(SourceError::ProjectTooLarge { path, what, limit }) = budget.problem() else { panic!() };
+        assert_eq!((path.to_str(), what, limit), (Some("c"), "skills", 2));
+        budget.reset();
+        assert!(budget.problem().is_none() && spend("a"));
+    }
+}
