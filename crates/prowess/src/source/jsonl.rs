@@ -299,10 +299,10 @@ impl Source for JsonlSource {
             offer.problems.push(SourceError::Damaged { path: self.file.clone(), reason });
         }
         match cut {
-            Ok(()) => {}
+            // What is over the budget is for whoever has the budget to say.
+            Ok(()) | Err(SourceError::ProjectTooLarge { .. }) => {}
             // The lines up to the limit stand.
             Err(error @ SourceError::TooMany { .. }) => offer.problems.push(error),
-            Err(SourceError::ProjectTooLarge { .. }) => {}
             Err(error) => return Err(error),
         }
         *self.lines.lock().unwrap_or_else(PoisonError::into_inner) = lines;
