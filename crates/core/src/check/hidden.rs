@@ -33,6 +33,10 @@ pub(super) fn check_frontmatter(document: &Document, findings: &mut Found<'_>) {
     let text = document.text();
     let yaml = text.get(..document.body_offset()).unwrap_or("");
     let shown = may_have_hidden(yaml);
+    // Escapes stand in double quotes only.
+    if !shown && memchr::memchr(b'"', yaml.as_bytes()).is_none() {
+        return;
+    }
     // The fields first: the same characters may be there as escapes, which the file does not show.
     for field in ["name", "description"] {
         let Some(node) = document.field(field) else { continue };
