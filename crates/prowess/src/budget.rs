@@ -28,9 +28,9 @@ impl Default for ProjectLimits {
     }
 }
 
-/// What is left of the limits. The sources of a project share one.
+/// What is left of the limits. The sources of a project share one, and it begins anew with each list of them all.
 #[derive(Debug)]
-pub(crate) struct Budget {
+pub struct ProjectBudget {
     limits: ProjectLimits,
     spent: Mutex<Spent>,
 }
@@ -58,13 +58,14 @@ pub(crate) enum Cost {
     Read(u64),
 }
 
-impl Budget {
-    pub(crate) fn new(limits: ProjectLimits) -> Self {
+impl ProjectBudget {
+    /// A budget of which nothing is spent.
+    pub fn new(limits: ProjectLimits) -> Self {
         Self { limits, spent: Mutex::default() }
     }
 
     /// Begins anew, for another list.
-    pub(crate) fn reset(&self) {
+    pub fn reset(&self) {
         *self.spent.lock().unwrap_or_else(PoisonError::into_inner) = Spent::default();
     }
 
@@ -96,7 +97,7 @@ impl Budget {
     }
 
     /// What there was too much of, if there was.
-    pub(crate) fn problem(&self) -> Option<SourceError> {
+    pub fn problem(&self) -> Option<SourceError> {
         self.spent.lock().unwrap_or_else(PoisonError::into_inner).problem()
     }
 }
@@ -109,7 +110,7 @@ impl Spent {
 }
 
 /// Spends something of a budget, if there is one.
-pub(crate) fn spend(budget: Option<&Budget>, cost: Cost, at: &Path) -> Result<(), SourceError> {
+pub(crate) fn spend(budget: Option<&ProjectBudget>, cost: Cost, at: &Path) -> Result<(), SourceError> {
     budget.map_or(Ok(()), |budget| budget.spend(cost, at))
 }
 
@@ -119,7 +120,7 @@ mod tests {
 
     #[test]
     fn a_budget_that_is_used_up_stays_so_until_it_begins_anew() {
-        let budget = Budget::new(ProjectLimits { skills: 2, ..ProjectLimits::default() });
+        let budget = ProjectBudget::new(ProjectLimits { skills: 2, ..ProjectLimits::default() });
         let spend = |at: &str| budget.spend(Cost::Skill(1), Path::new(at)).is_ok();
         assert!(spend("a") && spend("b") && !spend("c") && !spend("d"));
         assert!(budget.spend(Cost::Read(0), Path::new("e")).is_err());

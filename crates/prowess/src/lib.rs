@@ -58,7 +58,7 @@ pub mod trust;
 pub mod watch;
 
 pub use atomic::WriteError;
-pub use budget::ProjectLimits;
+pub use budget::{ProjectBudget, ProjectLimits};
 pub use config::{Config, ConfigError};
 pub use error::{SourceError, harmless, shell_word};
 pub use load::{discover, discover_judged, load, loads};

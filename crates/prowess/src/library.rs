@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use prowess_core::{Duplicates, Profile, Scope};
 
-use crate::budget::{Budget, ProjectLimits};
+use crate::budget::{ProjectBudget, ProjectLimits};
 use crate::builtin;
 use crate::clients::{self, Client, Root};
 use crate::config::{self, Config, ConfigError, ConfigLimits, SessionConfig};
@@ -83,7 +83,7 @@ pub fn library(
         None => Approvals::default(),
     };
     let mut registry = Registry::new();
-    let budget = Arc::new(Budget::new(options.project_limits));
+    let budget = Arc::new(ProjectBudget::new(options.project_limits));
     registry.budget(Arc::clone(&budget));
     // A folder that is gone or a site that does not answer takes nothing else along.
     registry.on_error(OnError::Report);
@@ -334,7 +334,7 @@ struct Finding<'l> {
     opening: &'l Opening,
     environment: &'l Environment,
     shown: &'l Shown,
-    budget: &'l Arc<Budget>,
+    budget: &'l Arc<ProjectBudget>,
 }
 
 impl Finding<'_> {

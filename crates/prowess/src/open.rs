@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use prowess_core::Scope;
 
-use crate::budget::Budget;
+use crate::budget::ProjectBudget;
 use crate::digests::Digests;
 use crate::env::{self, Environment};
 use crate::error::SourceError;
@@ -35,7 +35,7 @@ pub struct Opening {
     /// A folder that nothing may lead out of, wherever links lead: that of a project that is not trusted.
     pub project: Option<PathBuf>,
     /// What the sources of that project may cost in all.
-    pub(crate) budget: Option<Arc<Budget>>,
+    pub budget: Option<Arc<ProjectBudget>>,
     /// How folders are walked.
     pub scan: ScanOptions,
     /// Where things are remembered that are safe to delete; nothing is, without it.

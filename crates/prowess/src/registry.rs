@@ -50,7 +50,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use prowess_core::catalog::{DuplicateError, Named};
 use prowess_core::{Candidate, Catalog, Delta, Duplicates, LoadError, Obstacle, Profile, Scope, Skill};
 
-use crate::budget::Budget;
+use crate::budget::ProjectBudget;
 use crate::digests::DigestLimits;
 use crate::error::{SourceError, harmless};
 use crate::glob::Glob;
@@ -141,7 +141,7 @@ pub struct Registry {
     trust: RwLock<Trust>,
     limits: DigestLimits,
     on_error: OnError,
-    budget: Option<Arc<Budget>>,
+    budget: Option<Arc<ProjectBudget>>,
     noted: Vec<Arc<SourceError>>,
     on_problem: Option<OnProblem>,
     /// What the last refresh made. A refresh reads without holding it, so that nobody waits for a disk.
@@ -263,7 +263,7 @@ impl Registry {
     }
 
     /// Begins a budget anew with each refresh, and reports it when it is used up.
-    pub(crate) fn budget(&mut self, budget: Arc<Budget>) -> &mut Self {
+    pub fn budget(&mut self, budget: Arc<ProjectBudget>) -> &mut Self {
         self.budget = Some(budget);
         self
     }

@@ -10,7 +10,7 @@ use prowess_core::{
 
 use super::{Chunk, Offer, Slice, Source, candidate, check_still};
 use crate::archive::{ArchiveLimits, Files, PackedFile, unpack};
-use crate::budget::{self, Budget, Cost};
+use crate::budget::{self, Cost, ProjectBudget};
 use crate::error::SourceError;
 use crate::handle::stamp_of;
 use crate::scan::FILE_NAMES;
@@ -86,7 +86,7 @@ pub struct ArchiveSource {
     scope: Scope,
     limits: ArchiveLimits,
     project: Option<PathBuf>,
-    budget: Option<Arc<Budget>>,
+    budget: Option<Arc<ProjectBudget>>,
     /// What was unpacked last, and the state of the file at that time.
     unpacked: Mutex<Option<(Stamp, Arc<Packed>)>>,
 }
@@ -130,7 +130,7 @@ impl ArchiveSource {
     }
 
     /// Spends a budget with each list. What is over it is left out, and that is for whoever has the budget to say.
-    pub(crate) fn spending(mut self, budget: Option<Arc<Budget>>) -> Self {
+    pub(crate) fn spending(mut self, budget: Option<Arc<ProjectBudget>>) -> Self {
         self.budget = budget;
         self
     }

@@ -10,7 +10,7 @@ use prowess_core::{Candidate, Document, Manifest, Obstacle, Profile, RelPath, Sc
 
 use super::{Chunk, Offer, Slice, Source, candidate, check_still, judge, reasons, unread};
 use crate::beneath::{self, SkillFolder};
-use crate::budget::{self, Budget, Cost};
+use crate::budget::{self, Cost, ProjectBudget};
 use crate::cache::Index;
 use crate::confine::Within;
 use crate::digests::{self, DigestLimits, Digests};
@@ -34,7 +34,7 @@ pub struct DirSource {
     cache: Option<PathBuf>,
     profile: Option<Profile>,
     digests: Arc<Digests>,
-    budget: Option<Arc<Budget>>,
+    budget: Option<Arc<ProjectBudget>>,
     /// Where skills really lie whose path is no text, by the location that stands for it.
     odd: Mutex<BTreeMap<String, PathBuf>>,
 }
@@ -115,7 +115,7 @@ impl DirSource {
     }
 
     /// Spends a budget with each list. What is over it is left out, and that is for whoever has the budget to say.
-    pub(crate) fn spending(mut self, budget: Option<Arc<Budget>>) -> Self {
+    pub(crate) fn spending(mut self, budget: Option<Arc<ProjectBudget>>) -> Self {
         self.budget = budget;
         self
     }

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{Chunk, Offer, Slice, Source};
-use crate::budget::{self, Budget, Cost};
+use crate::budget::{self, Cost, ProjectBudget};
 use crate::error::{SourceError, harmless};
 use crate::{confine, env};
 
@@ -46,7 +46,7 @@ pub struct JsonlSource {
     scope: Scope,
     project: Option<PathBuf>,
     limits: JsonlLimits,
-    budget: Option<Arc<Budget>>,
+    budget: Option<Arc<ProjectBudget>>,
     /// Where the line of each skill began when the file was last listed.
     lines: Mutex<BTreeMap<String, u64>>,
 }
@@ -97,7 +97,7 @@ impl JsonlSource {
     }
 
     /// Spends a budget with each list. What is over it is left out, and that is for whoever has the budget to say.
-    pub(crate) fn spending(mut self, budget: Option<Arc<Budget>>) -> Self {
+    pub(crate) fn spending(mut self, budget: Option<Arc<ProjectBudget>>) -> Self {
         self.budget = budget;
         self
     }
@@ -106,7 +106,7 @@ impl JsonlSource {
     fn visit(
         &self,
         from: u64,
-        budget: Option<&Budget>,
+        budget: Option<&ProjectBudget>,
         mut visit: impl FnMut(Result<Line, String>, usize, u64) -> Visit,
     ) -> Result<(), SourceError> {
         let failed = |error| SourceError::io(&self.file, error);

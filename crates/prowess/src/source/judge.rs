@@ -5,7 +5,7 @@ use prowess_core::{Candidate, Document, Manifest, Obstacle, Problem, Profile, Se
 use std::path::Path;
 
 use super::{Chunk, Slice, Source, skill_md, unread};
-use crate::budget::{self, Budget, Cost};
+use crate::budget::{self, Cost, ProjectBudget};
 use crate::error::SourceError;
 use crate::files::Head;
 
@@ -13,7 +13,12 @@ use crate::files::Head;
 ///
 /// The skill is read for it, with the list of its files, except where a source is not to be read before a skill is used:
 /// there the frontmatter that it announces, or the entry that it listed, is judged.
-pub(crate) fn judge(source: &dyn Source, skill: &mut Candidate, profile: &Profile, budget: Option<&Budget>) {
+pub(crate) fn judge(
+    source: &dyn Source,
+    skill: &mut Candidate,
+    profile: &Profile,
+    budget: Option<&ProjectBudget>,
+) {
     if !matches!(skill.obstacle, None | Some(Obstacle::Broken { .. })) {
         return;
     }
@@ -31,7 +36,7 @@ fn errors(
     source: &dyn Source,
     skill: &Candidate,
     profile: &Profile,
-    budget: Option<&Budget>,
+    budget: Option<&ProjectBudget>,
 ) -> Result<Vec<Problem>, SourceError> {
     let (document, files) = known(source, skill, budget)?;
     let mut problems = profile.check_only(&document, files.as_ref(), &skill.entry.origin);
@@ -45,7 +50,7 @@ fn errors(
 fn known(
     source: &dyn Source,
     skill: &Candidate,
-    budget: Option<&Budget>,
+    budget: Option<&ProjectBudget>,
 ) -> Result<(Document, Option<Manifest>), SourceError> {
     if let Some(frontmatter) = source.announced(skill) {
         return Ok((parse(prowess_core::document::markdown(&frontmatter, "").as_bytes()), None));

@@ -9,7 +9,7 @@ use prowess_core::{Candidate, Manifest, Profile, RelPath, Scope};
 use serde_json::{Map, Value};
 
 use super::{Chunk, Offer, Slice, Source, judge};
-use crate::budget::Budget;
+use crate::budget::ProjectBudget;
 use crate::digests::{self, DigestLimits};
 use crate::error::{SourceError, harmless};
 
@@ -85,7 +85,7 @@ pub struct Layer {
     profile: Option<Arc<Profile>>,
     optional: bool,
     named_in: Option<PathBuf>,
-    budget: Option<Arc<Budget>>,
+    budget: Option<Arc<ProjectBudget>>,
 }
 
 /// The labels of layers side by side, and which of them has each.
@@ -210,7 +210,7 @@ impl Layer {
     }
 
     /// Spends a budget when skills are judged.
-    pub(crate) fn spending(mut self, budget: Option<Arc<Budget>>) -> Self {
+    pub(crate) fn spending(mut self, budget: Option<Arc<ProjectBudget>>) -> Self {
         self.budget = budget;
         self
     }

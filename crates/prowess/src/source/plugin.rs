@@ -9,7 +9,7 @@ use prowess_core::{Candidate, Manifest, Obstacle, Profile, RelPath, Scope};
 use serde_json::{Map, Value};
 
 use super::{Chunk, DirSource, Offer, Slice, Source, judge, unread};
-use crate::budget::Budget;
+use crate::budget::ProjectBudget;
 use crate::digests::{DigestLimits, Digests};
 use crate::error::SourceError;
 use crate::scan::{FileName, MissingRoot, ScanOptions};
@@ -49,7 +49,7 @@ pub struct PluginSource {
     folder: PathBuf,
     project: Option<PathBuf>,
     inner: DirSource,
-    budget: Option<Arc<Budget>>,
+    budget: Option<Arc<ProjectBudget>>,
 }
 
 impl PluginSource {
@@ -90,7 +90,7 @@ impl PluginSource {
     }
 
     /// Spends a budget when skills are listed and judged.
-    pub(crate) fn spending(mut self, budget: Option<Arc<Budget>>) -> Self {
+    pub(crate) fn spending(mut self, budget: Option<Arc<ProjectBudget>>) -> Self {
         self.inner = self.inner.spending(budget.clone());
         self.budget = budget;
         self
