@@ -252,9 +252,6 @@ fn a_hostile_project_reads_nothing_outside_and_starts_nothing() {
         &["activate", "outsider"],
         &["eval"],
         &["serve"],
-        &["trust"],
-        &["list"],
-        &["trust", "--revoke"],
         &["trust", "outsider"],
     ] {
         tree.run("project", args, b"");
@@ -262,6 +259,11 @@ fn a_hostile_project_reads_nothing_outside_and_starts_nothing() {
     for args in [&["list", "--all"][..], &["prompt"], &["search", "outsider"]] {
         let ended = tree.run("project", args, b"");
         assert!(!ended.out.contains("Tries outsider"), "{} lists what lies outside", ended.command);
+    }
+    // A project that is trusted may lead elsewhere; one of its links leads to all that this machine has.
+    std::fs::remove_file(tree.path("project/.claude/skills")).unwrap();
+    for args in [&["trust"][..], &["list"], &["trust", "--revoke"], &["list"]] {
+        tree.run("project", args, b"");
     }
     assert!(!tree.path("project/started").exists(), "a program of the project was started");
 }
