@@ -253,22 +253,47 @@ impl Digests {
     ) -> Result<(String, u64), SourceError> {
         let metadata = file.metadata().map_err(|error| SourceError::io(path, error))?;
         let stamp = stamp_of(&metadata);
-        if let Some(at) = self.known.find(path, &stamp)
-            && let Ok(digest) = std::str::from_utf8(self.known.head(at))
-        {
-            return Ok((digest.to_owned(), metadata.len()));
-        }
-        let key = path.as_os_str().as_encoded_bytes();
-        let fresh = || self.fresh.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, digest)) = fresh().get(key).filter(|(known, _)| *known == stamp) {
-            return Ok((digest.clone(), metadata.len()));
+        if let Some(digest) = self.remembered(path, &stamp) {
+            return Ok((digest, metadata.len()));
         }
         let (digest, size) = of_file(path, file, allowed)?;
         // A file that changed just now may change again without its stamp showing it.
         if is_settled(&stamp) {
-            fresh().insert(key.to_vec(), (stamp, digest.clone()));
+            self.remember(path, stamp, &digest);
         }
         Ok((digest, size))
+    }
+
+    /// The digest and size of the bytes that are there now. If another digest is remembered of this state of the file,
+    /// it is corrected: lists would say it again otherwise.
+    pub(crate) fn anew(
+        &self,
+        path: &Path,
+        file: &mut File,
+        allowed: &mut Allowance<'_>,
+    ) -> Result<(String, u64), SourceError> {
+        let stamp = stamp_of(&file.metadata().map_err(|error| SourceError::io(path, error))?);
+        let (digest, size) = of_file(path, file, allowed)?;
+        if self.remembered(path, &stamp).is_some_and(|remembered| remembered != digest) {
+            self.remember(path, stamp, &digest);
+        }
+        Ok((digest, size))
+    }
+
+    /// The digest that is remembered of a state of a file. What was found last counts.
+    fn remembered(&self, path: &Path, stamp: &Stamp) -> Option<String> {
+        let key = path.as_os_str().as_encoded_bytes();
+        let fresh = self.fresh.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, digest)) = fresh.get(key).filter(|(known, _)| known == stamp) {
+            return Some(digest.clone());
+        }
+        let at = self.known.find(path, stamp)?;
+        std::str::from_utf8(self.known.head(at)).ok().map(str::to_owned)
+    }
+
+    fn remember(&self, path: &Path, stamp: Stamp, digest: &str) {
+        let mut fresh = self.fresh.lock().unwrap_or_else(PoisonError::into_inner);
+        fresh.insert(path.as_os_str().as_encoded_bytes().to_vec(), (stamp, digest.to_owned()));
     }
 
     /// Writes down what is new; what is known of other files stays.

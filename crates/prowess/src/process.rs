@@ -185,10 +185,18 @@ fn end_group(id: u32) {
 
 /// Ends the program and all of its group: first the group, since its id may be somebody else's once it is waited for.
 fn end(child: &mut Child) {
-    end_group(child.id());
-    let _ = child.kill();
+    kill(child);
     let _ = orphans::wait(child);
     orphans::end();
+}
+
+/// The same without waiting for it, but it has ended.
+fn kill(child: &mut Child) {
+    end_group(child.id());
+    let _ = child.kill();
+    while !has_ended(child) {
+        thread::sleep(PAUSE);
+    }
 }
 
 #[cfg(unix)]

@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::fs::chown;
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 use insta::assert_snapshot;
 
@@ -90,4 +91,30 @@ exec \"$PROWESS\" serve --in skills
             assert!(!Path::new(&format!("/proc/{id}")).exists(), "{name}: {id} survived");
         }
     }
+}
+
+#[test]
+fn programs_that_were_there_before_the_command_are_left_alone() {
+    if !cfg!(target_os = "linux") {
+        return skipped("only Linux gives children to another process");
+    }
+    let place = Place::with(&[("skills/good/SKILL.md", GOOD)]);
+    // The shell becomes the command, so what it started is a child of the command.
+    let script = "sleep 600 >/dev/null 2>&1 & echo $! >sidecar; exec \"$PROWESS\" \"$@\"";
+    let mut command = Command::new("sh");
+    command.current_dir(place.path()).env_clear().stdin(Stdio::null());
+    command.env("PATH", "/usr/bin:/bin").env("PROWESS", env!("CARGO_BIN_EXE_prowess"));
+    command.env("HOME", place.path().join("home"));
+    let server = format!("mcp={} serve --in skills,prefix=s", env!("CARGO_BIN_EXE_prowess"));
+    let output = command.args(["-c", script, "sh", "list", "--in", &server]).output().unwrap();
+    let id = fs::read_to_string(place.path().join("sidecar")).unwrap();
+    // One that was ended may still be there as a zombie.
+    let stat = fs::read_to_string(format!("/proc/{}/stat", id.trim())).unwrap_or_default();
+    let alive = stat.rsplit_once(')').is_some_and(|(_, state)| !state.trim_start().starts_with('Z'));
+    if alive {
+        Command::new("kill").arg(id.trim()).status().unwrap();
+    }
+    let text = place.transcript(&output);
+    assert!(text.contains("s:good"), "{text}");
+    assert!(alive, "the program {id} was ended");
 }

@@ -1,11 +1,15 @@
 //! Files that are exchanged behind the back of a server that does not watch.
 
 use std::os::unix::fs::symlink;
+use std::sync::Arc;
 
+use prowess::digests::DigestLimits;
+use prowess::source::{Chunk, Layer, Offer, Slice, Source};
+use prowess::{Candidate, Manifest, MemorySource, Registry, RelPath, Scope, SourceError};
 use prowess_mcp::ServeOptions;
 use serde_json::{Value, json};
 
-use crate::support::{Lines, library, registry, served, write};
+use crate::support::{LONG, Lines, library, registry, served, write};
 
 const KEY: &str = "PRIVATE-KEY";
 
@@ -58,16 +62,62 @@ async fn what_is_read_is_what_a_list_says_of_it() {
     let options = ServeOptions { watch: false, ..ServeOptions::default() };
     let mut client = Lines::begun(served(registry(root.path()), options), true).await;
     let skill = json!({"uri": "skill://alpha/SKILL.md"});
-    for round in 0..20 {
+    let deadline = std::time::Instant::now() + LONG;
+    let (mut round, mut given) = (0, 0);
+    // A read may come between two looks and fail; it must not fail each time.
+    while round < 20 || given < 5 {
+        assert!(std::time::Instant::now() < deadline, "{given} of {round} reads were answered");
+        round += 1;
         // Longer and shorter, and read before the last look at it is old.
         let text = "x".repeat(if round % 2 == 0 { 10 } else { 5000 });
         write(root.path(), "alpha/references/deep/more.md", &text);
         let read =
             client.ask("resources/read", json!({"uri": "skill://alpha/references/deep/more.md"})).await;
         let listed = client.result("skills/get", skill.clone()).await["skill"].to_string();
-        if let Some(given) = read["result"]["contents"][0]["text"].as_str() {
-            assert_eq!(given, text);
-            assert!(listed.contains(&prowess::digests::of_bytes(given.as_bytes())), "{listed}");
+        if let Some(read) = read["result"]["contents"][0]["text"].as_str() {
+            assert_eq!(read, text);
+            assert!(listed.contains(&prowess::digests::of_bytes(read.as_bytes())), "{listed}");
+            given += 1;
         }
+    }
+}
+
+/// A source that remembers wrong digests.
+struct Forgetful(MemorySource);
+
+impl Source for Forgetful {
+    fn id(&self) -> &str {
+        self.0.id()
+    }
+
+    fn list(&self) -> Result<Offer, SourceError> {
+        self.0.list()
+    }
+
+    fn manifest(&self, skill: &Candidate, within: &DigestLimits) -> Result<Manifest, SourceError> {
+        let mut files = self.0.manifest(skill, within)?;
+        for file in files.files.iter_mut().filter(|_| within.remembered) {
+            file.digest = Some(prowess::digests::of_bytes(b"something else"));
+        }
+        Ok(files)
+    }
+
+    fn read(&self, skill: &Candidate, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
+        self.0.read(skill, path, slice)
+    }
+}
+
+#[tokio::test]
+async fn a_file_whose_remembered_digest_is_wrong_is_served() {
+    let source = MemorySource::new("memory");
+    source.insert("gamma", "---\nname: gamma\ndescription: Does gamma.\n---\n", Scope::User);
+    source.insert_file("gamma", RelPath::parse("note.md").unwrap(), "note");
+    let mut registry = Registry::new();
+    registry.add(Layer::shared(Arc::new(Forgetful(source))));
+    let mut client = Lines::begun(served(registry, ServeOptions::default()), true).await;
+    for file in ["SKILL.md", "note.md"] {
+        let uri = format!("skill://gamma/{file}");
+        let read = client.result("resources/read", json!({ "uri": uri })).await;
+        assert!(read["contents"][0]["text"].is_string(), "{read}");
     }
 }

@@ -93,8 +93,17 @@ async fn every_kind_of_answer_counts_while_nobody_reads_it() {
         assert!(until(200, method, params).await.2.len() > 64 * 1024, "{method}");
     }
     let file = "skill://alpha/large.txt";
-    let mut slow = web.narrow(&sessionless("resources/read", file, json!({ "uri": file }))).await;
-    slow.until("HTTP/1.1 200").await;
+    // Also this one may be late, and is asked for again then.
+    let deadline = tokio::time::Instant::now() + LONG;
+    let slow = loop {
+        let mut slow = web.narrow(&sessionless("resources/read", file, json!({ "uri": file }))).await;
+        slow.until("HTTP/1.1 ").await;
+        slow.until("\r\n").await;
+        if slow.text.starts_with("HTTP/1.1 200") {
+            break slow;
+        }
+        assert!(tokio::time::Instant::now() < deadline, "{}", slow.text);
+    };
     for (method, params) in &asked {
         let refused = until(503, method, params).await;
         let said = "there is no room for more answers that nobody reads: 9437184 bytes";
@@ -116,22 +125,27 @@ async fn a_pipe_has_the_same_room_and_says_when_there_is_none() {
     let options = ServeOptions { max_unsent: 12 << 20, ..ServeOptions::default() };
     let mut client = Lines::begun(served(registry(root.path()), options), false).await;
     // Reads nothing until all are asked; the second waits for room in vain, or for the first to be read.
-    for id in 100..104 {
-        let read = json!({"jsonrpc": "2.0", "id": id, "method": "resources/read", "params": {"uri": "skill://alpha/large.txt"}});
-        client.send(&read.to_string()).await;
-    }
+    let deadline = tokio::time::Instant::now() + LONG;
     let mut read = 0;
-    for _ in 0..4 {
-        let answer = client.next().await;
-        match answer["error"]["message"].as_str() {
-            None => {
-                assert_eq!(answer["result"]["contents"][0]["text"].as_str().map(str::len), Some(8 << 20));
-                read += 1;
+    while read == 0 {
+        assert!(tokio::time::Instant::now() < deadline, "no file was read in time");
+        for id in 100..104 {
+            let read = json!({"jsonrpc": "2.0", "id": id, "method": "resources/read", "params": {"uri": "skill://alpha/large.txt"}});
+            client.send(&read.to_string()).await;
+        }
+        for _ in 0..4 {
+            let answer = client.next().await;
+            match answer["error"]["message"].as_str() {
+                None => {
+                    assert_eq!(answer["result"]["contents"][0]["text"].as_str().map(str::len), Some(8 << 20));
+                    read += 1;
+                }
+                // On a machine that stalls, the look at its files may take too long; then they are asked for again.
+                Some(said) if said.starts_with("no resource is served") => {}
+                Some(said) => assert!(said.starts_with("there is no room"), "{said}"),
             }
-            Some(said) => assert!(said.starts_with("there is no room"), "{said}"),
         }
     }
-    assert!(read > 0);
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{GRACE, MAX_ERROR_TEXT, ProcessError, ask_to_end, end, end_group, ends_by, spawn};
+use super::{GRACE, MAX_ERROR_TEXT, ProcessError, ask_to_end, end_group, ends_by, kill, orphans, spawn};
 
 /// How long it has to end by itself when its standard input has ended.
 const AFTER_INPUT: Duration = Duration::from_secs(1);
@@ -82,13 +82,18 @@ impl Companion {
             ask_to_end(self.child.id());
             ends_by(&mut self.child, Instant::now() + AFTER_ASKING);
         }
-        // Held until it is waited for: who ends all must not take its id for that of somebody else.
-        let mut running = running();
-        // Also when it has ended by itself: what it started may be there still.
-        end(&mut self.child);
-        if let Some(running) = running.as_mut() {
-            running.retain(|id| *id != self.child.id());
+        // Also when it has ended by itself: what it started may be there still. This may take its time, and others start
+        // meanwhile.
+        kill(&mut self.child);
+        {
+            // Held until it is waited for: who ends all must not take its id for that of somebody else.
+            let mut running = running();
+            let _ = orphans::wait(&mut self.child);
+            if let Some(running) = running.as_mut() {
+                running.retain(|id| *id != self.child.id());
+            }
         }
+        orphans::end();
     }
 }
 
@@ -118,7 +123,7 @@ pub fn end_companions() {
         }
     }
     ids.into_iter().for_each(end_group);
-    super::orphans::end_all();
+    orphans::end_all();
 }
 
 /// Reads a pipe to its end, so that nobody who writes to it has to wait, and keeps the beginning.

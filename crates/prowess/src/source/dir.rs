@@ -13,7 +13,7 @@ use crate::beneath::{self, SkillFolder};
 use crate::budget::{self, Cost, ProjectBudget};
 use crate::cache::Index;
 use crate::confine::Within;
-use crate::digests::{self, DigestLimits, Digests};
+use crate::digests::{DigestLimits, Digests};
 use crate::env;
 use crate::error::SourceError;
 use crate::handle::stamp_of;
@@ -319,7 +319,7 @@ impl DirSource {
             let (digest, size) = if remembered {
                 self.digests.of(&path, &mut open, &mut allowed)?
             } else {
-                digests::of_file(&path, &mut open, &mut allowed)?
+                self.digests.anew(&path, &mut open, &mut allowed)?
             };
             (file.digest, file.size) = (Some(digest), size);
         }

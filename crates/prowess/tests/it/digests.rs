@@ -138,19 +138,53 @@ fn a_forged_cache_of_digests_approves_nothing() {
     let (script, cache) = (folder.path().join("a/run.sh"), tempfile::tempdir().unwrap());
     let file = cache.path().join("digests");
     forge(&file, &[(&script, of_bytes(b"echo good").as_bytes())]);
-    let source = DirSource::new(folder.path(), ScanOptions::default()).in_scope(Scope::Project);
-    let mut registry = Registry::new();
-    registry.add(source.with_digests(Arc::new(Digests::load(Some(file)))));
-    registry.trust(Trust::in_approved(approvals));
-    registry.refresh().unwrap();
-    let candidate = registry.get("a").unwrap();
+    let with = |trust: Option<Trust>| {
+        let source = DirSource::new(folder.path(), ScanOptions::default()).in_scope(Scope::Project);
+        let mut registry = Registry::new();
+        registry.add(source.with_digests(Arc::new(Digests::load(Some(file.clone())))));
+        if let Some(trust) = trust {
+            registry.trust(trust);
+        }
+        registry.refresh().unwrap();
+        registry
+    };
     // The forgery is as good as it can be: a list of digests, where nothing is trusted because of it, shows it.
+    let registry = with(None);
+    let candidate = registry.get("a").unwrap();
     let listed = registry.manifest_within(&candidate, &DigestLimits::publishing()).unwrap();
     let script = listed.get(&RelPath::parse("run.sh").unwrap()).unwrap();
     assert_eq!(script.digest, Some(of_bytes(b"echo good")));
+    let registry = with(Some(Trust::in_approved(approvals)));
+    let candidate = registry.get("a").unwrap();
     assert!(!candidate.is_usable(), "a changed script is not approved");
     let now = approve_all(folder.path()).skills[0].digest.clone();
     assert_eq!((registry.approvable(&candidate).unwrap(), registry.digest("a").unwrap()), (now.clone(), now));
+}
+
+#[test]
+fn a_wrong_digest_that_is_remembered_is_corrected_by_a_look_at_the_bytes() {
+    let folder = tree(&[("a/SKILL.md", &skill("a")), ("a/note.md", "true")]);
+    let (note, cache) = (folder.path().join("a/note.md"), tempfile::tempdir().unwrap());
+    let file = cache.path().join("digests");
+    forge(&file, &[(&note, of_bytes(b"false").as_bytes())]);
+    let open = || {
+        let digests = Arc::new(Digests::load(Some(file.clone())));
+        let mut registry = Registry::new();
+        registry.add(DirSource::new(folder.path(), ScanOptions::default()).with_digests(digests));
+        registry.refresh().unwrap();
+        registry
+    };
+    let listed = |registry: &Registry, limits: DigestLimits| {
+        let candidate = registry.get("a").unwrap();
+        let files = registry.manifest_within(&candidate, &limits).unwrap();
+        files.get(&RelPath::parse("note.md").unwrap()).unwrap().digest.clone()
+    };
+    let registry = open();
+    assert_eq!(listed(&registry, DigestLimits::publishing()), Some(of_bytes(b"false")));
+    assert_eq!(listed(&registry, DigestLimits::approving()), Some(of_bytes(b"true")));
+    assert_eq!(listed(&registry, DigestLimits::publishing()), Some(of_bytes(b"true")));
+    drop(registry);
+    assert_eq!(listed(&open(), DigestLimits::publishing()), Some(of_bytes(b"true")), "and stays so");
 }
 
 #[test]

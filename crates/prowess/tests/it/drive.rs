@@ -183,6 +183,15 @@ fn race_reads() -> usize {
     std::env::var("PROWESS_RACE_READS").ok().and_then(|count| count.parse().ok()).unwrap_or(2_000)
 }
 
+/// Ends the other thread of a race, also when this one fails.
+struct Done<'d>(&'d AtomicBool);
+
+impl Drop for Done<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 #[test]
 fn a_refresh_that_races_with_reads_never_gives_the_bytes_of_another_skill() {
     let skill = |of: &str| format!("---\nname: mine\ndescription: d\n---\nIn {of}.\n");
@@ -206,6 +215,7 @@ fn a_refresh_that_races_with_reads_never_gives_the_bytes_of_another_skill() {
     let location = registry.get("mine").unwrap().entry.origin.location.clone();
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
+        let _done = Done(&done);
         scope.spawn(|| {
             // The stronger of the two comes and goes.
             while !done.load(Ordering::Relaxed) {
@@ -251,7 +261,6 @@ fn a_refresh_that_races_with_reads_never_gives_the_bytes_of_another_skill() {
                 }
             }
         }
-        done.store(true, Ordering::Relaxed);
         assert!(!digests.borrow().contains(&of_b), "no digest was that of the other skill");
     });
 }

@@ -85,7 +85,9 @@ fn a_list_has_one_time_for_all_that_it_fetches() {
     };
     assert_eq!(keys(&registry), ["said"]);
     assert!(!site.asked().contains(&"/late/SKILL.md".to_owned()), "the time was over before");
-    assert_eq!(registry.problems().len(), 2, "{:?}", registry.problems());
+    // Each that is late is said, or all at once if the index itself took nearly all the time.
+    let problems = registry.problems();
+    assert!((1..=2).contains(&problems.len()), "{problems:?}");
 }
 
 /// A client that says of a server on loopback that it is in public, until it moves.
