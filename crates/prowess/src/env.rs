@@ -29,7 +29,7 @@ pub fn absolute(path: &Path) -> PathBuf {
 }
 
 /// The place that a path means: a leading `~` is the user's folder, and a relative path is relative to the current folder
-/// as it is now. When the user's folder is not known, the path keeps its `~`, which [`is_homeless`] finds.
+/// as it is now. When the user's folder is not known, the path keeps its `~`, and a source reports that.
 pub fn place(path: &Path) -> PathBuf {
     match path.strip_prefix("~") {
         Ok(below) => match Environment::current().home() {
