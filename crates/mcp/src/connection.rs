@@ -54,7 +54,7 @@ impl Connection {
     /// Remembers a URI, if there is something to subscribe to.
     pub(crate) fn subscribe(&self, shared: &Shared, uri: String) -> Result<(), ErrorData> {
         let snapshot = shared.live.current();
-        // Whoever subscribes waits for a remote source; whoever tells of changes does not.
+        // A subscription waits for a remote source; a notification does not.
         address::parse(&uri).and_then(|(key, _)| snapshot.published(&key));
         let state = snapshot.state_of(&uri);
         let state = state.ok_or_else(|| unknown("no resource is served at", &uri))?;

@@ -56,7 +56,7 @@ pub(crate) struct Live {
     nudged: AtomicBool,
     /// The remote sources from which files are fetched right now.
     fetching: Mutex<BTreeSet<Arc<str>>>,
-    /// The words of the skills, read when somebody first searches.
+    /// The words of the skills, read at the first search.
     pub(crate) index: LazyIndex<Arc<Registry>>,
 }
 

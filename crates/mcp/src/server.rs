@@ -305,7 +305,7 @@ impl ServerHandler for Server {
         });
         match found.await? {
             Ok(result) => slot.fill(Ok(result))?,
-            // Room first, then the file: whoever waits holds nothing.
+            // Reserve room first, then read the file: a waiting request holds no memory.
             Err(found) => {
                 let room = self.shared.unsent.reserve(found.size(), slot.patience());
                 match gates::unless_cancelled(&context.ct, room).await? {

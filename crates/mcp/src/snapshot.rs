@@ -94,7 +94,7 @@ pub(crate) struct Snapshot {
 }
 
 impl Snapshot {
-    /// The state of a registry. What the sessions' policy shows to nobody does not exist here, by any name. What was
+    /// The state of a registry. Skills that the sessions' policy hides are not part of it, by any name. What was
     /// fetched of a skill that is still the same is known from the state before.
     pub(crate) fn new(
         number: u64,

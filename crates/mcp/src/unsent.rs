@@ -83,7 +83,7 @@ impl Unsent {
         share.ok().and_then(Result::ok).map(Share).ok_or_else(|| self.no_room())
     }
 
-    /// Room for an answer that takes up to so many bytes while it is made. Whoever waits holds nothing but a place
+    /// Room for an answer that takes up to so many bytes while it is made. A waiting request holds nothing but a place
     /// among the requests.
     pub(crate) async fn reserve(&self, size: usize, patience: Duration) -> Result<Share, NoRoom> {
         let permits = self.permits(size);

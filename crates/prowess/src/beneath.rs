@@ -40,7 +40,7 @@ impl<'s> SkillFolder<'s> {
         Ok(Self { seen: Some(seen), ..Self::named(path, own)? })
     }
 
-    /// Opens the folder of a skill that nobody has looked at before.
+    /// Opens the folder of a skill that is not in any list yet.
     pub(crate) fn first_seen(path: &'s Path) -> Result<Self, SourceError> {
         let [first, second] = FILE_NAMES.map(OsStr::new);
         let mut folder = Self::named(path, first)?;
@@ -187,7 +187,7 @@ fn same_file(one: &Stamp, other: &Stamp) -> bool {
     one.inode != 0 && (one.device, one.inode) == (other.device, other.inode)
 }
 
-/// Opens a SKILL.md that somebody names or that was just found, by the same rules as one that was listed.
+/// Opens a SKILL.md that the user names or that was just found, by the same rules as one that was listed.
 pub(crate) fn open_skill_file(path: &Path) -> Result<File, SourceError> {
     let folder =
         path.parent().map(|folder| if folder.as_os_str().is_empty() { Path::new(".") } else { folder });

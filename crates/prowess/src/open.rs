@@ -81,7 +81,7 @@ impl Opening {
                 let source = DirSource::new(dir, self.scan.clone()).in_scope(self.scope).with_cache(index);
                 let source = source.in_project(self.project.clone()).spending(self.budget.clone());
                 let source = source.with_digests(Arc::clone(&self.digests));
-                // Whoever says where the skills appear has said it all.
+                // An explicit mount says where the skills appear.
                 let base = self.relative_to.as_ref().filter(|_| spec.mount.is_none());
                 Layer::from(match base.filter(|base| source.root().starts_with(base)) {
                     Some(base) => source.relative_to(base),

@@ -45,7 +45,7 @@ pub(crate) fn run(args: &Prompt, json: bool, ui: &mut Ui) -> Result<Outcome, Com
     };
     let mut prompt = session.prompt(&asked).map_err(|error| failed(&error))?;
     if prompt.text.is_empty() && prompt.report.total == 0 {
-        // A host would leave it out; whoever asks is shown how the layout looks without skills.
+        // A host would leave it out; this command shows how the layout looks without skills.
         prompt.text = render_catalog(&[], &style);
     }
     let usable = catalog.iter().filter(|skill| skill.is_usable());

@@ -21,7 +21,7 @@ pub struct ActivationStyle {
     /// Whether the compatibility note is shown above the instructions.
     pub compatibility: bool,
     /// Whether the text is the instructions and nothing else: no wrapper, no folder, no files, and nothing in it made
-    /// harmless. Whoever puts it into a prompt then has to keep apart what a skill says and what others say.
+    /// harmless. The host then has to keep apart what a skill says and what others say.
     pub plain: bool,
 }
 

@@ -57,11 +57,11 @@ impl Elsewhere {
         drop(self.spoken.wait_while(silent, |silent| *silent).unwrap());
     }
 
-    /// Waits until somebody has asked in vain.
+    /// Waits until a request has arrived that is not answered.
     async fn asked_in_vain(&self) {
         let deadline = Instant::now() + LONG;
         while self.waiting.load(Ordering::SeqCst) == 0 {
-            assert!(Instant::now() < deadline, "nobody asks");
+            assert!(Instant::now() < deadline, "no request arrives");
             tokio::task::yield_now().await;
         }
     }
@@ -224,7 +224,7 @@ async fn a_remote_skill_that_is_loaded_by_its_bare_name_takes_no_local_place() {
     // Spaces do not count in an argument.
     load_twelve_times(&mut client, json!({"name": " remote "})).await;
     client.result("tools/list", json!({})).await;
-    // A key means its own skill, whoever else has the name.
+    // A key means its own skill, also when another skill has the name.
     for name in ["alpha", "beta"] {
         let load = json!({"name": "load_skill", "arguments": {"name": name}});
         assert_eq!(client.result("tools/call", load).await["isError"], false);

@@ -54,7 +54,7 @@ async fn a_large_file_comes_whole_on_every_way_and_control_characters_as_base64(
 }
 
 #[tokio::test]
-async fn every_kind_of_answer_counts_while_nobody_reads_it() {
+async fn every_kind_of_answer_counts_until_its_client_reads_it() {
     let root = library();
     let body = "Do it well.\n".repeat(20_000);
     write(root.path(), "long/SKILL.md", format!("---\nname: long\ndescription: Is long.\n---\n{body}"));

@@ -1,4 +1,4 @@
-//! An index that is made when somebody first searches, and follows every refresh of its registry.
+//! An index that is built at the first search, and follows every refresh of its registry.
 
 use std::ops::Deref;
 use std::path::PathBuf;

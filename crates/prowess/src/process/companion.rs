@@ -86,7 +86,7 @@ impl Companion {
         // meanwhile.
         kill(&mut self.child);
         {
-            // Held until it is waited for: who ends all must not take its id for that of somebody else.
+            // Held until the child is waited for: its id could be reused, and ending all children would hit another process.
             let mut running = running();
             let _ = orphans::wait(&mut self.child);
             if let Some(running) = running.as_mut() {

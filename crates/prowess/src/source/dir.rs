@@ -114,7 +114,7 @@ impl DirSource {
         self
     }
 
-    /// Spends a budget with each list. What is over it is left out, and that is for whoever has the budget to say.
+    /// Spends a budget with each list. What is over it is left out, and the owner of the budget reports that.
     pub(crate) fn spending(mut self, budget: Option<Arc<ProjectBudget>>) -> Self {
         self.budget = budget;
         self

@@ -96,7 +96,7 @@ impl JsonlSource {
         self
     }
 
-    /// Spends a budget with each list. What is over it is left out, and that is for whoever has the budget to say.
+    /// Spends a budget with each list. What is over it is left out, and the owner of the budget reports that.
     pub(crate) fn spending(mut self, budget: Option<Arc<ProjectBudget>>) -> Self {
         self.budget = budget;
         self
@@ -299,7 +299,7 @@ impl Source for JsonlSource {
             offer.problems.push(SourceError::Damaged { path: self.file.clone(), reason });
         }
         match cut {
-            // What is over the budget is for whoever has the budget to say.
+            // The owner of the budget reports what is over it.
             Ok(()) | Err(SourceError::ProjectTooLarge { .. }) => {}
             // The lines up to the limit stand.
             Err(error @ SourceError::TooMany { .. }) => offer.problems.push(error),

@@ -100,12 +100,12 @@ fn lists_what_a_tilde_names() {
 #[test]
 fn a_tilde_without_a_users_folder_is_an_error_and_not_an_empty_list() {
     let elsewhere = tempfile::tempdir().unwrap();
-    alone("lists_for_nobody", elsewhere.path(), None);
+    alone("lists_without_a_home", elsewhere.path(), None);
 }
 
 #[test]
 #[ignore = "run by the test above, in a process of its own"]
-fn lists_for_nobody() {
+fn lists_without_a_home() {
     if !is_alone() {
         return;
     }

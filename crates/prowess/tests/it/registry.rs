@@ -64,7 +64,7 @@ fn a_strict_scan_fails_reports_or_passes_over_what_its_profile_refuses() {
 }
 
 #[test]
-fn whoever_wants_to_hear_of_problems_hears_every_reason_of_a_refusal() {
+fn on_problem_is_called_with_every_reason_of_a_refusal() {
     let folder = tree(&[("odd/SKILL.md", "---\nname: Very_odd\ndescription: d\n---\n")]);
     let seen = Arc::new(Mutex::new(Vec::new()));
     let sink = Arc::clone(&seen);

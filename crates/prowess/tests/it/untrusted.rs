@@ -93,7 +93,7 @@ fn one_folder_under_many_prefixes_is_listed_within_the_limits_of_a_project() {
     assert_eq!(seen(home.path(), ProjectLimits::default()).catalog().all().count(), 2_002);
     let limits = ProjectLimits { entries: 100, ..ProjectLimits::default() };
     assert_eq!(too_large(&seen(home.path(), limits)), [("entries of folders", 100)]);
-    // Somebody who trusts the project has no such limit.
+    // A trusted project has no such limit.
     trust(home.path());
     let limits = ProjectLimits { skills: 25, entries: 1, listed_bytes: 1, read_bytes: 1 };
     assert_eq!(seen(home.path(), limits).catalog().all().count(), 2_002);
