@@ -1,26 +1,22 @@
-//! The files of a skill on disk: reading one without blocking and within a limit, and listing them all.
+//! Reading a file of a skill on disk without blocking and within a limit; [`list`] names them all.
 
-use std::collections::BTreeSet;
+mod listing;
+
 use std::fs::{self, File, FileType, Metadata};
-use std::io::{self, Read as _};
-use std::path::{Path, PathBuf};
+use std::io::Read as _;
+use std::path::Path;
 
 use prowess_core::limits::MAX_FILE_BYTES;
-use prowess_core::path::MAX_DEPTH;
-use prowess_core::{Document, FileEntry, LeftOut, Manifest, RelPath, parse_head};
+use prowess_core::{Document, RelPath, parse_head};
 
-use crate::atomic::is_temporary;
 use crate::beneath::{self, SkillFolder};
 use crate::error::SourceError;
-use crate::handle::{Folder, Kind, Name, Want};
-use crate::scan::LEFT_OUT;
 use crate::source::Slice;
 
-/// The most entries of a skill's folder that are listed: twenty times what a skill may have.
-pub const MAX_LISTED_ENTRIES: usize = 10_000;
-
-/// How many links to folders that are listed already are followed; skills have one or two, if any.
-pub const MAX_LISTED_AGAIN: usize = 16;
+#[cfg(feature = "watch")]
+pub(crate) use listing::folders_below;
+pub(crate) use listing::list_in;
+pub use listing::{Listing, MAX_LISTED_AGAIN, MAX_LISTED_ENTRIES, list};
 
 /// The bytes of a SKILL.md, at most one more than a reader takes.
 #[derive(Clone, Debug)]
@@ -164,231 +160,10 @@ fn word_for(kind: FileType) -> &'static str {
     "a special file"
 }
 
-/// The files of a skill's folder, and what was left out of the list.
-#[derive(Clone, Debug, Default)]
-pub struct Listing {
-    /// The files, and what was left out.
-    pub manifest: Manifest,
-    /// What is no part of a skill, such as `.git`.
-    pub apart: Vec<PathBuf>,
-    /// Whether there was more than the limit, so that files are missing which could be read.
-    pub cut: bool,
-}
-
-impl Listing {
-    /// All files of the folder; an error when there are more than were listed.
-    pub fn complete(self, folder: &Path) -> Result<Manifest, SourceError> {
-        if self.cut {
-            let (path, limit) = (folder.to_owned(), MAX_LISTED_ENTRIES);
-            return Err(SourceError::TooMany { path, what: "entries", limit });
-        }
-        Ok(self.manifest)
-    }
-
-    /// Something in the folder that no digest of its files covers, if there is anything.
-    pub fn uncovered(&self) -> Option<&Path> {
-        let left_out = self.manifest.left_out.iter().map(|left| Path::new(&left.path));
-        left_out.chain(self.apart.iter().map(PathBuf::as_path)).next()
-    }
-}
-
-/// Lists the files below a skill's folder.
-///
-/// A link is followed when it stays inside the folder, or lands in the folder where the target of a linked
-/// SKILL.md lies; any other is left out and said to be. `.git` and `node_modules` are no part of a skill.
-pub fn list(folder: &Path) -> Result<Listing, SourceError> {
-    list_in(&SkillFolder::first_seen(folder)?)
-}
-
-/// Lists the files of a skill whose folder is open.
-pub(crate) fn list_in(skill: &SkillFolder<'_>) -> Result<Listing, SourceError> {
-    let mut lister = Lister {
-        skill,
-        entries: 0,
-        again: 0,
-        linked: BTreeSet::new(),
-        files: Vec::new(),
-        left_out: Vec::new(),
-        listing: Listing::default(),
-    };
-    let failed = |error| SourceError::io(skill.path(), error);
-    let root = skill.root().to_list().map_err(failed)?;
-    let identity = root.identity().map_err(failed)?;
-    lister.folder(&root, "", &mut vec![identity]).map_err(failed)?;
-    lister.listing.manifest = Manifest { left_out: lister.left_out, ..Manifest::new(lister.files) };
-    Ok(lister.listing)
-}
-
-/// The device and number of a folder.
-type Identity = (u64, u64);
-
-struct Lister<'l> {
-    skill: &'l SkillFolder<'l>,
-    entries: usize,
-    /// How many links led to folders that are listed under another path too.
-    again: usize,
-    /// The folders in a store that links led to.
-    linked: BTreeSet<Identity>,
-    files: Vec<FileEntry>,
-    left_out: Vec<LeftOut>,
-    listing: Listing,
-}
-
-impl Lister<'_> {
-    /// Lists one folder; `above` are the folders on the way to it, and itself.
-    fn folder(&mut self, folder: &Folder, prefix: &str, above: &mut Vec<Identity>) -> io::Result<()> {
-        let (names, more) = folder.entries(MAX_LISTED_ENTRIES.saturating_sub(self.entries))?;
-        self.entries += names.len();
-        for Name { name, kind } in names {
-            let below =
-                |name: &str| if prefix.is_empty() { name.to_owned() } else { format!("{prefix}/{name}") };
-            let Some(text) = name.to_str() else {
-                self.skip(&below(&name.to_string_lossy()), "the name is not UTF-8".to_owned());
-                continue;
-            };
-            let relative = below(text);
-            if LEFT_OUT.contains(&text) || is_temporary(text) {
-                self.listing.apart.push(relative.into());
-                continue;
-            }
-            if let Err(reason) = self.entry(folder, Path::new(text), kind, &relative, above) {
-                self.skip(&relative, reason);
-            }
-        }
-        if more && !self.listing.cut {
-            self.skip(prefix, format!("more than {MAX_LISTED_ENTRIES} entries in the skill"));
-            self.listing.cut = true;
-        }
-        Ok(())
-    }
-
-    /// Lists what an entry is or leads to; or says why it is left out.
-    fn entry(
-        &mut self,
-        folder: &Folder,
-        name: &Path,
-        kind: Kind,
-        relative: &str,
-        above: &mut Vec<Identity>,
-    ) -> Result<(), String> {
-        let words = |error: io::Error| error.to_string();
-        match kind {
-            Kind::Folder => {
-                let inner = folder.folder_below(name).map_err(words)?;
-                self.enter(&inner, relative, above)
-            }
-            Kind::Link => self.link(relative, above),
-            Kind::File | Kind::Special => {
-                let known = folder.known_below(name).map_err(words)?;
-                if known.kind != Kind::File {
-                    // Only the words for it need its path.
-                    let metadata = fs::symlink_metadata(self.skill.path().join(relative)).map_err(words)?;
-                    return Err(format!("{}, not a regular file", word_for(metadata.file_type())));
-                }
-                self.file(relative, known.size, known.executable)
-            }
-        }
-    }
-
-    fn file(&mut self, relative: &str, size: u64, executable: bool) -> Result<(), String> {
-        let path = RelPath::parse(relative).map_err(|error| error.to_string())?;
-        let mut file = FileEntry::new(path, size);
-        file.executable = executable;
-        self.files.push(file);
-        Ok(())
-    }
-
-    fn enter(&mut self, folder: &Folder, relative: &str, above: &mut Vec<Identity>) -> Result<(), String> {
-        if above.len() > MAX_DEPTH {
-            return Err(format!("more than {MAX_DEPTH} folders deep"));
-        }
-        let words = |error: io::Error| error.to_string();
-        above.push(folder.identity().map_err(words)?);
-        let listed = self.folder(folder, relative, above).map_err(words);
-        above.pop();
-        listed
-    }
-
-    /// Lists what a link leads to. The files of a folder are listed under the path of a link to it too, as they can be
-    /// asked for by it. Links that lead to each other make endless paths of that, so only the first few count.
-    fn link(&mut self, relative: &str, above: &mut Vec<Identity>) -> Result<(), String> {
-        let words = |error: io::Error| error.to_string();
-        let (target, inside) =
-            self.skill.reach(Path::new(relative), Want::Look).map_err(|error| match error {
-                SourceError::Outside { .. } => "the link leads out of the skill".to_owned(),
-                _ => "the link leads nowhere".to_owned(),
-            })?;
-        let metadata = target.metadata().map_err(words)?;
-        if metadata.is_file() {
-            return self.file(relative, metadata.len(), executable(&metadata));
-        }
-        if !metadata.is_dir() {
-            return Err(format!("{}, not a regular file", word_for(metadata.file_type())));
-        }
-        let folder = Folder::of(&target).map_err(words)?;
-        let identity = folder.identity().map_err(words)?;
-        if above.contains(&identity) {
-            return Err("the link leads back to a folder above it".to_owned());
-        }
-        // A folder inside is listed by its own path in any case.
-        if inside || !self.linked.insert(identity) {
-            self.again += 1;
-            if self.again > MAX_LISTED_AGAIN {
-                return Err(format!("more than {MAX_LISTED_AGAIN} links to folders that are listed already"));
-            }
-        }
-        self.enter(&folder, relative, above)
-    }
-
-    fn skip(&mut self, below: &str, reason: String) {
-        // The folder itself has no name of its own here.
-        let path = if below.is_empty() { ".".to_owned() } else { below.to_owned() };
-        self.left_out.push(LeftOut { path, reason });
-    }
-}
-
-/// Adds a skill's folder and the folders below it that hold files of the skill; links are not followed.
-#[cfg(feature = "watch")]
-pub(crate) fn folders_below(folder: &Path, found: &mut Vec<PathBuf>) {
-    let start = found.len();
-    found.push(folder.to_owned());
-    let mut at = start;
-    while let Some(folder) = found.get(at).cloned() {
-        at += 1;
-        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
-            let left_out = LEFT_OUT.iter().any(|left| entry.file_name() == *left);
-            if found.len() - start >= MAX_LISTED_ENTRIES {
-                return;
-            }
-            if !left_out && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                found.push(entry.path());
-            }
-        }
-    }
-}
-
-fn executable(metadata: &Metadata) -> bool {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        metadata.permissions().mode() & 0o111 != 0
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = metadata;
-        false
-    }
-}
-
 #[cfg(test)]
 #[cfg(unix)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::symlink;
-
-    fn paths(listing: &Listing) -> Vec<&str> {
-        listing.manifest.files.iter().map(|file| file.path.as_str()).collect()
-    }
 
     #[test]
     fn a_huge_file_is_read_only_to_the_cap_and_keeps_its_true_size() {
@@ -408,103 +183,5 @@ mod tests {
         assert_eq!(device.to_string(), "this is a device, not a regular file: /dev/null");
         assert!(matches!(read_skill(Path::new("/")), Err(SourceError::Folder { .. })));
         assert!(matches!(read_skill(Path::new("/no/such")), Err(SourceError::Missing { .. })));
-    }
-
-    #[test]
-    fn links_are_listed_only_while_they_stay_inside() {
-        let folder = tempfile::tempdir().unwrap();
-        let skill = folder.path().join("skill");
-        fs::create_dir_all(skill.join("references")).unwrap();
-        fs::create_dir_all(skill.join(".git")).unwrap();
-        for (path, text) in
-            [("SKILL.md", "x"), ("references/a.md", "abc"), (".git/config", ""), ("CON.txt", "")]
-        {
-            fs::write(skill.join(path), text).unwrap();
-        }
-        fs::write(folder.path().join("secret"), "s").unwrap();
-        symlink("references", skill.join("docs")).unwrap();
-        symlink("..", skill.join("references/up")).unwrap();
-        symlink("../secret", skill.join("secret")).unwrap();
-        symlink("nowhere", skill.join("dangling")).unwrap();
-        let listing = list(&skill).unwrap();
-        assert_eq!(paths(&listing), ["SKILL.md", "docs/a.md", "references/a.md"]);
-        let reasons: Vec<&str> =
-            listing.manifest.left_out.iter().map(|skipped| skipped.reason.as_str()).collect();
-        assert!(reasons.contains(&"the link leads out of the skill"), "{reasons:?}");
-        assert!(reasons.contains(&"the link leads nowhere"), "{reasons:?}");
-        assert!(reasons.contains(&"the link leads back to a folder above it"), "{reasons:?}");
-        assert_eq!(listing.manifest.left_out.len(), 5, "{reasons:?}");
-    }
-
-    #[test]
-    fn a_skill_whose_files_are_links_into_a_store_is_complete() {
-        let folder = tempfile::tempdir().unwrap();
-        let (store, skill) = (folder.path().join("store/pdf"), folder.path().join("skills/pdf"));
-        for path in [&store.join("scripts"), &skill] {
-            fs::create_dir_all(path).unwrap();
-        }
-        fs::write(store.join("SKILL.md"), "x").unwrap();
-        fs::write(store.join("scripts/run.sh"), "x").unwrap();
-        symlink(store.join("SKILL.md"), skill.join("SKILL.md")).unwrap();
-        symlink(store.join("scripts"), skill.join("scripts")).unwrap();
-        assert_eq!(paths(&list(&skill).unwrap()), ["SKILL.md", "scripts/run.sh"]);
-    }
-
-    #[test]
-    fn folders_that_link_to_each_other_are_listed_in_bounded_work() {
-        let folder = tempfile::tempdir().unwrap();
-        fs::write(folder.path().join("SKILL.md"), "x").unwrap();
-        for one in 0..30 {
-            let inner = folder.path().join(format!("d{one:02}"));
-            fs::create_dir(&inner).unwrap();
-            fs::write(inner.join("note.md"), "x").unwrap();
-            for other in (0..30).filter(|other| *other != one) {
-                symlink(format!("../d{other:02}"), inner.join(format!("l{other:02}"))).unwrap();
-            }
-        }
-        let listing = list(folder.path()).unwrap();
-        let all = paths(&listing);
-        for one in 0..30 {
-            assert!(all.contains(&format!("d{one:02}/note.md").as_str()));
-        }
-        assert!(!listing.cut && all.len() <= 1 + 30 + MAX_LISTED_AGAIN, "{} files", all.len());
-        assert!(listing.manifest.left_out.iter().any(|left| left.reason.contains("listed already")));
-    }
-
-    #[test]
-    fn folders_deeper_than_the_limit_are_left_out() {
-        let folder = tempfile::tempdir().unwrap();
-        let deep = folder.path().join(vec!["d"; 900].join("/"));
-        fs::create_dir_all(&deep).unwrap();
-        fs::write(deep.join("x"), "").unwrap();
-        fs::write(folder.path().join("d/y"), "").unwrap();
-        let listing = list(folder.path()).unwrap();
-        assert_eq!(paths(&listing), ["d/y"]);
-        assert_eq!(listing.manifest.left_out.len(), 1);
-        assert!(listing.manifest.left_out[0].reason.contains("folders deep"));
-    }
-
-    #[test]
-    fn what_a_killed_write_left_behind_is_no_file_of_the_skill() {
-        let folder = tempfile::tempdir().unwrap();
-        fs::write(folder.path().join("SKILL.md"), "x").unwrap();
-        for name in [".prowess-12-0.tmp", ".prowess-0123456789abcdef.tmp", ".prowess-notes.tmp"] {
-            fs::write(folder.path().join(name), "x").unwrap();
-        }
-        let listing = list(folder.path()).unwrap();
-        assert_eq!(paths(&listing), [".prowess-notes.tmp", "SKILL.md"]);
-        // No digest covers it, so it is not passed over for an approval.
-        assert!(listing.uncovered().is_some());
-    }
-
-    #[test]
-    fn a_list_ends_at_its_limit_and_says_so() {
-        let folder = tempfile::tempdir().unwrap();
-        for number in 0..=MAX_LISTED_ENTRIES {
-            File::create(folder.path().join(number.to_string())).unwrap();
-        }
-        let listing = list(folder.path()).unwrap();
-        assert_eq!(listing.manifest.files.len(), MAX_LISTED_ENTRIES);
-        assert_eq!(listing.manifest.left_out.len(), 1);
     }
 }
