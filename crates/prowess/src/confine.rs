@@ -4,7 +4,6 @@
 //! and the opening; an open file cannot.
 
 use std::fs::{self, File};
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use crate::error::SourceError;
@@ -50,14 +49,5 @@ pub(crate) fn open_regular(path: &Path, within: Option<&Path>) -> Result<File, S
 
 /// Reads a whole file of at most `limit` bytes, which must really be in the folder that is given, if one is.
 pub(crate) fn read_small(path: &Path, limit: usize, within: Option<&Path>) -> Result<Vec<u8>, SourceError> {
-    let failed = |error| SourceError::io(path, error);
-    let file = open_regular(path, within)?;
-    let size = file.metadata().map_err(failed)?.len();
-    let mut bytes = Vec::new();
-    file.take(limit as u64 + 1).read_to_end(&mut bytes).map_err(failed)?;
-    if bytes.len() > limit {
-        let (path, limit) = (path.to_owned(), limit as u64);
-        return Err(SourceError::TooLarge { path, size: size.max(limit + 1), limit });
-    }
-    Ok(bytes)
+    files::read_whole(open_regular(path, within)?, path, limit)
 }

@@ -54,7 +54,11 @@ pub fn read_skill(path: &Path) -> Result<Head, SourceError> {
 
 /// Reads a whole file of at most `limit` bytes.
 pub fn read_small(path: &Path, limit: usize) -> Result<Vec<u8>, SourceError> {
-    let file = open_regular(path)?;
+    read_whole(open_regular(path)?, path, limit)
+}
+
+/// Reads a whole open file of at most `limit` bytes.
+pub(crate) fn read_whole(file: File, path: &Path, limit: usize) -> Result<Vec<u8>, SourceError> {
     let too_large = |size| SourceError::TooLarge { path: path.to_owned(), size, limit: limit as u64 };
     // Its size says it first: nothing of a file that is too large is read.
     let length = file.metadata().map_err(|error| SourceError::io(path, error))?.len();

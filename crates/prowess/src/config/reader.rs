@@ -1,0 +1,220 @@
+//! From the text of a `prowess.toml` to a [`Config`], with the line of every mistake.
+
+use std::path::Path;
+
+use prowess_core::{Level, LineIndex};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::{Config, ConfigError, ConfigLimits, PathConfig, refuse_level};
+use crate::glob::Glob;
+use crate::spec::{FLAG_KEYS, Pairs, SourceSpec, SpecError, keys};
+
+/// Walks the spanned TOML, so that every complaint has its line.
+pub(super) struct Reader<'a> {
+    file: &'a Path,
+    lines: LineIndex<'a>,
+    pub(super) limits: ConfigLimits,
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(text: &'a str, file: &'a Path, limits: ConfigLimits) -> Self {
+        Self { file, lines: LineIndex::new(text), limits }
+    }
+
+    pub(super) fn fail<T>(
+        &self,
+        at: std::ops::Range<usize>,
+        message: impl Into<String>,
+        hint: &str,
+    ) -> Result<T, ConfigError> {
+        Err(ConfigError::Content {
+            file: self.file.to_owned(),
+            line: self.lines.position(at.start).line,
+            message: message.into(),
+            hint: hint.to_owned(),
+        })
+    }
+
+    pub(super) fn read(&self, text: &str, mut config: Config) -> Result<Config, ConfigError> {
+        let table = match DeTable::parse(text) {
+            Ok(table) => table,
+            Err(error) => {
+                return self.fail(error.span().unwrap_or(0..0), error.message(), "correct the TOML");
+            }
+        };
+        for (key, value) in table.get_ref() {
+            match key.get_ref().as_ref() {
+                "check" => self.check(self.table("check", value)?, &mut config)?,
+                "skills" => self.skills(self.table("skills", value)?, &mut config)?,
+                "session" => config.session = self.session(self.table("session", value)?)?,
+                "scan" => self.scan(self.table("scan", value)?, &mut config)?,
+                other => return self.unknown(other, key, "check, skills, scan, session"),
+            }
+        }
+        Ok(config)
+    }
+
+    fn check(&self, table: &DeTable<'_>, config: &mut Config) -> Result<(), ConfigError> {
+        for (key, value) in table {
+            match key.get_ref().as_ref() {
+                "profile" => {
+                    config.profile = Some(self.preset("check.profile", value)?);
+                }
+                "levels" => config.levels = self.levels("check.levels", value)?,
+                "paths" => {
+                    for item in self.tables("check.paths", value, self.limits.paths)? {
+                        config.paths.push(self.path(item)?);
+                    }
+                }
+                other => {
+                    return self.unknown(&format!("check.{other}"), key, "profile, levels, paths");
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn skills(&self, table: &DeTable<'_>, config: &mut Config) -> Result<(), ConfigError> {
+        for (key, value) in table {
+            match key.get_ref().as_ref() {
+                "disable" => config.disabled.extend(self.globs("skills.disable", value)?),
+                "enable" => config.enabled = Some(self.globs("skills.enable", value)?),
+                "strict" => config.strict = Some(self.preset("skills.strict", value)?),
+                "duplicates" => config.duplicates = Some(self.duplicates(value)?),
+                "sources" => {
+                    let items = self.tables("skills.sources", value, self.limits.sources)?;
+                    for (number, item) in items.enumerate() {
+                        config.sources.push(self.source(&format!("skills.sources[{number}]"), item)?);
+                    }
+                }
+                other => {
+                    let known = "disable, enable, strict, duplicates, sources";
+                    return self.unknown(&format!("skills.{other}"), key, known);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The items of a list of tables, at most so many.
+    fn tables<'t, 'i>(
+        &self,
+        key: &str,
+        value: &'t Spanned<DeValue<'i>>,
+        most: usize,
+    ) -> Result<impl Iterator<Item = &'t Spanned<DeValue<'i>>>, ConfigError>
+    where
+        'i: 't,
+    {
+        let Some(items) = value.get_ref().as_array() else {
+            let hint = format!("write each as [[{key}]]");
+            return self.fail(value.span(), format!("{key}: a list of tables is wanted"), &hint);
+        };
+        self.at_most(items.len(), most, key, value)?;
+        Ok(items.iter())
+    }
+
+    pub(super) fn at_most(
+        &self,
+        number: usize,
+        most: usize,
+        key: &str,
+        value: &Spanned<DeValue<'_>>,
+    ) -> Result<(), ConfigError> {
+        if number <= most {
+            return Ok(());
+        }
+        let hint = "name fewer: a folder covers all skills below it, and a glob all names it matches";
+        self.fail(value.span(), format!("{key}: there are {number}, at most {most}"), hint)
+    }
+
+    fn source(&self, entry: &str, item: &Spanned<DeValue<'_>>) -> Result<SourceSpec, ConfigError> {
+        let mut pairs = Pairs::default();
+        for (key, value) in self.table(entry, item)? {
+            let name = key.get_ref().as_ref();
+            let full = format!("{entry}.{name}");
+            if FLAG_KEYS.contains(&name) {
+                pairs.set_flag(name, self.flag(&full, value)?);
+            } else if !pairs.set(name, self.text(&full, value)?) {
+                return self.unknown(&full, key, &keys());
+            }
+        }
+        match pairs.spec() {
+            Ok(spec) => Ok(spec),
+            Err(reason) => self.fail(item.span(), format!("{entry}: {reason}"), SpecError::HINT),
+        }
+    }
+
+    fn path(&self, item: &Spanned<DeValue<'_>>) -> Result<PathConfig, ConfigError> {
+        let (mut glob, mut ignore, mut levels) = (None, None, Vec::new());
+        for (key, value) in self.table("check.paths", item)? {
+            match key.get_ref().as_ref() {
+                "glob" => match Glob::parse(self.text("check.paths.glob", value)?) {
+                    Ok(parsed) => glob = Some(parsed),
+                    Err(reason) => {
+                        let message = format!("check.paths.glob: {reason}");
+                        return self.fail(
+                            value.span(),
+                            message,
+                            "write a path such as vendor/** or drafts/*",
+                        );
+                    }
+                },
+                "ignore" => ignore = Some(self.flag("check.paths.ignore", value)?),
+                "levels" => levels = self.levels("check.paths.levels", value)?,
+                other => return self.unknown(&format!("check.paths.{other}"), key, "glob, ignore, levels"),
+            }
+        }
+        match glob {
+            Some(glob) => Ok(PathConfig { glob, ignore, levels }),
+            None => self.fail(item.span(), "check.paths: the glob is missing", "say which paths it is about"),
+        }
+    }
+
+    fn levels(&self, key: &str, value: &Spanned<DeValue<'_>>) -> Result<Vec<(String, Level)>, ConfigError> {
+        let mut levels = Vec::new();
+        for (code, value) in self.table(key, value)? {
+            let (name, at) = (code.get_ref().as_ref(), code.span());
+            let key = format!("{key}.{name}");
+            let level = match self.text(&key, value)?.parse::<Level>() {
+                Ok(level) => level,
+                Err(message) => {
+                    let hint = format!("the levels are {}", Level::ALL.map(Level::name).join(", "));
+                    return self.fail(value.span(), format!("{key}: {message}"), &hint);
+                }
+            };
+            if let Err((message, hint)) = refuse_level(name, level) {
+                return self.fail(at, format!("{key}: {message}"), &hint);
+            }
+            levels.push((name.to_owned(), level));
+        }
+        Ok(levels)
+    }
+
+    pub(super) fn table<'t, 'i>(
+        &self,
+        key: &str,
+        value: &'t Spanned<DeValue<'i>>,
+    ) -> Result<&'t DeTable<'i>, ConfigError> {
+        match value.get_ref().as_table() {
+            Some(table) => Ok(table),
+            None => self.fail(value.span(), format!("{key}: a table is wanted"), "write it as a TOML table"),
+        }
+    }
+
+    pub(super) fn text<'t>(
+        &self,
+        key: &str,
+        value: &'t Spanned<DeValue<'_>>,
+    ) -> Result<&'t str, ConfigError> {
+        match value.get_ref().as_str() {
+            Some(text) => Ok(text),
+            None => self.fail(value.span(), format!("{key}: a text is wanted"), "put the value in quotes"),
+        }
+    }
+
+    pub(super) fn unknown<T, K>(&self, key: &str, at: &Spanned<K>, known: &str) -> Result<T, ConfigError> {
+        self.fail(at.span(), format!("no such key: {key}"), &format!("the keys here are: {known}"))
+    }
+}
