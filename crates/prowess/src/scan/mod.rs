@@ -252,6 +252,14 @@ fn is_left_out(name: &std::ffi::OsStr, options: &ScanOptions) -> bool {
         || options.skip_prefixes.iter().any(|prefix| name.starts_with(prefix.as_str()))
 }
 
+/// A name below a path. `Path::join` makes the path first and then a longer one, and a walk joins very often.
+fn joined(path: &Path, name: &std::ffi::OsStr) -> PathBuf {
+    let mut joined = PathBuf::with_capacity(path.as_os_str().len() + 1 + name.len());
+    joined.push(path);
+    joined.push(name);
+    joined
+}
+
 /// Whether an error only says that there is nothing.
 fn is_missing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use prowess_core::Stamp;
 
 use super::walk::{Opened, Visitor, Walk};
-use super::{FILE_NAMES, FileName, is_missing};
+use super::{FILE_NAMES, FileName, is_missing, joined};
 use crate::error::SourceError;
 use crate::handle::{Folder, Kind, Links, Name, is_link_error, stamp_of};
 use crate::{beneath, files};
@@ -57,7 +57,7 @@ impl<V: Visitor> Walk<'_, V> {
         name: &OsStr,
         linked: bool,
     ) -> Result<bool, SourceError> {
-        let (path, below) = (path.join(name), below.join(name));
+        let (path, below) = (joined(path, name), joined(below, name));
         let below = below.as_path();
         if self.visitor.knows_anything() {
             match folder.state_below(below) {

@@ -15,7 +15,7 @@ use std::rc::Rc;
 use prowess_core::Stamp;
 
 use super::ignore::Ignores;
-use super::{MissingRoot, OnError, ScanOptions, is_left_out, is_missing};
+use super::{MissingRoot, OnError, ScanOptions, is_left_out, is_missing, joined};
 use crate::confine::Within;
 use crate::error::SourceError;
 use crate::files;
@@ -263,7 +263,7 @@ impl<V: Visitor> Walk<'_, V> {
             if !wanted || is_left_out(&name, self.options) {
                 continue;
             }
-            let path = place.path.join(&name);
+            let path = joined(&place.path, &name);
             if ignores.as_ref().is_some_and(|ignores| ignores.leaves_out(&path)) {
                 continue;
             }

@@ -451,6 +451,9 @@ impl Gather<'_> {
 /// The folder of a skill below its root, with what stands before it and with `/`; the root's own name when the root is the
 /// skill.
 fn virtual_path(root: &Path, above: &Path, skill_md: &Path) -> String {
+    if let Some(below) = text_below(root, skill_md).filter(|_| above.as_os_str().is_empty()) {
+        return below.to_owned();
+    }
     let folder = skill_md.parent().unwrap_or(root);
     let below = folder.strip_prefix(root).unwrap_or(folder);
     let whole;
@@ -469,6 +472,12 @@ fn virtual_path(root: &Path, above: &Path, skill_md: &Path) -> String {
     }
 }
 
+/// The same for the plain case, read off the two texts: comparing paths part by part is dear for very many skills.
+fn text_below<'p>(root: &Path, skill_md: &'p Path) -> Option<&'p str> {
+    let below = skill_md.to_str()?.strip_prefix(root.to_str()?)?.strip_prefix('/')?;
+    below.rsplit_once('/').map(|(folder, _)| folder).filter(|_| std::path::MAIN_SEPARATOR == '/')
+}
+
 /// Reads as much of a SKILL.md as its frontmatter needs; the buffer then begins with it.
 fn read_prefix(file: &mut File, buffer: &mut Vec<u8>) -> std::io::Result<Document> {
     buffer.clear();
@@ -482,5 +491,28 @@ fn read_prefix(file: &mut File, buffer: &mut Vec<u8>) -> std::io::Result<Documen
             return Ok(document);
         }
         want = buffer.len().max(FIRST_BYTES);
+    }
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_virtual_path_is_the_folder_below_the_root_however_the_root_is_written() {
+        let path = |root: &str, above: &str, file: &str| {
+            virtual_path(Path::new(root), Path::new(above), Path::new(file))
+        };
+        assert_eq!(path("/s", "", "/s/a/SKILL.md"), "a");
+        assert_eq!(path("/s", "", "/s/a/b/SKILL.md"), "a/b");
+        assert_eq!(path("/s", "", "/s/SKILL.md"), "s");
+        assert_eq!(path("/", "", "/a/SKILL.md"), "a");
+        assert_eq!(path("/s/", "", "/s/a/SKILL.md"), "a");
+        assert_eq!(path("/s", "x/s", "/s/a/SKILL.md"), "x/s/a");
+        assert_eq!(path("/s", "", "/s-other/a/SKILL.md"), "/s-other/a");
+        let odd =
+            Path::new(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(b"/s/\xff/SKILL.md"));
+        assert_eq!(virtual_path(Path::new("/s"), Path::new(""), odd), "\\xff");
     }
 }
