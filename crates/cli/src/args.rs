@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use clap::{ColorChoice, Parser, Subcommand, ValueEnum};
 use prowess::SourceSpec;
-use prowess::rule::Preset;
+use prowess::finding::rule::Preset;
 use prowess::spec::SpecError;
 
 pub(crate) use search::{Prompt, Search, Selection, Share};

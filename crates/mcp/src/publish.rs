@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use prowess::check::strict;
 use prowess::digests::DigestLimits;
-use prowess::{Candidate, Document, FileEntry, Manifest, Registry, RelPath, digests, parse, publish};
+use prowess::{Candidate, Document, FileEntry, Manifest, Registry, RelPath, digests, parse};
 use serde_json::{Map, Value};
 
 use crate::address;
@@ -75,7 +76,7 @@ pub(crate) fn look(
                 head.document()
             }
         };
-        if let Some(reason) = publish::withheld(&document, &candidate.entry.name) {
+        if let Some(reason) = strict::withheld(&document, &candidate.entry.name) {
             return Err(reason.to_string());
         }
         let (count, size) = (files.files.len(), files.total_size());

@@ -53,8 +53,9 @@ pub fn source() -> MemorySource {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use prowess_core::rule::Preset;
-    use prowess_core::{Profile, parse, publish};
+    use prowess_core::check::strict;
+    use prowess_core::finding::rule::Preset;
+    use prowess_core::{Profile, parse};
 
     use crate::Registry;
 
@@ -65,7 +66,7 @@ mod tests {
         registry.refresh().unwrap();
         for skill in BUILTINS {
             let document = parse(skill.text.as_bytes());
-            assert_eq!(publish::withheld(&document, skill.folder), None);
+            assert_eq!(strict::withheld(&document, skill.folder), None);
             let files = registry.files(skill.folder).unwrap();
             assert_eq!(files.files.len(), 1 + skill.files.len());
             for preset in Preset::ALL {

@@ -9,17 +9,17 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use prowess_core::check;
-use prowess_core::rule::Preset;
+use prowess_core::finding::rule::Preset;
 use prowess_core::{Duplicates, Level, Profile};
 
 use crate::clients;
 use crate::confine;
 use crate::env;
 use crate::error::SourceError;
-use crate::glob::Glob;
 use crate::scan::ScanChanges;
 use crate::spec::SourceSpec;
 use crate::trust::Approvals;
+use prowess_core::path::glob::Glob;
 
 use reader::Reader;
 pub use session::SessionConfig;

@@ -14,13 +14,13 @@ use crate::clients::{self, Client, Root};
 use crate::config::{self, Config, ConfigError, ConfigLimits, SessionConfig};
 use crate::env::{self, Environment, RelativePath};
 use crate::error::SourceError;
-use crate::glob::Glob;
 use crate::open::{OpenServer, Opening, file_name};
 use crate::registry::Registry;
 use crate::scan::{OnError, ScanChanges, ScanOptions};
 use crate::source::Layer;
 use crate::spec::{Place, SourceSpec};
 use crate::trust::{Approvals, Trust};
+use prowess_core::path::glob::Glob;
 use shown::Shown;
 
 /// What makes up a library.

@@ -53,10 +53,10 @@ use prowess_core::{Candidate, Catalog, Delta, Duplicates, LoadError, Obstacle, P
 use crate::budget::ProjectBudget;
 use crate::digests::DigestLimits;
 use crate::error::{SourceError, harmless};
-use crate::glob::Glob;
 use crate::scan::OnError;
 use crate::source::{self, Labels, Layer, MemorySource};
 use crate::trust::Trust;
+use prowess_core::path::glob::Glob;
 
 /// Why a registry could not do what it was asked.
 #[derive(Debug, thiserror::Error)]

@@ -1,7 +1,7 @@
 //! The options that say which skills are found and offered, for every command that looks for skills.
 
-use prowess::glob::Glob;
-use prowess::rule::Preset;
+use prowess::finding::rule::Preset;
+use prowess::path::glob::Glob;
 use prowess::{Duplicates, ScanChanges};
 
 /// Which skills are found and offered.

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use prowess::config::{ConfigLimits, refuse_level};
 use prowess::env::Environment;
 use prowess::files::{self, Head};
+use prowess::finding::rule::Preset;
 use prowess::limits::MAX_FILE_BYTES;
-use prowess::rule::Preset;
 use prowess::trust::Approvals;
 use prowess::{
     Config, FixMode, Found, Level, Manifest, Origin, Profile, ScanOptions, SourceError, WriteError, atomic,

@@ -2,8 +2,9 @@
 
 use std::fmt::Write as _;
 
+use prowess::check::strict;
 use prowess::limits::{MAX_SKILL_BYTES, MAX_SKILL_FILES};
-use prowess::{Candidate, Obstacle, Registry, SourceError, Standing, publish, shell_word};
+use prowess::{Candidate, Obstacle, Registry, SourceError, Standing, shell_word};
 use serde::Serialize;
 use serde_json::json;
 
@@ -109,7 +110,7 @@ fn withheld(registry: &Registry, candidate: &Candidate, standing: &Standing) -> 
         Some(frontmatter) => prowess::parse(prowess::document::markdown(&frontmatter, "").as_bytes()),
         None => registry.head_of(candidate).ok()?.document(),
     };
-    publish::withheld(&document, &candidate.entry.name).map(|reason| reason.to_string())
+    strict::withheld(&document, &candidate.entry.name).map(|reason| reason.to_string())
 }
 
 /// What agents do not get of a skill's files, or need not take.

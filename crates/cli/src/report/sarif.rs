@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use prowess::rule::Preset;
+use prowess::finding::rule::Preset;
 use prowess::{Edit, Fix, Level, LineIndex, Problem, Rule, Severity, Span, check};
 use serde_json::{Map, Value, json};
 

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::check::profile::Profile;
 use crate::document::Document;
-use crate::manifest::Manifest;
-use crate::origin::Origin;
-use crate::problem::{Problem, Severity};
-use crate::profile::Profile;
+use crate::files::manifest::Manifest;
+use crate::finding::{Problem, Severity};
 use crate::skill::Entry;
+use crate::skill::location::Origin;
 
 /// What keeps a skill from being offered or used.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -5,11 +5,11 @@
 
 use serde_json::Value;
 
-use super::name::suggest_name;
-use crate::document::emit::scalar;
+use super::rules::name::suggest_name;
+use crate::document::edit::scalar;
 use crate::document::{Document, Style};
-use crate::origin::Origin;
-use crate::problem::{Edit, Finding, Fix};
+use crate::finding::{Edit, Finding, Fix};
+use crate::skill::location::Origin;
 use crate::skill::{normalize, tool_list};
 use crate::span::Span;
 
@@ -186,7 +186,7 @@ fn remove(document: &Document, key: &str, title: String, safe: bool) -> Option<F
 /// Removes a hidden character, when it stands in the file as it is and not as an escape; in the body, all of its kind.
 fn remove_characters(document: &Document, span: Span, code: &str) -> Option<Fix> {
     if span.start >= document.body_offset() {
-        let places = super::hidden::in_body(document, code);
+        let places = super::rules::hidden::in_body(document, code);
         let edits = places.into_iter().map(|span| Edit { span, replacement: String::new() }).collect();
         return Some(Fix { title: "remove the characters".to_owned(), edits, safe: false });
     }

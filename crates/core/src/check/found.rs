@@ -1,9 +1,9 @@
 //! What the rules have found so far, and which rules are asked.
 
-use crate::check::name::RESERVED_WORDS;
-use crate::problem::Finding;
-use crate::profile::Profile;
-use crate::rule::{Level, Rule};
+use crate::check::profile::Profile;
+use crate::check::rules::name::RESERVED_WORDS;
+use crate::finding::Finding;
+use crate::finding::rule::{Level, Rule};
 
 /// Where rules put what they find. With a profile only what it will say is kept, so that a rule that is off costs
 /// nothing.

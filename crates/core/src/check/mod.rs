@@ -1,29 +1,26 @@
 //! The rules a skill is checked against. Each file declares the rules of one subject beside the code that finds
 //! them; this one concatenates the table and runs them all.
 
-pub(crate) mod body;
-pub(crate) mod description;
-pub(crate) mod fields;
-pub(crate) mod files;
+pub mod fix;
 pub(crate) mod fixes;
 mod found;
-pub(crate) mod hidden;
-pub(crate) mod links;
-pub(crate) mod name;
-pub(crate) mod tools;
+pub mod profile;
+pub(crate) mod rules;
+pub mod strict;
 
-pub use description::check_description;
-pub use name::{check_name, suggest_name};
+pub use rules::description::check_description;
+pub use rules::name::{check_name, suggest_name};
 
 use found::Found;
+use rules::{body, description, fields, files, hidden, links, name, tools};
 
+use crate::check::profile::{Profile, UnknownRule};
 use crate::document::{self, Document, Node, Scalar, Style};
-use crate::manifest::Manifest;
-use crate::origin::Origin;
-use crate::problem::Finding;
-use crate::profile::{Profile, UnknownRule};
-use crate::rule::Rule;
+use crate::files::manifest::Manifest;
+use crate::finding::Finding;
+use crate::finding::rule::Rule;
 use crate::skill::Entry;
+use crate::skill::location::Origin;
 use crate::span::Span;
 use crate::text::inline;
 

@@ -1,28 +1,28 @@
 //! A SKILL.md as read: text, spanned frontmatter, body, and findings. Reading never fails.
 
-pub(crate) mod emit;
+pub(crate) mod edit;
 mod node;
+mod parse;
 mod plain;
-mod read;
 pub(crate) mod repair;
 pub(crate) mod rules;
 pub mod split;
 mod stream;
-mod words;
 pub(crate) mod yaml;
+mod yaml_errors;
 
 use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-pub use emit::{EditError, markdown};
+pub use edit::{EditError, markdown};
 pub(crate) use node::looks_like_number;
 pub use node::{Node, NodeKind, Pair, Scalar, Style};
 pub use split::Fences;
 pub use stream::read_frontmatter;
 
+use crate::finding::Finding;
 use crate::limits::MAX_FILE_BYTES;
-use crate::problem::Finding;
 use rules::{FILE_TOO_LARGE, FILE_UNREADABLE};
 use split::Split;
 

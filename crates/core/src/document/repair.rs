@@ -8,7 +8,7 @@ use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
 use super::yaml;
-use crate::problem::Edit;
+use crate::finding::Edit;
 use crate::skill::SPEC_FIELDS;
 use crate::span::Span;
 

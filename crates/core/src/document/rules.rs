@@ -1,6 +1,6 @@
 //! The rules about the file as a whole: encoding, fences and YAML.
 
-use crate::rule::rules;
+use crate::finding::rule::rules;
 
 rules! {
     NOT_UTF8 = "not-utf8" [E E E E W],

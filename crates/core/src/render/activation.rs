@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde::{Deserialize, Serialize};
 
 use crate::document::without_blank_lines;
-use crate::manifest::{FileKind, Manifest};
+use crate::files::manifest::{FileKind, Manifest};
 use crate::path::RelPath;
 use crate::skill::Entry;
 use crate::text::{collapse, inline, neutralize, visible, xml};

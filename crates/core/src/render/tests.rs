@@ -6,10 +6,10 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::dict::Skill;
-use crate::manifest::{FileEntry, Manifest};
+use crate::files::manifest::{FileEntry, Manifest};
 use crate::path::RelPath;
 use crate::skill::Entry;
+use crate::skill::json::Skill;
 
 fn entry(name: &str, description: &str) -> Entry {
     let dict = json!({"name": name, "description": description, "path": "/skills/x/SKILL.md"});

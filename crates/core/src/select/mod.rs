@@ -154,8 +154,8 @@ pub fn best(mut hits: Vec<Hit>, limit: usize) -> Vec<Hit> {
 pub(crate) mod testing {
     //! Entries for tests.
 
-    use crate::origin::Origin;
     use crate::skill::Entry;
+    use crate::skill::location::Origin;
 
     /// A skill with a name and a description.
     pub(crate) fn entry(name: &str, description: &str) -> Entry {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Hit, Query, SelectError, Selector};
 use crate::skill::Entry;
-use crate::tools::HostTools;
+use crate::skill::tool_list::HostTools;
 
 /// What happens when a selector finds nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -173,7 +173,7 @@ mod tests {
     use super::*;
     use crate::select::testing::entry;
     use crate::select::{All, Keyword};
-    use crate::tools::ToolList;
+    use crate::skill::tool_list::ToolList;
 
     struct Broken;
 

@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::filter::Filter;
-use super::result::ToolResult;
-use crate::manifest::Manifest;
-use crate::origin::Scope;
+use super::interface::result::ToolResult;
+use crate::files::manifest::Manifest;
 use crate::path::RelPath;
 use crate::select::{Hit, Query};
+use crate::skill::location::Scope;
 
 /// What a model asks for.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::glob::Glob;
+use crate::path::glob::Glob;
 
 /// Which virtual paths a session sees: all, none, or those a glob matches.
 ///

@@ -31,51 +31,41 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod activate;
-mod arguments;
-mod call;
-mod dialect;
+mod calls;
+mod compaction;
 mod effect;
 mod event;
 mod filter;
-mod give;
+mod interface;
 mod lifecycle;
-mod naming;
 mod options;
 mod pending;
 mod policy;
-mod prompt;
-mod reinject;
-mod resources;
-mod result;
 mod scope;
 mod state;
-mod substitute;
-mod tools;
-mod user;
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
-pub use dialect::{Dialect, Received};
+pub use calls::substitute::Arguments;
+pub use compaction::{ReinjectBudget, Reinjected};
 pub use effect::{Effect, Failure, NoTicket, Outcome, Step, Ticket, ToolCall};
 pub use event::{Actor, Ended, Event, What, replay};
 pub use filter::{Filter, FilterError};
+pub use interface::dialect::{Dialect, Received};
+pub use interface::naming::{NAMINGS, Naming, NamingRow, Tool, UnknownNaming};
+pub use interface::prompt::{Prompt, PromptOptions};
+pub use interface::result::{Reason, ToolResult};
+pub use interface::schema::ToolDef;
 pub use lifecycle::Swapped;
-pub use naming::{NAMINGS, Naming, NamingRow, Tool, UnknownNaming};
 pub use options::{Lifetime, Options, Repeat, WhenFull};
 pub use policy::{Act, Ask, Hidden, Names, OriginRule, Policy, Untrusted};
-pub use prompt::{Prompt, PromptOptions};
-pub use reinject::{ReinjectBudget, Reinjected};
-pub use result::{Reason, ToolResult};
 pub use scope::{ToolMode, filter_compatible, grants, scope_tools};
 pub use state::{Active, RestoreError, STATE_VERSION, SessionState};
-pub use substitute::Arguments;
-pub use tools::ToolDef;
 
 use crate::catalog::{Candidate, Catalog};
 use crate::skill::Invocation;
-use crate::tools::{ToolGrant, ToolList};
+use crate::skill::tool_list::{ToolGrant, ToolList};
 
 /// What a host embeds: a catalog, what may be done with it, and what has been done so far.
 #[derive(Clone, Debug)]

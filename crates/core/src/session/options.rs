@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::naming::{Naming, Tool};
+use super::interface::naming::{Naming, Tool};
+use crate::files::page::{self, TooLarge};
 use crate::limits::MAX_ACTIVATION_BYTES;
 use crate::render::{ActivationStyle, Budget, CatalogStyle, Shape};
-use crate::resource::{self, TooLarge};
 
 /// What happens when one more skill is to be active than may be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -113,7 +113,7 @@ impl Default for Options {
             max_files: 100,
             catalog_in_tool: None,
             max_enum: 250,
-            max_resource_bytes: resource::DEFAULT_LIMIT,
+            max_resource_bytes: page::DEFAULT_LIMIT,
             too_large: TooLarge::Page,
             max_hits: 50,
             instruction: None,

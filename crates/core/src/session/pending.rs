@@ -2,13 +2,13 @@
 
 use super::effect::{Effect, Outcome, Step, Ticket};
 use super::event::{Actor, What};
-use super::result::Reason;
+use super::interface::result::Reason;
 use super::state::{Stage, Waiting, Want};
 use super::{Filter, Session};
+use crate::files::page::MARGIN;
 use crate::limits::MAX_FILE_BYTES;
-use crate::origin::Scope;
 use crate::path::RelPath;
-use crate::resource::MARGIN;
+use crate::skill::location::Scope;
 
 /// The last offset that is asked for: no file of a skill reaches it, and file systems still take it for an offset.
 const FARTHEST: u64 = 1 << 42;

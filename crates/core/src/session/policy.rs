@@ -8,9 +8,9 @@ use super::event::Actor;
 use super::filter::Filter;
 use super::scope::ToolMode;
 use crate::catalog::{Candidate, Obstacle};
-use crate::origin::Scope;
 use crate::skill::Invocation;
-use crate::tools::HostTools;
+use crate::skill::location::Scope;
+use crate::skill::tool_list::HostTools;
 
 /// Keys or names of skills, in the host's order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

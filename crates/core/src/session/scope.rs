@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use crate::skill::Entry;
-use crate::tools::{HostTools, ToolGrant, ToolList};
+use crate::skill::tool_list::{HostTools, ToolGrant, ToolList};
 
 /// What `allowed-tools` does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

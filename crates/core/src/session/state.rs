@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::calls::substitute::Arguments;
 use super::event::{Actor, Ended, Event, What};
 use super::filter::Filter;
-use super::substitute::Arguments;
 use crate::catalog::Stamp;
-use crate::manifest::Manifest;
+use crate::files::manifest::Manifest;
 use crate::path::RelPath;
 use crate::select::Query;
-use crate::tools::ToolList;
+use crate::skill::tool_list::ToolList;
 
 /// The version of the stored form.
 pub const STATE_VERSION: u32 = 2;

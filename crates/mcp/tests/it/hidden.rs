@@ -1,6 +1,6 @@
 //! A skill that may not be used does not exist, by any route.
 
-use prowess::glob::Glob;
+use prowess::path::glob::Glob;
 use prowess::registry::Disabled;
 use prowess::session::Filter;
 use prowess::trust::{Approvals, Trust};

@@ -7,8 +7,8 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::{Config, ConfigError, ConfigLimits, PathConfig, refuse_level};
-use crate::glob::Glob;
 use crate::spec::{FLAG_KEYS, Pairs, SourceSpec, SpecError, keys};
+use prowess_core::path::glob::Glob;
 
 /// Walks the spanned TOML, so that every complaint has its line.
 pub(super) struct Reader<'a> {

@@ -1,7 +1,7 @@
 //! The table `[session]`: how sessions behave where a command line says nothing else.
 
 use prowess_core::session::{Filter, Options, Policy};
-use prowess_core::tools::HostTools;
+use prowess_core::skill::tool_list::HostTools;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 

@@ -7,7 +7,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use prowess_core::resource::MARGIN;
+use prowess_core::files::page::MARGIN;
 use prowess_core::{Candidate, Document, FileEntry, Manifest, Obstacle, RelPath, Scope};
 use serde_json::{Map, Value};
 

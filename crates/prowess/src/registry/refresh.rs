@@ -12,10 +12,10 @@ use super::read::take_approved;
 use super::{Registry, RegistryError, Seen, damage};
 use crate::digests;
 use crate::error::SourceError;
-use crate::glob::Glob;
 use crate::scan::OnError;
 use crate::source::{Layer, Offer};
 use crate::trust::{Trust, Verdict};
+use prowess_core::path::glob::Glob;
 
 /// What far sources last said, by the number of their layer.
 pub(super) type Known = BTreeMap<usize, Said>;

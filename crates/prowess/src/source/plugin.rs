@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use prowess_core::rule::Preset;
+use prowess_core::finding::rule::Preset;
 use prowess_core::{Candidate, Manifest, Obstacle, Profile, RelPath, Scope};
 use serde_json::{Map, Value};
 

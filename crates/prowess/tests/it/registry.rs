@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use prowess::clients::client;
 use prowess::env::Environment;
-use prowess::glob::Glob;
+use prowess::path::glob::Glob;
 use prowess::registry::Disabled;
 use prowess::resources::Contents;
 use prowess::scan::{FileName, MissingRoot, OnError};
@@ -90,7 +90,7 @@ fn lists_of_names_say_what_is_offered_and_each_counts() {
     let folder =
         tree(&[("a/SKILL.md", &skill("a")), ("ab/SKILL.md", &skill("ab")), ("b/SKILL.md", &skill("b"))]);
     let allowed = |glob: &str, within: Option<&Path>| prowess::registry::Allowed {
-        globs: vec![prowess::glob::Glob::parse(glob).unwrap()],
+        globs: vec![prowess::path::glob::Glob::parse(glob).unwrap()],
         by: "a list".to_owned(),
         within: within.map(Path::to_owned),
     };

@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use std::sync::Arc;
 
 use prowess::digests::Digests;
-use prowess::glob::Glob;
+use prowess::path::glob::Glob;
 use prowess::registry::Disabled;
 use prowess::trust::{Approvals, Trust};
 use prowess::{DirSource, Layer, Obstacle, Registry, ScanOptions, Scope, SourceError, Standing};

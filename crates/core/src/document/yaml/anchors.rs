@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use super::{Builder, Next};
 use crate::document::node::{Node, NodeKind, move_spans};
 use crate::document::rules::{YAML_ANCHOR, YAML_LIMIT};
+use crate::finding::Finding;
 use crate::limits::{MAX_YAML_COPIED_BYTES, MAX_YAML_DEPTH};
-use crate::problem::Finding;
 use crate::span::Span;
 
 /// The values that carry anchors, by the parser's number, and what copying them has come to.

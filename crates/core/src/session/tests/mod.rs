@@ -15,13 +15,13 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::catalog::{Catalog, Duplicates, Stamp};
-use crate::manifest::{FileEntry, Manifest};
-use crate::origin::{Origin, Scope};
+use crate::files::manifest::{FileEntry, Manifest};
+use crate::files::page::TooLarge;
 use crate::parse;
 use crate::path::RelPath;
-use crate::resource::TooLarge;
 use crate::select::{Hit, Reason as Why};
-use crate::tools::HostTools;
+use crate::skill::location::{Origin, Scope};
+use crate::skill::tool_list::HostTools;
 
 /// Skills in memory, and the host that reads them.
 #[derive(Clone, Default)]

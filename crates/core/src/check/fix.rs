@@ -1,0 +1,160 @@
+//! Applying fixes: again and again until nothing more can be fixed, and never what changes more than it says.
+
+use crate::check::fixes::is_writable;
+use crate::check::profile::Profile;
+use crate::document::{Document, parse, repair};
+use crate::files::manifest::Manifest;
+use crate::finding::{Edit, Problem};
+use crate::skill::location::Origin;
+
+/// Which fixes to apply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FixMode {
+    /// Those that write down what the lenient reader reads anyway.
+    Safe,
+    /// All, those that rename or drop something included.
+    All,
+}
+
+/// What fixing did.
+#[derive(Clone, Debug)]
+pub struct Fixed {
+    /// The document as it would be written.
+    pub document: Document,
+    /// The problems that were removed, in the order they were.
+    pub applied: Vec<Problem>,
+}
+
+/// Each round applies every fix that does not touch another's bytes; the next sees what they left. The longest
+/// useful chain is a repair, then the fields, then what they uncover.
+const MAX_ROUNDS: usize = 50;
+
+/// Fixes what a profile complains about. The file itself is not touched; `document.raw()` is what to write.
+///
+/// ```
+/// use prowess_core::{FixMode, Origin, Profile, fix, parse};
+///
+/// let document = parse(b"---\nname: tidy\ndescription: Use when: asked\nallowed-tools: Read, Grep\n---\n");
+/// let at = Origin::at("tidy/SKILL.md");
+/// let fixed = fix(&document, None, &at, &Profile::spec(), FixMode::Safe);
+/// assert_eq!(
+///     fixed.document.text(),
+///     "---\nname: tidy\ndescription: 'Use when: asked'\nallowed-tools: Read Grep\n---\n"
+/// );
+/// ```
+pub fn fix(
+    document: &Document,
+    files: Option<&Manifest>,
+    at: &Origin,
+    profile: &Profile,
+    mode: FixMode,
+) -> Fixed {
+    let mut fixed = Fixed { document: document.clone(), applied: Vec::new() };
+    if !is_writable(document) {
+        return fixed;
+    }
+    for _ in 0..MAX_ROUNDS {
+        let (edits, applied) = choose(&profile.check(&fixed.document, files, at), mode);
+        if edits.is_empty() {
+            break;
+        }
+        let next = parse(repair::apply(fixed.document.text(), &edits).as_bytes());
+        if mode == FixMode::Safe && !same_identity(&fixed.document, &next, at) {
+            break;
+        }
+        fixed.document = next;
+        fixed.applied.extend(applied);
+    }
+    fixed
+}
+
+/// The edits of as many fixes as fit together, the first problem first.
+fn choose(problems: &[Problem], mode: FixMode) -> (Vec<Edit>, Vec<Problem>) {
+    let mut edits: Vec<Edit> = Vec::new();
+    let mut applied = Vec::new();
+    for problem in problems {
+        let Some(fix) = problem.fix.as_ref().filter(|fix| fix.safe || mode == FixMode::All) else { continue };
+        // Two insertions at one place would depend on their order: they wait for the next round too.
+        let touches = |a: &Edit, b: &Edit| a.span.start <= b.span.end && b.span.start <= a.span.end;
+        let clashes = fix.edits.iter().any(|new| edits.iter().any(|old| touches(new, old)));
+        if !clashes {
+            edits.extend(fix.edits.iter().cloned());
+            applied.push(problem.clone());
+        }
+    }
+    edits.sort_by_key(|edit| edit.span);
+    (edits, applied)
+}
+
+/// Whether both are known by the same name and description.
+fn same_identity(before: &Document, after: &Document, at: &Origin) -> bool {
+    before.name(at) == after.name(at) && before.description() == after.description()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::finding::rule::Preset;
+
+    fn fixed(text: &str, mode: FixMode, preset: Preset) -> String {
+        let at = Origin::at("x/demo/SKILL.md");
+        fix(&parse(text.as_bytes()), None, &at, &Profile::new(preset), mode).document.text().to_owned()
+    }
+
+    #[test]
+    fn safe_fixes_write_what_the_lenient_reader_reads() {
+        let text = "\u{feff}\n---\ndescription: Use when: asked\ncompatibility: ''\nallowed-tools: [Read, 'Bash(git:*)']\n----\nB\n";
+        assert_eq!(
+            fixed(text, FixMode::Safe, Preset::Spec),
+            "---\nname: demo\ndescription: 'Use when: asked'\nallowed-tools: Read Bash(git:*)\n---\nB\n"
+        );
+    }
+
+    #[test]
+    fn hidden_characters_of_a_body_go_all_at_once_however_many() {
+        let text =
+            format!("---\nname: demo\ndescription: d\n---\n{}end\n", "a\u{200b}\u{202e}".repeat(5_000));
+        let expected = format!("---\nname: demo\ndescription: d\n---\n{}end\n", "a".repeat(5_000));
+        assert_eq!(fixed(&text, FixMode::All, Preset::Spec), expected);
+        assert_eq!(fixed(&text, FixMode::Safe, Preset::Spec), text);
+    }
+
+    #[test]
+    fn renaming_is_not_safe() {
+        let text = "---\nname: My_Demo\ndescription: d\n---\n";
+        assert_eq!(fixed(text, FixMode::Safe, Preset::Spec), text);
+        assert_eq!(fixed(text, FixMode::All, Preset::Spec), "---\nname: demo\ndescription: d\n---\n");
+        assert_eq!(
+            fixed("---\nname: demo\ndescription: a\u{200b}b\n---\n", FixMode::All, Preset::Spec),
+            "---\nname: demo\ndescription: ab\n---\n"
+        );
+    }
+
+    #[test]
+    fn brackets_become_lines_for_readers_that_want_them() {
+        let text = "---\nname: demo\ndescription: d\nmetadata: {a: b, v: '1.0'}\n---\n";
+        assert_eq!(fixed(text, FixMode::Safe, Preset::Spec), text);
+        assert_eq!(
+            fixed(text, FixMode::Safe, Preset::SkillsRef),
+            "---\nname: demo\ndescription: d\nmetadata:\n  a: b\n  v: '1.0'\n---\n"
+        );
+        // A number might be spelt otherwise afterwards, and a comment would be gone.
+        for kept in ["metadata: {v: 1.10}", "allowed-tools:\n  - Read # why\n  - Grep"] {
+            let text = format!("---\nname: demo\ndescription: d\n{kept}\n---\n");
+            assert_eq!(fixed(&text, FixMode::Safe, Preset::SkillsRef), text);
+            assert_eq!(fixed(&text, FixMode::Safe, Preset::Spec), text);
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_are_left_alone() {
+        let at = Origin::at("x/demo/SKILL.md");
+        let document = parse(b"\xEF\xBB\xBF---\nname: demo\ndescription: \xff\n---\n");
+        assert!(fix(&document, None, &at, &Profile::spec(), FixMode::All).applied.is_empty());
+        assert!(Profile::spec().check(&document, None, &at).iter().all(|problem| problem.fix.is_none()));
+        // Of a file beyond the limit only the beginning is at hand.
+        let large = crate::parse_head(b"\xEF\xBB\xBF---\nname: demo\ndescription: d\n---\n", 2 << 20);
+        assert!(fix(&large, None, &at, &Profile::spec(), FixMode::All).applied.is_empty());
+        assert!(Profile::spec().check(&large, None, &at).iter().all(|problem| problem.fix.is_none()));
+    }
+}

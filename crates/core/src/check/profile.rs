@@ -1,0 +1,279 @@
+//! Whose opinion counts: a [`Profile`] turns findings into problems, and is the only giver of severity.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::check;
+use crate::document::Document;
+use crate::files::manifest::Manifest;
+use crate::finding::rule::{Level, Preset};
+use crate::finding::{Finding, Problem, Severity};
+use crate::skill::Entry;
+use crate::skill::location::Origin;
+
+/// Which rules apply and how hard.
+///
+/// ```
+/// use prowess_core::{Level, Origin, Profile, parse};
+///
+/// let document = parse(b"---\nname: my_skill\ndescription: Does it.\n---\n");
+/// let at = Origin::at("my_skill/SKILL.md");
+/// let strict = Profile::spec();
+/// assert_eq!(strict.check(&document, None, &at)[0].code, "name-underscore");
+/// let ours = strict.with_level("name-underscore", Level::Off)?;
+/// assert!(ours.check(&document, None, &at).is_empty());
+/// # Ok::<(), prowess_core::UnknownRule>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Profile {
+    preset: Preset,
+    levels: BTreeMap<String, Level>,
+    reserved_words: Vec<String>,
+}
+
+/// The rule that was named does not exist.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no such rule: {code}{}", .nearest.map(|code| format!("; did you mean {code}?")).unwrap_or_default())]
+pub struct UnknownRule {
+    /// The code that was given.
+    pub code: String,
+    /// The code that resembles it most.
+    pub nearest: Option<&'static str>,
+}
+
+/// Ready-made opinions about which characters a name may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NameRule {
+    /// The specification: lower-case letters and digits of any script, single hyphens inside.
+    Spec,
+    /// The same in ASCII only.
+    AsciiKebab,
+    /// The same in ASCII only, and the first character is a letter.
+    AsciiKebabLetterFirst,
+    /// Lower-case ASCII, digits, underscores and hyphens anywhere.
+    Underscore,
+    /// Lower-case ASCII, digits and hyphens anywhere.
+    Loose,
+}
+
+impl NameRule {
+    /// The levels it gives to the rules about names; all others are errors.
+    const fn allowed(self) -> &'static [&'static str] {
+        match self {
+            Self::Spec => &["name-not-ascii", "name-starts-with-digit"],
+            Self::AsciiKebab => &["name-starts-with-digit"],
+            Self::AsciiKebabLetterFirst => &[],
+            Self::Underscore => {
+                &["name-starts-with-digit", "name-underscore", "name-edge-hyphen", "name-double-hyphen"]
+            }
+            Self::Loose => &["name-starts-with-digit", "name-edge-hyphen", "name-double-hyphen"],
+        }
+    }
+}
+
+impl Profile {
+    /// A profile that judges as a preset does.
+    pub fn new(preset: Preset) -> Self {
+        let reserved_words =
+            check::rules::name::RESERVED_WORDS.iter().map(|word| (*word).to_owned()).collect();
+        Self { preset, levels: BTreeMap::new(), reserved_words }
+    }
+
+    /// The specification's prose: the default.
+    pub fn spec() -> Self {
+        Self::new(Preset::Spec)
+    }
+
+    /// What can be loaded, loads.
+    pub fn lenient() -> Self {
+        Self::new(Preset::Lenient)
+    }
+
+    /// The preset it started from.
+    pub fn preset(&self) -> Preset {
+        self.preset
+    }
+
+    /// Gives a rule another level. A hard refusal stays an error: there is no skill to be had.
+    pub fn with_level(mut self, code: &str, level: Level) -> Result<Self, UnknownRule> {
+        self.set_level(code, level)?;
+        Ok(self)
+    }
+
+    /// Sets the level of one rule in place; nothing changes when there is no such rule.
+    pub fn set_level(&mut self, code: &str, level: Level) -> Result<(), UnknownRule> {
+        check::rule(code)?;
+        self.levels.insert(code.to_owned(), level);
+        Ok(())
+    }
+
+    /// Which characters a name may have.
+    #[must_use]
+    pub fn with_names(mut self, names: NameRule) -> Self {
+        for code in check::rules::name::CHARACTER_RULES {
+            let level = if names.allowed().contains(code) { Level::Off } else { Level::Error };
+            self.levels.insert((*code).to_owned(), level);
+        }
+        self
+    }
+
+    /// Words a name must not contain, and makes that an error; an empty list allows all.
+    #[must_use]
+    pub fn with_reserved_words(mut self, words: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.reserved_words = words.into_iter().map(|word| word.into().to_lowercase()).collect();
+        self.levels.insert("name-reserved-word".to_owned(), Level::Error);
+        self
+    }
+
+    /// What `<` or `>` in a description gets.
+    #[must_use]
+    pub fn with_angle_brackets(mut self, level: Level) -> Self {
+        self.levels.insert("description-angle-bracket".to_owned(), level);
+        self
+    }
+
+    /// What a name that is not the folder's gets.
+    #[must_use]
+    pub fn with_folder_match(mut self, level: Level) -> Self {
+        self.levels.insert("name-folder-mismatch".to_owned(), level);
+        self
+    }
+
+    /// What fields outside the specification get.
+    #[must_use]
+    pub fn with_unknown_fields(mut self, level: Level) -> Self {
+        self.levels.insert("field-unknown".to_owned(), level);
+        self.levels.insert("field-client".to_owned(), level);
+        self
+    }
+
+    /// The level a rule has here.
+    pub fn level(&self, rule: &crate::finding::rule::Rule) -> Level {
+        if rule.refuses() {
+            return Level::Error;
+        }
+        self.levels.get(rule.code).copied().unwrap_or_else(|| rule.level(self.preset))
+    }
+
+    /// Everything wrong with a skill, in the order of the file. `files` are those of its folder, if known.
+    pub fn check(&self, document: &Document, files: Option<&Manifest>, at: &Origin) -> Vec<Problem> {
+        // A fix costs a second reading, so only what will be said gets one.
+        let mut findings = check::findings(document, files, at, Some(self));
+        check::fixes::attach(document, at, &mut findings);
+        self.judge(in_order(findings))
+    }
+
+    /// The problems of [`check`](Self::check) without fixes, for a host that only asks whether it takes a skill.
+    pub fn check_only(&self, document: &Document, files: Option<&Manifest>, at: &Origin) -> Vec<Problem> {
+        let mut findings = check::findings(document, files, at, Some(self));
+        for finding in &mut findings {
+            finding.fix = None;
+        }
+        self.judge(in_order(findings))
+    }
+
+    /// Everything wrong with a skill that its frontmatter and the name of its file show, in the order of the file.
+    ///
+    /// These are the problems of [`check`](Self::check) that are not about the body or about other files, without
+    /// fixes. They are the same whether the document [has a body](Document::has_body) or not, so a catalog can tell
+    /// them without reading bodies. An error means that the skill does not load under this profile.
+    ///
+    /// ```
+    /// use prowess_core::{Origin, Profile, Severity, parse_prefix};
+    ///
+    /// let head = parse_prefix(b"---\nname: My_Skill\ndescription: Does it.\n---\n", false).unwrap();
+    /// let at = Origin::at("my-skill/SKILL.md");
+    /// let is_error = |problem: &prowess_core::Problem| problem.severity == Severity::Error;
+    /// assert!(Profile::spec().check_frontmatter(&head, &at).iter().any(is_error));
+    /// assert!(!Profile::lenient().check_frontmatter(&head, &at).iter().any(is_error));
+    /// ```
+    pub fn check_frontmatter(&self, document: &Document, at: &Origin) -> Vec<Problem> {
+        self.check_read(document, at, None)
+    }
+
+    /// The same, when it is known already what the document makes.
+    pub(crate) fn check_read(&self, document: &Document, at: &Origin, entry: Option<&Entry>) -> Vec<Problem> {
+        let mut findings = check::frontmatter(document, at, self, entry);
+        for finding in &mut findings {
+            finding.fix = None;
+        }
+        self.judge(in_order(findings))
+    }
+
+    /// The words that a name must not contain, in lower case.
+    pub(crate) fn reserved_words(&self) -> impl Iterator<Item = &str> {
+        self.reserved_words.iter().map(String::as_str)
+    }
+
+    /// Turns findings into problems.
+    pub fn judge(&self, findings: Vec<Finding>) -> Vec<Problem> {
+        findings
+            .into_iter()
+            .filter_map(|finding| {
+                let severity = Severity::from_level(self.level(finding.rule))?;
+                Some(Problem::new(finding, severity))
+            })
+            .collect()
+    }
+}
+
+/// Findings in the order of the file; those without a place are about the whole file and come first.
+fn in_order(mut findings: Vec<Finding>) -> Vec<Finding> {
+    findings.sort_by_key(|finding| finding.span.map_or(0, |span| span.start + 1));
+    findings
+}
+
+impl Default for Profile {
+    fn default() -> Self {
+        Self::spec()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parse;
+
+    fn codes(profile: &Profile, name: &str) -> Vec<&'static str> {
+        let text = format!("---\nname: {name}\ndescription: d\n---\n");
+        let at = Origin::at(format!("{name}/SKILL.md"));
+        let problems = profile.check(&parse(text.as_bytes()), None, &at);
+        problems.iter().filter(|p| p.severity == Severity::Error).map(|p| p.code).collect()
+    }
+
+    #[test]
+    fn name_rules_cover_what_other_loaders_accept() {
+        let with = |rule| Profile::spec().with_names(rule);
+        assert!(codes(&with(NameRule::Underscore), "-a__b--c-").is_empty());
+        assert_eq!(codes(&with(NameRule::Loose), "a_b"), ["name-underscore"]);
+        assert!(codes(&with(NameRule::Loose), "-a--b").is_empty());
+        assert_eq!(codes(&with(NameRule::AsciiKebabLetterFirst), "3d"), ["name-starts-with-digit"]);
+        assert!(codes(&with(NameRule::AsciiKebab), "3d").is_empty());
+        assert_eq!(codes(&with(NameRule::AsciiKebab), "café"), ["name-not-ascii"]);
+        assert!(codes(&with(NameRule::Spec), "café").is_empty());
+    }
+
+    #[test]
+    fn reserved_words_are_the_hosts_choice() {
+        assert!(codes(&Profile::spec(), "claude-x").is_empty());
+        assert_eq!(codes(&Profile::new(Preset::Anthropic), "claude-x"), ["name-reserved-word"]);
+        let ours = Profile::spec().with_reserved_words(["Acme"]);
+        assert_eq!(codes(&ours, "my-acme-tool"), ["name-reserved-word"]);
+        assert!(codes(&ours, "claude-x").is_empty());
+    }
+
+    #[test]
+    fn a_hard_refusal_cannot_be_allowed() {
+        let profile = Profile::lenient().with_level("description-missing", Level::Off).unwrap();
+        let problems = profile.check(&parse(b"---\nname: a\n---\n"), None, &Origin::at("a/SKILL.md"));
+        assert_eq!(problems[0].severity, Severity::Error);
+    }
+
+    #[test]
+    fn an_unknown_rule_offers_its_neighbour() {
+        let error = Profile::spec().with_level("name-to-long", Level::Off).unwrap_err();
+        assert_eq!(error.to_string(), "no such rule: name-to-long; did you mean name-too-long?");
+    }
+}

@@ -1,0 +1,194 @@
+//! Rules about the other fields: known, of the right shape, within their limits, and inert.
+
+use crate::check::found::Found;
+use crate::document::{Document, Node, Pair};
+use crate::finding::Finding;
+use crate::finding::rule::rules;
+use crate::limits::MAX_COMPATIBILITY_CHARS;
+use crate::skill::{CLIENT_FIELDS, SPEC_FIELDS, boolean, has_wrong_shape};
+use crate::text::inline;
+
+rules! {
+    FIELD_UNKNOWN = "field-unknown" [I E E E O],
+        "a field is not in the specification",
+        "The specification names six fields. Others are kept and handed on, but strict validators refuse them.\n\nPut it below `metadata:`.";
+    FIELD_CLIENT = "field-client" [I E E E O],
+        "a field belongs to some clients, not to the specification",
+        "Clients such as Claude Code understand it, and Prowess does too; strict validators refuse it.";
+    FIELD_NOT_TEXT = "field-not-text" [W O W W W],
+        "a client's field is a list or a mapping and should be text",
+        "The field is read as text, or as a list of texts. What is there is kept as it is and not used.";
+    FIELD_NULL = "field-null" [W O W W I],
+        "a field or a metadata value is null",
+        "A plain `null` or `~`, or nothing at all, means nothing to YAML. It is read as if the key were not there; other readers may see the text `null`.\n\nWrite a value, put the word in quotes, or leave the key out.";
+    FIELD_TYPED = "field-typed" [I O I I O],
+        "a text is a number, a boolean or a date to other readers",
+        "A value without quotes that looks like `1.0`, `true`, `yes` or `2024-01-31` is no text to readers that give values a type, so `1.0` may become `1`. Prowess takes the text as it is written.\n\nPut it in quotes.";
+    LICENSE_NOT_TEXT = "license-not-text" [E O E E W],
+        "the license is a list or a mapping",
+        "The license is a short name such as `MIT`, or the name of a file in the skill.";
+    LICENSE_EMPTY = "license-empty" [W O W W O],
+        "the license is empty",
+        "Name the license or leave the field out.";
+    COMPATIBILITY_NOT_TEXT = "compatibility-not-text" [E E E E W],
+        "the compatibility note is a list or a mapping",
+        "The compatibility note is one text about what the skill needs.";
+    COMPATIBILITY_EMPTY = "compatibility-empty" [E O E E O],
+        "the compatibility note is empty",
+        "The specification wants 1 to 500 characters when the field is there.\n\nSay what the skill needs, or leave the field out.";
+    COMPATIBILITY_TOO_LONG = "compatibility-too-long" [E E E E W],
+        "the compatibility note has more than 500 characters",
+        "The specification allows 500 characters.";
+    METADATA_NOT_MAPPING = "metadata-not-mapping" [E O E E W],
+        "metadata is not a list of keys and values",
+        "Write lines of `key: value` below `metadata:`.";
+    METADATA_NOT_TEXT = "metadata-not-text" [E O E E O],
+        "a metadata value is a list or a mapping",
+        "The specification wants text for every value. Read leniently, it becomes JSON text.";
+    METADATA_RESERVED_KEY = "metadata-reserved-key" [W O W W O],
+        "a metadata key is reserved for MCP",
+        "Keys that begin with `io.modelcontextprotocol/` are reserved for the skills extension of MCP.";
+    INVOCATION_NOT_BOOLEAN = "invocation-not-boolean" [W O W W W],
+        "an invocation switch is neither true nor false",
+        "`disable-model-invocation` and `user-invocable` take `true` or `false`. Anything else is ignored.";
+    HOOKS_PRESENT = "hooks-present" [I O I I I],
+        "the skill asks for hooks",
+        "Hooks are commands that a client would run. Prowess reports them and never runs them.";
+}
+
+/// Checks every field except name, description and tools.
+pub(in crate::check) fn check(document: &Document, findings: &mut Found<'_>) {
+    for pair in document.pairs() {
+        let key = pair.key.as_str();
+        if matches!(key, "name" | "description" | "allowed-tools") {
+            continue;
+        }
+        if CLIENT_FIELDS.contains(&key) {
+            if findings.wants(&FIELD_CLIENT) {
+                let message = format!("the field belongs to some clients, not to the specification: {key}");
+                findings.push(about(pair, Finding::new(&FIELD_CLIENT, message)));
+            }
+            if has_wrong_shape(pair) && key != "disallowed-tools" {
+                let message = format!("{key} is {}, not text", pair.value.shape());
+                findings.push(about(pair, Finding::new(&FIELD_NOT_TEXT, message)).with_span(pair.value.span));
+            }
+        } else if !SPEC_FIELDS.contains(&key) && findings.wants(&FIELD_UNKNOWN) {
+            let message = format!("the field is not in the specification: {}", inline(key));
+            let meant = SPEC_FIELDS.iter().find(|field| field.eq_ignore_ascii_case(key));
+            let help = meant.map_or_else(
+                || "put it below `metadata:`".to_owned(),
+                |field| format!("write `{field}` in lower case"),
+            );
+            findings.push(about(pair, Finding::new(&FIELD_UNKNOWN, message).with_help(help)));
+        }
+        if is_text_field(key) {
+            check_value(key, pair, findings);
+        }
+        match key {
+            "license" => check_license(pair, findings),
+            "compatibility" => check_compatibility(pair, findings),
+            "metadata" => check_metadata(pair, findings),
+            "disable-model-invocation" | "user-invocable" if boolean(&pair.value).is_none() => {
+                let message = format!("{key} is neither true nor false: {}", inline(&pair.value.to_text()));
+                let finding =
+                    Finding::new(&INVOCATION_NOT_BOOLEAN, message).with_help("write `true` or `false`");
+                findings.push(about(pair, finding));
+            }
+            "hooks" if !pair.value.is_null() => {
+                findings.push(about(
+                    pair,
+                    Finding::new(&HOOKS_PRESENT, "the skill asks for hooks; they are never run"),
+                ));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The fields that hold one text, besides name and description.
+fn is_text_field(key: &str) -> bool {
+    let client = ["version", "when_to_use", "argument-hint", "model", "effort", "context", "agent"];
+    matches!(key, "license" | "compatibility") || client.contains(&key)
+}
+
+/// A value that says nothing, or something else to readers that give values a type.
+fn check_value(field: &str, pair: &Pair, findings: &mut Found<'_>) {
+    // An empty license and an empty note have rules of their own.
+    let written = pair.value.text().is_some_and(|text| !text.is_empty());
+    let own = matches!(field, "license" | "compatibility");
+    if pair.value.is_null() && (written || !own) && findings.wants(&FIELD_NULL) {
+        let finding = Finding::new(&FIELD_NULL, format!("{} is null", inline(field)))
+            .with_field(field.to_owned())
+            .with_span(if written { pair.value.span } else { pair.key_span });
+        findings.push(finding.with_help("write a value, or leave the key out"));
+    }
+    crate::check::check_type(&FIELD_TYPED, field, &pair.value, findings);
+}
+
+fn about(pair: &Pair, finding: Finding) -> Finding {
+    finding.with_field(pair.key.clone()).with_span(pair.key_span)
+}
+
+fn check_license(pair: &Pair, findings: &mut Found<'_>) {
+    match pair.value.text() {
+        Some(text) if pair.value.is_null() && !text.is_empty() => {}
+        None => {
+            let message = format!("the license is {}", pair.value.shape());
+            findings.push(about(pair, Finding::new(&LICENSE_NOT_TEXT, message)));
+        }
+        Some(text) if text.trim().is_empty() => {
+            findings.push(about(pair, Finding::new(&LICENSE_EMPTY, "the license is empty")));
+        }
+        Some(_) => {}
+    }
+}
+
+fn check_compatibility(pair: &Pair, findings: &mut Found<'_>) {
+    let Some(text) = pair.value.text() else {
+        let message = format!("the compatibility note is {}", pair.value.shape());
+        findings.push(about(pair, Finding::new(&COMPATIBILITY_NOT_TEXT, message)));
+        return;
+    };
+    // Null says as little as an empty text.
+    let length = if pair.value.is_null() { 0 } else { text.trim().chars().count() };
+    if length == 0 {
+        let finding = Finding::new(&COMPATIBILITY_EMPTY, "the compatibility note is empty")
+            .with_help("say what the skill needs, or leave the field out");
+        findings.push(about(pair, finding));
+    } else if length > MAX_COMPATIBILITY_CHARS {
+        let message =
+            format!("the compatibility note has {length} characters, more than {MAX_COMPATIBILITY_CHARS}");
+        findings.push(about(pair, Finding::new(&COMPATIBILITY_TOO_LONG, message)).with_span(pair.value.span));
+    }
+}
+
+fn check_metadata(pair: &Pair, findings: &mut Found<'_>) {
+    let Some(pairs) = pair.value.pairs() else {
+        if !pair.value.is_null() {
+            let message = format!("metadata is {}, not keys and values", pair.value.shape());
+            findings.push(about(pair, Finding::new(&METADATA_NOT_MAPPING, message)));
+        }
+        return;
+    };
+    for inner in pairs {
+        let field = || format!("metadata.{}", inner.key);
+        if inner.value.is_null() || findings.wants(&FIELD_TYPED) {
+            check_value(&field(), inner, findings);
+        }
+        if Node::scalar(&inner.value).is_none() {
+            let message = format!("the metadata value is {}: {}", inner.value.shape(), inline(&inner.key));
+            findings.push(
+                Finding::new(&METADATA_NOT_TEXT, message)
+                    .with_field(field())
+                    .with_span(inner.value.span)
+                    .with_help("write the value as one text"),
+            );
+        }
+        if inner.key.starts_with("io.modelcontextprotocol/") {
+            let message = format!("the metadata key is reserved for MCP: {}", inline(&inner.key));
+            findings.push(
+                Finding::new(&METADATA_RESERVED_KEY, message).with_field(field()).with_span(inner.key_span),
+            );
+        }
+    }
+}

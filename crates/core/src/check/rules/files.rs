@@ -1,0 +1,60 @@
+//! Rules about the skill's files: the name of SKILL.md, how many files there are and how large they are.
+
+use crate::check::found::Found;
+use crate::files::manifest::Manifest;
+use crate::finding::Finding;
+use crate::finding::rule::rules;
+use crate::limits::{MAX_SKILL_BYTES, MAX_SKILL_FILES};
+use crate::skill::location::Origin;
+
+rules! {
+    FILE_NAME_CASE = "file-name-case" [W O W E W],
+        "the file is not called SKILL.md",
+        "The name is `SKILL.md`, in capitals. Most clients on case-sensitive file systems do not find another.\n\nRename the file.";
+    FILE_LEFT_OUT = "file-left-out" [W O W W W],
+        "something in the folder is no file of the skill",
+        "A skill's files are regular files whose names every system can keep, in the skill's own folder: no links that lead out of it or nowhere, no sockets, no names with `:` or `?` or that are not UTF-8. What is left out cannot be read by agents, is not installed, and is not served.\n\nRename it, put the file itself in place of the link, or take it away.";
+    SKILL_TOO_MANY_FILES = "skill-too-many-files" [W O W W O],
+        "the skill has more than 512 files",
+        "Hosts that get skills over MCP need not accept more than 512 files.";
+    SKILL_TOO_LARGE = "skill-too-large" [W O W W O],
+        "the skill is larger than 16 MiB",
+        "Hosts that get skills over MCP need not accept more than 16 MiB.";
+}
+
+/// How many entries that are left out are named; the rest is counted.
+const MAX_NAMED: usize = 20;
+
+/// Checks the name of the skill's own file.
+pub(in crate::check) fn check_name(at: &Origin, findings: &mut Found<'_>) {
+    if let Some(file) =
+        at.file.as_deref().filter(|file| *file != "SKILL.md" && file.eq_ignore_ascii_case("skill.md"))
+    {
+        let message = format!("the file is not called SKILL.md: {file}");
+        findings.push(Finding::new(&FILE_NAME_CASE, message).with_help("rename it to SKILL.md"));
+    }
+}
+
+/// Checks the folder's contents.
+pub(in crate::check) fn check(files: Option<&Manifest>, findings: &mut Found<'_>) {
+    let Some(files) = files else { return };
+    for left in files.left_out.iter().take(MAX_NAMED) {
+        let message =
+            format!("something in the folder is no file of the skill: {}: {}", left.path, left.reason);
+        findings.push(Finding::new(&FILE_LEFT_OUT, message).with_help("rename it, or take it away"));
+    }
+    if let Some(more) = files.left_out.len().checked_sub(MAX_NAMED).filter(|more| *more > 0) {
+        let message = format!("so is more in the folder: {more} entries");
+        findings.push(Finding::new(&FILE_LEFT_OUT, message));
+    }
+    let count = files.files.len();
+    if count > MAX_SKILL_FILES {
+        let message = format!("the skill has {count} files, more than {MAX_SKILL_FILES}");
+        findings.push(Finding::new(&SKILL_TOO_MANY_FILES, message));
+    }
+    let size = files.total_size();
+    if size > MAX_SKILL_BYTES {
+        let message = format!("the skill has {size} bytes, more than {MAX_SKILL_BYTES}");
+        findings.push(Finding::new(&SKILL_TOO_LARGE, message));
+    }
+}

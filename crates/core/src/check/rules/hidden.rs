@@ -1,0 +1,217 @@
+//! Rules about text that people do not see: bidirectional controls, zero-width characters, tag characters,
+//! variation selectors out of place, control characters.
+
+use std::ops::Range;
+
+use crate::check::found::Found;
+use crate::document::{Document, Node, NodeKind, Style};
+use crate::finding::Finding;
+use crate::finding::rule::{Rule, rules};
+use crate::span::Span;
+use crate::text::{Unseen, hidden, may_have_hidden};
+
+rules! {
+    HIDDEN_BIDI = "hidden-bidi" [W I E W W],
+        "the text contains bidirectional controls",
+        "Characters such as U+202E turn the direction of text around, so that people read something else than a model does. Marks such as U+200E are reported where no script that runs from right to left stands beside them.\n\nRemove them.";
+    HIDDEN_ZERO_WIDTH = "hidden-zero-width" [W I W W W],
+        "the text contains invisible characters",
+        "Zero-width characters can carry text that nobody sees, and make two equal names different. Those that join emoji or letters of scripts that need them are not reported.\n\nRemove them.";
+    HIDDEN_TAG_CHARACTERS = "hidden-tag-characters" [E I E E W],
+        "the text contains invisible tag characters",
+        "Characters from U+E0000 to U+E007F spell out text that no one sees and models read. No real skill needs them, apart from the flags of regions: a black flag, at most six tags and U+E007F.\n\nRemove them.";
+    HIDDEN_VARIATION_SELECTORS = "hidden-variation-selectors" [W I W W W],
+        "the text contains variation selectors out of place",
+        "One variation selector behind an emoji, a symbol or an ideograph chooses its look. Behind any other character, or behind another selector, it changes nothing and carries hidden text.\n\nRemove them.";
+    CONTROL_CHARACTER = "control-character" [W I W W W],
+        "the text contains control characters",
+        "Control characters have no place in text, and can change what a terminal shows.\n\nRemove them.";
+}
+
+/// Looks at everything before the body; one finding for each kind and place, with the number of characters.
+pub(in crate::check) fn check_frontmatter(document: &Document, findings: &mut Found<'_>) {
+    let text = document.text();
+    let yaml = text.get(..document.body_offset()).unwrap_or("");
+    let shown = may_have_hidden(yaml);
+    // Escapes stand in double quotes only.
+    if !shown && memchr::memchr(b'"', yaml.as_bytes()).is_none() {
+        return;
+    }
+    // The fields first: the same characters may be there as escapes, which the file does not show.
+    for field in ["name", "description"] {
+        let Some(node) = document.field(field) else { continue };
+        let Some(scalar) = node.scalar().filter(|scalar| shown || scalar.style == Style::DoubleQuoted) else {
+            continue;
+        };
+        for hidden in scan(&scalar.text) {
+            let first = hidden.first.clone();
+            findings.push(
+                finding(&hidden, field)
+                    .with_field(field)
+                    .with_span(crate::check::part_of(document, node, first)),
+            );
+        }
+    }
+    if yaml.contains('\\') {
+        for pair in
+            document.pairs().iter().filter(|pair| !matches!(pair.key.as_str(), "name" | "description"))
+        {
+            check_escapes(document, &pair.value, &pair.key, findings);
+        }
+    }
+    if !shown {
+        return;
+    }
+    let identity = |at: usize| {
+        ["name", "description"]
+            .iter()
+            .filter_map(|field| document.field(field))
+            .any(|node| (node.span.start..node.span.end).contains(&at))
+    };
+    for hidden in scan(yaml).filter(|hidden| !identity(hidden.first.start)) {
+        // The byte order mark has a rule of its own.
+        if hidden.first.start > 0 {
+            findings.push(
+                finding(&hidden, "frontmatter").with_span(Span::new(hidden.first.start, hidden.first.end)),
+            );
+        }
+    }
+}
+
+/// Hidden characters that a value has as escapes only; those that the file itself has are found in its text.
+fn check_escapes(document: &Document, node: &Node, field: &str, findings: &mut Found<'_>) {
+    match &node.kind {
+        NodeKind::Scalar(scalar) => {
+            let source = node.span.slice(document.text()).unwrap_or("");
+            if scalar.style == Style::DoubleQuoted && !may_have_hidden(source) {
+                for hidden in scan(&scalar.text) {
+                    findings.push(finding(&hidden, field).with_span(node.span));
+                }
+            }
+        }
+        NodeKind::Sequence(items) => {
+            for item in items {
+                check_escapes(document, item, field, findings);
+            }
+        }
+        NodeKind::Mapping(pairs) => {
+            for pair in pairs {
+                check_escapes(document, &pair.value, field, findings);
+            }
+        }
+    }
+}
+
+/// The same for the body, as far as it was read.
+pub(in crate::check) fn check_body(document: &Document, findings: &mut Found<'_>) {
+    let body = document.body_offset();
+    for hidden in scan(document.text().get(body..).unwrap_or("")) {
+        let first = Span::new(hidden.first.start, hidden.first.end).shift(body);
+        if first.start > 0 {
+            findings.push(finding(&hidden, "body").with_span(first));
+        }
+    }
+}
+
+fn finding(hidden: &Hidden, place: &str) -> Finding {
+    let Hidden { rule, count, code_point, .. } = hidden;
+    let what = match *count {
+        1 => format!("the {place} contains U+{code_point:04X}"),
+        count => format!("the {place} contains U+{code_point:04X} and {} more of its kind", count - 1),
+    };
+    let kind = rule.summary.strip_prefix("the text contains ").unwrap_or(rule.summary);
+    Finding::new(rule, format!("{what}: {kind}"))
+}
+
+/// Hidden characters of one kind in one text.
+struct Hidden {
+    rule: &'static Rule,
+    first: Range<usize>,
+    code_point: u32,
+    count: usize,
+}
+
+/// The rules about hidden text.
+const RULES_OF_KINDS: [&Rule; 5] = [
+    &HIDDEN_BIDI,
+    &HIDDEN_ZERO_WIDTH,
+    &HIDDEN_TAG_CHARACTERS,
+    &HIDDEN_VARIATION_SELECTORS,
+    &CONTROL_CHARACTER,
+];
+
+/// The rule that a kind of hidden character breaks.
+const fn rule_of(kind: Unseen) -> &'static Rule {
+    match kind {
+        Unseen::Bidi | Unseen::Mark => &HIDDEN_BIDI,
+        Unseen::Invisible | Unseen::Joiner => &HIDDEN_ZERO_WIDTH,
+        Unseen::Tag => &HIDDEN_TAG_CHARACTERS,
+        Unseen::Selector => &HIDDEN_VARIATION_SELECTORS,
+        Unseen::Control => &CONTROL_CHARACTER,
+    }
+}
+
+/// Finds the hidden characters, by the rule they break, in the order of the rules.
+fn scan(text: &str) -> impl Iterator<Item = Hidden> {
+    let mut found: [Option<Hidden>; 5] = [const { None }; 5];
+    for (at, character, kind) in hidden(text) {
+        let rule = rule_of(kind);
+        let place = RULES_OF_KINDS.iter().position(|other| *other == rule);
+        if let Some(slot) = place.and_then(|place| found.get_mut(place)) {
+            let first = at..at + character.len_utf8();
+            let code_point = u32::from(character);
+            slot.get_or_insert(Hidden { rule, first, code_point, count: 0 }).count += 1;
+        }
+    }
+    found.into_iter().flatten()
+}
+
+/// Every hidden character in the body that a rule is about.
+pub(in crate::check) fn in_body(document: &Document, code: &str) -> Vec<Span> {
+    let body = document.body_offset();
+    hidden(document.text().get(body..).unwrap_or(""))
+        .filter(|(_, _, kind)| rule_of(*kind).code == code)
+        .map(|(at, character, _)| Span::new(at, at + character.len_utf8()).shift(body))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parse;
+
+    fn codes(text: &str) -> Vec<&'static str> {
+        scan(text).map(|hidden| hidden.rule.code).collect()
+    }
+
+    #[test]
+    fn emoji_flags_and_scripts_that_need_joiners_are_no_hidden_text() {
+        assert!(codes("👩\u{200d}💻 ❤\u{fe0f} क्\u{200d}ष نامه\u{200c}ای").is_empty());
+        assert!(codes("\u{1F3F4}\u{E0067}\u{E0062}\u{E0065}\u{E006E}\u{E0067}\u{E007F}").is_empty());
+    }
+
+    #[test]
+    fn each_kind_is_found_once_with_its_count() {
+        assert_eq!(codes("a\u{202e}b\u{2066}"), ["hidden-bidi"]);
+        assert_eq!(codes("a\u{200b}b"), ["hidden-zero-width"]);
+        assert_eq!(codes("a\u{e0041}"), ["hidden-tag-characters"]);
+        assert_eq!(codes("a\u{fe0f}\u{fe0f}"), ["hidden-variation-selectors"]);
+        assert_eq!(codes("a\u{1b}[0m\u{85}"), ["control-character"]);
+        assert_eq!(scan("\u{200b}\u{200b}x\u{200b}").next().map(|hidden| hidden.count), Some(3));
+    }
+
+    #[test]
+    fn escapes_in_a_field_are_seen_and_places_are_exact() {
+        let text = "---\nname: a\ndescription: \"x\\u202ey\"\n---\nab\u{200b}c\n";
+        let document = parse(text.as_bytes());
+        let mut findings = Found::default();
+        check_frontmatter(&document, &mut findings);
+        check_body(&document, &mut findings);
+        let findings = findings.into_findings();
+        assert_eq!(
+            findings.iter().map(Finding::code).collect::<Vec<_>>(),
+            ["hidden-bidi", "hidden-zero-width"]
+        );
+        assert_eq!(findings[1].span.and_then(|span| span.slice(text)), Some("\u{200b}"));
+    }
+}

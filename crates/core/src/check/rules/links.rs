@@ -1,0 +1,157 @@
+//! Rules about links in the body: they lead to files of the skill.
+
+use pulldown_cmark::{Event, Parser, Tag};
+
+use crate::check::found::Found;
+use crate::document::Document;
+use crate::files::manifest::Manifest;
+use crate::finding::Finding;
+use crate::finding::rule::rules;
+use crate::path::RelPath;
+use crate::span::Span;
+use crate::text::inline;
+
+rules! {
+    LINK_MISSING = "link-missing" [W O O W I],
+        "a link leads to a file that is not in the skill",
+        "An agent that follows the link finds nothing. Paths are relative to the folder of SKILL.md.\n\nCorrect the path or add the file.";
+    LINK_OUTSIDE = "link-outside" [W O O W I],
+        "a link leads out of the skill's folder",
+        "Only files below the skill's folder are installed and served with it.\n\nCopy the file into the skill and link to it there.";
+    LINK_ABSOLUTE = "link-absolute" [W O O W I],
+        "a link is an absolute path",
+        "The path exists on the author's machine at best.\n\nMake it relative to the folder of SKILL.md.";
+}
+
+/// Where a link leads.
+#[derive(Debug, PartialEq, Eq)]
+enum Target {
+    /// To a place that is no file: a web page, a heading, a placeholder.
+    Elsewhere,
+    /// Above the skill's folder.
+    Outside,
+    /// To an absolute path.
+    Absolute,
+    /// To a file below the skill's folder.
+    Inside(RelPath),
+}
+
+/// How many links are complained about; the rest of such a file is the same.
+const MAX_FINDINGS: usize = 200;
+
+/// Checks the links and images of the body.
+pub(in crate::check) fn check(document: &Document, files: Option<&Manifest>, findings: &mut Found<'_>) {
+    let body = document.body_raw();
+    // Most bodies have no link; reading Markdown costs more than everything else here.
+    if memchr::memmem::find(body.as_bytes(), b"](").is_none()
+        && memchr::memmem::find(body.as_bytes(), b"]:").is_none()
+    {
+        return;
+    }
+    let most = findings.len() + MAX_FINDINGS;
+    for (event, range) in Parser::new(body).into_offset_iter() {
+        if findings.len() >= most {
+            break;
+        }
+        let Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) = event else { continue };
+        let shown = inline(&dest_url);
+        let finding = match target(&dest_url) {
+            Target::Elsewhere => continue,
+            Target::Outside => {
+                Finding::new(&LINK_OUTSIDE, format!("the link leads out of the skill's folder: {shown}"))
+            }
+            Target::Absolute => {
+                Finding::new(&LINK_ABSOLUTE, format!("the link is an absolute path: {shown}"))
+            }
+            Target::Inside(path) => match files {
+                Some(files) if !files.contains(&path) => {
+                    Finding::new(&LINK_MISSING, format!("there is no such file in the skill: {shown}"))
+                }
+                _ => continue,
+            },
+        };
+        findings.push(finding.with_span(Span::new(range.start, range.end).shift(document.body_offset())));
+    }
+}
+
+fn target(link: &str) -> Target {
+    let path = link.split(['#', '?']).next().unwrap_or("").trim();
+    let placeholder = |c: char| matches!(c, '{' | '}' | '<' | '>' | '$' | '*' | '|');
+    if path.is_empty() || path.starts_with("//") || path.contains(placeholder) || has_scheme(path) {
+        return Target::Elsewhere;
+    }
+    if path.starts_with(['/', '\\', '~']) {
+        return Target::Absolute;
+    }
+    let decoded = percent_decode(path);
+    let mut segments: Vec<&str> = Vec::new();
+    for segment in decoded.split(['/', '\\']) {
+        match segment {
+            "" | "." => {}
+            ".." => {
+                if segments.pop().is_none() {
+                    return Target::Outside;
+                }
+            }
+            segment => segments.push(segment),
+        }
+    }
+    // A name that no skill may carry, or the folder itself, is not ours to judge here.
+    RelPath::parse(&segments.join("/")).map_or(Target::Elsewhere, Target::Inside)
+}
+
+/// Whether the link begins with `scheme:`, a drive letter included.
+fn has_scheme(link: &str) -> bool {
+    link.split_once(':').is_some_and(|(scheme, _)| {
+        scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+            && scheme.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
+    })
+}
+
+fn percent_decode(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let digits = after.get(..2).and_then(|pair| std::str::from_utf8(pair).ok());
+        let decoded = digits.filter(|_| *first == b'%').and_then(|pair| u8::from_str_radix(pair, 16).ok());
+        bytes.push(decoded.unwrap_or(*first));
+        rest = after.get(if decoded.is_some() { 2 } else { 0 }..).unwrap_or(&[]);
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files::manifest::FileEntry;
+    use crate::parse;
+
+    #[test]
+    fn links_are_told_apart() {
+        assert_eq!(target("https://x.org/a"), Target::Elsewhere);
+        assert_eq!(target("#here"), Target::Elsewhere);
+        assert_eq!(target("{name}.md"), Target::Elsewhere);
+        assert_eq!(target("../other/x.md"), Target::Outside);
+        assert_eq!(target("a/../../x.md"), Target::Outside);
+        assert_eq!(target("/etc/passwd"), Target::Absolute);
+        assert_eq!(target("~/x"), Target::Absolute);
+        assert_eq!(target("./a%20b/../c.md#top"), Target::Inside(RelPath::parse("c.md").unwrap()));
+    }
+
+    #[test]
+    fn only_links_outside_code_count_and_only_known_folders() {
+        let text =
+            "---\nname: a\ndescription: b\n---\n[x](gone.md) `[y](gone.md)` [z](scripts/) ![i](../up.png)\n";
+        let document = parse(text.as_bytes());
+        let manifest = Manifest::new(vec![FileEntry::new(RelPath::parse("scripts/run.sh").unwrap(), 1)]);
+        let found = |files: Option<&Manifest>| {
+            let mut findings = Found::default();
+            check(&document, files, &mut findings);
+            findings.into_findings()
+        };
+        let findings = found(Some(&manifest));
+        assert_eq!(findings.iter().map(Finding::code).collect::<Vec<_>>(), ["link-missing", "link-outside"]);
+        assert_eq!(findings[0].span.and_then(|span| span.slice(text)), Some("[x](gone.md)"));
+        assert_eq!(found(None).len(), 1, "without a folder nothing is missing");
+    }
+}

@@ -1,0 +1,10 @@
+//! One file per group of rules: what they are, and the code that finds what breaks them.
+
+pub(crate) mod body;
+pub(crate) mod description;
+pub(crate) mod fields;
+pub(crate) mod files;
+pub(crate) mod hidden;
+pub(crate) mod links;
+pub(crate) mod name;
+pub(crate) mod tools;

@@ -1,0 +1,267 @@
+//! From bytes to a document: decoding, the fences, the frontmatter between them, and the lenient second try.
+
+use std::borrow::Cow;
+
+use crate::document::node::move_spans;
+use crate::document::rules::{
+    BYTE_ORDER_MARK, FENCE_IRREGULAR, FENCE_LEADING_TEXT, FRONTMATTER_EMPTY, FRONTMATTER_MISSING,
+    FRONTMATTER_NOT_MAPPING, FRONTMATTER_TOO_LARGE, FRONTMATTER_UNCLOSED, NOT_UTF8, YAML_SYNTAX,
+    YAML_UNREADABLE,
+};
+use crate::document::split::{BOM, Outline, Split};
+use crate::document::{Document, Fences, Node, repair, rules, yaml, yaml_errors};
+use crate::finding::{Edit, Finding, Fix};
+use crate::limits::{MAX_FILE_BYTES, MAX_FRONTMATTER_BYTES};
+use crate::span::Span;
+
+impl Document {
+    /// Reads bytes whose fences are known. `whole` says whether the body is among them.
+    pub(in crate::document) fn read(
+        bytes: &[u8],
+        outline: Outline,
+        whole: bool,
+        mut findings: Vec<Finding>,
+    ) -> Self {
+        let (text, raw) = decode(bytes, &mut findings);
+        if bytes.starts_with(BOM) {
+            findings.push(
+                Finding::new(&BYTE_ORDER_MARK, "the file begins with a byte order mark")
+                    .with_span(Span::new(0, BOM.len()))
+                    .with_fix(Fix {
+                        title: "remove the byte order mark".to_owned(),
+                        edits: vec![Edit { span: Span::new(0, BOM.len()), replacement: String::new() }],
+                        safe: true,
+                    }),
+            );
+        }
+        let mut document = Self { text, raw, fences: None, root: None, repaired: false, whole, findings };
+        match outline.split {
+            Split::Found(fences) => document.read_between(fences, outline.near_close),
+            Split::Unclosed { open, yaml } => document.read_unclosed(open, yaml, outline.near_close),
+            Split::NoFrontmatter | Split::NeedMore => document.add(
+                Finding::new(&FRONTMATTER_MISSING, "there is no frontmatter")
+                    .with_span(first_line(&document.text))
+                    .with_help(
+                        "begin the file with a line `---`, then name and description, then another `---`",
+                    ),
+            ),
+            Split::TooLarge { open } => document.add(
+                Finding::new(
+                    &FRONTMATTER_TOO_LARGE,
+                    format!("the frontmatter does not end within {MAX_FRONTMATTER_BYTES} bytes"),
+                )
+                .with_span(open)
+                .with_help("close it with a line `---`, or move text into the body"),
+            ),
+        }
+        document
+    }
+
+    fn add(&mut self, finding: Finding) {
+        self.findings.push(finding);
+    }
+
+    /// Both fences are there.
+    fn read_between(&mut self, fences: Fences, near_close: Option<(Span, usize)>) {
+        self.check_leading(fences.open);
+        let yaml = fences.yaml.slice(&self.text).unwrap_or("").to_owned();
+        let read = yaml::read(&yaml, fences.yaml.start);
+        let several = read.findings.iter().any(|finding| finding.rule == &rules::YAML_SEVERAL_DOCUMENTS);
+        if read.error.is_some() || several {
+            // Perhaps the frontmatter ends earlier, at a line that was meant as a fence.
+            // One at the left margin is no part of any value, so what stands before it may also be repaired.
+            let at_margin =
+                |close: Span| !self.text.get(close.start..).is_some_and(|text| text.starts_with([' ', '\t']));
+            if let Some((close, body)) = near_close
+                && self.read_to_near_close(fences.open, fences.yaml.start, close, body, at_margin(close))
+            {
+                return;
+            }
+        }
+        if read.error.is_some() && self.read_to_prose(fences.open, fences.yaml.start, &yaml) {
+            return;
+        }
+        self.fences = Some(fences);
+        self.take(&yaml, fences.yaml, read);
+    }
+
+    /// Takes prose at the left margin for the body of a file whose closing fence is missing.
+    fn read_to_prose(&mut self, open: Span, start: usize, yaml: &str) -> bool {
+        repair::prose_start(yaml).is_some_and(|at| {
+            let place = start + at;
+            self.read_to_near_close(open, start, Span::at(place), place, true)
+        })
+    }
+
+    /// There is no closing fence; perhaps there is a line that was meant as one.
+    fn read_unclosed(&mut self, open: Span, yaml: Span, near_close: Option<(Span, usize)>) {
+        self.check_leading(open);
+        if let Some((close, body)) = near_close
+            && self.read_to_near_close(open, yaml.start, close, body, true)
+        {
+            return;
+        }
+        let capped = Span::new(yaml.start, yaml.end.min(yaml.start + MAX_FRONTMATTER_BYTES));
+        let text = capped.slice(&self.text).unwrap_or("").to_owned();
+        if self.read_to_prose(open, yaml.start, &text) {
+            return;
+        }
+        self.add(
+            Finding::new(&FRONTMATTER_UNCLOSED, "the frontmatter has no closing fence")
+                .with_span(open)
+                .with_help("end it with a line that holds `---` and nothing else"),
+        );
+        // Whatever fields stand at the top stay available.
+        self.root = yaml::read(&text, yaml.start).root;
+    }
+
+    /// Takes an irregular closing fence when the text before it reads as a mapping; without a regular one, also
+    /// when it can be repaired into one.
+    fn read_to_near_close(&mut self, open: Span, start: usize, close: Span, body: usize, only: bool) -> bool {
+        let place = Span::new(start, close.start);
+        let Some(yaml) = place.slice(&self.text).map(str::to_owned) else { return false };
+        let read = yaml::read(&yaml, start);
+        let mapping = read.root.as_ref().is_some_and(|root| root.pairs().is_some());
+        let reads = if read.error.is_some() { only && repair::repair(&yaml).is_some() } else { mapping };
+        if !reads {
+            return false;
+        }
+        let line_end = if body == close.end { "\n" } else { "" };
+        let missing = close.is_empty();
+        let what = if missing {
+            "the closing fence is missing"
+        } else {
+            "the closing fence is not a line of three dashes"
+        };
+        self.add(
+            Finding::new(&FENCE_IRREGULAR, what)
+                .with_span(close)
+                .with_help("write exactly `---` on a line of its own")
+                .with_fix(Fix {
+                    title: "write a regular fence".to_owned(),
+                    edits: vec![Edit { span: close, replacement: format!("---{line_end}") }],
+                    safe: true,
+                }),
+        );
+        self.fences = Some(Fences { open, yaml: place, close, body });
+        self.take(&yaml, place, read);
+        true
+    }
+
+    /// Only a byte order mark may stand before the opening fence.
+    fn check_leading(&mut self, open: Span) {
+        let start = if self.text.starts_with('\u{feff}') { BOM.len() } else { 0 };
+        if open.start > start {
+            let span = Span::new(start, open.start);
+            let leading = span.slice(&self.text).unwrap_or("");
+            let blank = leading.trim().is_empty();
+            let what = if blank { "blank lines or blanks stand" } else { "text stands" };
+            self.add(
+                Finding::new(&FENCE_LEADING_TEXT, format!("{what} before the opening fence"))
+                    .with_span(span)
+                    .with_help("remove what stands before the first `---`")
+                    .with_fix(blank.then(|| Fix {
+                        title: "remove the blanks before the fence".to_owned(),
+                        edits: vec![Edit { span, replacement: String::new() }],
+                        safe: true,
+                    })),
+            );
+        }
+    }
+
+    /// Takes what strict YAML gave, or what the repair makes of it.
+    fn take(&mut self, yaml: &str, place: Span, read: yaml::Read) {
+        let yaml::Read { root, findings, error } = read;
+        let Some(error) = error else {
+            self.findings.extend(findings);
+            return self.take_root(root, place);
+        };
+        let Some(repaired) = repair::repair(yaml) else {
+            self.findings.extend(findings);
+            self.add(yaml_errors::syntax_finding(&YAML_UNREADABLE, &error, &self.text, place));
+            self.root = root;
+            return;
+        };
+        let second = yaml::read(&repaired.text, 0);
+        let to_source = |span: Span| repaired.span_to_source(span).shift(place.start);
+        let edits = repaired
+            .edits
+            .iter()
+            .map(|edit| Edit { span: edit.span.shift(place.start), replacement: edit.replacement.clone() });
+        let fix = Fix {
+            title: "write it as the lenient reader reads it".to_owned(),
+            edits: edits.collect(),
+            safe: true,
+        };
+        self.add(yaml_errors::syntax_finding(&YAML_SYNTAX, &error, &self.text, place).with_fix(fix));
+        self.findings.extend(second.findings.into_iter().map(|mut finding| {
+            finding.span = finding.span.map(to_source);
+            for related in &mut finding.related {
+                related.span = to_source(related.span);
+            }
+            finding
+        }));
+        self.repaired = true;
+        let mut root = second.root;
+        if let Some(root) = &mut root {
+            move_spans(root, &to_source);
+        }
+        self.take_root(root, place);
+    }
+
+    fn take_root(&mut self, root: Option<Node>, place: Span) {
+        match &root {
+            Some(node) if node.pairs().is_some() => {}
+            Some(node) if !node.is_null() => {
+                let (shape, span) = (node.shape(), node.span);
+                self.add(
+                    Finding::new(&FRONTMATTER_NOT_MAPPING, format!("the frontmatter is {shape}"))
+                        .with_span(span)
+                        .with_help("write lines of `key: value`"),
+                );
+            }
+            _ => self.add(
+                Finding::new(&FRONTMATTER_EMPTY, "the frontmatter holds nothing")
+                    .with_span(place)
+                    .with_help("write at least name and description"),
+            ),
+        }
+        self.root = root;
+    }
+}
+
+/// The bytes as text of the same length, and the bytes themselves when they are not UTF-8.
+fn decode(bytes: &[u8], findings: &mut Vec<Finding>) -> (String, Option<Vec<u8>>) {
+    let text = match std::str::from_utf8(bytes) {
+        Ok(text) => return (text.to_owned(), None),
+        // A cap or a prefix may cut the last character; that is no fault of the file.
+        Err(error) if error.error_len().is_none() && bytes.len() >= MAX_FILE_BYTES => {
+            String::from_utf8_lossy(bytes.get(..error.valid_up_to()).unwrap_or(&[]))
+        }
+        Err(_) => Cow::Borrowed(""),
+    };
+    if !text.is_empty() {
+        return (text.into_owned(), None);
+    }
+    let mut text = String::with_capacity(bytes.len());
+    let mut first = None;
+    for chunk in bytes.utf8_chunks() {
+        text.push_str(chunk.valid());
+        if !chunk.invalid().is_empty() {
+            first = first.or(Some(Span::new(text.len(), text.len() + chunk.invalid().len())));
+            text.extend(chunk.invalid().iter().map(|_| '?'));
+        }
+    }
+    if let Some(span) = first {
+        findings.push(
+            Finding::new(&NOT_UTF8, format!("the bytes from offset {} on are not UTF-8", span.start))
+                .with_span(span)
+                .with_help("save the file as UTF-8"),
+        );
+    }
+    (text, Some(bytes.to_vec()))
+}
+
+fn first_line(text: &str) -> Span {
+    Span::new(0, text.find('\n').unwrap_or(text.len()))
+}

@@ -1,0 +1,485 @@
+//! YAML 1.2 core as a tree that knows its places: parser events in, [`Node`]s out, under a budget.
+//! Whatever was read before an error stays in the tree.
+
+mod anchors;
+
+use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, StructureStyle, options};
+
+use anchors::Anchors;
+
+use super::node::{Node, NodeKind, Pair, Scalar, Style};
+use super::plain;
+use super::rules::{
+    DUPLICATE_IDENTITY, DUPLICATE_KEY, YAML_COMPLEX_KEY, YAML_FLOW_STYLE, YAML_LIMIT, YAML_MERGE_KEY,
+    YAML_SEVERAL_DOCUMENTS, YAML_TAG,
+};
+use crate::finding::Finding;
+use crate::limits::{MAX_YAML_DEPTH, MAX_YAML_NODES};
+use crate::span::Span;
+use crate::text::inline;
+
+/// What reading a frontmatter gave.
+#[derive(Debug)]
+pub(crate) struct Read {
+    /// The top value; whatever was complete before an error.
+    pub(crate) root: Option<Node>,
+    /// What is remarkable about it, apart from a syntax error.
+    pub(crate) findings: Vec<Finding>,
+    /// The syntax error, if there is one.
+    pub(crate) error: Option<SyntaxError>,
+}
+
+/// Why the text is not YAML.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SyntaxError {
+    pub(crate) at: usize,
+    pub(crate) message: String,
+}
+
+/// Reads YAML text; every span is moved by `base`, the place of the text in its file.
+pub(crate) fn read(yaml: &str, base: usize) -> Read {
+    match plain::read(yaml, base) {
+        Some(root) => Read { root: Some(root), findings: Vec::new(), error: None },
+        None => read_events(yaml, base),
+    }
+}
+
+/// Reads YAML text with the full reader.
+pub(crate) fn read_events(yaml: &str, base: usize) -> Read {
+    let mut builder = Builder {
+        yaml,
+        base,
+        open: Vec::new(),
+        root: None,
+        findings: Vec::new(),
+        nodes: 0,
+        documents: 0,
+        anchors: Anchors::default(),
+    };
+    let options = options! {
+        disallow_directives: true,
+        // One more than allowed, so that the tree builder names the limit in our own words.
+        flow_nesting_limit: MAX_YAML_DEPTH + 1,
+        block_nesting_limit: MAX_YAML_DEPTH + 1,
+    };
+    let mut error = None;
+    let mut parser = Parser::new_from_str_with_options(yaml, options);
+    while let Some(next) = parser.next_event() {
+        match next {
+            Ok((event, span)) => {
+                if builder.event(event, span).is_break() {
+                    break;
+                }
+            }
+            Err(problem) => {
+                let at = problem.marker().byte_offset().unwrap_or(0).min(yaml.len());
+                // The parser looks ahead and may meet the limit first; it is no fault of syntax to repair.
+                if matches!(problem.kind(), ErrorKind::RecursionLimitExceeded) {
+                    builder.too_deep(Span::at(base + at));
+                    break;
+                }
+                error = Some(SyntaxError { at: base + at, message: problem.info() });
+                break;
+            }
+        }
+    }
+    builder.finish(error)
+}
+
+/// A collection that is still open.
+#[derive(Debug)]
+enum Open {
+    Sequence { start: usize, flow: bool, anchor: usize, items: Vec<Node> },
+    Mapping { start: usize, flow: bool, anchor: usize, pairs: Vec<Pair>, key: Option<(String, Span)> },
+}
+
+struct Builder<'y> {
+    yaml: &'y str,
+    base: usize,
+    open: Vec<Open>,
+    root: Option<Node>,
+    findings: Vec<Finding>,
+    nodes: usize,
+    documents: usize,
+    anchors: Anchors,
+}
+
+type Next = std::ops::ControlFlow<()>;
+
+impl Builder<'_> {
+    fn event(&mut self, event: Event<'_>, span: granit_parser::Span) -> Next {
+        let span = self.span(span);
+        match event {
+            Event::Scalar(text, style, anchor, tag) => {
+                self.node_properties(anchor, tag.is_some(), span);
+                self.count(span)?;
+                let style = match style {
+                    ScalarStyle::Plain => Style::Plain,
+                    ScalarStyle::SingleQuoted => Style::SingleQuoted,
+                    ScalarStyle::DoubleQuoted => Style::DoubleQuoted,
+                    ScalarStyle::Literal => Style::Literal,
+                    ScalarStyle::Folded => Style::Folded,
+                };
+                let (span, text) = match style {
+                    // The parser says `~` where nothing is written.
+                    Style::Plain if span.is_empty() => (self.empty_value(span), String::new()),
+                    Style::Literal | Style::Folded => (self.block_scalar(span), text.into_owned()),
+                    Style::Plain | Style::SingleQuoted | Style::DoubleQuoted => (span, text.into_owned()),
+                };
+                let node = Node { span, kind: NodeKind::Scalar(Scalar { text, style }) };
+                if anchor != 0 {
+                    self.keep(anchor, &node, span)?;
+                }
+                self.add(node);
+            }
+            Event::SequenceStart(style, anchor, tag) => {
+                self.start(style, anchor, tag.is_some(), span)?;
+                let flow = style == StructureStyle::Flow;
+                self.open.push(Open::Sequence { start: span.start, flow, anchor, items: Vec::new() });
+            }
+            Event::MappingStart(style, anchor, tag) => {
+                self.start(style, anchor, tag.is_some(), span)?;
+                let flow = style == StructureStyle::Flow;
+                self.open.push(Open::Mapping {
+                    start: span.start,
+                    flow,
+                    anchor,
+                    pairs: Vec::new(),
+                    key: None,
+                });
+            }
+            Event::SequenceEnd | Event::MappingEnd => return self.close(span.end),
+            Event::Alias(anchor) => self.repeat(anchor, span)?,
+            Event::UnresolvedAlias(_) => self.repeat(0, span)?,
+            Event::DocumentStart(..) => {
+                self.documents += 1;
+                if self.documents > 1 {
+                    self.findings.push(
+                        Finding::new(&YAML_SEVERAL_DOCUMENTS, "a second YAML document begins here")
+                            .with_span(span),
+                    );
+                    return Next::Break(());
+                }
+            }
+            // Stream marks and presentation carry no values.
+            _ => {}
+        }
+        Next::Continue(())
+    }
+
+    fn span(&self, span: granit_parser::Span) -> Span {
+        let range = span.byte_range().unwrap_or(0..0);
+        Span::new(self.base + range.start, self.base + range.end)
+    }
+
+    /// The place of a value that is not written: behind the colon of its key.
+    fn empty_value(&self, span: Span) -> Span {
+        let Some(Open::Mapping { key: Some((_, key)), .. }) = self.open.last() else { return span };
+        let behind = self.yaml.get(key.end - self.base..).unwrap_or("");
+        let colon = behind.find(|character: char| !matches!(character, ' ' | '\t'));
+        match colon.filter(|at| behind.get(*at..).is_some_and(|text| text.starts_with(':'))) {
+            Some(at) => Span::at(key.end + at + 1),
+            None => span,
+        }
+    }
+
+    /// The place of a block scalar with its indicator and without the blank lines behind it; the parser gives
+    /// that of its text.
+    fn block_scalar(&self, span: Span) -> Span {
+        let before = self.yaml.get(..span.start - self.base).unwrap_or("").trim_end();
+        let line = before.rfind('\n').map_or(0, |at| at + 1);
+        let header = before.get(line..).unwrap_or("");
+        let header = header.find(" #").and_then(|comment| header.get(..comment)).unwrap_or(header);
+        let header =
+            header.trim_end().trim_end_matches(|character: char| matches!(character, '0'..='9' | '+' | '-'));
+        let text = self.yaml.get(span.start - self.base..span.end - self.base).unwrap_or("");
+        let end = span.start + text.trim_end().len();
+        if header.ends_with(['|', '>']) {
+            let start = self.base + line + header.len() - 1;
+            Span::new(start, if text.trim().is_empty() { start + 1 } else { end })
+        } else {
+            Span::new(span.start, end)
+        }
+    }
+
+    fn start(&mut self, style: StructureStyle, anchor: usize, tagged: bool, span: Span) -> Next {
+        self.node_properties(anchor, tagged, span);
+        if style == StructureStyle::Flow && self.open.len() <= 1 {
+            self.findings.push(Finding::new(&YAML_FLOW_STYLE, "a value in brackets").with_span(span));
+        }
+        if self.open.len() >= MAX_YAML_DEPTH {
+            self.too_deep(span);
+            return Next::Break(());
+        }
+        self.count(span)
+    }
+
+    fn too_deep(&mut self, span: Span) {
+        let message = format!("collections nest deeper than {MAX_YAML_DEPTH}");
+        self.findings.push(Finding::new(&YAML_LIMIT, message).with_span(span));
+    }
+
+    fn node_properties(&mut self, anchor: usize, tagged: bool, span: Span) {
+        if anchor != 0 {
+            self.note_anchor("the value carries an anchor", span);
+        }
+        if tagged {
+            self.findings.push(
+                Finding::new(&YAML_TAG, "the value carries a tag")
+                    .with_span(span)
+                    .with_help("remove the tag, or quote the value if it begins with `!`"),
+            );
+        }
+    }
+
+    fn count(&mut self, span: Span) -> Next {
+        self.nodes += 1;
+        self.check_count(span)
+    }
+
+    fn check_count(&mut self, span: Span) -> Next {
+        if self.nodes > MAX_YAML_NODES {
+            let message = format!("more than {MAX_YAML_NODES} values");
+            self.findings.push(Finding::new(&YAML_LIMIT, message).with_span(span));
+            return Next::Break(());
+        }
+        Next::Continue(())
+    }
+
+    /// Puts a complete node where it belongs.
+    fn add(&mut self, node: Node) {
+        match self.open.last_mut() {
+            None => self.root = Some(node),
+            Some(Open::Sequence { items, .. }) => items.push(node),
+            Some(Open::Mapping { pairs, key, .. }) => match key.take() {
+                Some((key, key_span)) => pairs.push(Pair { key, key_span, value: node }),
+                None => {
+                    let merge = node
+                        .scalar()
+                        .is_some_and(|scalar| scalar.style == Style::Plain && scalar.text == "<<");
+                    if merge {
+                        self.findings.push(Finding::new(&YAML_MERGE_KEY, "a merge key").with_span(node.span));
+                    }
+                    if node.scalar().is_none() {
+                        self.findings.push(
+                            Finding::new(
+                                &YAML_COMPLEX_KEY,
+                                format!("{} stands where a key should be", node.shape()),
+                            )
+                            .with_span(node.span),
+                        );
+                    }
+                    let span = node.span;
+                    let text = match node.kind {
+                        NodeKind::Scalar(scalar) => scalar.text,
+                        NodeKind::Sequence(_) | NodeKind::Mapping(_) => node.to_text(),
+                    };
+                    *key = Some((text, span));
+                }
+            },
+        }
+    }
+
+    /// Closes the innermost collection.
+    fn close(&mut self, end: usize) -> Next {
+        let Some(open) = self.open.pop() else { return Next::Continue(()) };
+        let (anchor, node) = match open {
+            Open::Sequence { start, flow, anchor, items } => {
+                let end = if flow { end } else { items.last().map_or(start, |item| item.span.end) };
+                (anchor, Node { span: Span::new(start, end), kind: NodeKind::Sequence(items) })
+            }
+            Open::Mapping { start, flow, anchor, pairs, .. } => {
+                let end = if flow { end } else { pairs.last().map_or(start, |pair| pair.value.span.end) };
+                find_duplicates(&pairs, self.open.is_empty(), &mut self.findings);
+                (anchor, Node { span: Span::new(start, end), kind: NodeKind::Mapping(pairs) })
+            }
+        };
+        let kept = if anchor == 0 { Next::Continue(()) } else { self.keep(anchor, &node, node.span) };
+        self.add(node);
+        kept
+    }
+
+    fn finish(mut self, error: Option<SyntaxError>) -> Read {
+        let end = error.as_ref().map_or(self.base, |error| error.at);
+        while !self.open.is_empty() {
+            // What is left open was cut by an error or a limit, which is said already.
+            let _ = self.close(end);
+        }
+        Read { root: self.root, findings: self.findings, error }
+    }
+}
+
+/// Reports every key that stands twice, with both places.
+fn find_duplicates(pairs: &[Pair], top: bool, findings: &mut Vec<Finding>) {
+    let mut report = |first: &Pair, second: &Pair| {
+        let identity = top && matches!(second.key.as_str(), "name" | "description");
+        let rule = if identity { &DUPLICATE_IDENTITY } else { &DUPLICATE_KEY };
+        let key = inline(&second.key);
+        findings.push(
+            Finding::new(rule, format!("the key stands twice: {key}"))
+                .with_field(second.key.clone())
+                .with_span(second.key_span)
+                .with_related(first.key_span, "first here")
+                .with_help("keep one of them"),
+        );
+    };
+    // A few keys are compared with each other; many are sorted, so that the work stays bounded.
+    if pairs.len() <= 16 {
+        for (at, second) in pairs.iter().enumerate() {
+            if let Some(first) = pairs.iter().take(at).find(|first| first.key == second.key) {
+                report(first, second);
+            }
+        }
+    } else {
+        let mut sorted: Vec<&Pair> = pairs.iter().collect();
+        sorted.sort_by(|a, b| a.key.cmp(&b.key).then(a.key_span.cmp(&b.key_span)));
+        for window in sorted.windows(2) {
+            if let [first, second] = window
+                && first.key == second.key
+            {
+                report(first, second);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::Value;
+
+    fn json(yaml: &str) -> Value {
+        let read = read(yaml, 0);
+        assert_eq!(read.error, None, "{yaml}");
+        read.root.unwrap().to_json()
+    }
+
+    fn codes(yaml: &str) -> Vec<&'static str> {
+        read(yaml, 0).findings.iter().map(Finding::code).collect()
+    }
+
+    #[test]
+    fn the_typed_view_is_yaml_1_2_core() {
+        let value = json(
+            "a: 1.0\nb: yes\nc: null\nd: 0x1F\ne: 0o17\nf: '1'\ng: -3\nh: 1e3\ni: .5\nj: 2026-03-05\nk: 1.2.3\nl: .inf\nm: True\nn: 99999999999999999999",
+        );
+        assert_eq!(
+            value.to_string(),
+            r#"{"a":1.0,"b":"yes","c":null,"d":31,"e":15,"f":"1","g":-3,"h":1000.0,"i":0.5,"j":"2026-03-05","k":"1.2.3","l":".inf","m":true,"n":"99999999999999999999"}"#
+        );
+    }
+
+    #[test]
+    fn scalars_keep_their_source_text() {
+        let read = read("version: 1.0\nfolded: >\n  a\n  b\n", 0);
+        let root = read.root.unwrap();
+        assert_eq!(root.get("version").unwrap().text(), Some("1.0"));
+        assert_eq!(root.get("folded").unwrap().text(), Some("a b\n"));
+    }
+
+    #[test]
+    fn nothing_written_is_no_text() {
+        let root = read("a:\nb: ~\nc: ''\nd: # none\n", 0).root.unwrap();
+        let texts: Vec<_> = ["a", "b", "c", "d"].map(|key| root.get(key).unwrap().text().unwrap()).into();
+        assert_eq!(texts, ["", "~", "", ""]);
+        assert_eq!(root.to_json().to_string(), r#"{"a":null,"b":null,"c":"","d":null}"#);
+    }
+
+    #[test]
+    fn spans_cover_the_value_in_the_file() {
+        let yaml = "name: 'a b'\ndescription: >-\n  one\n  two\nlist: [x, y]\n";
+        let text = format!("---\n{yaml}---\n");
+        let root = read(yaml, 4).root.unwrap();
+        assert_eq!(root.get("name").unwrap().span.slice(&text), Some("'a b'"));
+        assert_eq!(root.get("list").unwrap().span.slice(&text), Some("[x, y]"));
+        assert_eq!(root.get("description").unwrap().span.slice(&text), Some(">-\n  one\n  two"));
+        assert_eq!(root.pairs().unwrap()[1].key_span.slice(&text), Some("description"));
+    }
+
+    #[test]
+    fn places_of_blocks_and_of_nothing() {
+        let yaml = "a: | # why\n\n  x\n\n\nb :  # none\nc:\n  - |\n    y\n  - z\n\n# tail\nd:\n  e: f\n\n";
+        let root = read(yaml, 0).root.unwrap();
+        let slice = |key: &str| root.get(key).unwrap().span.slice(yaml);
+        assert_eq!(slice("a"), Some("| # why\n\n  x"));
+        assert_eq!(slice("c"), Some("- |\n    y\n  - z"));
+        assert_eq!(root.get("c").unwrap().items().unwrap()[0].span.slice(yaml), Some("|\n    y"));
+        assert_eq!(slice("d"), Some("e: f"));
+        let nothing = root.get("b").unwrap();
+        assert_eq!((nothing.text(), nothing.span), (Some(""), Span::at(yaml.find("b :").unwrap() + 3)));
+    }
+
+    #[test]
+    fn what_was_read_before_an_error_stays() {
+        let read = read("name: a\ndescription: b\nmetadata: [c", 0);
+        assert!(read.error.is_some());
+        assert_eq!(read.root.unwrap().get("description").unwrap().text(), Some("b"));
+    }
+
+    #[test]
+    fn forbidden_constructs_are_named() {
+        assert_eq!(codes("name: &x a\ndescription: *x"), ["yaml-anchor"]);
+        assert_eq!(codes("name: !!str a"), ["yaml-tag"]);
+        assert_eq!(codes("<<: {a: 1}"), ["yaml-merge-key", "yaml-flow-style"]);
+        assert_eq!(codes("a: b\n...\n---\nc: d"), ["yaml-several-documents"]);
+        assert_eq!(codes("? [a]\n: b"), ["yaml-flow-style", "yaml-complex-key"]);
+    }
+
+    #[test]
+    fn an_alias_is_the_value_of_its_anchor_at_its_own_place() {
+        let yaml = "a: &x {b: [1, t]}\nc: *x\nd: [&y z, *y, *x]\n&k e: f\n";
+        let root = read(yaml, 0).root.unwrap();
+        assert_eq!(
+            root.to_json().to_string(),
+            r#"{"a":{"b":[1,"t"]},"c":{"b":[1,"t"]},"d":["z","z",{"b":[1,"t"]}],"e":"f"}"#
+        );
+        let c = root.get("c").unwrap();
+        assert_eq!(c.span.slice(yaml), Some("*x"));
+        assert_eq!(c.get("b").unwrap().span.slice(yaml), Some("*x"));
+        // The last anchor of a name counts from where it stands.
+        assert_eq!(json("a: &x 1\nb: *x\nc: &x 2\nd: *x\n").to_string(), r#"{"a":1,"b":1,"c":2,"d":2}"#);
+    }
+
+    #[test]
+    fn copies_count_and_an_alias_in_its_own_value_is_refused() {
+        assert_eq!(codes("a: &a [*a]"), ["yaml-anchor", "yaml-flow-style", "yaml-limit"]);
+        let bomb: String = ('b'..'k').fold("a: &a [x,x,x,x,x,x,x,x,x]\n".to_owned(), |text, name| {
+            let before = char::from(name as u8 - 1);
+            text + &format!("{name}: &{name} [{}]\n", vec![format!("*{before}"); 9].join(","))
+        });
+        assert_eq!(codes(&bomb).last(), Some(&"yaml-limit"));
+        let wide = format!("a: &a {}\nb: [{}]\n", "x".repeat(60_000), ["*a"; 9].join(", "));
+        assert_eq!(codes(&wide).last(), Some(&"yaml-limit"));
+        let deep = format!(
+            "a: &a {}x{}\nb: {}*a{}\n",
+            "[".repeat(20),
+            "]".repeat(20),
+            "[".repeat(20),
+            "]".repeat(20)
+        );
+        assert_eq!(codes(&deep).last(), Some(&"yaml-limit"));
+    }
+
+    #[test]
+    fn duplicate_keys_show_both_places() {
+        let few = read("a: 1\nname: x\na: 2\nname: y", 0).findings;
+        assert_eq!(
+            few.iter().map(Finding::code).collect::<Vec<_>>(),
+            ["duplicate-key", "duplicate-identity"]
+        );
+        assert_eq!((few[0].related[0].span, few[0].span), (Span::new(0, 1), Some(Span::new(13, 14))));
+        let many: String = (0..40).map(|n| format!("k{n}: v\n")).collect::<String>() + "k7: again\n";
+        assert_eq!(read(&many, 0).findings.len(), 1);
+    }
+
+    #[test]
+    fn depth_and_size_are_bounded() {
+        assert_eq!(codes(&format!("a: {}1{}", "[".repeat(32), "]".repeat(32))).last(), Some(&"yaml-limit"));
+        for tower in ["[".repeat(1000), format!("{}{}", "[".repeat(99), "]".repeat(99)), "{a: ".repeat(99)] {
+            assert_eq!(codes(&format!("a: {tower}")).last(), Some(&"yaml-limit"), "{tower}");
+        }
+        assert_eq!(codes(&"k: v\n".repeat(6000)).last().copied(), Some("duplicate-key"));
+        let wide: String = (0..6000).map(|n| format!("k{n}: v\n")).collect();
+        assert_eq!(codes(&wide), ["yaml-limit"]);
+    }
+}

@@ -1,0 +1,100 @@
+//! What a YAML error means to somebody who wrote a SKILL.md: the parser's words for the usual mistakes in ours.
+
+use crate::document::yaml::SyntaxError;
+use crate::finding::Finding;
+use crate::finding::rule::Rule;
+use crate::span::Span;
+
+/// The finding of a syntax error: what is wrong, in which field, and what to do.
+pub(in crate::document) fn syntax_finding(
+    rule: &'static Rule,
+    error: &SyntaxError,
+    text: &str,
+    yaml: Span,
+) -> Finding {
+    let rest = text.get(error.at..).unwrap_or("");
+    let next = rest.chars().next().filter(|character| !matches!(character, '\n' | '\r'));
+    let width = next.map_or(0, char::len_utf8);
+    let (what, help) = explain(&error.message, next);
+    let finding = Finding::new(rule, format!("the frontmatter is not valid YAML: {what}"))
+        .with_span(Span::new(error.at, error.at + width));
+    match field_at(text, yaml, error.at) {
+        Some(field) => {
+            finding.with_help(help.replace("the value", &format!("the value of {field}"))).with_field(field)
+        }
+        None => finding.with_help(help),
+    }
+}
+
+/// The parser's words, in ours, and what to do.
+fn explain(message: &str, next: Option<char>) -> (String, &'static str) {
+    const QUOTE: &str = "put the value in quotes";
+    let starts = [
+        ("mapping values are not allowed", "a colon and a blank inside a value without quotes", QUOTE),
+        (
+            "invalid trailing content",
+            "text behind a closing quote",
+            "put the value in other quotes, or double the quotes inside",
+        ),
+        (
+            "invalid indentation in multiline quoted",
+            "a quote that is not closed, or lines of a quoted value that are not indented",
+            "close the quote, and indent the lines of the value",
+        ),
+        (
+            "simple key expected",
+            "a line that is neither `key: value` nor part of a value",
+            "indent the line, or write it as `key: value`",
+        ),
+        ("while parsing a block mapping", "something behind a value that does not belong to it", QUOTE),
+        (
+            "unexpected EOF while parsing a block mapping",
+            "a quote or bracket that is not closed",
+            "close it, or put the value in quotes",
+        ),
+        ("unclosed bracket", "a bracket that is not closed", "close it, or put the value in quotes"),
+        (
+            "while parsing a flow",
+            "a bracket that is not closed, or a comma that is missing",
+            "close it, or put the value in quotes",
+        ),
+        ("tabs disallowed", "a tab in the indentation", "indent with blanks"),
+        ("while parsing node, found unknown anchor", "a value that begins with `*`", QUOTE),
+        ("while scanning an anchor", "a value that begins with `*` or `&`", QUOTE),
+        (
+            "while parsing a quoted scalar, found unknown escape",
+            "a backslash in double quotes that escapes nothing",
+            "use single quotes, or write two backslashes",
+        ),
+        (
+            "block sequence entries are not allowed",
+            "a list behind a key on its line",
+            "begin the list on the next line",
+        ),
+        ("while parsing a block collection", "a list and keys at one indentation", "indent one of them"),
+        ("YAML directives are disallowed", "a line that begins with `%`", "remove the line"),
+    ];
+    if let Some((_, what, help)) = starts.iter().find(|(start, ..)| message.starts_with(start)) {
+        return ((*what).to_owned(), help);
+    }
+    match next {
+        Some(character) if message.starts_with("unexpected character") && character.is_control() => {
+            (format!("the control character U+{:04X}", u32::from(character)), "remove the character")
+        }
+        Some(character) if message.starts_with("unexpected character") => {
+            (format!("a value that begins with `{character}`"), QUOTE)
+        }
+        _ => (message.to_owned(), "correct the place that is shown; when in doubt, put the value in quotes"),
+    }
+}
+
+/// The field of the frontmatter in which a place lies: the last line at the left margin that looks like a key.
+fn field_at(text: &str, yaml: Span, at: usize) -> Option<String> {
+    let end = text.get(at..).and_then(|rest| rest.find('\n')).map_or(text.len(), |line| at + line);
+    let before = text.get(yaml.start..end.min(yaml.end))?;
+    before.lines().rev().find_map(|line| {
+        let key = line.split_once(':')?.0;
+        let word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
+        (!key.is_empty() && key.chars().all(word)).then(|| key.to_owned())
+    })
+}

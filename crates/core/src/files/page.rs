@@ -1,0 +1,269 @@
+//! Files of a skill for whoever asks: in groups, in part, as text or base64.
+
+use serde::{Deserialize, Serialize};
+
+use crate::files::manifest::{FileEntry, FileKind, Manifest};
+use crate::path::RelPath;
+
+/// How many bytes of a resource are read unless a host says otherwise.
+pub const DEFAULT_LIMIT: usize = 64 * 1024;
+
+/// How many bytes more than a page are read, so that it can begin and end with whole characters.
+pub const MARGIN: usize = 7;
+
+/// What a file larger than the limit gets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TooLarge {
+    /// An error.
+    #[default]
+    Refuse,
+    /// Its size and no contents.
+    List,
+    /// Its first bytes, marked as cut, with the place where the rest begins.
+    Truncate,
+    /// A page of it, with the place where the next one begins.
+    Page,
+}
+
+/// A file is larger than the limit, and that was to be an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the file is too large: {size} bytes, at most {limit}")]
+pub struct OverLimit {
+    /// Its size in bytes.
+    pub size: u64,
+    /// The limit.
+    pub limit: u64,
+}
+
+/// A resource as read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Resource {
+    /// Its path in the skill.
+    pub path: RelPath,
+    /// The size of the whole file.
+    pub size: u64,
+    /// The first byte of the contents.
+    pub offset: u64,
+    /// The contents: text, or base64 of bytes that are none; nothing when only its size was wanted.
+    #[serde(flatten)]
+    pub contents: Contents,
+    /// Where the next page, or what was cut, begins, if there is more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<u64>,
+}
+
+/// The contents of a resource.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Contents {
+    /// Text.
+    Text(String),
+    /// Base64 of bytes that are no text.
+    Base64(String),
+    /// None were read.
+    Omitted,
+}
+
+impl Resource {
+    /// What a host gets of a file of this `size`, from the bytes that were read of it at `offset`: those of the page
+    /// and [`MARGIN`] more.
+    ///
+    /// A page of text has whole characters, at least one: it begins with the next one when `offset` lies inside one,
+    /// and [`Resource::offset`] says where that is.
+    pub fn of(
+        path: &RelPath,
+        mut bytes: Vec<u8>,
+        size: u64,
+        offset: u64,
+        limit: usize,
+        too_large: TooLarge,
+    ) -> Result<Self, OverLimit> {
+        let larger = size.saturating_sub(offset) > limit as u64;
+        if larger && too_large == TooLarge::Refuse {
+            return Err(OverLimit { size, limit: limit as u64 });
+        }
+        if larger && too_large == TooLarge::List {
+            return Ok(Self { path: path.clone(), size, offset, contents: Contents::Omitted, next: None });
+        }
+        let ends = offset.saturating_add(bytes.len() as u64) >= size;
+        let (start, contents, length) = match text_page(&bytes, limit, offset > 0, ends) {
+            Some((skipped, text)) => (skipped, Contents::Text(text.to_owned()), text.len()),
+            None => {
+                bytes.truncate(limit);
+                (0, Contents::Base64(base64(&bytes)), bytes.len())
+            }
+        };
+        let offset = offset.saturating_add(start as u64);
+        let end = offset.saturating_add(length as u64);
+        let more = matches!(too_large, TooLarge::Page | TooLarge::Truncate) && end < size && length > 0;
+        let next = more.then_some(end);
+        Ok(Self { path: path.clone(), size, offset, contents, next })
+    }
+}
+
+/// The whole characters of a page, and how many bytes before the first of them belong to another one; nothing when it
+/// is not text. `inside` says that something precedes the bytes, `ends` that nothing follows.
+fn text_page(bytes: &[u8], limit: usize, inside: bool, ends: bool) -> Option<(usize, &str)> {
+    let continues = |byte: &&u8| **byte & 0xC0 == 0x80;
+    let skipped = if inside { bytes.iter().take(3).take_while(continues).count() } else { 0 };
+    let rest = bytes.get(skipped..)?;
+    let whole = match std::str::from_utf8(rest) {
+        Ok(text) => text,
+        // The last character may go on behind the bytes that were read, and what is behind the page may be anything.
+        Err(error) if error.error_len().is_none() && !ends || error.valid_up_to() >= limit => {
+            std::str::from_utf8(rest.get(..error.valid_up_to())?).ok()?
+        }
+        Err(_) => return None,
+    };
+    let first = whole.chars().next().map_or(0, char::len_utf8);
+    let mut end = limit.min(whole.len());
+    while !whole.is_char_boundary(end) {
+        end -= 1;
+    }
+    let page = whole.get(..end.max(first))?;
+    // Bytes of which not one makes a character are no text.
+    (!page.contains('\0') && (!page.is_empty() || bytes.is_empty())).then_some((skipped, page))
+}
+
+/// The files of a skill in groups, each sorted; SKILL.md is in none.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Groups {
+    /// Below `scripts/`.
+    pub scripts: Vec<RelPath>,
+    /// Below `references/`.
+    pub references: Vec<RelPath>,
+    /// Below `assets/`.
+    pub assets: Vec<RelPath>,
+    /// Everything else.
+    pub other: Vec<RelPath>,
+}
+
+impl Groups {
+    /// Groups the files of a skill; `all` levels, or only those directly in a group's folder.
+    pub fn of(files: &Manifest, all: bool) -> Self {
+        let mut groups = Self::default();
+        for FileEntry { path, kind, .. } in files.others() {
+            let depth = path.components().count();
+            let level = if *kind == FileKind::Other { 1 } else { 2 };
+            if !all && depth > level {
+                continue;
+            }
+            let group = match kind {
+                FileKind::Script => &mut groups.scripts,
+                FileKind::Reference => &mut groups.references,
+                FileKind::Asset => &mut groups.assets,
+                FileKind::Other => &mut groups.other,
+            };
+            group.push(path.clone());
+        }
+        groups
+    }
+
+    /// The groups in their order, each with its name.
+    pub fn all(&self) -> impl Iterator<Item = (&'static str, &[RelPath])> {
+        let groups = [
+            ("scripts", &self.scripts),
+            ("references", &self.references),
+            ("assets", &self.assets),
+            ("other", &self.other),
+        ];
+        groups.into_iter().map(|(name, paths)| (name, paths.as_slice()))
+    }
+
+    /// Leaves some files, counted over all groups in their order.
+    pub fn page(&mut self, offset: usize, limit: usize) {
+        let (mut before, mut left) = (offset, limit);
+        for group in [&mut self.scripts, &mut self.references, &mut self.assets, &mut self.other] {
+            let passed = before.min(group.len());
+            before -= passed;
+            group.drain(..passed);
+            group.truncate(left);
+            left -= group.len();
+        }
+    }
+}
+
+/// Base64 with padding, as JSON protocols want it.
+pub fn base64(bytes: &[u8]) -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for group in bytes.chunks(3) {
+        let word =
+            group.iter().fold(0u32, |word, byte| (word << 8) | u32::from(*byte)) << (8 * (3 - group.len()));
+        for place in 0..4 {
+            let at = (word >> (18 - 6 * place)) & 63;
+            let letter = LETTERS.get(at as usize).copied().unwrap_or(b'=');
+            text.push(if place <= group.len() { char::from(letter) } else { '=' });
+        }
+    }
+    text
+}
+
+/// The bytes behind base64 with padding; nothing when it is anything else.
+pub fn from_base64(text: &str) -> Option<Vec<u8>> {
+    let digits = text.strip_suffix("==").or_else(|| text.strip_suffix('=')).unwrap_or(text);
+    if !text.len().is_multiple_of(4) {
+        return None;
+    }
+    let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
+    for group in digits.as_bytes().chunks(4) {
+        let mut word = 0u32;
+        for digit in group {
+            let value = match digit {
+                b'A'..=b'Z' => digit - b'A',
+                b'a'..=b'z' => digit - b'a' + 26,
+                b'0'..=b'9' => digit - b'0' + 52,
+                b'+' => 62,
+                b'/' => 63,
+                _ => return None,
+            };
+            word = (word << 6) | u32::from(value);
+        }
+        let whole = (word << (6 * (4 - group.len()))).to_be_bytes();
+        bytes.extend_from_slice(whole.get(1..group.len())?);
+    }
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_goes_both_ways() {
+        for bytes in [&b""[..], b"f", b"fo", b"foo", b"foob", b"\xff\xff\xfe", &[0; 100]] {
+            assert_eq!(from_base64(&base64(bytes)).as_deref(), Some(bytes));
+        }
+        for text in ["Z", "Zg", "Zg=", "Z===", "====", "Zg==Zg==", "Zm9 ", "Zm9v\n", "Zm9-", "é==="] {
+            assert_eq!(from_base64(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn base64_is_padded() {
+        let texts: Vec<String> =
+            [&b""[..], b"f", b"fo", b"foo", b"foob", b"\xff\xff\xfe"].iter().map(|b| base64(b)).collect();
+        assert_eq!(texts, ["", "Zg==", "Zm8=", "Zm9v", "Zm9vYg==", "///+"]);
+    }
+
+    #[test]
+    fn a_page_of_text_ends_between_two_characters() {
+        let path = RelPath::parse("a.md").unwrap();
+        let page = |limit| Resource::of(&path, "aé".into(), 3, 0, limit, TooLarge::Page).unwrap();
+        let from = |text: &str, offset: usize, limit| {
+            let bytes = text.as_bytes()[offset..].to_vec();
+            let page = Resource::of(&path, bytes, text.len() as u64, offset as u64, limit, TooLarge::Page);
+            page.map(|page| (page.offset, page.contents, page.next)).unwrap()
+        };
+        // From inside a character, and with less room than one needs.
+        assert_eq!(from("€€a", 1, 3), (3, Contents::Text("€".into()), Some(6)));
+        assert_eq!(from("€€a", 0, 1), (0, Contents::Text("€".into()), Some(3)));
+        assert_eq!(from("€€a", 4, 9), (6, Contents::Text("a".into()), None));
+        assert_eq!(from("€", 2, 9), (2, Contents::Base64("rA==".into()), None));
+        assert_eq!((page(2).contents, page(2).next), (Contents::Text("a".into()), Some(1)));
+        assert_eq!((page(3).contents, page(3).next), (Contents::Text("aé".into()), None));
+        let refused = Resource::of(&path, "aé".into(), 3, 0, 2, TooLarge::Refuse);
+        assert_eq!(refused, Err(OverLimit { size: 3, limit: 2 }));
+    }
+}

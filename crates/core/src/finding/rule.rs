@@ -1,0 +1,154 @@
+//! What a rule is: its code, how hard each built-in profile takes it, and the words that explain it.
+
+use serde::{Deserialize, Serialize};
+
+/// How hard a profile takes a rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Level {
+    /// Say nothing.
+    Off,
+    /// Worth knowing; nothing to do.
+    Info,
+    /// Should be changed; the skill works.
+    Warning,
+    /// Must be changed; under this profile the skill does not load.
+    Error,
+}
+
+impl Level {
+    /// All of them, the mildest first.
+    pub const ALL: [Self; 4] = [Self::Off, Self::Info, Self::Warning, Self::Error];
+
+    /// The word used in `prowess.toml`, in JSON and for people.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Info => "info",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        }
+    }
+}
+
+impl std::str::FromStr for Level {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let level = Self::ALL.into_iter().find(|level| level.name() == text);
+        level.ok_or_else(|| format!("no such level: {text}"))
+    }
+}
+
+/// The profiles that come with Prowess, in the order of the columns of every rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Preset {
+    /// The prose of the Agent Skills specification.
+    Spec,
+    /// What the reference validator `skills-ref` accepts.
+    SkillsRef,
+    /// What Anthropic's upload accepts.
+    Anthropic,
+    /// What an Agent Plugins host loads.
+    Plugin,
+    /// Everything that can be loaded, loads; only hard refusals are errors.
+    Lenient,
+}
+
+impl Preset {
+    /// All of them, in column order.
+    pub const ALL: [Self; 5] = [Self::Spec, Self::SkillsRef, Self::Anthropic, Self::Plugin, Self::Lenient];
+
+    /// The name used on the command line and in `prowess.toml`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Spec => "spec",
+            Self::SkillsRef => "skills-ref",
+            Self::Anthropic => "anthropic",
+            Self::Plugin => "plugin",
+            Self::Lenient => "lenient",
+        }
+    }
+
+    /// One line that says whose rules these are.
+    pub const fn summary(self) -> &'static str {
+        match self {
+            Self::Spec => "the Agent Skills specification; the default",
+            Self::SkillsRef => "what the reference validator skills-ref accepts",
+            Self::Anthropic => {
+                "what Anthropic's upload accepts: ASCII names, no reserved words, the six fields"
+            }
+            Self::Plugin => "what an Agent Plugins host loads: strict, non-conforming skills are skipped",
+            Self::Lenient => "load whatever can be loaded; only hard refusals are errors",
+        }
+    }
+}
+
+impl std::str::FromStr for Preset {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Self::ALL.into_iter().find(|preset| preset.name() == text).ok_or_else(|| {
+            let names = Self::ALL.map(Self::name).join(", ");
+            format!("no such profile: {text}; the profiles are {names}")
+        })
+    }
+}
+
+/// One thing that can be said about a skill. Every finding points at the rule it is an instance of.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Rule {
+    /// The stable kebab-case code, `subject-defect`.
+    pub code: &'static str,
+    /// One line: what is wrong when the rule speaks.
+    pub summary: &'static str,
+    /// Why it matters and what to do about it, in Markdown.
+    pub explanation: &'static str,
+    /// The level in each preset, in the order of [`Preset::ALL`].
+    pub levels: [Level; 5],
+}
+
+impl Rule {
+    /// The level this rule has in a preset.
+    pub const fn level(&self, preset: Preset) -> Level {
+        let [spec, skills_ref, anthropic, plugin, lenient] = self.levels;
+        match preset {
+            Preset::Spec => spec,
+            Preset::SkillsRef => skills_ref,
+            Preset::Anthropic => anthropic,
+            Preset::Plugin => plugin,
+            Preset::Lenient => lenient,
+        }
+    }
+
+    /// Whether it keeps a skill from loading in every profile, the lenient one included.
+    pub const fn refuses(&self) -> bool {
+        matches!(self.level(Preset::Lenient), Level::Error)
+    }
+}
+
+/// Declares rules beside the code that finds them: the statics, and the `RULES` list of the file.
+///
+/// The letters are the levels in the order of [`Preset::ALL`]: `E`rror, `W`arning, `I`nfo, `O`ff.
+/// An `E` in the last column (lenient) is a hard refusal.
+macro_rules! rules {
+    ($($id:ident = $code:literal [$($level:ident)*], $summary:literal, $explanation:literal;)*) => {
+        $(
+            #[doc = $summary]
+            pub(crate) static $id: $crate::finding::rule::Rule = $crate::finding::rule::Rule {
+                code: $code,
+                summary: $summary,
+                explanation: $explanation,
+                levels: [$($crate::finding::rule::rules!(@level $level)),*],
+            };
+        )*
+        /// The rules this file declares.
+        pub(crate) static RULES: &[&$crate::finding::rule::Rule] = &[$(&$id),*];
+    };
+    (@level E) => { $crate::finding::rule::Level::Error };
+    (@level W) => { $crate::finding::rule::Level::Warning };
+    (@level I) => { $crate::finding::rule::Level::Info };
+    (@level O) => { $crate::finding::rule::Level::Off };
+}
+pub(crate) use rules;

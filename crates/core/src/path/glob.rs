@@ -1,0 +1,304 @@
+//! [`Glob`]: a pattern over paths, for configurations and for filters.
+
+use crate::limits::MAX_GLOB_BYTES;
+
+/// A pattern over paths with `/` between their segments.
+///
+/// `*` stands for anything within a segment, `?` for one character, `[a-z]` for one of these characters, `[!a-z]` or
+/// `[^a-z]` for any other, and `**` for any number of segments.
+///
+/// ```
+/// use prowess_core::path::glob::Glob;
+///
+/// let drafts = Glob::parse("drafts/*")?;
+/// assert!(drafts.matches("drafts/a/SKILL.md"));
+/// assert!(!drafts.matches("skills/drafts/a/SKILL.md"));
+/// assert!(Glob::parse("**/drafts")?.matches("skills/drafts/a/SKILL.md"));
+/// assert!(!drafts.matches_only("drafts/a/SKILL.md") && drafts.matches_only("drafts/a"));
+/// # Ok::<(), &'static str>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Glob {
+    segments: Vec<Segment>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Segment {
+    /// `**`
+    Any,
+    /// Everything else.
+    One(Vec<Sign>),
+}
+
+/// What one place of a segment may be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Sign {
+    /// `*`
+    Star,
+    /// `?`
+    Question,
+    /// A character that stands for itself.
+    Plain(char),
+    /// `[a-z]`, or `[!a-z]` for all others: the ranges, each with its last character.
+    Class { others: bool, ranges: Vec<(char, char)> },
+}
+
+impl Sign {
+    fn takes(&self, character: char) -> bool {
+        match self {
+            Self::Star | Self::Question => true,
+            Self::Plain(wanted) => *wanted == character,
+            Self::Class { others, ranges } => {
+                ranges.iter().any(|(first, last)| (*first..=*last).contains(&character)) != *others
+            }
+        }
+    }
+}
+
+impl Glob {
+    /// Reads a pattern; what it could not mean is an error that says so.
+    pub fn parse(text: &str) -> Result<Self, &'static str> {
+        // A comparison costs the product of both lengths, and a glob may come with a project that is not trusted.
+        if text.len() > MAX_GLOB_BYTES {
+            return Err("a glob has at most 1024 bytes");
+        }
+        let text = text.strip_prefix("./").unwrap_or(text);
+        let text = text.strip_suffix('/').unwrap_or(text);
+        if text.starts_with('/') || text.contains('\\') {
+            return Err("a glob is relative and has / between its segments");
+        }
+        let mut segments = Vec::new();
+        for segment in text.split('/') {
+            match segment {
+                "" => return Err("a glob has no empty segment"),
+                "." | ".." => return Err("a glob has no segments . and .."),
+                // Two in a row say no more than one.
+                "**" if segments.last() == Some(&Segment::Any) => {}
+                "**" => segments.push(Segment::Any),
+                _ if segment.contains("**") => return Err("** is a segment of its own"),
+                _ => segments.push(Segment::One(signs(segment)?)),
+            }
+        }
+        Ok(Self { segments })
+    }
+
+    /// Whether it matches a path or a folder above it.
+    pub fn matches(&self, path: &str) -> bool {
+        self.reaches(path, true)
+    }
+
+    /// Whether it matches a path itself.
+    pub fn matches_only(&self, path: &str) -> bool {
+        self.reaches(path, false)
+    }
+
+    /// Whether its last segment is a name, without any sign that stands for others: then it may be that of a folder.
+    pub fn ends_with_name(&self) -> bool {
+        match self.segments.last() {
+            Some(Segment::One(signs)) => signs.iter().all(|sign| matches!(sign, Sign::Plain(_))),
+            _ => false,
+        }
+    }
+
+    fn reaches(&self, path: &str, above: bool) -> bool {
+        // The positions in the pattern that the segments so far can have led to.
+        let mut states = vec![false; self.segments.len() + 1];
+        if let Some(first) = states.first_mut() {
+            *first = true;
+        }
+        self.skip_any(&mut states);
+        for segment in path.split('/') {
+            let mut next = vec![false; states.len()];
+            for (at, pattern) in self.segments.iter().enumerate() {
+                if !states.get(at).copied().unwrap_or(false) {
+                    continue;
+                }
+                let reached = match pattern {
+                    Segment::Any => at,
+                    Segment::One(pattern) if wildcard(pattern, segment) => at + 1,
+                    Segment::One(_) => continue,
+                };
+                if let Some(state) = next.get_mut(reached) {
+                    *state = true;
+                }
+            }
+            self.skip_any(&mut next);
+            states = next;
+            if above && states.last() == Some(&true) {
+                return true;
+            }
+        }
+        states.last() == Some(&true)
+    }
+
+    /// `**` may stand for no segment at all.
+    fn skip_any(&self, states: &mut [bool]) {
+        for (at, pattern) in self.segments.iter().enumerate() {
+            if *pattern == Segment::Any
+                && states.get(at) == Some(&true)
+                && let Some(next) = states.get_mut(at + 1)
+            {
+                *next = true;
+            }
+        }
+    }
+}
+
+/// The signs of one segment.
+fn signs(segment: &str) -> Result<Vec<Sign>, &'static str> {
+    let mut signs = Vec::new();
+    let mut rest = segment.chars();
+    while let Some(character) = rest.next() {
+        signs.push(match character {
+            '*' => Sign::Star,
+            '?' => Sign::Question,
+            '[' => class(&mut rest)?,
+            ']' | '{' | '}' | '!' => return Err("a glob knows *, ?, **, [a-z] and [!a-z] only"),
+            plain => Sign::Plain(plain),
+        });
+    }
+    Ok(signs)
+}
+
+/// The rest of a class, behind its opening bracket.
+fn class(rest: &mut std::str::Chars<'_>) -> Result<Sign, &'static str> {
+    let others = rest.as_str().starts_with(['!', '^']);
+    if others {
+        rest.next();
+    }
+    let mut ranges = Vec::new();
+    loop {
+        let first = match rest.next() {
+            None => return Err("a class ends with ], as in [a-z]"),
+            Some(']') if ranges.is_empty() => return Err("a class holds a character, as in [a-z]"),
+            Some(']') => return Ok(Sign::Class { others, ranges }),
+            Some(first) => first,
+        };
+        // A hyphen at the end stands for itself.
+        let mut ahead = rest.clone();
+        let last = match (ahead.next(), ahead.next()) {
+            (Some('-'), Some(last)) if last != ']' => {
+                *rest = ahead;
+                last
+            }
+            _ => first,
+        };
+        if last < first {
+            return Err("a class goes from the lower character to the higher, as in [a-z]");
+        }
+        ranges.push((first, last));
+    }
+}
+
+/// Whether a segment matches a pattern; linear in their product.
+fn wildcard(pattern: &[Sign], text: &str) -> bool {
+    let mut row = vec![false; pattern.len() + 1];
+    let star = |row: &mut Vec<bool>| {
+        for (at, wanted) in pattern.iter().enumerate() {
+            if *wanted == Sign::Star && row.get(at) == Some(&true) {
+                set(row, at + 1);
+            }
+        }
+    };
+    set(&mut row, 0);
+    star(&mut row);
+    for character in text.chars() {
+        let mut next = vec![false; row.len()];
+        for (at, wanted) in pattern.iter().enumerate() {
+            if row.get(at) == Some(&true) && wanted.takes(character) {
+                set(&mut next, if *wanted == Sign::Star { at } else { at + 1 });
+            }
+        }
+        star(&mut next);
+        row = next;
+    }
+    row.last() == Some(&true)
+}
+
+fn set(row: &mut [bool], at: usize) {
+    if let Some(state) = row.get_mut(at) {
+        *state = true;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stars_stay_within_their_segments() {
+        let matches = |glob: &str, path: &str| Glob::parse(glob).unwrap().matches(path);
+        for (glob, path) in [
+            ("vendor/**", "vendor/a/SKILL.md"),
+            ("vendor", "vendor/a/SKILL.md"),
+            ("./vendor/", "vendor/SKILL.md"),
+            ("**/SKILL.md", "SKILL.md"),
+            ("**/SKILL.md", "a/b/SKILL.md"),
+            ("a/**/z", "a/z/x"),
+            ("a/**/z", "a/b/c/z"),
+            ("*-draft", "my-draft/SKILL.md"),
+            ("a?c*", "abcdef"),
+            ("**", "anything"),
+            ("caf?", "café"),
+        ] {
+            assert!(matches(glob, path), "{glob} {path}");
+        }
+        for (glob, path) in [
+            ("vendor/**", "vendors/a"),
+            ("a/*", "a"),
+            ("*/b", "x/y/b"),
+            ("SKILL.md", "a/SKILL.md"),
+            ("a?", "a"),
+        ] {
+            assert!(!matches(glob, path), "{glob} {path}");
+        }
+    }
+
+    #[test]
+    fn what_a_glob_cannot_mean_is_an_error() {
+        for glob in [
+            "", "/abs", "a//b", "../x", "a**b", "{a,b}", "!a", "a\\b", ".", "[", "[]", "[]a]", "[!]", "[a",
+            "a]", "[a/b]", "[z-a]",
+        ] {
+            assert!(Glob::parse(glob).is_err(), "{glob}");
+        }
+        assert!(Glob::parse(&"*a".repeat(MAX_GLOB_BYTES / 2)).is_ok());
+        assert!(Glob::parse(&"*a".repeat(MAX_GLOB_BYTES / 2 + 1)).is_err());
+    }
+
+    #[test]
+    fn classes_take_one_character_and_may_be_turned_around() {
+        let matches = |glob: &str, path: &str| Glob::parse(glob).unwrap().matches_only(path);
+        for (glob, yes, no) in [
+            ("[a-c]x", "bx", "dx"),
+            ("[!a-c]x", "dx", "bx"),
+            ("[^ab]", "c", "a"),
+            ("v[0-9][0-9]", "v42", "v4"),
+            ("[a-]", "-", "b"),
+            ("[-a]", "-", "b"),
+            ("[*?!]", "*", "a"),
+            ("[à-é]t*", "été", "ete"),
+            ("skills/[a-m]*", "skills/billing", "skills/zoo"),
+        ] {
+            assert!(matches(glob, yes) && !matches(glob, no), "{glob} {yes} {no}");
+        }
+    }
+
+    #[test]
+    fn a_path_itself_is_not_what_lies_below_it() {
+        let only = |glob: &str, path: &str| Glob::parse(glob).unwrap().matches_only(path);
+        assert!(
+            only("skills/*", "skills/a") && !only("skills/*", "skills/a/b") && !only("skills/*", "skills")
+        );
+        assert!(only("skills/**", "skills/a/b") && only("skills/**", "skills") && only("**/b", "a/b"));
+        let named = |glob: &str| Glob::parse(glob).unwrap().ends_with_name();
+        assert!(named("skills/billing") && named("*/billing") && !named("skills/*") && !named("a/**"));
+        assert!(!named("skills/[b]"));
+    }
+
+    #[test]
+    fn many_stars_cost_no_more_than_their_product() {
+        let glob = Glob::parse(&format!("{}b", "a*".repeat(500))).unwrap();
+        assert!(!glob.matches(&"a".repeat(5_000)));
+    }
+}

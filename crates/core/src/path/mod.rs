@@ -1,0 +1,460 @@
+//! [`RelPath`]: a path that cannot escape, the only path type past the border.
+//!
+//! A path is checked once, where it comes in, and from then on its type is the proof. The rules are those
+//! of the strictest file system a skill may land on, so that a path that is harmless here is harmless on
+//! every machine. A path that is asked for may also have names that only this system keeps, such as `a:b.md`: it
+//! names a file that is here, and is never stored. Each rule is about one component by itself: any run of components of a `RelPath` is a
+//! `RelPath` again, and no later step (joining, stripping, changing directory) can make a harmless part
+//! dangerous.
+
+use std::borrow::{Borrow, Cow};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use unicode_normalization::UnicodeNormalization;
+
+use crate::text::is_blank;
+
+pub mod glob;
+mod rule;
+pub use rule::{PathError, PathRule};
+
+#[cfg(test)]
+mod tests;
+
+/// The longest path, in bytes: `PATH_MAX` of Linux.
+pub const MAX_PATH_BYTES: usize = 4096;
+/// The longest component, in bytes: `NAME_MAX` of nearly every file system.
+pub const MAX_COMPONENT_BYTES: usize = 255;
+/// The most components of a path; deeper trees serve only to exhaust a walk.
+pub const MAX_DEPTH: usize = 64;
+
+/// Device names that Windows opens in every folder, with any extension; `COM` and `LPT` take a digit too.
+const RESERVED_NAMES: [&str; 7] = ["CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$", "CLOCK$"];
+
+/// A relative path with `/` between its components that stays below whatever folder it is joined to.
+///
+/// ```
+/// use prowess_core::path::{PathRule, RelPath};
+///
+/// let path = RelPath::parse("scripts/run.sh")?;
+/// assert_eq!(path.file_name(), "run.sh");
+/// assert_eq!(path.extension(), Some("sh"));
+/// assert_eq!(RelPath::from_request(r".\scripts\run.sh")?, path);
+/// assert_eq!(RelPath::parse("../.ssh/id_rsa").map_err(|e| e.rule()), Err(PathRule::ParentStep));
+/// # Ok::<(), prowess_core::path::PathError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String")]
+pub struct RelPath(Box<str>);
+
+impl RelPath {
+    /// Reads a stored path (archive, git, lock file) by the strict rules; nothing is normalised, because a
+    /// stored path that needs it is two names for one file.
+    pub fn parse(path: &str) -> Result<Self, PathError> {
+        match check(path, Names::OfEverySystem) {
+            Ok(()) => Ok(Self(path.into())),
+            Err(rule) => Err(PathError::new(rule, path)),
+        }
+    }
+
+    /// Reads a path as a model or a user writes it: `\` becomes `/`, and `./`, `//` and `/./` are collapsed. Then the
+    /// strict rules hold, except that names may start with `-` and hold `:<>"|?*` where the system has such names:
+    /// everywhere but on Windows.
+    ///
+    /// ```
+    /// use prowess_core::path::RelPath;
+    ///
+    /// assert_eq!(RelPath::from_request(".//docs/./a.md")?.as_str(), "docs/a.md");
+    /// # Ok::<(), prowess_core::path::PathError>(())
+    /// ```
+    pub fn from_request(path: &str) -> Result<Self, PathError> {
+        // Longer than this is refused anyway, and a refusal need not copy it.
+        let slashed = if path.len() <= 2 * MAX_PATH_BYTES && path.contains('\\') {
+            Cow::Owned(path.replace('\\', "/"))
+        } else {
+            Cow::Borrowed(path)
+        };
+        let collapsed = collapsed(&slashed);
+        match check(&collapsed, Names::OfThisSystem) {
+            Ok(()) => Ok(Self(collapsed.into())),
+            Err(rule) => Err(PathError::new(rule, path)),
+        }
+    }
+
+    /// Reads back a path that was asked for, as it was stored with a session; nothing is collapsed any more.
+    pub(crate) fn deserialize_request<'de, D: serde::Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Self, D::Error> {
+        let path = String::deserialize(deserializer)?;
+        match check(&path, Names::OfThisSystem) {
+            Ok(()) => Ok(Self(path.into_boxed_str())),
+            Err(rule) => Err(serde::de::Error::custom(PathError::new(rule, &path))),
+        }
+    }
+
+    /// Reads the raw name of a file by the strict rules; bytes that are not UTF-8 are refused.
+    pub fn from_bytes(path: &[u8]) -> Result<Self, PathError> {
+        match std::str::from_utf8(path) {
+            Ok(path) => Self::parse(path),
+            Err(_) => Err(PathError::not_utf8(path)),
+        }
+    }
+
+    /// The name by which a skill's own file is asked for.
+    pub(crate) fn skill_file() -> Self {
+        Self("SKILL.md".into())
+    }
+
+    /// Reads a single name, such as that of a skill's folder, in which a separator has no place.
+    pub fn from_name(name: &str) -> Result<Self, PathError> {
+        if name.contains('/') { Err(PathError::new(PathRule::Separator, name)) } else { Self::parse(name) }
+    }
+
+    /// The path as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The names between the slashes, outermost first; there is at least one.
+    pub fn components(&self) -> impl DoubleEndedIterator<Item = &str> + Clone {
+        self.0.split('/')
+    }
+
+    /// The last component.
+    pub fn file_name(&self) -> &str {
+        self.0.rsplit_once('/').map_or(&*self.0, |(_, name)| name)
+    }
+
+    /// What follows the last dot of the file name; a name that only starts with a dot has none.
+    pub fn extension(&self) -> Option<&str> {
+        self.file_name().rsplit_once('.').filter(|(stem, _)| !stem.is_empty()).map(|(_, extension)| extension)
+    }
+
+    /// The path without its last component, or nothing when there is only one.
+    pub fn parent(&self) -> Option<Self> {
+        self.0.rsplit_once('/').map(|(parent, _)| Self(parent.into()))
+    }
+
+    /// The path `below` inside this one, by the strict rules.
+    pub fn join(&self, below: &str) -> Result<Self, PathError> {
+        Self::parse(&format!("{self}/{below}"))
+    }
+
+    /// Whether it is `folder` or lies below it; whole components count, so `skills-evil` is not in `skills`.
+    pub fn starts_with(&self, folder: &Self) -> bool {
+        self.0.strip_prefix(&*folder.0).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    }
+
+    /// The part below `folder`, or nothing when it does not lie below it.
+    pub fn strip_prefix(&self, folder: &Self) -> Option<Self> {
+        self.0.strip_prefix(&*folder.0)?.strip_prefix('/').map(|rest| Self(rest.into()))
+    }
+
+    /// The form in which two paths are equal when some file system takes them for one: compatibility
+    /// forms folded (NFKC, so NFC and NFD agree) and letter case removed. For comparing only.
+    pub fn collision_key(&self) -> String {
+        if self.0.is_ascii() {
+            return self.0.to_ascii_lowercase();
+        }
+        // By way of upper case `ß` meets `ss` and `ς` meets `σ`, as in the folding of APFS.
+        self.0.nfkc().flat_map(char::to_uppercase).flat_map(char::to_lowercase).nfkc().collect()
+    }
+}
+
+/// The first two paths that cannot both be stored everywhere: the same path twice, a pair that differs only
+/// in case or in Unicode form (also in a folder's name), or a file where the other path needs a folder.
+///
+/// ```
+/// use prowess_core::path::{RelPath, first_collision};
+///
+/// let paths = [RelPath::parse("docs/a.md")?, RelPath::parse("b.md")?, RelPath::parse("Docs/c.md")?];
+/// assert_eq!(first_collision(&paths), Some((&paths[0], &paths[2])));
+/// # Ok::<(), prowess_core::path::PathError>(())
+/// ```
+pub fn first_collision<'p>(
+    paths: impl IntoIterator<Item = &'p RelPath>,
+) -> Option<(&'p RelPath, &'p RelPath)> {
+    let mut seen: BTreeMap<String, (&str, bool, &RelPath)> = BTreeMap::new();
+    for path in paths {
+        let key = path.collision_key();
+        // Folding leaves slashes alone, so the two texts have the same number of components.
+        let ends = |text: &str| -> Vec<usize> {
+            text.match_indices('/').map(|(at, _)| at).chain([text.len()]).collect()
+        };
+        for (key_end, end) in ends(&key).into_iter().zip(ends(&path.0)) {
+            let (Some(key), Some(prefix)) = (key.get(..key_end), path.0.get(..end)) else { continue };
+            let is_file = end == path.0.len();
+            match seen.get(key) {
+                Some(&(known, file, owner)) if known != prefix || file || is_file => {
+                    return Some((owner, path));
+                }
+                Some(_) => {}
+                None => {
+                    seen.insert(key.to_owned(), (prefix, is_file, path));
+                }
+            }
+        }
+    }
+    None
+}
+
+/// Which names a path may have.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Names {
+    /// Only those that every system can keep.
+    OfEverySystem,
+    /// Those that this system can have.
+    OfThisSystem,
+}
+
+impl Names {
+    /// Whether a name may start with `-` and hold the characters that Windows gives a meaning. Where the system is not
+    /// known, as in WebAssembly, it may be Windows.
+    fn is_wide(self) -> bool {
+        self == Self::OfThisSystem && cfg!(unix)
+    }
+}
+
+/// A path without the steps and empty names that change nothing. What is absolute stays so, and the last name too.
+fn collapsed(path: &str) -> Cow<'_, str> {
+    let idle = path.starts_with("./") || path.contains("//") || path.contains("/./");
+    if !idle || path.starts_with('/') || path.len() > 2 * MAX_PATH_BYTES {
+        return Cow::Borrowed(path);
+    }
+    let (folders, last) = path.rsplit_once('/').unwrap_or(("", path));
+    let mut names: Vec<&str> = folders.split('/').filter(|name| !matches!(*name, "" | ".")).collect();
+    names.push(last);
+    Cow::Owned(names.join("/"))
+}
+
+/// The rules for a whole path; an ordinary ASCII path costs one pass and no allocation.
+fn check(path: &str, names: Names) -> Result<(), PathRule> {
+    if path.is_empty() {
+        return Err(PathRule::Empty);
+    }
+    if path.len() > MAX_PATH_BYTES {
+        return Err(PathRule::TooLong);
+    }
+    if path.starts_with('/') {
+        return Err(PathRule::Absolute);
+    }
+    for (depth, component) in path.split('/').enumerate() {
+        if depth >= MAX_DEPTH {
+            return Err(PathRule::TooDeep);
+        }
+        check_component(component, names)?;
+    }
+    Ok(())
+}
+
+/// The rules for one component.
+fn check_component(component: &str, names: Names) -> Result<(), PathRule> {
+    let bytes = component.as_bytes();
+    let wide = names.is_wide();
+    match bytes {
+        [] => return Err(PathRule::EmptyComponent),
+        b"." => return Err(PathRule::CurrentStep),
+        b".." => return Err(PathRule::ParentStep),
+        [letter, b':', rest @ ..] if letter.is_ascii_alphabetic() && (rest.is_empty() || !wide) => {
+            return Err(PathRule::Drive);
+        }
+        [b'~', ..] => return Err(PathRule::Home),
+        // In every place, not only in front: a script that changes into the folder and passes `*` on
+        // hands such a name to a program as an option.
+        [b'-', ..] if !wide => return Err(PathRule::Dash),
+        _ if bytes.len() > MAX_COMPONENT_BYTES => return Err(PathRule::ComponentTooLong),
+        _ => {}
+    }
+    let (mut tilde, mut percent, mut ascii) = (false, false, true);
+    for byte in bytes {
+        match byte {
+            0..=0x1f | 0x7f => return Err(PathRule::Control),
+            b'\\' => return Err(PathRule::Backslash),
+            b':' | b'<' | b'>' | b'"' | b'|' | b'?' | b'*' if !wide => {
+                return Err(PathRule::ReservedCharacter);
+            }
+            b'~' => tilde = true,
+            b'%' => percent = true,
+            0x80.. => ascii = false,
+            _ => {}
+        }
+    }
+    if matches!(bytes, [b' ', ..] | [.., b' ' | b'.']) {
+        return Err(PathRule::Edge);
+    }
+    check_special_name(component)?;
+    if tilde && is_short_name(component) {
+        return Err(PathRule::ShortName);
+    }
+    if percent {
+        check_percent(component)?;
+    }
+    if ascii { Ok(()) } else { check_unicode(component, names) }
+}
+
+/// Names that mean something to git or to Windows.
+///
+/// Of git's own names `.git` is refused, since a file below it is configuration that runs programs, and
+/// `.gitmodules`, since it sends git to fetch and place other trees. `.gitignore`, `.gitkeep` and
+/// `.gitattributes` are common in skills and only take effect through a configuration that cannot come in.
+fn check_special_name(component: &str) -> Result<(), PathRule> {
+    if component.eq_ignore_ascii_case(".git") || component.eq_ignore_ascii_case(".gitmodules") {
+        return Err(PathRule::Git);
+    }
+    // Windows looks at what precedes the first dot, without the blanks in between: `nul .txt` is the device.
+    let stem = component.split('.').next().unwrap_or(component).trim_end_matches(' ');
+    let port = || match stem.as_bytes() {
+        [a, b, c, b'0'..=b'9'] => {
+            let kind = [a.to_ascii_uppercase(), b.to_ascii_uppercase(), c.to_ascii_uppercase()];
+            kind == *b"COM" || kind == *b"LPT"
+        }
+        _ => false,
+    };
+    let reserved = matches!(stem.len(), 3..=7)
+        && (port() || RESERVED_NAMES.iter().any(|name| stem.eq_ignore_ascii_case(name)));
+    if reserved { Err(PathRule::ReservedName) } else { Ok(()) }
+}
+
+/// Whether it has the shape of a generated 8.3 name, by which Windows also finds `.git` and other files.
+fn is_short_name(component: &str) -> bool {
+    let (stem, extension) = component.split_once('.').unwrap_or((component, ""));
+    let numbered = stem
+        .rsplit_once('~')
+        .is_some_and(|(_, number)| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()));
+    // Counted in characters: the eight places of a short name are characters of the code page.
+    numbered && stem.chars().count() <= 8 && extension.chars().count() <= 3
+}
+
+/// Refuses percent escapes that some later decoder would turn into another path.
+///
+/// An escaped dot, separator, control character or percent sign has no honest use in a file name; other
+/// escapes pass when what they stand for is UTF-8 and would itself be accepted.
+fn check_percent(component: &str) -> Result<(), PathRule> {
+    let mut decoded = Vec::with_capacity(component.len());
+    let mut rest = component.as_bytes();
+    let mut escapes = false;
+    while let [first, tail @ ..] = rest {
+        let escape = match tail {
+            [high, low, after @ ..] if *first == b'%' => {
+                hex(*high).zip(hex(*low)).map(|(high, low)| (high * 16 + low, after))
+            }
+            _ => None,
+        };
+        if let Some((byte, after)) = escape {
+            if matches!(byte, 0..=0x1f | 0x7f | b'.' | b'/' | b'\\' | b'%') {
+                return Err(PathRule::PercentEncoded);
+            }
+            escapes = true;
+            decoded.push(byte);
+            rest = after;
+        } else {
+            decoded.push(*first);
+            rest = tail;
+        }
+    }
+    if !escapes {
+        return Ok(());
+    }
+    // No escaped percent sign was let through, so decoding shortens the text and this recursion ends: a
+    // `%` that is left is not followed by two digits, unless those were escaped themselves.
+    match std::str::from_utf8(&decoded) {
+        Ok(decoded) if check_component(decoded, Names::OfEverySystem).is_ok() => Ok(()),
+        _ => Err(PathRule::PercentEncoded),
+    }
+}
+
+fn hex(digit: u8) -> Option<u8> {
+    char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok())
+}
+
+/// The rules for characters beyond ASCII, and for what compatibility normalisation makes of them.
+fn check_unicode(component: &str, names: Names) -> Result<(), PathRule> {
+    for char in component.chars() {
+        match char {
+            '\u{80}'..='\u{9f}' | '\u{2028}' | '\u{2029}' => return Err(PathRule::Control),
+            // Where Cygwin, MSYS and WSL put the characters that Windows forbids.
+            '\u{f000}'..='\u{f0ff}' => return Err(PathRule::ReservedCharacter),
+            _ if is_slash_lookalike(char) => return Err(PathRule::Lookalike),
+            // Two names that look the same must be the same, and HFS+ ignores some of these when it compares names.
+            _ if is_blank(char) => return Err(PathRule::Invisible),
+            _ => {}
+        }
+    }
+    // Only what names a place is judged by its folded form: a fullwidth colon or question mark is ordinary
+    // in Chinese and Japanese file names and means nothing to a file system.
+    let folded: String = component.nfkc().collect();
+    if folded.contains(['/', '\\']) || folded.trim_matches([' ', '.']).is_empty() {
+        return Err(PathRule::Lookalike);
+    }
+    if folded.starts_with('-') && !names.is_wide() {
+        return Err(PathRule::Dash);
+    }
+    if folded.starts_with(' ') || folded.ends_with(' ') {
+        return Err(PathRule::Edge);
+    }
+    if is_short_name(&folded) {
+        return Err(PathRule::ShortName);
+    }
+    check_special_name(folded.trim_end_matches('.'))
+}
+
+/// Characters that a reader, and some code pages, take for `/` or `\`.
+fn is_slash_lookalike(char: char) -> bool {
+    matches!(
+        char,
+        '\u{1735}'
+            | '\u{2044}'
+            | '\u{2215}'
+            | '\u{2216}'
+            | '\u{2571}'
+            | '\u{2572}'
+            | '\u{27cb}'
+            | '\u{27cd}'
+            | '\u{29f5}'
+            | '\u{29f8}'
+            | '\u{29f9}'
+            | '\u{fe68}'
+            | '\u{ff0f}'
+            | '\u{ff3c}'
+    )
+}
+
+impl fmt::Display for RelPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+impl AsRef<str> for RelPath {
+    fn as_ref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Borrow<str> for RelPath {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for RelPath {
+    type Err = PathError;
+
+    fn from_str(path: &str) -> Result<Self, PathError> {
+        Self::parse(path)
+    }
+}
+
+impl TryFrom<String> for RelPath {
+    type Error = PathError;
+
+    fn try_from(path: String) -> Result<Self, PathError> {
+        match check(&path, Names::OfEverySystem) {
+            Ok(()) => Ok(Self(path.into_boxed_str())),
+            Err(rule) => Err(PathError::new(rule, &path)),
+        }
+    }
+}

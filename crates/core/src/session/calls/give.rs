@@ -1,0 +1,312 @@
+//! What a model is given when a skill becomes active, what gives way for it, and how it is put away.
+
+use serde_json::json;
+
+use crate::document::{Document, parse_head};
+use crate::files::manifest::{FileKind, Manifest};
+use crate::path::RelPath;
+use crate::render::{Inlined, activation};
+use crate::session::calls::substitute::{Arguments, substitute, substituted_size};
+use crate::session::calls::{ambiguous, listed};
+use crate::session::effect::Step;
+use crate::session::event::{Actor, Ended, What};
+use crate::session::interface::arguments::shown;
+use crate::session::interface::naming::Tool;
+use crate::session::interface::result::{Reason, ToolResult};
+use crate::session::options::{Repeat, WhenFull};
+use crate::session::policy::Act;
+use crate::session::scope::difference;
+use crate::session::state::{Active, Want};
+use crate::session::{Filter, Session};
+use crate::skill::Entry;
+use crate::skill::location::Origin;
+
+impl Session {
+    /// A refusal when one more active skill would be too many.
+    pub(in crate::session) fn full(&self, key: &str, preload: bool) -> Option<ToolResult> {
+        let most = self.options.max_active;
+        // One preloaded skill never drives out another: a host that wants more than it allows is told so.
+        let stuck = || preload && self.state.active.iter().all(|active| active.preloaded);
+        let full = most > 0
+            && self.state.active.len() >= most
+            && (self.options.when_full == WhenFull::Refuse || stuck());
+        (full && self.state.find(key).is_none()).then(|| {
+            let active = listed(self.active_skills().into_iter());
+            let hint = match self.offered(Tool::Unload) {
+                Some(unload) => format!("first put one away with {unload}; active are {active}"),
+                None => format!("go on with those that are active: {active}"),
+            };
+            let error = format!("no more skills can be active: {most} of {most}");
+            ToolResult::refused(Reason::TooManyActive, error, hint)
+        })
+    }
+
+    /// Gives the model the instructions as they are now.
+    pub(in crate::session) fn give(&mut self, given: Given, bytes: &[u8], size: u64) -> Step {
+        let Given { key, by, filter, arguments, preload, files, inlined } = given;
+        let (document, mark) = (parse_head(bytes, size), mark(bytes));
+        let again = |key| Want::Load { key, arguments: None, preload };
+        let Some(candidate) = self.catalog.get(&key) else {
+            return self.gone(&again(key));
+        };
+        let Some(mut entry) = document.skill(&candidate.entry.origin) else {
+            let error = format!("this skill can no longer be loaded: {}", shown(&key));
+            return self.refuse(Reason::BrokenSkill, error, "its SKILL.md has a fault; go on without it");
+        };
+        if entry.name != candidate.entry.name {
+            let error = format!("this skill is not what it was when it was listed: {}", shown(&key));
+            let hint = match self.offered(Tool::List) {
+                Some(list) => format!("see what there is now with {list}"),
+                None => "go on without it".to_owned(),
+            };
+            return self.refuse(Reason::Changed, error, hint);
+        }
+        let own = filter.as_ref();
+        if self.judge_as(candidate, Act::Activate, by, self.filter_for(own), entry.invocation).is_err() {
+            return self.gone_for(&again(key), by, own);
+        }
+        if let Some(refusal) = self.full(&key, preload) {
+            self.note(What::Refused { reason: Reason::TooManyActive.code().to_owned() });
+            return Step::Done(refusal);
+        }
+        entry.key.clone_from(&key);
+        let (text, body_end) =
+            match self.text_of(&entry, &document, arguments.as_ref(), files.as_ref(), &inlined) {
+                Ok(made) => made,
+                Err(size) => return self.too_long(&key, size, arguments.is_some()),
+            };
+        let (location, stamp) = (candidate.entry.origin.location.clone(), candidate.stamp);
+        let before = self.active_tools();
+        let old = self.state.active.iter().position(|active| active.key == key);
+        let old = old.map(|at| self.state.active.remove(at));
+        let evicted = self.make_room();
+        let same = old.as_ref().is_some_and(|old| old.mark == mark);
+        // Other arguments are news even when the file is the same.
+        let receipt = self.options.repeat == Repeat::Receipt
+            && old.as_ref().is_some_and(|old| same && (arguments.is_none() || old.text == text));
+        let repeated = old.is_some();
+        let by_first = old.as_ref().map_or(by, |old| old.by);
+        let preloaded = preload || old.as_ref().is_some_and(|old| old.preloaded);
+        let folder = self.folder_of(&entry.origin).map(str::to_owned);
+        // What the model was given stays what it has, as long as it is given nothing else.
+        let (kept, body_end) = match old {
+            Some(old) if receipt => (old.text, old.body_end),
+            _ => (text.clone(), body_end),
+        };
+        self.state.active.push(Active {
+            key: key.clone(),
+            location,
+            by: by_first,
+            preloaded,
+            text: kept,
+            tools: entry.allowed_tools,
+            used: self.state.turn,
+            changed: false,
+            stamp,
+            mark,
+            body_end,
+            plain: self.options.activation.plain,
+            filter,
+        });
+        self.note(What::Activated { key: key.clone(), by, again: repeated });
+        let after = self.active_tools();
+        let data = json!({
+            "skill": key,
+            "folder": folder,
+            "resources": files.as_ref().map(counts),
+            "added_tools": difference(&after, &before),
+            "removed_tools": difference(&before, &after),
+            "active_tools": after,
+            "repeated": repeated,
+            "changed": repeated && !same,
+            "evicted": evicted,
+        });
+        if receipt {
+            let receipt = format!("this skill is loaded already, and its text is the same: {}", shown(&key));
+            return Step::Done(ToolResult::done(receipt, data));
+        }
+        Step::Done(ToolResult::done(text, data))
+    }
+
+    /// Deactivates the oldest skills until one more has a place.
+    fn make_room(&mut self) -> Vec<String> {
+        let most = self.options.max_active;
+        let mut evicted = Vec::new();
+        while most > 0 && self.state.active.len() >= most {
+            let oldest = self.state.active.iter().find(|active| !active.preloaded);
+            let Some(key) = oldest.or(self.state.active.first()).map(|active| active.key.clone()) else {
+                break;
+            };
+            self.state.deactivate(&key, Ended::Evicted, self.options.max_events);
+            evicted.push(key);
+        }
+        evicted
+    }
+
+    /// Refuses a skill whose text would be too long.
+    fn too_long(&mut self, key: &str, size: usize, with_arguments: bool) -> Step {
+        let most = self.options.max_activation_bytes;
+        let error =
+            format!("the text of this skill is too long: {}: {size} bytes, at most {most}", shown(key));
+        let hint = if with_arguments { "give it shorter arguments" } else { "go on without it" };
+        self.refuse(Reason::TooLarge, error, hint)
+    }
+
+    /// The text of an activation, and where in it the instructions end; its size when that is too much. What
+    /// arguments make of the instructions is counted before anything is built.
+    fn text_of(
+        &self,
+        entry: &Entry,
+        document: &Document,
+        arguments: Option<&Arguments>,
+        files: Option<&Manifest>,
+        inlined: &[(RelPath, String)],
+    ) -> Result<(String, usize), usize> {
+        let names = &entry.client.arguments;
+        let size =
+            arguments.map_or(document.body().len(), |given| substituted_size(document.body(), given, names));
+        let size = inlined.iter().fold(size, |size, (_, text)| size.saturating_add(text.len()));
+        let within = |size: usize| if size > self.options.max_activation_bytes { Err(size) } else { Ok(()) };
+        within(size)?;
+        let listing = self.options.hint_files || self.options.inline_resources;
+        let none = Manifest::default();
+        let files = files.filter(|_| listing).unwrap_or(&none);
+        let substituted;
+        let body = match arguments {
+            Some(arguments) => {
+                substituted = substitute(document.body(), arguments, names);
+                &substituted
+            }
+            None => document.body(),
+        };
+        let folder = self.folder_of(&entry.origin);
+        let inlined: Vec<Inlined<'_>> = inlined
+            .iter()
+            .map(|(path, text)| Inlined { path: path.clone(), bytes: text.as_bytes() })
+            .collect();
+        let (mut text, body_end) = activation(entry, body, folder, files, &inlined, &self.options.activation);
+        let hint = self.hint(&entry.key, files);
+        if !hint.is_empty() {
+            text.push_str("\n\n");
+            text.push_str(&hint);
+        }
+        // Neutralising and listing add to it.
+        within(text.len())?;
+        Ok((text, body_end))
+    }
+
+    /// The folder of a skill, if the model is to know it.
+    fn folder_of<'o>(&self, origin: &'o Origin) -> Option<&'o str> {
+        folder_of(origin).filter(|_| self.options.show_folders)
+    }
+
+    /// What files the skill has and how to read them.
+    fn hint(&self, key: &str, files: &Manifest) -> String {
+        let kinds = [
+            (FileKind::Script, "script"),
+            (FileKind::Reference, "reference"),
+            (FileKind::Asset, "asset"),
+            (FileKind::Other, "other file"),
+        ];
+        let counted = kinds.iter().filter_map(|(kind, noun)| {
+            let count = of_kind(files, *kind);
+            (count > 0).then(|| format!("{count} {noun}{}", if count == 1 { "" } else { "s" }))
+        });
+        let counted: Vec<String> = counted.collect();
+        let wanted = self.options.hint_files && !self.options.activation.plain && !counted.is_empty();
+        let Some(read) = self.offered(Tool::Read).filter(|_| wanted) else { return String::new() };
+        let naming = &self.options.naming;
+        format!(
+            "This skill has {}. Read one with {read} ({}: {}, {}: the file's path); without {} it lists them.",
+            counted.join(", "),
+            naming.skill_argument(Tool::Read),
+            serde_json::Value::from(shown(key)),
+            naming.row().path,
+            naming.row().path,
+        )
+    }
+
+    pub(in crate::session) fn unload(&mut self, wanted: &str) -> Step {
+        let named = |key: &&str| key.rsplit_once(':').is_some_and(|(_, name)| name == wanted);
+        let keys: Vec<&str> = match self.state.find(wanted) {
+            Some(exact) => vec![exact.key.as_str()],
+            None => self.active_skills().into_iter().filter(named).collect(),
+        };
+        if keys.len() > 1 {
+            let refusal = ambiguous(wanted, keys.into_iter());
+            self.note(What::Refused { reason: Reason::AmbiguousSkill.code().to_owned() });
+            return Step::Done(refusal);
+        }
+        let Some(key) = keys.first().map(|key| (*key).to_owned()) else {
+            let active = self.active_skills();
+            let hint = if active.is_empty() {
+                "no skill is active".to_owned()
+            } else {
+                format!("active are {}", listed(active.into_iter()))
+            };
+            return self.refuse(
+                Reason::NotActive,
+                format!("this skill is not active: {}", shown(wanted)),
+                hint,
+            );
+        };
+        let removed = self.deactivate(&key).unwrap_or_default();
+        let text = format!(
+            "this skill is no longer active: {}; do not follow its instructions any more",
+            shown(&key)
+        );
+        let data = json!({"skill": key, "removed_tools": removed, "active_tools": self.active_tools()});
+        Step::Done(ToolResult::done(text, data))
+    }
+}
+
+/// What an activation needs when its bytes are there.
+pub(in crate::session) struct Given {
+    pub(in crate::session) key: String,
+    pub(in crate::session) by: Actor,
+    pub(in crate::session) filter: Option<Filter>,
+    pub(in crate::session) arguments: Option<Arguments>,
+    pub(in crate::session) preload: bool,
+    /// The files of the skill, if they could be listed.
+    pub(in crate::session) files: Option<Manifest>,
+    pub(in crate::session) inlined: Vec<(RelPath, String)>,
+}
+
+/// What tells the bytes of one file from those of another. It guards against mistakes, not against forgery.
+fn mark(bytes: &[u8]) -> u64 {
+    let mut sum = bytes.len() as u64 ^ 0x9e37_79b9_7f4a_7c15;
+    let mut add = |word: u64| {
+        sum = (sum ^ word).wrapping_mul(0xff51_afd7_ed55_8ccd);
+        sum ^= sum >> 32;
+    };
+    let words = bytes.chunks_exact(8);
+    let rest = words.remainder();
+    for word in words {
+        add(u64::from_le_bytes(word.try_into().unwrap_or_default()));
+    }
+    for byte in rest {
+        add(u64::from(*byte));
+    }
+    sum
+}
+
+fn of_kind(files: &Manifest, kind: FileKind) -> usize {
+    files.others().filter(|file| file.kind == kind).count()
+}
+
+fn counts(files: &Manifest) -> serde_json::Value {
+    json!({
+        "scripts": of_kind(files, FileKind::Script),
+        "references": of_kind(files, FileKind::Reference),
+        "assets": of_kind(files, FileKind::Asset),
+        "other": of_kind(files, FileKind::Other),
+    })
+}
+
+/// The folder of a skill that lies on a disk.
+fn folder_of(origin: &Origin) -> Option<&str> {
+    origin.file.as_ref()?;
+    let absolute = origin.location.starts_with('/') || origin.location.get(1..3) == Some(":\\");
+    let (folder, _) = origin.location.rsplit_once(['/', '\\'])?;
+    (absolute && !folder.is_empty()).then_some(folder)
+}

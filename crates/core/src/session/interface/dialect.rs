@@ -1,0 +1,152 @@
+//! The forms in which models' interfaces want tools, and send and take calls: MCP, Anthropic, OpenAI, Gemini.
+
+use serde_json::{Map, Value, json};
+
+use crate::session::effect::ToolCall;
+use crate::session::interface::result::ToolResult;
+use crate::session::interface::schema::ToolDef;
+
+/// The form of an interface.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Dialect {
+    /// The Model Context Protocol: the tools of `tools/list`.
+    #[default]
+    Mcp,
+    /// The Messages API of Anthropic.
+    Anthropic,
+    /// The Chat Completions API of OpenAI, which many others speak.
+    OpenAi,
+    /// The Gemini API of Google.
+    Gemini,
+}
+
+/// A call as an interface sent it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Received {
+    /// By what its result is known; some interfaces have nothing of the kind.
+    pub id: Option<String>,
+    /// The call.
+    pub call: ToolCall,
+}
+
+impl Dialect {
+    /// All of them, in the order of the documentation.
+    pub const ALL: [Self; 4] = [Self::Mcp, Self::Anthropic, Self::OpenAi, Self::Gemini];
+
+    /// The name used in options.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Mcp => "mcp",
+            Self::Anthropic => "anthropic",
+            Self::OpenAi => "openai",
+            Self::Gemini => "gemini",
+        }
+    }
+
+    /// The tools as the interface wants them: what goes under `tools` in a request.
+    pub fn tools(self, tools: &[ToolDef]) -> Value {
+        let each = tools.iter().map(|tool| self.tool(tool)).collect();
+        match self {
+            Self::Gemini if tools.is_empty() => json!([]),
+            Self::Gemini => json!([{"functionDeclarations": Value::Array(each)}]),
+            _ => Value::Array(each),
+        }
+    }
+
+    fn tool(self, tool: &ToolDef) -> Value {
+        let ToolDef { name, description, input_schema, .. } = tool;
+        match self {
+            Self::Mcp => json!({
+                "name": name,
+                "description": description,
+                "inputSchema": input_schema,
+                "annotations": {
+                    "readOnlyHint": tool.read_only,
+                    "destructiveHint": !tool.read_only,
+                    "idempotentHint": tool.idempotent,
+                    "openWorldHint": false,
+                },
+            }),
+            Self::Anthropic => {
+                json!({"name": name, "description": description, "input_schema": input_schema})
+            }
+            Self::OpenAi => json!({
+                "type": "function",
+                "function": {"name": name, "description": description, "parameters": input_schema},
+            }),
+            Self::Gemini => {
+                json!({"name": name, "description": description, "parameters": gemini(input_schema)})
+            }
+        }
+    }
+
+    /// A call as the interface sends it; nothing when it is none. Arguments that make no sense are kept, and refused
+    /// by the session in words the model can use.
+    pub fn call(self, message: &Value) -> Option<Received> {
+        let text = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
+        let given = |value: &Value, key: &str| value.get(key).cloned().unwrap_or_default();
+        let (id, tool, arguments) = match self {
+            Self::Mcp => (None, text(message, "name")?, given(message, "arguments")),
+            Self::Anthropic => (text(message, "id"), text(message, "name")?, given(message, "input")),
+            Self::OpenAi => {
+                let function = message.get("function")?;
+                (text(message, "id"), text(function, "name")?, given(function, "arguments"))
+            }
+            Self::Gemini => {
+                let call = message.get("functionCall")?;
+                (text(call, "id"), text(call, "name")?, given(call, "args"))
+            }
+        };
+        Some(Received { id, call: ToolCall::new(tool, arguments) })
+    }
+
+    /// The result of a call as the interface takes it.
+    pub fn result(self, received: &Received, result: &ToolResult) -> Value {
+        let id = received.id.as_deref();
+        match self {
+            Self::Mcp => json!({
+                "content": [{"type": "text", "text": result.text}],
+                "structuredContent": {"data": result.data, "reason": result.reason},
+                "isError": !result.ok,
+            }),
+            Self::Anthropic => json!({
+                "type": "tool_result",
+                "tool_use_id": id,
+                "content": result.text,
+                "is_error": !result.ok,
+            }),
+            Self::OpenAi => json!({"role": "tool", "tool_call_id": id, "content": result.text}),
+            Self::Gemini => {
+                let mut response = Map::new();
+                response.insert("name".to_owned(), received.call.tool.as_str().into());
+                if let Some(id) = id {
+                    response.insert("id".to_owned(), id.into());
+                }
+                let key = if result.ok { "output" } else { "error" };
+                response.insert("response".to_owned(), json!({key: result.text}));
+                json!({"functionResponse": response})
+            }
+        }
+    }
+}
+
+/// A schema without what Gemini does not take.
+fn gemini(schema: &Value) -> Value {
+    let mut schema = schema.clone();
+    if let Some(map) = schema.as_object_mut() {
+        map.remove("additionalProperties");
+        if map.get("required").and_then(Value::as_array).is_some_and(Vec::is_empty) {
+            map.remove("required");
+        }
+    }
+    schema
+}
+
+impl std::str::FromStr for Dialect {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        let found = Self::ALL.into_iter().find(|dialect| dialect.name() == name);
+        found.ok_or_else(|| format!("no such dialect: {}", crate::render::inline(name)))
+    }
+}

@@ -1,0 +1,215 @@
+//! What the tools are called: one table of namings, and which names a session answers to.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+
+/// One thing a model can ask a session for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Tool {
+    /// Lists the skills that are visible.
+    List,
+    /// Finds skills for a task.
+    Search,
+    /// Activates a skill.
+    Load,
+    /// Deactivates a skill.
+    Unload,
+    /// Lists the files of a skill, or reads one.
+    Read,
+    /// Runs a script of a skill.
+    Run,
+}
+
+impl Tool {
+    /// All tools, in the order in which they are offered.
+    pub const ALL: [Self; 6] = [Self::List, Self::Search, Self::Load, Self::Unload, Self::Read, Self::Run];
+}
+
+/// One row of the table: a family of names.
+#[derive(Debug, PartialEq, Eq)]
+pub struct NamingRow {
+    /// How options know it.
+    pub name: &'static str,
+    /// Whose words they are.
+    pub summary: &'static str,
+    /// What all names begin with; a name that begins so belongs to the session, known or not.
+    pub namespace: &'static str,
+    /// The names, in the order of [`Tool::ALL`].
+    pub tools: [&'static str; 6],
+    /// What the argument with the skill's name is called: by the tool that reads files, and by the others.
+    pub skill: [&'static str; 2],
+    /// What the argument with a file's path is called.
+    pub path: &'static str,
+}
+
+/// The namings. The first is the default.
+pub static NAMINGS: [NamingRow; 4] = [
+    NamingRow {
+        name: "default",
+        summary: "the words most frameworks use",
+        namespace: "",
+        tools: [
+            "list_skills",
+            "search_skills",
+            "load_skill",
+            "unload_skill",
+            "read_skill_resource",
+            "run_skill_script",
+        ],
+        skill: ["name", "name"],
+        path: "path",
+    },
+    NamingRow {
+        name: "drover",
+        summary: "skill_load and skill_resource",
+        namespace: "skill_",
+        tools: ["skill_list", "skill_search", "skill_load", "skill_unload", "skill_resource", "skill_run"],
+        skill: ["name", "name"],
+        path: "resource",
+    },
+    NamingRow {
+        name: "promptkit",
+        summary: "skill__activate, skill__deactivate and skill__read_resource",
+        namespace: "skill__",
+        tools: [
+            "skill__list",
+            "skill__search",
+            "skill__activate",
+            "skill__deactivate",
+            "skill__read_resource",
+            "skill__run",
+        ],
+        skill: ["skill_name", "name"],
+        path: "path",
+    },
+    NamingRow {
+        name: "deuz",
+        summary: "the default names, with the skill as id",
+        namespace: "",
+        tools: [
+            "list_skills",
+            "search_skills",
+            "load_skill",
+            "unload_skill",
+            "read_skill_resource",
+            "run_skill_script",
+        ],
+        skill: ["id", "id"],
+        path: "path",
+    },
+];
+
+/// What the tools are called.
+///
+/// ```
+/// use prowess_core::session::{Naming, Tool};
+///
+/// let naming: Naming = "promptkit".parse()?;
+/// assert_eq!(naming.tool_name(Tool::Load), "skill__activate");
+/// assert!(naming.owns("skill__unheard_of") && !naming.owns("read_file"));
+/// let mine = Naming::default().with_namespace("acme_").unwrap();
+/// assert_eq!(mine.tool("acme_load_skill"), Some(Tool::Load));
+/// # Ok::<(), prowess_core::session::UnknownNaming>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Naming {
+    row: &'static NamingRow,
+    prefix: String,
+}
+
+/// There is no naming of this name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no such naming: {0}")]
+pub struct UnknownNaming(String);
+
+impl Default for Naming {
+    fn default() -> Self {
+        let [row, ..] = &NAMINGS;
+        Self { row, prefix: String::new() }
+    }
+}
+
+impl std::str::FromStr for Naming {
+    type Err = UnknownNaming;
+
+    fn from_str(name: &str) -> Result<Self, UnknownNaming> {
+        let row = NAMINGS.iter().find(|row| row.name == name);
+        let row = row.ok_or_else(|| UnknownNaming(crate::render::inline(name).into_owned()))?;
+        Ok(Self { row, prefix: String::new() })
+    }
+}
+
+impl Naming {
+    /// The same names behind a prefix of the host; nothing when a model could not call such names.
+    #[must_use]
+    pub fn with_namespace(mut self, prefix: &str) -> Option<Self> {
+        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+        // Every model's interface takes 64 characters, and the longest name of ours has 20.
+        (prefix.len() <= 40 && prefix.chars().all(plain)).then(|| {
+            prefix.clone_into(&mut self.prefix);
+            self
+        })
+    }
+
+    /// The row of the table.
+    pub const fn row(&self) -> &'static NamingRow {
+        self.row
+    }
+
+    /// What all names begin with.
+    pub fn namespace(&self) -> String {
+        format!("{}{}", self.prefix, self.row.namespace)
+    }
+
+    /// What a tool is called.
+    pub fn tool_name(&self, tool: Tool) -> Cow<'static, str> {
+        let at = Tool::ALL.iter().position(|known| *known == tool);
+        let name = at.and_then(|at| self.row.tools.get(at)).copied().unwrap_or_default();
+        if self.prefix.is_empty() { Cow::Borrowed(name) } else { format!("{}{name}", self.prefix).into() }
+    }
+
+    /// The tool of a name.
+    pub fn tool(&self, name: &str) -> Option<Tool> {
+        let name = name.strip_prefix(self.prefix.as_str())?;
+        let at = self.row.tools.iter().position(|known| *known == name)?;
+        Tool::ALL.get(at).copied()
+    }
+
+    /// Whether a call of this name is for the session: one of its tools, or a name in its namespace.
+    pub fn owns(&self, name: &str) -> bool {
+        let namespace = self.namespace();
+        self.tool(name).is_some() || (!namespace.is_empty() && name.starts_with(&namespace))
+    }
+
+    /// What a tool calls the argument with the skill's name.
+    pub(in crate::session) fn skill_argument(&self, tool: Tool) -> &'static str {
+        let [reading, others] = self.row.skill;
+        if tool == Tool::Read { reading } else { others }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_name_leads_back_to_its_tool() {
+        for row in &NAMINGS {
+            let naming: Naming = row.name.parse().unwrap();
+            let names: BTreeSet<_> = Tool::ALL.map(|tool| naming.tool_name(tool)).into_iter().collect();
+            assert_eq!(names.len(), Tool::ALL.len(), "{}", row.name);
+            for tool in Tool::ALL {
+                let name = naming.tool_name(tool);
+                assert!(name.starts_with(&naming.namespace()) && naming.owns(&name));
+                assert_eq!(naming.tool(&name), Some(tool));
+            }
+            assert!(!naming.owns("bash"));
+        }
+        assert!("nobody".parse::<Naming>().is_err());
+        assert!(Naming::default().with_namespace("a b").is_none());
+    }
+}

@@ -1,0 +1,93 @@
+//! The block of a prompt that tells a model which skills there are.
+
+use crate::catalog::{Candidate, Catalog, is_below};
+use crate::render::{Budget, BudgetReport, CatalogStyle, compose, estimate_tokens, render_within};
+use crate::select::{self, Narrowed, Query, SelectError, Selector, Whole, narrow};
+use crate::session::Session;
+use crate::session::event::{Actor, What};
+use crate::session::interface::naming::Tool;
+use crate::skill::Entry;
+
+/// What a prompt shows.
+pub struct PromptOptions<'p> {
+    /// The layout of the catalog.
+    pub style: &'p CatalogStyle,
+    /// How long the catalog may be.
+    pub budget: Budget,
+    /// What counts tokens.
+    pub tokens: &'p dyn Fn(&str) -> usize,
+    /// What the prompt is about, what ranks skills for it, and how many: another selector each turn, if you like.
+    pub narrow: Option<(&'p Query, &'p dyn Selector, &'p select::Options)>,
+    /// Only skills in or below this virtual folder; all when empty.
+    pub folder: &'p str,
+    /// Whether the texts of preloaded skills follow the catalog.
+    pub preloaded: bool,
+}
+
+impl<'p> PromptOptions<'p> {
+    /// Every visible skill in this style, within this budget, and the texts of the preloaded ones.
+    pub fn new(style: &'p CatalogStyle, budget: Budget) -> Self {
+        Self { style, budget, tokens: &estimate_tokens, narrow: None, folder: "", preloaded: true }
+    }
+}
+
+/// The block of a prompt.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Prompt {
+    /// The text; empty when no skill is visible and none is preloaded.
+    pub text: String,
+    /// The keys of the skills in the catalog, in its order.
+    pub skills: Vec<String>,
+    /// What the budget cut.
+    pub report: BudgetReport,
+    /// Why the skills were not narrowed down to those that fit, when they were to be.
+    pub whole: Option<Whole>,
+}
+
+impl Session {
+    /// The block of a prompt: an instruction, the skills that are visible, and the text of the preloaded ones.
+    ///
+    /// An error is one of the selector, and only when the options ask for it.
+    pub fn prompt(&mut self, options: &PromptOptions<'_>) -> Result<Prompt, SelectError> {
+        let catalog = self.shared_catalog();
+        let Narrowed { skills, whole } = self.chosen(&catalog, options)?;
+        let mut shown = render_within(&skills, options.style, options.budget, options.tokens);
+        let keys: Vec<String> =
+            skills.iter().take(shown.report.included).map(|entry| entry.key.clone()).collect();
+        let mut parts: Vec<String> = Vec::new();
+        if !skills.is_empty() {
+            let instruction = self.options().instruction.clone().unwrap_or_else(|| self.instruction());
+            parts.extend(Some(instruction).filter(|text| !text.is_empty()));
+            parts.push(std::mem::take(&mut shown.text));
+            self.note(What::Offered { keys: keys.clone(), omitted: shown.report.omitted.len() });
+        }
+        let preloaded = self.state().active().iter().filter(|active| active.preloaded && options.preloaded);
+        parts.extend(preloaded.map(|active| active.text.clone()));
+        Ok(Prompt { text: compose(&parts), skills: keys, report: shown.report, whole })
+    }
+
+    /// The skills that a prompt with these options shows, before its budget.
+    pub(in crate::session) fn chosen<'c>(
+        &self,
+        catalog: &'c Catalog,
+        options: &PromptOptions<'_>,
+    ) -> Result<Narrowed<'c>, SelectError> {
+        let inside = |candidate: &&&Candidate| is_below(&candidate.virtual_path, options.folder);
+        let visible = self.visible_in(catalog, Actor::Model, self.filter());
+        let among: Vec<&Entry> = visible.iter().filter(inside).map(|candidate| &candidate.entry).collect();
+        match options.narrow {
+            None => Ok(Narrowed { skills: among, whole: None }),
+            Some((query, selector, asked)) => narrow(Some(selector), query, &among, asked),
+        }
+    }
+
+    fn instruction(&self) -> String {
+        let before = match self.offered(Tool::Load) {
+            Some(load) => format!("call {load} with its name before you begin, and follow what it says."),
+            None => "follow what it says.".to_owned(),
+        };
+        format!(
+            "Skills hold instructions for particular tasks. When a task is what a skill below is for, {before}"
+        )
+    }
+}

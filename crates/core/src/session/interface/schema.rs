@@ -1,0 +1,187 @@
+//! The tools a session offers to a model, each with a JSON Schema and hints.
+
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use crate::render::render_within;
+use crate::select::SelectError;
+use crate::session::Session;
+use crate::session::event::Actor;
+use crate::session::interface::arguments::{Parameter, parameters};
+use crate::session::interface::naming::Tool;
+use crate::session::interface::prompt::PromptOptions;
+use crate::text::hidden;
+
+/// A tool as a host hands it to a model; [`crate::session::Dialect`] puts it in the form of an interface.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ToolDef {
+    /// Which tool it is.
+    pub tool: Tool,
+    /// Its name.
+    pub name: String,
+    /// What it does, for the model.
+    pub description: String,
+    /// The JSON Schema of its arguments.
+    pub input_schema: Value,
+    /// Whether it leaves everything outside the session as it is.
+    pub read_only: bool,
+    /// Whether calling it again changes nothing more.
+    pub idempotent: bool,
+    /// Whether it may run beside other calls.
+    pub parallel_safe: bool,
+}
+
+impl Session {
+    /// The tools, for the skills that are visible now; none when none is visible or active.
+    ///
+    /// With [`crate::session::Options::catalog_in_tool`] the description of the tool that loads lists every visible skill.
+    pub fn tools(&self) -> Vec<ToolDef> {
+        let list = self.options().catalog_in_tool.as_ref();
+        let list = list.and_then(|(style, budget)| self.index_of(&PromptOptions::new(style, *budget)).ok());
+        self.tools_with(list.as_deref())
+    }
+
+    /// The same, with those skills in the description of the tool that loads that a prompt with these options would
+    /// show: narrowed to a folder or to what fits a query. Any visible skill can still be loaded.
+    ///
+    /// An error is one of the selector, and only when the options ask for it.
+    pub fn tools_for(&self, options: &PromptOptions<'_>) -> Result<Vec<ToolDef>, SelectError> {
+        Ok(self.tools_with(Some(&self.index_of(options)?)))
+    }
+
+    fn index_of(&self, options: &PromptOptions<'_>) -> Result<String, SelectError> {
+        let chosen = self.chosen(self.catalog(), options)?.skills;
+        Ok(render_within(&chosen, options.style, options.budget, options.tokens).text)
+    }
+
+    fn tools_with(&self, list: Option<&str>) -> Vec<ToolDef> {
+        let visible = self.visible(Actor::Model, self.filter());
+        let active: Vec<&str> = self.state().active().iter().map(|active| active.key.as_str()).collect();
+        let mut seen: Vec<&str> = visible.iter().map(|candidate| candidate.entry.key.as_str()).collect();
+        let hidden: Vec<&str> = active.iter().filter(|key| !seen.contains(*key)).copied().collect();
+        if seen.is_empty() && active.is_empty() {
+            return Vec::new();
+        }
+        let loadable = seen.clone();
+        // A skill that a user started is not listed, and its files can be read.
+        seen.extend(hidden);
+        let offered = |tool: &Tool| {
+            self.options().tools.contains(tool)
+                && match tool {
+                    Tool::Run => self.policy().run,
+                    Tool::List | Tool::Search | Tool::Load => !loadable.is_empty(),
+                    Tool::Unload | Tool::Read => true,
+                }
+        };
+        Tool::ALL
+            .into_iter()
+            .filter(offered)
+            .map(|tool| {
+                let keys = if matches!(tool, Tool::Load) { &loadable } else { &seen };
+                self.tool_def(tool, keys, list)
+            })
+            .collect()
+    }
+
+    fn tool_def(&self, tool: Tool, keys: &[&str], list: Option<&str>) -> ToolDef {
+        let mut description = self.described(tool);
+        if let Some(list) = list.filter(|list| tool == Tool::Load && !list.is_empty()) {
+            description.push_str("\n\n");
+            description.push_str(list);
+        }
+        ToolDef {
+            tool,
+            name: self.options().naming.tool_name(tool).into_owned(),
+            description,
+            input_schema: self.schema(tool, keys),
+            read_only: tool != Tool::Run,
+            // What is put away cannot be put away again.
+            idempotent: !matches!(tool, Tool::Run | Tool::Unload),
+            parallel_safe: tool != Tool::Run,
+        }
+    }
+
+    fn described(&self, tool: Tool) -> String {
+        match tool {
+            Tool::List => "List the skills that are available, each with what it is for.".to_owned(),
+            Tool::Search => "Find the skills that fit a task, the best first.".to_owned(),
+            Tool::Load => {
+                "Load a skill: returns its instructions. Do this before you begin a task that the skill is for, \
+                 then follow them."
+                    .to_owned()
+            }
+            Tool::Unload => {
+                "Put a loaded skill away when its task is done. Its tools go, unless another loaded skill \
+                 needs them."
+                    .to_owned()
+            }
+            Tool::Read => format!(
+                "Read a file that belongs to a skill, such as a reference its instructions point to. Without {}, \
+                 lists the files. Long files and lists come in parts: give the offset where the last part ended.",
+                self.options().naming.row().path
+            ),
+            Tool::Run => {
+                let list = self.offered(Tool::Read).map(|read| format!(" List the scripts with {read}."));
+                format!("Run a script that belongs to a skill.{}", list.unwrap_or_default())
+            }
+        }
+    }
+
+    fn schema(&self, tool: Tool, keys: &[&str]) -> Value {
+        let naming = &self.options().naming;
+        let mut properties = Map::new();
+        let mut required = Vec::new();
+        for (parameter, needed) in parameters(tool) {
+            let name = parameter.name(tool, naming);
+            let property = match parameter {
+                Parameter::Skill if keys.len() <= self.options().max_enum => {
+                    // A name can hide text, and a schema reaches the model as it is.
+                    let keys: Vec<_> = keys.iter().filter(|key| hidden(key).next().is_none()).collect();
+                    json!({"type": "string", "description": "The skill's name.", "enum": keys})
+                }
+                Parameter::Skill => {
+                    let shown: Vec<_> = [Tool::List, Tool::Search]
+                        .into_iter()
+                        .filter_map(|tool| self.offered(tool))
+                        .collect();
+                    let shown = match shown.as_slice() {
+                        [] => String::new(),
+                        tools => format!(", as {} shows it", tools.join(" or ")),
+                    };
+                    json!({"type": "string", "description": format!("The skill's name{shown}.")})
+                }
+                Parameter::Path => {
+                    json!({"type": "string", "description": "The file's path, relative to the skill's folder."})
+                }
+                Parameter::Query => json!({"type": "string", "description": "The task, in plain words."}),
+                Parameter::Folder => {
+                    json!({"type": "string", "description": "Only skills in or below this folder."})
+                }
+                Parameter::Limit => {
+                    let what = if tool == Tool::Search {
+                        "The most skills."
+                    } else {
+                        "The most bytes, or the most files."
+                    };
+                    json!({"type": "integer", "minimum": 1, "description": what})
+                }
+                Parameter::Offset => {
+                    let what = if tool == Tool::List {
+                        "How many skills to pass over."
+                    } else {
+                        "The first byte, or how many files to pass over."
+                    };
+                    json!({"type": "integer", "minimum": 0, "description": what})
+                }
+                Parameter::Args => {
+                    json!({"type": "array", "items": {"type": "string"}, "description": "The script's arguments."})
+                }
+            };
+            properties.insert(name.to_owned(), property);
+            if *needed {
+                required.push(name);
+            }
+        }
+        json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false})
+    }
+}

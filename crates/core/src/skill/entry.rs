@@ -1,0 +1,506 @@
+//! What a catalog holds of a skill: the [`Entry`], made from the fields of a [`Document`].
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use unicode_normalization::UnicodeNormalization as _;
+
+use crate::check;
+use crate::check::profile::Profile;
+use crate::document::{Document, Node, Pair};
+use crate::files::manifest::Manifest;
+use crate::finding::{Problem, Severity};
+use crate::skill::location::Origin;
+use crate::skill::tool_list::ToolList;
+
+/// The six fields of the specification.
+pub const SPEC_FIELDS: [&str; 6] =
+    ["name", "description", "license", "compatibility", "metadata", "allowed-tools"];
+
+/// Fields outside the specification that Prowess understands, because widely used clients do.
+pub const CLIENT_FIELDS: [&str; 14] = [
+    "tags",
+    "version",
+    "when_to_use",
+    "argument-hint",
+    "arguments",
+    "disable-model-invocation",
+    "user-invocable",
+    "disallowed-tools",
+    "model",
+    "effort",
+    "context",
+    "agent",
+    "paths",
+    "hooks",
+];
+
+/// Who may start a skill.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Invocation {
+    /// The model may, on its own; `disable-model-invocation: true` forbids it.
+    pub model: bool,
+    /// The user may, by name; `user-invocable: false` forbids it.
+    pub user: bool,
+}
+
+impl Default for Invocation {
+    fn default() -> Self {
+        Self { model: true, user: true }
+    }
+}
+
+/// What clients understand beyond the specification, field by field.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Fields {
+    /// When the model should use the skill, in addition to the description.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub when_to_use: Option<String>,
+    /// What a user may type behind the skill's name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub argument_hint: Option<String>,
+    /// The names of positional arguments.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub arguments: Vec<String>,
+    /// Tools the skill asks to be without.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub disallowed_tools: Option<ToolList>,
+    /// The model it asks for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The effort it asks for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub effort: Option<String>,
+    /// `fork` asks for a subagent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context: Option<String>,
+    /// The kind of subagent it asks for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// Globs of the files for which the skill matters.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<String>,
+    /// Commands the skill would have a client run. Prowess never does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hooks: Option<Value>,
+}
+
+/// Fields that one or another client understands beyond the specification. All are data; nothing is executed.
+///
+/// Most skills have none of them, and those keep nothing for them.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(from = "Fields", into = "Fields")]
+pub struct ClientFields(Option<Box<Fields>>);
+
+impl PartialEq for ClientFields {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl std::ops::DerefMut for ClientFields {
+    fn deref_mut(&mut self) -> &mut Fields {
+        self.0.get_or_insert_default()
+    }
+}
+
+impl From<Fields> for ClientFields {
+    fn from(fields: Fields) -> Self {
+        Self((fields != Fields::default()).then(|| Box::new(fields)))
+    }
+}
+
+impl From<ClientFields> for Fields {
+    fn from(fields: ClientFields) -> Self {
+        fields.0.map(|fields| *fields).unwrap_or_default()
+    }
+}
+
+impl std::ops::Deref for ClientFields {
+    type Target = Fields;
+
+    fn deref(&self) -> &Fields {
+        static NONE: Fields = Fields::none();
+        self.0.as_deref().unwrap_or(&NONE)
+    }
+}
+
+impl Fields {
+    const fn none() -> Self {
+        Self {
+            when_to_use: None,
+            argument_hint: None,
+            arguments: Vec::new(),
+            disallowed_tools: None,
+            model: None,
+            effort: None,
+            context: None,
+            agent: None,
+            paths: Vec::new(),
+            hooks: None,
+        }
+    }
+}
+
+/// A skill as a catalog holds it: small, immutable, and complete but for its body and files.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Entry {
+    /// What tools, filters and duplicates know it by: its name, or `prefix:name`.
+    pub key: String,
+    /// Its name, NFKC-normalised and without blanks around it.
+    pub name: String,
+    /// Its description without blanks around it.
+    pub description: String,
+    /// Its licence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub license: Option<String>,
+    /// What it needs of its environment.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compatibility: Option<String>,
+    /// The author's own keys and values, in the order of the file; what is not text is JSON text.
+    #[serde(with = "crate::skill::pairs")]
+    pub metadata: Vec<(String, String)>,
+    /// The tools it asks to be granted; absent and empty are different.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub allowed_tools: Option<ToolList>,
+    /// Who may start it.
+    pub invocation: Invocation,
+    /// Words it is filed under, from the top level or from `metadata`.
+    pub tags: Vec<String>,
+    /// Its version, from the top level or from `metadata`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// What clients understand beyond the specification.
+    pub client: ClientFields,
+    /// Every other field, typed, in the order of the file; known fields too when their shape is not theirs.
+    pub extra: Map<String, Value>,
+    /// Where it comes from.
+    pub origin: Origin,
+    /// The first byte of its body.
+    pub body_offset: usize,
+    /// Whether its frontmatter had to be repaired.
+    pub repaired: bool,
+}
+
+/// Why a document is no skill under a profile: every problem, not just the first.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{}: {}", self.location, self.headline())]
+pub struct LoadError {
+    /// The place of the file.
+    pub location: String,
+    /// All problems the profile sees, those that are no errors included.
+    pub problems: Vec<Problem>,
+}
+
+impl LoadError {
+    fn headline(&self) -> String {
+        let errors: Vec<&str> = self
+            .problems
+            .iter()
+            .filter(|problem| problem.severity == Severity::Error)
+            .map(|problem| problem.message.as_str())
+            .collect();
+        errors.join("; ")
+    }
+}
+
+impl Document {
+    /// The skill, unless something keeps it from loading in every profile.
+    ///
+    /// A missing name is the folder's name. Hard refusals are: no frontmatter, YAML beyond repair or over the
+    /// caps, no description, an ambiguous identity.
+    pub fn skill(&self, at: &Origin) -> Option<Entry> {
+        let refused = self.findings().iter().any(|finding| finding.rule.refuses());
+        if refused || check::lacks_identity(self, at) {
+            return None;
+        }
+        Some(self.entry(at))
+    }
+
+    /// The skill, unless the profile sees an error; then every problem.
+    pub fn load(&self, at: &Origin, files: Option<&Manifest>, profile: &Profile) -> Result<Entry, LoadError> {
+        let problems = profile.check(self, files, at);
+        if problems.iter().any(|problem| problem.severity == Severity::Error) {
+            return Err(LoadError { location: at.location.clone(), problems });
+        }
+        Ok(self.entry(at))
+    }
+
+    /// Whatever can be said about the skill, even when it is broken: missing texts are empty.
+    pub fn entry(&self, at: &Origin) -> Entry {
+        let name = self.name(at).unwrap_or_default();
+        let metadata = self.field("metadata").and_then(Node::pairs).map(texts).unwrap_or_default();
+        let nested = |key: &str| self.field("metadata").and_then(|node| node.get(key));
+        let kept = |pair: &&Pair| {
+            let key = pair.key.as_str();
+            !(SPEC_FIELDS.contains(&key) || CLIENT_FIELDS.contains(&key)) || has_wrong_shape(pair)
+        };
+        Entry {
+            key: name.clone(),
+            name,
+            description: self.description().unwrap_or_default().to_owned(),
+            license: self.text_field("license"),
+            compatibility: self.text_field("compatibility"),
+            allowed_tools: self.field("allowed-tools").map(tool_list),
+            invocation: Invocation {
+                model: !self.field("disable-model-invocation").and_then(boolean).unwrap_or(false),
+                user: self.field("user-invocable").and_then(boolean).unwrap_or(true),
+            },
+            tags: self.field("tags").or_else(|| nested("tags")).map(list_of_texts).unwrap_or_default(),
+            version: self.text_field("version").or_else(|| nested("version").and_then(plain_text)),
+            client: self.client_fields(),
+            extra: self
+                .pairs()
+                .iter()
+                .filter(kept)
+                .map(|pair| (pair.key.clone(), pair.value.to_json()))
+                .collect(),
+            metadata,
+            origin: at.clone(),
+            body_offset: self.body_offset(),
+            repaired: self.repaired(),
+        }
+    }
+
+    /// The name as the catalog knows it, or the folder's name when there is none.
+    pub fn name(&self, at: &Origin) -> Option<String> {
+        let written = self.field("name").and_then(Node::said).map(str::trim).filter(|name| !name.is_empty());
+        written.map(normalize).or_else(|| at.folder.as_deref().map(normalize))
+    }
+
+    /// The description without the white space around it; nothing when it is missing, empty, null or no text.
+    pub fn description(&self) -> Option<&str> {
+        self.field("description").and_then(Node::said).map(str::trim).filter(|text| !text.is_empty())
+    }
+
+    /// The text of a field where a string is wanted: the source text of a scalar, unless it says nothing.
+    fn text_field(&self, key: &str) -> Option<String> {
+        self.field(key).and_then(plain_text)
+    }
+
+    fn client_fields(&self) -> ClientFields {
+        if !self.pairs().iter().any(|pair| CLIENT_FIELDS.contains(&pair.key.as_str())) {
+            return ClientFields::default();
+        }
+        Fields {
+            when_to_use: self.text_field("when_to_use"),
+            // Square brackets are what people write there, and YAML reads them as a list.
+            argument_hint: self.pair("argument-hint").and_then(|pair| {
+                let source = || pair.value.span.slice(self.text()).filter(|text| !text.starts_with('*'));
+                let written = || source().map_or_else(|| pair.value.to_text(), str::to_owned);
+                if pair.value.scalar().is_some() { plain_text(&pair.value) } else { Some(written()) }
+            }),
+            arguments: self.field("arguments").map(words).unwrap_or_default(),
+            disallowed_tools: self.field("disallowed-tools").map(tool_list),
+            model: self.text_field("model"),
+            effort: self.text_field("effort"),
+            context: self.text_field("context"),
+            agent: self.text_field("agent"),
+            paths: self.field("paths").map(list_of_texts).unwrap_or_default(),
+            hooks: self.field("hooks").filter(|node| !node.is_null()).map(Node::to_json),
+        }
+        .into()
+    }
+}
+
+/// The form of a name that is stored and compared.
+pub(crate) fn normalize(name: &str) -> String {
+    if name.is_ascii() {
+        return name.trim().to_owned();
+    }
+    // Normalising may uncover blanks, so they go last.
+    let normal: String = name.nfkc().collect();
+    normal.trim().to_owned()
+}
+
+/// Keys and values as text, in the order of the file; of two equal keys the last wins, and null is no value.
+fn texts(pairs: &[Pair]) -> Vec<(String, String)> {
+    let mut places = BTreeMap::new();
+    let mut texts: Vec<(String, String)> = Vec::with_capacity(pairs.len());
+    for pair in pairs.iter().filter(|pair| !pair.value.is_null()) {
+        let place = *places.entry(pair.key.as_str()).or_insert(texts.len());
+        match texts.get_mut(place) {
+            Some((_, text)) => *text = pair.value.to_text(),
+            None => texts.push((pair.key.clone(), pair.value.to_text())),
+        }
+    }
+    texts
+}
+
+fn plain_text(node: &Node) -> Option<String> {
+    let written = node.said()?.trim();
+    (!written.is_empty()).then(|| written.to_owned())
+}
+
+/// The tools of an `allowed-tools` value; none when it is neither text nor list.
+pub(crate) fn tool_list(node: &Node) -> ToolList {
+    if let Some(items) = node.items() {
+        let texts: Vec<&str> = items.iter().filter_map(Node::text).collect();
+        let list = ToolList::from_items(texts.iter().copied());
+        if list.grants.iter().all(|grant| grant.balanced) {
+            return list;
+        }
+        // YAML cut `[Bash(npm run build, npm test)]` at the comma; put together again it is one tool.
+        let joined = texts.join(", ");
+        let whole = ToolList::from_items([joined.as_str()]);
+        return if whole.grants.iter().all(|grant| grant.balanced) { whole } else { list };
+    }
+    // What is neither text nor list grants nothing; that is not the same as saying nothing.
+    let Some(scalar) = node.scalar() else { return ToolList::parse("") };
+    ToolList::parse(if scalar.is_null() { "" } else { &scalar.text })
+}
+
+/// Whether a field that is known holds something that cannot be read as what it is for.
+pub(crate) fn has_wrong_shape(pair: &Pair) -> bool {
+    let (value, is_text) = (&pair.value, pair.value.scalar().is_some());
+    match pair.key.as_str() {
+        "metadata" => value.pairs().is_none() && !value.is_null(),
+        "license" | "compatibility" | "version" | "when_to_use" | "model" | "effort" | "context"
+        | "agent" => !is_text,
+        "tags" | "arguments" | "paths" | "allowed-tools" | "disallowed-tools" => value.pairs().is_some(),
+        _ => false,
+    }
+}
+
+/// Booleans as clients read them: YAML 1.1's words and the digits too.
+pub(crate) fn boolean(node: &Node) -> Option<bool> {
+    match node.text()?.trim().to_ascii_lowercase().as_str() {
+        "true" | "yes" | "on" | "1" => Some(true),
+        "false" | "no" | "off" | "0" => Some(false),
+        _ => None,
+    }
+}
+
+/// The items of a list, or the words of a text separated by commas, else by white space.
+fn words(node: &Node) -> Vec<String> {
+    let Some(text) = node.said() else { return list_of_texts(node) };
+    let comma = text.contains(',');
+    text.split(|character: char| if comma { character == ',' } else { character.is_whitespace() })
+        .map(str::trim)
+        .filter(|word| !word.is_empty())
+        .map(str::to_owned)
+        .collect()
+}
+
+/// The items of a list, or one text separated by commas.
+fn list_of_texts(node: &Node) -> Vec<String> {
+    match (node.items(), node.said()) {
+        (Some(items), _) => {
+            let said = items.iter().filter(|item| !item.is_null());
+            said.map(|item| item.to_text().trim().to_owned()).filter(|item| !item.is_empty()).collect()
+        }
+        (None, Some(text)) => {
+            text.split(',').map(str::trim).filter(|item| !item.is_empty()).map(str::to_owned).collect()
+        }
+        (None, None) => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parse;
+
+    fn entry(frontmatter: &str) -> Entry {
+        let text = format!("---\nname: demo\ndescription: d\n{frontmatter}---\nbody\n");
+        parse(text.as_bytes()).skill(&Origin::at("x/demo/SKILL.md")).unwrap()
+    }
+
+    #[test]
+    fn texts_keep_their_source_and_the_rest_keeps_its_order() {
+        let entry =
+            entry("license: 1.0\nzeta: 1\nversion: 1.10\nmetadata:\n  b: 2.0\n  a: {x: 1}\nalpha: [yes]\n");
+        assert_eq!(entry.license.as_deref(), Some("1.0"));
+        assert_eq!(entry.version.as_deref(), Some("1.10"));
+        assert_eq!(entry.metadata, [("b".into(), "2.0".into()), ("a".into(), r#"{"x":1}"#.into())]);
+        assert_eq!(Value::Object(entry.extra).to_string(), r#"{"zeta":1,"alpha":["yes"]}"#);
+    }
+
+    #[test]
+    fn of_two_equal_metadata_keys_the_last_wins_and_shapeless_metadata_is_kept() {
+        let twice = entry("metadata:\n  a: 1\n  b: x\n  a: 2\n").metadata;
+        assert_eq!(twice, [("a".into(), "2".into()), ("b".into(), "x".into())]);
+        assert_eq!(Value::Object(entry("metadata: [a]\n").extra).to_string(), r#"{"metadata":["a"]}"#);
+        assert!(entry("metadata:\n").extra.is_empty());
+    }
+
+    #[test]
+    fn tags_and_version_are_found_at_the_top_or_in_metadata() {
+        assert_eq!(entry("metadata:\n  tags: a, b c\n  version: 2\n").tags, ["a", "b c"]);
+        assert_eq!(entry("tags: [x, y]\nmetadata:\n  tags: z\n").tags, ["x", "y"]);
+        assert_eq!(entry("metadata:\n  tags: code review\n").tags, ["code review"]);
+        assert_eq!(entry("tags:\n  - code review\n  - null\n  - 7\n").tags, ["code review", "7"]);
+        assert!(entry("tags: null\n").tags.is_empty());
+        assert_eq!(entry("metadata:\n  version: 2\n").version.as_deref(), Some("2"));
+    }
+
+    #[test]
+    fn null_is_absence_in_every_field() {
+        let nothing = entry(
+            "license: null\ncompatibility: ~\nversion: Null\nwhen_to_use: NULL\nmodel:\npaths: null\narguments: ~\nargument-hint: null\nmetadata:\n  a: null\n  b: ~\n  c:\n  version: ~\n  d: 'null'\n",
+        );
+        assert_eq!((&nothing.license, &nothing.compatibility, &nothing.version), (&None, &None, &None));
+        assert_eq!(nothing.client, ClientFields::default());
+        assert_eq!(nothing.metadata, [("d".to_owned(), "null".to_owned())]);
+        assert_eq!(entry("license: 'null'\n").license.as_deref(), Some("null"));
+        let origin = Origin::at("x/demo/SKILL.md");
+        assert_eq!(parse(b"---\nname: ~\ndescription: d\n---\n").skill(&origin).unwrap().name, "demo");
+        assert!(parse(b"---\nname: demo\ndescription: null\n---\n").skill(&origin).is_none());
+    }
+
+    #[test]
+    fn metadata_is_one_object_in_the_order_of_the_file() {
+        let entry = entry("metadata:\n  z: 1\n  a: x\n");
+        let json = serde_json::to_value(&entry).unwrap();
+        assert_eq!(json["metadata"].to_string(), r#"{"z":"1","a":"x"}"#);
+        assert_eq!(serde_json::from_value::<Entry>(json.clone()).unwrap(), entry);
+        let mut pairs = json;
+        pairs["metadata"] = serde_json::json!([["z", "1"], ["a", "x"]]);
+        assert_eq!(serde_json::from_value::<Entry>(pairs).unwrap(), entry);
+    }
+
+    #[test]
+    fn invocation_understands_the_words_clients_do() {
+        let both = entry("disable-model-invocation: yes\nuser-invocable: 0\n").invocation;
+        assert_eq!(both, Invocation { model: false, user: false });
+        assert_eq!(entry("disable-model-invocation: maybe\n").invocation, Invocation::default());
+    }
+
+    #[test]
+    fn absent_and_empty_tools_differ() {
+        assert_eq!(entry("").allowed_tools, None);
+        assert_eq!(entry("allowed-tools: \"\"\n").allowed_tools.unwrap().grants.len(), 0);
+        assert_eq!(entry("allowed-tools:\n").allowed_tools.unwrap().grants.len(), 0);
+        assert_eq!(
+            entry("allowed-tools: [Read, 'Bash(git add:*)']\n").allowed_tools.unwrap().grants.len(),
+            2
+        );
+    }
+
+    #[test]
+    fn an_argument_hint_in_brackets_is_text() {
+        assert_eq!(
+            entry("argument-hint: [file] [--all]\n").client.argument_hint.as_deref(),
+            Some("[file] [--all]")
+        );
+        assert_eq!(entry("argument-hint: [file]\n").client.argument_hint.as_deref(), Some("[file]"));
+    }
+
+    #[test]
+    fn a_missing_name_is_the_folder_and_a_missing_description_is_no_skill() {
+        let origin = Origin::at("x/demo/SKILL.md");
+        assert_eq!(parse(b"---\ndescription: d\n---\n").skill(&origin).unwrap().name, "demo");
+        assert!(parse(b"---\ndescription: d\n---\n").skill(&Origin::text("<stdin>")).is_none());
+        assert!(parse(b"---\nname: demo\ndescription: '  '\n---\n").skill(&origin).is_none());
+    }
+
+    #[test]
+    fn load_returns_every_problem() {
+        let document = parse(b"---\nname: De_mo\ndescription: d\ncompatibility: ''\n---\n");
+        let error = document.load(&Origin::at("x/other/SKILL.md"), None, &Profile::spec()).unwrap_err();
+        assert!(error.problems.len() >= 3, "{error}");
+        assert!(document.load(&Origin::at("x/other/SKILL.md"), None, &Profile::lenient()).is_ok());
+    }
+}
