@@ -6,40 +6,16 @@
 //!
 //! The other way round, [`McpSource`] takes skills from another server, and [`Servers`] opens those that a library names.
 
-mod address;
-mod answers;
 mod client;
-mod config;
-mod connection;
-mod cursor;
-mod extension;
-mod gatekeeper;
-mod gates;
-mod held;
+mod client_config;
 mod http;
-mod http_options;
-mod listener;
-mod live;
+mod library;
 mod lock;
 mod log;
-mod long_line;
-mod notify;
-mod outgoing;
-mod patient;
-mod pipe_writer;
-mod prompts;
-mod publish;
-mod ready;
-mod resources;
+mod protocol;
 mod server;
-mod sessions;
-mod snapshot;
 mod source;
 mod stdio;
-mod tools;
-mod unsent;
-mod values;
-mod wire;
 
 use std::io;
 use std::net::SocketAddr;
@@ -52,9 +28,9 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-pub use crate::config::{CLIENTS, ClientConfig, Reach};
-pub use crate::gatekeeper::{is_host, is_origin};
-pub use crate::http_options::{HttpOptions, Token, may_serve};
+pub use crate::client_config::{CLIENTS, ClientConfig, Reach};
+pub use crate::http::options::{HttpOptions, Token, may_serve};
+pub use crate::http::origin_check::{is_host, is_origin};
 pub use crate::log::{LogEnd, LogFormat, Sink, log_to};
 use crate::server::Shared;
 pub use crate::source::{McpLimits, McpSource, Servers};
@@ -214,7 +190,7 @@ pub async fn serve_listener(
     let options = ServeOptions { show_folders: options.show_folders && near, ..options.clone() };
     // Half of the requests may wait for room, so that small answers always have a way.
     let waiting = (http.max_requests / 2).max(1);
-    listener::serve(listener, Shared::new(registry, &options, waiting, stop.clone()), http, stop).await;
+    http::listener::serve(listener, Shared::new(registry, &options, waiting, stop.clone()), http, stop).await;
 }
 
 fn runtime() -> io::Result<tokio::runtime::Runtime> {

@@ -1,9 +1,9 @@
 //! A connection to another MCP server, asked from any thread: at an address or on the pipes of a program, in both eras.
 
-mod answer;
-mod child;
-mod failure;
-mod web;
+mod error;
+mod http;
+mod process;
+mod response;
 
 use std::path::PathBuf;
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -26,11 +26,11 @@ use rmcp::{ClientServiceExt as _, RoleClient};
 use serde_json::Value;
 use tokio::runtime::Runtime;
 
-use self::failure::Record;
-pub(crate) use self::failure::{Failure, shown};
+use self::error::Record;
+pub(crate) use self::error::{Failure, shown};
 use crate::lock::locked;
+use crate::protocol::wire;
 use crate::source::McpLimits;
-use crate::wire;
 
 /// What a failure of the protocol, as against one of the network, calls for.
 const SPEAKS: &str = "see whether this is an MCP server with the skills extension";
@@ -59,7 +59,7 @@ pub(crate) enum Reach {
 /// The program at the other end, if it is one.
 #[derive(Default)]
 struct Program {
-    running: Option<(Companion, child::Input)>,
+    running: Option<(Companion, process::Input)>,
     /// What it said last, once it was ended.
     words: Option<String>,
 }
@@ -68,7 +68,7 @@ impl Program {
     /// Ends it; whoever is stuck in writing to it is freed by that.
     fn end(&mut self) {
         if let Some((companion, input)) = self.running.take() {
-            child::hang_up(&input);
+            process::hang_up(&input);
             self.words = Some(companion.last_words());
         }
     }
@@ -97,7 +97,8 @@ impl Connection {
         let mut made = Self { runtime: Some(runtime), service: None, program: Mutex::default(), record };
         let waiting = match reach {
             Reach::Web { url, token, client, public } => {
-                let web = web::Web::new(client.clone(), limits, Arc::clone(public), Arc::clone(&made.record));
+                let web =
+                    http::Web::new(client.clone(), limits, Arc::clone(public), Arc::clone(&made.record));
                 let mut config = StreamableHttpClientTransportConfig::with_uri(url.as_str());
                 config.auth_header.clone_from(token);
                 made.begin(move || StreamableHttpClientTransport::with_client(web, config))
@@ -105,7 +106,7 @@ impl Connection {
             Reach::Program { argv, folder } => {
                 let record = Arc::clone(&made.record);
                 let (companion, input, pipes) =
-                    child::start(argv, folder.as_deref(), limits.answer_bytes, record)?;
+                    process::start(argv, folder.as_deref(), limits.answer_bytes, record)?;
                 locked(&made.program).running = Some((companion, input));
                 made.begin(move || pipes)
             }
@@ -265,7 +266,7 @@ impl Drop for Connection {
         }
         let running = locked(&self.program).running.take();
         if let Some((companion, input)) = running {
-            child::hang_up(&input);
+            process::hang_up(&input);
             drop(companion);
         }
         // Dropping a runtime inside another one panics; this does not, and waits for nobody.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::wire;
+use crate::protocol::wire;
 
 /// The most that is taken from a server, and how long that may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! Another MCP server's skills as a source: listed without reading, read only as listed, believed only when it matches.
 
-mod entry;
 mod limits;
-mod link;
+mod listing;
+mod reconnect;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -19,12 +19,12 @@ use prowess::{Candidate, Manifest, Obstacle, Origin, RelPath, Scope, SourceError
 use rmcp::model::{ClientRequest, CustomRequest};
 use serde_json::{Map, Value, json};
 
-use self::entry::{Bad, File, Promised};
 pub use self::limits::McpLimits;
-use self::link::{Link, Unanswered};
+use self::listing::{Bad, File, Promised};
+use self::reconnect::{Link, Unanswered};
 use crate::client::{Reach, shown};
 use crate::lock::locked;
-use crate::wire;
+use crate::protocol::wire;
 
 /// What reads a file of a skill.
 const READ: &str = "resources/read";

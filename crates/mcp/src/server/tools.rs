@@ -7,10 +7,10 @@ use prowess::session::{Reason, Session, Step, Ticket, Tool, ToolCall, ToolDef, T
 use rmcp::model::{CallToolResult, ContentBlock, ListToolsResult, Tool as McpTool, ToolAnnotations};
 use serde_json::{Value, json};
 
-use crate::connection::Connection;
+use crate::library::snapshot::Snapshot;
+use crate::protocol::wire::Era;
 use crate::server::Shared;
-use crate::snapshot::Snapshot;
-use crate::wire::Era;
+use crate::server::connection::Connection;
 
 /// What a host tells its model about this server.
 pub(crate) const INSTRUCTIONS: &str = "Skills are instructions for particular tasks. Before you begin a task, look \

@@ -3,6 +3,9 @@
 //! rmcp's own transport says nothing to malformed JSON and to a line that is too long, drops a last line without its
 //! end, and reads on without limit while answers pile up behind a reader that does not read.
 
+pub(crate) mod oversized;
+pub(crate) mod writer;
+
 // The ids of rmcp have no order; the map is never walked.
 use std::collections::HashMap;
 use std::io;
@@ -23,12 +26,12 @@ use tokio_util::sync::CancellationToken;
 
 use crate::ServeError;
 use crate::lock::locked;
-use crate::long_line::{LongLine, MAX_ID};
-use crate::outgoing::Outgoing;
-use crate::pipe_writer::PipeWriter;
-use crate::ready::{Left, Slot};
+use crate::protocol::outgoing::Outgoing;
+use crate::protocol::values;
+use crate::server::prebuilt::{Left, Slot};
 use crate::server::{Server, Shared};
-use crate::values;
+use crate::stdio::oversized::{LongLine, MAX_ID};
+use crate::stdio::writer::PipeWriter;
 
 /// The longest line that is read: as large as a request over HTTP may be.
 pub(crate) const MAX_LINE: usize = 1 << 20;

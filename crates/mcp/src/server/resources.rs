@@ -12,14 +12,15 @@ use rmcp::model::{
 };
 use serde_json::Value;
 
-use crate::extension::{about, unknown};
-use crate::outgoing::Part;
-use crate::publish::{Published, own_path};
+use crate::library::published::{Published, own_path};
+use crate::library::snapshot::Snapshot;
+use crate::protocol::outgoing::Part;
+use crate::protocol::response_budget::Share;
+use crate::protocol::wire::Era;
+use crate::protocol::{uri, wire};
 use crate::server::Shared;
-use crate::snapshot::Snapshot;
-use crate::unsent::Share;
-use crate::wire::Era;
-use crate::{address, gates, ready, wire};
+use crate::server::skills::{about, unknown};
+use crate::server::{blocking, prebuilt};
 
 /// The template of every address.
 pub(crate) const TEMPLATE: &str = "skill://{name}/{+path}";
@@ -29,7 +30,7 @@ pub(crate) fn list(shared: &Shared, cursor: Option<&str>) -> Result<ListResource
     let after = shared.after("resources", cursor)?;
     let snapshot = shared.live.current();
     let (mut items, mut last, mut next) = (Vec::new(), None, None);
-    let end = gates::end_of_list();
+    let end = blocking::end_of_list();
     for key in snapshot.listed_after(after.as_deref()) {
         if last.is_some() && (items.len() == snapshot.page_size() || Instant::now() >= end) {
             next = last.map(|key: &str| shared.cursors.make("resources", key));
@@ -59,7 +60,7 @@ pub(crate) fn describe(published: &Published, key: &str, file: &FileEntry) -> Re
     } else {
         0.25
     });
-    let resource = Resource::new(address::file(key, &file.path), if own { text("name") } else { short })
+    let resource = Resource::new(uri::file(key, &file.path), if own { text("name") } else { short })
         .with_mime_type(mime(file.path.as_str()))
         .with_size(file.size)
         .with_annotations(annotations);
@@ -78,7 +79,7 @@ pub(crate) struct Found {
 /// Finds the file at an address.
 pub(crate) fn find(shared: &Shared, uri: String) -> Result<Found, ErrorData> {
     let not_found = || unknown("no resource is served at", &uri);
-    let (key, path) = address::parse(&uri).filter(|(_, path)| !path.is_empty()).ok_or_else(not_found)?;
+    let (key, path) = uri::parse(&uri).filter(|(_, path)| !path.is_empty()).ok_or_else(not_found)?;
     let path = RelPath::from_request(&path).map_err(|_| not_found())?;
     let snapshot = shared.live.current();
     let published = snapshot.published(&key).ok_or_else(not_found)?;
@@ -145,7 +146,7 @@ impl Found {
             _ => (ResourceContents::text("", &self.uri), r#""text":""#),
         };
         let result = ReadResourceResult::new(vec![empty.with_mime_type(mime(self.path.as_str()))]);
-        let mut begin = ready::text_of(result, era)?;
+        let mut begin = prebuilt::text_of(result, era)?;
         let at = begin.windows(mark.len()).position(|part| part == mark.as_bytes());
         let end = begin.split_off(at.map_or(begin.len(), |at| at + mark.len()));
         Ok(vec![Part::Json(begin), file, Part::Json(end)])

@@ -10,7 +10,7 @@ use http_body_util::combinators::BoxBody;
 use hyper::body::{Body, Frame, SizeHint};
 use tokio::sync::OwnedSemaphorePermit;
 
-use crate::answers::Answer;
+use crate::http::response::Answer;
 
 struct Held {
     body: BoxBody<Bytes, Infallible>,

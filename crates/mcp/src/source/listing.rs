@@ -7,8 +7,8 @@ use prowess::path::PathError;
 use prowess::{Document, FileEntry, Manifest, RelPath, parse};
 use serde_json::{Map, Value};
 
-use super::McpLimits;
-use crate::address::decode;
+use crate::protocol::uri::decode;
+use crate::source::McpLimits;
 
 /// What ends the URI of every skill.
 const OWN: &str = "/SKILL.md";
@@ -19,36 +19,36 @@ const MAX_FRONTMATTER: usize = prowess::limits::MAX_FILE_BYTES;
 
 /// What an entry promises of a skill.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Promised {
+pub(in crate::source) struct Promised {
     /// The URI of its SKILL.md.
-    pub(super) uri: String,
+    pub(in crate::source) uri: String,
     /// Its frontmatter, all of it.
-    pub(super) frontmatter: Map<String, Value>,
+    pub(in crate::source) frontmatter: Map<String, Value>,
     /// Its files by path; nothing when they are made on demand and promise nothing.
-    pub(super) files: Option<BTreeMap<String, File>>,
+    pub(in crate::source) files: Option<BTreeMap<String, File>>,
 }
 
 /// What is promised of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct File {
+pub(in crate::source) struct File {
     /// As the server spells it, since that is what it will be asked for.
-    pub(super) uri: String,
+    pub(in crate::source) uri: String,
     path: RelPath,
-    pub(super) size: u64,
-    pub(super) digest: String,
+    pub(in crate::source) size: u64,
+    pub(in crate::source) digest: String,
 }
 
 /// Why an entry is not believed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Bad {
+pub(in crate::source) struct Bad {
     /// The URI it goes by, as the server spells it.
-    pub(super) uri: String,
-    pub(super) reason: String,
+    pub(in crate::source) uri: String,
+    pub(in crate::source) reason: String,
 }
 
 impl Promised {
     /// Takes an entry apart.
-    pub(super) fn read(entry: &Value, limits: &McpLimits) -> Result<Self, Bad> {
+    pub(in crate::source) fn read(entry: &Value, limits: &McpLimits) -> Result<Self, Bad> {
         let uri = entry.get("uri").and_then(Value::as_str).unwrap_or_default();
         let bad = |reason: String| Bad { uri: uri.to_owned(), reason };
         let name =
@@ -63,7 +63,7 @@ impl Promised {
             Some(own) if own == name => {}
             _ => {
                 let reason = "the name in the frontmatter is not the last segment of the uri before SKILL.md";
-                return Err(bad(format!("{reason}: {}", super::shown(&name))));
+                return Err(bad(format!("{reason}: {}", crate::source::shown(&name))));
             }
         }
         let files = match entry.get("resources") {
@@ -82,12 +82,12 @@ impl Promised {
     }
 
     /// The frontmatter as a document without a body: the same reader and the same rules as for a file.
-    pub(super) fn document(&self) -> Document {
-        crate::publish::announced(&self.frontmatter)
+    pub(in crate::source) fn document(&self) -> Document {
+        crate::library::published::announced(&self.frontmatter)
     }
 
     /// The files, if any are promised.
-    pub(super) fn manifest(&self) -> Option<Manifest> {
+    pub(in crate::source) fn manifest(&self) -> Option<Manifest> {
         let file = |file: &File| {
             let mut entry = FileEntry::new(file.path.clone(), file.size);
             entry.digest = Some(file.digest.clone());
@@ -97,7 +97,7 @@ impl Promised {
     }
 
     /// What bytes that came for a file have that was not promised.
-    pub(super) fn broken_by(&self, path: &str, file: &File, bytes: &[u8]) -> Option<String> {
+    pub(in crate::source) fn broken_by(&self, path: &str, file: &File, bytes: &[u8]) -> Option<String> {
         let size = bytes.len() as u64;
         if size != file.size {
             return Some(format!("its size is not the listed one: {size} bytes, listed {}", file.size));
@@ -110,7 +110,7 @@ impl Promised {
             return None;
         }
         let field = differing(&parse(bytes).frontmatter_json(), &self.frontmatter)?;
-        Some(format!("its frontmatter is not the listed one: {}", super::shown(&field)))
+        Some(format!("its frontmatter is not the listed one: {}", crate::source::shown(&field)))
     }
 }
 
@@ -148,7 +148,7 @@ fn read_files(listed: &[Value], own: &str, limits: &McpLimits) -> Result<BTreeMa
     for (at, value) in listed.iter().enumerate() {
         let uri = value.get("uri").and_then(Value::as_str);
         let uri = uri.ok_or_else(|| format!("file [{at}] has no uri"))?;
-        let shown = super::shown(uri);
+        let shown = crate::source::shown(uri);
         plain_uri(uri).map_err(|reason| format!("{shown}: {reason}"))?;
         let path = segments_below(root, uri);
         let path = path.ok_or_else(|| format!("this is not a path in the skill: {shown}"))?;

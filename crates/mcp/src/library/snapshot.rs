@@ -11,10 +11,10 @@ use prowess::render::estimate_tokens;
 use prowess::session::{Actor, ReinjectBudget, Session};
 use prowess::{Candidate, Catalog, Registry, RelPath};
 
-use crate::address;
+use crate::library::published::{Published, look};
 use crate::lock::locked;
-use crate::publish::{Published, look};
-use crate::wire::Era;
+use crate::protocol::uri;
+use crate::protocol::wire::Era;
 
 /// For how long a look at the files of a skill counts. The watcher tells of SKILL.md at once; the files beside it are
 /// looked at again when somebody asks, and no more often than this.
@@ -304,7 +304,7 @@ impl Snapshot {
 
     /// What tells two states of a resource apart; nothing when it is not served. It waits for no remote source.
     pub(crate) fn state_of(&self, uri: &str) -> Option<String> {
-        let (key, path) = address::parse(uri)?;
+        let (key, path) = uri::parse(uri)?;
         let published = self.published_by_now(&key)?;
         let file = published.files.get(&RelPath::from_request(&path).ok()?)?;
         Some(file.digest.clone().unwrap_or_default())

@@ -1,5 +1,13 @@
 //! Streamable HTTP at `/mcp` and `/healthz`: who may ask, how much, how long; the protocol itself is rmcp's.
 
+pub(crate) mod listener;
+pub(crate) mod options;
+pub(crate) mod origin_check;
+pub(crate) mod permit_body;
+pub(crate) mod response;
+pub(crate) mod sessions;
+pub(crate) mod write_timeout;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -16,15 +24,15 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use crate::answers::{self, Answer, Refusal, full, last, method_not_allowed, plain, problem, wrong};
-use crate::gatekeeper::Gatekeeper;
-use crate::held::held;
-use crate::http_options::HttpOptions;
-use crate::outgoing::Outgoing;
-use crate::ready::{Left, Slot};
+use crate::http::options::HttpOptions;
+use crate::http::origin_check::Gatekeeper;
+use crate::http::permit_body::held;
+use crate::http::response::{Answer, Refusal, full, last, method_not_allowed, plain, problem, wrong};
+use crate::http::sessions::Sessions;
+use crate::protocol::outgoing::Outgoing;
+use crate::protocol::values;
+use crate::server::prebuilt::{Left, Slot};
 use crate::server::{Server, Shared};
-use crate::sessions::Sessions;
-use crate::values;
 
 /// What stands before the protocol.
 pub(crate) struct Front {
@@ -188,7 +196,7 @@ impl Front {
         }
         match (slot.left(), asked.id) {
             (Some(Left::NoRoom(reason)), _) => Err(full(reason).into()),
-            (Some(Left::Result(result)), Some(id)) => Ok(answers::message(Outgoing::answer(&id, result))),
+            (Some(Left::Result(result)), Some(id)) => Ok(response::message(Outgoing::answer(&id, result))),
             _ => Ok(Answer::from_parts(head, Full::new(text).boxed())),
         }
     }

@@ -6,12 +6,12 @@ use std::time::Instant;
 use rmcp::model::ClientRequest;
 use serde_json::Value;
 
-use super::McpLimits;
 use crate::client::{Connection, Failure, Reach};
 use crate::lock::locked;
+use crate::source::McpLimits;
 
 /// What can be asked, whether or not there is a connection now.
-pub(super) struct Link {
+pub(in crate::source) struct Link {
     reach: Reach,
     held: Mutex<Held>,
 }
@@ -24,18 +24,22 @@ struct Held {
 }
 
 /// Why there is no answer.
-pub(super) struct Unanswered {
+pub(in crate::source) struct Unanswered {
     /// Whether there was no connection to begin with.
-    pub(super) connecting: bool,
-    pub(super) failure: Failure,
+    pub(in crate::source) connecting: bool,
+    pub(in crate::source) failure: Failure,
 }
 
 impl Link {
-    pub(super) fn new(reach: Reach) -> Self {
+    pub(in crate::source) fn new(reach: Reach) -> Self {
         Self { reach, held: Mutex::default() }
     }
 
-    pub(super) fn ask(&self, request: ClientRequest, limits: McpLimits) -> Result<Value, Unanswered> {
+    pub(in crate::source) fn ask(
+        &self,
+        request: ClientRequest,
+        limits: McpLimits,
+    ) -> Result<Value, Unanswered> {
         let connection = self.connection(limits)?;
         connection.ask(request, limits.time).map_err(|mut failure| {
             if failure.late {
@@ -48,7 +52,7 @@ impl Link {
     }
 
     /// The connection, made when it is first needed and again when it broke.
-    pub(super) fn connection(&self, limits: McpLimits) -> Result<Arc<Connection>, Unanswered> {
+    pub(in crate::source) fn connection(&self, limits: McpLimits) -> Result<Arc<Connection>, Unanswered> {
         let mut held = locked(&self.held);
         if held.resting.is_some_and(|until| Instant::now() < until) {
             let time = limits.rest.as_millis();

@@ -7,11 +7,11 @@ use prowess::session::Session;
 use rmcp::ErrorData;
 use tokio::sync::Notify;
 
-use crate::address;
-use crate::extension::unknown;
+use crate::library::snapshot::Snapshot;
 use crate::lock::locked;
+use crate::protocol::uri;
 use crate::server::Shared;
-use crate::snapshot::Snapshot;
+use crate::server::skills::unknown;
 
 /// The most resources one connection may subscribe to.
 pub(crate) const MAX_SUBSCRIPTIONS: usize = 512;
@@ -55,7 +55,7 @@ impl Connection {
     pub(crate) fn subscribe(&self, shared: &Shared, uri: String) -> Result<(), ErrorData> {
         let snapshot = shared.live.current();
         // A subscription waits for a remote source; a notification does not.
-        address::parse(&uri).and_then(|(key, _)| snapshot.published(&key));
+        uri::parse(&uri).and_then(|(key, _)| snapshot.published(&key));
         let state = snapshot.state_of(&uri);
         let state = state.ok_or_else(|| unknown("no resource is served at", &uri))?;
         let mut subscribed = locked(&self.subscribed);

@@ -1,5 +1,14 @@
 //! One connection's server: what rmcp asks, answered from the library. The routes are here, the answers in their rooms.
 
+pub(crate) mod blocking;
+pub(crate) mod connection;
+pub(crate) mod prebuilt;
+pub(crate) mod prompts;
+pub(crate) mod resources;
+pub(crate) mod skills;
+pub(crate) mod subscriptions;
+pub(crate) mod tools;
+
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -21,15 +30,15 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::ServeOptions;
-use crate::connection::Connection;
-use crate::cursor::Cursors;
-use crate::gates::{self, Gates};
-use crate::live::Live;
-use crate::outgoing::Part;
-use crate::ready::{self, Slot};
-use crate::unsent::{SMALL, Unsent};
-use crate::wire::{self, Era};
-use crate::{address, extension, notify, prompts, resources, tools};
+use crate::library::live::Live;
+use crate::protocol::cursor::Cursors;
+use crate::protocol::outgoing::Part;
+use crate::protocol::response_budget::{SMALL, Unsent};
+use crate::protocol::uri;
+use crate::protocol::wire::{self, Era};
+use crate::server::blocking::Gates;
+use crate::server::connection::Connection;
+use crate::server::prebuilt::Slot;
 
 /// What all connections share.
 pub(crate) struct Shared {
@@ -104,7 +113,7 @@ impl Server {
 
     /// What a host tells its model about this server, with the skills that are active from the start.
     fn instructions(&self) -> String {
-        let about = if self.shared.tools { tools::INSTRUCTIONS } else { extension::INSTRUCTIONS };
+        let about = if self.shared.tools { tools::INSTRUCTIONS } else { skills::INSTRUCTIONS };
         match self.shared.live.known().filter(|now| !now.preloaded.is_empty()) {
             Some(now) => format!("{about} These are loaded already:\n\n{}", now.preloaded),
             None => about.to_owned(),
@@ -113,7 +122,7 @@ impl Server {
 
     /// The gate for work on the skill at an address.
     fn gate_at(&self, uri: &str) -> Arc<Semaphore> {
-        match address::parse(uri) {
+        match uri::parse(uri) {
             Some((key, _)) => self.gate_of(&key),
             None => Arc::clone(&self.shared.gates.near),
         }
@@ -136,7 +145,7 @@ impl Server {
     ) -> Result<T, ErrorData> {
         let era = era(context);
         let text = self.work_within(gate, context, move |shared, connection| {
-            ready::text_of(work(shared, connection)?, era)
+            prebuilt::text_of(work(shared, connection)?, era)
         });
         self.leave(context, text.await?).await?;
         Ok(T::default())
@@ -146,7 +155,7 @@ impl Server {
     async fn leave(&self, context: &RequestContext<RoleServer>, text: Bytes) -> Result<(), ErrorData> {
         let slot = Slot::of(&context.extensions)?;
         let room = self.shared.unsent.admit(text, slot.patience());
-        let room = gates::unless_cancelled(&context.ct, room).await?;
+        let room = blocking::unless_cancelled(&context.ct, room).await?;
         slot.fill(room.map(|text| vec![Part::Json(text)]))
     }
 
@@ -157,12 +166,12 @@ impl Server {
         work: impl FnOnce(&Shared, &Connection) -> Result<T, ErrorData> + Send + 'static,
     ) -> Result<T, ErrorData> {
         let (shared, connection) = (Arc::clone(&self.shared), Arc::clone(&self.connection));
-        gates::work(gate, &context.ct, move || work(&shared, &connection)).await
+        blocking::work(gate, &context.ct, move || work(&shared, &connection)).await
     }
 }
 
 fn no_such_method(method: &str) -> ErrorData {
-    let text = format!("no such method: {}", extension::shown(method));
+    let text = format!("no such method: {}", skills::shown(method));
     ErrorData::new(ErrorCode::METHOD_NOT_FOUND, text, None)
 }
 
@@ -239,9 +248,8 @@ impl ServerHandler for Server {
                     Some(page) => self.leave(&context, page).await?,
                     None => {
                         let gate = &self.shared.gates.lists;
-                        let made = self.work_within(gate, &context, move |shared, _| {
-                            extension::list(shared, params, era)
-                        });
+                        let made = self
+                            .work_within(gate, &context, move |shared, _| skills::list(shared, params, era));
                         self.leave(&context, made.await?).await?;
                     }
                 }
@@ -250,8 +258,8 @@ impl ServerHandler for Server {
             wire::GET => {
                 let params: wire::GetParams = params_of(params)?;
                 let gate = self.gate_at(&params.uri);
-                let made = self
-                    .work_within(&gate, &context, move |shared, _| extension::get(shared, &params.uri, era));
+                let made =
+                    self.work_within(&gate, &context, move |shared, _| skills::get(shared, &params.uri, era));
                 self.leave(&context, made.await?).await?;
                 Ok(CustomResult::new(Value::Null))
             }
@@ -259,7 +267,7 @@ impl ServerHandler for Server {
                 let params: wire::DirectoryParams = params_of(params)?;
                 let gate = self.gate_at(&params.uri);
                 let made = self
-                    .work_within(&gate, &context, move |shared, _| extension::directory(shared, params, era));
+                    .work_within(&gate, &context, move |shared, _| skills::directory(shared, params, era));
                 self.leave(&context, made.await?).await?;
                 Ok(CustomResult::new(Value::Null))
             }
@@ -308,7 +316,7 @@ impl ServerHandler for Server {
             // Reserve room first, then read the file: a waiting request holds no memory.
             Err(found) => {
                 let room = self.shared.unsent.reserve(found.size(), slot.patience());
-                match gates::unless_cancelled(&context.ct, room).await? {
+                match blocking::unless_cancelled(&context.ct, room).await? {
                     Err(full) => slot.fill(Err(full))?,
                     Ok(share) => {
                         let read = self.work_within(&gate, &context, move |shared, _| {
@@ -350,17 +358,20 @@ impl ServerHandler for Server {
 
     // From 2026-07-28 on: one long request per subscription, which carries its own notifications.
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
-        self.shared.live.watching().then(|| notify::accepted(requested, &self.shared, &self.connection))
+        self.shared
+            .live
+            .watching()
+            .then(|| subscriptions::accepted(requested, &self.shared, &self.connection))
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        notify::listen(&self.shared, &self.connection, context).await
+        subscriptions::listen(&self.shared, &self.connection, context).await
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
         // A task for each connection, which ends with this handler.
         if self.shared.live.watching() {
-            tokio::spawn(notify::notify(
+            tokio::spawn(subscriptions::notify(
                 Arc::clone(&self.shared),
                 Arc::clone(&self.connection),
                 self.shared.live.known(),

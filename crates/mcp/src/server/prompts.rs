@@ -11,13 +11,13 @@ use rmcp::model::{
 };
 use serde_json::{Value, json};
 
-use crate::connection::Connection;
-use crate::extension::shown;
-use crate::gates;
-use crate::resources::TEMPLATE;
+use crate::protocol::wire::Era;
 use crate::server::Shared;
-use crate::tools::answer;
-use crate::wire::Era;
+use crate::server::blocking;
+use crate::server::connection::Connection;
+use crate::server::resources::TEMPLATE;
+use crate::server::skills::shown;
+use crate::server::tools::answer;
 
 /// The argument with everything a user may type behind a skill's name.
 const ALL: &str = "arguments";
@@ -104,7 +104,7 @@ pub(crate) fn complete(
         Reference::Resource(template) if template.uri == TEMPLATE => match request.argument.name.as_str() {
             // A prefixed skill has another form of address, and a withheld one has none.
             "name" => {
-                let end = gates::end_of_list();
+                let end = blocking::end_of_list();
                 snapshot
                     .listed_after(None)
                     .filter(|key| key.starts_with(begun) && !key.contains(':'))

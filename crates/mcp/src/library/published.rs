@@ -8,8 +8,8 @@ use prowess::digests::DigestLimits;
 use prowess::{Candidate, Document, FileEntry, Manifest, Registry, RelPath, digests, parse};
 use serde_json::{Map, Value};
 
-use crate::address;
-use crate::wire::{self, File, Resources, Skill};
+use crate::protocol::uri;
+use crate::protocol::wire::{self, File, Resources, Skill};
 
 /// How often a skill is looked at again when it changes under our eyes.
 const LOOKS: usize = 3;
@@ -116,12 +116,12 @@ fn published(key: &str, document: &Document, files: Manifest) -> Option<Publishe
         .files
         .iter()
         .map(|file| {
-            Some(File { uri: address::file(key, &file.path), digest: file.digest.clone()?, size: file.size })
+            Some(File { uri: uri::file(key, &file.path), digest: file.digest.clone()?, size: file.size })
         })
         .collect::<Option<Vec<_>>>();
     let frontmatter = document.frontmatter_json();
     let entry = Skill {
-        uri: address::file(key, &own_path()?),
+        uri: uri::file(key, &own_path()?),
         frontmatter: frontmatter.clone(),
         // A source that has no digests before reading says so, instead of half a list.
         resources: resources.map_or(Resources::Dynamic, Resources::Files),

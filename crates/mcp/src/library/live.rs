@@ -18,8 +18,8 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::ServeOptions;
+use crate::library::snapshot::Snapshot;
 use crate::lock::locked;
-use crate::snapshot::Snapshot;
 
 /// How often the thread that follows the library looks whether it is still wanted.
 const PATIENCE: Duration = Duration::from_millis(250);

@@ -9,10 +9,11 @@ use rmcp::ErrorData;
 use rmcp::model::{CacheScope, Resource};
 use serde_json::{Value, json};
 
-use crate::ready;
+use crate::protocol::uri;
+use crate::protocol::wire::{self, DirectoryParams, DirectoryResult, Era, GetResult, ListParams, ListResult};
 use crate::server::Shared;
-use crate::wire::{self, DirectoryParams, DirectoryResult, Era, GetResult, ListParams, ListResult};
-use crate::{address, gates, resources};
+use crate::server::prebuilt;
+use crate::server::{blocking, resources};
 
 /// What a host tells its model about this server when there are no tools.
 pub(crate) const INSTRUCTIONS: &str = "Skills are instructions for particular tasks. Before you begin a task, look \
@@ -24,7 +25,7 @@ pub(crate) fn list(shared: &Shared, params: ListParams, era: Era) -> Result<Byte
     let snapshot = shared.live.current();
     let (_, changes) = snapshot.state();
     let mut result = ListResult::default();
-    let (mut last, end) = (None, gates::end_of_list());
+    let (mut last, end) = (None, blocking::end_of_list());
     for key in snapshot.listed_after(after.as_deref()) {
         if last.is_some() && (result.skills.len() == snapshot.page_size() || Instant::now() >= end) {
             result.next_cursor = last.map(|key: &str| shared.cursors.make("skills", key));
@@ -38,7 +39,7 @@ pub(crate) fn list(shared: &Shared, params: ListParams, era: Era) -> Result<Byte
     }
     let page =
         wire::finish(&result, era, Some((shared.live.ttl_ms(), CacheScope::Private))).map_err(internal)?;
-    let page = ready::text(&page)?;
+    let page = prebuilt::text(&page)?;
     snapshot.keep_page(params.cursor, era, changes, page.clone());
     Ok(page)
 }
@@ -46,21 +47,21 @@ pub(crate) fn list(shared: &Shared, params: ListParams, era: Era) -> Result<Byte
 /// One skill by its URI, listed or not.
 pub(crate) fn get(shared: &Shared, uri: &str, era: Era) -> Result<Bytes, ErrorData> {
     let snapshot = shared.live.current();
-    let found = address::parse(uri)
+    let found = uri::parse(uri)
         .filter(|(_, path)| path == "SKILL.md")
         .and_then(|(key, _)| snapshot.published(&key))
         .ok_or_else(|| unknown("no skill is served at", uri))?;
     let result = GetResult { skill: found.entry.clone() };
     let result =
         wire::finish(&result, era, Some((shared.live.ttl_ms(), CacheScope::Private))).map_err(internal)?;
-    ready::text(&result)
+    prebuilt::text(&result)
 }
 
 /// The direct children of a folder of a skill.
 pub(crate) fn directory(shared: &Shared, params: DirectoryParams, era: Era) -> Result<Bytes, ErrorData> {
     let snapshot = shared.live.current();
     let not_a_folder = || unknown("no folder is served at", &params.uri);
-    let (key, path) = address::parse(&params.uri).ok_or_else(not_a_folder)?;
+    let (key, path) = uri::parse(&params.uri).ok_or_else(not_a_folder)?;
     let published = snapshot.published(&key).ok_or_else(not_a_folder)?;
     let below = if path.is_empty() { String::new() } else { format!("{path}/") };
     let mut children: BTreeMap<String, Resource> = BTreeMap::new();
@@ -71,7 +72,7 @@ pub(crate) fn directory(shared: &Shared, params: DirectoryParams, era: Era) -> R
             Some((folder, _)) => {
                 let path = RelPath::parse(&format!("{below}{folder}")).map_err(|_| not_a_folder())?;
                 children.entry(folder.to_owned()).or_insert_with(|| {
-                    Resource::new(address::file(&key, &path), folder).with_mime_type(wire::FOLDER_TYPE)
+                    Resource::new(uri::file(&key, &path), folder).with_mime_type(wire::FOLDER_TYPE)
                 });
             }
             None => {
@@ -90,7 +91,7 @@ pub(crate) fn directory(shared: &Shared, params: DirectoryParams, era: Era) -> R
     let more = rest.next().is_some();
     let next_cursor = page.last().filter(|_| more).map(|(name, _)| shared.cursors.make(&list, name));
     let resources = page.into_iter().map(|(_, resource)| resource).collect();
-    ready::text(&wire::finish(&DirectoryResult { resources, next_cursor }, era, None).map_err(internal)?)
+    prebuilt::text(&wire::finish(&DirectoryResult { resources, next_cursor }, era, None).map_err(internal)?)
 }
 
 /// The error for what is not there: the same in every era, with the URI as data.

@@ -13,7 +13,7 @@ use hyper::body::{Body, Frame, SizeHint};
 use rmcp::ErrorData;
 use rmcp::model::{JsonRpcError, RequestId};
 
-use crate::outgoing::Outgoing;
+use crate::protocol::outgoing::Outgoing;
 
 /// What goes back to a client.
 pub(crate) type Answer = Response<BoxBody<Bytes, Infallible>>;

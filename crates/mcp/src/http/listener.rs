@@ -17,10 +17,10 @@ use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::http::Front;
-use crate::http_options::HttpOptions;
-use crate::patient::Patient;
+use crate::http::options::HttpOptions;
+use crate::http::sessions::Sessions;
+use crate::http::write_timeout::Patient;
 use crate::server::Shared;
-use crate::sessions::Sessions;
 
 /// How long those who are told of the end have before their streams are closed.
 const LAST_WORDS: Duration = Duration::from_millis(200);

@@ -11,8 +11,8 @@ use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::outgoing::Outgoing;
-use crate::unsent::SMALL;
+use crate::protocol::outgoing::Outgoing;
+use crate::protocol::response_budget::SMALL;
 
 /// How long a reader has for the last lines when the pipe is closed.
 const LAST_LINES: Duration = Duration::from_secs(2);

@@ -16,8 +16,8 @@ use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use tokio::sync::mpsc;
 
-use super::answer::{Asked, Head, Raw};
-use super::failure::{Failure, Record};
+use crate::client::error::{Failure, Record};
+use crate::client::response::{Asked, Head, Raw};
 use crate::lock::locked;
 
 /// The most messages that wait to be looked at; then reading waits too.

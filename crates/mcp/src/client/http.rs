@@ -14,8 +14,8 @@ use rmcp::transport::streamable_http_client::{
     StreamableHttpClient, StreamableHttpError, StreamableHttpPostResponse,
 };
 
-use super::answer::{Asked, Raw, in_events};
-use super::failure::{Failure, Record, shown};
+use crate::client::error::{Failure, Record, shown};
+use crate::client::response::{Asked, Raw, in_events};
 use crate::source::McpLimits;
 
 const SESSION: &str = "mcp-session-id";

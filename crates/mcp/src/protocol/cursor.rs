@@ -26,13 +26,13 @@ impl Cursors {
 
     /// The cursor behind `after` in the list `list`: `skills`, `prompts`, `dir:skill://…`.
     pub(crate) fn make(&self, list: &str, after: &str) -> String {
-        format!("{}.{}", self.sum(list, after), crate::address::encode(after))
+        format!("{}.{}", self.sum(list, after), crate::protocol::uri::encode(after))
     }
 
     /// The key a cursor stands for, unless it is none of ours for this list.
     pub(crate) fn read(&self, list: &str, cursor: &str) -> Option<String> {
         let (sum, after) = cursor.split_once('.')?;
-        let after = crate::address::decode(after)?;
+        let after = crate::protocol::uri::decode(after)?;
         (sum == self.sum(list, &after)).then_some(after)
     }
 

@@ -13,10 +13,10 @@ use rmcp::ErrorData;
 use rmcp::model::{Extensions, ServerResult};
 use serde::Serialize;
 
-use crate::extension::internal;
-use crate::outgoing::Part;
-use crate::unsent::NoRoom;
-use crate::wire::Era;
+use crate::protocol::outgoing::Part;
+use crate::protocol::response_budget::NoRoom;
+use crate::protocol::wire::Era;
+use crate::server::skills::internal;
 
 /// Where a handler leaves the text of its result.
 #[derive(Clone, Debug)]

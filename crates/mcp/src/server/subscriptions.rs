@@ -14,9 +14,9 @@ use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::connection::{Connection, MAX_SUBSCRIPTIONS};
+use crate::library::snapshot::{Marks, Snapshot};
 use crate::server::Shared;
-use crate::snapshot::{Marks, Snapshot};
+use crate::server::connection::{Connection, MAX_SUBSCRIPTIONS};
 
 /// How often files that somebody subscribed to are looked at; of SKILL.md the watcher tells sooner.
 const LOOK: Duration = Duration::from_secs(1);
@@ -133,7 +133,7 @@ pub(crate) fn accepted(
         accepted.tools_list_changed = None;
     }
     if let Some(uris) = &mut accepted.resource_subscriptions {
-        let known = |uri: &String| crate::address::parse(uri).is_some();
+        let known = |uri: &String| crate::protocol::uri::parse(uri).is_some();
         let unique: BTreeSet<String> = uris.drain(..).filter(known).take(MAX_SUBSCRIPTIONS).collect();
         uris.extend(unique);
     }

@@ -1,0 +1,8 @@
+//! The protocol: the types of the extension, URIs of skills, cursors of lists, and messages on their way out.
+
+pub(crate) mod cursor;
+pub(crate) mod outgoing;
+pub(crate) mod response_budget;
+pub(crate) mod uri;
+pub(crate) mod values;
+pub(crate) mod wire;
