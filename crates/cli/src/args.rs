@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use clap::{ColorChoice, Parser, Subcommand, ValueEnum};
 use prowess::SourceSpec;
 use prowess::finding::rule::Preset;
-use prowess::spec::SpecError;
+use prowess::source::spec::SpecError;
 
 pub(crate) use search::{Prompt, Search, Selection, Share};
 pub(crate) use serve::{Log, Serve};

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use prowess::open::OpenServer;
-use prowess::spec::Server;
+use prowess::source::open::OpenServer;
+use prowess::source::spec::Server;
 use prowess::{Source, SourceError};
 use prowess_mcp::Servers;
 
@@ -73,7 +73,7 @@ pub(crate) fn give_way() {
 /// says.
 #[cfg(unix)]
 fn ignored() -> u64 {
-    let status = prowess::files::read_small("/proc/self/status".as_ref(), MAX_STATUS).unwrap_or_default();
+    let status = prowess::fs::read::read_small("/proc/self/status".as_ref(), MAX_STATUS).unwrap_or_default();
     let status = String::from_utf8_lossy(&status);
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or_default()

@@ -19,7 +19,7 @@ use std::thread;
 use std::time::Duration;
 
 use prowess::drive::{Performer, drive};
-use prowess::index::SearchIndex;
+use prowess::search::SearchIndex;
 use prowess::select::All;
 use prowess::session::{Options, Outcome, Policy, Session, Step, ToolCall};
 use prowess::{DirSource, Registry, ScanOptions};

@@ -22,7 +22,7 @@ use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use prowess::index::{SearchIndex, gather};
+use prowess::search::{SearchIndex, gather};
 use prowess::select::{Bm25, Postings, Settings, Texts};
 use prowess::{DirSource, Registry, ScanOptions};
 use serde_json::Value;

@@ -6,8 +6,8 @@
 #![allow(clippy::print_stdout, reason = "an example that shows what happens")]
 
 use prowess::drive::{Performer, drive, preload};
-use prowess::index::LazyIndex;
 use prowess::render::{Budget, CatalogStyle, Shape};
+use prowess::search::LazyIndex;
 use prowess::session::{Dialect, Options, Policy, PromptOptions, Session};
 use prowess::{MemorySource, Registry, RelPath, Scope};
 use serde_json::{Value, json};

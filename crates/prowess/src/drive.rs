@@ -2,7 +2,7 @@
 //!
 //! ```
 //! use prowess::drive::{Performer, drive};
-//! use prowess::index::LazyIndex;
+//! use prowess::search::LazyIndex;
 //! use prowess::session::{Options, Policy, Session, ToolCall};
 //! use prowess::{DirSource, Registry, ScanOptions};
 //! use serde_json::json;

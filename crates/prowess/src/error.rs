@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use prowess_core::catalog::WhyNot;
 
-use crate::config::ConfigError;
+use crate::library::config::ConfigError;
 
 /// A path as people know it: without the `./` that a walk of the current folder begins with.
 pub(crate) fn shown(path: &Path) -> std::path::Display<'_> {
@@ -265,7 +265,7 @@ pub enum SourceError {
         /// The address.
         path: PathBuf,
         /// What went wrong.
-        error: crate::http::HttpError,
+        error: crate::net::HttpError,
     },
     /// A site has no index of skills.
     #[cfg(feature = "http")]

@@ -6,24 +6,24 @@ use prowess_core::{Entry, LoadError, Origin, Profile, Skill, parse};
 
 use crate::env::{self, Environment};
 use crate::error::SourceError;
-use crate::files;
+use crate::fs::read;
+use crate::fs::walk::{self, ScanOptions};
 use crate::registry::{Registry, RegistryError};
-use crate::scan::{self, ScanOptions};
 use crate::source::DirSource;
 
 /// Loads one skill from its folder or its SKILL.md. `~` is the user's folder.
 pub fn load(path: &Path, profile: &Profile) -> Result<Skill, RegistryError> {
     let path = &env::place(path);
     let file = if path.is_dir() {
-        let names = scan::FILE_NAMES.map(|name| path.join(name));
+        let names = walk::FILE_NAMES.map(|name| path.join(name));
         let found = names.into_iter().find(|file| file.symlink_metadata().is_ok());
         found.ok_or_else(|| SourceError::NoSkill { path: path.to_owned() })?
     } else {
         path.to_owned()
     };
-    let document = files::read_skill(&file)?.document();
-    let found = scan::Found { path: file };
-    let listing = files::list(found.folder())?;
+    let document = read::read_skill(&file)?.document();
+    let found = walk::Found { path: file };
+    let listing = read::list(found.folder())?;
     let entry = document.load(&found.origin(), Some(&listing.manifest), profile)?;
     Ok(Skill { entry, instructions: document.body().to_owned() })
 }

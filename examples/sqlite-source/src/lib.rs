@@ -141,10 +141,10 @@ mod tests {
 
         // Digests for approvals and for MCP come with it.
         let manifest = registry.manifest_of(&registry.get("refunds").unwrap()).unwrap();
-        let before = prowess::digests::of_tree(&manifest).unwrap();
+        let before = prowess::registry::digests::of_tree(&manifest).unwrap();
         put("refunds", &skill("refunds", "Pay half of it back."));
         let manifest = registry.manifest_of(&registry.get("refunds").unwrap()).unwrap();
-        assert_ne!(prowess::digests::of_tree(&manifest).unwrap(), before);
+        assert_ne!(prowess::registry::digests::of_tree(&manifest).unwrap(), before);
         assert_eq!(registry.document("refunds").unwrap().body(), "Pay half of it back.", "never stale");
     }
 }

@@ -3,15 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use prowess::config::{ConfigLimits, refuse_level};
 use prowess::env::Environment;
-use prowess::files::{self, Head};
 use prowess::finding::rule::Preset;
+use prowess::fs::atomic;
+use prowess::fs::read::{self, Head};
+use prowess::library::config::{ConfigLimits, refuse_level};
 use prowess::limits::MAX_FILE_BYTES;
-use prowess::trust::Approvals;
+use prowess::registry::trust::Approvals;
 use prowess::{
-    Config, FixMode, Found, Level, Manifest, Origin, Profile, ScanOptions, SourceError, WriteError, atomic,
-    env, fix, scan,
+    Config, FixMode, Found, Level, Manifest, Origin, Profile, ScanOptions, SourceError, WriteError, env, fix,
+    scan,
 };
 
 use super::fixable::Fixable;
@@ -162,7 +163,7 @@ impl Checker<'_> {
             return Ok(());
         }
         let Some(profile) = self.profile(&skill.path)? else { return Ok(()) };
-        let head = match files::read_skill(&skill.path) {
+        let head = match read::read_skill(&skill.path) {
             Ok(head) => head,
             Err(error) => return self.failed(&error),
         };
@@ -201,7 +202,7 @@ impl Checker<'_> {
 
     /// The files of a skill; what is left out of the list is no fault of the skill.
     fn manifest(&mut self, skill: &Found) -> Result<Option<Manifest>, CommandError> {
-        match files::list(skill.folder()) {
+        match read::list(skill.folder()) {
             Ok(listing) => Ok(Some(listing.manifest)),
             Err(error) => self.failed(&error).map(|()| None),
         }

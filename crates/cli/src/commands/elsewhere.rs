@@ -1,7 +1,7 @@
 //! Where a skill is that was not found in the places that were asked for.
 
-use prowess::clients::{self, Client, Root};
 use prowess::env::{self, Environment};
+use prowess::library::clients::{self, Client, Root};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use prowess::clients::CLIENTS;
 use prowess::env::Environment;
+use prowess::library::clients::CLIENTS;
 
 /// The real places where files may be written.
 #[derive(Debug, Default)]

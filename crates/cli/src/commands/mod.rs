@@ -25,15 +25,15 @@ pub(crate) mod why;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use prowess::clients::{self, CLIENTS};
-use prowess::config::{ConfigLimits, SessionConfig};
 use prowess::env::Environment;
-use prowess::index::SearchIndex;
+use prowess::library::clients::{self, CLIENTS};
+use prowess::library::config::{ConfigLimits, SessionConfig};
 use prowess::library::{LibraryError, LibraryOptions, library, session_config, terms_file};
-use prowess::open::OpenServer;
+use prowess::search::SearchIndex;
 use prowess::session::Filter;
 use prowess::shell_word;
-use prowess::spec::{Place, Server};
+use prowess::source::open::OpenServer;
+use prowess::source::spec::{Place, Server};
 use prowess::{Candidate, HostTools, Profile, Registry, SourceError};
 
 use self::advice::Advice;
@@ -56,7 +56,7 @@ fn skill_file(folder: &Path) -> Option<PathBuf> {
     // A name that differs only in case would be taken on some systems; the folder's own list decides.
     let names: Vec<_> = std::fs::read_dir(folder).ok()?.flatten().map(|entry| entry.file_name()).collect();
     let name =
-        prowess::scan::FILE_NAMES.into_iter().find(|wanted| names.iter().any(|name| name == wanted))?;
+        prowess::fs::walk::FILE_NAMES.into_iter().find(|wanted| names.iter().any(|name| name == wanted))?;
     Some(folder.join(name))
 }
 

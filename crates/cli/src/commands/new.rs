@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use prowess::atomic::make_folder;
 use prowess::check::suggest_name;
-use prowess::scaffold::{self, scaffold};
+use prowess::fs::atomic::make_folder;
+use prowess::library::scaffold::{self, scaffold};
 use serde_json::json;
 
 use super::shown;

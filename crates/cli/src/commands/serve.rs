@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use prowess::SourceError;
 use prowess::env::{Environment, TOKEN};
-use prowess::files;
+use prowess::fs::read;
 use prowess::library::terms_file;
-use prowess::spec::{Place, Server, SourceSpec};
-use prowess::trust::Approvals;
+use prowess::registry::trust::Approvals;
+use prowess::source::spec::{Place, Server, SourceSpec};
 use prowess_mcp::{ClientConfig, HttpOptions, LogFormat, Reach, ServeError, ServeOptions, Token, log_to};
 use serde_json::json;
 
@@ -100,7 +100,7 @@ fn listening(at: SocketAddr, json: bool) {
 fn token(args: &Serve) -> Result<Option<Token>, CommandError> {
     let (text, place) = match &args.token_file {
         Some(file) => {
-            let bytes = files::read_small(file, MAX_TOKEN)?;
+            let bytes = read::read_small(file, MAX_TOKEN)?;
             (String::from_utf8_lossy(&bytes).into_owned(), file.display().to_string())
         }
         None => match Environment::current().get(TOKEN) {

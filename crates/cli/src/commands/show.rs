@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use prowess::catalog::Named;
-use prowess::files::{self, Head};
+use prowess::fs::read::{self, Head};
 use prowess::limits::MAX_FILE_BYTES;
 use prowess::{
     Candidate, Document, Entry, FileKind, Found, LineIndex, Manifest, Obstacle, Origin, Problem, Profile,
@@ -107,9 +107,9 @@ fn read(args: &Show, ui: &mut Ui) -> Result<Shown, CommandError> {
     } else {
         path.to_owned()
     };
-    let head = files::read_skill(&path)?;
+    let head = read::read_skill(&path)?;
     let found = Found { path };
-    let files = files::list(found.folder()).map(|listing| listing.manifest);
+    let files = read::list(found.folder()).map(|listing| listing.manifest);
     Ok(Shown { head, path: shown(&found.path), origin: found.origin(), files: Some(files), note: None })
 }
 

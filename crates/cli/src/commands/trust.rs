@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use prowess::env::{self, Environment};
-use prowess::trust::Approvals;
+use prowess::registry::trust::Approvals;
 use prowess::{Candidate, Catalog, Entry, Obstacle, Registry};
 use serde_json::json;
 

@@ -2,9 +2,10 @@
 
 use std::fmt::Write as _;
 
-use prowess::builtin::BUILTINS;
+use prowess::library::builtin::BUILTINS;
+use prowess::search;
 use prowess::select::{Bm25, Hit, Settings, Texts};
-use prowess::{Document, Entry, index, parse};
+use prowess::{Document, Entry, parse};
 use serde_json::json;
 
 use crate::Outcome;
@@ -53,7 +54,7 @@ pub(crate) fn run(args: &Try, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
     let texts: Vec<Texts<'_>> =
         skills.iter().map(|skill| Texts::of(&skill.entry, Some(skill.document.body()))).collect();
     let keys = skills.iter().map(|skill| skill.entry.key.clone()).collect();
-    let selector = Bm25::new(keys, index::analyse(&texts, 1), Settings::default());
+    let selector = Bm25::new(keys, search::analyse(&texts, 1), Settings::default());
     let hits = selector.search(&task, usize::MAX, None);
     let matches: Vec<Match<'_>> = hits
         .into_iter()

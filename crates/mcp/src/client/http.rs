@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use http::response::Parts;
 use http::{HeaderName, HeaderValue, Method, Request, StatusCode, header};
-use prowess::http::{HttpAnswer, HttpError, PublicHosts, UreqClient, body_failed};
+use prowess::net::{HttpAnswer, HttpError, PublicHosts, UreqClient, body_failed};
 use rmcp::ErrorData;
 use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::transport::common::client_side_sse::BoxedSseResponse;

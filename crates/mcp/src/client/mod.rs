@@ -10,7 +10,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use prowess::http::{PublicHosts, UreqClient};
+use prowess::net::{PublicHosts, UreqClient};
 use prowess::process::Companion;
 use rmcp::model::{
     ClientCapabilities, ClientConfig, ClientRequest, Implementation, JsonObject, ProtocolVersion,

@@ -8,10 +8,10 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use prowess::drive::{Performer, finish};
-use prowess::index::LazyIndex;
 use prowess::registry::RegistryError;
+use prowess::registry::trust::{Approvals, Trust};
+use prowess::search::LazyIndex;
 use prowess::session::{Options, Policy, Session, Step, Tool};
-use prowess::trust::{Approvals, Trust};
 use prowess::watch::{WatchError, WatchOptions, Watcher};
 use prowess::{Delta, Registry};
 use tokio::sync::watch;

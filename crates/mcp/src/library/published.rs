@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use prowess::check::strict;
-use prowess::digests::DigestLimits;
-use prowess::{Candidate, Document, FileEntry, Manifest, Registry, RelPath, digests, parse};
+use prowess::registry::digests;
+use prowess::registry::digests::DigestLimits;
+use prowess::{Candidate, Document, FileEntry, Manifest, Registry, RelPath, parse};
 use serde_json::{Map, Value};
 
 use crate::protocol::uri;

@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
+use prowess::registry::digests;
 use prowess::source::Slice;
-use prowess::{FileEntry, RelPath, digests};
+use prowess::{FileEntry, RelPath};
 use rmcp::ErrorData;
 use rmcp::model::{
     Annotations, ListResourcesResult, ReadResourceResult, Resource, ResourceContents, ResourceTemplate, Role,

@@ -102,7 +102,7 @@ impl Promised {
         if size != file.size {
             return Some(format!("its size is not the listed one: {size} bytes, listed {}", file.size));
         }
-        let digest = prowess::digests::of_bytes(bytes);
+        let digest = prowess::registry::digests::of_bytes(bytes);
         if digest != file.digest {
             return Some(format!("its digest is not the listed one: {digest}, listed {}", file.digest));
         }

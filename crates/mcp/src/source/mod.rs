@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use prowess::digests::DigestLimits;
-use prowess::http::{HttpError, UreqClient, is_fetchable, is_local, is_protected};
-use prowess::open::OpenServer;
+use prowess::net::{HttpError, UreqClient, is_fetchable, is_local, is_protected};
+use prowess::registry::digests::DigestLimits;
+use prowess::source::open::OpenServer;
+use prowess::source::spec::Server;
 use prowess::source::{Chunk, Offer, Slice, Source, candidate};
-use prowess::spec::Server;
 use prowess::{Candidate, Manifest, Obstacle, Origin, RelPath, Scope, SourceError};
 use rmcp::model::{ClientRequest, CustomRequest};
 use serde_json::{Map, Value, json};
@@ -372,7 +372,7 @@ impl Source for McpSource {
 
 /// The token in a file.
 fn token(file: &Path) -> Result<String, SourceError> {
-    let bytes = prowess::files::read_small(file, MAX_TOKEN)?;
+    let bytes = prowess::fs::read::read_small(file, MAX_TOKEN)?;
     let text = String::from_utf8_lossy(&bytes);
     let token = text.trim();
     if token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_graphic()) {

@@ -3,7 +3,7 @@
 use std::os::unix::fs::symlink;
 use std::sync::Arc;
 
-use prowess::digests::DigestLimits;
+use prowess::registry::digests::DigestLimits;
 use prowess::source::{Chunk, Layer, Offer, Slice, Source};
 use prowess::{Candidate, Manifest, MemorySource, Registry, RelPath, Scope, SourceError};
 use prowess_mcp::ServeOptions;
@@ -76,7 +76,7 @@ async fn what_is_read_is_what_a_list_says_of_it() {
         let listed = client.result("skills/get", skill.clone()).await["skill"].to_string();
         if let Some(read) = read["result"]["contents"][0]["text"].as_str() {
             assert_eq!(read, text);
-            assert!(listed.contains(&prowess::digests::of_bytes(read.as_bytes())), "{listed}");
+            assert!(listed.contains(&prowess::registry::digests::of_bytes(read.as_bytes())), "{listed}");
             given += 1;
         }
     }
@@ -97,7 +97,7 @@ impl Source for Forgetful {
     fn manifest(&self, skill: &Candidate, within: &DigestLimits) -> Result<Manifest, SourceError> {
         let mut files = self.0.manifest(skill, within)?;
         for file in files.files.iter_mut().filter(|_| within.remembered) {
-            file.digest = Some(prowess::digests::of_bytes(b"something else"));
+            file.digest = Some(prowess::registry::digests::of_bytes(b"something else"));
         }
         Ok(files)
     }

@@ -2,8 +2,8 @@
 
 use prowess::path::glob::Glob;
 use prowess::registry::Disabled;
+use prowess::registry::trust::{Approvals, Trust};
 use prowess::session::Filter;
-use prowess::trust::{Approvals, Trust};
 use prowess::{DirSource, Registry, ScanOptions, Scope};
 use prowess_mcp::ServeOptions;
 use serde_json::json;

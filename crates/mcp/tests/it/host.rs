@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use prowess::drive::{Performer, drive};
 use prowess::env::Environment;
-use prowess::open::Opening;
+use prowess::registry::trust::{Approvals, Trust};
+use prowess::search::SearchIndex;
 use prowess::session::{Options, Policy, Reason, Session, ToolCall, Untrusted};
+use prowess::source::open::Opening;
+use prowess::source::spec::SourceSpec;
 use prowess::source::{Slice, Source as _};
-use prowess::spec::SourceSpec;
-use prowess::trust::{Approvals, Trust};
-use prowess::{Duplicates, MemorySource, Obstacle, Registry, RelPath, Scope, index::SearchIndex};
+use prowess::{Duplicates, MemorySource, Obstacle, Registry, RelPath, Scope};
 use prowess_mcp::{McpLimits, Servers};
 use serde_json::json;
 
@@ -323,7 +324,7 @@ fn a_skill_within_a_skill_is_a_file_until_it_is_listed_for_itself() {
     assert!(library.read_bytes("far:pdf", "sub/SKILL.md", Slice::first(9)).is_ok());
     liar.change(|story| {
         let bytes = story.files["skill://pdf/sub/SKILL.md"].clone();
-        let file = json!({"uri": "skill://pdf/sub/SKILL.md", "digest": prowess::digests::of_bytes(&bytes), "size": bytes.len()});
+        let file = json!({"uri": "skill://pdf/sub/SKILL.md", "digest": prowess::registry::digests::of_bytes(&bytes), "size": bytes.len()});
         story.entries.push(json!({"uri": "skill://pdf/sub/SKILL.md", "frontmatter": {"name": "sub", "description": "Sub."}, "resources": [file]}));
     });
     library.refresh().unwrap();

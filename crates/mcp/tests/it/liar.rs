@@ -5,8 +5,8 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
-use prowess::digests;
-use prowess::spec::{Place, SourceSpec};
+use prowess::registry::digests;
+use prowess::source::spec::{Place, SourceSpec};
 use prowess_mcp::{McpLimits, McpSource};
 use serde_json::{Value, json};
 

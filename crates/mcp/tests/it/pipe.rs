@@ -1,6 +1,6 @@
 //! What goes over a pipe, line by line: the extension, tools and bad input.
 
-use prowess::digests;
+use prowess::registry::digests;
 use prowess_mcp::ServeOptions;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};

@@ -15,7 +15,7 @@ use crate::transports::{complaint, patient, short, story};
 /// A program of the shell as a server.
 fn shell(script: &str) -> prowess_mcp::McpSource {
     let argv = ["sh", "-c", script].map(str::to_owned).to_vec();
-    prowess_mcp::McpSource::new("far", &prowess::spec::Server::started(argv)).unwrap()
+    prowess_mcp::McpSource::new("far", &prowess::source::spec::Server::started(argv)).unwrap()
 }
 
 /// The lines of a server that answers so many requests: to discover, to list, then to read what it listed.

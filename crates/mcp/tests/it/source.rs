@@ -3,7 +3,7 @@
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 
-use prowess::digests::DigestLimits;
+use prowess::registry::digests::DigestLimits;
 use prowess::source::{Slice, Source as _};
 use prowess::{DirSource, Registry, ScanOptions};
 use prowess_mcp::{HttpOptions, McpSource, ServeOptions, serve_listener, serve_stdio};
@@ -140,7 +140,7 @@ fn on_a_pipe_in_both_eras() {
         program(root.path())
     );
     let argv = ["sh", "-c", &script].map(str::to_owned).to_vec();
-    whole_library(&McpSource::new("far", &prowess::spec::Server::started(argv)).unwrap());
+    whole_library(&McpSource::new("far", &prowess::source::spec::Server::started(argv)).unwrap());
 }
 
 #[test]

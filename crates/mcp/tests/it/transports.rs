@@ -174,7 +174,8 @@ fn statuses_and_errors_are_named_with_what_helps() {
 fn a_file_that_is_missing_is_told_with_the_server_it_was_named_for() {
     for key in ["token_file", "ca_file"] {
         let spec = format!("mcp=https://x.test/mcp,{key}=/no/such/file");
-        let prowess::spec::Place::Mcp(server) = prowess::SourceSpec::parse(&spec).unwrap().place else {
+        let prowess::source::spec::Place::Mcp(server) = prowess::SourceSpec::parse(&spec).unwrap().place
+        else {
             panic!("{spec}")
         };
         let error = prowess_mcp::McpSource::new("far", &server).unwrap_err();
@@ -256,8 +257,11 @@ fn a_token_goes_to_its_server_and_nowhere_in_the_open() {
     assert!(!format!("{far:?}").contains("s3cret"));
     for (url, token) in [("http://x.test/mcp", "s3cret"), ("https://x.test/mcp", "two words")] {
         std::fs::write(&file, token).unwrap();
-        let server =
-            prowess::spec::Server::At { url: url.to_owned(), ca_file: None, token_file: Some(file.clone()) };
+        let server = prowess::source::spec::Server::At {
+            url: url.to_owned(),
+            ca_file: None,
+            token_file: Some(file.clone()),
+        };
         assert!(prowess_mcp::McpSource::new("far", &server).is_err(), "{url}");
     }
 }

@@ -7,8 +7,8 @@ use std::path::Path;
 use prowess_core::{Profile, Scope};
 
 use super::{FoundConfig, LibraryOptions};
+use crate::fs::walk::{ScanChanges, ScanOptions};
 use crate::registry::{Allowed, Disabled, Registry};
-use crate::scan::{ScanChanges, ScanOptions};
 use crate::source::Layer;
 
 /// How the folders of a project and those of everyone else are walked, and what a project holds its skills to.

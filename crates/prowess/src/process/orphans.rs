@@ -50,7 +50,7 @@ mod system {
         waitpid,
     };
 
-    use crate::files;
+    use crate::fs::read;
 
     /// How often it is looked for those that the ended ones left behind in turn.
     const LOOKS: usize = 64;
@@ -136,7 +136,7 @@ mod system {
     /// Whether a process has ended, and its parent.
     fn state_of(id: i32) -> Option<(bool, i32)> {
         let path = format!("/proc/{id}/stat");
-        let bytes = files::read_small(path.as_ref(), MAX_STATUS).ok()?;
+        let bytes = read::read_small(path.as_ref(), MAX_STATUS).ok()?;
         let text = String::from_utf8_lossy(&bytes);
         // The name of the program is in parentheses and may hold any character; its state and its parent follow.
         let mut words = text.rsplit_once(')')?.1.split_ascii_whitespace();

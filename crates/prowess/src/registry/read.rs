@@ -12,9 +12,9 @@ use prowess_core::{Candidate, Document, FileEntry, Manifest, Obstacle, RelPath, 
 use serde_json::{Map, Value};
 
 use super::Registry;
-use crate::digests::{self, DigestLimits};
 use crate::error::SourceError;
-use crate::files::Head;
+use crate::fs::read::Head;
+use crate::registry::digests::{self, DigestLimits};
 use crate::resources::{Resource, TooLarge};
 use crate::source::{self, Chunk, Layer, Slice};
 

@@ -10,11 +10,11 @@ use prowess_core::{Candidate, Catalog, Delta, Duplicates, Obstacle};
 
 use super::read::take_approved;
 use super::{Registry, RegistryError, Seen, damage};
-use crate::digests;
 use crate::error::SourceError;
-use crate::scan::OnError;
+use crate::fs::walk::OnError;
+use crate::registry::digests;
+use crate::registry::trust::{Trust, Verdict};
 use crate::source::{Layer, Offer};
-use crate::trust::{Trust, Verdict};
 use prowess_core::path::glob::Glob;
 
 /// What far sources last said, by the number of their layer.

@@ -10,11 +10,12 @@ use prowess_core::{
 
 use super::{Chunk, Offer, Slice, Source, candidate, check_still};
 use crate::archive::{ArchiveLimits, Files, PackedFile, unpack};
-use crate::budget::{self, Cost, ProjectBudget};
+use crate::env;
 use crate::error::SourceError;
-use crate::handle::stamp_of;
-use crate::scan::FILE_NAMES;
-use crate::{confine, env};
+use crate::fs::confine;
+use crate::fs::dir::stamp_of;
+use crate::fs::walk::FILE_NAMES;
+use crate::source::budget::{self, Cost, ProjectBudget};
 
 /// The files of an archive, and which of its folders are skills.
 #[derive(Debug, Default)]

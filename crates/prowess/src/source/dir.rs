@@ -9,16 +9,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 use prowess_core::{Candidate, Document, Manifest, Obstacle, Profile, RelPath, Scope, Stamp, parse_prefix};
 
 use super::{Chunk, Offer, Slice, Source, candidate, check_still, judge, reasons, unread};
-use crate::beneath::{self, SkillFolder};
-use crate::budget::{self, Cost, ProjectBudget};
-use crate::cache::Index;
-use crate::confine::Within;
-use crate::digests::{DigestLimits, Digests};
 use crate::env;
 use crate::error::SourceError;
-use crate::handle::stamp_of;
-use crate::scan::{Opened, ScanOptions, Visitor, walk};
-use crate::{files, scan};
+use crate::fs::confine::Within;
+use crate::fs::dir::stamp_of;
+use crate::fs::sandbox::{self, SkillFolder};
+use crate::fs::walk::{Opened, ScanOptions, Visitor, walk};
+use crate::fs::{read, walk};
+use crate::registry::digests::{DigestLimits, Digests};
+use crate::registry::frontmatter_cache::Index;
+use crate::source::budget::{self, Cost, ProjectBudget};
 
 /// How many bytes of a SKILL.md are read at first; nearly every frontmatter ends within.
 const FIRST_BYTES: usize = 2048;
@@ -129,7 +129,7 @@ impl DirSource {
     pub(super) fn folder(&self, skill: &Candidate) -> PathBuf {
         let location = &skill.entry.origin.location;
         let odd = self.odd.lock().unwrap_or_else(PoisonError::into_inner).get(location).cloned();
-        scan::Found { path: odd.unwrap_or_else(|| PathBuf::from(location)) }.folder().to_owned()
+        walk::Found { path: odd.unwrap_or_else(|| PathBuf::from(location)) }.folder().to_owned()
     }
 }
 
@@ -192,7 +192,7 @@ impl Source for DirSource {
 
     #[cfg(feature = "watch")]
     fn folders(&self) -> Vec<PathBuf> {
-        scan::folders(&self.root, &self.options)
+        walk::folders(&self.root, &self.options)
     }
 
     fn list(&self) -> Result<Offer, SourceError> {
@@ -247,19 +247,19 @@ impl Source for DirSource {
     }
 
     fn files(&self, skill: &Candidate) -> Result<Manifest, SourceError> {
-        Ok(files::list_in(&opened(&self.folder(skill), skill, self.within())?)?.manifest)
+        Ok(read::list_in(&opened(&self.folder(skill), skill, self.within())?)?.manifest)
     }
 
     fn manifest(&self, skill: &Candidate, within: &DigestLimits) -> Result<Manifest, SourceError> {
         let path = self.folder(skill);
         let folder = opened(&path, skill, self.within())?;
-        self.digested(skill, &folder, files::list_in(&folder)?, within)
+        self.digested(skill, &folder, read::list_in(&folder)?, within)
     }
 
     fn approvable(&self, skill: &Candidate, within: &DigestLimits) -> Result<Manifest, SourceError> {
         let path = self.folder(skill);
         let folder = opened(&path, skill, self.within())?;
-        let listing = files::list_in(&folder)?;
+        let listing = read::list_in(&folder)?;
         match listing.uncovered() {
             Some(uncovered) if !listing.cut => Err(SourceError::Uncovered { path: path.join(uncovered) }),
             _ => {
@@ -279,7 +279,7 @@ impl Source for DirSource {
         if let Some(within) = self.within() {
             Within::new(within)?.check(&file, &place.join(path.as_str()))?;
         }
-        beneath::read_slice(file, &place.join(path.as_str()), slice)
+        sandbox::read_slice(file, &place.join(path.as_str()), slice)
     }
 }
 
@@ -304,7 +304,7 @@ impl DirSource {
         &self,
         skill: &Candidate,
         folder: &SkillFolder<'_>,
-        listing: files::Listing,
+        listing: read::Listing,
         within: &DigestLimits,
     ) -> Result<Manifest, SourceError> {
         let mut manifest = listing.complete(folder.path())?;
@@ -331,14 +331,14 @@ impl DirSource {
         for candidate in &mut offer.candidates {
             let candidate = Arc::make_mut(candidate);
             judge(self, candidate, profile, self.budget.as_deref());
-            if let (Some(Obstacle::Broken { problems }), scan::OnError::Fail) =
+            if let (Some(Obstacle::Broken { problems }), walk::OnError::Fail) =
                 (&candidate.obstacle, self.options.on_error)
             {
                 let path = PathBuf::from(&candidate.entry.origin.location);
                 return Err(SourceError::Damaged { path, reason: reasons(problems) });
             }
         }
-        if self.options.on_error == scan::OnError::Ignore {
+        if self.options.on_error == walk::OnError::Ignore {
             offer.candidates.retain(|skill| !matches!(skill.obstacle, Some(Obstacle::Broken { .. })));
         }
         Ok(())
@@ -347,7 +347,7 @@ impl DirSource {
     fn is_fatal(&self, problem: &SourceError) -> bool {
         let missing = matches!(problem, SourceError::Missing { path } if *path == self.root);
         let not_folder = matches!(problem, SourceError::NotFolder { path } if *path == self.root);
-        missing || not_folder || self.options.on_error == scan::OnError::Fail
+        missing || not_folder || self.options.on_error == walk::OnError::Fail
     }
 }
 
@@ -409,9 +409,9 @@ impl Visitor for Gather<'_> {
         let head = document.fences().map_or(document.raw().len(), |fences| fences.body);
         budget::spend(self.source.budget.as_deref(), Cost::Skill(head), &path)?;
         document.note_size(stamp.size);
-        let at = scan::origin(&path).in_scope(self.source.scope);
+        let at = walk::origin(&path).in_scope(self.source.scope);
         let candidate = candidate(&document, &at);
-        if let (Some(Obstacle::Broken { problems }), scan::OnError::Fail) =
+        if let (Some(Obstacle::Broken { problems }), walk::OnError::Fail) =
             (&candidate.obstacle, self.source.options.on_error)
         {
             return Err(SourceError::Damaged { path, reason: reasons(problems) });
@@ -424,18 +424,18 @@ impl Visitor for Gather<'_> {
 impl Gather<'_> {
     /// A SKILL.md that cannot be read is a skill all the same: a broken one, which can be asked about.
     fn failed(&mut self, path: PathBuf, problem: SourceError) -> Result<(), SourceError> {
-        if self.source.options.on_error == scan::OnError::Fail {
+        if self.source.options.on_error == walk::OnError::Fail {
             return Err(problem);
         }
         budget::spend(self.source.budget.as_deref(), Cost::Skill(0), &path)?;
-        let at = scan::origin(&path).in_scope(self.source.scope);
+        let at = walk::origin(&path).in_scope(self.source.scope);
         self.push(unread(&problem, &at), path, Stamp::default());
         Ok(())
     }
 
     fn push(&mut self, mut candidate: Candidate, path: PathBuf, stamp: Stamp) {
         let broken = matches!(candidate.obstacle, Some(Obstacle::Broken { .. }));
-        if broken && self.source.options.on_error == scan::OnError::Ignore {
+        if broken && self.source.options.on_error == walk::OnError::Ignore {
             return;
         }
         candidate.stamp = stamp;
@@ -464,11 +464,11 @@ fn virtual_path(root: &Path, above: &Path, skill_md: &Path) -> String {
         &whole
     };
     if below.as_os_str().is_empty() {
-        return root.file_name().map(scan::text_of).unwrap_or_default();
+        return root.file_name().map(walk::text_of).unwrap_or_default();
     }
     match below.to_str() {
         Some(text) if std::path::MAIN_SEPARATOR == '/' => text.to_owned(),
-        _ => below.iter().map(scan::text_of).collect::<Vec<_>>().join("/"),
+        _ => below.iter().map(walk::text_of).collect::<Vec<_>>().join("/"),
     }
 }
 

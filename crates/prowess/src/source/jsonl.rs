@@ -10,9 +10,10 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{Chunk, Offer, Slice, Source};
-use crate::budget::{self, Cost, ProjectBudget};
+use crate::env;
 use crate::error::{SourceError, harmless};
-use crate::{confine, env};
+use crate::fs::confine;
+use crate::source::budget::{self, Cost, ProjectBudget};
 
 /// The most of a file that is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

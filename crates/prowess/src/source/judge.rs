@@ -5,9 +5,9 @@ use prowess_core::{Candidate, Document, Manifest, Obstacle, Problem, Profile, Se
 use std::path::Path;
 
 use super::{Chunk, Slice, Source, skill_md, unread};
-use crate::budget::{self, Cost, ProjectBudget};
 use crate::error::SourceError;
-use crate::files::Head;
+use crate::fs::read::Head;
+use crate::source::budget::{self, Cost, ProjectBudget};
 
 /// Judges a skill by a profile, as `prowess check` does. One with an error becomes a broken one that has every error.
 ///

@@ -9,9 +9,9 @@ use prowess_core::{Candidate, Manifest, Profile, RelPath, Scope};
 use serde_json::{Map, Value};
 
 use super::{Chunk, Offer, Slice, Source, judge};
-use crate::budget::ProjectBudget;
-use crate::digests::{self, DigestLimits};
 use crate::error::{SourceError, harmless};
+use crate::registry::digests::{self, DigestLimits};
+use crate::source::budget::ProjectBudget;
 
 /// What stands between the labels of a source and of one inside it.
 const WITHIN: &str = " › ";

@@ -4,8 +4,8 @@ use prowess_core::{Candidate, Manifest, RelPath};
 use serde_json::{Map, Value};
 
 use super::{Chunk, Labels, Layer, Offer, Slice, Source};
-use crate::digests::DigestLimits;
 use crate::error::SourceError;
+use crate::registry::digests::DigestLimits;
 
 /// Several sources as one.
 ///

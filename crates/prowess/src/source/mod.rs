@@ -1,5 +1,9 @@
 //! The one door in: a [`Source`] lists skills and reads their files. The catalog cannot tell sources apart.
 
+pub(crate) mod budget;
+pub mod open;
+pub mod spec;
+
 #[cfg(feature = "archive")]
 mod archive;
 mod dir;
@@ -31,8 +35,8 @@ pub use memory::MemorySource;
 pub use merged::MergedSource;
 pub use plugin::{PLUGIN_FILES, PluginSource, is_plugin};
 
-use crate::digests::DigestLimits;
 use crate::error::SourceError;
+use crate::registry::digests::DigestLimits;
 
 /// What a source has to offer.
 #[derive(Debug, Default)]

@@ -9,11 +9,12 @@ use prowess_core::{Candidate, Manifest, Obstacle, Profile, RelPath, Scope};
 use serde_json::{Map, Value};
 
 use super::{Chunk, DirSource, Offer, Slice, Source, judge, unread};
-use crate::budget::ProjectBudget;
-use crate::digests::{DigestLimits, Digests};
+use crate::env;
 use crate::error::SourceError;
-use crate::scan::{FileName, MissingRoot, ScanOptions};
-use crate::{confine, env};
+use crate::fs::confine;
+use crate::fs::walk::{FileName, MissingRoot, ScanOptions};
+use crate::registry::digests::{DigestLimits, Digests};
+use crate::source::budget::ProjectBudget;
 
 /// The two places of a plugin's manifest: that of the open specification, and that of Claude Code.
 pub const PLUGIN_FILES: [&str; 2] = ["plugin.json", ".claude-plugin/plugin.json"];

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use prowess::scan::ScanOptions;
+use prowess::fs::walk::ScanOptions;
 use prowess::source::{DirSource, Source as _};
 use prowess::{Candidate, Obstacle, Origin, Problem, Profile, parse};
 use serde_json::Value;

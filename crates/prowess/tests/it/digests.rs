@@ -9,10 +9,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use prowess::digests::{DigestLimits, Digests, of_bytes};
-use prowess::scan::FileName;
+use prowess::fs::walk::FileName;
+use prowess::registry::digests::{DigestLimits, Digests, of_bytes};
+use prowess::registry::trust::{Approvals, Trust};
 use prowess::source::Slice;
-use prowess::trust::{Approvals, Trust};
 use prowess::{DirSource, Layer, Registry, RelPath, ScanOptions, Scope, SourceError, TooLarge};
 
 use crate::trees::{registry, skill, tree, write};

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use prowess::drive::{Performer, drive};
-use prowess::index::LazyIndex;
+use prowess::registry::trust::{Approvals, Trust};
+use prowess::search::LazyIndex;
 use prowess::select::{All, Hit, Query, SelectError, Selector};
 use prowess::session::{Effect, Options, OriginRule, Outcome, Policy, Reason, Session, ToolCall, ToolResult};
-use prowess::trust::{Approvals, Trust};
 use prowess::{DirSource, Entry, Layer, MemorySource, Registry, RelPath, ScanOptions, Scope};
 use serde_json::json;
 

@@ -3,11 +3,11 @@
 use std::fmt::Write as _;
 use std::fs::{self, File};
 
-use prowess::config::{Config, ConfigLimits};
 use prowess::env::Environment;
+use prowess::library::config::{Config, ConfigLimits};
 use prowess::library::{LibraryError, LibraryOptions, library};
+use prowess::registry::trust::Approvals;
 use prowess::source::JsonlLimits;
-use prowess::trust::Approvals;
 use prowess::{ConfigError, JsonlSource, Registry, Source, SourceError, SourceSpec};
 
 use crate::data::skipped;
@@ -157,7 +157,7 @@ fn a_file_is_refused_by_its_size_wherever_one_is_read_whole() {
     #[cfg(feature = "archive")]
     assert!(too_large(&prowess::ArchiveSource::new(path("huge.zip")).list().unwrap_err()));
     #[cfg(feature = "http")]
-    assert!(too_large(&prowess::http::UreqClient::new(Some(&path("ca.pem"))).unwrap_err()));
+    assert!(too_large(&prowess::net::UreqClient::new(Some(&path("ca.pem"))).unwrap_err()));
 }
 
 #[test]

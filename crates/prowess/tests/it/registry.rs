@@ -5,12 +5,12 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use prowess::clients::client;
 use prowess::env::Environment;
+use prowess::fs::walk::{FileName, MissingRoot, OnError};
+use prowess::library::clients::client;
 use prowess::path::glob::Glob;
 use prowess::registry::Disabled;
 use prowess::resources::Contents;
-use prowess::scan::{FileName, MissingRoot, OnError};
 use prowess::source::Slice;
 use prowess::{
     DirSource, Duplicates, Layer, MemorySource, Obstacle, Profile, Registry, RegistryError, ScanOptions,

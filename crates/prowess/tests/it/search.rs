@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use prowess::index::{Refreshed, SearchIndex, gather};
+use prowess::registry::trust::{Approvals, Trust};
 use prowess::render::{Budget, CatalogStyle, Shape, estimate_tokens, render_within};
+use prowess::search::{Refreshed, SearchIndex, gather};
 use prowess::select::{Bm25, Hit, Options, Query, Settings, Texts, search};
-use prowess::trust::{Approvals, Trust};
 use prowess::{DirSource, Entry, Origin, Profile, Registry, ScanOptions, Scope, loads, parse};
 
 const QUERIES: [&str; 6] =

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use prowess::env::Environment;
 use prowess::library::{LibraryOptions, library};
-use prowess::open::OpenServer;
-use prowess::spec::Server;
+use prowess::source::open::OpenServer;
+use prowess::source::spec::Server;
 use prowess::{MemorySource, Obstacle, Registry, Scope, Source, SourceError, SourceSpec};
 
 use crate::trees::tree;

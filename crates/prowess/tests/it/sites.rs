@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use prowess::archive::ArchiveLimits;
-use prowess::http::{HttpClient, HttpError, HttpLimits, HttpRequest, HttpResponse, UreqClient};
+use prowess::net::{HttpClient, HttpError, HttpLimits, HttpRequest, HttpResponse, UreqClient};
 use prowess::source::Slice;
 use prowess::{HttpSource, Obstacle, Registry, SourceError, TooLarge};
 use serde_json::json;

@@ -7,10 +7,11 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use prowess::fs::read;
+use prowess::registry::trust::{Approvals, Trust};
 use prowess::source::Slice;
-use prowess::trust::{Approvals, Trust};
 use prowess::{
-    DirSource, Obstacle, Profile, Registry, RelPath, ScanOptions, Scope, SourceError, TooLarge, files, load,
+    DirSource, Obstacle, Profile, Registry, RelPath, ScanOptions, Scope, SourceError, TooLarge, load,
 };
 
 use crate::trees::{registry, skill, tree, write};
@@ -105,7 +106,7 @@ fn a_skill_file_that_links_to_a_file_of_another_name_is_broken_and_never_shown()
             registry
                 .read(candidate, &RelPath::parse("SKILL.md").unwrap(), Slice::first(99))
                 .map(|chunk| chunk.bytes),
-            files::read_skill(&folder.path().join(name).join("SKILL.md")).map(|head| head.bytes),
+            read::read_skill(&folder.path().join(name).join("SKILL.md")).map(|head| head.bytes),
         ] {
             assert!(matches!(result, Err(SourceError::OtherFile { .. })), "{result:?}");
         }
@@ -186,7 +187,7 @@ fn the_key_in_the_place_of_a_skill_file_is_never_read_in_a_race() {
         let bytes = match round % 4 {
             0 => registry.document("a").map(|document| document.raw().to_vec()),
             1 => registry.read_with_digest("a", &own, Slice::first(9_999)).map(|(chunk, _)| chunk.bytes),
-            2 => files::read_skill(&place).map(|head| head.bytes).map(|bytes| {
+            2 => read::read_skill(&place).map(|head| head.bytes).map(|bytes| {
                 // Without a list, a file of the same name elsewhere is the skill.
                 if bytes.starts_with(b"---") { Vec::new() } else { bytes }
             }),

@@ -4,10 +4,10 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::sync::Arc;
 
-use prowess::digests::Digests;
 use prowess::path::glob::Glob;
 use prowess::registry::Disabled;
-use prowess::trust::{Approvals, Trust};
+use prowess::registry::digests::Digests;
+use prowess::registry::trust::{Approvals, Trust};
 use prowess::{DirSource, Layer, Obstacle, Registry, ScanOptions, Scope, SourceError, Standing};
 
 use crate::trees::{keys, registry, skill, tree, write};
@@ -107,7 +107,7 @@ fn a_skill_whose_own_file_has_another_name_can_be_trusted() {
 #[test]
 fn a_skill_with_more_files_than_are_listed_cannot_be_trusted_by_digest() {
     let folder = tree(&[("a/SKILL.md", &skill("a"))]);
-    for number in 0..=prowess::files::MAX_LISTED_ENTRIES {
+    for number in 0..=prowess::fs::read::MAX_LISTED_ENTRIES {
         fs::File::create(folder.path().join(format!("a/{number}"))).unwrap();
     }
     let registry = registry(&[folder.path()]);

@@ -5,10 +5,10 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use prowess::config::ConfigLimits;
 use prowess::env::Environment;
+use prowess::library::config::ConfigLimits;
 use prowess::library::{LibraryOptions, library, session_config};
-use prowess::trust::Approvals;
+use prowess::registry::trust::Approvals;
 use prowess::{ConfigError, Obstacle, ProjectLimits, Registry, SourceError};
 
 use crate::trees::{keys, skill, tree, write};

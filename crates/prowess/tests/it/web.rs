@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use prowess::archive::ArchiveLimits;
-use prowess::digests;
-use prowess::http::{HttpClient, HttpError, HttpLimits, HttpRequest, HttpResponse, UreqClient};
+use prowess::net::{HttpClient, HttpError, HttpLimits, HttpRequest, HttpResponse, UreqClient};
+use prowess::registry::digests;
 use prowess::source::Slice;
 use prowess::{
     HttpSource, Layer, MemorySource, Registry, RegistryError, Scope, Source, SourceError, TooLarge,
@@ -330,7 +330,7 @@ fn a_server_that_misbehaves_is_a_problem_of_its_own() {
     let gone = HttpSource::new(&url, Arc::new(UreqClient::new(None).unwrap())).unwrap();
     let mut registry = Registry::new();
     let memory = MemorySource::inline("inline", "here", "Is here.", "x", Scope::Explicit).unwrap();
-    registry.on_error(prowess::scan::OnError::Report).add(gone).add(memory);
+    registry.on_error(prowess::fs::walk::OnError::Report).add(gone).add(memory);
     registry.refresh().unwrap();
     assert_eq!(keys(&registry), ["here"]);
     assert_eq!(registry.problems().len(), 1);

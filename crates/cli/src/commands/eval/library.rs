@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
+use prowess::fs::read;
 use prowess::limits::MAX_TRIGGER_BYTES;
 use prowess::path::RelPath;
 use prowess::select::{
     Bm25, OTHER_TRIGGER_FILES, Options, Query, Selector as _, TRIGGER_FILE, Trigger, TriggerError, search,
     triggers,
 };
-use prowess::{Entry, Found, ScanOptions, SourceError, files, scan};
+use prowess::{Entry, Found, ScanOptions, SourceError, scan};
 use serde_json::{Value, json};
 
 use super::percent;
@@ -107,7 +108,7 @@ fn read(folder: &Path, ui: &mut Ui) -> Result<Read, CommandError> {
     }
     let mut skills: BTreeMap<String, (Skill, Vec<Trigger>)> = BTreeMap::new();
     for place in &found.skills {
-        let document = match files::read_skill(&place.path) {
+        let document = match read::read_skill(&place.path) {
             Ok(head) => head.document(),
             Err(error) => {
                 read.failed(&Failure::from(&error), ui);
@@ -145,7 +146,7 @@ impl Read {
             let shown = shown(&skill.folder().join(name));
             let bytes = RelPath::parse(name)
                 .map_err(|error| SourceError::BadPath { path: name.into(), error })
-                .and_then(|path| files::read_of_skill(skill, &path, MAX_TRIGGER_BYTES));
+                .and_then(|path| read::read_of_skill(skill, &path, MAX_TRIGGER_BYTES));
             match bytes.map(|bytes| bytes.map(|bytes| triggers(&bytes))) {
                 Ok(None) => {}
                 Ok(Some(Ok(found))) => {

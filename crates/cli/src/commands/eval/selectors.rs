@@ -2,8 +2,10 @@
 
 use std::path::Path;
 
+use prowess::Entry;
+use prowess::fs::read;
+use prowess::search;
 use prowess::select::{Bm25, Embedding, Fused, MEANING_WEIGHT, Selector, Settings, Texts, Vectors};
-use prowess::{Entry, files, index};
 use serde_json::Value;
 
 use crate::args::Eval;
@@ -21,7 +23,7 @@ pub(super) struct Skill {
 
 /// The objects of a file, one a line.
 pub(super) fn lines(path: &Path) -> Result<Vec<(usize, Value)>, CommandError> {
-    let bytes = files::read_small(path, MAX_LINES_BYTES)?;
+    let bytes = read::read_small(path, MAX_LINES_BYTES)?;
     let mut values = Vec::new();
     for (number, line) in (1..).zip(bytes.split(|byte| *byte == b'\n')) {
         if line.trim_ascii().is_empty() {
@@ -60,7 +62,7 @@ pub(super) fn bm25(skills: &[Skill], settings: Option<Settings>) -> Bm25 {
     let texts: Vec<Texts<'_>> =
         skills.iter().map(|skill| Texts::of(&skill.entry, skill.body.as_deref())).collect();
     let keys = skills.iter().map(|skill| skill.entry.key.clone()).collect();
-    Bm25::new(keys, index::analyse(&texts, index::threads()), settings.unwrap_or_default())
+    Bm25::new(keys, search::analyse(&texts, search::threads()), settings.unwrap_or_default())
 }
 
 /// Vectors come from a file: the model runs elsewhere, and is no part of Prowess.

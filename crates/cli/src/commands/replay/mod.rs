@@ -6,9 +6,9 @@ use std::path::Path;
 
 use prowess::Registry;
 use prowess::drive::{Performer, drive, preload};
-use prowess::files;
-use prowess::index::LazyIndex;
+use prowess::fs::read;
 use prowess::render::inline;
+use prowess::search::LazyIndex;
 use prowess::session::{Filter, Options, Reason, Session, ToolCall, ToolResult};
 use serde_json::{Map, Value};
 
@@ -43,7 +43,7 @@ pub(crate) fn run(args: &Replay, ui: &mut Ui) -> Result<Outcome, CommandError> {
             replay.line(&line, ui)?;
         }
     } else {
-        let bytes = files::read_small(&args.calls, MAX_FILE).map_err(|error| Failure::from(&error))?;
+        let bytes = read::read_small(&args.calls, MAX_FILE).map_err(|error| Failure::from(&error))?;
         for line in bytes.split(|byte| *byte == b'\n') {
             replay.line(line, ui)?;
         }

@@ -5,7 +5,7 @@ use prowess_core::path::PathError;
 use serde_json::{Map, Value};
 
 use crate::error::harmless;
-use crate::http::{HttpError, HttpLimits, below, resolved};
+use crate::net::{HttpError, HttpLimits, below, resolved};
 
 /// The `$schema` of an index of version 0.2.
 const SCHEMA: &str = "https://schemas.agentskills.io/discovery/0.2.0/schema.json";

@@ -12,9 +12,9 @@ use prowess_core::{Candidate, FileEntry, Manifest, Origin, RelPath, Scope, parse
 use super::archive::Packed;
 use super::{Chunk, Offer, Slice, Source, candidate, skill_md};
 use crate::archive::{ArchiveLimits, unpack};
-use crate::digests::DigestLimits;
 use crate::error::SourceError;
-use crate::http::{Deadline, Fetcher, HttpClient, HttpError, HttpLimits, Permission, below, checked, shown};
+use crate::net::{Deadline, Fetcher, HttpClient, HttpError, HttpLimits, Permission, below, checked, shown};
+use crate::registry::digests::DigestLimits;
 
 /// Where an index may lie below the address of a site, in the order they are tried.
 pub const INDEX_PATHS: [&str; 3] =

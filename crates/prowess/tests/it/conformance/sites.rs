@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use prowess::http::{HttpClient, HttpError, HttpRequest, HttpResponse};
+use prowess::net::{HttpClient, HttpError, HttpRequest, HttpResponse};
 use prowess::source::Slice;
 use prowess::{HttpSource, Obstacle, Registry};
 use serde_json::{Value, json};

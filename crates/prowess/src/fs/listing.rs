@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use prowess_core::path::MAX_DEPTH;
 use prowess_core::{FileEntry, LeftOut, Manifest, RelPath};
 
-use super::word_for;
-use crate::atomic::is_temporary;
-use crate::beneath::SkillFolder;
 use crate::error::SourceError;
-use crate::handle::{Folder, Kind, Name, Want};
-use crate::scan::LEFT_OUT;
+use crate::fs::atomic::is_temporary;
+use crate::fs::dir::{Folder, Kind, Name, Want};
+use crate::fs::read::word_for;
+use crate::fs::sandbox::SkillFolder;
+use crate::fs::walk::LEFT_OUT;
 
 /// The most entries of a skill's folder that are listed: twenty times what a skill may have.
 pub const MAX_LISTED_ENTRIES: usize = 10_000;

@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use prowess_core::Scope;
 
-use crate::budget::ProjectBudget;
-use crate::digests::Digests;
 use crate::env::{self, Environment};
 use crate::error::SourceError;
-use crate::scan::ScanOptions;
+use crate::fs::walk::ScanOptions;
+use crate::registry::digests::Digests;
+use crate::source::budget::ProjectBudget;
+use crate::source::spec::{Place, Server, SourceSpec};
 use crate::source::{DirSource, JsonlSource, Layer, MemorySource, PluginSource, Source};
-use crate::spec::{Place, Server, SourceSpec};
 
 /// Opens MCP servers: the crate `prowess-mcp` has one, and this crate does not depend on it.
 pub trait OpenServer: fmt::Debug + Send + Sync {
@@ -200,7 +200,7 @@ impl Opening {
 
     #[cfg(feature = "http")]
     fn site(&self, url: &str, ca_file: Option<PathBuf>, unlisted: bool) -> Result<Layer, SourceError> {
-        let client = crate::http::UreqClient::new(ca_file.as_deref())?;
+        let client = crate::net::UreqClient::new(ca_file.as_deref())?;
         let source = crate::source::HttpSource::new(url, Arc::new(client))?;
         let mut source = source.asking_for_unlisted(unlisted);
         if let Some(cache) = &self.cache {

@@ -16,10 +16,10 @@ use prowess_core::Stamp;
 
 use super::ignore::Ignores;
 use super::{MissingRoot, OnError, ScanOptions, is_left_out, is_missing, joined};
-use crate::confine::Within;
 use crate::error::SourceError;
-use crate::files;
-use crate::handle::{Folder, Kind, Links, Name, is_link_error};
+use crate::fs::confine::Within;
+use crate::fs::dir::{Folder, Kind, Links, Name, is_link_error};
+use crate::fs::read;
 
 /// What the walk has in hand when it found a SKILL.md.
 #[derive(Debug)]
@@ -332,7 +332,7 @@ impl<V: Visitor> Walk<'_, V> {
         }
         let own = names.iter().any(|name| name.name == ".gitignore");
         let file = own.then(|| folder.open_below(Path::new(".gitignore"), Links::Refuse).ok()).flatten();
-        match file.and_then(|file| files::read_text(file, super::ignore::MAX_BYTES)) {
+        match file.and_then(|file| read::read_text(file, super::ignore::MAX_BYTES)) {
             Some(text) => Some(Rc::new(Ignores::new(&place.path, &text, place.ignores.clone()))),
             None => place.ignores.clone(),
         }

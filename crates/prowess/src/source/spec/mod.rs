@@ -40,13 +40,13 @@ use crate::source::Mount;
 /// Where skills come from and how they appear.
 ///
 /// ```
-/// use prowess::spec::{Place, SourceSpec};
+/// use prowess::source::spec::{Place, SourceSpec};
 ///
 /// let spec = SourceSpec::parse("dir=./skills,prefix=team,preload=true")?;
 /// assert_eq!(spec.place, Place::Dir("./skills".into()));
 /// assert_eq!((spec.prefix.as_deref(), spec.preload), (Some("team"), true));
 /// assert_eq!(SourceSpec::parse("tools.tar.gz")?.place, Place::Archive("tools.tar.gz".into()));
-/// # Ok::<(), prowess::spec::SpecError>(())
+/// # Ok::<(), prowess::source::spec::SpecError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Pairs", into = "Pairs")]

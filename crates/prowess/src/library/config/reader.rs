@@ -7,7 +7,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::{Config, ConfigError, ConfigLimits, PathConfig, refuse_level};
-use crate::spec::{FLAG_KEYS, Pairs, SourceSpec, SpecError, keys};
+use crate::source::spec::{FLAG_KEYS, Pairs, SourceSpec, SpecError, keys};
 use prowess_core::path::glob::Glob;
 
 /// Walks the spanned TOML, so that every complaint has its line.

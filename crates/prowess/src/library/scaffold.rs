@@ -22,7 +22,7 @@ pub type NewFile = (&'static str, String);
 /// The files of a new skill, SKILL.md first; or every problem that some profile has with its name or description.
 ///
 /// ```
-/// use prowess::scaffold::{Part, scaffold};
+/// use prowess::library::scaffold::{Part, scaffold};
 ///
 /// let files = scaffold("pdf-forms", Some("Fills in PDF forms."), &[Part::Scripts]).unwrap();
 /// assert_eq!(files[0].0, "SKILL.md");

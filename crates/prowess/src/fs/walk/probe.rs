@@ -10,8 +10,8 @@ use prowess_core::Stamp;
 use super::walk::{Opened, Visitor, Walk};
 use super::{FILE_NAMES, FileName, is_missing, joined};
 use crate::error::SourceError;
-use crate::handle::{Folder, Kind, Links, Name, is_link_error, stamp_of};
-use crate::{beneath, files};
+use crate::fs::dir::{Folder, Kind, Links, Name, is_link_error, stamp_of};
+use crate::fs::{read, sandbox};
 
 impl<V: Visitor> Walk<'_, V> {
     /// Whether the folder `below` (empty for the folder itself) is a skill; if so, the visitor is told.
@@ -100,7 +100,7 @@ impl<V: Visitor> Walk<'_, V> {
     fn take(&mut self, path: PathBuf, file: File, linked: bool) -> Result<bool, SourceError> {
         let opened = match file.metadata() {
             Ok(metadata) if metadata.is_dir() => return Ok(false),
-            Ok(metadata) => match files::regular(&path, &metadata) {
+            Ok(metadata) => match read::regular(&path, &metadata) {
                 Ok(()) => {
                     let stamp = stamp_of(&metadata);
                     if !self.is_first(&stamp, linked) {
@@ -118,7 +118,7 @@ impl<V: Visitor> Walk<'_, V> {
 
     /// A SKILL.md that is itself a link: one skill with its target, if that was found.
     pub(super) fn take_link(&mut self, path: PathBuf) -> Result<(), SourceError> {
-        match beneath::open_skill_file(&path) {
+        match sandbox::open_skill_file(&path) {
             Ok(file) => match self.within.as_ref().map(|within| within.check(&file, &path)) {
                 Some(Err(problem)) => self.visitor.found(path, Opened::Failed(problem)),
                 _ => self.take(path, file, true).map(|_| ()),

@@ -9,8 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use super::address::{checked, names_private, resolved, same_site};
 use super::{Deadline, HttpClient, HttpError, HttpRequest, HttpResponse, PublicHosts};
-use crate::atomic::{self, Worth};
-use crate::{digests, files};
+use crate::fs::atomic::{self, Worth};
+use crate::fs::read;
+use crate::registry::digests;
 
 /// The most that is fetched, and how long that may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -237,5 +238,5 @@ impl Fetcher {
 }
 
 fn read(file: &Path, limit: u64) -> Option<Vec<u8>> {
-    files::read_small(file, usize::try_from(limit).unwrap_or(usize::MAX - 1)).ok()
+    read::read_small(file, usize::try_from(limit).unwrap_or(usize::MAX - 1)).ok()
 }

@@ -16,7 +16,7 @@ use crate::registry::Registry;
 /// The registry is a `&Registry`, or an `Arc<Registry>` for a host that keeps both.
 ///
 /// ```
-/// use prowess::index::LazyIndex;
+/// use prowess::search::LazyIndex;
 /// use prowess::select::{Query, Selector};
 /// use prowess::{MemorySource, Registry, Scope};
 ///

@@ -10,8 +10,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use prowess_core::Stamp;
 
-use crate::atomic::{self, Worth};
-use crate::files;
+use crate::fs::atomic::{self, Worth};
+use crate::fs::read;
 
 const FORMAT: &[u8] = b"prowess index 1\n";
 
@@ -79,7 +79,7 @@ impl Index {
 
     /// Reads an index; an empty one when there is none.
     pub(crate) fn load(file: &Path) -> Self {
-        files::read_small(file, MAX_BYTES).ok().and_then(|bytes| Self::decode(&bytes)).unwrap_or_default()
+        read::read_small(file, MAX_BYTES).ok().and_then(|bytes| Self::decode(&bytes)).unwrap_or_default()
     }
 
     fn decode(bytes: &[u8]) -> Option<Self> {
@@ -184,7 +184,7 @@ mod tests {
         assert_eq!(read.head(at), b"---\n---\n".as_slice());
         assert!(read.find(Path::new("/a/SKILL.md"), &Stamp { size: 2, ..stamp }).is_none());
         assert_eq!(read.len(), 2, "what changed just now is not trusted");
-        let bytes = files::read_small(&file, MAX_BYTES).unwrap();
+        let bytes = read::read_small(&file, MAX_BYTES).unwrap();
         for at in 0..bytes.len() {
             let mut damaged = bytes.clone();
             damaged[at] ^= 0x10;

@@ -12,13 +12,13 @@ use prowess_core::check;
 use prowess_core::finding::rule::Preset;
 use prowess_core::{Duplicates, Level, Profile};
 
-use crate::clients;
-use crate::confine;
 use crate::env;
 use crate::error::SourceError;
-use crate::scan::ScanChanges;
-use crate::spec::SourceSpec;
-use crate::trust::Approvals;
+use crate::fs::confine;
+use crate::fs::walk::ScanChanges;
+use crate::library::clients;
+use crate::registry::trust::Approvals;
+use crate::source::spec::SourceSpec;
 use prowess_core::path::glob::Glob;
 
 use reader::Reader;

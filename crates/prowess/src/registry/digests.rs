@@ -15,9 +15,9 @@ use prowess_core::{Candidate, Manifest, Stamp};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
-use crate::cache::{Index, is_settled};
 use crate::error::SourceError;
-use crate::handle::stamp_of;
+use crate::fs::dir::stamp_of;
+use crate::registry::frontmatter_cache::{Index, is_settled};
 
 /// The digest of some bytes: `sha256:` and 64 hexadecimal digits.
 pub fn of_bytes(bytes: &[u8]) -> String {
@@ -94,7 +94,7 @@ impl DigestLimits {
     pub const fn approving() -> Self {
         const BYTES: u64 = 64 << 20;
         Self {
-            files: crate::files::MAX_LISTED_ENTRIES,
+            files: crate::fs::read::MAX_LISTED_ENTRIES,
             file_bytes: BYTES,
             bytes: BYTES,
             remembered: false,

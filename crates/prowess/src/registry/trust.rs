@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use prowess_core::{Candidate, Scope};
 use serde::{Deserialize, Serialize};
 
-use crate::atomic::{self, Worth};
 use crate::env::Environment;
 use crate::error::SourceError;
-use crate::files;
+use crate::fs::atomic::{self, Worth};
+use crate::fs::read;
 
 /// The largest trust file that is read.
 const MAX_BYTES: usize = 16 << 20;
@@ -115,7 +115,7 @@ impl Approvals {
 
     /// Reads them; none when there is no file. A file that is not understood is an error, never nothing.
     pub fn load(file: &Path) -> Result<Self, SourceError> {
-        let bytes = match files::read_small(file, MAX_BYTES) {
+        let bytes = match read::read_small(file, MAX_BYTES) {
             Ok(bytes) => bytes,
             Err(SourceError::Missing { .. }) => return Ok(Self { version: 1, ..Self::default() }),
             Err(error) => return Err(error),

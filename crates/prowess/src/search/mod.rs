@@ -1,5 +1,7 @@
 //! [`SearchIndex`]: the skills of a registry, to be searched by name, description and body, and kept current.
 
+pub(crate) mod command;
+
 mod gather;
 mod lazy;
 mod store;
@@ -13,8 +15,8 @@ use prowess_core::{Candidate, Catalog, Entry, Stamp};
 pub use gather::{analyse, gather, threads};
 pub use lazy::LazyIndex;
 
-use crate::cache;
 use crate::registry::Registry;
+use crate::registry::frontmatter_cache;
 
 /// The skills of a registry, to be searched by name, description and body.
 ///
@@ -22,7 +24,7 @@ use crate::registry::Registry;
 /// refresh reads what changed and nothing else. However it came about, it finds the same.
 ///
 /// ```
-/// use prowess::index::SearchIndex;
+/// use prowess::search::SearchIndex;
 /// use prowess::select::{Options, Query, search};
 /// use prowess::{DirSource, Registry, ScanOptions};
 ///
@@ -113,7 +115,7 @@ impl SearchIndex {
     }
 
     fn update(&mut self, registry: &Registry, catalog: &Catalog, bodies: bool) -> Refreshed {
-        let settled = cache::settled();
+        let settled = frontmatter_cache::settled();
         let mut kept: Vec<Option<u32>> = vec![None; self.known.len()];
         let mut fresh: Vec<(u32, &Candidate)> = Vec::new();
         let mut known = Vec::with_capacity(catalog.len());

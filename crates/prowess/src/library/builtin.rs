@@ -26,13 +26,13 @@ impl Builtin {
 pub const BUILTINS: [Builtin; 2] = [
     Builtin {
         folder: "commit-messages",
-        text: include_str!("../skills/commit-messages/SKILL.md"),
+        text: include_str!("../../skills/commit-messages/SKILL.md"),
         files: &[(
             "references/examples.md",
-            include_str!("../skills/commit-messages/references/examples.md"),
+            include_str!("../../skills/commit-messages/references/examples.md"),
         )],
     },
-    Builtin { folder: "pdf-forms", text: include_str!("../skills/pdf-forms/SKILL.md"), files: &[] },
+    Builtin { folder: "pdf-forms", text: include_str!("../../skills/pdf-forms/SKILL.md"), files: &[] },
 ];
 
 /// The source that has them.

@@ -18,7 +18,7 @@ use ureq::{Agent, Error};
 use super::address::{checked, is_private, names_private};
 use super::{HttpClient, HttpError, HttpRequest, HttpResponse};
 use crate::error::SourceError;
-use crate::files;
+use crate::fs::read;
 
 /// The largest file of certificates that is read.
 const MAX_CERTIFICATES: usize = 16 << 20;
@@ -44,7 +44,7 @@ impl UreqClient {
     pub fn new(ca_file: Option<&Path>) -> Result<Self, SourceError> {
         let mut tls = TlsConfig::builder();
         if let Some(path) = ca_file {
-            let pem = files::read_small(path, MAX_CERTIFICATES)?;
+            let pem = read::read_small(path, MAX_CERTIFICATES)?;
             let certificates: Vec<Certificate<'static>> = parse_pem(&pem)
                 .filter_map(|item| match item {
                     Ok(PemItem::Certificate(certificate)) => Some(certificate),

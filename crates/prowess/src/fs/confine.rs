@@ -7,8 +7,8 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use crate::error::SourceError;
-use crate::files;
-use crate::handle::{Folder, place_of};
+use crate::fs::dir::{Folder, place_of};
+use crate::fs::read;
 
 /// A folder that nothing may lead out of.
 #[derive(Clone, Debug)]
@@ -40,7 +40,7 @@ impl Within {
 
 /// Opens a regular file, which must really be in the folder that is given, if one is.
 pub(crate) fn open_regular(path: &Path, within: Option<&Path>) -> Result<File, SourceError> {
-    let file = files::open_regular(path)?;
+    let file = read::open_regular(path)?;
     if let Some(within) = within {
         Within::new(within)?.check(&file, path)?;
     }
@@ -49,5 +49,5 @@ pub(crate) fn open_regular(path: &Path, within: Option<&Path>) -> Result<File, S
 
 /// Reads a whole file of at most `limit` bytes, which must really be in the folder that is given, if one is.
 pub(crate) fn read_small(path: &Path, limit: usize, within: Option<&Path>) -> Result<Vec<u8>, SourceError> {
-    files::read_whole(open_regular(path, within)?, path, limit)
+    read::read_whole(open_regular(path, within)?, path, limit)
 }

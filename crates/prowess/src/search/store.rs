@@ -12,9 +12,9 @@ use prowess_core::Stamp;
 use prowess_core::select::Postings;
 
 use super::Known;
-use crate::atomic::{self, Worth};
-use crate::cache::{checksum, put_bytes, put_stamp, take_bytes, take_stamp};
-use crate::files;
+use crate::fs::atomic::{self, Worth};
+use crate::fs::read;
+use crate::registry::frontmatter_cache::{checksum, put_bytes, put_stamp, take_bytes, take_stamp};
 
 const FORMAT: &[u8] = b"prowess terms 1\n";
 
@@ -52,7 +52,7 @@ pub(super) fn save(
 
 /// Reads what an index knew.
 pub(super) fn load(path: &Path) -> Option<Remembered> {
-    let mut file = files::open_regular(path).ok()?;
+    let mut file = read::open_regular(path).ok()?;
     let size = file.metadata().ok().map(|metadata| metadata.len()).filter(|size| *size <= MAX_BYTES)?;
     let format = read(&mut file, FORMAT.len())?;
     let count = usize::try_from(number(&mut file)?).ok().filter(|count| *count <= MAX_BLOCKS)?;

@@ -5,7 +5,7 @@
 //! ```
 //! use prowess::resources::Groups;
 //! use prowess::source::Slice;
-//! use prowess::trust::{Approvals, Trust};
+//! use prowess::registry::trust::{Approvals, Trust};
 //! use prowess::{DirSource, Registry, ScanOptions, Scope, TooLarge};
 //!
 //! # let folder = tempfile::tempdir()?;
@@ -40,6 +40,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod digests;
+pub(crate) mod frontmatter_cache;
+pub mod trust;
+
 mod read;
 mod refresh;
 
@@ -50,12 +54,12 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use prowess_core::catalog::{DuplicateError, Named};
 use prowess_core::{Candidate, Catalog, Delta, Duplicates, LoadError, Obstacle, Profile, Scope, Skill};
 
-use crate::budget::ProjectBudget;
-use crate::digests::DigestLimits;
 use crate::error::{SourceError, harmless};
-use crate::scan::OnError;
+use crate::fs::walk::OnError;
+use crate::registry::digests::DigestLimits;
+use crate::registry::trust::Trust;
+use crate::source::budget::ProjectBudget;
 use crate::source::{self, Labels, Layer, MemorySource};
-use crate::trust::Trust;
 use prowess_core::path::glob::Glob;
 
 /// Why a registry could not do what it was asked.

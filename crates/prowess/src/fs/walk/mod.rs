@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 use prowess_core::path::MAX_DEPTH;
 use prowess_core::{Origin, Stamp};
 
-use crate::atomic::is_temporary;
-use crate::clients::DOT_FOLDERS;
 use crate::env;
 use crate::error::SourceError;
+use crate::fs::atomic::is_temporary;
+use crate::library::clients::DOT_FOLDERS;
 pub use changes::ScanChanges;
 pub(crate) use walk::{Opened, Visitor, walk};
 
@@ -208,7 +208,7 @@ pub(crate) fn folders(root: &Path, options: &ScanOptions) -> Vec<PathBuf> {
         }
         fn found(&mut self, path: PathBuf, _: Opened) -> Result<(), SourceError> {
             let found = Found { path };
-            crate::files::folders_below(found.folder(), &mut self.0);
+            crate::fs::read::folders_below(found.folder(), &mut self.0);
             if found.path.is_symlink() {
                 if !self.1
                     && let Ok(target) = std::fs::canonicalize(&found.path)

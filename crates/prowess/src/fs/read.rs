@@ -1,7 +1,5 @@
 //! Reading a file of a skill on disk without blocking and within a limit; [`list`] names them all.
 
-mod listing;
-
 use std::fs::{self, File, FileType, Metadata};
 use std::io::Read as _;
 use std::path::Path;
@@ -9,14 +7,14 @@ use std::path::Path;
 use prowess_core::limits::MAX_FILE_BYTES;
 use prowess_core::{Document, RelPath, parse_head};
 
-use crate::beneath::{self, SkillFolder};
 use crate::error::SourceError;
+use crate::fs::sandbox::{self, SkillFolder};
 use crate::source::Slice;
 
 #[cfg(feature = "watch")]
-pub(crate) use listing::folders_below;
-pub(crate) use listing::list_in;
-pub use listing::{Listing, MAX_LISTED_AGAIN, MAX_LISTED_ENTRIES, list};
+pub(crate) use crate::fs::listing::folders_below;
+pub(crate) use crate::fs::listing::list_in;
+pub use crate::fs::listing::{Listing, MAX_LISTED_AGAIN, MAX_LISTED_ENTRIES, list};
 
 /// The bytes of a SKILL.md, at most one more than a reader takes.
 #[derive(Clone, Debug)]
@@ -49,7 +47,7 @@ impl Head {
 ///
 /// One that is a link out of its folder must lead to a file of that name, so that no other file is ever shown as a skill.
 pub fn read_skill(path: &Path) -> Result<Head, SourceError> {
-    read_open(beneath::open_skill_file(path)?, path, MAX_FILE_BYTES)
+    read_open(sandbox::open_skill_file(path)?, path, MAX_FILE_BYTES)
 }
 
 /// Reads a whole file of at most `limit` bytes.
@@ -83,7 +81,7 @@ pub fn read_of_skill(
         Err(SourceError::Missing { .. }) => return Ok(None),
         Err(error) => return Err(error),
     };
-    let chunk = beneath::read_slice(file, &shown, Slice::first(limit.saturating_add(1)))?;
+    let chunk = sandbox::read_slice(file, &shown, Slice::first(limit.saturating_add(1)))?;
     if chunk.bytes.len() > limit {
         return Err(SourceError::TooLarge { path: shown, size: chunk.size, limit: limit as u64 });
     }
@@ -146,7 +144,7 @@ pub(crate) fn regular(path: &Path, metadata: &Metadata) -> Result<(), SourceErro
     }
 }
 
-fn word_for(kind: FileType) -> &'static str {
+pub(crate) fn word_for(kind: FileType) -> &'static str {
     #[cfg(unix)]
     {
         use std::os::unix::fs::FileTypeExt as _;

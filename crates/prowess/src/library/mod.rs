@@ -1,5 +1,10 @@
 //! The skills a person has: the folders of one client or of all, what the configuration turns off, what is trusted.
 
+pub mod builtin;
+pub mod clients;
+pub mod config;
+pub mod scaffold;
+
 mod shown;
 
 use std::collections::BTreeSet;
@@ -8,18 +13,17 @@ use std::sync::Arc;
 
 use prowess_core::{Duplicates, Profile, Scope};
 
-use crate::budget::{ProjectBudget, ProjectLimits};
-use crate::builtin;
-use crate::clients::{self, Client, Root};
-use crate::config::{self, Config, ConfigError, ConfigLimits, SessionConfig};
 use crate::env::{self, Environment, RelativePath};
 use crate::error::SourceError;
-use crate::open::{OpenServer, Opening, file_name};
+use crate::fs::walk::{OnError, ScanChanges, ScanOptions};
+use crate::library::clients::{Client, Root};
+use crate::library::config::{Config, ConfigError, ConfigLimits, SessionConfig};
 use crate::registry::Registry;
-use crate::scan::{OnError, ScanChanges, ScanOptions};
+use crate::registry::trust::{Approvals, Trust};
 use crate::source::Layer;
-use crate::spec::{Place, SourceSpec};
-use crate::trust::{Approvals, Trust};
+use crate::source::budget::{ProjectBudget, ProjectLimits};
+use crate::source::open::{OpenServer, Opening, file_name};
+use crate::source::spec::{Place, SourceSpec};
 use prowess_core::path::glob::Glob;
 use shown::Shown;
 

@@ -13,11 +13,11 @@ use std::path::{Path, PathBuf};
 
 use prowess_core::{RelPath, Stamp};
 
-use crate::atomic::is_temporary;
 use crate::error::SourceError;
-use crate::files;
-use crate::handle::{Folder, Kind, Links, Want, leads_out, stamp_of};
-use crate::scan::{FILE_NAMES, LEFT_OUT};
+use crate::fs::atomic::is_temporary;
+use crate::fs::dir::{Folder, Kind, Links, Want, leads_out, stamp_of};
+use crate::fs::read;
+use crate::fs::walk::{FILE_NAMES, LEFT_OUT};
 use crate::source::{Chunk, Slice};
 
 /// Whether a link out of a skill is ever followed: only where the system tells files apart and opens paths without links.
@@ -79,7 +79,7 @@ impl<'s> SkillFolder<'s> {
         let failed = |error| SourceError::io(&shown, error);
         // Opening a device can already have an effect.
         if self.root.state_below(name).map_err(failed)?.1 == Kind::Special {
-            files::regular(&shown, &fs::symlink_metadata(&shown).map_err(failed)?)?;
+            read::regular(&shown, &fs::symlink_metadata(&shown).map_err(failed)?)?;
         }
         let file = match self.root.beneath(name, Want::Bytes) {
             Ok(file) => file,
@@ -92,7 +92,7 @@ impl<'s> SkillFolder<'s> {
             }
             Err(error) => return Err(failed(error)),
         };
-        files::regular(&shown, &file.metadata().map_err(failed)?)?;
+        read::regular(&shown, &file.metadata().map_err(failed)?)?;
         Ok(file)
     }
 
@@ -104,7 +104,7 @@ impl<'s> SkillFolder<'s> {
         };
         let failed = |error| SourceError::io(&shown, error);
         // A device or a folder is named as such, and never opened.
-        files::regular(&shown, &fs::metadata(target).map_err(failed)?)?;
+        read::regular(&shown, &fs::metadata(target).map_err(failed)?)?;
         if !self.is_own_name(name) {
             return Err(SourceError::OtherFile { path: shown });
         }
@@ -133,7 +133,7 @@ impl<'s> SkillFolder<'s> {
             return Err(SourceError::Missing { path: shown });
         }
         let (file, _) = self.reach(Path::new(path.as_str()), Want::Bytes)?;
-        files::regular(&shown, &file.metadata().map_err(|error| SourceError::io(&shown, error))?)?;
+        read::regular(&shown, &file.metadata().map_err(|error| SourceError::io(&shown, error))?)?;
         Ok(file)
     }
 
@@ -197,7 +197,7 @@ pub(crate) fn open_skill_file(path: &Path) -> Result<File, SourceError> {
             SkillFolder { path: folder, root, own, seen: None }.own_file()
         }
         // The root of the system, or a path that ends with a step up: no file, and this says so.
-        _ => files::open_regular(path),
+        _ => read::open_regular(path),
     }
 }
 

@@ -1,0 +1,9 @@
+//! Files and folders: bounded reads, open folders that no link leads out of, the walk, and atomic writes.
+
+pub mod atomic;
+pub(crate) mod confine;
+pub(crate) mod dir;
+pub mod listing;
+pub mod read;
+pub(crate) mod sandbox;
+pub mod walk;
