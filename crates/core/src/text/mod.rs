@@ -2,7 +2,9 @@
 
 mod chars;
 mod escape;
+mod json_values;
 
 pub use chars::{Unseen, hidden, unseen};
 pub(crate) use chars::{is_blank, may_have_hidden};
 pub use escape::{collapse, cut, inline, json, neutralize, visible, xml};
+pub use json_values::json_values;

@@ -8,6 +8,7 @@ use prowess::harmless;
 use rmcp::model::RequestId;
 
 use crate::lock::locked;
+use crate::source::McpLimits;
 
 /// The most of a stranger's text that is shown.
 const MAX_SHOWN: usize = 200;
@@ -35,6 +36,12 @@ impl Failure {
         let reason = format!("there was no answer within {} ms", time.as_millis());
         Self { late: true, ..Self::new(reason, "see whether the server runs, and try again") }
     }
+}
+
+/// An answer has more values than are read.
+pub(crate) fn too_many_values(limits: &McpLimits) -> Failure {
+    let reason = format!("its answer has more than {} values", limits.answer_values);
+    Failure::new(reason, "report this to the author of the server")
 }
 
 /// A stranger's text as it may be shown: short, on one line, and with nothing that controls a terminal.

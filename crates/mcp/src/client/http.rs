@@ -7,6 +7,7 @@ use std::sync::Arc;
 use http::response::Parts;
 use http::{HeaderName, HeaderValue, Method, Request, StatusCode, header};
 use prowess::net::{HttpAnswer, HttpError, PublicHosts, UreqClient, body_failed};
+use prowess::text::json_values;
 use rmcp::ErrorData;
 use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::transport::common::client_side_sse::BoxedSseResponse;
@@ -14,8 +15,8 @@ use rmcp::transport::streamable_http_client::{
     StreamableHttpClient, StreamableHttpError, StreamableHttpPostResponse,
 };
 
-use crate::client::error::{Failure, Record, shown};
-use crate::client::response::{Asked, Raw, in_events};
+use crate::client::error::{Failure, Record, shown, too_many_values};
+use crate::client::response::{Asked, Raw, Streamed, in_events};
 use crate::source::McpLimits;
 
 const SESSION: &str = "mcp-session-id";
@@ -82,13 +83,16 @@ impl Web {
         mut reader: BufReader<Take<impl Read>>,
         asked: &Asked,
     ) -> Result<ServerJsonRpcMessage, Failure> {
-        let answer = in_events(&mut reader, asked);
+        let answer = in_events(&mut reader, asked, &self.limits);
         let rest = reader.into_inner().limit();
         self.record.count((self.limits.answer_bytes + 1).saturating_sub(rest));
         match answer {
-            Ok(Some(answer)) => Ok(answer),
-            Ok(None) if rest == 0 => Err(self.failure(&HttpError::TooLarge(self.limits.answer_bytes))),
-            Ok(None) => Err(Failure::new("its stream ended before the answer", TELL)),
+            Ok(Streamed::Answer(answer)) => Ok(*answer),
+            Ok(Streamed::TooManyValues) => Err(too_many_values(&self.limits)),
+            Ok(Streamed::Ended) if rest == 0 => {
+                Err(self.failure(&HttpError::TooLarge(self.limits.answer_bytes)))
+            }
+            Ok(Streamed::Ended) => Err(Failure::new("its stream ended before the answer", TELL)),
             Err(error) => Err(self.failure(&body_failed(&error, self.limits.time))),
         }
     }
@@ -116,6 +120,9 @@ impl Web {
             return Ok(StreamableHttpPostResponse::Json(self.in_stream(reader, asked)?, session));
         }
         let bytes = self.body(&mut reader)?;
+        if json_values(&bytes) > self.limits.answer_values {
+            return Err(too_many_values(&self.limits).into());
+        }
         let raw = serde_json::from_slice::<Raw>(&bytes);
         let answer = if status.is_success() {
             let no_message = |error: serde_json::Error| {

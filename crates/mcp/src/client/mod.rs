@@ -105,8 +105,7 @@ impl Connection {
             }
             Reach::Program { argv, folder } => {
                 let record = Arc::clone(&made.record);
-                let (companion, input, pipes) =
-                    process::start(argv, folder.as_deref(), limits.answer_bytes, record)?;
+                let (companion, input, pipes) = process::start(argv, folder.as_deref(), limits, record)?;
                 locked(&made.program).running = Some((companion, input));
                 made.begin(move || pipes)
             }

@@ -10,15 +10,17 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;
 
 use prowess::process::{Companion, ProcessError};
+use prowess::text::json_values;
 use rmcp::RoleClient;
 use rmcp::model::{RequestId, ServerJsonRpcMessage};
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use tokio::sync::mpsc;
 
-use crate::client::error::{Failure, Record};
+use crate::client::error::{Failure, Record, too_many_values};
 use crate::client::response::{Asked, Head, Raw};
 use crate::lock::locked;
+use crate::source::McpLimits;
 
 /// The most messages that wait to be looked at; then reading waits too.
 const WAITING: usize = 16;
@@ -55,7 +57,7 @@ impl State {
 pub(crate) fn start(
     argv: &[String],
     folder: Option<&Path>,
-    longest: u64,
+    limits: McpLimits,
     record: Arc<Record>,
 ) -> Result<(Companion, Input, Pipes), Failure> {
     let (companion, stdin, stdout) = Companion::start(argv, folder).map_err(|error| not_started(&error))?;
@@ -64,7 +66,7 @@ pub(crate) fn start(
     let (sender, messages) = mpsc::channel(WAITING);
     let (shared, noted) = (Arc::clone(&state), Arc::clone(&record));
     thread::spawn(move || {
-        noted.broke(listen(stdout, longest, &shared, &noted, &sender));
+        noted.broke(listen(stdout, limits, &shared, &noted, &sender));
     });
     Ok((companion, Arc::clone(&input), Pipes { input, messages, state, record }))
 }
@@ -76,11 +78,12 @@ fn not_started(error: &ProcessError) -> Failure {
 /// Reads messages until there are no more; says why.
 fn listen(
     stdout: ChildStdout,
-    longest: u64,
+    limits: McpLimits,
     state: &State,
     record: &Record,
     sender: &mpsc::Sender<ServerJsonRpcMessage>,
 ) -> Failure {
+    let longest = limits.answer_bytes;
     let mut reader = BufReader::with_capacity(64 * 1024, stdout);
     let mut line = Vec::new();
     loop {
@@ -96,6 +99,9 @@ fn listen(
         }
         if read.is_err() || line.is_empty() {
             return ended();
+        }
+        if json_values(&line) > limits.answer_values {
+            return too_many_values(&limits);
         }
         let message = match heard(&line, state) {
             Heard::Answer(message) => {

@@ -6,6 +6,7 @@
 
 use std::io::BufRead;
 
+use prowess::text::json_values;
 use rmcp::ErrorData;
 use rmcp::model::{
     ClientJsonRpcMessage, ClientRequest, CustomResult, PingRequest, RequestId, ServerJsonRpcMessage,
@@ -14,6 +15,8 @@ use rmcp::model::{
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
+
+use crate::source::McpLimits;
 
 /// What was asked, as far as the reading of its answer goes.
 #[derive(Clone, Debug)]
@@ -110,12 +113,24 @@ impl Asked {
     }
 }
 
+/// How reading a stream of events ended.
+#[derive(Debug)]
+pub(crate) enum Streamed {
+    /// With the answer.
+    Answer(Box<ServerJsonRpcMessage>),
+    /// Before the answer.
+    Ended,
+    /// With an event that has more values than the limits allow.
+    TooManyValues,
+}
+
 /// The answer in a stream of events; what the server says or asks before it is passed over, since this client offers
 /// nothing that could be asked for.
 pub(crate) fn in_events(
     reader: &mut impl BufRead,
     asked: &Asked,
-) -> std::io::Result<Option<ServerJsonRpcMessage>> {
+    limits: &McpLimits,
+) -> std::io::Result<Streamed> {
     let mut data = Vec::new();
     let mut line = Vec::new();
     loop {
@@ -129,16 +144,19 @@ pub(crate) fn in_events(
             }
             data.extend_from_slice(part.strip_prefix(b" ").unwrap_or(part));
         } else if text.is_empty() && !data.is_empty() {
+            if json_values(&data) > limits.answer_values {
+                return Ok(Streamed::TooManyValues);
+            }
             let for_us = |head: &Head| head.is_answer() && (head.id.is_none() || head.id == asked.id);
             let head = serde_json::from_slice::<Head>(&data).ok().filter(for_us);
             let raw = head.and_then(|_| serde_json::from_slice::<Raw>(&data).ok());
             if let Some(answer) = raw.and_then(|raw| asked.answer(raw)) {
-                return Ok(Some(answer));
+                return Ok(Streamed::Answer(Box::new(answer)));
             }
             data.clear();
         }
         if ended {
-            return Ok(None);
+            return Ok(Streamed::Ended);
         }
     }
 }
@@ -171,9 +189,12 @@ mod tests {
     fn the_answer_is_found_among_events() {
         let text =
             ": hello\r\ndata: {\"method\":\"x\"}\r\n\r\nid: 1\ndata: {\"id\":7,\ndata:\"result\":{}}\n\n";
-        let answer = in_events(&mut text.as_bytes(), &asked(Kind::Other)).unwrap();
-        assert!(matches!(answer, Some(ServerJsonRpcMessage::Response(_))));
+        let answer = in_events(&mut text.as_bytes(), &asked(Kind::Other), &McpLimits::default()).unwrap();
+        assert!(
+            matches!(answer, Streamed::Answer(answer) if matches!(*answer, ServerJsonRpcMessage::Response(_)))
+        );
         let cut = "data: {\"id\":7,\"result\":";
-        assert!(in_events(&mut cut.as_bytes(), &asked(Kind::Other)).unwrap().is_none());
+        let ended = in_events(&mut cut.as_bytes(), &asked(Kind::Other), &McpLimits::default()).unwrap();
+        assert!(matches!(ended, Streamed::Ended));
     }
 }

@@ -9,6 +9,8 @@ use crate::protocol::wire;
 pub struct McpLimits {
     /// The size of one answer, in bytes: a file of 16 MiB as base64, and room around it.
     pub answer_bytes: u64,
+    /// The number of values in one answer: 50 for each of 10 000 skills.
+    pub answer_values: usize,
     /// The size of all answers that make up a list, in bytes.
     pub list_bytes: u64,
     /// The time to connect, and for each answer.
@@ -31,6 +33,7 @@ impl Default for McpLimits {
     fn default() -> Self {
         Self {
             answer_bytes: 24 << 20,
+            answer_values: 500_000,
             list_bytes: 64 << 20,
             time: Duration::from_secs(15),
             list_time: Duration::from_secs(30),

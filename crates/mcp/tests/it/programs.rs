@@ -82,6 +82,13 @@ fn a_program_that_ended_is_started_again_when_it_is_next_needed() {
 }
 
 #[test]
+fn a_message_with_too_many_values_ends_the_connection() {
+    let far = shell("printf '[%s0]\\n' \"$(yes 0, | head -n 100 | tr -d '\\n')\"; cat")
+        .within(McpLimits { answer_values: 100, ..McpLimits::default() });
+    assert_eq!(complaint(&far.list().unwrap_err()), "connecting to sh: its answer has more than 100 values");
+}
+
+#[test]
 fn a_line_without_end_is_cut() {
     let far = shell("yes | tr -d '\\n'").within(patient());
     assert_eq!(

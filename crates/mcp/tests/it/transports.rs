@@ -107,6 +107,23 @@ fn an_answer_that_breaks_off_or_is_too_large_is_none() {
 }
 
 #[test]
+fn an_answer_with_too_many_values_is_refused_before_it_is_read() {
+    let few = McpLimits { answer_values: 100, ..McpLimits::default() };
+    let zeros = format!(r#"{{"jsonrpc":"2.0","id":1,"result":[{}0]}}"#, "0,".repeat(100));
+    let said_of = "skills/list: its answer has more than 100 values";
+    let (plain, event) = (zeros.clone(), zeros);
+    assert_eq!(
+        said("skills/list", few, move || Reply::Raw(json_answer("200 OK", &plain).into_bytes())),
+        said_of
+    );
+    let events = move || {
+        let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+        Reply::Raw(format!("{head}data: {event}\n\n").into_bytes())
+    };
+    assert_eq!(said("skills/list", few, events), said_of);
+}
+
+#[test]
 fn what_is_no_message_is_shown_harmlessly() {
     let page = || Reply::Raw(json_answer("200 OK", "<html>\u{1b}[31m").into_bytes());
     let text = said("skills/list", patient(), page);

@@ -18,6 +18,8 @@ use crate::registry::digests;
 pub struct HttpLimits {
     /// The size of an index, in bytes.
     pub index_bytes: u64,
+    /// The number of values in an index: 50 for each of 10 000 skills.
+    pub index_values: usize,
     /// The size of a file, in bytes.
     pub file_bytes: u64,
     /// The number of skills in an index.
@@ -40,6 +42,7 @@ impl Default for HttpLimits {
     fn default() -> Self {
         Self {
             index_bytes: 16 << 20,
+            index_values: 500_000,
             file_bytes: 10 << 20,
             skills: 10_000,
             files: 1_000,

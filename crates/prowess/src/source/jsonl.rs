@@ -5,6 +5,8 @@ use std::io::{BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use prowess_core::limits::MAX_YAML_NODES;
+use prowess_core::text::json_values;
 use prowess_core::{Candidate, Origin, RelPath, Scope, Skill};
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -24,11 +26,13 @@ pub struct JsonlLimits {
     pub line_bytes: usize,
     /// The number of lines that are not empty.
     pub lines: usize,
+    /// The number of values in a line: as many as a frontmatter may have.
+    pub line_values: usize,
 }
 
 impl Default for JsonlLimits {
     fn default() -> Self {
-        Self { file_bytes: 256 << 20, line_bytes: 8 << 20, lines: 100_000 }
+        Self { file_bytes: 256 << 20, line_bytes: 8 << 20, lines: 100_000, line_values: MAX_YAML_NODES }
     }
 }
 
@@ -111,7 +115,7 @@ impl JsonlSource {
         mut visit: impl FnMut(Result<Line, String>, usize, u64) -> Visit,
     ) -> Result<(), SourceError> {
         let failed = |error| SourceError::io(&self.file, error);
-        let JsonlLimits { file_bytes, line_bytes, lines } = self.limits;
+        let JsonlLimits { file_bytes, line_bytes, lines, line_values } = self.limits;
         let mut file = confine::open_regular(&self.file, self.project.as_deref())?;
         // Asked first: a file with holes in it may be larger than any disk.
         let size = file.metadata().map_err(failed)?.len();
@@ -145,7 +149,7 @@ impl JsonlSource {
             } else if line.trim_ascii().is_empty() {
                 continue;
             } else {
-                read(&line, number == 1 && from == 0)
+                read(&line, number == 1 && from == 0, line_values)
             };
             if visited == lines {
                 let path = self.file.clone();
@@ -222,7 +226,10 @@ struct Row {
     more: Map<String, Value>,
 }
 
-fn read(line: &[u8], first: bool) -> Result<Line, String> {
+fn read(line: &[u8], first: bool, max_values: usize) -> Result<Line, String> {
+    if json_values(line) > max_values {
+        return Err(format!("it has more than {max_values} values"));
+    }
     let line = if first { line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line) } else { line };
     let row: Row = serde_json::from_slice(line).map_err(|error| {
         let reason = error.to_string();

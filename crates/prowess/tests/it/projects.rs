@@ -178,6 +178,10 @@ fn a_file_of_lines_has_limits_and_what_is_within_them_stands() {
     assert!(matches!(large, SourceError::TooLarge { limit: 20, .. }), "{large}");
     let long = list("three.jsonl", JsonlLimits { line_bytes: 20, ..usual }).unwrap();
     assert_eq!((long.candidates.len(), long.problems.len()), (0, 3));
+    let crowded = list("three.jsonl", JsonlLimits { line_values: 4, ..usual }).unwrap();
+    assert_eq!((crowded.candidates.len(), crowded.problems.len()), (0, 3));
+    assert!(crowded.problems[0].to_string().contains("more than 4 values"), "{}", crowded.problems[0]);
+    assert_eq!(list("three.jsonl", JsonlLimits { line_values: 5, ..usual }).unwrap().candidates.len(), 3);
     let bad = list("bad.jsonl", usual).unwrap();
     assert_eq!((bad.candidates.len(), bad.problems.len()), (1, 21), "twenty, and how many more");
     assert!(bad.problems[20].to_string().contains("980 more"), "{}", bad.problems[20]);

@@ -52,6 +52,18 @@ fn the_files_of_a_skill_on_a_site_are_listed_without_fetching_them() {
 }
 
 #[test]
+fn an_index_with_too_many_values_is_refused_before_it_is_read() {
+    let site = site_of_files(100, &Answer::Silent);
+    let list = |index_values| {
+        let limits = HttpLimits { index_values, ..HttpLimits::default() };
+        listed(site.source("/index.json").within(limits, ArchiveLimits::default()))
+    };
+    assert!(list(200).is_ok());
+    let error = list(100).unwrap_err().to_string();
+    assert!(error.contains("it has more than 100 values"), "{error}");
+}
+
+#[test]
 fn all_files_of_a_skill_share_one_time() {
     let site = site_of_files(40, &Answer::Silent);
     let limits = HttpLimits { timeout: HOUR, skill_timeout: MOMENT, ..HttpLimits::default() };

@@ -2,6 +2,7 @@
 
 use prowess_core::RelPath;
 use prowess_core::path::PathError;
+use prowess_core::text::json_values;
 use serde_json::{Map, Value};
 
 use crate::error::harmless;
@@ -56,6 +57,9 @@ pub(super) struct Index {
 impl Index {
     /// Reads an index that was fetched from an address.
     pub(super) fn read(bytes: &[u8], url: &str, limits: &HttpLimits) -> Result<Self, String> {
+        if json_values(bytes) > limits.index_values {
+            return Err(format!("it has more than {} values", limits.index_values));
+        }
         let index: Value = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
         let mut read = Self::default();
         let (entries, schema) = match &index {
