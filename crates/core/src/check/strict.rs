@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 
-use crate::document::{Document, Node, NodeKind, Pair, Style, looks_like_number};
+use crate::document::{Document, Node, NodeKind, Pair, Style, looks_like_number, rules};
 
 /// The most characters of a description, as it stands in the file.
 const MAX_DESCRIPTION: usize = 1024;
@@ -25,7 +25,11 @@ pub enum Withheld {
     NotAtTheStart,
     /// A key stands twice: readers disagree about which counts.
     Duplicate(String),
-    /// The name is missing, no text, not its name in the catalog, or not made of a-z, 0-9 and single hyphens.
+    /// It has bytes that are not UTF-8: what is published could not be found in the file.
+    NotUtf8,
+    /// It has no name of its own; it goes by that of its folder.
+    NoName,
+    /// The name is no text, not its name in the catalog, or not made of a-z, 0-9 and single hyphens.
     Name,
     /// The description is missing, no text, blank, or too long as it stands in the file.
     Description,
@@ -38,6 +42,8 @@ pub enum Withheld {
 impl fmt::Display for Withheld {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::NotUtf8 => to.write_str("its file is not UTF-8"),
+            Self::NoName => to.write_str("it has no name in its frontmatter"),
             Self::Repaired => to.write_str("its YAML had to be repaired"),
             Self::Anchors => to.write_str("its YAML has anchors or aliases"),
             Self::NotAtTheStart => to.write_str("its file does not begin with the frontmatter"),
@@ -62,6 +68,9 @@ pub fn withheld(document: &Document, name: &str) -> Option<Withheld> {
     if document.repaired() {
         return Some(Withheld::Repaired);
     }
+    if document.findings().iter().any(|finding| finding.code() == rules::NOT_UTF8.code) {
+        return Some(Withheld::NotUtf8);
+    }
     if document.findings().iter().any(|finding| finding.code() == "yaml-anchor") {
         return Some(Withheld::Anchors);
     }
@@ -73,6 +82,7 @@ pub fn withheld(document: &Document, name: &str) -> Option<Withheld> {
     }
     let front = document.frontmatter_json();
     match front.get("name") {
+        None => return Some(Withheld::NoName),
         Some(Value::String(written)) if written == name && is_plain(name) => {}
         _ => return Some(Withheld::Name),
     }
@@ -177,7 +187,7 @@ mod tests {
             ("name: Tidy-Up\ndescription: x".to_owned(), Withheld::Name),
             ("name: tidy-üp\ndescription: x".to_owned(), Withheld::Name),
             ("name: other\ndescription: x".to_owned(), Withheld::Name),
-            ("description: x".to_owned(), Withheld::Name),
+            ("description: x".to_owned(), Withheld::NoName),
             (format!("name: tidy-up\ndescription: {long}"), Withheld::Description),
             ("name: tidy-up\ndescription: 7".to_owned(), Withheld::Description),
             (format!("{plain}\nlicense: 7"), Withheld::Shape("license")),
@@ -197,6 +207,8 @@ mod tests {
             of("name: tidy-up\nname: tidy-up\ndescription: x"),
             Some(Withheld::Duplicate(_) | Withheld::Repaired)
         ));
+        let not_utf8 = parse(b"---\nname: tidy-up\ndescription: bad \xff bytes\n---\n");
+        assert_eq!(withheld(&not_utf8, "tidy-up"), Some(Withheld::NotUtf8));
         assert!(withheld(&parse(b"\n\n---\nname: tidy-up\ndescription: x\n---\n"), "tidy-up").is_some());
     }
 }

@@ -143,14 +143,19 @@ fn central<'a>(fields: &mut Fields<'a>) -> Result<Entry<'a>, ArchiveError> {
     let name = fields.take(usize::from(name))?;
     refuse_second_name(fields.take(usize::from(extra))?, name)?;
     fields.take(usize::from(comment))?;
-    if !name.is_ascii() && flags & FLAG_UTF8 == 0 {
-        return Err(ArchiveError::malformed("a name in the zip file is not marked as UTF-8"));
+    // Programs on Unix write the bytes of the name and no mark. Elsewhere they may be of any code page.
+    let unix = matches!(made_by >> 8, 3 | 19);
+    if !name.is_ascii() && flags & FLAG_UTF8 == 0 && !(unix && std::str::from_utf8(name).is_ok()) {
+        let shown = harmless(&String::from_utf8_lossy(name));
+        return Err(ArchiveError::malformed(format!(
+            "{shown}: the name in the zip file is not marked as UTF-8"
+        )));
     }
     if disk != 0 || [packed, size, offset].contains(&u32::MAX) {
         return Err(ArchiveError::malformed("the zip file has several parts, or is too large"));
     }
     // Only systems like Unix say what kind of file it is.
-    let mode = matches!(made_by >> 8, 3 | 19).then_some(attributes >> 16).filter(|mode| *mode != 0);
+    let mode = unix.then_some(attributes >> 16).filter(|mode| *mode != 0);
     Ok(Entry { name, flags, method, sum, packed, size, mode, offset })
 }
 

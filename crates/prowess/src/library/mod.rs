@@ -15,7 +15,7 @@ use prowess_core::{Duplicates, Profile, Scope};
 
 use crate::env::{self, Environment, RelativePath};
 use crate::error::SourceError;
-use crate::fs::walk::{OnError, ScanChanges, ScanOptions};
+use crate::fs::walk::{MissingRoot, OnError, ScanChanges, ScanOptions};
 use crate::library::clients::{Client, Root};
 use crate::library::config::{Config, ConfigError, ConfigLimits, SessionConfig};
 use crate::registry::Registry;
@@ -231,7 +231,8 @@ impl FoundConfig {
             // Trusted or not: who trusts instructions has not trusted them with the environment.
             opening.variables = false;
         }
-        let scan = if self.own { ScanOptions::named() } else { ScanOptions::default() };
+        let searched = || ScanOptions { missing_root: MissingRoot::Error, ..ScanOptions::default() };
+        let scan = if self.own { ScanOptions::named() } else { searched() };
         opening.scan = shown.scan(opening.scope, scan);
         opening.project = (!self.trusted).then(|| folder.to_owned());
         for (number, spec) in self.config.sources.iter().enumerate() {

@@ -249,7 +249,11 @@ fn one_archive_has_one_reading() {
     refused(&zip(&[ZipEntry { local_name: Some(b"OTHER.md"), ..a() }]));
     refused(&zip(&[ZipEntry { said_size: Some(2), ..a() }]));
     refused(&zip(&[ZipEntry { extra: b"\x75\x70\x01\0x", ..a() }]));
-    refused(&zip(&[ZipEntry { unmarked: true, ..file("caf\u{e9}", b"x") }]));
+    let mut unmarked = zip(&[ZipEntry { unmarked: true, ..file("caf\u{e9}", b"x") }]);
+    assert_eq!(opened(&unmarked).unwrap().len(), 1, "Info-ZIP on Unix writes UTF-8 and no mark");
+    let directory = unmarked.windows(4).position(|four| four == b"PK\x01\x02").unwrap();
+    unmarked[directory + 5] = 0;
+    assert!(refused(&unmarked).contains("caf\u{e9}: the name in the zip file is not marked as UTF-8"));
     assert!(opened(&zip(&[ZipEntry { extra: b"\x75\x70\x0d\0\x01\0\0\0\0SKILL.md", ..a() }])).is_ok());
     let good = zip(&[a()]);
     refused(&[b"prefix".as_slice(), &good].concat());

@@ -42,6 +42,22 @@ fn too_large(registry: &Registry) -> Vec<(&'static str, u64)> {
 }
 
 #[test]
+fn a_folder_that_a_project_names_and_does_not_have_is_reported() {
+    let home = tree(&[
+        ("project/.git/HEAD", ""),
+        (
+            "project/prowess.toml",
+            "[[skills.sources]]\ndir = 'gone'\n[[skills.sources]]\ndir = 'may'\noptional = true\n",
+        ),
+        ("home/x", ""),
+    ]);
+    trust(home.path());
+    let problems = seen(home.path(), ProjectLimits::default()).problems();
+    assert!(matches!(&*problems[0], SourceError::Missing { path } if path.ends_with("gone")), "{problems:?}");
+    assert_eq!(problems.len(), 1);
+}
+
+#[test]
 fn a_trusted_project_does_not_hide_the_skills_of_the_user() {
     let home = tree(&[
         ("project/.git/HEAD", ""),
