@@ -22,6 +22,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub use prowess_core::session::Dialect;
 pub use prowess_core::*;
 
 #[cfg(feature = "archive")]
@@ -31,13 +32,13 @@ pub mod env;
 mod error;
 pub mod fs;
 pub mod library;
-mod load;
 #[cfg(feature = "http")]
 pub mod net;
 pub mod process;
 pub mod registry;
 pub mod resources;
 pub mod search;
+pub mod skills;
 pub mod source;
 #[cfg(feature = "watch")]
 pub mod watch;
@@ -46,11 +47,11 @@ pub use error::{SourceError, harmless, shell_word};
 pub use fs::atomic::WriteError;
 pub use fs::walk::{Found, Scan, ScanChanges, ScanOptions, scan};
 pub use library::config::{Config, ConfigError};
-pub use load::{discover, discover_judged, load, loads};
 pub use process::{ProcessError, ProcessLimits};
 pub use registry::{Registry, RegistryError};
 pub use resources::{Resource, TooLarge};
 pub use search::command::{CommandSelector, SELECT_TIMEOUT};
+pub use skills::{Chat, Skill, Skills, SkillsBuilder, SkillsError, discover, discover_judged};
 #[cfg(feature = "archive")]
 pub use source::ArchiveSource;
 #[cfg(feature = "http")]

@@ -1,6 +1,7 @@
 //! The rules a skill is checked against. Each file declares the rules of one subject beside the code that finds
 //! them; this one concatenates the table and runs them all.
 
+mod entry_builder;
 pub mod fix;
 pub(crate) mod fixes;
 mod found;
@@ -8,6 +9,7 @@ pub mod profile;
 pub(crate) mod rules;
 pub mod strict;
 
+pub use entry_builder::EntryBuilder;
 pub use rules::description::check_description;
 pub use rules::name::{check_name, suggest_name};
 

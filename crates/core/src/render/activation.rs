@@ -31,6 +31,27 @@ impl Default for ActivationStyle {
     }
 }
 
+impl ActivationStyle {
+    /// The files whose contents are shown: those that are small, as long as all of them fit into an activation of
+    /// `most` bytes.
+    pub fn inlined(&self, files: &Manifest, most: usize) -> Vec<RelPath> {
+        let mut room = (most as u64).saturating_sub(files.own().map_or(0, |own| own.size));
+        let small = files.others().take(self.max_listed);
+        // What has no known size would have to be fetched to find out.
+        let small = small.filter(|file| !file.unmeasured && file.size <= self.max_inline_bytes as u64);
+        small
+            .filter(|file| match room.checked_sub(file.size) {
+                Some(left) => {
+                    room = left;
+                    true
+                }
+                None => false,
+            })
+            .map(|file| file.path.clone())
+            .collect()
+    }
+}
+
 /// A file whose contents are to be shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inlined<'b> {

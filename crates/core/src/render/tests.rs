@@ -9,11 +9,11 @@ use super::*;
 use crate::files::manifest::{FileEntry, Manifest};
 use crate::path::RelPath;
 use crate::skill::Entry;
-use crate::skill::json::Skill;
+use crate::skill::json::SkillData;
 
 fn entry(name: &str, description: &str) -> Entry {
     let dict = json!({"name": name, "description": description, "path": "/skills/x/SKILL.md"});
-    let mut entry = Skill::from_dict(dict.as_object().unwrap()).unwrap().entry;
+    let mut entry = SkillData::from_dict(dict.as_object().unwrap()).unwrap().entry;
     // The texts exactly as given, whatever reading makes of them.
     entry.key = name.to_owned();
     entry.name = name.to_owned();

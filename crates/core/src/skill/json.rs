@@ -8,7 +8,7 @@ use crate::skill::{CLIENT_FIELDS, Entry, SPEC_FIELDS, tool_list};
 
 /// A whole skill: what a catalog holds of it, and its instructions.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Skill {
+pub struct SkillData {
     /// What a catalog holds.
     pub entry: Entry,
     /// The instructions, without the blank lines around them.
@@ -91,7 +91,12 @@ impl Entry {
     }
 }
 
-impl Skill {
+impl SkillData {
+    /// A skill of an entry and its instructions.
+    pub fn new(entry: Entry, instructions: &str) -> Self {
+        Self { entry, instructions: without_blank_lines(instructions).to_owned() }
+    }
+
     /// The skill a document holds, unless something keeps it from loading.
     pub fn from_document(document: &Document, at: &Origin) -> Option<Self> {
         Some(Self { entry: document.skill(at)?, instructions: document.body().to_owned() })
@@ -187,8 +192,8 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::json;
 
-    fn from(dict: Value) -> Result<Skill, DictError> {
-        Skill::from_dict(dict.as_object().unwrap())
+    fn from(dict: Value) -> Result<SkillData, DictError> {
+        SkillData::from_dict(dict.as_object().unwrap())
     }
 
     #[test]
@@ -209,7 +214,7 @@ mod tests {
             (dict["path"].as_str(), dict["instructions"].as_str()),
             (Some("skills/demo/SKILL.md"), Some("# Do"))
         );
-        assert_eq!(Skill::from_dict(&dict).unwrap(), skill);
+        assert_eq!(SkillData::from_dict(&dict).unwrap(), skill);
     }
 
     #[test]
@@ -229,7 +234,7 @@ mod tests {
     #[test]
     fn null_is_absence_and_survives_where_the_field_is_unknown() {
         let text = "---\nname: demo\ndescription: d\nlicense: null\nmetadata:\n  a: ~\n  b: c\nx: null\n---\n\n    code\n";
-        let skill = Skill::from_document(&parse(text.as_bytes()), &Origin::text("<text>")).unwrap();
+        let skill = SkillData::from_document(&parse(text.as_bytes()), &Origin::text("<text>")).unwrap();
         let dict = skill.to_dict();
         assert_eq!(
             Value::Object(dict.clone()).to_string(),
@@ -239,7 +244,7 @@ mod tests {
             skill.to_markdown(),
             "---\nname: demo\ndescription: d\nmetadata:\n  b: c\nx: null\n---\n\n    code\n"
         );
-        assert_eq!(Skill::from_dict(&dict).unwrap().to_dict(), dict);
+        assert_eq!(SkillData::from_dict(&dict).unwrap().to_dict(), dict);
         assert_eq!(
             from(json!({"name": "n", "description": "d", "license": null})).unwrap().entry.license,
             None
@@ -266,7 +271,7 @@ mod tests {
             let skill = from(dict).unwrap();
             let document = parse(skill.to_markdown().as_bytes());
             prop_assert!(!document.repaired());
-            let mut again = Skill::from_document(&document, &Origin::default()).unwrap();
+            let mut again = SkillData::from_document(&document, &Origin::default()).unwrap();
             // A name that normalising shortened moves the body.
             again.entry.body_offset = skill.entry.body_offset;
             prop_assert_eq!(again, skill);

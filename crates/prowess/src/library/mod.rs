@@ -77,6 +77,18 @@ pub fn library(
     environment: &Environment,
     options: &LibraryOptions,
 ) -> Result<Registry, LibraryError> {
+    let mut registry = Registry::new();
+    add_library(&mut registry, from, environment, options)?;
+    Ok(registry)
+}
+
+/// Adds the library as seen from a folder behind what a registry has already.
+pub(crate) fn add_library(
+    registry: &mut Registry,
+    from: &Path,
+    environment: &Environment,
+    options: &LibraryOptions,
+) -> Result<(), LibraryError> {
     environment.check()?;
     let from = env::absolute(from);
     let cache = environment.xdg("XDG_CACHE_HOME", ".cache").filter(|_| options.cache);
@@ -86,13 +98,12 @@ pub fn library(
         Some(file) => Approvals::load(&file)?,
         None => Approvals::default(),
     };
-    let mut registry = Registry::new();
     let budget = Arc::new(ProjectBudget::new(options.project_limits));
     registry.budget(Arc::clone(&budget));
     // A folder that is gone or a site that does not answer takes nothing else along.
     registry.on_error(OnError::Report);
-    let configs = configs(&from, environment, options.limits, &approvals, &mut registry)?;
-    let shown = Shown::of(options, &configs, &mut registry);
+    let configs = configs(&from, environment, options.limits, &approvals, registry)?;
+    let shown = Shown::of(options, &configs, registry);
     opening.scan = options.scan.apply(ScanOptions::named());
     let finding = Finding {
         project: clients::project(&from),
@@ -125,7 +136,7 @@ pub fn library(
         for config in configs.iter().rev() {
             let opening =
                 Opening { budget: (!config.trusted).then(|| Arc::clone(&budget)), ..opening.clone() };
-            config.add_sources(&opening, &shown, environment, &mut registry, &mut named);
+            config.add_sources(&opening, &shown, environment, registry, &mut named);
         }
         for root in others {
             registry.add(finding.open(root)?);
@@ -135,7 +146,7 @@ pub fn library(
         registry.add(builtin::source());
     }
     registry.trust(Trust::in_approved(approvals));
-    Ok(registry)
+    Ok(())
 }
 
 /// What the configurations say of sessions, as seen from a folder: the user's own, then that of a project that the user

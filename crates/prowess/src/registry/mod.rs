@@ -52,7 +52,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use prowess_core::catalog::{DuplicateError, Named};
-use prowess_core::{Candidate, Catalog, Delta, Duplicates, LoadError, Obstacle, Profile, Scope, Skill};
+use prowess_core::{Candidate, Catalog, Delta, Duplicates, Obstacle, Profile, Scope, SkillData};
 
 use crate::error::{SourceError, harmless};
 use crate::fs::walk::OnError;
@@ -74,9 +74,6 @@ pub enum RegistryError {
     /// A skill with this key is registered already.
     #[error("a skill with this name is registered already: {0}; replace it, or give this one another name")]
     Taken(String),
-    /// A skill is no skill.
-    #[error(transparent)]
-    Load(#[from] LoadError),
 }
 
 /// A skill that is turned off, and by whom.
@@ -305,7 +302,7 @@ impl Registry {
     }
 
     /// Registers a skill that lives in memory, before all sources. A taken key is an error unless `replace` is set.
-    pub fn register(&mut self, skill: &Skill, replace: bool) -> Result<Delta, RegistryError> {
+    pub fn register(&mut self, skill: &SkillData, replace: bool) -> Result<Delta, RegistryError> {
         if !replace && self.catalog().has(&skill.entry.key) {
             return Err(RegistryError::Taken(skill.entry.key.clone()));
         }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use prowess_core::limits::MAX_YAML_NODES;
 use prowess_core::text::json_values;
-use prowess_core::{Candidate, Origin, RelPath, Scope, Skill};
+use prowess_core::{Candidate, Origin, RelPath, Scope, SkillData};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -59,7 +59,7 @@ pub struct JsonlSource {
 /// A line as a skill.
 struct Line {
     id: String,
-    skill: Skill,
+    skill: SkillData,
 }
 
 impl JsonlSource {
@@ -258,7 +258,7 @@ fn read(line: &[u8], first: bool, max_values: usize) -> Result<Line, String> {
     }
     // Where the skill lies is for the source to say.
     dict.shift_remove("path");
-    let skill = Skill::from_dict(&dict).map_err(|error| error.to_string())?;
+    let skill = SkillData::from_dict(&dict).map_err(|error| error.to_string())?;
     Ok(Line { id: id.unwrap_or_else(|| skill.entry.name.clone()), skill })
 }
 

@@ -1,6 +1,6 @@
 //! Strict hosts: a skill that a profile judges to have an error is not offered, whatever source it comes from.
 
-use prowess_core::{Candidate, Document, Manifest, Obstacle, Problem, Profile, Severity, Skill, parse};
+use prowess_core::{Candidate, Document, Manifest, Obstacle, Problem, Profile, Severity, SkillData, parse};
 
 use std::path::Path;
 
@@ -56,7 +56,7 @@ fn known(
         return Ok((parse(prowess_core::document::markdown(&frontmatter, "").as_bytes()), None));
     }
     if source.is_far() {
-        let entry = Skill { entry: skill.entry.clone(), instructions: String::new() };
+        let entry = SkillData { entry: skill.entry.clone(), instructions: String::new() };
         return Ok((parse(entry.to_markdown().as_bytes()), None));
     }
     let at = Path::new(&skill.entry.origin.location);

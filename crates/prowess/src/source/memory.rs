@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use prowess_core::{Candidate, FileEntry, Manifest, Origin, RelPath, Scope, Skill, Stamp, parse};
+use prowess_core::{Candidate, FileEntry, Manifest, Origin, RelPath, Scope, SkillData, Stamp, parse};
 
 use super::{Chunk, Offer, Slice, Source, candidate};
 use crate::error::SourceError;
@@ -36,7 +36,7 @@ impl MemorySource {
     }
 
     /// Puts a skill made from data under its own key.
-    pub fn insert_skill(&self, skill: &Skill, scope: Scope) {
+    pub fn insert_skill(&self, skill: &SkillData, scope: Scope) {
         self.insert(skill.entry.key.clone(), skill.to_markdown(), scope);
     }
 
@@ -68,7 +68,7 @@ impl MemorySource {
             dict.insert(key.to_owned(), text.into());
         }
         let source = Self::new(at);
-        source.insert_skill(&Skill::from_dict(&dict)?, scope);
+        source.insert_skill(&SkillData::from_dict(&dict)?, scope);
         Ok(source)
     }
 

@@ -19,6 +19,7 @@ mod data;
 mod digests;
 #[cfg(unix)]
 mod drive;
+mod front_door;
 mod hostile;
 #[cfg(all(target_os = "linux", feature = "watch"))]
 mod hot_reload;

@@ -5,8 +5,8 @@ use std::process::{Command, Output};
 
 use prowess::source::Slice;
 use prowess::{
-    DirSource, JsonlSource, PluginSource, Profile, Registry, ScanOptions, Source, SourceError, TooLarge,
-    discover, load,
+    DirSource, JsonlSource, PluginSource, Registry, ScanOptions, Skill, Source, SourceError, TooLarge,
+    discover,
 };
 
 use crate::trees::{keys, skill, tree, write};
@@ -94,7 +94,7 @@ fn lists_what_a_tilde_names() {
     assert_eq!(keys(&registry), ["a", "b", "c"]);
     assert_eq!(registry.get("a").unwrap().virtual_path, ".agents/skills/a");
     assert_eq!(discover(&[Path::new("~/.agents/skills")], &ScanOptions::default()).unwrap().len(), 1);
-    assert_eq!(load(Path::new("~/.agents/skills/a"), &Profile::lenient()).unwrap().entry.name, "a");
+    assert_eq!(Skill::load("~/.agents/skills/a").unwrap().entry().name, "a");
 }
 
 #[test]

@@ -1,11 +1,11 @@
 //! A skill as plain data: nothing in it that its author did not write.
 
 use prowess::render::{CatalogStyle, Shape, render_catalog};
-use prowess::{Profile, Skill, loads};
+use prowess::{Skill, SkillData};
 use serde_json::{Value, json};
 
-fn load(text: &str) -> Skill {
-    loads(text, &Profile::lenient()).unwrap()
+fn load(text: &str) -> SkillData {
+    Skill::parse(text).unwrap().data().clone()
 }
 
 #[test]
@@ -28,7 +28,7 @@ fn null_is_absence_on_the_way_to_a_file_and_back() {
     );
     assert_eq!((skill.entry.license.as_deref(), skill.entry.compatibility.as_deref()), (None, None));
     assert_eq!(skill.to_markdown(), "---\nname: demo\ndescription: d\n---\n\nDo it.\n");
-    assert_eq!(Skill::from_dict(&skill.to_dict()).unwrap().to_dict(), skill.to_dict());
+    assert_eq!(SkillData::from_dict(&skill.to_dict()).unwrap().to_dict(), skill.to_dict());
 }
 
 #[test]

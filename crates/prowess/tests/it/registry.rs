@@ -14,7 +14,7 @@ use prowess::resources::Contents;
 use prowess::source::Slice;
 use prowess::{
     DirSource, Duplicates, Layer, MemorySource, Obstacle, Profile, Registry, RegistryError, ScanOptions,
-    Scope, Skill, Source, SourceError, Standing, TooLarge, discover, load, loads,
+    Scope, Skill, SkillData, SkillsError, Source, SourceError, Standing, TooLarge, discover,
 };
 
 use crate::trees::{keys, registry, skill, tree, write};
@@ -274,7 +274,7 @@ fn skills_are_registered_replaced_and_taken_away() {
     registry.refresh().unwrap();
     let made = |description: &str| {
         let dict = serde_json::json!({"name": "a", "description": description, "instructions": "By hand."});
-        Skill::from_dict(dict.as_object().unwrap()).unwrap()
+        SkillData::from_dict(dict.as_object().unwrap()).unwrap()
     };
     assert!(matches!(registry.register(&made("x"), false), Err(RegistryError::Taken(_))));
     let delta = registry.register(&made("Ours."), true).unwrap();
@@ -351,14 +351,14 @@ fn skills_in_memory_have_an_identity_and_files() {
 fn one_skill_is_loaded_from_a_folder_a_file_or_a_text() {
     let folder = tree(&[("a/SKILL.md", &skill("a")), ("empty/x", "")]);
     let spec = Profile::spec();
-    assert_eq!(load(&folder.path().join("a"), &spec).unwrap().instructions, "Body of a.");
-    assert_eq!(load(&folder.path().join("a/SKILL.md"), &spec).unwrap().entry.name, "a");
+    assert_eq!(Skill::load_judged(folder.path().join("a"), &spec).unwrap().body(), "Body of a.");
+    assert_eq!(Skill::load(folder.path().join("a/SKILL.md")).unwrap().entry().name, "a");
     assert!(matches!(
-        load(&folder.path().join("empty"), &spec),
-        Err(RegistryError::Source(SourceError::NoSkill { .. }))
+        Skill::load(folder.path().join("empty")),
+        Err(SkillsError::Source(SourceError::NoSkill { .. }))
     ));
-    assert_eq!(loads(&skill("b"), &spec).unwrap().entry.name, "b");
-    assert!(loads("x", &spec).is_err());
+    assert_eq!(Skill::parse(&skill("b")).unwrap().entry().name, "b");
+    assert!(Skill::parse("x").is_err());
 }
 
 #[test]

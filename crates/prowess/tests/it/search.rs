@@ -7,7 +7,7 @@ use prowess::registry::trust::{Approvals, Trust};
 use prowess::render::{Budget, CatalogStyle, Shape, estimate_tokens, render_within};
 use prowess::search::{Refreshed, SearchIndex, gather};
 use prowess::select::{Bm25, Hit, Options, Query, Settings, Texts, search};
-use prowess::{DirSource, Entry, Origin, Profile, Registry, ScanOptions, Scope, loads, parse};
+use prowess::{DirSource, Entry, Origin, Registry, ScanOptions, Scope, Skill, parse};
 
 const QUERIES: [&str; 6] =
     ["fill the form", "zebra", "review code and deploy images", "revew", "表单", "skill 7 of the pdf forms"];
@@ -159,7 +159,7 @@ fn a_registered_skill_is_found_as_it_is_now() {
     let mut index = SearchIndex::open(&registry, Some(shelf.cache()));
     for word in ["giraffe", "lion"] {
         let text = format!("---\nname: zoo\ndescription: Feeds a {word}.\n---\nOnce a day, {word}.\n");
-        registry.register(&loads(&text, &Profile::spec()).unwrap(), true).unwrap();
+        registry.register(Skill::parse(&text).unwrap().data(), true).unwrap();
         index.refresh(&registry);
         assert_eq!(index.selector().search(word, 5, None)[0].key, "zoo");
     }

@@ -10,9 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use prowess::fs::read;
 use prowess::registry::trust::{Approvals, Trust};
 use prowess::source::Slice;
-use prowess::{
-    DirSource, Obstacle, Profile, Registry, RelPath, ScanOptions, Scope, SourceError, TooLarge, load,
-};
+use prowess::{DirSource, Obstacle, Registry, RelPath, ScanOptions, Scope, Skill, SourceError, TooLarge};
 
 use crate::trees::{registry, skill, tree, write};
 
@@ -110,7 +108,7 @@ fn a_skill_file_that_links_to_a_file_of_another_name_is_broken_and_never_shown()
         ] {
             assert!(matches!(result, Err(SourceError::OtherFile { .. })), "{result:?}");
         }
-        assert!(load(&folder.path().join(name), &Profile::lenient()).is_err());
+        assert!(Skill::load(folder.path().join(name)).is_err());
     }
     let shown = format!("{:?} {:?}", catalog, registry.problems());
     assert!(!shown.contains(CANARY) && !shown.contains("root:"), "{shown}");

@@ -103,22 +103,7 @@ impl Session {
 
     /// The files that an activation shows: those that are small, as long as all of them have room.
     pub(in crate::session) fn inlined(&self, files: &Manifest) -> Vec<RelPath> {
-        let style = &self.options.activation;
-        let mut room = self.options.max_activation_bytes as u64;
-        room = room.saturating_sub(files.own().map_or(0, |own| own.size));
-        let small = files.others().take(style.max_listed);
-        // What has no known size would have to be fetched to find out.
-        let small = small.filter(|file| !file.unmeasured && file.size <= style.max_inline_bytes as u64);
-        small
-            .filter(|file| match room.checked_sub(file.size) {
-                Some(left) => {
-                    room = left;
-                    true
-                }
-                None => false,
-            })
-            .map(|file| file.path.clone())
-            .collect()
+        self.options.activation.inlined(files, self.options.max_activation_bytes)
     }
 
     /// Waits for the next file that is to be shown; after the last, for the skill's own.

@@ -2,6 +2,7 @@
 
 pub(in crate::session) mod arguments;
 pub(in crate::session) mod dialect;
+mod message;
 pub(in crate::session) mod naming;
 pub(in crate::session) mod prompt;
 pub(in crate::session) mod result;

@@ -5,18 +5,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use prowess_core::render::{
     ActivationStyle, CatalogStyle, Inlined, Shape, compose, describe, render_activation, render_catalog,
 };
-use prowess_core::{Entry, Manifest, Origin, RelPath, Skill, parse};
+use prowess_core::{Entry, Manifest, Origin, RelPath, SkillData, parse};
 use serde_json::{Map, Value, json};
 
 use super::vectors::{list, load, manifest, report, text, word};
 
 /// The skill of a dictionary; `key` is the name it goes by in the catalog, `scope` the circle it comes from.
-fn skill(dict: &Value) -> Skill {
+fn skill(dict: &Value) -> SkillData {
     let mut dict: Map<String, Value> = dict.as_object().unwrap().clone();
     let (key, scope) = (dict.shift_remove("key"), dict.shift_remove("scope"));
     let description = text(&dict["description"]);
     dict.insert("description".to_owned(), description.into());
-    let mut skill = Skill::from_dict(&dict).unwrap();
+    let mut skill = SkillData::from_dict(&dict).unwrap();
     if let Some(key) = key {
         word(&key).clone_into(&mut skill.entry.key);
     }
@@ -64,10 +64,10 @@ fn rendered(case: &Value) -> Value {
         "describe" => describe(&skill(&case["skill"]).entry, &files(case)).into(),
         "to_dict" => {
             let at = Origin::at(case["path"].as_str().unwrap_or("a/SKILL.md"));
-            let skill = Skill::from_document(&parse(word(&case["input"]).as_bytes()), &at).unwrap();
+            let skill = SkillData::from_document(&parse(word(&case["input"]).as_bytes()), &at).unwrap();
             Value::Object(if case["whole"] == true { skill.to_dict() } else { skill.entry.to_dict() })
         }
-        "from_dict" => match Skill::from_dict(case["dict"].as_object().unwrap()) {
+        "from_dict" => match SkillData::from_dict(case["dict"].as_object().unwrap()) {
             Ok(skill) => skill.to_markdown().into(),
             Err(error) => json!({ "error": error.to_string() }),
         },

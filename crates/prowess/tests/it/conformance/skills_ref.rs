@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use prowess::{Preset, Profile, RegistryError, ScanOptions, SourceError};
+use prowess::{Preset, Profile, ScanOptions, SkillsError, SourceError};
 use serde_json::{Map, Value, json};
 
 use super::vectors::{Reading, Verdict, codes, list, load, report, text, word};
@@ -44,7 +44,10 @@ fn outcome(case: &Value) -> Value {
     }
     let path = folder.path().join(word(&case["path"]));
     let found = match word(&case["call"]) {
-        "load" => prowess::load(&path, &Profile::new(Preset::SkillsRef)).map(|skill| vec![skill.entry]),
+        "load" => {
+            let profile = Profile::new(Preset::SkillsRef);
+            prowess::Skill::load_judged(&path, &profile).map(|skill| vec![skill.entry().clone()])
+        }
         "discover" => prowess::discover(&[&path], &ScanOptions::named()),
         other => panic!("no such call: {other}"),
     };
@@ -53,9 +56,9 @@ fn outcome(case: &Value) -> Value {
             let descriptions: Vec<&str> = entries.iter().map(|entry| entry.description.as_str()).collect();
             json!({ "descriptions": descriptions })
         }
-        Err(RegistryError::Source(SourceError::NoSkill { .. })) => json!({ "error": "no-skill" }),
-        Err(RegistryError::Source(SourceError::Missing { .. })) => json!({ "error": "missing" }),
-        Err(RegistryError::Source(SourceError::NotFolder { .. })) => json!({ "error": "not-a-folder" }),
+        Err(SkillsError::Source(SourceError::NoSkill { .. })) => json!({ "error": "no-skill" }),
+        Err(SkillsError::Source(SourceError::Missing { .. })) => json!({ "error": "missing" }),
+        Err(SkillsError::Source(SourceError::NotFolder { .. })) => json!({ "error": "not-a-folder" }),
         Err(error) => panic!("{}: {error}", case["id"]),
     }
 }

@@ -1,0 +1,245 @@
+//! [`SkillsBuilder`]: where skills come from, what is trusted, and how chats behave.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use prowess_core::render::{Budget, CatalogStyle, Shape};
+use prowess_core::select::{self, Selector};
+use prowess_core::session::{Options, Policy};
+use prowess_core::{Candidate, Duplicates, Profile};
+
+use super::{Shared, Skill, Skills, SkillsError};
+use crate::env::Environment;
+use crate::library::config::SessionConfig;
+use crate::library::{LibraryOptions, add_library, session_config, terms_file};
+use crate::registry::Registry;
+use crate::registry::trust::Trust;
+use crate::search::LazyIndex;
+use crate::source::Layer;
+use crate::source::open::{OpenServer, Opening};
+use crate::source::spec::SourceSpec;
+
+/// Says whether a skill with this digest may be used.
+pub(super) type Approver = dyn Fn(&Candidate, &str) -> bool + Send + Sync;
+
+/// The tokens of a context window whose share the list of skills gets when the host sets no budget.
+const WINDOW: usize = 200_000;
+
+/// Makes [`Skills`].
+///
+/// ```
+/// use prowess::session::Policy;
+/// use prowess::{Entry, Profile, Skill, Skills, SourceSpec};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let folder = folder.path().to_str().unwrap();
+/// let entry = Entry::builder("hello", "Greets the user. Use it when a chat begins.").build()?;
+/// let skills = Skills::builder()
+///     .with_source(SourceSpec::parse(folder)?)
+///     .with_skill(Skill::new(entry, "Say hello."))
+///     .with_profile(Profile::spec())
+///     .build()?;
+/// assert_eq!(skills.get("hello")?.body(), "Say hello.");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Default)]
+pub struct SkillsBuilder {
+    skills: Vec<Skill>,
+    sources: Vec<Part>,
+    library: Option<(PathBuf, Environment, LibraryOptions)>,
+    servers: Option<Arc<dyn OpenServer>>,
+    trust: Option<Trust>,
+    approve: Option<Box<Approver>>,
+    profile: Option<Profile>,
+    duplicates: Option<Duplicates>,
+    policy: Option<Policy>,
+    options: Option<Options>,
+    selector: Option<Box<dyn Selector>>,
+    narrowing: select::Options,
+    style: Option<CatalogStyle>,
+    budget: Option<Budget>,
+}
+
+/// One source of skills.
+enum Part {
+    Spec(SourceSpec),
+    Layer(Box<Layer>),
+}
+
+impl fmt::Debug for SkillsBuilder {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("SkillsBuilder").field("sources", &self.sources.len()).finish_non_exhaustive()
+    }
+}
+
+impl SkillsBuilder {
+    /// Adds a source by its words: a folder, an archive, a site, a server. Of two skills with one key, that of the source
+    /// that was added first is offered.
+    #[must_use]
+    pub fn with_source(mut self, source: SourceSpec) -> Self {
+        self.sources.push(Part::Spec(source));
+        self
+    }
+
+    /// Adds a source of the host's own: any [`Source`](crate::Source), or a [`Layer`] that says how its skills appear.
+    #[must_use]
+    pub fn with_layer(mut self, source: impl Into<Layer>) -> Self {
+        self.sources.push(Part::Layer(Box::new(source.into())));
+        self
+    }
+
+    /// Adds one skill, before all sources.
+    #[must_use]
+    pub fn with_skill(mut self, skill: Skill) -> Self {
+        self.skills.push(skill);
+        self
+    }
+
+    /// Adds the skills that the user has, seen from a folder, behind the other sources. The user's configuration and
+    /// approvals count, unless the builder says otherwise.
+    #[must_use]
+    pub fn with_library(
+        mut self,
+        from: impl Into<PathBuf>,
+        environment: Environment,
+        options: LibraryOptions,
+    ) -> Self {
+        self.library = Some((from.into(), environment, options));
+        self
+    }
+
+    /// Sets what opens MCP servers; without it a source that is one is an error. The crate `prowess-mcp` has one.
+    #[must_use]
+    pub fn with_servers(mut self, servers: Arc<dyn OpenServer>) -> Self {
+        self.servers = Some(servers);
+        self
+    }
+
+    /// Sets which skills are trusted. Without it, everything the host names is, and of the user's projects what the user
+    /// approved.
+    #[must_use]
+    pub fn with_trust(mut self, trust: Trust) -> Self {
+        self.trust = Some(trust);
+        self
+    }
+
+    /// Sets what asks the user whether a skill with this digest may be used. Without it nothing is approved. When it is
+    /// asked is for the policy to say.
+    #[must_use]
+    pub fn with_approval(
+        mut self,
+        approve: impl Fn(&Candidate, &str) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        self.approve = Some(Box::new(approve));
+        self
+    }
+
+    /// Offers only skills in which a profile finds no error. The others are in the catalog as broken ones.
+    #[must_use]
+    pub fn with_profile(mut self, profile: Profile) -> Self {
+        self.profile = Some(profile);
+        self
+    }
+
+    /// Sets which of two skills with one key is offered.
+    #[must_use]
+    pub fn with_duplicates(mut self, duplicates: Duplicates) -> Self {
+        self.duplicates = Some(duplicates);
+        self
+    }
+
+    /// Sets what chats may show and do.
+    #[must_use]
+    pub fn with_policy(mut self, policy: Policy) -> Self {
+        self.policy = Some(policy);
+        self
+    }
+
+    /// Sets how chats behave: the names of the tools, limits, lifetimes.
+    #[must_use]
+    pub fn with_options(mut self, options: Options) -> Self {
+        self.options = Some(options);
+        self
+    }
+
+    /// Ranks skills with another selector than the index over their names, descriptions and bodies.
+    #[must_use]
+    pub fn with_selector(mut self, selector: impl Selector + 'static) -> Self {
+        self.selector = Some(Box::new(selector));
+        self
+    }
+
+    /// Sets how many skills a search and [`Chat::prompt_for`](crate::Chat::prompt_for) find, and what counts as found.
+    #[must_use]
+    pub fn with_narrowing(mut self, narrowing: select::Options) -> Self {
+        self.narrowing = narrowing;
+        self
+    }
+
+    /// Sets how prompts lay out the list of skills.
+    #[must_use]
+    pub fn with_style(mut self, style: CatalogStyle) -> Self {
+        self.style = Some(style);
+        self
+    }
+
+    /// Sets how long the list of skills in a prompt may be: 4 000 tokens without it.
+    #[must_use]
+    pub fn with_budget(mut self, budget: Budget) -> Self {
+        self.budget = Some(budget);
+        self
+    }
+
+    /// Opens the sources and reads them for the first time.
+    pub fn build(self) -> Result<Skills, SkillsError> {
+        let mut registry = Registry::new();
+        let mut opening = Opening::named(Path::new("."), None);
+        opening.servers.clone_from(&self.servers);
+        for skill in &self.skills {
+            registry.register(skill.data(), false)?;
+        }
+        for source in self.sources {
+            _ = match source {
+                Part::Spec(spec) => registry.add(opening.open(&spec, &Environment::current())?),
+                Part::Layer(layer) => registry.add(*layer),
+            };
+        }
+        let mut said = SessionConfig::default();
+        let mut terms = None;
+        if let Some((from, environment, mut options)) = self.library {
+            options.servers = options.servers.or(self.servers);
+            said = session_config(&from, &environment, options.limits)?;
+            add_library(&mut registry, &from, &environment, &options)?;
+            terms = terms_file(&environment, &registry).filter(|_| options.cache);
+        }
+        if let Some(trust) = self.trust {
+            registry.trust(trust);
+        }
+        if let Some(profile) = self.profile {
+            registry.judged_by(profile);
+        }
+        if let Some(duplicates) = self.duplicates {
+            registry.duplicates(duplicates);
+        }
+        registry.refresh()?;
+        let registry = Arc::new(registry);
+        let index = || Box::new(LazyIndex::new(Arc::clone(&registry)).with_cache(terms));
+        let selector = self.selector.unwrap_or_else(|| index());
+        let mut style = self.style.unwrap_or_else(|| CatalogStyle::new(Shape::Compact));
+        style.location |= said.location.unwrap_or_default();
+        let shared = Shared {
+            selector,
+            registry,
+            policy: self.policy.unwrap_or_else(|| said.policy()),
+            options: self.options.unwrap_or_else(|| said.options()),
+            approve: self.approve,
+            style,
+            budget: self.budget.unwrap_or(Budget::two_percent(WINDOW)),
+            narrowing: self.narrowing,
+            #[cfg(feature = "watch")]
+            watching: std::sync::Mutex::default(),
+        };
+        Ok(Skills { shared: Arc::new(shared) })
+    }
+}

@@ -1,0 +1,46 @@
+//! [`discover`]: the skills of some folders in one call.
+
+use std::path::Path;
+
+use prowess_core::{Entry, Profile};
+
+use super::SkillsError;
+use crate::env::Environment;
+use crate::fs::walk::ScanOptions;
+use crate::registry::Registry;
+use crate::source::DirSource;
+
+/// The skills in some folders, as one list; of namesakes the first, in the order of the folders. `~` is the user's
+/// folder.
+pub fn discover(roots: &[&Path], options: &ScanOptions) -> Result<Vec<Entry>, SkillsError> {
+    discovered(roots, options, None)
+}
+
+/// The same for a strict host: only skills that a profile finds no error in. What becomes of the others is for `on_error`
+/// in the options to say.
+pub fn discover_judged(
+    roots: &[&Path],
+    options: &ScanOptions,
+    profile: &Profile,
+) -> Result<Vec<Entry>, SkillsError> {
+    discovered(roots, options, Some(profile))
+}
+
+fn discovered(
+    roots: &[&Path],
+    options: &ScanOptions,
+    profile: Option<&Profile>,
+) -> Result<Vec<Entry>, SkillsError> {
+    let mut registry = Registry::new();
+    let environment = Environment::current();
+    for root in roots {
+        let expanded = root.to_str().and_then(|root| environment.expand(root));
+        let source = DirSource::new(expanded.as_deref().unwrap_or(root), options.clone());
+        registry.add(match profile {
+            Some(profile) => source.judged_by(profile.clone()),
+            None => source,
+        });
+    }
+    registry.refresh()?;
+    Ok(registry.catalog().list().into_iter().cloned().collect())
+}

@@ -1,0 +1,61 @@
+//! [`SkillsError`]: why the front door could not do what it was asked.
+
+use prowess_core::LoadError;
+use prowess_core::catalog::DuplicateError;
+use prowess_core::select::SelectError;
+use prowess_core::session::RestoreError;
+
+use crate::error::SourceError;
+use crate::library::LibraryError;
+use crate::registry::RegistryError;
+
+/// Why [`Skills`](crate::Skills), [`Chat`](crate::Chat) or [`Skill`](crate::Skill) could not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SkillsError {
+    /// A folder, a file or a server could not be read.
+    #[error(transparent)]
+    Source(#[from] SourceError),
+    /// A document is not a skill: every problem is in the error.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// Two skills have one key, and the duplicates were to be an error.
+    #[error(transparent)]
+    Duplicate(#[from] DuplicateError),
+    /// A skill with this key is registered already.
+    #[error("a skill with this name is registered already: {0}; give this one another name")]
+    Taken(String),
+    /// The user's configuration or approvals could not be read.
+    #[error(transparent)]
+    Library(#[from] LibraryError),
+    /// The selector failed.
+    #[error(transparent)]
+    Select(#[from] SelectError),
+    /// A stored chat could not be restored.
+    #[error(transparent)]
+    Restore(#[from] RestoreError),
+    /// The folders could not be watched.
+    #[cfg(feature = "watch")]
+    #[error("folders cannot be watched")]
+    Watch(#[source] std::io::Error),
+}
+
+impl From<RegistryError> for SkillsError {
+    fn from(error: RegistryError) -> Self {
+        match error {
+            RegistryError::Source(error) => Self::Source(error),
+            RegistryError::Duplicate(error) => Self::Duplicate(error),
+            RegistryError::Taken(key) => Self::Taken(key),
+        }
+    }
+}
+
+#[cfg(feature = "watch")]
+impl From<crate::watch::WatchError> for SkillsError {
+    fn from(error: crate::watch::WatchError) -> Self {
+        match error {
+            crate::watch::WatchError::System(error) => Self::Watch(error),
+            crate::watch::WatchError::Registry(error) => error.into(),
+        }
+    }
+}
