@@ -46,6 +46,7 @@ pub mod text;
 
 pub use catalog::{Candidate, Catalog, Delta, Duplicates, Obstacle, Stamp, Standing};
 pub use check::fix::{FixMode, Fixed, fix};
+pub use check::load::LoadError;
 pub use check::profile::{NameRule, Profile, UnknownRule};
 pub use check::{EntryBuilder, check, check_description, check_name};
 pub use document::{Document, parse, parse_head, parse_prefix, read_frontmatter};
@@ -57,5 +58,5 @@ pub use path::RelPath;
 pub use skill::json::{DictError, SkillData};
 pub use skill::location::{Origin, Scope};
 pub use skill::tool_list::{HostTools, ToolGrant, ToolList};
-pub use skill::{ClientFields, Entry, Invocation, LoadError};
+pub use skill::{ClientFields, Entry, Invocation};
 pub use span::{LineIndex, Position, Span};

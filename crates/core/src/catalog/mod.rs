@@ -13,6 +13,7 @@ pub use delta::Delta;
 pub use named::{Named, WhyNot};
 
 use crate::skill::Entry;
+use crate::skill::location::Scope;
 
 /// Which of two skills with one key is offered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -110,7 +111,7 @@ impl Catalog {
     fn distance(&self, at: usize) -> u8 {
         match self.candidates.get(at) {
             Some(candidate) if candidate.wants_approval => 2,
-            Some(candidate) if candidate.entry.origin.scope == crate::Scope::Remote => 1,
+            Some(candidate) if candidate.entry.origin.scope == Scope::Remote => 1,
             _ => 0,
         }
     }

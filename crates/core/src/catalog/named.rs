@@ -1,6 +1,7 @@
 //! Which skills a name means: the one resolution that every command and every message goes by.
 
 use super::{Candidate, Catalog, Obstacle, Standing};
+use crate::text::distance;
 
 /// The most keys that are suggested in place of one that is not there.
 const MAX_SIMILAR: usize = 5;
@@ -68,9 +69,9 @@ impl Catalog {
             .map(|(candidate, _)| candidate.entry.key.as_str())
             .filter(|other| *other != key)
             .filter_map(|other| {
-                let distance = crate::check::distance(key, other);
+                let edits = distance(key, other);
                 let contains = !key.is_empty() && (other.contains(key) || key.contains(other));
-                (contains || distance <= 2.max(key.len() / 4)).then_some((distance, other))
+                (contains || edits <= 2.max(key.len() / 4)).then_some((edits, other))
             })
             .collect();
         near.sort_unstable();

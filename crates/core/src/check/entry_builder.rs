@@ -2,10 +2,11 @@
 
 use serde_json::{Map, Value};
 
+use crate::check::load::LoadError;
 use crate::check::profile::Profile;
 use crate::document::{markdown, parse};
+use crate::skill::Entry;
 use crate::skill::location::Origin;
-use crate::skill::{Entry, LoadError};
 
 /// Makes an [`Entry`] field by field. [`EntryBuilder::build`] checks it by the rules for a SKILL.md.
 ///

@@ -5,6 +5,7 @@ mod entry_builder;
 pub mod fix;
 pub(crate) mod fixes;
 mod found;
+pub mod load;
 pub mod profile;
 pub(crate) mod rules;
 pub mod strict;
@@ -24,7 +25,7 @@ use crate::finding::rule::Rule;
 use crate::skill::Entry;
 use crate::skill::location::Origin;
 use crate::span::Span;
-use crate::text::inline;
+use crate::text::{distance, inline};
 
 /// Every rule, in the order of the documentation.
 pub fn rules() -> impl Iterator<Item = &'static Rule> {
@@ -115,15 +116,6 @@ fn frontmatter_rules(document: &Document, at: &Origin, entry: Option<&Entry>, fo
     files::check_name(at, found);
 }
 
-/// Whether the two fields without which there is no skill are missing or unusable.
-pub(crate) fn lacks_identity(document: &Document, at: &Origin) -> bool {
-    let mut found = Found::default();
-    if document.root().is_some_and(|root| root.pairs().is_some()) {
-        presence(document, at, &mut found);
-    }
-    found.into_findings().iter().any(|finding| finding.rule.refuses())
-}
-
 fn presence(document: &Document, at: &Origin, found: &mut Found<'_>) {
     name::check_presence(document, at, found);
     description::check_presence(document, found);
@@ -164,26 +156,6 @@ pub(crate) fn part_of(document: &Document, node: &Node, part: std::ops::Range<us
     }
 }
 
-/// How many edits turn one word into another.
-pub(crate) fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = i;
-        let mut left = i + 1;
-        for (y, above) in b.iter().zip(row.iter_mut().skip(1)) {
-            let cost = (diagonal + usize::from(x != *y)).min(left + 1).min(*above + 1);
-            diagonal = *above;
-            *above = cost;
-            left = cost;
-        }
-        if let Some(first) = row.first_mut() {
-            *first = i + 1;
-        }
-    }
-    row.last().copied().unwrap_or(0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -213,13 +185,5 @@ mod tests {
             );
             assert!(rule.explanation.len() > 20, "{}", rule.code);
         }
-    }
-
-    #[test]
-    fn distance_counts_edits() {
-        assert_eq!(
-            [distance("", "abc"), distance("abc", "abc"), distance("abc", "axc"), distance("ab", "abc")],
-            [3, 0, 1, 1]
-        );
     }
 }

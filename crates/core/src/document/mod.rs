@@ -26,6 +26,10 @@ use crate::limits::MAX_FILE_BYTES;
 use rules::{FILE_TOO_LARGE, FILE_UNREADABLE};
 use split::Split;
 
+/// The six fields of the specification.
+pub const SPEC_FIELDS: [&str; 6] =
+    ["name", "description", "license", "compatibility", "metadata", "allowed-tools"];
+
 /// A SKILL.md as read.
 ///
 /// Everything that could be read is here, whether or not the file makes a skill: the text, the fields, the body,

@@ -7,9 +7,8 @@
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
-use super::yaml;
+use super::{SPEC_FIELDS, yaml};
 use crate::finding::Edit;
-use crate::skill::SPEC_FIELDS;
 use crate::span::Span;
 
 /// Text that now reads as YAML, and the edits that made it.

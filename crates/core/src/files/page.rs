@@ -1,5 +1,8 @@
 //! Files of a skill for whoever asks: in groups, in part, as text or base64.
 
+use base64::Engine as _;
+use base64::alphabet::STANDARD;
+use base64::engine::general_purpose::{GeneralPurpose, PAD};
 use serde::{Deserialize, Serialize};
 
 use crate::files::manifest::{FileEntry, FileKind, Manifest};
@@ -184,46 +187,17 @@ impl Groups {
     }
 }
 
+/// Standard base64 with padding. Bits after the last byte are ignored, as other decoders do.
+const BASE64: GeneralPurpose = GeneralPurpose::new(&STANDARD, PAD.with_decode_allow_trailing_bits(true));
+
 /// Base64 with padding, as JSON protocols want it.
 pub fn base64(bytes: &[u8]) -> String {
-    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for group in bytes.chunks(3) {
-        let word =
-            group.iter().fold(0u32, |word, byte| (word << 8) | u32::from(*byte)) << (8 * (3 - group.len()));
-        for place in 0..4 {
-            let at = (word >> (18 - 6 * place)) & 63;
-            let letter = LETTERS.get(at as usize).copied().unwrap_or(b'=');
-            text.push(if place <= group.len() { char::from(letter) } else { '=' });
-        }
-    }
-    text
+    BASE64.encode(bytes)
 }
 
-/// The bytes behind base64 with padding; nothing when it is anything else.
+/// The bytes of base64 with padding; nothing when it is anything else.
 pub fn from_base64(text: &str) -> Option<Vec<u8>> {
-    let digits = text.strip_suffix("==").or_else(|| text.strip_suffix('=')).unwrap_or(text);
-    if !text.len().is_multiple_of(4) {
-        return None;
-    }
-    let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
-    for group in digits.as_bytes().chunks(4) {
-        let mut word = 0u32;
-        for digit in group {
-            let value = match digit {
-                b'A'..=b'Z' => digit - b'A',
-                b'a'..=b'z' => digit - b'a' + 26,
-                b'0'..=b'9' => digit - b'0' + 52,
-                b'+' => 62,
-                b'/' => 63,
-                _ => return None,
-            };
-            word = (word << 6) | u32::from(value);
-        }
-        let whole = (word << (6 * (4 - group.len()))).to_be_bytes();
-        bytes.extend_from_slice(whole.get(1..group.len())?);
-    }
-    Some(bytes)
+    BASE64.decode(text).ok()
 }
 
 #[cfg(test)]
@@ -238,6 +212,7 @@ mod tests {
         for text in ["Z", "Zg", "Zg=", "Z===", "====", "Zg==Zg==", "Zm9 ", "Zm9v\n", "Zm9-", "é==="] {
             assert_eq!(from_base64(text), None, "{text}");
         }
+        assert_eq!(from_base64("Zh==").as_deref(), Some(&b"f"[..]));
     }
 
     #[test]

@@ -6,17 +6,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use unicode_normalization::UnicodeNormalization as _;
 
-use crate::check;
-use crate::check::profile::Profile;
-use crate::document::{Document, Node, Pair};
-use crate::files::manifest::Manifest;
-use crate::finding::{Problem, Severity};
+use crate::document::{Document, Node, Pair, SPEC_FIELDS};
 use crate::skill::location::Origin;
 use crate::skill::tool_list::ToolList;
-
-/// The six fields of the specification.
-pub const SPEC_FIELDS: [&str; 6] =
-    ["name", "description", "license", "compatibility", "metadata", "allowed-tools"];
 
 /// Fields outside the specification that Prowess understands, because widely used clients do.
 pub const CLIENT_FIELDS: [&str; 14] = [
@@ -184,28 +176,6 @@ pub struct Entry {
     pub repaired: bool,
 }
 
-/// Why a document is no skill under a profile: every problem, not just the first.
-#[derive(Clone, Debug, thiserror::Error)]
-#[error("{}: {}", self.location, self.headline())]
-pub struct LoadError {
-    /// The place of the file.
-    pub location: String,
-    /// All problems the profile sees, those that are no errors included.
-    pub problems: Vec<Problem>,
-}
-
-impl LoadError {
-    fn headline(&self) -> String {
-        let errors: Vec<&str> = self
-            .problems
-            .iter()
-            .filter(|problem| problem.severity == Severity::Error)
-            .map(|problem| problem.message.as_str())
-            .collect();
-        errors.join("; ")
-    }
-}
-
 impl Document {
     /// The skill, unless something keeps it from loading in every profile.
     ///
@@ -213,19 +183,9 @@ impl Document {
     /// caps, no description, an ambiguous identity.
     pub fn skill(&self, at: &Origin) -> Option<Entry> {
         let refused = self.findings().iter().any(|finding| finding.rule.refuses());
-        if refused || check::lacks_identity(self, at) {
-            return None;
-        }
-        Some(self.entry(at))
-    }
-
-    /// The skill, unless the profile sees an error; then every problem.
-    pub fn load(&self, at: &Origin, files: Option<&Manifest>, profile: &Profile) -> Result<Entry, LoadError> {
-        let problems = profile.check(self, files, at);
-        if problems.iter().any(|problem| problem.severity == Severity::Error) {
-            return Err(LoadError { location: at.location.clone(), problems });
-        }
-        Ok(self.entry(at))
+        let has_name = self.written_name().is_some() || at.folder.is_some();
+        let loads = !refused && has_name && self.description().is_some();
+        loads.then(|| self.entry(at))
     }
 
     /// Whatever can be said about the skill, even when it is broken: missing texts are empty.
@@ -266,8 +226,12 @@ impl Document {
 
     /// The name as the catalog knows it, or the folder's name when there is none.
     pub fn name(&self, at: &Origin) -> Option<String> {
-        let written = self.field("name").and_then(Node::said).map(str::trim).filter(|name| !name.is_empty());
-        written.map(normalize).or_else(|| at.folder.as_deref().map(normalize))
+        self.written_name().or(at.folder.as_deref()).map(normalize)
+    }
+
+    /// The name in the file; nothing when it is missing, empty, null or no text.
+    fn written_name(&self) -> Option<&str> {
+        self.field("name").and_then(Node::said).map(str::trim).filter(|name| !name.is_empty())
     }
 
     /// The description without the white space around it; nothing when it is missing, empty, null or no text.
@@ -494,13 +458,5 @@ mod tests {
         assert_eq!(parse(b"---\ndescription: d\n---\n").skill(&origin).unwrap().name, "demo");
         assert!(parse(b"---\ndescription: d\n---\n").skill(&Origin::text("<stdin>")).is_none());
         assert!(parse(b"---\nname: demo\ndescription: '  '\n---\n").skill(&origin).is_none());
-    }
-
-    #[test]
-    fn load_returns_every_problem() {
-        let document = parse(b"---\nname: De_mo\ndescription: d\ncompatibility: ''\n---\n");
-        let error = document.load(&Origin::at("x/other/SKILL.md"), None, &Profile::spec()).unwrap_err();
-        assert!(error.problems.len() >= 3, "{error}");
-        assert!(document.load(&Origin::at("x/other/SKILL.md"), None, &Profile::lenient()).is_ok());
     }
 }

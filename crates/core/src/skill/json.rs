@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value};
 
-use crate::document::{Document, markdown, parse, without_blank_lines};
+use crate::document::{Document, SPEC_FIELDS, markdown, parse, without_blank_lines};
 use crate::skill::location::Origin;
-use crate::skill::{CLIENT_FIELDS, Entry, SPEC_FIELDS, tool_list};
+use crate::skill::{CLIENT_FIELDS, Entry, tool_list};
 
 /// A whole skill: what a catalog holds of it, and its instructions.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,10 +1,12 @@
-//! Text from outside, made harmless: the one table of characters that people do not see, and all escaping.
+//! Text from outside: the one table of invisible characters, all escaping, and the distance between words.
 
 mod chars;
+mod distance;
 mod escape;
 mod json_values;
 
 pub use chars::{Unseen, hidden, unseen};
 pub(crate) use chars::{is_blank, may_have_hidden};
+pub(crate) use distance::{distance, typos};
 pub use escape::{collapse, cut, inline, json, neutralize, visible, xml};
 pub use json_values::json_values;

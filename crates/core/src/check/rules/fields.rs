@@ -1,11 +1,11 @@
 //! Rules about the other fields: known, of the right shape, within their limits, and inert.
 
 use crate::check::found::Found;
-use crate::document::{Document, Node, Pair};
+use crate::document::{Document, Node, Pair, SPEC_FIELDS};
 use crate::finding::Finding;
 use crate::finding::rule::rules;
 use crate::limits::MAX_COMPATIBILITY_CHARS;
-use crate::skill::{CLIENT_FIELDS, SPEC_FIELDS, boolean, has_wrong_shape};
+use crate::skill::{CLIENT_FIELDS, boolean, has_wrong_shape};
 use crate::text::inline;
 
 rules! {

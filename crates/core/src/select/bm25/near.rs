@@ -2,6 +2,7 @@
 
 use super::Bm25;
 use crate::select::postings::TermId;
+use crate::text::typos;
 
 /// Shorter words have too many neighbours, longer ones are no words.
 const LENGTHS: std::ops::RangeInclusive<usize> = 4..=24;
@@ -64,7 +65,7 @@ impl Bm25 {
                     continue;
                 }
                 let Ok(text) = std::str::from_utf8(self.postings.text(*term)) else { continue };
-                if let Some(changes) = changes(word.as_bytes(), text.as_bytes(), most) {
+                if let Some(changes) = typos(word, text, most) {
                     let found = (changes, *rarity, text);
                     if best.is_none_or(|best| found < best) {
                         best = Some(found);
@@ -73,59 +74,5 @@ impl Bm25 {
             }
         }
         best.map(|(_, _, text)| text)
-    }
-}
-
-/// How many letters must be added, taken away, replaced or swapped with their neighbour; none if more than `most`.
-fn changes(left: &[u8], right: &[u8], most: usize) -> Option<usize> {
-    let width = right.len() + 1;
-    let mut before_last: Vec<usize> = vec![0; width];
-    let mut last: Vec<usize> = (0..width).collect();
-    let mut row: Vec<usize> = vec![0; width];
-    let mut above = None;
-    for (at, one) in left.iter().enumerate() {
-        let mut diagonal = last.first().copied().unwrap_or(0);
-        let mut lowest = at + 1;
-        let mut beside = at + 1;
-        let mut previous = None;
-        if let Some(first) = row.first_mut() {
-            *first = at + 1;
-        }
-        for (place, other) in right.iter().enumerate() {
-            let over = last.get(place + 1).copied().unwrap_or(usize::MAX);
-            let mut cost = (diagonal + usize::from(one != other)).min(over + 1).min(beside + 1);
-            if above == Some(other) && previous == Some(one) {
-                let swapped = place.checked_sub(1).and_then(|place| before_last.get(place)).copied();
-                cost = cost.min(swapped.unwrap_or(usize::MAX - 1) + 1);
-            }
-            if let Some(slot) = row.get_mut(place + 1) {
-                *slot = cost;
-            }
-            (diagonal, beside, previous) = (over, cost, Some(other));
-            lowest = lowest.min(cost);
-        }
-        if lowest > most {
-            return None;
-        }
-        above = Some(one);
-        std::mem::swap(&mut before_last, &mut last);
-        std::mem::swap(&mut last, &mut row);
-    }
-    last.last().copied().filter(|changes| *changes <= most)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::changes;
-
-    #[test]
-    fn a_swap_is_one_change() {
-        let count = |left: &str, right: &str| changes(left.as_bytes(), right.as_bytes(), 2);
-        assert_eq!(count("kubernetse", "kubernetes"), Some(1));
-        assert_eq!(count("anthropc", "anthropic"), Some(1));
-        assert_eq!(count("same", "same"), Some(0));
-        assert_eq!(count("abcd", "badc"), Some(2));
-        assert_eq!(count("kitten", "sitting"), None);
-        assert_eq!(count("", "ab"), Some(2));
     }
 }

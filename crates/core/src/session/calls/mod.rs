@@ -332,7 +332,7 @@ fn nearest<'k>(wanted: &str, keys: impl Iterator<Item = &'k str>) -> Vec<&'k str
         near.select_nth_unstable(MEASURED);
         near.truncate(MEASURED);
     }
-    let distance = |(_, key): (isize, &'k str)| (crate::check::distance(&wanted, key), key);
+    let distance = |(_, key): (isize, &'k str)| (crate::text::distance(&wanted, key), key);
     let mut near: Vec<(usize, &str)> = near.into_iter().map(distance).collect();
     near.sort_unstable();
     near.into_iter().take(NEAREST).map(|(_, key)| key).collect()

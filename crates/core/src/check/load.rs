@@ -1,0 +1,55 @@
+//! Loading: a [`Document`] becomes an [`Entry`] unless a profile sees an error in it.
+
+use crate::check::profile::Profile;
+use crate::document::Document;
+use crate::files::manifest::Manifest;
+use crate::finding::{Problem, Severity};
+use crate::skill::Entry;
+use crate::skill::location::Origin;
+
+/// Why a document does not load under a profile: every problem, not just the first.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{}: {}", self.location, self.headline())]
+pub struct LoadError {
+    /// The location of the file.
+    pub location: String,
+    /// All problems that the profile sees, warnings and notes included.
+    pub problems: Vec<Problem>,
+}
+
+impl LoadError {
+    fn headline(&self) -> String {
+        let errors: Vec<&str> = self
+            .problems
+            .iter()
+            .filter(|problem| problem.severity == Severity::Error)
+            .map(|problem| problem.message.as_str())
+            .collect();
+        errors.join("; ")
+    }
+}
+
+impl Document {
+    /// The skill, unless the profile sees an error; then every problem.
+    pub fn load(&self, at: &Origin, files: Option<&Manifest>, profile: &Profile) -> Result<Entry, LoadError> {
+        let problems = profile.check(self, files, at);
+        if problems.iter().any(|problem| problem.severity == Severity::Error) {
+            return Err(LoadError { location: at.location.clone(), problems });
+        }
+        Ok(self.entry(at))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::parse;
+
+    #[test]
+    fn load_returns_every_problem() {
+        let document = parse(b"---\nname: De_mo\ndescription: d\ncompatibility: ''\n---\n");
+        let error = document.load(&Origin::at("x/other/SKILL.md"), None, &Profile::spec()).unwrap_err();
+        assert!(error.problems.len() >= 3, "{error}");
+        assert!(document.load(&Origin::at("x/other/SKILL.md"), None, &Profile::lenient()).is_ok());
+    }
+}

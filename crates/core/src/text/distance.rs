@@ -1,0 +1,35 @@
+//! Edit distance between two words, for suggestions and for typos in queries.
+
+/// How many characters must be added, removed or replaced to turn one word into the other.
+pub(crate) fn distance(left: &str, right: &str) -> usize {
+    strsim::levenshtein(left, right)
+}
+
+/// The same, where exchanging two neighbouring characters counts once; nothing when it is more than `most`.
+pub(crate) fn typos(left: &str, right: &str, most: usize) -> Option<usize> {
+    Some(strsim::osa_distance(left, right)).filter(|typos| *typos <= most)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distance_counts_edits() {
+        assert_eq!(
+            [distance("", "abc"), distance("abc", "abc"), distance("abc", "axc"), distance("ab", "abc")],
+            [3, 0, 1, 1]
+        );
+        assert_eq!(distance("ab", "ba"), 2);
+    }
+
+    #[test]
+    fn a_swap_is_one_typo() {
+        assert_eq!(typos("kubernetse", "kubernetes", 2), Some(1));
+        assert_eq!(typos("anthropc", "anthropic", 2), Some(1));
+        assert_eq!(typos("same", "same", 2), Some(0));
+        assert_eq!(typos("abcd", "badc", 2), Some(2));
+        assert_eq!(typos("kitten", "sitting", 2), None);
+        assert_eq!(typos("", "ab", 2), Some(2));
+    }
+}
