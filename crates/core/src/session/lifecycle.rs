@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::event::{Actor, Ended, What};
 use super::policy::{Act, Policy};
-use super::scope::difference;
 use super::state::Active;
+use super::tool_scope::difference;
 use super::{Filter, Session};
 use crate::catalog::Catalog;
 

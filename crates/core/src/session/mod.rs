@@ -41,8 +41,8 @@ mod lifecycle;
 mod options;
 mod pending;
 mod policy;
-mod scope;
 mod state;
+mod tool_scope;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -60,8 +60,8 @@ pub use interface::schema::ToolDef;
 pub use lifecycle::Swapped;
 pub use options::{Lifetime, Options, Repeat, WhenFull};
 pub use policy::{Act, Ask, Hidden, Names, OriginRule, Policy, Untrusted};
-pub use scope::{ToolMode, filter_compatible, grants, scope_tools};
 pub use state::{Active, RestoreError, STATE_VERSION, SessionState};
+pub use tool_scope::{ToolMode, filter_compatible, grants, scope_tools};
 
 use crate::catalog::{Candidate, Catalog};
 use crate::skill::Invocation;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::event::Actor;
 use super::filter::Filter;
-use super::scope::ToolMode;
+use super::tool_scope::ToolMode;
 use crate::catalog::{Candidate, Obstacle};
 use crate::skill::Invocation;
 use crate::skill::location::Scope;

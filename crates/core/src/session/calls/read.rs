@@ -7,9 +7,10 @@ use serde_json::{Value, json};
 use crate::files::manifest::Manifest;
 use crate::files::page::{Contents, Groups, OverLimit, Resource, TooLarge};
 use crate::path::{PathError, RelPath};
-use crate::session::effect::Step;
+use crate::session::effect::{Failure, Step};
 use crate::session::event::{Actor, What};
 use crate::session::interface::arguments::{Values, shown};
+use crate::session::interface::naming::Tool;
 use crate::session::interface::result::{Reason, ToolResult};
 use crate::session::policy::Act;
 use crate::session::state::Want;
@@ -34,30 +35,7 @@ impl Session {
         self.begin(Actor::Model, filter, Want::ReadFile { key, path, offset: values.offset, limit })
     }
 
-    pub(in crate::session) fn run(&mut self, values: Values, filter: Option<Filter>) -> Step {
-        let refused = "scripts are not run here";
-        let hint = "read the script and do the work with other tools";
-        if !self.policy.run {
-            return self.refuse(Reason::RunRefused, refused, hint);
-        }
-        let key = match self.resolve(&values.skill, Act::Run, Actor::Model, filter.as_ref()) {
-            Ok(candidate) => candidate.entry.key.clone(),
-            Err(refusal) => return self.refused(refusal),
-        };
-        // What is run becomes an argument of a program, so the strict rules hold: a name with `-` could be an option.
-        let asked = RelPath::from_request(values.path.as_deref().unwrap_or_default());
-        match asked.and_then(|path| RelPath::parse(path.as_str())) {
-            Ok(path) => self.begin(Actor::Model, filter, Want::Run { key, path, args: values.args }),
-            Err(error) => self.bad_path(&error),
-        }
-    }
-
-    fn refused(&mut self, refusal: ToolResult) -> Step {
-        self.note(What::Refused { reason: refusal.reason.map_or("", Reason::code).to_owned() });
-        Step::Done(refusal)
-    }
-
-    fn bad_path(&mut self, error: &PathError) -> Step {
+    pub(in crate::session) fn bad_path(&mut self, error: &PathError) -> Step {
         let mut step =
             self.refuse(Reason::BadPath, format!("the {}", shown(&error.to_string())), error.hint());
         if let Step::Done(result) = &mut step {
@@ -193,6 +171,51 @@ impl Session {
         let turn = self.state.turn;
         if let Some(active) = self.state.active.iter_mut().find(|active| active.key == key) {
             active.used = turn;
+        }
+    }
+
+    /// Refuses what could not be read, without telling what the host knows of its disk.
+    pub(in crate::session) fn unread(&mut self, what: &str, why: Failure) -> Step {
+        let what = shown(what);
+        let files = match self.offered(Tool::Read) {
+            Some(read) => format!("list the files with {read}"),
+            None => "go on without it".to_owned(),
+        };
+        let (reason, error, hint) = match why {
+            Failure::Missing => (Reason::MissingFile, format!("there is no such file: {what}"), files),
+            Failure::Outside => {
+                let hint = "only files below the skill's own folder can be read".to_owned();
+                (Reason::BadPath, format!("this leads out of the skill: {what}"), hint)
+            }
+            Failure::NotAFile => (Reason::BadPath, format!("this is not a file: {what}"), files),
+            Failure::TooLarge => {
+                let hint = "read a part of it, with offset and limit".to_owned();
+                (Reason::TooLarge, format!("the file is too large: {what}"), hint)
+            }
+            Failure::Broken => {
+                let hint = "its SKILL.md has a fault; go on without it".to_owned();
+                (Reason::BrokenSkill, format!("this skill can no longer be loaded: {what}"), hint)
+            }
+            Failure::NotAsListed => {
+                let hint = "go on without it, and tell the user".to_owned();
+                (Reason::Changed, format!("it is not what was listed: {what}"), hint)
+            }
+            Failure::Failed => {
+                let hint = "try again later, or go on without it".to_owned();
+                (Reason::ReadFailed, format!("this could not be read: {what}"), hint)
+            }
+        };
+        self.refuse(reason, error, hint)
+    }
+
+    pub(in crate::session) fn unread_skill(&mut self, key: &str, why: Failure) -> Step {
+        match why {
+            Failure::Missing => {
+                let error = format!("this skill is no longer there: {}", shown(key));
+                self.refuse(Reason::MissingSkill, error, "go on without it, or use another one")
+            }
+            Failure::Broken => self.unread(key, why),
+            why => self.unread(&format!("{key}/SKILL.md"), why),
         }
     }
 }

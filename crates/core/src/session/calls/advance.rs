@@ -1,13 +1,12 @@
-//! Activation from a name to bytes: past approval, listing and reading, with the policy asked at every step.
+//! What a skill is wanted for, step by step: approval, listing and reading, with the policy asked at every step.
 
 use serde_json::json;
 
 use crate::catalog::Candidate;
 use crate::files::manifest::Manifest;
 use crate::path::RelPath;
-use crate::session::calls::give::Given;
-use crate::session::calls::substitute::Arguments;
-use crate::session::effect::{Failure, Outcome, Step};
+use crate::session::calls::load::Given;
+use crate::session::effect::{Outcome, Step};
 use crate::session::event::{Actor, What};
 use crate::session::interface::arguments::shown;
 use crate::session::interface::result::{Reason, ToolResult};
@@ -16,43 +15,6 @@ use crate::session::state::{Approval, Stage, Waiting, Want};
 use crate::session::{Filter, Session};
 
 impl Session {
-    /// Activates a skill. The model's own way is a call of the tool that loads.
-    ///
-    /// `arguments` are what a user wrote behind the name; they take the place of `$ARGUMENTS`, `$0` and their like.
-    /// `filter` takes the place of the session's, as that of a [`crate::session::ToolCall`] does. The skill ends as any other;
-    /// [`Session::preload`] is for those that are to stay.
-    pub fn activate(
-        &mut self,
-        name: &str,
-        by: Actor,
-        arguments: Option<Arguments>,
-        filter: Option<Filter>,
-    ) -> Step {
-        self.load(name, by, filter, arguments, false)
-    }
-
-    pub(in crate::session) fn load(
-        &mut self,
-        wanted: &str,
-        by: Actor,
-        filter: Option<Filter>,
-        arguments: Option<Arguments>,
-        preload: bool,
-    ) -> Step {
-        match self.resolve(wanted, Act::Activate, by, filter.as_ref()) {
-            Ok(candidate) => {
-                let key = candidate.entry.key.clone();
-                self.begin(by, filter, Want::Load { key, arguments, preload })
-            }
-            Err(refusal) => {
-                let refusal = self.explained(wanted, by, filter.as_ref()).unwrap_or(refusal);
-                let reason = refusal.reason.map_or("", Reason::code).to_owned();
-                self.note(What::Refused { reason });
-                Step::Done(refusal)
-            }
-        }
-    }
-
     /// Begins what somebody wants of a skill that they may use.
     pub(in crate::session) fn begin(&mut self, by: Actor, filter: Option<Filter>, want: Want) -> Step {
         if let Want::Load { key, preload, .. } = &want
@@ -218,28 +180,6 @@ impl Session {
         let error = format!("the user did not approve this skill: {}", shown(key));
         self.note(What::NotApproved { key: key.to_owned() });
         self.refuse(Reason::NotApproved, error, "go on without it, or ask the user about it")
-    }
-
-    /// The catalog no longer has the skill.
-    pub(in crate::session) fn gone(&mut self, want: &Want) -> Step {
-        self.gone_for(want, Actor::Model, None)
-    }
-
-    pub(in crate::session) fn gone_for(&mut self, want: &Want, by: Actor, filter: Option<&Filter>) -> Step {
-        let refusal = self.unknown(want.key().unwrap_or_default(), by, self.filter_for(filter));
-        self.note(What::Refused { reason: refusal.reason.map_or("", Reason::code).to_owned() });
-        Step::Done(refusal)
-    }
-
-    fn unread_skill(&mut self, key: &str, why: Failure) -> Step {
-        match why {
-            Failure::Missing => {
-                let error = format!("this skill is no longer there: {}", shown(key));
-                self.refuse(Reason::MissingSkill, error, "go on without it, or use another one")
-            }
-            Failure::Broken => self.unread(key, why),
-            why => self.unread(&format!("{key}/SKILL.md"), why),
-        }
     }
 
     fn no_longer_approved(&mut self, key: &str) -> Step {

@@ -1,4 +1,4 @@
-//! What a model is given when a skill becomes active, what gives way for it, and how it is put away.
+//! The tool that loads a skill: its instructions for the model, and what gives way for it.
 
 use serde_json::json;
 
@@ -6,8 +6,8 @@ use crate::document::{Document, parse_head};
 use crate::files::manifest::{FileKind, Manifest};
 use crate::path::RelPath;
 use crate::render::{Inlined, activation};
+use crate::session::calls::listed;
 use crate::session::calls::substitute::{Arguments, substitute, substituted_size};
-use crate::session::calls::{ambiguous, listed};
 use crate::session::effect::Step;
 use crate::session::event::{Actor, Ended, What};
 use crate::session::interface::arguments::shown;
@@ -15,13 +15,50 @@ use crate::session::interface::naming::Tool;
 use crate::session::interface::result::{Reason, ToolResult};
 use crate::session::options::{Repeat, WhenFull};
 use crate::session::policy::Act;
-use crate::session::scope::difference;
 use crate::session::state::{Active, Want};
+use crate::session::tool_scope::difference;
 use crate::session::{Filter, Session};
 use crate::skill::Entry;
 use crate::skill::location::Origin;
 
 impl Session {
+    /// Activates a skill. The model's own way is a call of the tool that loads.
+    ///
+    /// `arguments` are what a user wrote behind the name; they take the place of `$ARGUMENTS`, `$0` and their like.
+    /// `filter` takes the place of the session's, as that of a [`crate::session::ToolCall`] does. The skill ends as any other;
+    /// [`Session::preload`] is for those that are to stay.
+    pub fn activate(
+        &mut self,
+        name: &str,
+        by: Actor,
+        arguments: Option<Arguments>,
+        filter: Option<Filter>,
+    ) -> Step {
+        self.load(name, by, filter, arguments, false)
+    }
+
+    pub(in crate::session) fn load(
+        &mut self,
+        wanted: &str,
+        by: Actor,
+        filter: Option<Filter>,
+        arguments: Option<Arguments>,
+        preload: bool,
+    ) -> Step {
+        match self.resolve(wanted, Act::Activate, by, filter.as_ref()) {
+            Ok(candidate) => {
+                let key = candidate.entry.key.clone();
+                self.begin(by, filter, Want::Load { key, arguments, preload })
+            }
+            Err(refusal) => {
+                let refusal = self.explained(wanted, by, filter.as_ref()).unwrap_or(refusal);
+                let reason = refusal.reason.map_or("", Reason::code).to_owned();
+                self.note(What::Refused { reason });
+                Step::Done(refusal)
+            }
+        }
+    }
+
     /// A refusal when one more active skill would be too many.
     pub(in crate::session) fn full(&self, key: &str, preload: bool) -> Option<ToolResult> {
         let most = self.options.max_active;
@@ -224,39 +261,6 @@ impl Session {
             naming.row().path,
             naming.row().path,
         )
-    }
-
-    pub(in crate::session) fn unload(&mut self, wanted: &str) -> Step {
-        let named = |key: &&str| key.rsplit_once(':').is_some_and(|(_, name)| name == wanted);
-        let keys: Vec<&str> = match self.state.find(wanted) {
-            Some(exact) => vec![exact.key.as_str()],
-            None => self.active_skills().into_iter().filter(named).collect(),
-        };
-        if keys.len() > 1 {
-            let refusal = ambiguous(wanted, keys.into_iter());
-            self.note(What::Refused { reason: Reason::AmbiguousSkill.code().to_owned() });
-            return Step::Done(refusal);
-        }
-        let Some(key) = keys.first().map(|key| (*key).to_owned()) else {
-            let active = self.active_skills();
-            let hint = if active.is_empty() {
-                "no skill is active".to_owned()
-            } else {
-                format!("active are {}", listed(active.into_iter()))
-            };
-            return self.refuse(
-                Reason::NotActive,
-                format!("this skill is not active: {}", shown(wanted)),
-                hint,
-            );
-        };
-        let removed = self.deactivate(&key).unwrap_or_default();
-        let text = format!(
-            "this skill is no longer active: {}; do not follow its instructions any more",
-            shown(&key)
-        );
-        let data = json!({"skill": key, "removed_tools": removed, "active_tools": self.active_tools()});
-        Step::Done(ToolResult::done(text, data))
     }
 }
 

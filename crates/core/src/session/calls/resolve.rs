@@ -1,0 +1,142 @@
+//! The skill that a name means, and the refusals of names that mean none or several.
+
+use serde_json::json;
+
+use crate::catalog::Candidate;
+use crate::session::calls::listed;
+use crate::session::effect::{Step, ToolCall};
+use crate::session::event::{Actor, What};
+use crate::session::interface::arguments::{self, shown};
+use crate::session::interface::naming::Tool;
+use crate::session::interface::result::{Reason, ToolResult};
+use crate::session::policy::Act;
+use crate::session::state::Want;
+use crate::session::{Filter, Session};
+
+/// Up to so many names a refusal lists all that there are.
+const ALL_NAMES: usize = 20;
+/// How many it lists of more: the nearest.
+const NEAREST: usize = 5;
+/// How many names are measured to find these.
+const MEASURED: usize = 32;
+
+impl Session {
+    /// The skill that a call is about, if it is about one that may be used: what is read for the answer is read of this
+    /// skill. A host that treats sources differently can ask before it makes the call.
+    pub fn skill_of(&self, call: &ToolCall) -> Option<&Candidate> {
+        let naming = &self.options.naming;
+        let tool = naming.tool(&call.tool)?;
+        let act = match tool {
+            Tool::Load => Act::Activate,
+            Tool::Read => Act::Read,
+            Tool::Run => Act::Run,
+            Tool::List | Tool::Search | Tool::Unload => return None,
+        };
+        let values = arguments::read(tool, naming, &call.arguments).ok()?;
+        match self.meant(&values.skill, act, Actor::Model, call.filter.as_ref()).as_slice() {
+            [only] => Some(only),
+            _ => None,
+        }
+    }
+
+    /// Finds the skill somebody means among those they may know; by key, else by a name that only one has.
+    pub(in crate::session) fn resolve(
+        &self,
+        wanted: &str,
+        act: Act,
+        by: Actor,
+        filter: Option<&Filter>,
+    ) -> Result<&Candidate, ToolResult> {
+        match self.meant(wanted, act, by, filter).as_slice() {
+            [only] => Ok(only),
+            [] => Err(self.unknown(wanted, by, self.filter_for(filter))),
+            several => Err(ambiguous(wanted, several.iter().map(|one| one.entry.key.as_str()))),
+        }
+    }
+
+    /// The skills that a key or a name may mean.
+    fn meant(&self, wanted: &str, act: Act, by: Actor, filter: Option<&Filter>) -> Vec<&Candidate> {
+        let may = |candidate: &&Candidate| {
+            self.judge(candidate, act, by, self.filter_on(&candidate.entry.key, act, filter)).is_ok()
+        };
+        if let Some(candidate) = self.catalog.get(wanted).filter(may) {
+            return vec![candidate];
+        }
+        let namesake = |c: &&Candidate| c.entry.name == wanted && c.entry.key != wanted;
+        self.catalog.iter().filter(namesake).filter(may).collect()
+    }
+
+    /// The same words whether a skill is hidden or was never there.
+    pub(in crate::session) fn unknown(&self, wanted: &str, by: Actor, filter: &Filter) -> ToolResult {
+        let allowed = self.policy.allow.as_ref().is_some_and(|allow| allow.contains(wanted));
+        if allowed && !self.policy.deny.contains(wanted) && self.catalog.why(wanted).is_empty() {
+            let hint = "the host allows it; its folder or its SKILL.md may be gone";
+            return ToolResult::refused(
+                Reason::MissingSkill,
+                format!("this skill is not there: {}", shown(wanted)),
+                hint,
+            );
+        }
+        let mut visible = self.visible(by, filter);
+        // A name that was refused is never suggested in its own place.
+        visible.retain(|candidate| candidate.entry.key != wanted);
+        let keys = visible.iter().map(|candidate| candidate.entry.key.as_str());
+        let hint = match visible.len() {
+            0 => "no skill is available; go on without one".to_owned(),
+            1..=ALL_NAMES => format!("the skills are {}", listed(keys)),
+            _ => {
+                let near = listed(nearest(wanted, keys).into_iter());
+                match self.offered(Tool::Search).or_else(|| self.offered(Tool::List)) {
+                    Some(tool) => format!("the nearest are {near}; find others with {tool}"),
+                    None => format!("the nearest are {near}"),
+                }
+            }
+        };
+        ToolResult::refused(Reason::UnknownSkill, format!("there is no such skill: {}", shown(wanted)), hint)
+    }
+
+    /// The catalog no longer has the skill.
+    pub(in crate::session) fn gone(&mut self, want: &Want) -> Step {
+        self.gone_for(want, Actor::Model, None)
+    }
+
+    pub(in crate::session) fn gone_for(&mut self, want: &Want, by: Actor, filter: Option<&Filter>) -> Step {
+        let refusal = self.unknown(want.key().unwrap_or_default(), by, self.filter_for(filter));
+        self.note(What::Refused { reason: refusal.reason.map_or("", Reason::code).to_owned() });
+        Step::Done(refusal)
+    }
+}
+
+/// Several skills have the name that somebody gave.
+pub(in crate::session) fn ambiguous<'k>(wanted: &str, keys: impl Iterator<Item = &'k str>) -> ToolResult {
+    let keys: Vec<&str> = keys.take(ALL_NAMES).collect();
+    let mut refusal = ToolResult::refused(
+        Reason::AmbiguousSkill,
+        format!("several skills have this name: {}", shown(wanted)),
+        format!("name one of {}", listed(keys.iter().copied())),
+    );
+    refusal.data = json!({"keys": keys});
+    refusal
+}
+
+/// The keys that are nearest to a name.
+fn nearest<'k>(wanted: &str, keys: impl Iterator<Item = &'k str>) -> Vec<&'k str> {
+    let wanted: String = wanted.chars().take(crate::limits::MAX_NAME_CHARS).collect();
+    // Exact distances of thousands of names would cost more than the call; those with most in common at both
+    // ends come first, and only they are measured.
+    let common = |key: &str| {
+        let (a, b) = (wanted.as_bytes(), key.as_bytes());
+        let start = a.iter().zip(b).take_while(|(a, b)| a == b).count();
+        let end = a.iter().rev().zip(b.iter().rev()).take_while(|(a, b)| a == b).count();
+        (start + end).min(b.len()).cast_signed() - a.len().abs_diff(b.len()).cast_signed() / 2
+    };
+    let mut near: Vec<(isize, &str)> = keys.map(|key| (-common(key), key)).collect();
+    if near.len() > MEASURED {
+        near.select_nth_unstable(MEASURED);
+        near.truncate(MEASURED);
+    }
+    let distance = |(_, key): (isize, &'k str)| (crate::text::distance(&wanted, key), key);
+    let mut near: Vec<(usize, &str)> = near.into_iter().map(distance).collect();
+    near.sort_unstable();
+    near.into_iter().take(NEAREST).map(|(_, key)| key).collect()
+}

@@ -1,0 +1,30 @@
+//! The tool that runs a script of a skill.
+
+use crate::path::RelPath;
+use crate::session::effect::Step;
+use crate::session::event::Actor;
+use crate::session::interface::arguments::Values;
+use crate::session::interface::result::Reason;
+use crate::session::policy::Act;
+use crate::session::state::Want;
+use crate::session::{Filter, Session};
+
+impl Session {
+    pub(in crate::session) fn run(&mut self, values: Values, filter: Option<Filter>) -> Step {
+        let refused = "scripts are not run here";
+        let hint = "read the script and do the work with other tools";
+        if !self.policy.run {
+            return self.refuse(Reason::RunRefused, refused, hint);
+        }
+        let key = match self.resolve(&values.skill, Act::Run, Actor::Model, filter.as_ref()) {
+            Ok(candidate) => candidate.entry.key.clone(),
+            Err(refusal) => return self.refused(refusal),
+        };
+        // What is run becomes an argument of a program, so the strict rules hold: a name with `-` could be an option.
+        let asked = RelPath::from_request(values.path.as_deref().unwrap_or_default());
+        match asked.and_then(|path| RelPath::parse(path.as_str())) {
+            Ok(path) => self.begin(Actor::Model, filter, Want::Run { key, path, args: values.args }),
+            Err(error) => self.bad_path(&error),
+        }
+    }
+}

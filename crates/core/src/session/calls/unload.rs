@@ -1,0 +1,46 @@
+//! The tool that deactivates a skill.
+
+use serde_json::json;
+
+use crate::session::Session;
+use crate::session::calls::listed;
+use crate::session::calls::resolve::ambiguous;
+use crate::session::effect::Step;
+use crate::session::event::What;
+use crate::session::interface::arguments::shown;
+use crate::session::interface::result::{Reason, ToolResult};
+
+impl Session {
+    pub(in crate::session) fn unload(&mut self, wanted: &str) -> Step {
+        let named = |key: &&str| key.rsplit_once(':').is_some_and(|(_, name)| name == wanted);
+        let keys: Vec<&str> = match self.state.find(wanted) {
+            Some(exact) => vec![exact.key.as_str()],
+            None => self.active_skills().into_iter().filter(named).collect(),
+        };
+        if keys.len() > 1 {
+            let refusal = ambiguous(wanted, keys.into_iter());
+            self.note(What::Refused { reason: Reason::AmbiguousSkill.code().to_owned() });
+            return Step::Done(refusal);
+        }
+        let Some(key) = keys.first().map(|key| (*key).to_owned()) else {
+            let active = self.active_skills();
+            let hint = if active.is_empty() {
+                "no skill is active".to_owned()
+            } else {
+                format!("active are {}", listed(active.into_iter()))
+            };
+            return self.refuse(
+                Reason::NotActive,
+                format!("this skill is not active: {}", shown(wanted)),
+                hint,
+            );
+        };
+        let removed = self.deactivate(&key).unwrap_or_default();
+        let text = format!(
+            "this skill is no longer active: {}; do not follow its instructions any more",
+            shown(&key)
+        );
+        let data = json!({"skill": key, "removed_tools": removed, "active_tools": self.active_tools()});
+        Step::Done(ToolResult::done(text, data))
+    }
+}
