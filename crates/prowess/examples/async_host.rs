@@ -38,7 +38,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let call = ToolCall::new("search_skills", json!({"query": "count to two"}));
     let found = block_on(drive_async(&mut session, call, perform));
     println!("{}", found.text);
-    assert!(found.ok && found.text.contains("two"));
+    assert!(found.is_ok() && found.text.contains("two"));
 
     // Several at once: each step that needs something waits by itself, and they end in any order.
     let mut waiting: Vec<(String, Step)> = ["one", "two", "three"]
@@ -46,7 +46,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         .into();
     while let Some((name, step)) = waiting.pop() {
         match step {
-            Step::Done(result) => println!("{name}: {}", result.ok),
+            Step::Done(result) => println!("{name}: {}", result.is_ok()),
             Step::Need(ticket, effect) => {
                 let outcome = block_on(perform(effect));
                 let next = session.resume(ticket, outcome);

@@ -19,7 +19,7 @@
 //! let index = LazyIndex::new(&registry);
 //! let performer = Performer::new(&registry, &index);
 //! let result = drive(&mut session, &performer, ToolCall::new("load_skill", json!({"name": "tidy-up"})));
-//! assert!(result.ok && result.text.contains("Do."));
+//! assert!(result.is_ok() && result.text.contains("Do."));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!

@@ -67,18 +67,15 @@ fn start(
         }
     };
     match error {
-        Some(error) if !result.ok => Err(Failure::from(&error).into()),
-        None if !result.ok => Err(refusal(key, &result).into()),
+        Some(error) if !result.is_ok() => Err(Failure::from(&error).into()),
+        None if !result.is_ok() => Err(refusal(key, &result).into()),
         _ => Ok(result),
     }
 }
 
 /// A refusal as people see it.
 fn refusal(name: &str, result: &ToolResult) -> Failure {
-    let (error, hint) = result.text.split_once("\nhint: ").unwrap_or((&result.text, ""));
-    let mut failure = Failure::new(error, format!("see why: prowess why {}", shell_word(name)));
-    if !hint.is_empty() {
-        failure.hints.insert(0, hint.to_owned());
-    }
+    let mut failure = Failure::new(&result.text, format!("see why: prowess why {}", shell_word(name)));
+    failure.hints.splice(0..0, result.hint.clone());
     failure
 }

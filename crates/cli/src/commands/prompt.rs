@@ -89,9 +89,8 @@ pub(crate) fn run(args: &Prompt, json: bool, ui: &mut Ui) -> Result<Outcome, Com
     for note in notes(&prompt.report) {
         ui.note(&note);
     }
-    for (name, result) in preloaded.iter().filter(|(_, result)| !result.ok) {
-        let why = result.text.lines().next().unwrap_or_default();
-        ui.note(&format!("not preloaded: {name}: {why}"));
+    for (name, result) in preloaded.iter().filter(|(_, result)| !result.is_ok()) {
+        ui.note(&format!("not preloaded: {name}: {}", result.text));
     }
     let active = session.state().active().len();
     if active > 0 && args.format == Shape::Json {

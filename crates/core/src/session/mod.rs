@@ -26,7 +26,7 @@
 //!         Step::Need(ticket, _) => session.resume(ticket, Outcome::Files { files: Manifest::default() }),
 //!     };
 //! };
-//! assert!(result.ok && result.text.contains("Put things where they belong."));
+//! assert!(result.is_ok() && result.text.contains("Put things where they belong."));
 //! assert_eq!(session.active_skills(), ["tidy-up"]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -55,7 +55,7 @@ pub use filter::{Filter, FilterError};
 pub use interface::dialect::{Dialect, Received};
 pub use interface::naming::{NAMINGS, Naming, NamingRow, Tool, UnknownNaming};
 pub use interface::prompt::{Prompt, PromptOptions};
-pub use interface::result::{Reason, ToolResult};
+pub use interface::result::{Reason, ToolOutcome, ToolResult};
 pub use interface::schema::ToolDef;
 pub use lifecycle::Swapped;
 pub use options::{Lifetime, Options, Repeat, WhenFull};

@@ -73,8 +73,11 @@ pub(crate) fn get(
     let result = answer(shared, connection, &snapshot, era, |session| {
         session.activate(&request.name, Actor::User, Some(Arguments::line(&arguments)), None)
     });
-    if !result.ok {
-        return Err(ErrorData::invalid_params(result.text, Some(json!({ "name": shown }))));
+    if !result.is_ok() {
+        return Err(ErrorData::invalid_params(
+            result.full_text().into_owned(),
+            Some(json!({ "name": shown })),
+        ));
     }
     let message = PromptMessage::new_text(Role::User, result.text);
     Ok(GetPromptResult::new(vec![message]).with_description(visible(&skill.entry.description)))

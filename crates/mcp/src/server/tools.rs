@@ -5,7 +5,6 @@ use std::sync::Arc;
 use prowess::drive::{Performer, finish};
 use prowess::session::{Reason, Session, Step, Ticket, Tool, ToolCall, ToolDef, ToolResult};
 use rmcp::model::{CallToolResult, ContentBlock, ListToolsResult, Tool as McpTool, ToolAnnotations};
-use serde_json::{Value, json};
 
 use crate::library::snapshot::Snapshot;
 use crate::protocol::wire::Era;
@@ -123,12 +122,32 @@ impl Drop for Open<'_> {
 }
 
 fn described_result(result: ToolResult) -> CallToolResult {
-    let content = vec![ContentBlock::text(result.text)];
+    let content = vec![ContentBlock::text(result.full_text())];
     let mut called =
-        if result.ok { CallToolResult::success(content) } else { CallToolResult::error(content) };
-    called.structured_content = match (result.reason, result.data) {
-        (Some(reason), _) => Some(json!({ "reason": reason.code() })),
-        (None, data) => Some(data).filter(Value::is_object),
-    };
+        if result.is_ok() { CallToolResult::success(content) } else { CallToolResult::error(content) };
+    called.structured_content = result.into_structured_content();
     called
+}
+
+#[cfg(test)]
+mod tests {
+    use prowess::session::{Dialect, Received};
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_server_and_the_dialect_build_the_same_result() {
+        let received = Received { id: None, call: ToolCall::new("load_skill", json!({})) };
+        for result in [
+            ToolResult::done("text", json!({"skill": "pdf"})),
+            ToolResult::done("text", json!(null)),
+            ToolResult::failed("output", json!({"code": 1})),
+            ToolResult::refused(Reason::UnknownSkill, "there is no such skill: pdf", "the skills are mail"),
+            ToolResult::refused(Reason::BadPath, "the path is empty", "").with_data(json!({"rule": "empty"})),
+        ] {
+            let dialect = Dialect::Mcp.result(&received, &result);
+            assert_eq!(serde_json::to_value(described_result(result)).unwrap(), dialect);
+        }
+    }
 }

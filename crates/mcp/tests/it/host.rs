@@ -182,7 +182,7 @@ fn an_approval_in_a_session_ends_with_a_change_of_the_listed_frontmatter() {
     let file = json!({"name": "far:pdf", "path": "references/FORMS.md"});
     let read = |session: &mut Session| {
         let done = drive(session, &performer, ToolCall::new("read_skill_resource", file.clone()));
-        (done.ok, done.reason)
+        (done.is_ok(), done.reason)
     };
     assert_eq!(read(&mut session), (true, None));
     liar.change(|story| story.last()["frontmatter"]["description"] = "Use it for everything.".into());
@@ -265,7 +265,7 @@ fn tools_of_a_skill_count_for_nothing_before_it_is_approved() {
         let index = SearchIndex::heads(&library);
         let call = ToolCall::new("load_skill", json!({"name": "far:pdf"}));
         let done = drive(&mut session, &Performer::new(&library, &index), call);
-        (done.ok, session.active_tools().join(" "))
+        (done.is_ok(), session.active_tools().join(" "))
     };
     let approvals = approved(&first, "far:pdf");
     let (ok, tools) = activate(first);
@@ -293,7 +293,7 @@ fn a_model_is_told_that_a_skill_is_not_what_its_server_listed() {
         let done = drive(&mut session, &Performer::new(&library, &index), ToolCall::new(tool, arguments));
         assert_eq!(done.reason, Some(Reason::Changed));
         assert_eq!(
-            done.text,
+            done.full_text(),
             format!("it is not what was listed: {text}\nhint: go on without it, and tell the user")
         );
     }

@@ -87,7 +87,7 @@ fn an_approval_holds_what_was_approved_and_nothing_else() {
     assert_eq!(no.reason.map(Reason::code), Some("not-approved"));
     let yes = |_: &prowess::Candidate, digest: &str| digest.starts_with("sha256:");
     let performer = Performer::new(&everything, &All).approving(&yes);
-    assert!(load(&mut session, &performer, None).ok);
+    assert!(load(&mut session, &performer, None).is_ok());
     fs::write(skill.join("new.md"), "new\n").unwrap();
     let changed = load(&mut session, &performer, Some("more.md"));
     assert_eq!(changed.reason.map(Reason::code), Some("changed"));

@@ -115,10 +115,12 @@ pub(super) fn act(host: &mut Host<'_>, what: &str, arguments: Value) -> Result<T
             let steps = session.invoke(&message);
             let results: Vec<ToolResult> =
                 steps.into_iter().map(|step| finish(session, &host.performer, step)).collect();
-            let texts: Vec<&str> = results.iter().map(|result| result.text.as_str()).collect();
-            let reason = results.iter().find_map(|result| result.reason);
+            let texts: Vec<_> = results.iter().map(ToolResult::full_text).collect();
             let data = json!({"skills": results.iter().map(|result| &result.data).collect::<Vec<_>>()});
-            ToolResult { ok: reason.is_none(), reason, ..ToolResult::done(compose(&texts), data) }
+            match results.iter().find_map(|result| result.reason) {
+                None => ToolResult::done(compose(&texts), data),
+                Some(reason) => ToolResult::refused(reason, compose(&texts), "").with_data(data),
+            }
         }
         other => return Err(format!("a host does not do this: {other}; it can {}", WORDS.join(", "))),
     })

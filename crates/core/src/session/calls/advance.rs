@@ -165,8 +165,8 @@ impl Session {
             },
             (Stage::Exit { .. }, Outcome::Ran { code, output }) => {
                 let data = json!({"skill": key, "code": code});
-                let ok = code == Some(0);
-                Step::Done(ToolResult { ok, ..ToolResult::done(output, data) })
+                let made = if code == Some(0) { ToolResult::done } else { ToolResult::failed };
+                Step::Done(made(output, data))
             }
             (Stage::Exit { .. }, Outcome::Failed { .. }) => {
                 self.refuse(Reason::RunRefused, "the script could not be run", "do the work without it")

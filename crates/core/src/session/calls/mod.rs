@@ -78,8 +78,8 @@ impl Session {
     pub(in crate::session) fn refuse(
         &mut self,
         reason: Reason,
-        error: impl AsRef<str>,
-        hint: impl AsRef<str>,
+        error: impl Into<String>,
+        hint: impl Into<String>,
     ) -> Step {
         self.note(What::Refused { reason: reason.code().to_owned() });
         Step::Done(ToolResult::refused(reason, error, hint))

@@ -102,28 +102,32 @@ impl Dialect {
 
     /// The result of a call as the interface takes it.
     pub fn result(self, received: &Received, result: &ToolResult) -> Value {
-        let id = received.id.as_deref();
+        let (id, text) = (received.id.as_deref(), result.full_text());
         match self {
-            Self::Mcp => json!({
-                "content": [{"type": "text", "text": result.text}],
-                "structuredContent": {"data": result.data, "reason": result.reason},
-                "isError": !result.ok,
-            }),
+            Self::Mcp => {
+                let mut message = Map::new();
+                message.insert("content".to_owned(), json!([{"type": "text", "text": text}]));
+                if let Some(structured) = result.clone().into_structured_content() {
+                    message.insert("structuredContent".to_owned(), structured);
+                }
+                message.insert("isError".to_owned(), (!result.is_ok()).into());
+                Value::Object(message)
+            }
             Self::Anthropic => json!({
                 "type": "tool_result",
                 "tool_use_id": id,
-                "content": result.text,
-                "is_error": !result.ok,
+                "content": text,
+                "is_error": !result.is_ok(),
             }),
-            Self::OpenAi => json!({"role": "tool", "tool_call_id": id, "content": result.text}),
+            Self::OpenAi => json!({"role": "tool", "tool_call_id": id, "content": text}),
             Self::Gemini => {
                 let mut response = Map::new();
                 response.insert("name".to_owned(), received.call.tool.as_str().into());
                 if let Some(id) = id {
                     response.insert("id".to_owned(), id.into());
                 }
-                let key = if result.ok { "output" } else { "error" };
-                response.insert("response".to_owned(), json!({key: result.text}));
+                let key = if result.is_ok() { "output" } else { "error" };
+                response.insert("response".to_owned(), json!({key: text}));
                 json!({"functionResponse": response})
             }
         }

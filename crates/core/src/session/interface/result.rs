@@ -1,12 +1,16 @@
-//! What a tool call comes to: a [`ToolResult`], with a [`Reason`] when it was refused.
+//! The result of a tool call: a [`ToolResult`], with a [`Reason`] when it was refused.
 
+use std::borrow::Cow;
+
+use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 macro_rules! reasons {
     ($($reason:ident $code:literal $meaning:literal;)+) => {
         /// Why a call was refused. The codes are stable, the words beside them are not.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        #[non_exhaustive]
         pub enum Reason {
             $(#[doc = $meaning] $reason,)+
         }
@@ -61,30 +65,98 @@ impl Serialize for Reason {
     }
 }
 
-/// What a tool call comes to.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// How a tool call ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ToolOutcome {
+    /// It did what was asked.
+    Done,
+    /// It ran, and the script it ran did not succeed.
+    Failed,
+    /// It was refused; [`ToolResult::reason`] says why.
+    Refused,
+}
+
+/// The result of a tool call, in parts. [`ToolResult::full_text`] is what a model reads.
+///
+/// As JSON it is `{"ok", "text", "data", "reason"}`, where `text` is the full text.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct ToolResult {
-    /// Whether it did what was asked.
-    pub ok: bool,
-    /// What the model reads.
+    /// How the call ended.
+    pub outcome: ToolOutcome,
+    /// The result, or the error when the call was refused.
     pub text: String,
+    /// What to do next, when the call was refused.
+    pub hint: Option<String>,
     /// The same for programs.
     pub data: Value,
-    /// Why it was refused.
+    /// Why the call was refused.
     pub reason: Option<Reason>,
 }
 
 impl ToolResult {
-    /// A call that did what was asked.
+    /// The result of a call that did what was asked.
     pub fn done(text: impl Into<String>, data: Value) -> Self {
-        Self { ok: true, text: text.into(), data, reason: None }
+        Self { outcome: ToolOutcome::Done, text: text.into(), hint: None, data, reason: None }
     }
 
-    /// A call that was refused, in words that say what to do next.
-    pub fn refused(reason: Reason, error: impl AsRef<str>, hint: impl AsRef<str>) -> Self {
-        let (error, hint) = (error.as_ref(), hint.as_ref());
-        let text = if hint.is_empty() { error.to_owned() } else { format!("{error}\nhint: {hint}") };
-        Self { ok: false, text, data: Value::Null, reason: Some(reason) }
+    /// The result of a call that ran something which did not succeed.
+    pub fn failed(text: impl Into<String>, data: Value) -> Self {
+        Self { outcome: ToolOutcome::Failed, ..Self::done(text, data) }
+    }
+
+    /// The result of a call that was refused: the error, and a hint that says what to do next. An empty hint is none.
+    pub fn refused(reason: Reason, error: impl Into<String>, hint: impl Into<String>) -> Self {
+        let hint = Some(hint.into()).filter(|hint| !hint.is_empty());
+        let outcome = ToolOutcome::Refused;
+        Self { outcome, text: error.into(), hint, data: Value::Null, reason: Some(reason) }
+    }
+
+    /// The same result with other data.
+    #[must_use]
+    pub fn with_data(mut self, data: Value) -> Self {
+        self.data = data;
+        self
+    }
+
+    /// Whether the call did what was asked.
+    pub fn is_ok(&self) -> bool {
+        self.outcome == ToolOutcome::Done
+    }
+
+    /// What a model reads: the text, and the hint on a line of its own.
+    ///
+    /// ```
+    /// use prowess_core::session::{Reason, ToolResult};
+    ///
+    /// let refused = ToolResult::refused(Reason::NotActive, "this skill is not active: pdf", "no skill is active");
+    /// assert_eq!(refused.full_text(), "this skill is not active: pdf\nhint: no skill is active");
+    /// ```
+    pub fn full_text(&self) -> Cow<'_, str> {
+        match &self.hint {
+            None => Cow::Borrowed(&self.text),
+            Some(hint) => format!("{}\nhint: {hint}", self.text).into(),
+        }
+    }
+
+    /// The structured content of an MCP tool result: the reason of a refusal, or data that is an object.
+    pub fn into_structured_content(self) -> Option<Value> {
+        match self.reason {
+            Some(reason) => Some(json!({ "reason": reason })),
+            None => Some(self.data).filter(Value::is_object),
+        }
+    }
+}
+
+impl Serialize for ToolResult {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut members = serializer.serialize_struct("ToolResult", 4)?;
+        members.serialize_field("ok", &self.is_ok())?;
+        members.serialize_field("text", &self.full_text())?;
+        members.serialize_field("data", &self.data)?;
+        members.serialize_field("reason", &self.reason)?;
+        members.end()
     }
 }
 
@@ -99,5 +171,19 @@ mod tests {
         codes.dedup();
         assert_eq!(codes.len(), Reason::ALL.len());
         assert!(codes.iter().all(|code| code.chars().all(|c| c.is_ascii_lowercase() || c == '-')));
+    }
+    #[test]
+    fn a_result_as_json_has_the_hint_in_its_text() {
+        let refused = ToolResult::refused(Reason::NotActive, "this skill is not active: a", "active are b");
+        assert_eq!(
+            serde_json::to_string(&refused).unwrap(),
+            r#"{"ok":false,"text":"this skill is not active: a\nhint: active are b","data":null,"reason":"not-active"}"#
+        );
+        let failed = ToolResult::failed("out", json!({"code": 1}));
+        assert_eq!(
+            serde_json::to_string(&failed).unwrap(),
+            r#"{"ok":false,"text":"out","data":{"code":1},"reason":null}"#
+        );
+        assert_eq!(ToolResult::refused(Reason::BadCall, "error", "").full_text(), "error");
     }
 }

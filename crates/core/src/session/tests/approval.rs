@@ -39,7 +39,7 @@ fn a_skill_that_needs_approval_by_now_is_asked_about_before_it_is_given() {
             assert_eq!(code(&shelf.finish(&mut declined, step)), "not-approved");
             assert!(declined.active_skills().is_empty());
             let step = session.resume(ticket, Outcome::Approved { digest: "sha256:1".into() });
-            assert!(shelf.finish(&mut session, step).ok, "{tool}");
+            assert!(shelf.finish(&mut session, step).is_ok(), "{tool}");
         }
     }
 }
@@ -52,10 +52,10 @@ fn what_was_read_before_an_approval_is_read_again_and_held_to_it() {
         panic!()
     };
     session.set_policy(asking());
-    assert!(shelf.load(&mut session, "a").ok);
+    assert!(shelf.load(&mut session, "a").is_ok());
     let step = session.resume(early, shelf.perform(&effect));
     assert!(matches!(&step, Step::Need(_, Effect::Read { expect_digest: Some(_), .. })), "{step:?}");
-    assert!(shelf.finish(&mut session, step).ok);
+    assert!(shelf.finish(&mut session, step).is_ok());
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn a_skill_that_needs_approval_by_now_does_not_stay_active() {
     shelf.load(&mut session, "a");
     assert_eq!(session.set_policy(asking()), ["a"]);
     // Once approved it stays, until it is found to be another.
-    assert!(shelf.load(&mut session, "a").ok);
+    assert!(shelf.load(&mut session, "a").is_ok());
     assert_eq!(session.set_policy(asking()), [""; 0]);
     shelf.skills.get_mut("a").unwrap().digest = "sha256:2".into();
     let read = shelf.call(&mut session, "read_skill_resource", json!({"name": "a", "path": "x.md"}));

@@ -79,7 +79,7 @@ fn no_route_leads_to_a_hidden_skill() {
                 nobody["name"] = "nobody".into();
                 let nobody = serde_json::to_string(&shelf.call(&mut session, tool, nobody)).unwrap();
                 assert_eq!(said.replace("secret", "nobody"), nobody, "{hiding} {tool}");
-                assert!(!result.ok);
+                assert!(!result.is_ok());
             }
         }
         assert!(session.active_skills().is_empty(), "{hiding}");
@@ -97,7 +97,7 @@ fn a_filter_of_the_call_replaces_the_glob_and_nothing_else() {
         };
         let step = session.call(call);
         let result = shelf.finish(&mut session, step);
-        assert_eq!(result.ok, matches!(hiding, "filter" | "none"), "{hiding}: {}", result.text);
+        assert_eq!(result.is_ok(), matches!(hiding, "filter" | "none"), "{hiding}: {}", result.text);
     }
     let shelf = shelf("");
     let mut session = shelf.session(Policy::default(), Options::default());
@@ -137,7 +137,7 @@ fn a_file_that_says_so_by_now_hides_its_skill() {
     shelf.put("secret", "disable-model-invocation: true", "Body of secret.");
     let result = shelf.load(&mut session, "secret");
     assert_eq!(code(&result), "unknown-skill");
-    assert_silent("reading", &result.text);
+    assert_silent("reading", &result.full_text());
 }
 
 #[test]
@@ -145,21 +145,21 @@ fn a_user_and_a_host_may_start_what_the_model_may_not() {
     let shelf = shelf("disable-model-invocation: true\nallowed-tools: Read");
     let mut session = shelf.session(Policy::default(), Options::default());
     let step = session.invoke("/secret now").remove(0);
-    assert!(shelf.finish(&mut session, step).ok);
+    assert!(shelf.finish(&mut session, step).is_ok());
     // Its files are open to the model then, and it can put the skill away.
     let file = shelf.call(&mut session, "read_skill_resource", json!({"name": "secret", "path": "hush.md"}));
     assert_eq!(file.text, "hushed");
     assert_eq!(session.active_tools(), ["Read"]);
-    assert!(shelf.call(&mut session, "unload_skill", json!({"name": "secret"})).ok);
+    assert!(shelf.call(&mut session, "unload_skill", json!({"name": "secret"})).is_ok());
     assert_eq!(code(&shelf.load(&mut session, "secret")), "unknown-skill");
     let (name, step) = session.preload(&["secret"]).remove(0);
-    assert!(shelf.finish(&mut session, step).ok && name == "secret");
+    assert!(shelf.finish(&mut session, step).is_ok() && name == "secret");
     // And the other way round.
     let model_only = self::shelf("user-invocable: false");
     let mut session = model_only.session(Policy::default(), Options::default());
     let step = session.invoke("/secret").remove(0);
     assert_eq!(code(&model_only.finish(&mut session, step)), "not-invocable");
-    assert!(model_only.load(&mut session, "secret").ok);
+    assert!(model_only.load(&mut session, "secret").is_ok());
 }
 
 #[test]
@@ -171,11 +171,11 @@ fn a_person_is_told_why_a_skill_is_not_offered_and_a_model_is_not() {
     let step = session.activate("secret", Actor::User, None, None);
     let told = shelf.finish(&mut session, step);
     assert_eq!(
-        (code(&told), told.text.as_str()),
+        (code(&told), &*told.full_text()),
         ("unknown-skill", "this skill is turned off: secret: by prowess.toml\nhint: turn it on again there")
     );
     let refused = shelf.load(&mut session, "secret");
-    assert_eq!(refused.text, "there is no such skill: secret\nhint: the skills are open, other");
+    assert_eq!(refused.full_text(), "there is no such skill: secret\nhint: the skills are open, other");
 }
 
 #[test]

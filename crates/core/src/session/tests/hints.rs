@@ -26,7 +26,7 @@ fn texts(tools: &[Tool]) -> String {
         ("read_skill_resource", json!({"name": "skill-1", "path": "none.md"})),
         ("unheard_of", json!({})),
     ] {
-        said.push(shelf.call(&mut session, tool, arguments).text);
+        said.push(shelf.call(&mut session, tool, arguments).full_text().into_owned());
     }
     if let Step::Need(ticket, _) = session.call(ToolCall::new("search_skills", json!({"query": "x"}))) {
         let failed = session.resume(ticket, Outcome::Failed { why: Failure::Failed });

@@ -34,11 +34,11 @@ fn the_most_active_skills_are_refused_or_evict_the_oldest() {
     let options = Options { max_active: 2, ..Options::default() };
     let mut session = shelf.session(Policy::default(), options.clone());
     let (_, preload) = session.preload(&["a"]).remove(0);
-    assert!(shelf.finish(&mut session, preload).ok && shelf.load(&mut session, "b").ok);
+    assert!(shelf.finish(&mut session, preload).is_ok() && shelf.load(&mut session, "b").is_ok());
     let refused = shelf.load(&mut session, "c");
     assert_eq!(code(&refused), "too-many-active");
-    assert!(refused.text.contains("active are a, b"));
-    assert!(shelf.load(&mut session, "a").ok, "one that is active needs no place");
+    assert!(refused.full_text().contains("active are a, b"));
+    assert!(shelf.load(&mut session, "a").is_ok(), "one that is active needs no place");
     // Two calls that were begun while there was room do not both get it.
     session.deactivate("a");
     let steps: Vec<Step> =
@@ -49,7 +49,7 @@ fn the_most_active_skills_are_refused_or_evict_the_oldest() {
     let evict = Options { when_full: WhenFull::EvictOldest, ..options };
     let mut session = shelf.session(Policy::default(), evict);
     let (_, preload) = session.preload(&["a"]).remove(0);
-    assert!(shelf.finish(&mut session, preload).ok && shelf.load(&mut session, "b").ok);
+    assert!(shelf.finish(&mut session, preload).is_ok() && shelf.load(&mut session, "b").is_ok());
     assert_eq!(shelf.load(&mut session, "c").data["evicted"], json!(["b"]), "a preloaded skill goes last");
     assert_eq!(session.active_skills(), ["a", "c"]);
 }
@@ -120,11 +120,11 @@ fn remote_skills_get_tools_when_they_are_approved_and_only_as_approved() {
     far.change = |candidate| candidate.entry.origin.scope = Scope::Remote;
     far.files.insert("x.md".into(), "x".into());
     let mut session = shelf.session(Policy::default(), Options::default());
-    assert!(shelf.load(&mut session, "far").ok && session.active_tools().is_empty());
+    assert!(shelf.load(&mut session, "far").is_ok() && session.active_tools().is_empty());
     let ask = OriginRule { approve: true, ..OriginRule::usual(Scope::Remote) };
     let policy = Policy { origins: [(Scope::Remote, ask)].into(), ..Policy::default() };
     let mut session = shelf.session(policy.clone(), Options::default());
-    assert!(shelf.load(&mut session, "far").ok);
+    assert!(shelf.load(&mut session, "far").is_ok());
     assert_eq!(session.active_tools(), ["Bash"]);
     // A read after the approval carries the digest, and other bytes are refused.
     let step = session.call(ToolCall::new("read_skill_resource", json!({"name": "far", "path": "x.md"})));
@@ -133,7 +133,7 @@ fn remote_skills_get_tools_when_they_are_approved_and_only_as_approved() {
     );
     shelf.skills.get_mut("far").unwrap().digest = "sha256:2".into();
     let result = shelf.finish(&mut session, step);
-    assert_eq!((code(&result), result.text.contains("approve it again")), ("changed", true));
+    assert_eq!((code(&result), result.full_text().contains("approve it again")), ("changed", true));
     // And a host that does not say which bytes it read is not believed.
     let mut session = shelf.session(policy, Options::default());
     let mut step = session.call(ToolCall::new("load_skill", json!({"name": "far"})));
@@ -162,7 +162,7 @@ fn an_untrusted_skill_is_used_after_somebody_approves_it() {
     let Step::Need(ticket, Effect::Approve { .. }) = step else { panic!("{step:?}") };
     let Step::Done(declined) = session.resume(ticket, Outcome::Declined) else { panic!() };
     assert_eq!((code(&declined), session.active_skills().len()), ("not-approved", 0));
-    assert!(shelf.load(&mut session, "new").ok);
+    assert!(shelf.load(&mut session, "new").is_ok());
     assert!(matches!(session.state().log().last(), Some(Event { what: What::Activated { .. }, .. })));
 }
 
@@ -186,10 +186,10 @@ fn tickets_are_good_once_for_their_own_effect_and_in_any_order() {
     };
     assert_eq!(refused(session.resume(foreign, Outcome::Declined)), "unknown-ticket");
     let step = session.resume(second, shelf.perform(&second_effect));
-    assert!(shelf.finish(&mut session, step).ok);
+    assert!(shelf.finish(&mut session, step).is_ok());
     assert_eq!(refused(session.resume(second, shelf.perform(&second_effect))), "unknown-ticket");
     let step = session.resume(first, shelf.perform(&first_effect));
-    assert!(shelf.finish(&mut session, step).ok);
+    assert!(shelf.finish(&mut session, step).is_ok());
     assert_eq!(session.active_skills(), ["a", "b"]);
     let order: Vec<&str> = session.state().active().iter().map(|active| active.key.as_str()).collect();
     assert_eq!(order, ["b", "a"]);
@@ -221,7 +221,7 @@ fn a_stored_session_goes_on_and_what_is_gone_is_deactivated() {
         |event: &&Event| matches!(&event.what, What::Deactivated { key, why: Ended::Vanished } if key == "a");
     assert!(again.state().log().iter().any(|event| ended(&event)));
     let step = again.resume(ticket, Outcome::Files { files: Manifest::default() });
-    assert!(shelf.finish(&mut again, step).ok, "a call that waited goes on");
+    assert!(shelf.finish(&mut again, step).is_ok(), "a call that waited goes on");
     let fewer = restore(Policy::default(), Options { max_active: 1, ..Options::default() });
     assert_eq!(fewer.active_skills().len(), 1);
     let denied = Policy { deny: ["c"].into_iter().collect(), ..Policy::default() };

@@ -21,7 +21,7 @@ fn the_same_call_in_two_sessions_has_two_tickets() {
     assert_eq!(code(&shelf.finish(&mut one, step)), "unknown-ticket");
     assert!(!one.cancel(foreign));
     let step = one.resume(ticket, shelf.perform(&effect));
-    assert!(shelf.finish(&mut one, step).ok, "a foreign ticket does no harm to the call itself");
+    assert!(shelf.finish(&mut one, step).is_ok(), "a foreign ticket does no harm to the call itself");
 }
 
 #[test]
@@ -45,7 +45,7 @@ fn a_stored_session_says_what_its_calls_wait_for() {
     assert!(again.cancel(given_up) && !again.cancel(given_up));
     for (ticket, effect) in &pending[..3] {
         let step = again.resume(*ticket, shelf.perform(effect));
-        assert!(shelf.finish(&mut again, step).ok);
+        assert!(shelf.finish(&mut again, step).is_ok());
     }
     assert_eq!((again.active_skills(), again.pending().count()), (vec!["a"], 0));
 }
