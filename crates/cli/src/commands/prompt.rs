@@ -64,7 +64,7 @@ pub(crate) fn run(args: &Prompt, json: bool, ui: &mut Ui) -> Result<Outcome, Com
             "format": args.format.name(),
             "text": prompt.text,
             "skills": prompt.skills,
-            "preloaded": active.map(|skill| json!({"key": skill.key, "text": skill.text})).collect::<Vec<_>>(),
+            "preloaded": active.map(|skill| json!({"key": skill.key, "text": skill.text()})).collect::<Vec<_>>(),
             "report": told(&prompt.report),
             "summary": {
                 "offered": catalog.len(),

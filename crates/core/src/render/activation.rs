@@ -61,10 +61,139 @@ pub struct Inlined<'b> {
     pub bytes: &'b [u8],
 }
 
-/// The text a model gets when it activates a skill. One from another machine says whom it comes from.
-///
-/// `folder` is the absolute folder, when the host has files. The files are those of scripts, references and
-/// assets, and others beside SKILL.md; they are listed, not read, unless the host gives their bytes in `inlined`.
+/// An activated skill in parts, each of them escaped. [`Activation::text`] joins them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Activation {
+    /// The opening tag of the wrapper; none when the text is the instructions alone.
+    pub(crate) opening: Option<String>,
+    /// The instructions, after the compatibility note when that is shown.
+    pub(crate) instructions: String,
+    /// The folder of the skill, when it is shown.
+    pub(crate) folder: Option<String>,
+    /// The files of the skill, one element each; empty when none is shown.
+    pub(crate) files: String,
+    /// What follows the wrapper, such as how to read a file.
+    pub(crate) hint: Option<String>,
+}
+
+/// The closing tag of the wrapper, on its line.
+const CLOSING: &str = "\n</skill_content>";
+
+impl Activation {
+    /// The parts of an activation. A skill from another machine says whom it comes from.
+    ///
+    /// `folder` is the absolute folder, when the host has files. The files are those of scripts, references and
+    /// assets, and others beside SKILL.md; they are listed, not read, unless the host gives their bytes in `inlined`.
+    pub fn new(
+        entry: &Entry,
+        body: &str,
+        folder: Option<&str>,
+        files: &Manifest,
+        inlined: &[Inlined<'_>],
+        style: &ActivationStyle,
+    ) -> Self {
+        if style.plain {
+            let instructions = body.to_owned();
+            return Self { opening: None, instructions, folder: None, files: String::new(), hint: None };
+        }
+        let mut opening = format!("<skill_content name=\"{}\"", xml(&entry.key));
+        // Instructions from other machines must be recognizable.
+        if let Some(sender) = entry.origin.sender() {
+            let _ = write!(opening, " origin=\"{}\"", xml(sender));
+        }
+        opening.push('>');
+        let body = neutralize(without_blank_lines(body), &[]);
+        let instructions = match entry.compatibility.as_deref().filter(|_| style.compatibility) {
+            Some(note) => format!("Compatibility: {}\n\n{body}", neutralize(&collapse(note), &[])),
+            None => body.into_owned(),
+        };
+        Self {
+            opening: Some(opening),
+            instructions,
+            folder: folder.map(|folder| neutralize(&inline(folder), &[]).into_owned()),
+            files: listed(files, inlined, style),
+            hint: None,
+        }
+    }
+
+    /// The same activation with a text after the wrapper; an empty one is none.
+    #[must_use]
+    pub fn with_hint(mut self, hint: String) -> Self {
+        self.hint = Some(hint).filter(|hint| !hint.is_empty());
+        self
+    }
+
+    /// The instructions, escaped.
+    pub fn instructions(&self) -> &str {
+        &self.instructions
+    }
+
+    /// The text a model gets.
+    pub fn text(&self) -> String {
+        let Some(opening) = &self.opening else { return self.instructions.clone() };
+        let hint = self.hint.as_deref().unwrap_or_default();
+        let long = [opening, &self.instructions, &self.files, hint].map(str::len).iter().sum::<usize>();
+        let mut text = String::with_capacity(long + 256);
+        text.push_str(opening);
+        text.push('\n');
+        text.push_str(&self.instructions);
+        self.push_folder(&mut text);
+        if !self.files.is_empty() {
+            text.push_str("\n\n<skill_resources>\n");
+            text.push_str(&self.files);
+            text.push_str("</skill_resources>");
+        }
+        text.push_str(CLOSING);
+        self.push_hint(&mut text);
+        text
+    }
+
+    /// The text with the first `end` bytes of the instructions, then a note, without the list of files: half a list
+    /// would leave its wrapper open. `details` keeps the folder and the hint.
+    ///
+    /// None when `end` is not between two characters of the instructions.
+    pub(crate) fn cut_text(&self, end: usize, note: &str, details: bool) -> Option<String> {
+        let kept = self.instructions.get(..end)?;
+        let mut text = match &self.opening {
+            Some(opening) => format!("{opening}\n{kept}"),
+            None => kept.to_owned(),
+        };
+        text.truncate(text.trim_end().len());
+        text.push('\n');
+        text.push_str(note);
+        if details {
+            self.push_folder(&mut text);
+        }
+        if self.opening.is_some() {
+            text.push_str(CLOSING);
+        }
+        if details {
+            self.push_hint(&mut text);
+        }
+        Some(text)
+    }
+
+    fn push_folder(&self, text: &mut String) {
+        if let Some(folder) = &self.folder {
+            text.push_str(FOLDER);
+            text.push_str(folder);
+            text.push_str(BELOW_FOLDER);
+        }
+    }
+
+    fn push_hint(&self, text: &mut String) {
+        if let Some(hint) = &self.hint {
+            text.push_str("\n\n");
+            text.push_str(hint);
+        }
+    }
+}
+
+/// What is written before and after the folder of a skill.
+pub(crate) const FOLDER: &str = "\n\nSkill directory: ";
+pub(crate) const BELOW_FOLDER: &str = "\nRelative paths in this skill are relative to the skill directory.";
+
+/// The text a model gets when it activates a skill: that of [`Activation::new`].
 pub fn render_activation(
     entry: &Entry,
     body: &str,
@@ -73,66 +202,30 @@ pub fn render_activation(
     inlined: &[Inlined<'_>],
     style: &ActivationStyle,
 ) -> String {
-    activation(entry, body, folder, files, inlined, style).0
+    Activation::new(entry, body, folder, files, inlined, style).text()
 }
 
-/// The same, and where in it the instructions end.
-pub(crate) fn activation(
-    entry: &Entry,
-    body: &str,
-    folder: Option<&str>,
-    files: &Manifest,
-    inlined: &[Inlined<'_>],
-    style: &ActivationStyle,
-) -> (String, usize) {
-    if style.plain {
-        return (body.to_owned(), body.len());
-    }
-    let mut text = format!("<skill_content name=\"{}\"", xml(&entry.key));
-    // Instructions that others wrote are to be told from those that lie here.
-    if let Some(sender) = entry.origin.sender() {
-        let _ = write!(text, " origin=\"{}\"", xml(sender));
-    }
-    text.push_str(">\n");
-    if let Some(compatibility) = entry.compatibility.as_deref().filter(|_| style.compatibility) {
-        let _ = writeln!(text, "Compatibility: {}\n", neutralize(&collapse(compatibility), &[]));
-    }
-    text.push_str(&neutralize(without_blank_lines(body), &[]));
-    let body_end = text.len();
-    text.push('\n');
-    if let Some(folder) = folder {
-        let _ = write!(
-            text,
-            "\nSkill directory: {}\nRelative paths in this skill are relative to the skill directory.\n",
-            neutralize(&inline(folder), &[])
-        );
-    }
+/// The files of a skill as elements, those in `inlined` with their contents.
+fn listed(files: &Manifest, inlined: &[Inlined<'_>], style: &ActivationStyle) -> String {
+    let mut text = String::new();
     let listed: Vec<_> = files.others().collect();
-    if !listed.is_empty() {
-        text.push_str("\n<skill_resources>\n");
-        for file in listed.iter().take(style.max_listed) {
-            let name = xml(file.path.as_str());
-            match inlined
-                .iter()
-                .find(|inlined| inlined.path == file.path)
-                .and_then(|file| readable(file, style))
-            {
-                Some(contents) => {
-                    let contents = neutralize(contents, &["file"]);
-                    let _ = writeln!(text, "  <file name=\"{name}\">\n{}\n  </file>", contents.trim_end());
-                }
-                None => {
-                    let _ = writeln!(text, "  <file>{name}</file>");
-                }
+    for file in listed.iter().take(style.max_listed) {
+        let name = xml(file.path.as_str());
+        let contents = inlined.iter().find(|inlined| inlined.path == file.path);
+        match contents.and_then(|file| readable(file, style)) {
+            Some(contents) => {
+                let contents = neutralize(contents, &["file"]);
+                let _ = writeln!(text, "  <file name=\"{name}\">\n{}\n  </file>", contents.trim_end());
+            }
+            None => {
+                let _ = writeln!(text, "  <file>{name}</file>");
             }
         }
-        if let Some(more) = listed.len().checked_sub(style.max_listed).filter(|more| *more > 0) {
-            let _ = writeln!(text, "  <!-- {more} more files are not listed -->");
-        }
-        text.push_str("</skill_resources>\n");
     }
-    text.push_str("</skill_content>");
-    (text, body_end)
+    if let Some(more) = listed.len().checked_sub(style.max_listed).filter(|more| *more > 0) {
+        let _ = writeln!(text, "  <!-- {more} more files are not listed -->");
+    }
+    text
 }
 
 /// The contents of a file that is text and small enough.

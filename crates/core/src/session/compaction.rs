@@ -1,9 +1,8 @@
 //! What of the active skills goes back into a context after it was compacted.
 
-use crate::render::{Budget, compose};
+use crate::render::{Activation, Budget, compose};
 use crate::session::Session;
 use crate::session::interface::naming::Tool;
-use crate::session::state::Active;
 
 /// How much goes back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,9 +32,6 @@ pub struct Reinjected {
     pub omitted: Vec<String>,
 }
 
-/// The end of an activation.
-const CLOSE: &str = "\n</skill_content>";
-
 impl Session {
     /// The texts of the active skills, as the model was given them, within a budget. `tokens` counts tokens;
     /// [`crate::render::estimate_tokens`] will do.
@@ -48,9 +44,12 @@ impl Session {
                 all.push(text);
                 fits(text, budget.each, tokens) && fits(&compose(&all), budget.total, tokens)
             };
-            if room(&active.text) {
-                texts.push(active.text.clone());
-            } else if let Some(part) = shortened(active, self.offered(Tool::Load).is_some(), &room) {
+            let text = active.text();
+            if room(&text) {
+                texts.push(text);
+            } else if let Some(part) =
+                shortened(&active.activation, self.offered(Tool::Load).is_some(), &room)
+            {
                 texts.push(part);
                 again.cut.push(active.key.clone());
             } else {
@@ -72,25 +71,19 @@ fn fits(text: &str, budget: Budget, tokens: &dyn Fn(&str) -> usize) -> bool {
     }
 }
 
-/// As much of an activation as there is room for, still inside its wrapper: cut at a line, else at a character.
-fn shortened(active: &Active, loadable: bool, room: &dyn Fn(&str) -> bool) -> Option<String> {
-    let (head, rest) = active.text.split_at_checked(active.body_end)?;
-    let (opened, close) = if active.plain { (0, "") } else { (head.find('\n')? + 1, CLOSE) };
+/// As much of an activation as fits, inside its wrapper: cut at the end of a line, else between two characters.
+fn shortened(activation: &Activation, loadable: bool, room: &dyn Fn(&str) -> bool) -> Option<String> {
+    let body = activation.instructions();
     let again = if loadable { "; load the skill again to see the rest" } else { "" };
-    // The list of files is not worth its place, and half of it would leave its wrapper open.
-    let directory = rest.split("\n<skill_resources>").next()?.split(CLOSE).next()?.trim_end();
-    let hint = rest.rfind(CLOSE).and_then(|at| rest.get(at + CLOSE.len()..)).unwrap_or_default();
-    // Where the files lie and how to read them is kept if anything of the instructions can stand beside it.
-    for (directory, hint) in [(directory, hint), ("", "")] {
-        let made = |end: usize| {
-            let start = head.get(..end)?.trim_end();
-            Some(format!("{start}\n[cut here to save space{again}]{directory}{close}{hint}"))
-        };
-        let ends: Vec<usize> = head.char_indices().map(|(at, _)| at).skip_while(|at| *at <= opened).collect();
+    let note = format!("[cut here to save space{again}]");
+    // The folder and the hint are kept if some of the instructions fit beside them.
+    for details in [true, false] {
+        let made = |end: usize| activation.cut_text(end, &note, details);
+        let ends: Vec<usize> = body.char_indices().map(|(at, _)| at).skip(1).collect();
         let fitting = ends.partition_point(|end| made(*end).is_some_and(|text| room(&text)));
         let Some(end) = fitting.checked_sub(1).and_then(|at| ends.get(at)) else { continue };
-        let line = head.get(opened..*end).and_then(|part| part.rfind('\n')).map(|at| opened + at);
-        return made(line.filter(|line| *line > opened).unwrap_or(*end));
+        let line = body.get(..*end).and_then(|part| part.rfind('\n'));
+        return made(line.filter(|line| *line > 0).unwrap_or(*end));
     }
     None
 }

@@ -38,6 +38,7 @@ mod event;
 mod filter;
 mod interface;
 mod lifecycle;
+mod migrate;
 mod options;
 mod pending;
 mod policy;

@@ -7,14 +7,16 @@ use serde::{Deserialize, Serialize};
 use super::calls::substitute::Arguments;
 use super::event::{Actor, Ended, Event, What};
 use super::filter::Filter;
+use super::migrate;
 use crate::catalog::Stamp;
 use crate::files::manifest::Manifest;
 use crate::path::RelPath;
+use crate::render::Activation;
 use crate::select::Query;
 use crate::skill::tool_list::ToolList;
 
 /// The version of the stored form.
-pub const STATE_VERSION: u32 = 2;
+pub const STATE_VERSION: u32 = 3;
 
 /// Why a stored state cannot be taken up.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -68,8 +70,8 @@ pub struct Active {
     pub by: Actor,
     /// Whether it stands in the prompt.
     pub preloaded: bool,
-    /// The text the model was given.
-    pub text: String,
+    /// What the model was given.
+    pub activation: Activation,
     /// The tools it asks for.
     pub tools: Option<ToolList>,
     /// The turn in which it was last used.
@@ -79,13 +81,15 @@ pub struct Active {
     pub(super) stamp: Stamp,
     /// What tells the contents of its file from others.
     pub(super) mark: u64,
-    /// Where in the text the instructions end.
-    pub(super) body_end: usize,
-    /// Whether the text is the instructions without a wrapper.
-    #[serde(default)]
-    pub(super) plain: bool,
     /// The filter of the call that activated it: it holds until the session gets another.
     pub(super) filter: Option<Filter>,
+}
+
+impl Active {
+    /// The text the model was given.
+    pub fn text(&self) -> String {
+        self.activation.text()
+    }
 }
 
 /// What somebody approved: one skill at one place, as it was.
@@ -199,17 +203,18 @@ impl Default for SessionState {
 }
 
 impl SessionState {
-    /// Reads a stored state; one of another version is an error that says so.
+    /// Reads a stored state. One of the version before is converted; any other version is an error that says so.
     pub fn from_json(text: &str) -> Result<Self, RestoreError> {
         let damaged = |reason: String| RestoreError::Damaged { reason };
-        let value: serde_json::Value =
+        let mut value: serde_json::Value =
             serde_json::from_str(text).map_err(|error| damaged(error.to_string()))?;
-        let found = value.get("version").and_then(serde_json::Value::as_u64);
-        match found {
-            Some(found) if found != u64::from(STATE_VERSION) => Err(RestoreError::Version { found }),
-            None => Err(damaged("it has no version".to_owned())),
-            Some(_) => serde_json::from_value(value).map_err(|error| damaged(error.to_string())),
+        match value.get("version").and_then(serde_json::Value::as_u64) {
+            None => return Err(damaged("it has no version".to_owned())),
+            Some(found) if found == u64::from(STATE_VERSION) => {}
+            Some(migrate::VERSION_2) => migrate::from_version_2(&mut value).map_err(damaged)?,
+            Some(found) => return Err(RestoreError::Version { found }),
         }
+        serde_json::from_value(value).map_err(|error| damaged(error.to_string()))
     }
 
     /// The active skills, the most recently activated last.

@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::document::{Document, parse_head};
 use crate::files::manifest::{FileKind, Manifest};
 use crate::path::RelPath;
-use crate::render::{Inlined, activation};
+use crate::render::{Activation, Inlined};
 use crate::session::calls::listed;
 use crate::session::calls::substitute::{Arguments, substitute, substituted_size};
 use crate::session::effect::Step;
@@ -107,8 +107,8 @@ impl Session {
             return Step::Done(refusal);
         }
         entry.key.clone_from(&key);
-        let (text, body_end) =
-            match self.text_of(&entry, &document, arguments.as_ref(), files.as_ref(), &inlined) {
+        let (activation, text) =
+            match self.activation(&entry, &document, arguments.as_ref(), files.as_ref(), &inlined) {
                 Ok(made) => made,
                 Err(size) => return self.too_long(&key, size, arguments.is_some()),
             };
@@ -120,29 +120,27 @@ impl Session {
         let same = old.as_ref().is_some_and(|old| old.mark == mark);
         // Other arguments are news even when the file is the same.
         let receipt = self.options.repeat == Repeat::Receipt
-            && old.as_ref().is_some_and(|old| same && (arguments.is_none() || old.text == text));
+            && old.as_ref().is_some_and(|old| same && (arguments.is_none() || old.activation == activation));
         let repeated = old.is_some();
         let by_first = old.as_ref().map_or(by, |old| old.by);
         let preloaded = preload || old.as_ref().is_some_and(|old| old.preloaded);
         let folder = self.folder_of(&entry.origin).map(str::to_owned);
-        // What the model was given stays what it has, as long as it is given nothing else.
-        let (kept, body_end) = match old {
-            Some(old) if receipt => (old.text, old.body_end),
-            _ => (text.clone(), body_end),
+        // A receipt leaves the model with the text that it got before.
+        let activation = match old {
+            Some(old) if receipt => old.activation,
+            _ => activation,
         };
         self.state.active.push(Active {
             key: key.clone(),
             location,
             by: by_first,
             preloaded,
-            text: kept,
+            activation,
             tools: entry.allowed_tools,
             used: self.state.turn,
             changed: false,
             stamp,
             mark,
-            body_end,
-            plain: self.options.activation.plain,
             filter,
         });
         self.note(What::Activated { key: key.clone(), by, again: repeated });
@@ -189,16 +187,16 @@ impl Session {
         self.refuse(Reason::TooLarge, error, hint)
     }
 
-    /// The text of an activation, and where in it the instructions end; its size when that is too much. What
-    /// arguments make of the instructions is counted before anything is built.
-    fn text_of(
+    /// The activation and its text; the size when the text is too long. The size of the instructions with their
+    /// arguments is counted before anything is built.
+    fn activation(
         &self,
         entry: &Entry,
         document: &Document,
         arguments: Option<&Arguments>,
         files: Option<&Manifest>,
         inlined: &[(RelPath, String)],
-    ) -> Result<(String, usize), usize> {
+    ) -> Result<(Activation, String), usize> {
         let names = &entry.client.arguments;
         let size =
             arguments.map_or(document.body().len(), |given| substituted_size(document.body(), given, names));
@@ -221,15 +219,12 @@ impl Session {
             .iter()
             .map(|(path, text)| Inlined { path: path.clone(), bytes: text.as_bytes() })
             .collect();
-        let (mut text, body_end) = activation(entry, body, folder, files, &inlined, &self.options.activation);
-        let hint = self.hint(&entry.key, files);
-        if !hint.is_empty() {
-            text.push_str("\n\n");
-            text.push_str(&hint);
-        }
-        // Neutralising and listing add to it.
+        let activation = Activation::new(entry, body, folder, files, &inlined, &self.options.activation)
+            .with_hint(self.hint(&entry.key, files));
+        let text = activation.text();
+        // Escaping and the list of files make it longer.
         within(text.len())?;
-        Ok((text, body_end))
+        Ok((activation, text))
     }
 
     /// The folder of a skill, if the model is to know it.

@@ -6,6 +6,7 @@ use crate::select::{self, Narrowed, Query, SelectError, Selector, Whole, narrow}
 use crate::session::Session;
 use crate::session::event::{Actor, What};
 use crate::session::interface::naming::Tool;
+use crate::session::state::Active;
 use crate::skill::Entry;
 
 /// What a prompt shows.
@@ -62,7 +63,7 @@ impl Session {
             self.note(What::Offered { keys: keys.clone(), omitted: shown.report.omitted.len() });
         }
         let preloaded = self.state().active().iter().filter(|active| active.preloaded && options.preloaded);
-        parts.extend(preloaded.map(|active| active.text.clone()));
+        parts.extend(preloaded.map(Active::text));
         Ok(Prompt { text: compose(&parts), skills: keys, report: shown.report, whole })
     }
 

@@ -228,11 +228,11 @@ fn a_stored_session_goes_on_and_what_is_gone_is_deactivated() {
     let mut denied = restore(denied, Options::default());
     let step = denied.resume(ticket, Outcome::Files { files: Manifest::default() });
     assert_eq!(code(&shelf.finish(&mut denied, step)), "unknown-skill");
-    let later = stored.replacen("\"version\":2", "\"version\":9", 1);
+    let later = stored.replacen("\"version\":3", "\"version\":9", 1);
     assert_eq!(SessionState::from_json(&later), Err(RestoreError::Version { found: 9 }));
     assert!(matches!(SessionState::from_json("{}"), Err(RestoreError::Damaged { .. })));
     assert!(matches!(SessionState::from_json("[1"), Err(RestoreError::Damaged { .. })));
-    assert!(matches!(SessionState::from_json(r#"{"version":2}"#), Err(RestoreError::Damaged { .. })));
+    assert!(matches!(SessionState::from_json(r#"{"version":3}"#), Err(RestoreError::Damaged { .. })));
 }
 
 #[test]
