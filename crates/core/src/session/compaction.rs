@@ -48,7 +48,7 @@ impl Session {
             if room(&text) {
                 texts.push(text);
             } else if let Some(part) =
-                shortened(&active.activation, self.offered(Tool::Load).is_some(), &room)
+                shortened(&active.activation, self.offered_name(Tool::Load).is_some(), &room)
             {
                 texts.push(part);
                 again.cut.push(active.key.clone());

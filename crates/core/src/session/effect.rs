@@ -53,15 +53,15 @@ impl fmt::Display for Ticket {
 /// A text is no ticket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("this is no ticket")]
-pub struct NoTicket;
+pub struct InvalidTicket;
 
 impl TryFrom<String> for Ticket {
-    type Error = NoTicket;
+    type Error = InvalidTicket;
 
-    fn try_from(text: String) -> Result<Self, NoTicket> {
-        let (number, check) = text.split_once('-').ok_or(NoTicket)?;
-        let number = number.parse().map_err(|_| NoTicket)?;
-        Ok(Self { number, check: u64::from_str_radix(check, 16).map_err(|_| NoTicket)? })
+    fn try_from(text: String) -> Result<Self, InvalidTicket> {
+        let (number, check) = text.split_once('-').ok_or(InvalidTicket)?;
+        let number = number.parse().map_err(|_| InvalidTicket)?;
+        Ok(Self { number, check: u64::from_str_radix(check, 16).map_err(|_| InvalidTicket)? })
     }
 }
 

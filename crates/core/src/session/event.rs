@@ -17,7 +17,7 @@ pub enum Actor {
 /// Why a skill is no longer active.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Ended {
+pub enum EndReason {
     /// Somebody asked for it.
     Asked,
     /// Another skill needed its place.
@@ -41,13 +41,13 @@ pub struct Event {
     pub turn: u64,
     /// What happened.
     #[serde(flatten)]
-    pub what: What,
+    pub kind: EventKind,
 }
 
 /// What happened.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "event")]
-pub enum What {
+pub enum EventKind {
     /// A catalog came.
     Discovered {
         /// How many of its skills the model may see.
@@ -88,7 +88,7 @@ pub enum What {
         /// Its key.
         key: String,
         /// Why.
-        why: Ended,
+        why: EndReason,
     },
     /// An active skill is not what it was when it was activated.
     Changed {
@@ -125,12 +125,12 @@ pub enum What {
 pub fn replay<'e>(before: &[String], events: impl IntoIterator<Item = &'e Event>) -> Vec<String> {
     let mut active = before.to_vec();
     for event in events {
-        match &event.what {
-            What::Activated { key, .. } => {
+        match &event.kind {
+            EventKind::Activated { key, .. } => {
                 active.retain(|other| other != key);
                 active.push(key.clone());
             }
-            What::Deactivated { key, .. } => active.retain(|other| other != key),
+            EventKind::Deactivated { key, .. } => active.retain(|other| other != key),
             _ => {}
         }
     }

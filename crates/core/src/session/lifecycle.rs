@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::event::{Actor, Ended, What};
+use super::event::{Actor, EndReason, EventKind};
 use super::policy::{Act, Policy};
 use super::state::Active;
 use super::tool_scope::difference;
@@ -11,7 +11,7 @@ use crate::catalog::Catalog;
 
 /// What a new catalog did to the active skills.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Swapped {
+pub struct CatalogChange {
     /// Those that are no longer active.
     pub deactivated: Vec<String>,
     /// Those that are not what they were when they were activated; activate them again to see what they say now.
@@ -25,17 +25,17 @@ impl Session {
         for active in &mut self.state.active {
             active.filter = None;
         }
-        self.settle()
+        self.reconcile()
     }
 
     /// Sets what the session may do, and returns the skills that are no longer active for it.
     pub fn set_policy(&mut self, policy: Policy) -> Vec<String> {
         self.policy = policy;
-        self.settle()
+        self.reconcile()
     }
 
     /// Takes a new catalog.
-    pub fn set_catalog(&mut self, catalog: Arc<Catalog>) -> Swapped {
+    pub fn set_catalog(&mut self, catalog: Arc<Catalog>) -> CatalogChange {
         let old = std::mem::replace(&mut self.catalog, catalog);
         let mut newly = Vec::new();
         for active in &mut self.state.active {
@@ -46,18 +46,18 @@ impl Session {
             }
         }
         for key in newly {
-            self.note(What::Changed { key });
+            self.record(EventKind::Changed { key });
         }
-        let deactivated = self.settle();
+        let deactivated = self.reconcile();
         let changed = self.changed_since().into_iter().map(str::to_owned).collect();
-        Swapped { deactivated, changed }
+        CatalogChange { deactivated, changed }
     }
 
     /// Deactivates a skill for the host or the user, and returns the tools that go with it: those that no other active
     /// skill grants. Nothing when it is not active.
     pub fn deactivate(&mut self, key: &str) -> Option<Vec<String>> {
         let before = self.active_tools();
-        self.state.deactivate(key, Ended::Asked, self.options.max_events)?;
+        self.state.deactivate(key, EndReason::Asked, self.options.max_events)?;
         Some(difference(&before, &self.active_tools()))
     }
 
@@ -66,10 +66,10 @@ impl Session {
         let turn = self.state.turn;
         let over = |used: u64| match self.options.lifetime {
             super::Lifetime::Persistent => None,
-            super::Lifetime::Bounded(turns) => (turn - used.min(turn) >= turns).then_some(Ended::Unused),
-            super::Lifetime::Ephemeral => Some(Ended::TurnOver),
+            super::Lifetime::Bounded(turns) => (turn - used.min(turn) >= turns).then_some(EndReason::Unused),
+            super::Lifetime::Ephemeral => Some(EndReason::TurnOver),
         };
-        let ending: Vec<(String, Ended)> = self
+        let ending: Vec<(String, EndReason)> = self
             .state
             .active
             .iter()
@@ -84,7 +84,7 @@ impl Session {
     }
 
     /// Deactivates what is gone or hidden, and marks what changed.
-    pub(super) fn settle(&mut self) -> Vec<String> {
+    pub(super) fn reconcile(&mut self) -> Vec<String> {
         let mut ending = Vec::new();
         let mut changed = Vec::new();
         for active in &self.state.active {
@@ -92,14 +92,14 @@ impl Session {
             let now =
                 self.catalog.get(&active.key).filter(|now| now.entry.origin.location == active.location);
             match now {
-                None => ending.push((active.key.clone(), Ended::Vanished)),
+                None => ending.push((active.key.clone(), EndReason::Vanished)),
                 Some(now)
-                    if self.unapproved(now)
+                    if self.needs_approval(now)
                         || self
                             .judge(now, Act::Keep, Actor::Host, self.filter_for(active.filter.as_ref()))
                             .is_err() =>
                 {
-                    ending.push((active.key.clone(), Ended::Hidden));
+                    ending.push((active.key.clone(), EndReason::Hidden));
                 }
                 Some(now) if !active.changed && now.stamp != active.stamp => changed.push(active.key.clone()),
                 Some(_) => {}
@@ -113,15 +113,15 @@ impl Session {
             if let Some(active) = self.state.active.iter_mut().find(|active| active.key == key) {
                 active.changed = true;
             }
-            self.note(What::Changed { key });
+            self.record(EventKind::Changed { key });
         }
-        self.note_discovered();
+        self.record_discovered();
         ending.into_iter().map(|(key, _)| key).collect()
     }
 
     /// Deactivates the oldest skills when more are active than may be, preloaded ones last: a stored
     /// session may come from freer days.
-    fn evict_excess(&mut self) -> Vec<(String, Ended)> {
+    fn evict_excess(&mut self) -> Vec<(String, EndReason)> {
         let most = self.options.max_active;
         let excess = self.state.active.len().saturating_sub(if most == 0 { usize::MAX } else { most });
         let (last, first): (Vec<&Active>, Vec<&Active>) =
@@ -129,18 +129,18 @@ impl Session {
         let keys: Vec<String> =
             first.into_iter().chain(last).take(excess).map(|active| active.key.clone()).collect();
         for key in &keys {
-            self.state.deactivate(key, Ended::Evicted, self.options.max_events);
+            self.state.deactivate(key, EndReason::Evicted, self.options.max_events);
         }
-        keys.into_iter().map(|key| (key, Ended::Evicted)).collect()
+        keys.into_iter().map(|key| (key, EndReason::Evicted)).collect()
     }
 
     /// Writes down how much of the catalog is visible, when that is news.
-    pub(super) fn note_discovered(&mut self) {
+    pub(super) fn record_discovered(&mut self) {
         let visible = self.visible(Actor::Model, self.filter()).len();
         let hidden = self.catalog.all().count().saturating_sub(visible);
         if self.state.discovered != Some((visible, hidden)) {
             self.state.discovered = Some((visible, hidden));
-            self.note(What::Discovered { visible, hidden });
+            self.record(EventKind::Discovered { visible, hidden });
         }
     }
 }

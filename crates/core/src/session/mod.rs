@@ -50,15 +50,15 @@ use std::sync::Arc;
 
 pub use calls::substitute::Arguments;
 pub use compaction::{ReinjectBudget, Reinjected};
-pub use effect::{Effect, Failure, NoTicket, Outcome, Step, Ticket, ToolCall};
-pub use event::{Actor, Ended, Event, What, replay};
+pub use effect::{Effect, Failure, InvalidTicket, Outcome, Step, Ticket, ToolCall};
+pub use event::{Actor, EndReason, Event, EventKind, replay};
 pub use filter::{Filter, FilterError};
-pub use interface::dialect::{Dialect, Received};
+pub use interface::dialect::{Dialect, ReceivedCall};
 pub use interface::naming::{NAMINGS, Naming, NamingRow, Tool, UnknownNaming};
 pub use interface::prompt::{Prompt, PromptOptions};
 pub use interface::result::{Reason, ToolOutcome, ToolResult};
 pub use interface::schema::ToolDef;
-pub use lifecycle::Swapped;
+pub use lifecycle::CatalogChange;
 pub use options::{Lifetime, Options, Repeat, WhenFull};
 pub use policy::{Act, Ask, Hidden, Names, OriginRule, Policy, Untrusted};
 pub use state::{Active, RestoreError, STATE_VERSION, SessionState};
@@ -82,7 +82,7 @@ impl Session {
     pub fn new(id: impl Into<String>, catalog: Arc<Catalog>, policy: Policy, options: Options) -> Self {
         let state = SessionState { id: id.into(), ..SessionState::default() };
         let mut session = Self { catalog, policy, options, state };
-        session.note_discovered();
+        session.record_discovered();
         session
     }
 
@@ -100,7 +100,7 @@ impl Session {
             return Err(RestoreError::Version { found: u64::from(state.version) });
         }
         let mut session = Self { catalog, policy, options, state };
-        session.settle();
+        session.reconcile();
         Ok(session)
     }
 
@@ -178,7 +178,7 @@ impl Session {
     /// Why a skill may not be used, for the host; nothing when it may. A model is never told.
     pub fn why_hidden(&self, key: &str, act: Act, by: Actor) -> Option<Hidden> {
         match self.catalog.get(key) {
-            None => Some(Hidden::Hindered),
+            None => Some(Hidden::Blocked),
             Some(candidate) => self.judge(candidate, act, by, self.filter()).err(),
         }
     }
@@ -239,13 +239,13 @@ impl Session {
     }
 
     /// What a tool is called, if the model has it: a hint must not name another.
-    fn offered(&self, tool: Tool) -> Option<Cow<'static, str>> {
+    fn offered_name(&self, tool: Tool) -> Option<Cow<'static, str>> {
         let there = self.options.tools.contains(&tool) && (tool != Tool::Run || self.policy.run);
         there.then(|| self.options.naming.tool_name(tool))
     }
 
-    fn note(&mut self, what: What) {
-        self.state.note(what, self.options.max_events);
+    fn record(&mut self, kind: EventKind) {
+        self.state.record(kind, self.options.max_events);
     }
 }
 

@@ -143,8 +143,9 @@ pub enum Hidden {
     Filtered,
     /// Its scope is not visible.
     Origin,
-    /// Something is against it: it is broken or turned off.
-    Hindered,
+    /// It is broken or turned off.
+    #[serde(rename = "hindered")]
+    Blocked,
     /// Nobody trusts it yet.
     Untrusted,
     /// Only a user may start it.
@@ -171,7 +172,7 @@ impl Policy {
             None => {}
             Some(Obstacle::Untrusted) if ask.approved || self.untrusted == Untrusted::Ask => {}
             Some(Obstacle::Untrusted) => return Err(Hidden::Untrusted),
-            Some(Obstacle::Broken { .. } | Obstacle::Disabled { .. }) => return Err(Hidden::Hindered),
+            Some(Obstacle::Broken { .. } | Obstacle::Disabled { .. }) => return Err(Hidden::Blocked),
         }
         if !ask.filter.passes(&candidate.virtual_path) {
             return Err(Hidden::Filtered);
@@ -243,6 +244,6 @@ mod tests {
         assert_eq!(asking.judge(&candidate, &ask), Ok(()));
         assert!(asking.needs_approval(&candidate, false) && !asking.needs_approval(&candidate, true));
         candidate.obstacle = Some(Obstacle::Disabled { by: "me".into() });
-        assert_eq!(asking.judge(&candidate, &ask), Err(Hidden::Hindered));
+        assert_eq!(asking.judge(&candidate, &ask), Err(Hidden::Blocked));
     }
 }

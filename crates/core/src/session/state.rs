@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::calls::substitute::Arguments;
-use super::event::{Actor, Ended, Event, What};
+use super::event::{Actor, EndReason, Event, EventKind};
 use super::filter::Filter;
 use super::migrate;
 use crate::catalog::Stamp;
@@ -44,7 +44,7 @@ pub struct SessionState {
     /// The active skills, the most recently activated last.
     pub(super) active: Vec<Active>,
     /// The calls that wait, by the number of their ticket.
-    pub(super) pending: BTreeMap<u64, Waiting>,
+    pub(super) pending: BTreeMap<u64, PendingCall>,
     /// What was approved in this session, by key.
     pub(super) approvals: BTreeMap<String, Approval>,
     /// The filter that took the place of the policy's.
@@ -79,8 +79,9 @@ pub struct Active {
     /// Whether the catalog has come to show another state of it since.
     pub changed: bool,
     pub(super) stamp: Stamp,
-    /// What tells the contents of its file from others.
-    pub(super) mark: u64,
+    /// A checksum of its file.
+    #[serde(rename = "mark")]
+    pub(super) fingerprint: u64,
     /// The filter of the call that activated it: it holds until the session gets another.
     pub(super) filter: Option<Filter>,
 }
@@ -101,14 +102,14 @@ pub(super) struct Approval {
 
 /// A call that waits for an effect.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Waiting {
+pub(super) struct PendingCall {
     pub(super) check: u64,
     /// Who asked.
     pub(super) by: Actor,
     /// The filter of the call.
     pub(super) filter: Option<Filter>,
     /// What is wanted in the end.
-    pub(super) want: Want,
+    pub(super) want: Goal,
     /// Where the skill lay when the call began to wait.
     pub(super) location: String,
     /// What it waits for.
@@ -117,7 +118,7 @@ pub(super) struct Waiting {
 
 /// What a call wants in the end.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) enum Want {
+pub(super) enum Goal {
     Load {
         key: String,
         arguments: Option<Arguments>,
@@ -170,7 +171,7 @@ pub(super) enum Stage {
     },
 }
 
-impl Want {
+impl Goal {
     /// The skill it is about.
     pub(super) fn key(&self) -> Option<&str> {
         match self {
@@ -247,8 +248,8 @@ impl SessionState {
     }
 
     /// Writes an event down; what no longer has a place is summed up.
-    pub(super) fn note(&mut self, what: What, most: usize) {
-        self.log.push(Event { number: self.next_event, turn: self.turn, what });
+    pub(super) fn record(&mut self, kind: EventKind, most: usize) {
+        self.log.push(Event { number: self.next_event, turn: self.turn, kind });
         self.next_event += 1;
         // In steps, so that a long session does not move its log with every event.
         if self.log.len() > most.saturating_add(most / 4 + 1) {
@@ -257,10 +258,10 @@ impl SessionState {
         }
     }
 
-    pub(super) fn deactivate(&mut self, key: &str, why: Ended, most: usize) -> Option<Active> {
+    pub(super) fn deactivate(&mut self, key: &str, why: EndReason, most: usize) -> Option<Active> {
         let at = self.active.iter().position(|active| active.key == key)?;
         let active = self.active.remove(at);
-        self.note(What::Deactivated { key: key.to_owned(), why }, most);
+        self.record(EventKind::Deactivated { key: key.to_owned(), why }, most);
         Some(active)
     }
 }

@@ -131,14 +131,14 @@ fn described_result(result: ToolResult) -> CallToolResult {
 
 #[cfg(test)]
 mod tests {
-    use prowess::session::{Dialect, Received};
+    use prowess::session::{Dialect, ReceivedCall};
     use serde_json::json;
 
     use super::*;
 
     #[test]
     fn the_server_and_the_dialect_build_the_same_result() {
-        let received = Received { id: None, call: ToolCall::new("load_skill", json!({})) };
+        let received = ReceivedCall { id: None, call: ToolCall::new("load_skill", json!({})) };
         for result in [
             ToolResult::done("text", json!({"skill": "pdf"})),
             ToolResult::done("text", json!(null)),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use prowess_core::select::Query;
 use prowess_core::session::{
-    Actor, Arguments, Dialect, Prompt, PromptOptions, Session, SessionState, Step, Swapped, ToolResult,
+    Actor, Arguments, CatalogChange, Dialect, Prompt, PromptOptions, Session, SessionState, Step, ToolResult,
 };
 use serde_json::Value;
 
@@ -20,7 +20,7 @@ pub struct Chat {
     skills: Skills,
     session: Session,
     /// What refreshes did to the active skills since the host last asked.
-    swapped: Swapped,
+    swapped: CatalogChange,
 }
 
 impl Chat {
@@ -34,7 +34,7 @@ impl Chat {
     }
 
     pub(super) fn restored(skills: Skills, session: Session) -> Self {
-        Self { skills, session, swapped: Swapped::default() }
+        Self { skills, session, swapped: CatalogChange::default() }
     }
 
     /// The text for the system prompt: how to use skills, which there are, and the instructions of those that are active
@@ -108,7 +108,7 @@ impl Chat {
 
     /// What refreshes did to the active skills since this was last called: those that are gone, and those that say
     /// something else now.
-    pub fn changes(&mut self) -> Swapped {
+    pub fn changes(&mut self) -> CatalogChange {
         self.follow();
         std::mem::take(&mut self.swapped)
     }
@@ -143,7 +143,7 @@ impl Chat {
         if Arc::ptr_eq(&now, &self.session.shared_catalog()) {
             return;
         }
-        let Swapped { deactivated, changed } = self.session.set_catalog(now);
+        let CatalogChange { deactivated, changed } = self.session.set_catalog(now);
         self.swapped.deactivated.extend(deactivated);
         // The session names all that changed since they were activated.
         self.swapped.changed = changed;

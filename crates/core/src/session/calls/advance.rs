@@ -5,86 +5,86 @@ use serde_json::json;
 use crate::catalog::Candidate;
 use crate::files::manifest::Manifest;
 use crate::path::RelPath;
-use crate::session::calls::load::Given;
+use crate::session::calls::load::LoadInput;
 use crate::session::effect::{Outcome, Step};
-use crate::session::event::{Actor, What};
-use crate::session::interface::arguments::shown;
+use crate::session::event::{Actor, EventKind};
+use crate::session::interface::arguments::for_message;
 use crate::session::interface::result::{Reason, ToolResult};
 use crate::session::policy::Act;
-use crate::session::state::{Approval, Stage, Waiting, Want};
+use crate::session::state::{Approval, Goal, PendingCall, Stage};
 use crate::session::{Filter, Session};
 
 impl Session {
     /// Begins what somebody wants of a skill that they may use.
-    pub(in crate::session) fn begin(&mut self, by: Actor, filter: Option<Filter>, want: Want) -> Step {
-        if let Want::Load { key, preload, .. } = &want
-            && let Some(refusal) = self.full(key, *preload)
+    pub(in crate::session) fn begin(&mut self, by: Actor, filter: Option<Filter>, want: Goal) -> Step {
+        if let Goal::Load { key, preload, .. } = &want
+            && let Some(refusal) = self.refusal_if_full(key, *preload)
         {
-            self.note(What::Refused { reason: Reason::TooManyActive.code().to_owned() });
+            self.record(EventKind::Refused { reason: Reason::TooManyActive.code().to_owned() });
             return Step::Done(refusal);
         }
         let Some(candidate) = want.key().and_then(|key| self.catalog.get(key)) else {
-            return self.gone(&want);
+            return self.skill_gone(&want);
         };
-        if self.unapproved(candidate) {
-            return self.wait(by, filter, want, Stage::Approval);
+        if self.needs_approval(candidate) {
+            return self.suspend(by, filter, want, Stage::Approval);
         }
         self.after_approval(by, filter, want)
     }
 
     /// Whether somebody must approve a skill before it is used, and nobody did.
-    pub(in crate::session) fn unapproved(&self, candidate: &Candidate) -> bool {
+    pub(in crate::session) fn needs_approval(&self, candidate: &Candidate) -> bool {
         self.policy.needs_approval(candidate, self.approved(candidate).is_some())
     }
 
-    fn after_approval(&mut self, by: Actor, filter: Option<Filter>, want: Want) -> Step {
-        if matches!(want, Want::ListFiles { .. } | Want::Load { .. }) {
-            return self.wait(by, filter, want, Stage::Files);
+    fn after_approval(&mut self, by: Actor, filter: Option<Filter>, want: Goal) -> Step {
+        if matches!(want, Goal::ListFiles { .. } | Goal::Load { .. }) {
+            return self.suspend(by, filter, want, Stage::Files);
         }
         self.read_bytes(by, filter, want, None)
     }
 
-    fn read_bytes(&mut self, by: Actor, filter: Option<Filter>, want: Want, files: Option<Manifest>) -> Step {
+    fn read_bytes(&mut self, by: Actor, filter: Option<Filter>, want: Goal, files: Option<Manifest>) -> Step {
         let Some(candidate) = want.key().and_then(|key| self.catalog.get(key)) else {
-            return self.gone(&want);
+            return self.skill_gone(&want);
         };
         let expect_digest = self.approved(candidate).map(str::to_owned);
         match want {
-            Want::Run { .. } => self.wait(by, filter, want, Stage::Exit { expect_digest }),
-            Want::Load { .. } if self.options.inline_resources => {
-                let left = files.as_ref().map(|files| self.inlined(files)).unwrap_or_default();
+            Goal::Run { .. } => self.suspend(by, filter, want, Stage::Exit { expect_digest }),
+            Goal::Load { .. } if self.options.inline_resources => {
+                let left = files.as_ref().map(|files| self.files_to_inline(files)).unwrap_or_default();
                 let stage = Stage::Inline { files, expect_digest, read: Vec::new(), left };
                 self.next_inline(by, filter, want, stage)
             }
             want => {
                 let stage = Stage::Bytes { files, inlined: Vec::new(), expect_digest };
-                self.wait(by, filter, want, stage)
+                self.suspend(by, filter, want, stage)
             }
         }
     }
 
     /// The files that an activation shows: those that are small, as long as all of them have room.
-    pub(in crate::session) fn inlined(&self, files: &Manifest) -> Vec<RelPath> {
+    pub(in crate::session) fn files_to_inline(&self, files: &Manifest) -> Vec<RelPath> {
         self.options.activation.inlined(files, self.options.max_activation_bytes)
     }
 
     /// Waits for the next file that is to be shown; after the last, for the skill's own.
-    fn next_inline(&mut self, by: Actor, filter: Option<Filter>, want: Want, stage: Stage) -> Step {
+    fn next_inline(&mut self, by: Actor, filter: Option<Filter>, want: Goal, stage: Stage) -> Step {
         let stage = match stage {
             Stage::Inline { files, expect_digest, read, left } if left.is_empty() => {
                 Stage::Bytes { files, inlined: read, expect_digest }
             }
             stage => stage,
         };
-        self.wait(by, filter, want, stage)
+        self.suspend(by, filter, want, stage)
     }
 
     /// Goes on with what is wanted of a skill. The policy is asked again: much may have changed meanwhile.
-    pub(in crate::session) fn go_on(&mut self, waiting: Waiting, outcome: Outcome) -> Step {
-        let Waiting { by, filter, want, location, stage, .. } = waiting;
+    pub(in crate::session) fn advance(&mut self, waiting: PendingCall, outcome: Outcome) -> Step {
+        let PendingCall { by, filter, want, location, stage, .. } = waiting;
         let act = match want {
-            Want::Load { .. } => Act::Activate,
-            Want::Run { .. } => Act::Run,
+            Goal::Load { .. } => Act::Activate,
+            Goal::Run { .. } => Act::Run,
             _ => Act::Read,
         };
         let key = want.key().unwrap_or_default();
@@ -94,13 +94,13 @@ impl Session {
             now.entry.origin.location == location && self.judge(now, act, by, own).is_ok()
         });
         let Some(now) = now else {
-            return self.gone_for(&want, by, filter.as_ref());
+            return self.skill_gone_for(&want, by, filter.as_ref());
         };
         match &stage {
             Stage::Approval => {}
             // What ran cannot be undone, and to ask now would run it twice.
-            Stage::Exit { .. } if self.unapproved(now) => return self.not_approved(&want),
-            _ if self.unapproved(now) => return self.wait(by, filter, want, Stage::Approval),
+            Stage::Exit { .. } if self.needs_approval(now) => return self.not_approved(&want),
+            _ if self.needs_approval(now) => return self.suspend(by, filter, want, Stage::Approval),
             // Somebody approved it meanwhile: what was read before is not held to what they saw.
             Stage::Bytes { expect_digest, .. } | Stage::Inline { expect_digest, .. }
                 if self.approved(now).is_some_and(|seen| expect_digest.as_deref() != Some(seen)) =>
@@ -111,21 +111,21 @@ impl Session {
         }
         match (stage, outcome) {
             (Stage::Approval, Outcome::Approved { digest }) => {
-                let Some(candidate) = self.catalog.get(key) else { return self.gone(&want) };
+                let Some(candidate) = self.catalog.get(key) else { return self.skill_gone(&want) };
                 let location = candidate.entry.origin.location.clone();
                 let key = key.to_owned();
                 self.state.approvals.insert(key.clone(), Approval { location, digest: digest.clone() });
-                self.note(What::Approved { key, digest });
+                self.record(EventKind::Approved { key, digest });
                 self.after_approval(by, filter, want)
             }
             (Stage::Approval, Outcome::Declined | Outcome::Failed { .. }) => self.not_approved(&want),
             (Stage::Files, Outcome::Files { files }) => match want {
-                Want::ListFiles { key, offset, limit } => self.list_files(&key, &files, offset, limit),
+                Goal::ListFiles { key, offset, limit } => self.list_files(&key, &files, offset, limit),
                 want => self.read_bytes(by, filter, want, Some(files)),
             },
             // Instructions without a list of files are better than none; if the skill is gone, reading it tells.
             (Stage::Files, Outcome::Failed { why }) => match want {
-                Want::ListFiles { key, .. } => self.unread_skill(&key, why),
+                Goal::ListFiles { key, .. } => self.skill_read_failed(&key, why),
                 want => self.read_bytes(by, filter, want, None),
             },
             (Stage::Inline { files, expect_digest, mut read, mut left }, outcome) => {
@@ -147,20 +147,22 @@ impl Session {
                     return self.no_longer_approved(key);
                 }
                 match want {
-                    Want::Load { key, arguments, preload } => {
-                        self.give(Given { key, by, filter, arguments, preload, files, inlined }, &bytes, size)
-                    }
-                    Want::ReadFile { key, path, offset, limit } => {
-                        self.give_file(&key, &path, bytes, size, offset, limit)
+                    Goal::Load { key, arguments, preload } => self.finish_load(
+                        LoadInput { key, by, filter, arguments, preload, files, inlined },
+                        &bytes,
+                        size,
+                    ),
+                    Goal::ReadFile { key, path, offset, limit } => {
+                        self.file_result(&key, &path, bytes, size, offset, limit)
                     }
                     _ => self.wrong_outcome(),
                 }
             }
             (Stage::Bytes { .. }, Outcome::Failed { why }) => match &want {
-                Want::ReadFile { path, .. } => self.unread(path.as_str(), why),
+                Goal::ReadFile { path, .. } => self.read_failed(path.as_str(), why),
                 want => {
                     let key = want.key().unwrap_or_default().to_owned();
-                    self.unread_skill(&key, why)
+                    self.skill_read_failed(&key, why)
                 }
             },
             (Stage::Exit { .. }, Outcome::Ran { code, output }) => {
@@ -175,19 +177,19 @@ impl Session {
         }
     }
 
-    fn not_approved(&mut self, want: &Want) -> Step {
+    fn not_approved(&mut self, want: &Goal) -> Step {
         let key = want.key().unwrap_or_default();
-        let error = format!("the user did not approve this skill: {}", shown(key));
-        self.note(What::NotApproved { key: key.to_owned() });
+        let error = format!("the user did not approve this skill: {}", for_message(key));
+        self.record(EventKind::NotApproved { key: key.to_owned() });
         self.refuse(Reason::NotApproved, error, "go on without it, or ask the user about it")
     }
 
     fn no_longer_approved(&mut self, key: &str) -> Step {
         self.state.approvals.remove(key);
-        self.note(What::NotApproved { key: key.to_owned() });
+        self.record(EventKind::NotApproved { key: key.to_owned() });
         // Without the approval it may not stay active either.
-        self.settle();
-        let error = format!("this skill changed after it was approved: {}", shown(key));
+        self.reconcile();
+        let error = format!("this skill changed after it was approved: {}", for_message(key));
         self.refuse(Reason::Changed, error, "ask the user to look at it and to approve it again")
     }
 }

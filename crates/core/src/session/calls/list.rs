@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::catalog::{Candidate, is_below};
 use crate::render::render_catalog;
 use crate::session::effect::Step;
-use crate::session::event::{Actor, What};
+use crate::session::event::{Actor, EventKind};
 use crate::session::interface::arguments;
 use crate::session::interface::naming::Tool;
 use crate::session::interface::result::ToolResult;
@@ -26,7 +26,7 @@ impl Session {
         let first = usize::try_from(offset).unwrap_or(total).min(total);
         let shown: Vec<&Entry> = entries.into_iter().skip(first).take(self.options.max_list.max(1)).collect();
         if shown.is_empty() {
-            let folder = arguments::shown(folder);
+            let folder = arguments::for_message(folder);
             let none = match (total, folder.as_str()) {
                 (0, _) if visible.is_empty() => "no skill is available".to_owned(),
                 (0, folder) => format!("no skill is in this folder: {folder}"),
@@ -35,11 +35,11 @@ impl Session {
             return Step::Done(ToolResult::done(none, json!({"skills": [], "total": total})));
         }
         let mut text = render_catalog(&shown, &self.options.catalog);
-        let mut data = json!({"skills": rows(&shown), "total": total});
+        let mut data = json!({"skills": skill_rows(&shown), "total": total});
         let end = first + shown.len();
         if end < total {
             let _ = write!(text, "\n\n{} more skills; go on with offset {end}", total - end);
-            if let Some(search) = self.offered(Tool::Search) {
+            if let Some(search) = self.offered_name(Tool::Search) {
                 let _ = write!(text, ", or find one with {search}");
             }
             if let Some(data) = data.as_object_mut() {
@@ -47,12 +47,12 @@ impl Session {
             }
         }
         let keys = shown.iter().map(|entry| entry.key.clone()).collect();
-        self.note(What::Offered { keys, omitted: total - end });
+        self.record(EventKind::Offered { keys, omitted: total - end });
         Step::Done(ToolResult::done(text, data))
     }
 }
 
-pub(in crate::session) fn rows(entries: &[&Entry]) -> Vec<Value> {
+pub(in crate::session) fn skill_rows(entries: &[&Entry]) -> Vec<Value> {
     let row = |entry: &&Entry| json!({"name": entry.key, "description": visible(&entry.description)});
     entries.iter().map(row).collect()
 }

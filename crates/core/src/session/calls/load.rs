@@ -6,16 +6,16 @@ use crate::document::{Document, parse_head};
 use crate::files::manifest::{FileKind, Manifest};
 use crate::path::RelPath;
 use crate::render::{Activation, Inlined};
-use crate::session::calls::listed;
+use crate::session::calls::join_names;
 use crate::session::calls::substitute::{Arguments, substitute, substituted_size};
 use crate::session::effect::Step;
-use crate::session::event::{Actor, Ended, What};
-use crate::session::interface::arguments::shown;
+use crate::session::event::{Actor, EndReason, EventKind};
+use crate::session::interface::arguments::for_message;
 use crate::session::interface::naming::Tool;
 use crate::session::interface::result::{Reason, ToolResult};
 use crate::session::options::{Repeat, WhenFull};
 use crate::session::policy::Act;
-use crate::session::state::{Active, Want};
+use crate::session::state::{Active, Goal};
 use crate::session::tool_scope::difference;
 use crate::session::{Filter, Session};
 use crate::skill::Entry;
@@ -48,19 +48,19 @@ impl Session {
         match self.resolve(wanted, Act::Activate, by, filter.as_ref()) {
             Ok(candidate) => {
                 let key = candidate.entry.key.clone();
-                self.begin(by, filter, Want::Load { key, arguments, preload })
+                self.begin(by, filter, Goal::Load { key, arguments, preload })
             }
             Err(refusal) => {
-                let refusal = self.explained(wanted, by, filter.as_ref()).unwrap_or(refusal);
+                let refusal = self.explain_to_person(wanted, by, filter.as_ref()).unwrap_or(refusal);
                 let reason = refusal.reason.map_or("", Reason::code).to_owned();
-                self.note(What::Refused { reason });
+                self.record(EventKind::Refused { reason });
                 Step::Done(refusal)
             }
         }
     }
 
     /// A refusal when one more active skill would be too many.
-    pub(in crate::session) fn full(&self, key: &str, preload: bool) -> Option<ToolResult> {
+    pub(in crate::session) fn refusal_if_full(&self, key: &str, preload: bool) -> Option<ToolResult> {
         let most = self.options.max_active;
         // One preloaded skill never drives out another: a host that wants more than it allows is told so.
         let stuck = || preload && self.state.active.iter().all(|active| active.preloaded);
@@ -68,8 +68,8 @@ impl Session {
             && self.state.active.len() >= most
             && (self.options.when_full == WhenFull::Refuse || stuck());
         (full && self.state.find(key).is_none()).then(|| {
-            let active = listed(self.active_skills().into_iter());
-            let hint = match self.offered(Tool::Unload) {
+            let active = join_names(self.active_skills().into_iter());
+            let hint = match self.offered_name(Tool::Unload) {
                 Some(unload) => format!("first put one away with {unload}; active are {active}"),
                 None => format!("go on with those that are active: {active}"),
             };
@@ -79,20 +79,20 @@ impl Session {
     }
 
     /// Gives the model the instructions as they are now.
-    pub(in crate::session) fn give(&mut self, given: Given, bytes: &[u8], size: u64) -> Step {
-        let Given { key, by, filter, arguments, preload, files, inlined } = given;
-        let (document, mark) = (parse_head(bytes, size), mark(bytes));
-        let again = |key| Want::Load { key, arguments: None, preload };
+    pub(in crate::session) fn finish_load(&mut self, given: LoadInput, bytes: &[u8], size: u64) -> Step {
+        let LoadInput { key, by, filter, arguments, preload, files, inlined } = given;
+        let (document, fingerprint) = (parse_head(bytes, size), fingerprint(bytes));
+        let again = |key| Goal::Load { key, arguments: None, preload };
         let Some(candidate) = self.catalog.get(&key) else {
-            return self.gone(&again(key));
+            return self.skill_gone(&again(key));
         };
         let Some(mut entry) = document.skill(&candidate.entry.origin) else {
-            let error = format!("this skill can no longer be loaded: {}", shown(&key));
+            let error = format!("this skill can no longer be loaded: {}", for_message(&key));
             return self.refuse(Reason::BrokenSkill, error, "its SKILL.md has a fault; go on without it");
         };
         if entry.name != candidate.entry.name {
-            let error = format!("this skill is not what it was when it was listed: {}", shown(&key));
-            let hint = match self.offered(Tool::List) {
+            let error = format!("this skill is not what it was when it was listed: {}", for_message(&key));
+            let hint = match self.offered_name(Tool::List) {
                 Some(list) => format!("see what there is now with {list}"),
                 None => "go on without it".to_owned(),
             };
@@ -100,10 +100,10 @@ impl Session {
         }
         let own = filter.as_ref();
         if self.judge_as(candidate, Act::Activate, by, self.filter_for(own), entry.invocation).is_err() {
-            return self.gone_for(&again(key), by, own);
+            return self.skill_gone_for(&again(key), by, own);
         }
-        if let Some(refusal) = self.full(&key, preload) {
-            self.note(What::Refused { reason: Reason::TooManyActive.code().to_owned() });
+        if let Some(refusal) = self.refusal_if_full(&key, preload) {
+            self.record(EventKind::Refused { reason: Reason::TooManyActive.code().to_owned() });
             return Step::Done(refusal);
         }
         entry.key.clone_from(&key);
@@ -117,7 +117,7 @@ impl Session {
         let old = self.state.active.iter().position(|active| active.key == key);
         let old = old.map(|at| self.state.active.remove(at));
         let evicted = self.make_room();
-        let same = old.as_ref().is_some_and(|old| old.mark == mark);
+        let same = old.as_ref().is_some_and(|old| old.fingerprint == fingerprint);
         // Other arguments are news even when the file is the same.
         let receipt = self.options.repeat == Repeat::Receipt
             && old.as_ref().is_some_and(|old| same && (arguments.is_none() || old.activation == activation));
@@ -140,10 +140,10 @@ impl Session {
             used: self.state.turn,
             changed: false,
             stamp,
-            mark,
+            fingerprint,
             filter,
         });
-        self.note(What::Activated { key: key.clone(), by, again: repeated });
+        self.record(EventKind::Activated { key: key.clone(), by, again: repeated });
         let after = self.active_tools();
         let data = json!({
             "skill": key,
@@ -157,7 +157,8 @@ impl Session {
             "evicted": evicted,
         });
         if receipt {
-            let receipt = format!("this skill is loaded already, and its text is the same: {}", shown(&key));
+            let receipt =
+                format!("this skill is loaded already, and its text is the same: {}", for_message(&key));
             return Step::Done(ToolResult::done(receipt, data));
         }
         Step::Done(ToolResult::done(text, data))
@@ -172,7 +173,7 @@ impl Session {
             let Some(key) = oldest.or(self.state.active.first()).map(|active| active.key.clone()) else {
                 break;
             };
-            self.state.deactivate(&key, Ended::Evicted, self.options.max_events);
+            self.state.deactivate(&key, EndReason::Evicted, self.options.max_events);
             evicted.push(key);
         }
         evicted
@@ -182,7 +183,7 @@ impl Session {
     fn too_long(&mut self, key: &str, size: usize, with_arguments: bool) -> Step {
         let most = self.options.max_activation_bytes;
         let error =
-            format!("the text of this skill is too long: {}: {size} bytes, at most {most}", shown(key));
+            format!("the text of this skill is too long: {}: {size} bytes, at most {most}", for_message(key));
         let hint = if with_arguments { "give it shorter arguments" } else { "go on without it" };
         self.refuse(Reason::TooLarge, error, hint)
     }
@@ -246,13 +247,13 @@ impl Session {
         });
         let counted: Vec<String> = counted.collect();
         let wanted = self.options.hint_files && !self.options.activation.plain && !counted.is_empty();
-        let Some(read) = self.offered(Tool::Read).filter(|_| wanted) else { return String::new() };
+        let Some(read) = self.offered_name(Tool::Read).filter(|_| wanted) else { return String::new() };
         let naming = &self.options.naming;
         format!(
             "This skill has {}. Read one with {read} ({}: {}, {}: the file's path); without {} it lists them.",
             counted.join(", "),
             naming.skill_argument(Tool::Read),
-            serde_json::Value::from(shown(key)),
+            serde_json::Value::from(for_message(key)),
             naming.row().path,
             naming.row().path,
         )
@@ -260,7 +261,7 @@ impl Session {
 }
 
 /// What an activation needs when its bytes are there.
-pub(in crate::session) struct Given {
+pub(in crate::session) struct LoadInput {
     pub(in crate::session) key: String,
     pub(in crate::session) by: Actor,
     pub(in crate::session) filter: Option<Filter>,
@@ -271,8 +272,8 @@ pub(in crate::session) struct Given {
     pub(in crate::session) inlined: Vec<(RelPath, String)>,
 }
 
-/// What tells the bytes of one file from those of another. It guards against mistakes, not against forgery.
-fn mark(bytes: &[u8]) -> u64 {
+/// A checksum of a file. It guards against mistakes, not against forgery.
+fn fingerprint(bytes: &[u8]) -> u64 {
     let mut sum = bytes.len() as u64 ^ 0x9e37_79b9_7f4a_7c15;
     let mut add = |word: u64| {
         sum = (sum ^ word).wrapping_mul(0xff51_afd7_ed55_8ccd);

@@ -12,8 +12,8 @@ mod unload;
 mod user;
 
 use crate::session::effect::{Step, ToolCall};
-use crate::session::event::{Actor, What};
-use crate::session::interface::arguments::{self, shown};
+use crate::session::event::{Actor, EventKind};
+use crate::session::interface::arguments::{self, for_message};
 use crate::session::interface::naming::Tool;
 use crate::session::interface::result::{Reason, ToolResult};
 use crate::session::policy::Act;
@@ -27,14 +27,14 @@ impl Session {
     pub fn call(&mut self, call: ToolCall) -> Step {
         let naming = &self.options.naming;
         let Some(tool) = naming.tool(&call.tool).filter(|tool| self.options.tools.contains(tool)) else {
-            let names: Vec<_> = Tool::ALL.into_iter().filter_map(|tool| self.offered(tool)).collect();
+            let names: Vec<_> = Tool::ALL.into_iter().filter_map(|tool| self.offered_name(tool)).collect();
             let hint = match names.as_slice() {
                 [] => "there are no tools for skills; go on without".to_owned(),
                 names => format!("the tools for skills are {}", names.join(", ")),
             };
             return self.refuse(
                 Reason::UnknownTool,
-                format!("there is no such tool: {}", shown(&call.tool)),
+                format!("there is no such tool: {}", for_message(&call.tool)),
                 hint,
             );
         };
@@ -81,12 +81,12 @@ impl Session {
         error: impl Into<String>,
         hint: impl Into<String>,
     ) -> Step {
-        self.note(What::Refused { reason: reason.code().to_owned() });
+        self.record(EventKind::Refused { reason: reason.code().to_owned() });
         Step::Done(ToolResult::refused(reason, error, hint))
     }
 
     pub(in crate::session) fn refused(&mut self, refusal: ToolResult) -> Step {
-        self.note(What::Refused { reason: refusal.reason.map_or("", Reason::code).to_owned() });
+        self.record(EventKind::Refused { reason: refusal.reason.map_or("", Reason::code).to_owned() });
         Step::Done(refusal)
     }
 
@@ -96,7 +96,7 @@ impl Session {
     }
 }
 
-pub(in crate::session) fn listed<'k>(keys: impl Iterator<Item = &'k str>) -> String {
-    let names: Vec<String> = keys.map(shown).collect();
+pub(in crate::session) fn join_names<'k>(keys: impl Iterator<Item = &'k str>) -> String {
+    let names: Vec<String> = keys.map(for_message).collect();
     names.join(", ")
 }

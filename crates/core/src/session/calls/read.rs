@@ -8,12 +8,12 @@ use crate::files::manifest::Manifest;
 use crate::files::page::{Contents, Groups, OverLimit, Resource, TooLarge};
 use crate::path::{PathError, RelPath};
 use crate::session::effect::{Failure, Step};
-use crate::session::event::{Actor, What};
-use crate::session::interface::arguments::{Values, shown};
+use crate::session::event::{Actor, EventKind};
+use crate::session::interface::arguments::{Values, for_message};
 use crate::session::interface::naming::Tool;
 use crate::session::interface::result::{Reason, ToolResult};
 use crate::session::policy::Act;
-use crate::session::state::Want;
+use crate::session::state::Goal;
 use crate::session::{Filter, Session};
 
 impl Session {
@@ -24,7 +24,7 @@ impl Session {
         };
         let Some(path) = values.path else {
             let limit = at_most(values.limit, self.options.max_files);
-            let want = Want::ListFiles { key, offset: values.offset, limit };
+            let want = Goal::ListFiles { key, offset: values.offset, limit };
             return self.begin(Actor::Model, filter, want);
         };
         let path = match RelPath::from_request(&path) {
@@ -32,12 +32,12 @@ impl Session {
             Err(error) => return self.bad_path(&error),
         };
         let limit = at_most(values.limit, self.options.max_resource_bytes);
-        self.begin(Actor::Model, filter, Want::ReadFile { key, path, offset: values.offset, limit })
+        self.begin(Actor::Model, filter, Goal::ReadFile { key, path, offset: values.offset, limit })
     }
 
     pub(in crate::session) fn bad_path(&mut self, error: &PathError) -> Step {
         let mut step =
-            self.refuse(Reason::BadPath, format!("the {}", shown(&error.to_string())), error.hint());
+            self.refuse(Reason::BadPath, format!("the {}", for_message(&error.to_string())), error.hint());
         if let Step::Done(result) = &mut step {
             result.data = json!({"rule": error.rule()});
         }
@@ -51,7 +51,7 @@ impl Session {
         offset: u64,
         limit: usize,
     ) -> Step {
-        self.touch(key);
+        self.mark_used(key);
         let mut groups = Groups::of(files, true);
         let total = groups.all().map(|(_, paths)| paths.len()).sum::<usize>();
         let first = usize::try_from(offset).unwrap_or(total).min(total);
@@ -84,7 +84,7 @@ impl Session {
         Step::Done(ToolResult::done(text, data))
     }
 
-    pub(in crate::session) fn give_file(
+    pub(in crate::session) fn file_result(
         &mut self,
         key: &str,
         path: &RelPath,
@@ -100,8 +100,8 @@ impl Session {
                 return self.refuse(Reason::TooLarge, error, "use another tool for it, if there is one");
             }
         };
-        self.touch(key);
-        self.note(What::Read { key: key.to_owned(), path: path.as_str().to_owned() });
+        self.mark_used(key);
+        self.record(EventKind::Read { key: key.to_owned(), path: path.as_str().to_owned() });
         let start = resource.offset;
         let mut data = json!({"skill": key, "path": path, "size": size, "offset": start});
         let mut add = |name: &str, value: Value| {
@@ -131,7 +131,7 @@ impl Session {
         };
         if let Some(next) = resource.next {
             add("next", next.into());
-            let note = if self.cuts(size) {
+            let note = if self.truncates(size) {
                 format!("cut here: bytes {start} to {end} of {size}; the rest begins at offset {next}")
             } else {
                 format!("bytes {start} to {end} of {size}; go on with offset {next}")
@@ -162,12 +162,12 @@ impl Session {
     }
 
     /// Whether a file of this size is cut, and not given in pages.
-    fn cuts(&self, size: u64) -> bool {
+    fn truncates(&self, size: u64) -> bool {
         self.options.too_large == TooLarge::Truncate && size > self.options.max_resource_bytes.max(1) as u64
     }
 
     /// Writes down that an active skill is in use.
-    fn touch(&mut self, key: &str) {
+    fn mark_used(&mut self, key: &str) {
         let turn = self.state.turn;
         if let Some(active) = self.state.active.iter_mut().find(|active| active.key == key) {
             active.used = turn;
@@ -175,9 +175,9 @@ impl Session {
     }
 
     /// Refuses what could not be read, without telling what the host knows of its disk.
-    pub(in crate::session) fn unread(&mut self, what: &str, why: Failure) -> Step {
-        let what = shown(what);
-        let files = match self.offered(Tool::Read) {
+    pub(in crate::session) fn read_failed(&mut self, what: &str, why: Failure) -> Step {
+        let what = for_message(what);
+        let files = match self.offered_name(Tool::Read) {
             Some(read) => format!("list the files with {read}"),
             None => "go on without it".to_owned(),
         };
@@ -208,14 +208,14 @@ impl Session {
         self.refuse(reason, error, hint)
     }
 
-    pub(in crate::session) fn unread_skill(&mut self, key: &str, why: Failure) -> Step {
+    pub(in crate::session) fn skill_read_failed(&mut self, key: &str, why: Failure) -> Step {
         match why {
             Failure::Missing => {
-                let error = format!("this skill is no longer there: {}", shown(key));
+                let error = format!("this skill is no longer there: {}", for_message(key));
                 self.refuse(Reason::MissingSkill, error, "go on without it, or use another one")
             }
-            Failure::Broken => self.unread(key, why),
-            why => self.unread(&format!("{key}/SKILL.md"), why),
+            Failure::Broken => self.read_failed(key, why),
+            why => self.read_failed(&format!("{key}/SKILL.md"), why),
         }
     }
 }

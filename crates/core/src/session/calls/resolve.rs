@@ -3,14 +3,14 @@
 use serde_json::json;
 
 use crate::catalog::Candidate;
-use crate::session::calls::listed;
+use crate::session::calls::join_names;
 use crate::session::effect::{Step, ToolCall};
-use crate::session::event::{Actor, What};
-use crate::session::interface::arguments::{self, shown};
+use crate::session::event::{Actor, EventKind};
+use crate::session::interface::arguments::{self, for_message};
 use crate::session::interface::naming::Tool;
 use crate::session::interface::result::{Reason, ToolResult};
 use crate::session::policy::Act;
-use crate::session::state::Want;
+use crate::session::state::Goal;
 use crate::session::{Filter, Session};
 
 /// Up to so many names a refusal lists all that there are.
@@ -33,7 +33,7 @@ impl Session {
             Tool::List | Tool::Search | Tool::Unload => return None,
         };
         let values = arguments::read(tool, naming, &call.arguments).ok()?;
-        match self.meant(&values.skill, act, Actor::Model, call.filter.as_ref()).as_slice() {
+        match self.candidates_named(&values.skill, act, Actor::Model, call.filter.as_ref()).as_slice() {
             [only] => Some(only),
             _ => None,
         }
@@ -47,7 +47,7 @@ impl Session {
         by: Actor,
         filter: Option<&Filter>,
     ) -> Result<&Candidate, ToolResult> {
-        match self.meant(wanted, act, by, filter).as_slice() {
+        match self.candidates_named(wanted, act, by, filter).as_slice() {
             [only] => Ok(only),
             [] => Err(self.unknown(wanted, by, self.filter_for(filter))),
             several => Err(ambiguous(wanted, several.iter().map(|one| one.entry.key.as_str()))),
@@ -55,7 +55,13 @@ impl Session {
     }
 
     /// The skills that a key or a name may mean.
-    fn meant(&self, wanted: &str, act: Act, by: Actor, filter: Option<&Filter>) -> Vec<&Candidate> {
+    fn candidates_named(
+        &self,
+        wanted: &str,
+        act: Act,
+        by: Actor,
+        filter: Option<&Filter>,
+    ) -> Vec<&Candidate> {
         let may = |candidate: &&Candidate| {
             self.judge(candidate, act, by, self.filter_on(&candidate.entry.key, act, filter)).is_ok()
         };
@@ -73,7 +79,7 @@ impl Session {
             let hint = "the host allows it; its folder or its SKILL.md may be gone";
             return ToolResult::refused(
                 Reason::MissingSkill,
-                format!("this skill is not there: {}", shown(wanted)),
+                format!("this skill is not there: {}", for_message(wanted)),
                 hint,
             );
         }
@@ -83,26 +89,35 @@ impl Session {
         let keys = visible.iter().map(|candidate| candidate.entry.key.as_str());
         let hint = match visible.len() {
             0 => "no skill is available; go on without one".to_owned(),
-            1..=ALL_NAMES => format!("the skills are {}", listed(keys)),
+            1..=ALL_NAMES => format!("the skills are {}", join_names(keys)),
             _ => {
-                let near = listed(nearest(wanted, keys).into_iter());
-                match self.offered(Tool::Search).or_else(|| self.offered(Tool::List)) {
+                let near = join_names(nearest(wanted, keys).into_iter());
+                match self.offered_name(Tool::Search).or_else(|| self.offered_name(Tool::List)) {
                     Some(tool) => format!("the nearest are {near}; find others with {tool}"),
                     None => format!("the nearest are {near}"),
                 }
             }
         };
-        ToolResult::refused(Reason::UnknownSkill, format!("there is no such skill: {}", shown(wanted)), hint)
+        ToolResult::refused(
+            Reason::UnknownSkill,
+            format!("there is no such skill: {}", for_message(wanted)),
+            hint,
+        )
     }
 
     /// The catalog no longer has the skill.
-    pub(in crate::session) fn gone(&mut self, want: &Want) -> Step {
-        self.gone_for(want, Actor::Model, None)
+    pub(in crate::session) fn skill_gone(&mut self, want: &Goal) -> Step {
+        self.skill_gone_for(want, Actor::Model, None)
     }
 
-    pub(in crate::session) fn gone_for(&mut self, want: &Want, by: Actor, filter: Option<&Filter>) -> Step {
+    pub(in crate::session) fn skill_gone_for(
+        &mut self,
+        want: &Goal,
+        by: Actor,
+        filter: Option<&Filter>,
+    ) -> Step {
         let refusal = self.unknown(want.key().unwrap_or_default(), by, self.filter_for(filter));
-        self.note(What::Refused { reason: refusal.reason.map_or("", Reason::code).to_owned() });
+        self.record(EventKind::Refused { reason: refusal.reason.map_or("", Reason::code).to_owned() });
         Step::Done(refusal)
     }
 }
@@ -112,8 +127,8 @@ pub(in crate::session) fn ambiguous<'k>(wanted: &str, keys: impl Iterator<Item =
     let keys: Vec<&str> = keys.take(ALL_NAMES).collect();
     let mut refusal = ToolResult::refused(
         Reason::AmbiguousSkill,
-        format!("several skills have this name: {}", shown(wanted)),
-        format!("name one of {}", listed(keys.iter().copied())),
+        format!("several skills have this name: {}", for_message(wanted)),
+        format!("name one of {}", join_names(keys.iter().copied())),
     );
     refusal.data = json!({"keys": keys});
     refusal

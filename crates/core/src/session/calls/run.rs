@@ -6,7 +6,7 @@ use crate::session::event::Actor;
 use crate::session::interface::arguments::Values;
 use crate::session::interface::result::Reason;
 use crate::session::policy::Act;
-use crate::session::state::Want;
+use crate::session::state::Goal;
 use crate::session::{Filter, Session};
 
 impl Session {
@@ -23,7 +23,7 @@ impl Session {
         // What is run becomes an argument of a program, so the strict rules hold: a name with `-` could be an option.
         let asked = RelPath::from_request(values.path.as_deref().unwrap_or_default());
         match asked.and_then(|path| RelPath::parse(path.as_str())) {
-            Ok(path) => self.begin(Actor::Model, filter, Want::Run { key, path, args: values.args }),
+            Ok(path) => self.begin(Actor::Model, filter, Goal::Run { key, path, args: values.args }),
             Err(error) => self.bad_path(&error),
         }
     }

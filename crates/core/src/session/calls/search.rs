@@ -5,13 +5,13 @@ use serde_json::json;
 use crate::catalog::Candidate;
 use crate::render::render_catalog;
 use crate::select::{Hit, Query};
-use crate::session::calls::list::rows;
+use crate::session::calls::list::skill_rows;
 use crate::session::effect::{Outcome, Step};
-use crate::session::event::{Actor, What};
+use crate::session::event::{Actor, EventKind};
 use crate::session::interface::naming::Tool;
 use crate::session::interface::result::{Reason, ToolResult};
 use crate::session::policy::Act;
-use crate::session::state::{Stage, Waiting, Want};
+use crate::session::state::{Goal, PendingCall, Stage};
 use crate::session::{Filter, Session};
 use crate::skill::Entry;
 
@@ -22,15 +22,20 @@ impl Session {
         if !self.catalog.iter().any(seen) {
             return Step::Done(nothing_found());
         }
-        let want = Want::Search { query: Query::text(query), limit };
-        self.wait(Actor::Model, filter, want, Stage::Hits)
+        let want = Goal::Search { query: Query::text(query), limit };
+        self.suspend(Actor::Model, filter, want, Stage::Hits)
     }
 
-    pub(in crate::session) fn found(&mut self, waiting: &Waiting, limit: usize, outcome: Outcome) -> Step {
+    pub(in crate::session) fn search_result(
+        &mut self,
+        waiting: &PendingCall,
+        limit: usize,
+        outcome: Outcome,
+    ) -> Step {
         let hits = match outcome {
             Outcome::Hits { hits } => hits,
             Outcome::Failed { .. } => {
-                let hint = match self.offered(Tool::List) {
+                let hint = match self.offered_name(Tool::List) {
                     Some(list) => format!("see all skills with {list}"),
                     None => "try again later, or go on without a skill".to_owned(),
                 };
@@ -50,14 +55,14 @@ impl Session {
             return Step::Done(nothing_found());
         }
         let entries: Vec<&Entry> = found.iter().map(|(_, entry)| *entry).collect();
-        let mut skills = rows(&entries);
+        let mut skills = skill_rows(&entries);
         for (row, (score, _)) in skills.iter_mut().zip(&found) {
             if let Some(row) = row.as_object_mut() {
                 row.insert("score".to_owned(), json!(score));
             }
         }
         let text = render_catalog(&entries, &self.options.catalog);
-        self.note(What::Found { keys: entries.iter().map(|entry| entry.key.clone()).collect() });
+        self.record(EventKind::Found { keys: entries.iter().map(|entry| entry.key.clone()).collect() });
         Step::Done(ToolResult::done(text, json!({"skills": skills})))
     }
 }

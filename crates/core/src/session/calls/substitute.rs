@@ -129,13 +129,13 @@ fn is_word(character: char) -> bool {
 }
 
 /// What stands before arguments that no placeholder took.
-const BEHIND: &str = "\n\nARGUMENTS: ";
+const ARGUMENTS_LABEL: &str = "\n\nARGUMENTS: ";
 
 /// How many bytes [`substitute`] would make, at most: nothing is built for it.
 pub(in crate::session) fn substituted_size(body: &str, arguments: &Arguments, names: &[String]) -> usize {
     let mut size = 0_usize;
     let taken = Values::new(arguments, names).pieces(body, |piece| size = size.saturating_add(piece.len()));
-    if taken { size } else { size.saturating_add(BEHIND.len() + arguments.whole.len()) }
+    if taken { size } else { size.saturating_add(ARGUMENTS_LABEL.len() + arguments.whole.len()) }
 }
 
 /// The instructions with a user's arguments in them. If no placeholder took any, they follow at the end.
@@ -144,7 +144,7 @@ pub(in crate::session) fn substitute(body: &str, arguments: &Arguments, names: &
     let taken = Values::new(arguments, names).pieces(body, |piece| text.push_str(piece));
     if !taken && !arguments.whole.is_empty() {
         text.truncate(text.trim_end().len());
-        text.push_str(BEHIND);
+        text.push_str(ARGUMENTS_LABEL);
         text.push_str(&arguments.whole);
     }
     text
@@ -173,7 +173,10 @@ mod tests {
         ] {
             assert_eq!(with(body, arguments), expected, "{body} with {arguments}");
             let size = substituted_size(body, &Arguments::line(arguments), &names);
-            assert!((expected.len()..=expected.len() + BEHIND.len()).contains(&size), "{body}: {size}");
+            assert!(
+                (expected.len()..=expected.len() + ARGUMENTS_LABEL.len()).contains(&size),
+                "{body}: {size}"
+            );
         }
     }
 
@@ -198,7 +201,7 @@ mod tests {
             let (made, size) = (substitute(&body, &arguments, &names), substituted_size(&body, &arguments, &names));
             proptest::prop_assert!(made.len() <= size);
             // More only by spaces at the end, and by the words before arguments that nothing took.
-            proptest::prop_assert!(size <= made.len().max(body.len()) + BEHIND.len() + arguments.whole.len());
+            proptest::prop_assert!(size <= made.len().max(body.len()) + ARGUMENTS_LABEL.len() + arguments.whole.len());
         }
     }
 

@@ -3,11 +3,11 @@
 use serde_json::json;
 
 use crate::session::Session;
-use crate::session::calls::listed;
+use crate::session::calls::join_names;
 use crate::session::calls::resolve::ambiguous;
 use crate::session::effect::Step;
-use crate::session::event::What;
-use crate::session::interface::arguments::shown;
+use crate::session::event::EventKind;
+use crate::session::interface::arguments::for_message;
 use crate::session::interface::result::{Reason, ToolResult};
 
 impl Session {
@@ -19,7 +19,7 @@ impl Session {
         };
         if keys.len() > 1 {
             let refusal = ambiguous(wanted, keys.into_iter());
-            self.note(What::Refused { reason: Reason::AmbiguousSkill.code().to_owned() });
+            self.record(EventKind::Refused { reason: Reason::AmbiguousSkill.code().to_owned() });
             return Step::Done(refusal);
         }
         let Some(key) = keys.first().map(|key| (*key).to_owned()) else {
@@ -27,18 +27,18 @@ impl Session {
             let hint = if active.is_empty() {
                 "no skill is active".to_owned()
             } else {
-                format!("active are {}", listed(active.into_iter()))
+                format!("active are {}", join_names(active.into_iter()))
             };
             return self.refuse(
                 Reason::NotActive,
-                format!("this skill is not active: {}", shown(wanted)),
+                format!("this skill is not active: {}", for_message(wanted)),
                 hint,
             );
         };
         let removed = self.deactivate(&key).unwrap_or_default();
         let text = format!(
             "this skill is no longer active: {}; do not follow its instructions any more",
-            shown(&key)
+            for_message(&key)
         );
         let data = json!({"skill": key, "removed_tools": removed, "active_tools": self.active_tools()});
         Step::Done(ToolResult::done(text, data))

@@ -3,8 +3,8 @@
 use crate::catalog::{Named, Obstacle, Standing};
 use crate::session::calls::substitute::Arguments;
 use crate::session::effect::Step;
-use crate::session::event::{Actor, What};
-use crate::session::interface::arguments::shown;
+use crate::session::event::{Actor, EventKind};
+use crate::session::interface::arguments::for_message;
 use crate::session::interface::result::{Reason, ToolResult};
 use crate::session::policy::Hidden;
 use crate::session::{Act, Filter, Session};
@@ -18,7 +18,7 @@ impl Session {
         let message = message.trim();
         if let Some(command) = message.strip_prefix('/') {
             let (name, arguments) = command.split_once(char::is_whitespace).unwrap_or((command, ""));
-            return self.start(name, Some(arguments.trim())).into_iter().collect();
+            return self.start_for_user(name, Some(arguments.trim())).into_iter().collect();
         }
         let mut names: Vec<String> = Vec::new();
         for (at, _) in message.match_indices('$') {
@@ -30,11 +30,11 @@ impl Session {
                 names.push(name.to_owned());
             }
         }
-        names.iter().filter_map(|name| self.start(name, None)).collect()
+        names.iter().filter_map(|name| self.start_for_user(name, None)).collect()
     }
 
     /// Starts a skill for a user; nothing when there is none that they could mean.
-    fn start(&mut self, name: &str, arguments: Option<&str>) -> Option<Step> {
+    fn start_for_user(&mut self, name: &str, arguments: Option<&str>) -> Option<Step> {
         let key = match self.resolve(name, Act::Activate, Actor::User, None) {
             Ok(candidate) => candidate.entry.key.clone(),
             // The user is told about a skill that is there and not for them; other names are text.
@@ -49,7 +49,7 @@ impl Session {
     }
 
     /// Why a person cannot have a skill that is there, in words that a model never sees.
-    pub(in crate::session) fn explained(
+    pub(in crate::session) fn explain_to_person(
         &self,
         name: &str,
         by: Actor,
@@ -80,7 +80,7 @@ impl Session {
             Hidden::Filtered => (Reason::UnknownSkill, "the filter hides this skill", "change the filter"),
             _ => (Reason::UnknownSkill, "the policy hides this skill", "change the policy of the host"),
         };
-        Some(ToolResult::refused(reason, format!("{error}: {}", shown(name)), hint))
+        Some(ToolResult::refused(reason, format!("{error}: {}", for_message(name)), hint))
     }
 
     /// Activates the skills that are to be active from the start: those the catalog marks, and those named here.
@@ -95,7 +95,7 @@ impl Session {
         for name in wanted {
             if !steps.iter().any(|(known, _)| *known == name) {
                 let step = self.load(&name, Actor::Host, None, None, true);
-                self.note_preload(&name, &step);
+                self.record_preload(&name, &step);
                 steps.push((name, step));
             }
         }
@@ -103,9 +103,9 @@ impl Session {
     }
 
     /// Writes down that a skill is not active from the start.
-    pub(in crate::session) fn note_preload(&mut self, key: &str, step: &Step) {
+    pub(in crate::session) fn record_preload(&mut self, key: &str, step: &Step) {
         if let Step::Done(ToolResult { reason: Some(reason), .. }) = step {
-            self.note(What::NotPreloaded { key: key.to_owned(), reason: reason.code().to_owned() });
+            self.record(EventKind::NotPreloaded { key: key.to_owned(), reason: reason.code().to_owned() });
         }
     }
 }
@@ -113,7 +113,7 @@ impl Session {
 /// The refusal of a skill that was found and is not offered.
 fn not_offered(name: &str, standing: &Standing) -> Option<ToolResult> {
     let why = standing.why_not()?;
-    let error = format!("this skill is {}: {}: {}", why.state, shown(name), shown(&why.reason));
+    let error = format!("this skill is {}: {}: {}", why.state, for_message(name), for_message(&why.reason));
     let hint = match standing {
         Standing::Hindered { obstacle: Obstacle::Broken { .. } } => "correct its SKILL.md",
         Standing::Hindered { .. } => "turn it on again there",

@@ -99,14 +99,14 @@ pub(in crate::session) fn read(tool: Tool, naming: &Naming, arguments: &Value) -
         let place = known.iter().position(|(parameter, _)| parameter.aliases().contains(&name.as_str()));
         let Some(slot) = place.and_then(|place| found.get_mut(place)) else {
             return Err((
-                format!("there is no such argument: {}", shown(name)),
+                format!("there is no such argument: {}", for_message(name)),
                 format!("the arguments of {} are {}", naming.tool_name(tool), names(tool, naming)),
             ));
         };
         match slot {
             Some((other, before)) if *before != value => {
                 return Err((
-                    format!("two arguments say different things: {other} and {}", shown(name)),
+                    format!("two arguments say different things: {other} and {}", for_message(name)),
                     "give one of them".to_owned(),
                 ));
             }
@@ -172,7 +172,10 @@ fn texts(name: &str, value: &Value) -> Result<Vec<String>, Refusal> {
 }
 
 fn mistyped(name: &str, wanted: &str, value: &Value) -> Refusal {
-    (format!("the argument is not {wanted}: {}: {}", shown(name), kind(value)), format!("give {wanted}"))
+    (
+        format!("the argument is not {wanted}: {}: {}", for_message(name), kind(value)),
+        format!("give {wanted}"),
+    )
 }
 
 fn missing(parameter: Parameter, tool: Tool, naming: &Naming) -> Refusal {
@@ -214,7 +217,7 @@ const fn kind(value: &Value) -> &'static str {
 }
 
 /// Text of a model or a skill inside a message.
-pub(in crate::session) fn shown(text: &str) -> String {
+pub(in crate::session) fn for_message(text: &str) -> String {
     crate::render::neutralize(&inline(&cut(text, Some(100))), &[]).into_owned()
 }
 

@@ -22,7 +22,7 @@ pub enum Dialect {
 
 /// A call as an interface sent it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Received {
+pub struct ReceivedCall {
     /// By what its result is known; some interfaces have nothing of the kind.
     pub id: Option<String>,
     /// The call.
@@ -82,7 +82,7 @@ impl Dialect {
 
     /// A call as the interface sends it; nothing when it is none. Arguments that make no sense are kept, and refused
     /// by the session in words the model can use.
-    pub fn call(self, message: &Value) -> Option<Received> {
+    pub fn call(self, message: &Value) -> Option<ReceivedCall> {
         let text = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
         let given = |value: &Value, key: &str| value.get(key).cloned().unwrap_or_default();
         let (id, tool, arguments) = match self {
@@ -97,11 +97,11 @@ impl Dialect {
                 (text(call, "id"), text(call, "name")?, given(call, "args"))
             }
         };
-        Some(Received { id, call: ToolCall::new(tool, arguments) })
+        Some(ReceivedCall { id, call: ToolCall::new(tool, arguments) })
     }
 
     /// The result of a call as the interface takes it.
-    pub fn result(self, received: &Received, result: &ToolResult) -> Value {
+    pub fn result(self, received: &ReceivedCall, result: &ToolResult) -> Value {
         let (id, text) = (received.id.as_deref(), result.full_text());
         match self {
             Self::Mcp => {

@@ -4,7 +4,7 @@ use crate::catalog::{Candidate, Catalog, is_below};
 use crate::render::{Budget, BudgetReport, CatalogStyle, compose, estimate_tokens, render_within};
 use crate::select::{self, Narrowed, Query, SelectError, Selector, Whole, narrow};
 use crate::session::Session;
-use crate::session::event::{Actor, What};
+use crate::session::event::{Actor, EventKind};
 use crate::session::interface::naming::Tool;
 use crate::session::state::Active;
 use crate::skill::Entry;
@@ -51,7 +51,7 @@ impl Session {
     /// An error is one of the selector, and only when the options ask for it.
     pub fn prompt(&mut self, options: &PromptOptions<'_>) -> Result<Prompt, SelectError> {
         let catalog = self.shared_catalog();
-        let Narrowed { skills, whole } = self.chosen(&catalog, options)?;
+        let Narrowed { skills, whole } = self.selected(&catalog, options)?;
         let mut shown = render_within(&skills, options.style, options.budget, options.tokens);
         let keys: Vec<String> =
             skills.iter().take(shown.report.included).map(|entry| entry.key.clone()).collect();
@@ -60,7 +60,7 @@ impl Session {
             let instruction = self.options().instruction.clone().unwrap_or_else(|| self.instruction());
             parts.extend(Some(instruction).filter(|text| !text.is_empty()));
             parts.push(std::mem::take(&mut shown.text));
-            self.note(What::Offered { keys: keys.clone(), omitted: shown.report.omitted.len() });
+            self.record(EventKind::Offered { keys: keys.clone(), omitted: shown.report.omitted.len() });
         }
         let preloaded = self.state().active().iter().filter(|active| active.preloaded && options.preloaded);
         parts.extend(preloaded.map(Active::text));
@@ -68,7 +68,7 @@ impl Session {
     }
 
     /// The skills that a prompt with these options shows, before its budget.
-    pub(in crate::session) fn chosen<'c>(
+    pub(in crate::session) fn selected<'c>(
         &self,
         catalog: &'c Catalog,
         options: &PromptOptions<'_>,
@@ -83,7 +83,7 @@ impl Session {
     }
 
     fn instruction(&self) -> String {
-        let before = match self.offered(Tool::Load) {
+        let before = match self.offered_name(Tool::Load) {
             Some(load) => format!("call {load} with its name before you begin, and follow what it says."),
             None => "follow what it says.".to_owned(),
         };

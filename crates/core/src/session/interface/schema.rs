@@ -37,7 +37,8 @@ impl Session {
     /// With [`crate::session::Options::catalog_in_tool`] the description of the tool that loads lists every visible skill.
     pub fn tools(&self) -> Vec<ToolDef> {
         let list = self.options().catalog_in_tool.as_ref();
-        let list = list.and_then(|(style, budget)| self.index_of(&PromptOptions::new(style, *budget)).ok());
+        let list =
+            list.and_then(|(style, budget)| self.catalog_text(&PromptOptions::new(style, *budget)).ok());
         self.tools_with(list.as_deref())
     }
 
@@ -46,11 +47,11 @@ impl Session {
     ///
     /// An error is one of the selector, and only when the options ask for it.
     pub fn tools_for(&self, options: &PromptOptions<'_>) -> Result<Vec<ToolDef>, SelectError> {
-        Ok(self.tools_with(Some(&self.index_of(options)?)))
+        Ok(self.tools_with(Some(&self.catalog_text(options)?)))
     }
 
-    fn index_of(&self, options: &PromptOptions<'_>) -> Result<String, SelectError> {
-        let chosen = self.chosen(self.catalog(), options)?.skills;
+    fn catalog_text(&self, options: &PromptOptions<'_>) -> Result<String, SelectError> {
+        let chosen = self.selected(self.catalog(), options)?.skills;
         Ok(render_within(&chosen, options.style, options.budget, options.tokens).text)
     }
 
@@ -84,7 +85,7 @@ impl Session {
     }
 
     fn tool_def(&self, tool: Tool, keys: &[&str], list: Option<&str>) -> ToolDef {
-        let mut description = self.described(tool);
+        let mut description = self.description(tool);
         if let Some(list) = list.filter(|list| tool == Tool::Load && !list.is_empty()) {
             description.push_str("\n\n");
             description.push_str(list);
@@ -101,7 +102,7 @@ impl Session {
         }
     }
 
-    fn described(&self, tool: Tool) -> String {
+    fn description(&self, tool: Tool) -> String {
         match tool {
             Tool::List => "List the skills that are available, each with what it is for.".to_owned(),
             Tool::Search => "Find the skills that fit a task, the best first.".to_owned(),
@@ -121,7 +122,7 @@ impl Session {
                 self.options().naming.row().path
             ),
             Tool::Run => {
-                let list = self.offered(Tool::Read).map(|read| format!(" List the scripts with {read}."));
+                let list = self.offered_name(Tool::Read).map(|read| format!(" List the scripts with {read}."));
                 format!("Run a script that belongs to a skill.{}", list.unwrap_or_default())
             }
         }
@@ -142,7 +143,7 @@ impl Session {
                 Parameter::Skill => {
                     let shown: Vec<_> = [Tool::List, Tool::Search]
                         .into_iter()
-                        .filter_map(|tool| self.offered(tool))
+                        .filter_map(|tool| self.offered_name(tool))
                         .collect();
                     let shown = match shown.as_slice() {
                         [] => String::new(),

@@ -207,7 +207,7 @@ fn preloaded_skills_give_way_last_and_never_to_each_other() {
         .map(|(_, step)| code(&shelf.finish(&mut session, step)))
         .collect();
     assert_eq!((results, session.active_skills()), (vec!["ok", "too-many-active"], vec!["a"]));
-    let failed = |event: &Event| matches!(&event.what, What::NotPreloaded { key, .. } if key == "b");
+    let failed = |event: &Event| matches!(&event.kind, EventKind::NotPreloaded { key, .. } if key == "b");
     assert!(session.state().log().iter().any(failed));
 }
 
@@ -267,7 +267,7 @@ fn files_that_have_no_room_in_an_activation_are_named() {
         panic!("the files are listed");
     };
     // Each file of this host has a size of 1.
-    assert_eq!(session.inlined(&files).len(), 2);
+    assert_eq!(session.files_to_inline(&files).len(), 2);
     let mut session = shelf.session(Policy::default(), Options { max_activation_bytes: 1_000, ..options });
     assert!(shelf.load(&mut session, "a").text.contains("<file name=\"three.md\">"));
 }

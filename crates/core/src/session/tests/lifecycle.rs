@@ -163,7 +163,7 @@ fn an_untrusted_skill_is_used_after_somebody_approves_it() {
     let Step::Done(declined) = session.resume(ticket, Outcome::Declined) else { panic!() };
     assert_eq!((code(&declined), session.active_skills().len()), ("not-approved", 0));
     assert!(shelf.load(&mut session, "new").is_ok());
-    assert!(matches!(session.state().log().last(), Some(Event { what: What::Activated { .. }, .. })));
+    assert!(matches!(session.state().log().last(), Some(Event { kind: EventKind::Activated { .. }, .. })));
 }
 
 #[test]
@@ -197,7 +197,7 @@ fn tickets_are_good_once_for_their_own_effect_and_in_any_order() {
     assert_eq!(refused(session.resume(third, Outcome::Hits { hits: Vec::new() })), "wrong-outcome");
     let text = String::from(third);
     assert_eq!(Ticket::try_from(text), Ok(third));
-    assert_eq!(Ticket::try_from("what".to_owned()), Err(NoTicket));
+    assert_eq!(Ticket::try_from("what".to_owned()), Err(InvalidTicket));
 }
 
 #[test]
@@ -217,8 +217,7 @@ fn a_stored_session_goes_on_and_what_is_gone_is_deactivated() {
     };
     let mut again = restore(Policy::default(), Options::default());
     assert_eq!((again.active_skills(), again.changed_since()), (vec!["b"], vec!["b"]));
-    let ended =
-        |event: &&Event| matches!(&event.what, What::Deactivated { key, why: Ended::Vanished } if key == "a");
+    let ended = |event: &&Event| matches!(&event.kind, EventKind::Deactivated { key, why: EndReason::Vanished } if key == "a");
     assert!(again.state().log().iter().any(|event| ended(&event)));
     let step = again.resume(ticket, Outcome::Files { files: Manifest::default() });
     assert!(shelf.finish(&mut again, step).is_ok(), "a call that waited goes on");
@@ -245,7 +244,7 @@ fn a_new_catalog_names_the_active_skills_that_changed_and_those_that_are_gone() 
     shelf.skills.remove("a");
     shelf.put("b", "", "Another body.");
     let swapped = session.set_catalog(shelf.catalog());
-    assert_eq!(swapped, Swapped { deactivated: texts(&["a"]), changed: texts(&["b"]) });
+    assert_eq!(swapped, CatalogChange { deactivated: texts(&["a"]), changed: texts(&["b"]) });
     assert!(shelf.load(&mut session, "b").text.contains("Another body."));
     assert!(session.changed_since().is_empty());
 }
@@ -274,7 +273,8 @@ fn a_prompt_has_what_is_visible_and_the_text_of_the_preloaded() {
         shelf.finish(&mut session, step);
     }
     assert_eq!(session.active_skills(), ["b"]);
-    let failed = |event: &Event| matches!(&event.what, What::NotPreloaded { key, .. } if key == "nobody");
+    let failed =
+        |event: &Event| matches!(&event.kind, EventKind::NotPreloaded { key, .. } if key == "nobody");
     assert!(session.state().log().iter().any(failed));
     let style = CatalogStyle::new(Shape::Plain);
     let prompt = session.prompt(&PromptOptions::new(&style, Budget::Unlimited)).unwrap();

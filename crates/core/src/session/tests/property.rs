@@ -222,7 +222,8 @@ impl Run {
     fn open_to_all(&self, name: &str) -> bool {
         let (session, all) = (&self.session, Filter::all());
         session.catalog().get(name).is_some_and(|candidate| {
-            session.judge(candidate, Act::Keep, Actor::Host, &all).is_ok() && !session.unapproved(candidate)
+            session.judge(candidate, Act::Keep, Actor::Host, &all).is_ok()
+                && !session.needs_approval(candidate)
         })
     }
 
