@@ -1,27 +1,31 @@
 //! Skills in a folder of the disk.
 
+mod gather;
+#[cfg(test)]
+#[cfg(unix)]
+mod tests;
+
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{Read as _, Seek as _};
+use std::io::Seek as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use prowess_core::{Candidate, Document, Manifest, Obstacle, Profile, RelPath, Scope, Stamp, parse_prefix};
+use prowess_core::{Candidate, Manifest, Obstacle, Profile, RelPath, Scope, Stamp};
 
-use super::{Chunk, Offer, Slice, Source, candidate, check_still, judge, reasons, unread};
+use gather::{Gather, read_prefix};
+
+use super::{Chunk, Offer, Slice, Source, check_still, judge, reasons};
 use crate::env;
 use crate::error::SourceError;
 use crate::fs::confine::Within;
 use crate::fs::dir::stamp_of;
 use crate::fs::sandbox::{self, SkillFolder};
-use crate::fs::walk::{Opened, ScanOptions, Visitor, walk};
+use crate::fs::walk::{ScanOptions, walk};
 use crate::fs::{read, walk};
 use crate::registry::digests::{DigestLimits, Digests};
 use crate::registry::frontmatter_cache::Index;
-use crate::source::budget::{self, Cost, ProjectBudget};
-
-/// How many bytes of a SKILL.md are read at first; nearly every frontmatter ends within.
-const FIRST_BYTES: usize = 2048;
+use crate::source::budget::ProjectBudget;
 
 /// Skills in a folder.
 #[derive(Debug)]
@@ -213,9 +217,7 @@ impl Source for DirSource {
             index: &index,
             hits: Vec::new(),
             fresh: Vec::new(),
-            last: None,
             offer: Offer::default(),
-            buffer: Vec::new(),
         };
         let mut problems = walk(&self.root, &self.options, &mut gather);
         problems.retain(|problem| !matches!(problem, SourceError::ProjectTooLarge { .. }));
@@ -348,171 +350,5 @@ impl DirSource {
         let missing = matches!(problem, SourceError::Missing { path } if *path == self.root);
         let not_folder = matches!(problem, SourceError::NotFolder { path } if *path == self.root);
         missing || not_folder || self.options.on_error == walk::OnError::Fail
-    }
-}
-
-/// Collects candidates during a walk.
-struct Gather<'s> {
-    source: &'s DirSource,
-    /// What stands before the path of a skill below the root in its virtual path.
-    above: PathBuf,
-    index: &'s Index,
-    /// The places in the index of what is still as it was.
-    hits: Vec<usize>,
-    /// What the next index holds besides, when there is to be one.
-    fresh: Vec<(PathBuf, Stamp, Vec<u8>)>,
-    /// The place of the file that was asked for last.
-    last: Option<usize>,
-    offer: Offer,
-    buffer: Vec<u8>,
-}
-
-impl Visitor for Gather<'_> {
-    fn knows_anything(&self) -> bool {
-        !self.index.is_empty()
-    }
-
-    fn is_known(&mut self, path: &Path, stamp: &Stamp) -> bool {
-        self.last = self.index.find(path, stamp);
-        self.last.is_some()
-    }
-
-    fn listed(&mut self, path: &Path, entries: usize) -> Result<(), SourceError> {
-        budget::spend(self.source.budget.as_deref(), Cost::Entries(entries), path)
-    }
-
-    fn found(&mut self, path: PathBuf, opened: Opened) -> Result<(), SourceError> {
-        let keep = self.source.cache.is_some();
-        let (document, stamp) = match opened {
-            Opened::Known(stamp) => {
-                let Some(at) = self.last.take() else { return Ok(()) };
-                self.hits.push(at);
-                (parse_prefix(self.index.head(at), true), stamp)
-            }
-            Opened::File(mut file, stamp) => match read_prefix(&mut file, &mut self.buffer) {
-                Ok(document) => {
-                    let head = document.fences().and_then(|fences| self.buffer.get(..fences.body));
-                    if let Some(head) = head.filter(|_| keep) {
-                        self.fresh.push((path.clone(), stamp, head.to_vec()));
-                    }
-                    (Some(document), stamp)
-                }
-                Err(error) => {
-                    let problem = SourceError::io(&path, error);
-                    return self.failed(path, problem);
-                }
-            },
-            Opened::Failed(problem) => return self.failed(path, problem),
-        };
-        let Some(mut document) = document else { return Ok(()) };
-        // The same whether the head was read or remembered.
-        let head = document.fences().map_or(document.raw().len(), |fences| fences.body);
-        budget::spend(self.source.budget.as_deref(), Cost::Skill(head), &path)?;
-        document.note_size(stamp.size);
-        let at = walk::origin(&path).in_scope(self.source.scope);
-        let candidate = candidate(&document, &at);
-        if let (Some(Obstacle::Broken { problems }), walk::OnError::Fail) =
-            (&candidate.obstacle, self.source.options.on_error)
-        {
-            return Err(SourceError::Damaged { path, reason: reasons(problems) });
-        }
-        self.push(candidate, path, stamp);
-        Ok(())
-    }
-}
-
-impl Gather<'_> {
-    /// A SKILL.md that cannot be read is a skill all the same: a broken one, which can be asked about.
-    fn failed(&mut self, path: PathBuf, problem: SourceError) -> Result<(), SourceError> {
-        if self.source.options.on_error == walk::OnError::Fail {
-            return Err(problem);
-        }
-        budget::spend(self.source.budget.as_deref(), Cost::Skill(0), &path)?;
-        let at = walk::origin(&path).in_scope(self.source.scope);
-        self.push(unread(&problem, &at), path, Stamp::default());
-        Ok(())
-    }
-
-    fn push(&mut self, mut candidate: Candidate, path: PathBuf, stamp: Stamp) {
-        let broken = matches!(candidate.obstacle, Some(Obstacle::Broken { .. }));
-        if broken && self.source.options.on_error == walk::OnError::Ignore {
-            return;
-        }
-        candidate.stamp = stamp;
-        candidate.virtual_path = virtual_path(&self.source.root, &self.above, &path);
-        if path.to_str().is_none() {
-            let mut odd = self.source.odd.lock().unwrap_or_else(PoisonError::into_inner);
-            odd.insert(candidate.entry.origin.location.clone(), path);
-        }
-        self.offer.candidates.push(Arc::new(candidate));
-    }
-}
-
-/// The folder of a skill below its root, with what stands before it and with `/`; the root's own name when the root is the
-/// skill.
-fn virtual_path(root: &Path, above: &Path, skill_md: &Path) -> String {
-    if let Some(below) = text_below(root, skill_md).filter(|_| above.as_os_str().is_empty()) {
-        return below.to_owned();
-    }
-    let folder = skill_md.parent().unwrap_or(root);
-    let below = folder.strip_prefix(root).unwrap_or(folder);
-    let whole;
-    let below = if above.as_os_str().is_empty() {
-        below
-    } else {
-        whole = if below.as_os_str().is_empty() { above.to_owned() } else { above.join(below) };
-        &whole
-    };
-    if below.as_os_str().is_empty() {
-        return root.file_name().map(walk::text_of).unwrap_or_default();
-    }
-    match below.to_str() {
-        Some(text) if std::path::MAIN_SEPARATOR == '/' => text.to_owned(),
-        _ => below.iter().map(walk::text_of).collect::<Vec<_>>().join("/"),
-    }
-}
-
-/// The same for the plain case, read off the two texts: comparing paths part by part is dear for very many skills.
-fn text_below<'p>(root: &Path, skill_md: &'p Path) -> Option<&'p str> {
-    let below = skill_md.to_str()?.strip_prefix(root.to_str()?)?.strip_prefix('/')?;
-    below.rsplit_once('/').map(|(folder, _)| folder).filter(|_| std::path::MAIN_SEPARATOR == '/')
-}
-
-/// Reads as much of a SKILL.md as its frontmatter needs; the buffer then begins with it.
-fn read_prefix(file: &mut File, buffer: &mut Vec<u8>) -> std::io::Result<Document> {
-    buffer.clear();
-    let mut want = FIRST_BYTES;
-    loop {
-        let filled = buffer.len();
-        buffer.resize(filled + want, 0);
-        let got = file.read(buffer.get_mut(filled..).unwrap_or(&mut []))?;
-        buffer.truncate(filled + got);
-        if let Some(document) = parse_prefix(buffer, got == 0) {
-            return Ok(document);
-        }
-        want = buffer.len().max(FIRST_BYTES);
-    }
-}
-
-#[cfg(test)]
-#[cfg(unix)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_virtual_path_is_the_folder_below_the_root_however_the_root_is_written() {
-        let path = |root: &str, above: &str, file: &str| {
-            virtual_path(Path::new(root), Path::new(above), Path::new(file))
-        };
-        assert_eq!(path("/s", "", "/s/a/SKILL.md"), "a");
-        assert_eq!(path("/s", "", "/s/a/b/SKILL.md"), "a/b");
-        assert_eq!(path("/s", "", "/s/SKILL.md"), "s");
-        assert_eq!(path("/", "", "/a/SKILL.md"), "a");
-        assert_eq!(path("/s/", "", "/s/a/SKILL.md"), "a");
-        assert_eq!(path("/s", "x/s", "/s/a/SKILL.md"), "x/s/a");
-        assert_eq!(path("/s", "", "/s-other/a/SKILL.md"), "/s-other/a");
-        let odd =
-            Path::new(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(b"/s/\xff/SKILL.md"));
-        assert_eq!(virtual_path(Path::new("/s"), Path::new(""), odd), "\\xff");
     }
 }

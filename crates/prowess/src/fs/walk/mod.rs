@@ -1,9 +1,10 @@
 //! The walk: finds every SKILL.md below a folder, in a fixed order, within named limits.
 
+mod ahead;
 mod changes;
 mod ignore;
 mod probe;
-mod walk;
+mod steps;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -16,13 +17,16 @@ use crate::error::SourceError;
 use crate::fs::atomic::is_temporary;
 use crate::library::clients::DOT_FOLDERS;
 pub use changes::ScanChanges;
-pub(crate) use walk::{Opened, Visitor, walk};
+pub(crate) use steps::{Opened, Visitor, walk};
 
 /// The names of the file that makes a folder a skill; the first wins when both are there.
 pub const FILE_NAMES: [&str; 2] = ["SKILL.md", "skill.md"];
 
 /// Folders that hold other people's history and packages, never skills of this tree.
 pub const LEFT_OUT: [&str; 2] = [".git", "node_modules"];
+
+/// The most threads that a walk uses unless it is told a number: more would mostly wait for the file system.
+pub const MAX_THREADS: usize = 4;
 
 /// Which file makes a folder a skill.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,6 +84,9 @@ pub struct ScanOptions {
     /// A folder that nothing may lead out of: what really lies elsewhere, wherever links say it is, is not looked at and
     /// is reported. For the folders of a project that is not trusted.
     pub within: Option<PathBuf>,
+    /// How many threads read the skills of large folders; none for as many as the machine has, up to [`MAX_THREADS`].
+    /// Folders with few skills are read on one. What is found does not depend on the number.
+    pub threads: Option<usize>,
     /// Which file makes a folder a skill.
     pub file_name: FileName,
     /// What a start that is not there means.
@@ -117,6 +124,7 @@ impl Default for ScanOptions {
             stop_at_skill: false,
             max_inside: 20_000,
             within: None,
+            threads: None,
             file_name: FileName::Either,
             missing_root: MissingRoot::Skip,
             on_error: OnError::Report,
@@ -197,16 +205,18 @@ pub(crate) fn folders(root: &Path, options: &ScanOptions) -> Vec<PathBuf> {
     /// The folders, and whether nothing may lead out of one.
     struct Folders(Vec<PathBuf>, bool);
     impl Visitor for Folders {
-        fn is_known(&mut self, _: &Path, _: &Stamp) -> bool {
-            true
+        type Skill = ();
+        fn known(&self, _: &Path, _: &Stamp) -> Option<usize> {
+            Some(0)
         }
+        fn read(&self, _: &Path, _: Opened, _: &mut Vec<u8>) {}
         fn entered(&mut self, path: &Path) {
             self.0.push(path.to_owned());
         }
         fn linked(&mut self, path: &Path) {
             self.0.push(path.to_owned());
         }
-        fn found(&mut self, path: PathBuf, _: Opened) -> Result<(), SourceError> {
+        fn found(&mut self, path: PathBuf, (): ()) -> Result<(), SourceError> {
             let found = Found { path };
             crate::fs::read::folders_below(found.folder(), &mut self.0);
             if found.path.is_symlink() {
@@ -233,11 +243,15 @@ pub(crate) fn folders(root: &Path, options: &ScanOptions) -> Vec<PathBuf> {
 struct Collect(Vec<Found>);
 
 impl Visitor for Collect {
-    fn is_known(&mut self, _: &Path, _: &Stamp) -> bool {
-        true
+    type Skill = ();
+
+    fn known(&self, _: &Path, _: &Stamp) -> Option<usize> {
+        Some(0)
     }
 
-    fn found(&mut self, path: PathBuf, _: Opened) -> Result<(), SourceError> {
+    fn read(&self, _: &Path, _: Opened, _: &mut Vec<u8>) {}
+
+    fn found(&mut self, path: PathBuf, (): ()) -> Result<(), SourceError> {
         self.0.push(Found { path });
         Ok(())
     }

@@ -7,13 +7,151 @@ use std::path::{Path, PathBuf};
 
 use prowess_core::Stamp;
 
-use super::walk::{Opened, Visitor, Walk};
-use super::{FILE_NAMES, FileName, is_missing, joined};
+use super::steps::{Identity, Opened, Visitor, Walk};
+use super::{FILE_NAMES, FileName, ScanOptions, is_missing, joined};
 use crate::error::SourceError;
+use crate::fs::confine::Within;
 use crate::fs::dir::{Folder, Kind, Links, Name, is_link_error, stamp_of};
 use crate::fs::{read, sandbox};
 
+/// What a folder is.
+#[derive(Debug)]
+pub(super) enum Probe<S> {
+    /// No skill.
+    Other,
+    /// A skill whose SKILL.md is a link.
+    Link(PathBuf),
+    /// A skill: the path of its SKILL.md, which file that is when it could be opened, and what there is of it.
+    Skill(PathBuf, Option<Identity>, S),
+}
+
+impl<S> Probe<S> {
+    pub(super) fn is_skill(&self) -> bool {
+        !matches!(self, Self::Other)
+    }
+}
+
+/// What a look at a folder needs. It changes nothing, so that threads can share it.
+#[derive(Debug)]
+pub(super) struct Look<'w, V> {
+    pub(super) options: &'w ScanOptions,
+    pub(super) within: Option<&'w Within>,
+    pub(super) visitor: &'w V,
+}
+
+impl<V: Visitor> Look<'_, V> {
+    /// What the folder `below` is (empty for the folder itself).
+    pub(super) fn probe(&self, folder: &Folder, path: &Path, below: &Path) -> Probe<Opened> {
+        let file = |name: &OsStr| self.file(folder, path, below, name);
+        match &self.options.file_name {
+            FileName::Either => first_of(FILE_NAMES, |name| file(name.as_ref())),
+            FileName::Exact(name) => file(name.as_ref()),
+            FileName::AnyCase(name) => {
+                let inside = Folder::open(path).ok().filter(|inside| self.holds(inside, path));
+                let inside = inside.and_then(|inside| inside.entries(self.options.max_entries).ok());
+                let entries = inside.map(|(names, _)| names).unwrap_or_default();
+                let same =
+                    |entry: &Name| entry.name.to_str().is_some_and(|other| other.eq_ignore_ascii_case(name));
+                let mut names: Vec<_> = entries.into_iter().filter(same).map(|entry| entry.name).collect();
+                // The name as given wins over other spellings of it.
+                names.sort_by_key(|found| found.to_str() != Some(name.as_str()));
+                first_of(names, |name| file(&name))
+            }
+        }
+    }
+
+    /// The same, with the SKILL.md read.
+    pub(super) fn probe_and_read(
+        &self,
+        folder: &Folder,
+        path: &Path,
+        below: &Path,
+        buffer: &mut Vec<u8>,
+    ) -> Probe<V::Skill> {
+        match self.probe(folder, path, below) {
+            Probe::Other => Probe::Other,
+            Probe::Link(path) => Probe::Link(path),
+            Probe::Skill(path, identity, opened) => {
+                let skill = self.visitor.read(&path, opened, buffer);
+                Probe::Skill(path, identity, skill)
+            }
+        }
+    }
+
+    /// Whether an open folder really is in the folder that nothing may lead out of.
+    pub(super) fn holds(&self, folder: &Folder, path: &Path) -> bool {
+        self.within.is_none_or(|within| within.holds_folder(folder, path))
+    }
+
+    fn file(&self, folder: &Folder, path: &Path, below: &Path, name: &OsStr) -> Probe<Opened> {
+        let (path, below) = (joined(path, name), joined(below, name));
+        let below = below.as_path();
+        if self.visitor.knows_anything() {
+            match folder.state_below(below) {
+                Ok((stamp, Kind::File)) => {
+                    if let Some(at) = self.visitor.known(&path, &stamp) {
+                        return Probe::Skill(path, Some(identity(&stamp)), Opened::Known(at, stamp));
+                    }
+                }
+                Err(error) if is_missing(&error) => return Probe::Other,
+                _ => {}
+            }
+        }
+        let links = if self.within.is_some() { Links::RefuseAll } else { Links::Refuse };
+        match folder.open_below(below, links) {
+            Ok(file) => opened(path, file),
+            Err(error) if is_missing(&error) => Probe::Other,
+            Err(error) if is_link_error(&error) => match folder.state_below(below) {
+                Ok((_, Kind::Link)) => Probe::Link(path),
+                // The loop is in the folder and not in the file.
+                _ => Probe::Other,
+            },
+            // A folder that may not be looked into is said to be so when it is its turn.
+            Err(error)
+                if error.kind() == io::ErrorKind::PermissionDenied && folder.state_below(below).is_err() =>
+            {
+                Probe::Other
+            }
+            Err(error) => {
+                let problem = SourceError::io(&path, error);
+                Probe::Skill(path, None, Opened::Failed(problem))
+            }
+        }
+    }
+}
+
+/// The first that is a skill.
+fn first_of<N, S>(names: impl IntoIterator<Item = N>, probe: impl FnMut(N) -> Probe<S>) -> Probe<S> {
+    names.into_iter().map(probe).find(Probe::is_skill).unwrap_or(Probe::Other)
+}
+
+/// What an open file is; a folder is no skill.
+fn opened(path: PathBuf, file: File) -> Probe<Opened> {
+    match file.metadata() {
+        Ok(metadata) if metadata.is_dir() => Probe::Other,
+        Ok(metadata) => match read::regular(&path, &metadata) {
+            Ok(()) => {
+                let stamp = stamp_of(&metadata);
+                Probe::Skill(path, Some(identity(&stamp)), Opened::File(file, stamp))
+            }
+            Err(problem) => Probe::Skill(path, None, Opened::Failed(problem)),
+        },
+        Err(error) => {
+            let problem = SourceError::io(&path, error);
+            Probe::Skill(path, None, Opened::Failed(problem))
+        }
+    }
+}
+
+fn identity(stamp: &Stamp) -> Identity {
+    (stamp.device, stamp.inode)
+}
+
 impl<V: Visitor> Walk<'_, V> {
+    pub(super) fn look(&self) -> Look<'_, V> {
+        Look { options: self.options, within: self.within.as_ref(), visitor: self.visitor }
+    }
+
     /// Whether the folder `below` (empty for the folder itself) is a skill; if so, the visitor is told.
     pub(super) fn probe(
         &mut self,
@@ -22,117 +160,53 @@ impl<V: Visitor> Walk<'_, V> {
         below: &Path,
         linked: bool,
     ) -> Result<bool, SourceError> {
-        let options = self.options;
-        let found = match &options.file_name {
-            FileName::Either => {
-                let [first, second] = FILE_NAMES;
-                self.probe_file(folder, path, below, first.as_ref(), linked)?
-                    || self.probe_file(folder, path, below, second.as_ref(), linked)?
-            }
-            FileName::Exact(name) => self.probe_file(folder, path, below, name.as_ref(), linked)?,
-            FileName::AnyCase(name) => {
-                let inside = Folder::open(path).ok().filter(|inside| self.holds(inside, path));
-                let inside = inside.and_then(|inside| inside.entries(options.max_entries).ok());
-                let entries = inside.map(|(names, _)| names).unwrap_or_default();
-                let same =
-                    |entry: &Name| entry.name.to_str().is_some_and(|other| other.eq_ignore_ascii_case(name));
-                let mut names: Vec<_> = entries.into_iter().filter(same).map(|entry| entry.name).collect();
-                // The name as given wins over other spellings of it.
-                names.sort_by_key(|found| found.to_str() != Some(name.as_str()));
-                let mut found = false;
-                for name in names {
-                    found = found || self.probe_file(folder, path, below, &name, linked)?;
-                }
-                found
-            }
-        };
-        Ok(found)
+        let probe = self.look().probe(folder, path, below);
+        self.take_opened(probe, linked)
     }
 
-    fn probe_file(
+    /// Tells the visitor of a skill that was opened.
+    fn take_opened(&mut self, probe: Probe<Opened>, linked: bool) -> Result<bool, SourceError> {
+        self.take(probe, linked, V::read)
+    }
+
+    /// Tells the visitor of a skill; false when it is none. It is read only if it was not found before.
+    pub(super) fn take<S>(
         &mut self,
-        folder: &Folder,
-        path: &Path,
-        below: &Path,
-        name: &OsStr,
+        probe: Probe<S>,
         linked: bool,
+        read: impl FnOnce(&V, &Path, S, &mut Vec<u8>) -> V::Skill,
     ) -> Result<bool, SourceError> {
-        let (path, below) = (joined(path, name), joined(below, name));
-        let below = below.as_path();
-        if self.visitor.knows_anything() {
-            match folder.state_below(below) {
-                Ok((stamp, Kind::File)) if self.visitor.is_known(&path, &stamp) => {
-                    if self.is_first(&stamp, linked) {
-                        self.visitor.found(path, Opened::Known(stamp))?;
-                    }
-                    return Ok(true);
+        match probe {
+            Probe::Other => return Ok(false),
+            Probe::Link(path) => self.linked_files.push(path),
+            Probe::Skill(path, identity, skill) => {
+                if identity.is_none_or(|identity| self.is_first(identity, linked)) {
+                    let skill = read(self.visitor, &path, skill, &mut self.buffer);
+                    self.visitor.found(path, skill)?;
                 }
-                Err(error) if is_missing(&error) => return Ok(false),
-                _ => {}
             }
         }
-        let links = if self.within.is_some() { Links::RefuseAll } else { Links::Refuse };
-        match folder.open_below(below, links) {
-            Ok(file) => self.take(path, file, linked),
-            Err(error) if is_missing(&error) => Ok(false),
-            Err(error) if is_link_error(&error) => {
-                // The loop may be in the folder and not in the file.
-                if matches!(folder.state_below(below), Ok((_, Kind::Link))) {
-                    self.linked_files.push(path);
-                    return Ok(true);
-                }
-                Ok(false)
-            }
-            // A folder that may not be looked into is said to be so when it is its turn.
-            Err(error)
-                if error.kind() == io::ErrorKind::PermissionDenied && folder.state_below(below).is_err() =>
-            {
-                Ok(false)
-            }
-            Err(error) => {
-                self.visitor.found(path.clone(), Opened::Failed(SourceError::io(&path, error)))?;
-                Ok(true)
-            }
-        }
-    }
-
-    /// Tells the visitor of an open file; false when it is a folder.
-    fn take(&mut self, path: PathBuf, file: File, linked: bool) -> Result<bool, SourceError> {
-        let opened = match file.metadata() {
-            Ok(metadata) if metadata.is_dir() => return Ok(false),
-            Ok(metadata) => match read::regular(&path, &metadata) {
-                Ok(()) => {
-                    let stamp = stamp_of(&metadata);
-                    if !self.is_first(&stamp, linked) {
-                        return Ok(true);
-                    }
-                    Opened::File(file, stamp)
-                }
-                Err(problem) => Opened::Failed(problem),
-            },
-            Err(error) => Opened::Failed(SourceError::io(&path, error)),
-        };
-        self.visitor.found(path, opened)?;
         Ok(true)
     }
 
     /// A SKILL.md that is itself a link: one skill with its target, if that was found.
     pub(super) fn take_link(&mut self, path: PathBuf) -> Result<(), SourceError> {
-        match sandbox::open_skill_file(&path) {
+        let probe = match sandbox::open_skill_file(&path) {
             Ok(file) => match self.within.as_ref().map(|within| within.check(&file, &path)) {
-                Some(Err(problem)) => self.visitor.found(path, Opened::Failed(problem)),
-                _ => self.take(path, file, true).map(|_| ()),
+                Some(Err(problem)) => Probe::Skill(path, None, Opened::Failed(problem)),
+                _ => opened(path, file),
             },
-            Err(SourceError::Folder { .. }) => Ok(()),
+            Err(SourceError::Folder { .. }) => Probe::Other,
             // A link that leads nowhere or to another file is found all the same: it can be asked what is wrong.
-            Err(problem) => self.visitor.found(path, Opened::Failed(problem)),
-        }
+            Err(problem) => Probe::Skill(path, None, Opened::Failed(problem)),
+        };
+        self.take_opened(probe, true).map(|_| ())
     }
 
     /// Whether a file was not found before; only what links lead to can have been.
-    fn is_first(&mut self, stamp: &Stamp, linked: bool) -> bool {
-        let identity = (stamp.device, stamp.inode);
-        if !linked || stamp.inode == 0 {
+    fn is_first(&mut self, identity: Identity, linked: bool) -> bool {
+        let (_, inode) = identity;
+        if !linked || inode == 0 {
             self.found_files.push(identity);
             return true;
         }

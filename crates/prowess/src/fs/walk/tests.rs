@@ -165,13 +165,15 @@ fn links_inside_a_skill_are_not_followed_and_links_beside_a_skill_in_the_start_a
 fn folders_that_link_to_each_other_are_each_looked_into_once() {
     struct Entered(Vec<PathBuf>);
     impl Visitor for Entered {
-        fn is_known(&mut self, _: &Path, _: &Stamp) -> bool {
-            false
+        type Skill = ();
+        fn known(&self, _: &Path, _: &Stamp) -> Option<usize> {
+            None
         }
+        fn read(&self, _: &Path, _: Opened, _: &mut Vec<u8>) {}
         fn entered(&mut self, path: &Path) {
             self.0.push(path.to_owned());
         }
-        fn found(&mut self, _: PathBuf, _: Opened) -> Result<(), SourceError> {
+        fn found(&mut self, _: PathBuf, (): ()) -> Result<(), SourceError> {
             Ok(())
         }
     }
@@ -223,8 +225,12 @@ fn a_folder_that_becomes_a_link_while_it_is_walked_leads_nowhere_outside() {
         found: Vec<PathBuf>,
     }
     impl Visitor for Swap {
-        fn is_known(&mut self, _: &Path, _: &Stamp) -> bool {
-            false
+        type Skill = Opened;
+        fn known(&self, _: &Path, _: &Stamp) -> Option<usize> {
+            None
+        }
+        fn read(&self, _: &Path, opened: Opened, _: &mut Vec<u8>) -> Opened {
+            opened
         }
         fn found(&mut self, path: PathBuf, opened: Opened) -> Result<(), SourceError> {
             if self.found.is_empty() {

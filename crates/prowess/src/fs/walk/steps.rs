@@ -7,6 +7,7 @@
 
 use std::cell::OnceCell;
 use std::collections::{BTreeSet, VecDeque};
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,8 +15,10 @@ use std::rc::Rc;
 
 use prowess_core::Stamp;
 
+use super::ahead::{FIRST_BATCH, MAX_BATCH, MIN_FOLDERS, available, in_order};
 use super::ignore::Ignores;
-use super::{MissingRoot, OnError, ScanOptions, is_left_out, is_missing, joined};
+use super::probe::Probe;
+use super::{MAX_THREADS, MissingRoot, OnError, ScanOptions, is_left_out, is_missing, joined};
 use crate::error::SourceError;
 use crate::fs::confine::Within;
 use crate::fs::dir::{Folder, Kind, Links, Name, is_link_error};
@@ -26,21 +29,27 @@ use crate::fs::read;
 pub(crate) enum Opened {
     /// The open file and its state.
     File(File, Stamp),
-    /// Its state only, since the visitor knows this state.
-    Known(Stamp),
+    /// Where the visitor knows this state, and the state.
+    Known(usize, Stamp),
     /// Why it cannot be read.
     Failed(SourceError),
 }
 
-/// Who is told of every SKILL.md.
-pub(crate) trait Visitor {
-    /// Whether the file need not be opened, because its contents in this state are known.
-    fn is_known(&mut self, path: &Path, stamp: &Stamp) -> bool;
+/// Who is told of every SKILL.md. What takes `&self` may be asked on any thread, and ahead of the walk.
+pub(crate) trait Visitor: Sync {
+    /// What is made of a SKILL.md.
+    type Skill: Send;
 
-    /// Whether asking [`Self::is_known`] is worth a look at the file before opening it.
+    /// Where the contents of the file in this state are known, so that it need not be opened.
+    fn known(&self, path: &Path, stamp: &Stamp) -> Option<usize>;
+
+    /// Whether asking [`Self::known`] is worth a look at the file before opening it.
     fn knows_anything(&self) -> bool {
         true
     }
+
+    /// Reads a SKILL.md; the buffer is for anything.
+    fn read(&self, path: &Path, opened: Opened, buffer: &mut Vec<u8>) -> Self::Skill;
 
     /// A folder is about to be listed.
     fn entered(&mut self, _: &Path) {}
@@ -53,8 +62,8 @@ pub(crate) trait Visitor {
     /// There is a link that may lead to a folder, now or later.
     fn linked(&mut self, _: &Path) {}
 
-    /// A SKILL.md was found. An error ends the walk.
-    fn found(&mut self, path: PathBuf, opened: Opened) -> Result<(), SourceError>;
+    /// A SKILL.md was found and read. An error ends the walk.
+    fn found(&mut self, path: PathBuf, skill: Self::Skill) -> Result<(), SourceError>;
 }
 
 /// Walks over a folder and all below it; returns what could not be looked into and the limits that were reached.
@@ -76,6 +85,8 @@ pub(crate) fn walk(root: &Path, options: &ScanOptions, visitor: &mut impl Visito
         inside: 0,
         inside_cut: false,
         counting: OnceCell::new(),
+        threads: OnceCell::new(),
+        buffer: Vec::new(),
         within: None,
     };
     if let Err(problem) = walk.run(root) {
@@ -99,8 +110,21 @@ struct Place {
     ignores: Option<Rc<Ignores>>,
 }
 
+/// A folder in a folder, or a link that may lead to one.
+struct Child {
+    name: OsString,
+    kind: Kind,
+    path: PathBuf,
+}
+
+/// What a thread found out about a folder: what it is, and whether it is known to hold no folders.
+struct Ahead<S> {
+    probe: Probe<S>,
+    leaf: bool,
+}
+
 /// The device and number of a file or folder.
-type Identity = (u64, u64);
+pub(super) type Identity = (u64, u64);
 
 pub(super) struct Walk<'w, V> {
     pub(super) options: &'w ScanOptions,
@@ -125,6 +149,10 @@ pub(super) struct Walk<'w, V> {
     inside_cut: bool,
     /// The device of the first skills, when folders there need no list to be known to hold none; once it was asked for.
     counting: OnceCell<Option<u64>>,
+    /// How many threads there are for large folders; once it was asked for.
+    threads: OnceCell<usize>,
+    /// For what is read of a SKILL.md.
+    pub(super) buffer: Vec<u8>,
     /// The folder that nothing may lead out of.
     pub(super) within: Option<Within>,
 }
@@ -180,8 +208,8 @@ impl<V: Visitor> Walk<'_, V> {
     }
 
     /// Whether an open folder really is in the folder that nothing may lead out of.
-    pub(super) fn holds(&self, folder: &Folder, path: &Path) -> bool {
-        self.within.as_ref().is_none_or(|within| within.holds_folder(folder, path))
+    fn holds(&self, folder: &Folder, path: &Path) -> bool {
+        self.look().holds(folder, path)
     }
 
     fn enter(&mut self, place: &Place) -> Result<(), SourceError> {
@@ -257,49 +285,31 @@ impl<V: Visitor> Walk<'_, V> {
         *(if place.inside { &mut self.inside } else { &mut self.entries }) += names.len();
         self.visitor.listed(&place.path, names.len())?;
         let ignores = self.ignores(folder, place, &names);
-        let mut too_deep = None;
-        for Name { name, kind } in names {
+        let options = self.options;
+        let mut children = names.into_iter().filter_map(|Name { name, kind }| {
             let wanted = kind == Kind::Folder || (kind == Kind::Link && !place.inside);
-            if !wanted || is_left_out(&name, self.options) {
-                continue;
+            if !wanted || is_left_out(&name, options) {
+                return None;
             }
             let path = joined(&place.path, &name);
-            if ignores.as_ref().is_some_and(|ignores| ignores.leaves_out(&path)) {
-                continue;
-            }
-            if place.depth >= self.options.max_depth {
-                if kind == Kind::Folder {
-                    too_deep.get_or_insert(path);
+            let left_out = ignores.as_ref().is_some_and(|ignores| ignores.leaves_out(&path));
+            (!left_out).then_some(Child { name, kind, path })
+        });
+        let mut too_deep = None;
+        if place.depth >= options.max_depth {
+            too_deep = children.find(|child| child.kind == Kind::Folder).map(|child| child.path);
+        } else {
+            let mut size = FIRST_BATCH;
+            loop {
+                let batch: Vec<Child> = children.by_ref().take(size).collect();
+                if batch.is_empty() {
+                    break;
                 }
-                continue;
-            }
-            let below = Place {
-                path,
-                depth: place.depth + 1,
-                linked: place.linked,
-                inside: place.inside,
-                ignores: ignores.clone(),
-            };
-            if kind == Kind::Link {
-                self.visitor.linked(&below.path);
-                self.links.push_back(Place { linked: true, ..below });
-                continue;
-            }
-            if below.linked && !below.inside && !self.count_outside(&below.path)? {
-                continue;
-            }
-            let skill = self.probe(folder, &below.path, Path::new(&name), below.linked)?;
-            if skill && !below.inside {
-                self.count(&below.path)?;
-            }
-            if !skill && !below.inside {
-                self.folders.push_back(below);
-                continue;
-            }
-            // Deeper folders of a skill are files of the skill, so a limit of depth is nothing to report there.
-            let last = below.depth >= self.options.max_depth || (skill && self.options.stop_at_skill);
-            if !last && !self.is_leaf(folder, Path::new(&name)) {
-                self.insides.push_back(Place { inside: true, ..below });
+                size = (size * 2).min(MAX_BATCH);
+                let mut ahead = self.look_ahead(folder, place, &batch).into_iter();
+                for child in batch {
+                    self.look_at(folder, place, ignores.as_ref(), child, ahead.next().flatten())?;
+                }
             }
         }
         if more && place.inside {
@@ -320,10 +330,76 @@ impl<V: Visitor> Walk<'_, V> {
         }
     }
 
-    /// Whether a folder is known to hold no folders.
-    fn is_leaf(&self, folder: &Folder, name: &Path) -> bool {
-        let counting = self.counting.get_or_init(|| folder.counting_device());
-        counting.is_some_and(|device| folder.is_leaf(name, device))
+    /// Looks at a folder in a folder, or notes a link for later.
+    fn look_at(
+        &mut self,
+        folder: &Folder,
+        place: &Place,
+        ignores: Option<&Rc<Ignores>>,
+        Child { name, kind, path }: Child,
+        ahead: Option<Ahead<V::Skill>>,
+    ) -> Result<(), SourceError> {
+        let below = Place {
+            path,
+            depth: place.depth + 1,
+            linked: place.linked,
+            inside: place.inside,
+            ignores: ignores.cloned(),
+        };
+        if kind == Kind::Link {
+            self.visitor.linked(&below.path);
+            self.links.push_back(Place { linked: true, ..below });
+            return Ok(());
+        }
+        if below.linked && !below.inside && !self.count_outside(&below.path)? {
+            return Ok(());
+        }
+        let (skill, leaf) = match ahead {
+            Some(Ahead { probe, leaf }) => {
+                (self.take(probe, below.linked, |_, _, skill, _| skill)?, Some(leaf))
+            }
+            None => (self.probe(folder, &below.path, Path::new(&name), below.linked)?, None),
+        };
+        if skill && !below.inside {
+            self.count(&below.path)?;
+        }
+        if !skill && !below.inside {
+            self.folders.push_back(below);
+        } else if goes_on(self.options, place.depth, skill)
+            && !leaf.unwrap_or_else(|| is_leaf(folder, &name, self.counting(folder)))
+        {
+            self.insides.push_back(Place { inside: true, ..below });
+        }
+        Ok(())
+    }
+
+    /// Looks at many folders at once; at none of them when there are few, or when links may lead to them twice.
+    fn look_ahead(&self, folder: &Folder, place: &Place, children: &[Child]) -> Vec<Option<Ahead<V::Skill>>> {
+        let options = self.options;
+        let few = children.len() < MIN_FOLDERS || place.linked;
+        let threads =
+            || *self.threads.get_or_init(|| options.threads.unwrap_or_else(|| available(MAX_THREADS)));
+        if few || threads() < 2 {
+            return Vec::new();
+        }
+        let (look, counting, inside) = (self.look(), self.counting(folder), place.inside);
+        let depth = place.depth;
+        in_order(children, threads(), |child, buffer| {
+            let name = Path::new(&child.name);
+            (child.kind == Kind::Folder).then(|| {
+                let probe = look.probe_and_read(folder, &child.path, name, buffer);
+                let skill = probe.is_skill();
+                let leaf = (skill || inside)
+                    && goes_on(options, depth, skill)
+                    && is_leaf(folder, &child.name, counting);
+                Ahead { probe, leaf }
+            })
+        })
+    }
+
+    /// The device of a folder, when folders there need no list to be known to hold none.
+    fn counting(&self, folder: &Folder) -> Option<u64> {
+        *self.counting.get_or_init(|| folder.counting_device())
     }
 
     fn ignores(&self, folder: &Folder, place: &Place, names: &[Name]) -> Option<Rc<Ignores>> {
@@ -337,4 +413,15 @@ impl<V: Visitor> Walk<'_, V> {
             None => place.ignores.clone(),
         }
     }
+}
+
+/// Whether the folders in a folder of a skill, right below one at this depth, are looked at. Deeper ones are files of the
+/// skill, so a limit of depth is nothing to report there.
+fn goes_on(options: &ScanOptions, depth: usize, skill: bool) -> bool {
+    depth + 1 < options.max_depth && !(skill && options.stop_at_skill)
+}
+
+/// Whether a folder is known to hold no folders.
+fn is_leaf(folder: &Folder, name: &OsStr, counting: Option<u64>) -> bool {
+    counting.is_some_and(|device| folder.is_leaf(Path::new(name), device))
 }

@@ -1,0 +1,214 @@
+//! What a walk gathers: each SKILL.md becomes a candidate, made of its bytes or of those in the index.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError};
+
+use prowess_core::{Candidate, Document, Obstacle, Stamp, parse, parse_prefix};
+
+use super::DirSource;
+use crate::error::SourceError;
+use crate::fs::walk::{self, OnError, Opened, Visitor};
+use crate::registry::frontmatter_cache::Index;
+use crate::source::budget::{self, Cost};
+use crate::source::{Offer, candidate, reasons, unread};
+
+/// How many bytes of a SKILL.md are read at first; nearly every frontmatter ends within.
+const FIRST_BYTES: usize = 2048;
+
+/// Collects candidates during a walk.
+#[derive(Debug)]
+pub(super) struct Gather<'s> {
+    pub(super) source: &'s DirSource,
+    /// What stands before the path of a skill below the root in its virtual path.
+    pub(super) above: PathBuf,
+    pub(super) index: &'s Index,
+    /// The places in the index of what is still as it was.
+    pub(super) hits: Vec<usize>,
+    /// What the next index holds besides, when there is to be one.
+    pub(super) fresh: Vec<(PathBuf, Stamp, Vec<u8>)>,
+    pub(super) offer: Offer,
+}
+
+/// What is made of a SKILL.md.
+#[derive(Debug)]
+pub(super) enum Skill {
+    /// A skill, or a broken one.
+    Read(Read),
+    /// It is there and cannot be read.
+    Failed(SourceError),
+}
+
+/// A SKILL.md that was read, or is known.
+#[derive(Debug)]
+pub(super) struct Read {
+    candidate: Arc<Candidate>,
+    /// The size of its frontmatter.
+    head: usize,
+    memory: Memory,
+}
+
+/// What the next index holds of a SKILL.md.
+#[derive(Debug)]
+enum Memory {
+    /// What this one holds at a place.
+    Kept(usize),
+    /// Its frontmatter.
+    Fresh(Vec<u8>),
+    Nothing,
+}
+
+impl Visitor for Gather<'_> {
+    type Skill = Skill;
+
+    fn knows_anything(&self) -> bool {
+        !self.index.is_empty()
+    }
+
+    fn known(&self, path: &Path, stamp: &Stamp) -> Option<usize> {
+        self.index.find(path, stamp)
+    }
+
+    fn read(&self, path: &Path, opened: Opened, buffer: &mut Vec<u8>) -> Skill {
+        let (mut document, stamp, memory) = match opened {
+            Opened::Known(at, stamp) => {
+                let head = self.index.head(at);
+                (parse_prefix(head, true).unwrap_or_else(|| parse(head)), stamp, Memory::Kept(at))
+            }
+            Opened::File(mut file, stamp) => match read_prefix(&mut file, buffer) {
+                Ok(document) => {
+                    let head = document.fences().and_then(|fences| buffer.get(..fences.body));
+                    let head = head.filter(|_| self.source.cache.is_some());
+                    let memory = head.map_or(Memory::Nothing, |head| Memory::Fresh(head.to_vec()));
+                    (document, stamp, memory)
+                }
+                Err(error) => return Skill::Failed(SourceError::io(path, error)),
+            },
+            Opened::Failed(problem) => return Skill::Failed(problem),
+        };
+        // The same whether the head was read or remembered.
+        let head = document.fences().map_or(document.raw().len(), |fences| fences.body);
+        document.note_size(stamp.size);
+        let at = walk::origin(path).in_scope(self.source.scope);
+        let candidate = self.placed(candidate(&document, &at), path, stamp);
+        Skill::Read(Read { candidate, head, memory })
+    }
+
+    fn listed(&mut self, path: &Path, entries: usize) -> Result<(), SourceError> {
+        budget::spend(self.source.budget.as_deref(), Cost::Entries(entries), path)
+    }
+
+    fn found(&mut self, path: PathBuf, skill: Skill) -> Result<(), SourceError> {
+        let Read { candidate, head, memory } = match skill {
+            Skill::Read(read) => read,
+            Skill::Failed(problem) => self.unread(&path, problem)?,
+        };
+        match memory {
+            Memory::Kept(at) => self.hits.push(at),
+            Memory::Fresh(head) => self.fresh.push((path.clone(), candidate.stamp, head)),
+            Memory::Nothing => {}
+        }
+        budget::spend(self.source.budget.as_deref(), Cost::Skill(head), &path)?;
+        if let Some(Obstacle::Broken { problems }) = &candidate.obstacle {
+            match self.source.options.on_error {
+                OnError::Fail => return Err(SourceError::Damaged { path, reason: reasons(problems) }),
+                OnError::Ignore => return Ok(()),
+                OnError::Report => {}
+            }
+        }
+        if path.to_str().is_none() {
+            let mut odd = self.source.odd.lock().unwrap_or_else(PoisonError::into_inner);
+            odd.insert(candidate.entry.origin.location.clone(), path);
+        }
+        self.offer.candidates.push(candidate);
+        Ok(())
+    }
+}
+
+impl Gather<'_> {
+    /// A SKILL.md that cannot be read is a skill all the same: a broken one, which can be asked about.
+    fn unread(&self, path: &Path, problem: SourceError) -> Result<Read, SourceError> {
+        if self.source.options.on_error == OnError::Fail {
+            return Err(problem);
+        }
+        let at = walk::origin(path).in_scope(self.source.scope);
+        let candidate = self.placed(unread(&problem, &at), path, Stamp::default());
+        Ok(Read { candidate, head: 0, memory: Memory::Nothing })
+    }
+
+    fn placed(&self, mut candidate: Candidate, path: &Path, stamp: Stamp) -> Arc<Candidate> {
+        candidate.stamp = stamp;
+        candidate.virtual_path = virtual_path(&self.source.root, &self.above, path);
+        Arc::new(candidate)
+    }
+}
+
+/// The folder of a skill below its root, with what stands before it and with `/`; the root's own name when the root is the
+/// skill.
+fn virtual_path(root: &Path, above: &Path, skill_md: &Path) -> String {
+    if let Some(below) = text_below(root, skill_md).filter(|_| above.as_os_str().is_empty()) {
+        return below.to_owned();
+    }
+    let folder = skill_md.parent().unwrap_or(root);
+    let below = folder.strip_prefix(root).unwrap_or(folder);
+    let whole;
+    let below = if above.as_os_str().is_empty() {
+        below
+    } else {
+        whole = if below.as_os_str().is_empty() { above.to_owned() } else { above.join(below) };
+        &whole
+    };
+    if below.as_os_str().is_empty() {
+        return root.file_name().map(walk::text_of).unwrap_or_default();
+    }
+    match below.to_str() {
+        Some(text) if std::path::MAIN_SEPARATOR == '/' => text.to_owned(),
+        _ => below.iter().map(walk::text_of).collect::<Vec<_>>().join("/"),
+    }
+}
+
+/// The same for the plain case, read off the two texts: comparing paths part by part is dear for very many skills.
+fn text_below<'p>(root: &Path, skill_md: &'p Path) -> Option<&'p str> {
+    let below = skill_md.to_str()?.strip_prefix(root.to_str()?)?.strip_prefix('/')?;
+    below.rsplit_once('/').map(|(folder, _)| folder).filter(|_| std::path::MAIN_SEPARATOR == '/')
+}
+
+/// Reads as much of a SKILL.md as its frontmatter needs; the buffer then begins with it.
+pub(super) fn read_prefix(file: &mut File, buffer: &mut Vec<u8>) -> std::io::Result<Document> {
+    buffer.clear();
+    let mut want = FIRST_BYTES;
+    loop {
+        let filled = buffer.len();
+        buffer.resize(filled + want, 0);
+        let got = file.read(buffer.get_mut(filled..).unwrap_or(&mut []))?;
+        buffer.truncate(filled + got);
+        if let Some(document) = parse_prefix(buffer, got == 0) {
+            return Ok(document);
+        }
+        want = buffer.len().max(FIRST_BYTES);
+    }
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_virtual_path_is_the_folder_below_the_root_however_the_root_is_written() {
+        let path = |root: &str, above: &str, file: &str| {
+            virtual_path(Path::new(root), Path::new(above), Path::new(file))
+        };
+        assert_eq!(path("/s", "", "/s/a/SKILL.md"), "a");
+        assert_eq!(path("/s", "", "/s/a/b/SKILL.md"), "a/b");
+        assert_eq!(path("/s", "", "/s/SKILL.md"), "s");
+        assert_eq!(path("/", "", "/a/SKILL.md"), "a");
+        assert_eq!(path("/s/", "", "/s/a/SKILL.md"), "a");
+        assert_eq!(path("/s", "x/s", "/s/a/SKILL.md"), "x/s/a");
+        assert_eq!(path("/s", "", "/s-other/a/SKILL.md"), "/s-other/a");
+        let odd =
+            Path::new(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(b"/s/\xff/SKILL.md"));
+        assert_eq!(virtual_path(Path::new("/s"), Path::new(""), odd), "\\xff");
+    }
+}
