@@ -1,26 +1,52 @@
-//! Prowess, the Agent Skills runtime: reads, judges and finds skills.
+//! Prowess, the Agent Skills runtime: gives skills to a model, from folders to tool results.
 //!
-//! This crate is everything of [`prowess_core`] and what touches the world: folders, files and the
-//! environment. From a folder to an opinion about each skill below it:
+//! A skill is a folder with a `SKILL.md`: a name, a description and instructions, and files beside it. This is a whole
+//! host:
 //!
 //! ```
-//! use prowess::fs::read;
-//! use prowess::{Profile, ScanOptions, scan};
+//! use prowess::{Dialect, Skills};
 //!
 //! # let folder = tempfile::tempdir()?;
 //! # std::fs::create_dir(folder.path().join("tidy-up"))?;
-//! # std::fs::write(folder.path().join("tidy-up/SKILL.md"), "---\nname: tidy-up\ndescription: Tidies up.\n---\n")?;
+//! # std::fs::write(folder.path().join("tidy-up/SKILL.md"), "---\nname: tidy-up\ndescription: Tidies up.\n---\nDo.\n")?;
 //! # let folder = folder.path();
-//! let found = scan(folder, &ScanOptions::named());
-//! for skill in &found.skills {
-//!     let document = read::read_skill(&skill.path)?.document();
-//!     let listing = read::list(skill.folder())?;
-//!     let problems = Profile::spec().check(&document, Some(&listing.manifest), &skill.origin());
-//!     assert!(problems.is_empty());
-//! }
-//! assert_eq!(found.skills.len(), 1);
+//! # let tool_use = serde_json::json!({"id": "t1", "name": "load_skill", "input": {"name": "tidy-up"}});
+//! let skills = Skills::open([folder])?;
+//! let mut chat = skills.chat("chat-1");
+//!
+//! let system = chat.prompt()?; // text for the system prompt
+//! let tools = chat.tools(Dialect::Anthropic); // JSON for the request
+//! let answer = chat.answer(Dialect::Anthropic, &tool_use); // None when the call is not ours
+//! # assert!(system.contains("tidy-up") && tools.is_array() && answer.unwrap()["is_error"] == false);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! # The front door
+//!
+//! - [`Skills`] are the skills of some folders, of the user ([`Skills::of_user`]) or of any sources
+//!   ([`Skills::builder`]). Clones share one catalog, and a refresh reaches every chat.
+//! - [`Chat`] is one conversation: the text for its prompt, the tools, and the answers to the model's calls, in the form
+//!   of each [`Dialect`].
+//! - [`Skill`] is one skill: its fields, its instructions, its files, and the text that gives it to a model.
+//! - [`SkillsError`] is why one of them could not do what it was asked.
+//!
+//! # The parts
+//!
+//! These types are made of parts that a host can use by themselves. They are the steps from bytes to a model:
+//!
+//! 1. A [`Source`] lists skills and reads their files: [`DirSource`], [`MemorySource`], [`JsonlSource`] and others.
+//!    [`SourceSpec`] is how a command line or a configuration names one.
+//! 2. [`parse`] makes a [`Document`] of any bytes, and [`Document::load`] an [`Entry`].
+//! 3. [`check`] finds what is remarkable in it, and a [`Profile`] says what of that is a [`Problem`].
+//! 4. A [`Registry`] makes one [`Catalog`] of its sources, by what the user trusts ([`registry::trust`]).
+//! 5. A [`Selector`](select::Selector) finds the skills that fit a task; [`SearchIndex`](search::SearchIndex) is the one
+//!    over names, descriptions and bodies.
+//! 6. [`render`] writes catalogs and skills as text for a model, within a budget.
+//! 7. A [`Session`](session::Session) is what a model talks to. It asks for an [`Effect`](session::Effect) where it needs
+//!    a file or a search, and [`drive`] performs it on a registry. A [`Policy`](session::Policy) decides what it may show.
+//!
+//! [`library`] knows where clients keep skills and reads `prowess.toml`. The features `archive`, `http` and `watch` add
+//! skills in archives, skills on sites, and hot reload.
 
 pub use prowess_core::session::Dialect;
 pub use prowess_core::*;
@@ -65,6 +91,8 @@ pub use source::{DirSource, JsonlSource, Layer, MemorySource, MergedSource, Plug
 mod pages {
     #[doc = include_str!("../../../README.md")]
     struct Readme;
+    #[doc = include_str!("../../../docs/embed.md")]
+    struct Embed;
     #[doc = include_str!("../../../docs/library.md")]
     struct Library;
     #[doc = include_str!("../../../docs/sessions.md")]

@@ -1,6 +1,7 @@
 //! Sessions over a registry: the examples run, and approvals hold what was approved.
 
 use std::fs;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -13,27 +14,35 @@ use prowess::{DirSource, Entry, Layer, MemorySource, Registry, RelPath, ScanOpti
 use serde_json::json;
 
 use crate::data::skipped;
+use crate::trees::{skill, tree};
 
 /// What an example writes. `cargo test` builds it beside this test; a run of this test alone may not.
-fn example(name: &str) -> Option<String> {
+fn example(name: &str, arguments: &[&Path]) -> Option<String> {
     let program = std::env::current_exe().unwrap();
     let program = program.parent().unwrap().parent().unwrap().join("examples").join(name);
     if !program.exists() {
         skipped("the examples are built by cargo test without --test");
         return None;
     }
-    let output = std::process::Command::new(program).output().unwrap();
+    let output = std::process::Command::new(program).args(arguments).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     Some(String::from_utf8(output.stdout).unwrap())
 }
 
 #[test]
 fn the_examples_of_hosts_run() {
-    let Some(text) = example("host_loop") else { return };
+    let Some(text) = example("host_loop", &[]) else { return };
     for said in ["== mcp", "== anthropic", "== openai", "== gemini", "\"is_error\":true", "Past tense."] {
         assert!(text.contains(said), "{said} is not in: {text}");
     }
-    assert!(example("async_host").is_some_and(|text| text.contains("three: true")));
+    assert!(example("async_host", &[]).is_some_and(|text| text.contains("three: true")));
+    let folder = tree(&[("tidy-up/SKILL.md", &skill("tidy-up"))]);
+    let text = example("host", &[folder.path()]).unwrap();
+    for said in
+        ["- tidy-up: Does tidy-up.", "\"input_schema\"", "Body of tidy-up.", "another tool of the host"]
+    {
+        assert!(text.contains(said), "{said} is not in: {text}");
+    }
 }
 
 fn load(session: &mut Session, performer: &Performer<'_>, path: Option<&str>) -> ToolResult {
