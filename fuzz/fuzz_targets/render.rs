@@ -20,7 +20,7 @@ fuzz_target!(|input: (&str, &str, &str, &str, &[u8], u8)| {
     entry.name = if options & 1 == 0 { name.to_owned() } else { body.to_owned() };
     entry.description = description.to_owned();
     entry.compatibility = Some(compatibility.to_owned());
-    entry.origin.location = body.to_owned();
+    entry.origin.location = body.into();
     for shape in Shape::ALL {
         let style = CatalogStyle {
             location: options & 2 != 0,

@@ -31,9 +31,10 @@ use std::sync::Arc;
 
 use prowess_core::select::{Options as SelectOptions, Selector, search};
 use prowess_core::session::{Effect, Failure, Outcome, Session, Step, ToolCall, ToolResult};
-use prowess_core::{Candidate, Entry};
+use prowess_core::{Candidate, Entry, Location};
 
 use crate::error::SourceError;
+use crate::fs::location::path_of;
 use crate::registry::Registry;
 use crate::source::Slice;
 
@@ -121,12 +122,12 @@ impl<'h> Performer<'h> {
     }
 
     /// The skill of a key, if it still lies where the session knows it.
-    fn at(&self, key: &str, location: &str) -> Result<Arc<Candidate>, SourceError> {
+    fn at(&self, key: &str, location: &Location) -> Result<Arc<Candidate>, SourceError> {
         let candidate = self.registry.get(key)?;
-        if candidate.entry.origin.location == location {
+        if candidate.entry.origin.location == *location {
             Ok(candidate)
         } else {
-            Err(SourceError::Missing { path: location.into() })
+            Err(SourceError::Missing { path: path_of(location) })
         }
     }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use prowess::source::{Chunk, Offer, Slice, candidate};
-use prowess::{Candidate, FileEntry, Manifest, Origin, RelPath, Scope, Source, SourceError, parse};
+use prowess::{Candidate, FileEntry, Location, Manifest, Origin, RelPath, Scope, Source, SourceError, parse};
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 /// The tables: a skill has a SKILL.md, and may have other files.
@@ -38,10 +38,9 @@ impl SqliteSource {
         })
     }
 
-    /// The id of a skill that was listed: what its location says behind the name of the source.
-    fn skill<'c>(&self, skill: &'c Candidate) -> &'c str {
-        let location = &skill.entry.origin.location;
-        location.strip_prefix(&self.id).and_then(|rest| rest.strip_prefix('#')).unwrap_or(location)
+    /// The id of a skill that was listed.
+    fn skill<'c>(skill: &'c Candidate) -> &'c str {
+        if let Location::Record { id, .. } = &skill.entry.origin.location { id } else { "" }
     }
 }
 
@@ -59,7 +58,8 @@ impl Source for SqliteSource {
         let mut offer = Offer::default();
         for (id, skill_md) in rows {
             // Within a source a skill is known by its location, so that is made of the key.
-            let at = Origin::text(format!("{}#{id}", self.id)).in_scope(Scope::Explicit).in_folder(&*id);
+            let location = Location::Record { file: self.id.as_str().into(), id: id.as_str().into() };
+            let at = Origin::at(location).in_scope(Scope::Explicit).in_folder(&*id);
             // A row that is no skill becomes a broken one, which says why; it hides no other.
             let mut listed = candidate(&parse(skill_md.as_bytes()), &at);
             listed.virtual_path = id;
@@ -69,7 +69,7 @@ impl Source for SqliteSource {
     }
 
     fn read(&self, skill: &Candidate, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
-        let id = self.skill(skill);
+        let id = Self::skill(skill);
         let found: Option<Vec<u8>> = self.ask(|database| {
             if path.as_str() == "SKILL.md" {
                 let text = "SELECT CAST(skill_md AS BLOB) FROM skill WHERE id = ?1";
@@ -85,7 +85,7 @@ impl Source for SqliteSource {
     }
 
     fn files(&self, skill: &Candidate) -> Result<Manifest, SourceError> {
-        let id = self.skill(skill);
+        let id = Self::skill(skill);
         let rows: Vec<(String, u64)> = self.ask(|database| {
             let text = "SELECT path, length(bytes) FROM file WHERE skill = ?1
                 UNION ALL SELECT 'SKILL.md', length(CAST(skill_md AS BLOB)) FROM skill WHERE id = ?1";

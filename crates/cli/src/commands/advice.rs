@@ -1,5 +1,7 @@
 //! What to say of a skill that nobody trusts: what trusts it, or why nothing does.
 
+use std::borrow::Cow;
+
 use prowess::{Candidate, Catalog, Entry, Obstacle, Registry, SourceError};
 
 /// What helps a skill that is not trusted.
@@ -25,7 +27,7 @@ impl Advice {
         if kept_from_its_key_by(skill, catalog).is_some() {
             return Some(Self::Behind);
         }
-        Some(Self::Trust(name_of(skill, catalog).to_owned()))
+        Some(Self::Trust(name_of(skill, catalog).into_owned()))
     }
 }
 
@@ -42,10 +44,10 @@ pub(super) fn never(skill: &Candidate, registry: &Registry) -> Option<String> {
 
 /// What names a skill for `prowess trust`. One of a server is named by its key, or by its place when another has the
 /// key; a skill that lies here is meant by its key in any case.
-pub(super) fn name_of<'c>(skill: &'c Candidate, catalog: &Catalog) -> &'c str {
+pub(super) fn name_of<'c>(skill: &'c Candidate, catalog: &Catalog) -> Cow<'c, str> {
     let Entry { key, origin, .. } = &skill.entry;
     let holds = catalog.get(key).is_some_and(|holder| holder.entry.origin.location == origin.location);
-    if holds || !skill.wants_approval { key } else { &origin.location }
+    if holds || !skill.wants_approval { key.into() } else { origin.location.text() }
 }
 
 /// The skill that has the key of a skill of a server, and keeps it whether that one is trusted or not.

@@ -1,5 +1,6 @@
 //! `prowess cat`: the instructions of a skill, or one of its files, byte for byte.
 
+use prowess::fs::location::path_of;
 use prowess::limits::{MAX_FILE_BYTES, MAX_SKILL_BYTES};
 use prowess::path::RelPath;
 use prowess::resources::base64;
@@ -93,7 +94,7 @@ impl File<'_> {
     fn body(&self) -> Result<(Vec<u8>, u64), SourceError> {
         let head = self.registry.head_of(self.skill)?;
         if !head.is_whole() {
-            let path = self.skill.entry.origin.location.clone().into();
+            let path = path_of(&self.skill.entry.origin.location);
             return Err(SourceError::TooLarge { path, size: head.size, limit: MAX_FILE_BYTES as u64 });
         }
         let document = head.document();

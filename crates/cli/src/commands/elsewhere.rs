@@ -1,6 +1,8 @@
 //! Where a skill is that was not found in the places that were asked for.
 
+use prowess::Location;
 use prowess::env::{self, Environment};
+use prowess::fs::location::path_of;
 use prowess::library::clients::{self, Client, Root};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -25,7 +27,7 @@ pub(super) struct Elsewhere {
 /// A skill that was found elsewhere.
 #[derive(Serialize)]
 struct Place {
-    path: String,
+    path: Location,
     /// The clients that look there.
     readers: Vec<&'static str>,
     /// Why the client does not see it, in words.
@@ -50,7 +52,7 @@ impl Elsewhere {
         let catalog = registry.catalog();
         let skills = catalog.why(name).into_iter().map(|(candidate, _)| {
             let path = candidate.entry.origin.location.clone();
-            let reason = reason(&path, client, &roots);
+            let reason = reason(&path_of(&path), client, &roots);
             Place { path, readers: candidate.readers.clone(), reason }
         });
         Ok(Self {
@@ -89,16 +91,16 @@ impl Elsewhere {
                 [] => String::new(),
                 readers => format!("; read by {}", readers.join(", ")),
             };
-            format!("it is at {}, {}{readers}", clean(&place.path), clean(&place.reason))
+            format!("it is at {}, {}{readers}", clean(&place.path.text()), clean(&place.reason))
         }));
         Some(failure)
     }
 }
 
 /// Why a client, or the places that were named, do not have the skill at a path.
-fn reason(path: &str, client: Option<&Client>, roots: &[Root]) -> String {
+fn reason(path: &Path, client: Option<&Client>, roots: &[Root]) -> String {
     let Some(client) = client else { return "which is in none of the places that were named".to_owned() };
-    let folder = Path::new(path).parent().unwrap_or(Path::new(path));
+    let folder = path.parent().unwrap_or(path);
     let below = |root: &Root| Some(folder.strip_prefix(&root.path).ok()?.components().count());
     match roots.iter().find_map(|root| Some((root, below(root)?))) {
         Some((root, depth)) => format!(

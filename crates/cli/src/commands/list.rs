@@ -7,7 +7,7 @@ use std::sync::Arc;
 use prowess::catalog::WhyNot;
 use prowess::render::{collapse, cut};
 use prowess::session::Filter;
-use prowess::{Candidate, HostTools, Obstacle, Registry, Scope, SourceError, Standing};
+use prowess::{Candidate, HostTools, Location, Obstacle, Registry, Scope, SourceError, Standing};
 use serde::Serialize;
 
 use super::{advice, registry, say_problems};
@@ -180,7 +180,7 @@ pub(super) struct Row<'r> {
     name: &'r str,
     key: &'r str,
     description: &'r str,
-    path: &'r str,
+    path: &'r Location,
     source: &'r str,
     virtual_path: &'r str,
     scope: Scope,
@@ -194,7 +194,7 @@ pub(super) struct Row<'r> {
     readers: &'r [&'static str],
     problems: Vec<Brief<'r>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    shadowed_by: Option<&'r str>,
+    shadowed_by: Option<&'r Location>,
     #[serde(skip_serializing_if = "Option::is_none")]
     disabled_by: Option<&'r str>,
     #[serde(skip)]
@@ -257,7 +257,7 @@ impl<'r> Row<'r> {
             Standing::Listed if untrusted => "untrusted",
             Standing::Listed => "active",
             Standing::Shadowed { by } => {
-                shadowed_by = Some(by.as_str());
+                shadowed_by = Some(by);
                 "shadowed"
             }
             Standing::Hindered { obstacle: Obstacle::Broken { problems: why } } => {

@@ -26,6 +26,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use prowess::env::Environment;
+use prowess::fs::location::path_of;
 use prowess::library::clients::{self, CLIENTS};
 use prowess::library::config::{ConfigLimits, SessionConfig};
 use prowess::library::{LibraryError, LibraryOptions, library, session_config, terms_file};
@@ -149,7 +150,7 @@ fn named(name: &str, registry: &Registry, ui: &mut Ui) -> Result<Arc<Candidate>,
 fn usable(name: &str, registry: &Registry, ui: &mut Ui) -> Result<Arc<Candidate>, CommandError> {
     let skill = named(name, registry, ui)?;
     let Some(obstacle) = &skill.obstacle else { return Ok(skill) };
-    let (key, path) = (skill.entry.key.clone(), skill.entry.origin.location.clone().into());
+    let (key, path) = (skill.entry.key.clone(), path_of(&skill.entry.origin.location));
     let error = SourceError::NotOffered { name: name.to_owned(), key, why: obstacle.why_not(), path };
     let mut failure = Failure::from(&error);
     match Advice::on(&skill, registry, &registry.catalog()) {

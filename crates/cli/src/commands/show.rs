@@ -1,9 +1,9 @@
 //! `prowess show`: how one skill is read.
 
 use std::fmt::Write as _;
-use std::path::Path;
 
 use prowess::catalog::Named;
+use prowess::fs::location::path_of;
 use prowess::fs::read::{self, Head};
 use prowess::limits::MAX_FILE_BYTES;
 use prowess::{
@@ -139,7 +139,7 @@ fn listed(name: &str, places: &Places, ui: &mut Ui) -> Result<Shown, CommandErro
     };
     let head = registry.head_of(candidate)?;
     let origin = candidate.entry.origin.clone();
-    let path = shown(Path::new(&origin.location));
+    let path = shown(&path_of(&origin.location));
     let files = Some(registry.files_of(candidate));
     Ok(Shown { head, path, origin, files, note: aside(candidate, standing) })
 }

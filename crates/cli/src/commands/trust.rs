@@ -5,7 +5,7 @@ use std::path::Path;
 
 use prowess::env::{self, Environment};
 use prowess::registry::trust::Approvals;
-use prowess::{Candidate, Catalog, Entry, Obstacle, Registry};
+use prowess::{Candidate, Catalog, Entry, Location, Obstacle, Registry};
 use serde_json::json;
 
 use super::advice::{kept_from_its_key_by, name_of};
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &Trust, json: bool, ui: &mut Ui) -> Result<Outcome, Comm
 /// Takes trust back, by what the approvals say alone: what is trusted may be away or gone.
 fn revoke(what: &str, approvals: &mut Approvals) -> Result<String, CommandError> {
     let meant: Vec<String> =
-        approvals.called(what).iter().map(|approval| approval.location.clone()).collect();
+        approvals.called(what).iter().map(|approval| approval.location.to_string()).collect();
     if meant.len() > 1 {
         let error = format!("several trusted skills have this name: {}", clean(what));
         let one =
@@ -109,7 +109,7 @@ fn names_folder(what: &str) -> bool {
 
 /// Whether this is where a skill of a server lies, such as `mcp:team:skill://refunds/SKILL.md`.
 fn names_place_on_server(what: &str) -> bool {
-    what.starts_with("mcp:") && what.contains("://")
+    matches!(Location::parse(what), Location::Mcp { .. })
 }
 
 fn trust_skill(args: &Trust, what: &str, file: &Path, ui: &mut Ui) -> Result<String, CommandError> {
@@ -123,10 +123,10 @@ fn trust_skill(args: &Trust, what: &str, file: &Path, ui: &mut Ui) -> Result<Str
         Ok::<_, CommandError>(())
     })?;
     let Entry { key, origin, .. } = &skill.entry;
-    let mut done = format!("trusted as it is: {} {} {digest}", clean(key), clean(&origin.location));
+    let mut done = format!("trusted as it is: {} {} {digest}", clean(key), clean(&origin.location.text()));
     if let Some(other) = kept_from_its_key_by(skill, &catalog) {
-        let place = clean(&other.entry.origin.location);
-        let _ = write!(done, "; it is not used as long as another skill has its key: {place}");
+        let place = other.entry.origin.location.text();
+        let _ = write!(done, "; it is not used as long as another skill has its key: {}", clean(&place));
     }
     Ok(done)
 }
@@ -165,12 +165,12 @@ fn meant<'c>(
     let others: Vec<String> = of_servers
         .iter()
         .filter(nameable)
-        .map(|other| format!("trust the one of a server: prowess trust {}", clean(name_of(other, catalog))))
+        .map(|other| format!("trust the one of a server: prowess trust {}", clean(&name_of(other, catalog))))
         .collect();
     let mut failure = match registry.get(what) {
         Ok(offered) => {
-            let place = clean(&offered.entry.origin.location);
-            let error = format!("this skill needs no trust: {}: {place}", clean(what));
+            let place = offered.entry.origin.location.text();
+            let error = format!("this skill needs no trust: {}: {}", clean(what), clean(&place));
             Failure::new(error, "only a project's own skills do, and those of MCP servers")
         }
         Err(error) if others.is_empty() => return Err(not_had(&error, registry, ui)),
@@ -197,7 +197,7 @@ fn list(approvals: &Approvals, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
             text,
             "skill   {}  {}  {}",
             clean(&approval.name),
-            clean(&approval.location),
+            clean(&approval.location.text()),
             approval.digest
         );
     }

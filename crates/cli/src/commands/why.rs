@@ -1,8 +1,10 @@
 //! `prowess why`: what became of the skills of one name.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
 use prowess::check::strict;
+use prowess::fs::location::path_of;
 use prowess::limits::{MAX_SKILL_BYTES, MAX_SKILL_FILES};
 use prowess::{Candidate, Obstacle, Registry, SourceError, Standing, shell_word};
 use serde::Serialize;
@@ -144,7 +146,7 @@ fn page(text: &mut String, candidate: &Candidate, standing: &Standing, registry:
         other => other,
     };
     let _ = writeln!(text, "{STRONG}{}{STRONG:#}: {verdict}", clean(&entry.key));
-    let _ = writeln!(text, "  found: {}", clean(&entry.origin.location));
+    let _ = writeln!(text, "  found: {}", clean(&entry.origin.location.text()));
     let _ = writeln!(text, "  path for filters: {}", clean(&candidate.virtual_path));
     if !candidate.readers.is_empty() {
         let _ = writeln!(text, "  read by: {}", candidate.readers.join(", "));
@@ -158,12 +160,12 @@ fn page(text: &mut String, candidate: &Candidate, standing: &Standing, registry:
     }
     match standing {
         Standing::Shadowed { by } => {
-            let _ = writeln!(text, "  shadowed by: {}", clean(by));
+            let _ = writeln!(text, "  shadowed by: {}", clean(&by.text()));
             text.push_str("  hint: rename one of the two, or take one away\n");
         }
         Standing::Hindered { obstacle: Obstacle::Disabled { by } } => {
             let _ = writeln!(text, "  turned off by: {}", clean(by));
-            let (name, path) = (entry.key.clone(), entry.origin.location.clone().into());
+            let (name, path) = (entry.key.clone(), path_of(&entry.origin.location));
             let why = Obstacle::Disabled { by: by.clone() }.why_not();
             let error = SourceError::NotOffered { key: name.clone(), name, why, path };
             let _ = writeln!(text, "  hint: {}", error.hint());
@@ -179,8 +181,8 @@ fn page(text: &mut String, candidate: &Candidate, standing: &Standing, registry:
                 );
             }
             // What lies in an archive or elsewhere is no file that could be checked.
-            if std::path::Path::new(&entry.origin.location).is_file() {
-                let path = shell_word(&entry.origin.location);
+            if let Some(path) = entry.origin.location.path().filter(|path| Path::new(path).is_file()) {
+                let path = shell_word(path);
                 let _ = writeln!(text, "  hint: see how to correct it with: prowess check {}", clean(&path));
             }
         }

@@ -133,7 +133,7 @@ impl Candidate {
         self.obstacle = Some(Obstacle::Broken { problems });
         if self.entry.key.is_empty() {
             let at = &self.entry.origin;
-            self.entry.key = at.folder.clone().unwrap_or_else(|| at.location.clone());
+            self.entry.key = at.folder.clone().unwrap_or_else(|| at.location.to_string());
         }
         self
     }

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::{Catalog, Obstacle, Standing};
+use crate::skill::location::Location;
 
 /// What changed between two catalogs, each list sorted by key.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -25,7 +26,7 @@ impl Delta {
 
     pub(super) fn between(before: &Catalog, after: &Catalog) -> Self {
         let broken = |catalog: &Catalog| {
-            let mut keys: Vec<(String, String)> = catalog
+            let mut keys: Vec<(String, Location)> = catalog
                 .all()
                 .filter(|(_, standing)| {
                     matches!(standing, Standing::Hindered { obstacle: Obstacle::Broken { .. } })

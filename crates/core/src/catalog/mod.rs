@@ -13,7 +13,7 @@ pub use delta::Delta;
 pub use named::{Named, WhyNot};
 
 use crate::skill::Entry;
-use crate::skill::location::Scope;
+use crate::skill::location::{Location, Scope};
 
 /// Which of two skills with one key is offered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,9 +35,9 @@ pub struct DuplicateError {
     /// The key.
     pub key: String,
     /// Where the first lies.
-    pub first: String,
+    pub first: Location,
     /// Where the second lies.
-    pub second: String,
+    pub second: Location,
 }
 
 /// What became of a candidate.
@@ -49,7 +49,7 @@ pub enum Standing {
     /// Another skill with its key is offered in its place.
     Shadowed {
         /// Where that one lies.
-        by: String,
+        by: Location,
     },
     /// Something keeps it from being offered or from being used.
     Hindered {
@@ -102,7 +102,7 @@ impl Catalog {
         }
     }
 
-    fn location(&self, at: usize) -> String {
+    fn location(&self, at: usize) -> Location {
         self.candidates.get(at).map(|candidate| candidate.entry.origin.location.clone()).unwrap_or_default()
     }
 

@@ -20,7 +20,7 @@ fn with(mut candidate: Candidate, obstacle: Obstacle) -> Candidate {
     candidate
 }
 
-fn offered(catalog: &Catalog, key: &str) -> String {
+fn offered(catalog: &Catalog, key: &str) -> Location {
     catalog.get(key).unwrap().entry.origin.location.clone()
 }
 
@@ -32,7 +32,7 @@ fn the_first_the_last_or_neither_wins() {
     assert_eq!(first.why("a")[1].1, &Standing::Shadowed { by: "one/a/SKILL.md".into() });
     assert_eq!(offered(&made(both(), Duplicates::Last).unwrap(), "a"), "two/a/SKILL.md");
     let error = made(both(), Duplicates::Error).unwrap_err();
-    assert_eq!((error.first.as_str(), error.second.as_str()), ("one/a/SKILL.md", "two/a/SKILL.md"));
+    assert_eq!((error.first, error.second), ("one/a/SKILL.md".into(), "two/a/SKILL.md".into()));
 }
 
 #[test]

@@ -5,14 +5,14 @@ use crate::document::Document;
 use crate::files::manifest::Manifest;
 use crate::finding::{Problem, Severity};
 use crate::skill::Entry;
-use crate::skill::location::Origin;
+use crate::skill::location::{Location, Origin};
 
 /// Why a document does not load under a profile: every problem, not just the first.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{}: {}", self.location, self.headline())]
 pub struct LoadError {
     /// The location of the file.
-    pub location: String,
+    pub location: Location,
     /// All problems that the profile sees, warnings and notes included.
     pub problems: Vec<Problem>,
 }

@@ -99,7 +99,7 @@ impl Activation {
         let mut opening = format!("<skill_content name=\"{}\"", xml(&entry.key));
         // Instructions from other machines must be recognizable.
         if let Some(sender) = entry.origin.sender() {
-            let _ = write!(opening, " origin=\"{}\"", xml(sender));
+            let _ = write!(opening, " origin=\"{}\"", xml(&sender));
         }
         opening.push('>');
         let body = neutralize(without_blank_lines(body), &[]);

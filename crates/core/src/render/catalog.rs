@@ -161,7 +161,7 @@ fn elements(skills: &[&Entry], style: &CatalogStyle, around: &str, indent: &str)
             element("compatibility", compatibility);
         }
         if let Some(place) = skill.origin.place().filter(|_| style.location) {
-            element("location", place);
+            element("location", &place);
         }
         let _ = writeln!(text, "{indent}</skill>");
     }
@@ -201,7 +201,7 @@ fn list(text: &mut String, skills: &[&Entry], style: &CatalogStyle, markup: bool
             let _ = write!(text, "  (compatibility: {})", safe(&collapse(compatibility)));
         }
         if let Some(place) = skill.origin.place().filter(|_| style.location) {
-            let _ = write!(text, "  (location: {})", safe(&collapse(place)));
+            let _ = write!(text, "  (location: {})", safe(&collapse(&place)));
         }
         text.push('\n');
     }

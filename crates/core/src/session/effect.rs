@@ -10,7 +10,7 @@ use super::interface::result::ToolResult;
 use crate::files::manifest::Manifest;
 use crate::path::RelPath;
 use crate::select::{Hit, Query};
-use crate::skill::location::Scope;
+use crate::skill::location::{Location, Scope};
 
 /// What a model asks for.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -90,14 +90,14 @@ pub enum Effect {
         /// The skill.
         key: String,
         /// Where it lay when it was listed. A host whose key has come to mean another place answers that it is gone.
-        location: String,
+        location: Location,
     },
     /// Read a file of a skill: [`Outcome::Read`].
     Read {
         /// The skill.
         key: String,
         /// As for listing.
-        location: String,
+        location: Location,
         /// The file; `SKILL.md` is the skill's own.
         #[serde(deserialize_with = "RelPath::deserialize_request")]
         path: RelPath,
@@ -124,7 +124,7 @@ pub enum Effect {
         /// The skill.
         key: String,
         /// As for listing.
-        location: String,
+        location: Location,
         /// The script.
         path: RelPath,
         /// Its arguments.
@@ -138,7 +138,7 @@ pub enum Effect {
         /// The skill.
         key: String,
         /// Where it lies.
-        location: String,
+        location: Location,
         /// The circle it comes from.
         scope: Scope,
     },

@@ -13,6 +13,7 @@ use crate::files::manifest::Manifest;
 use crate::path::RelPath;
 use crate::render::Activation;
 use crate::select::Query;
+use crate::skill::location::Location;
 use crate::skill::tool_list::ToolList;
 
 /// The version of the stored form.
@@ -65,7 +66,7 @@ pub struct Active {
     /// Its key.
     pub key: String,
     /// Where it lay.
-    pub location: String,
+    pub location: Location,
     /// Who activated it.
     pub by: Actor,
     /// Whether it stands in the prompt.
@@ -96,7 +97,7 @@ impl Active {
 /// What somebody approved: one skill at one place, as it was.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Approval {
-    pub(super) location: String,
+    pub(super) location: Location,
     pub(super) digest: String,
 }
 
@@ -111,7 +112,7 @@ pub(super) struct PendingCall {
     /// What is wanted in the end.
     pub(super) want: Goal,
     /// Where the skill lay when the call began to wait.
-    pub(super) location: String,
+    pub(super) location: Location,
     /// What it waits for.
     pub(super) stage: Stage,
 }

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::document::{Document, SPEC_FIELDS, markdown, parse, without_blank_lines};
-use crate::skill::location::Origin;
+use crate::skill::location::{Location, Origin};
 use crate::skill::{CLIENT_FIELDS, Entry, tool_list};
 
 /// A whole skill: what a catalog holds of it, and its instructions.
@@ -149,7 +149,7 @@ impl SkillData {
         fields.retain(|key, value| !value.is_null() || !known(key));
 
         let document = parse(markdown(&fields, &instructions).as_bytes());
-        let at = if path.is_empty() { Origin::default() } else { Origin::at(path) };
+        let at = Origin::at(Location::parse(&path));
         let refusal = || {
             let found = document.findings().iter().find(|finding| finding.rule.refuses());
             DictError::NotWritable(

@@ -10,12 +10,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
+use prowess::fs::location::path_of;
 use prowess::net::{HttpError, UreqClient, is_fetchable, is_local, is_protected};
 use prowess::registry::digests::DigestLimits;
 use prowess::source::open::OpenServer;
 use prowess::source::spec::Server;
 use prowess::source::{Chunk, Offer, Slice, Source, candidate};
-use prowess::{Candidate, Manifest, Obstacle, Origin, RelPath, Scope, SourceError};
+use prowess::{Candidate, Location, Manifest, Obstacle, Origin, RelPath, Scope, SourceError};
 use rmcp::model::{ClientRequest, CustomRequest};
 use serde_json::{Map, Value, json};
 
@@ -53,14 +54,14 @@ impl OpenServer for Servers {
 /// and no file is read before somebody reads it: a list and an approval make do with what the server says of its files.
 /// Every read is held to that. In a library the layer around it has the label as its prefix and asks for approval.
 pub struct McpSource {
-    label: String,
+    label: Arc<str>,
     id: String,
     /// Where it is, or what it is started by.
     at: String,
     link: Link,
     limits: McpLimits,
     /// What the server promised last, by location.
-    promised: Mutex<BTreeMap<String, Arc<Promised>>>,
+    promised: Mutex<BTreeMap<Location, Arc<Promised>>>,
     /// The skills that somebody named, listed or not.
     named: Mutex<BTreeSet<String>>,
     /// The file that was read last, for whoever reads it in parts.
@@ -102,7 +103,7 @@ impl McpSource {
             }
         };
         Ok(Self {
-            label: label.to_owned(),
+            label: label.into(),
             id: format!("mcp:{label}"),
             at: server.shown(),
             link: Link::new(reach),
@@ -145,7 +146,7 @@ impl McpSource {
         &self,
         started: Instant,
         offer: &mut Offer,
-        promised: &mut BTreeMap<String, Arc<Promised>>,
+        promised: &mut BTreeMap<Location, Arc<Promised>>,
     ) -> Result<(), SourceError> {
         let connection =
             self.link.connection(self.limits).map_err(|failed| self.unanswered(wire::LIST, failed))?;
@@ -210,7 +211,7 @@ impl McpSource {
         skill: &Value,
         at: usize,
         offer: &mut Offer,
-        promised: &mut BTreeMap<String, Arc<Promised>>,
+        promised: &mut BTreeMap<Location, Arc<Promised>>,
     ) -> Result<(), SourceError> {
         let place = format!("{}[{at}]", wire::LIST);
         let read = Promised::read(skill, &self.limits).map_err(|bad| self.disbelieved(&bad, &place))?;
@@ -226,7 +227,8 @@ impl McpSource {
 
     /// What an entry makes in a catalog.
     fn candidate(&self, promised: &Promised) -> Candidate {
-        let at = Origin::at(format!("{}:{}", self.id, promised.uri)).in_scope(Scope::Remote);
+        let location = Location::Mcp { label: self.label.clone(), uri: promised.uri.as_str().into() };
+        let at = Origin::at(location).in_scope(Scope::Remote);
         let mut candidate = candidate(&promised.document(), &at);
         if promised.files.is_none() && candidate.obstacle.is_none() {
             // There is nothing that an approval could be bound to.
@@ -238,7 +240,7 @@ impl McpSource {
     fn promised(&self, skill: &Candidate) -> Result<Arc<Promised>, SourceError> {
         let location = &skill.entry.origin.location;
         let promised = locked(&self.promised);
-        promised.get(location).cloned().ok_or_else(|| SourceError::Missing { path: location.into() })
+        promised.get(location).cloned().ok_or_else(|| SourceError::Missing { path: path_of(location) })
     }
 
     /// The bytes of a file, if they are those that were promised.

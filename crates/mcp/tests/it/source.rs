@@ -82,7 +82,7 @@ fn whole_library(far: &McpSource) {
     for skill in here.list().unwrap().candidates {
         let name = skill.entry.name.as_str();
         let Some(same) = offer.candidates.iter().find(|far| far.entry.name == name) else { continue };
-        assert_eq!(same.entry.origin.location, format!("mcp:far:skill://{name}/SKILL.md"));
+        assert_eq!(same.entry.origin.location.to_string(), format!("mcp:far:skill://{name}/SKILL.md"));
         let files = here.manifest(&skill, &DigestLimits::default()).unwrap();
         assert_eq!(far.manifest(same, &DigestLimits::default()).unwrap(), files, "{name}");
         for file in &files.files {

@@ -17,6 +17,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::error::SourceError;
 use crate::fs::dir::stamp_of;
+use crate::fs::location::path_of;
 use crate::registry::frontmatter_cache::{Index, is_settled};
 
 /// The digest of some bytes: `sha256:` and 64 hexadecimal digits.
@@ -39,7 +40,7 @@ pub fn of_tree(files: &Manifest) -> Option<String> {
 /// Behind the files there is a line more then: `frontmatter`, and the SHA-256 of it.
 pub fn of_skill(skill: &Candidate, files: &Manifest) -> Result<String, SourceError> {
     with_frontmatter(files, skill.announced.as_deref()).ok_or_else(|| SourceError::Damaged {
-        path: PathBuf::from(&skill.entry.origin.location),
+        path: path_of(&skill.entry.origin.location),
         reason: "its source gives no digests".to_owned(),
     })
 }

@@ -55,6 +55,7 @@ use prowess_core::catalog::{DuplicateError, Named};
 use prowess_core::{Candidate, Catalog, Delta, Duplicates, Obstacle, Profile, Scope, SkillData};
 
 use crate::error::{SourceError, harmless};
+use crate::fs::location::path_of;
 use crate::fs::walk::OnError;
 use crate::registry::digests::DigestLimits;
 use crate::registry::trust::Trust;
@@ -345,12 +346,7 @@ impl Registry {
             && let Some((skill, why)) = found.iter().find_map(|(skill, it)| Some((skill, it.why_not()?)))
         {
             let (name, key) = (key.to_owned(), skill.entry.key.clone());
-            return SourceError::NotOffered {
-                name,
-                key,
-                why,
-                path: skill.entry.origin.location.clone().into(),
-            };
+            return SourceError::NotOffered { name, key, why, path: path_of(&skill.entry.origin.location) };
         }
         SourceError::unknown(key, catalog.similar(key).into_iter().map(str::to_owned).collect())
     }
@@ -374,6 +370,6 @@ impl Registry {
 /// Why a skill is broken, for those who want to be told of each.
 fn damage(candidate: &Candidate) -> Option<SourceError> {
     let Some(Obstacle::Broken { problems }) = &candidate.obstacle else { return None };
-    let path = PathBuf::from(&candidate.entry.origin.location);
+    let path = path_of(&candidate.entry.origin.location);
     Some(SourceError::Damaged { path, reason: source::reasons(problems) })
 }

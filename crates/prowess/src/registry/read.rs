@@ -13,6 +13,7 @@ use serde_json::{Map, Value};
 
 use super::Registry;
 use crate::error::SourceError;
+use crate::fs::location::path_of;
 use crate::fs::read::Head;
 use crate::registry::digests::{self, DigestLimits};
 use crate::resources::{Resource, TooLarge};
@@ -209,7 +210,7 @@ fn whole(
 }
 
 fn changed(candidate: &Candidate) -> SourceError {
-    SourceError::Changed { path: PathBuf::from(&candidate.entry.origin.location) }
+    SourceError::Changed { path: path_of(&candidate.entry.origin.location) }
 }
 
 /// The path of a file as a model or a person wrote it.

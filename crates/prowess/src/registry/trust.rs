@@ -5,12 +5,13 @@
 
 use std::path::{Path, PathBuf};
 
-use prowess_core::{Candidate, Scope};
+use prowess_core::{Candidate, Location, Scope};
 use serde::{Deserialize, Serialize};
 
 use crate::env::Environment;
 use crate::error::SourceError;
 use crate::fs::atomic::{self, Worth};
+use crate::fs::location::is_in;
 use crate::fs::read;
 
 /// The largest trust file that is read.
@@ -42,7 +43,7 @@ pub struct Approval {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
     /// The place of its SKILL.md.
-    pub location: String,
+    pub location: Location,
     /// The digest of all its files, and of its frontmatter where a source announces that by itself.
     pub digest: String,
 }
@@ -62,10 +63,9 @@ impl Approval {
     /// Whether this is its key, as far as that can be told without its source: a server may be away or gone.
     fn has_key(&self, key: &str) -> bool {
         let on_server = || {
-            let (label_and_scheme, path) = self.location.strip_prefix("mcp:")?.split_once("://")?;
-            let (label, _) = label_and_scheme.rsplit_once(':')?;
-            let name = path.strip_suffix("/SKILL.md")?.rsplit('/').next()?;
-            Some(key.strip_prefix(label)?.strip_prefix(':')? == name)
+            let Location::Mcp { label, uri } = &self.location else { return None };
+            let name = uri.strip_suffix("/SKILL.md")?.rsplit('/').next()?;
+            Some(key.strip_prefix(&**label)?.strip_prefix(':')? == name)
         };
         self.key.as_deref() == Some(key) || on_server().unwrap_or(false)
     }
@@ -89,9 +89,8 @@ impl Trust {
             return Verdict::Yes;
         }
         let origin = &skill.entry.origin;
-        let path = Path::new(&origin.location);
         if origin.scope == Scope::Project
-            && self.approvals.folders.iter().any(|folder| path.starts_with(folder))
+            && self.approvals.folders.iter().any(|folder| is_in(&origin.location, folder))
         {
             return Verdict::Yes;
         }
@@ -178,7 +177,7 @@ impl Approvals {
     pub fn revoke_folder(&mut self, folder: &Path) -> usize {
         let before = self.folders.len() + self.skills.len();
         self.folders.retain(|trusted| !trusted.starts_with(folder));
-        self.skills.retain(|approval| !Path::new(&approval.location).starts_with(folder));
+        self.skills.retain(|approval| !is_in(&approval.location, folder));
         before - self.folders.len() - self.skills.len()
     }
 

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use prowess_core::select::{Bm25, Hit, Postings, Query, Reader, SelectError, Selector, Settings, Texts};
-use prowess_core::{Candidate, Catalog, Entry, Stamp};
+use prowess_core::{Candidate, Catalog, Entry, Location, Stamp};
 
 pub use gather::{analyse, gather, threads};
 pub use lazy::LazyIndex;
@@ -55,7 +55,7 @@ pub struct SearchIndex {
 /// What a skill was when it was analysed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Known {
-    location: String,
+    location: Location,
     /// The state of its SKILL.md; none when that may have changed without a trace, or is in no file.
     stamp: Option<Stamp>,
     /// Whether its body was read.

@@ -8,8 +8,8 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
-use prowess_core::Stamp;
 use prowess_core::select::Postings;
+use prowess_core::{Location, Stamp};
 
 use super::Known;
 use crate::fs::atomic::{self, Worth};
@@ -35,7 +35,7 @@ pub(super) fn save(
     let mut skills = Vec::new();
     for (key, known) in keys.iter().zip(known) {
         put_bytes(&mut skills, key.as_bytes());
-        put_bytes(&mut skills, known.location.as_bytes());
+        put_bytes(&mut skills, known.location.text().as_bytes());
         put_stamp(&mut skills, known.stamp.unwrap_or_default());
         skills.push(u8::from(known.body));
     }
@@ -79,7 +79,7 @@ fn decode(mut rest: &[u8]) -> Option<(Vec<String>, Vec<Known>)> {
     let (mut keys, mut known) = (Vec::new(), Vec::new());
     while !rest.is_empty() {
         keys.push(std::str::from_utf8(take_bytes(&mut rest)?).ok()?.to_owned());
-        let location = std::str::from_utf8(take_bytes(&mut rest)?).ok()?.to_owned();
+        let location = Location::parse(std::str::from_utf8(take_bytes(&mut rest)?).ok()?);
         let stamp = Some(take_stamp(&mut rest)?).filter(|stamp| *stamp != Stamp::default());
         let (body, after) = rest.split_first()?;
         rest = after;

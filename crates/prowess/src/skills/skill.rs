@@ -120,8 +120,7 @@ impl Skill {
             Home::Text => None,
             Home::Folder(file) => Some(file),
             Home::Registry(_, skill) => {
-                let place = Path::new(&skill.entry.origin.location);
-                (skill.entry.origin.file.is_some() && place.is_absolute()).then_some(place)
+                skill.entry.origin.location.path().map(Path::new).filter(|path| path.is_absolute())
             }
         }
     }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use prowess_core::{
-    Candidate, FileEntry, Manifest, Obstacle, Origin, RelPath, Scope, Stamp, parse, parse_prefix,
+    Candidate, FileEntry, Location, Manifest, Obstacle, Origin, RelPath, Scope, Stamp, parse, parse_prefix,
 };
 
 use super::{Chunk, Offer, Slice, Source, candidate, check_still};
@@ -14,6 +14,7 @@ use crate::env;
 use crate::error::SourceError;
 use crate::fs::confine;
 use crate::fs::dir::stamp_of;
+use crate::fs::location::path_of;
 use crate::fs::walk::FILE_NAMES;
 use crate::source::budget::{self, Cost, ProjectBudget};
 
@@ -82,7 +83,7 @@ impl Packed {
 /// Skills packed into a file.
 #[derive(Debug)]
 pub struct ArchiveSource {
-    id: String,
+    id: Arc<str>,
     file: PathBuf,
     scope: Scope,
     limits: ArchiveLimits,
@@ -97,7 +98,7 @@ impl ArchiveSource {
     /// user's folder.
     pub fn new(file: impl Into<PathBuf>) -> Self {
         let file = env::place(&file.into());
-        let id = file.to_string_lossy().into_owned();
+        let id = file.to_string_lossy().into();
         Self {
             id,
             file,
@@ -176,20 +177,20 @@ impl ArchiveSource {
         Ok(packed)
     }
 
-    fn location(&self, skill: &RelPath) -> String {
-        format!("{}!/{skill}", self.id)
+    fn location(&self, skill: &RelPath) -> Location {
+        Location::Packed { archive: self.id.clone(), path: skill.as_str().into() }
     }
 
     /// The path in the archive of the SKILL.md of a skill.
     fn skill(&self, packed: &Packed, skill: &Candidate) -> Result<RelPath, SourceError> {
-        let location = skill.entry.origin.location.as_str();
-        let found = packed.skills().iter().find(|path| self.location(path) == location);
-        let found = found.ok_or_else(|| SourceError::Missing { path: location.into() })?;
+        let location = &skill.entry.origin.location;
+        let found = packed.skills().iter().find(|path| self.location(path) == *location);
+        let found = found.ok_or_else(|| SourceError::Missing { path: path_of(location) })?;
         // The archive may be another one by now.
         let broken = matches!(skill.obstacle, Some(Obstacle::Broken { .. }));
         let document = packed.get(found).and_then(|file| parse_prefix(&file.bytes, true));
         if let Some(document) = document.filter(|_| !broken) {
-            check_still(&document, skill, || location.into())?;
+            check_still(&document, skill, || path_of(location))?;
         }
         Ok(found.clone())
     }
@@ -216,9 +217,7 @@ impl Source for ArchiveSource {
         let mut offer = Offer::default();
         for path in packed.skills() {
             let Some(file) = packed.get(path) else { continue };
-            let mut at = Origin::at(self.location(path)).in_scope(self.scope);
-            // A skill that is the whole archive lies in no folder; the archive's name is not the skill's.
-            at.folder = path.parent().map(|folder| folder.file_name().to_owned());
+            let at = Origin::at(self.location(path)).in_scope(self.scope);
             let document = parse(&file.bytes);
             let head = document.fences().map_or(0, |fences| fences.body);
             if budget::spend(self.budget.as_deref(), Cost::Skill(head), &self.file).is_err() {

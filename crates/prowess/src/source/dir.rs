@@ -11,7 +11,7 @@ use std::io::Seek as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use prowess_core::{Candidate, Manifest, Obstacle, Profile, RelPath, Scope, Stamp};
+use prowess_core::{Candidate, Location, Manifest, Obstacle, Profile, RelPath, Scope, Stamp};
 
 use gather::{Gather, read_prefix};
 
@@ -20,6 +20,7 @@ use crate::env;
 use crate::error::SourceError;
 use crate::fs::confine::Within;
 use crate::fs::dir::stamp_of;
+use crate::fs::location::path_of;
 use crate::fs::sandbox::{self, SkillFolder};
 use crate::fs::walk::{ScanOptions, walk};
 use crate::fs::{read, walk};
@@ -40,7 +41,7 @@ pub struct DirSource {
     digests: Arc<Digests>,
     budget: Option<Arc<ProjectBudget>>,
     /// Where skills really lie whose path is no text, by the location that stands for it.
-    odd: Mutex<BTreeMap<String, PathBuf>>,
+    odd: Mutex<BTreeMap<Location, PathBuf>>,
 }
 
 impl DirSource {
@@ -133,7 +134,7 @@ impl DirSource {
     pub(super) fn folder(&self, skill: &Candidate) -> PathBuf {
         let location = &skill.entry.origin.location;
         let odd = self.odd.lock().unwrap_or_else(PoisonError::into_inner).get(location).cloned();
-        walk::Found { path: odd.unwrap_or_else(|| PathBuf::from(location)) }.folder().to_owned()
+        walk::Found { path: odd.unwrap_or_else(|| path_of(location)) }.folder().to_owned()
     }
 }
 
@@ -336,7 +337,7 @@ impl DirSource {
             if let (Some(Obstacle::Broken { problems }), walk::OnError::Fail) =
                 (&candidate.obstacle, self.options.on_error)
             {
-                let path = PathBuf::from(&candidate.entry.origin.location);
+                let path = path_of(&candidate.entry.origin.location);
                 return Err(SourceError::Damaged { path, reason: reasons(problems) });
             }
         }

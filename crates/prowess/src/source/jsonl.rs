@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use prowess_core::limits::MAX_YAML_NODES;
 use prowess_core::text::json_values;
-use prowess_core::{Candidate, Origin, RelPath, Scope, SkillData};
+use prowess_core::{Candidate, Location, Origin, RelPath, Scope, SkillData};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -15,6 +15,7 @@ use super::{Chunk, Offer, Slice, Source};
 use crate::env;
 use crate::error::{SourceError, harmless};
 use crate::fs::confine;
+use crate::fs::location::path_of;
 use crate::source::budget::{self, Cost, ProjectBudget};
 
 /// The most of a file that is read.
@@ -46,7 +47,7 @@ const MAX_PROBLEMS: usize = 20;
 /// that the memory it takes is that of one line and of the entries.
 #[derive(Debug)]
 pub struct JsonlSource {
-    id: String,
+    id: Arc<str>,
     file: PathBuf,
     scope: Scope,
     project: Option<PathBuf>,
@@ -67,7 +68,7 @@ impl JsonlSource {
     /// user's folder.
     pub fn new(file: impl Into<PathBuf>) -> Self {
         let file = env::place(&file.into());
-        let id = file.to_string_lossy().into_owned();
+        let id = file.to_string_lossy().into();
         let limits = JsonlLimits::default();
         Self {
             id,
@@ -164,12 +165,13 @@ impl JsonlSource {
 
     /// The line of a skill: where it was, or wherever it is now.
     fn line(&self, skill: &Candidate) -> Result<Line, SourceError> {
-        let location = &skill.entry.origin.location;
-        let known = self.lines.lock().unwrap_or_else(PoisonError::into_inner).get(location).copied();
+        let unknown = || SourceError::unknown(&skill.entry.key, Vec::new());
+        let Location::Record { id, .. } = &skill.entry.origin.location else { return Err(unknown()) };
+        let known = self.lines.lock().unwrap_or_else(PoisonError::into_inner).get(&**id).copied();
         let mut found = None;
         for from in known.into_iter().chain([0]) {
             self.visit(from, None, |line, _, _| {
-                found = line.ok().filter(|line| self.location(&line.id) == *location);
+                found = line.ok().filter(|line| line.id == **id);
                 // Where it was, one look is enough.
                 if found.is_some() || from > 0 { Visit::Enough } else { Visit::Next }
             })?;
@@ -177,11 +179,7 @@ impl JsonlSource {
                 return Ok(line);
             }
         }
-        Err(SourceError::unknown(&skill.entry.key, Vec::new()))
-    }
-
-    fn location(&self, id: &str) -> String {
-        format!("{}#{id}", self.id)
+        Err(unknown())
     }
 }
 
@@ -285,8 +283,7 @@ impl Source for JsonlSource {
             };
             match line {
                 Ok(Line { id, mut skill }) => {
-                    let location = self.location(&id);
-                    if lines.contains_key(&location) {
+                    if lines.contains_key(&id) {
                         complain(format!("this id stands twice: {}", harmless(&id)));
                         return Visit::Next;
                     }
@@ -294,8 +291,9 @@ impl Source for JsonlSource {
                         return Visit::Enough;
                     }
                     skill.entry.key.clone_from(&id);
-                    skill.entry.origin = Origin::text(&*location).in_scope(self.scope);
-                    lines.insert(location, start);
+                    let location = Location::Record { file: self.id.clone(), id: id.as_str().into() };
+                    skill.entry.origin = Origin::at(location).in_scope(self.scope);
+                    lines.insert(id, start);
                     offer.candidates.push(Arc::new(Candidate::new(skill.entry)));
                 }
                 Err(reason) => complain(reason),
@@ -324,7 +322,7 @@ impl Source for JsonlSource {
         let line = self.line(skill)?;
         // The file may be another one by now.
         if line.skill.entry.name != skill.entry.name {
-            return Err(SourceError::Changed { path: PathBuf::from(&skill.entry.origin.location) });
+            return Err(SourceError::Changed { path: path_of(&skill.entry.origin.location) });
         }
         Ok(slice.of(line.skill.to_markdown().as_bytes()))
     }

@@ -2,10 +2,9 @@
 
 use prowess_core::{Candidate, Document, Manifest, Obstacle, Problem, Profile, Severity, SkillData, parse};
 
-use std::path::Path;
-
 use super::{Chunk, Slice, Source, skill_md, unread};
 use crate::error::SourceError;
+use crate::fs::location::path_of;
 use crate::fs::read::Head;
 use crate::source::budget::{self, Cost, ProjectBudget};
 
@@ -59,7 +58,7 @@ fn known(
         let entry = SkillData { entry: skill.entry.clone(), instructions: String::new() };
         return Ok((parse(entry.to_markdown().as_bytes()), None));
     }
-    let at = Path::new(&skill.entry.origin.location);
+    let at = &path_of(&skill.entry.origin.location);
     // Asked before anything is read, since a budget that is used up stays so.
     budget::spend(budget, Cost::Read(0), at)?;
     let slice = Slice::first(prowess_core::limits::MAX_FILE_BYTES + 1);

@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 use super::{Chunk, Offer, Slice, Source, judge};
 use crate::error::{SourceError, harmless};
+use crate::fs::location::is_in;
 use crate::registry::digests::{self, DigestLimits};
 use crate::source::budget::ProjectBudget;
 
@@ -205,8 +206,7 @@ impl Layer {
 
     /// Whether a skill is one of a folder: it is in there, or a configuration in there names its source.
     pub(crate) fn is_of(&self, skill: &Candidate, folder: &Path) -> bool {
-        Path::new(&skill.entry.origin.location).starts_with(folder)
-            || self.named_in.as_deref() == Some(folder)
+        is_in(&skill.entry.origin.location, folder) || self.named_in.as_deref() == Some(folder)
     }
 
     /// Spends a budget when skills are judged.

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use prowess_core::{Candidate, FileEntry, Manifest, Origin, RelPath, Scope, SkillData, Stamp, parse};
+use prowess_core::{
+    Candidate, FileEntry, Location, Manifest, Origin, RelPath, Scope, SkillData, Stamp, parse,
+};
 
 use super::{Chunk, Offer, Slice, Source, candidate};
 use crate::error::SourceError;
@@ -11,7 +13,7 @@ use crate::error::SourceError;
 /// Skills that live in memory, by key.
 #[derive(Debug)]
 pub struct MemorySource {
-    id: String,
+    id: Arc<str>,
     skills: RwLock<BTreeMap<String, Held>>,
 }
 
@@ -25,7 +27,7 @@ pub(crate) struct Held {
 
 impl MemorySource {
     /// An empty source.
-    pub fn new(id: impl Into<String>) -> Self {
+    pub fn new(id: impl Into<Arc<str>>) -> Self {
         Self { id: id.into(), skills: RwLock::default() }
     }
 
@@ -88,9 +90,10 @@ impl MemorySource {
 
     fn held(&self, skill: &Candidate) -> Result<Held, SourceError> {
         let skills = self.skills.read().unwrap_or_else(PoisonError::into_inner);
-        let location = skill.entry.origin.location.as_str();
-        let key = location.strip_prefix(&self.id).and_then(|rest| rest.strip_prefix(':')).unwrap_or(location);
-        skills.get(key).cloned().ok_or_else(|| SourceError::unknown(key, Vec::new()))
+        let Location::Memory { key, .. } = &skill.entry.origin.location else {
+            return Err(SourceError::unknown(&skill.entry.key, Vec::new()));
+        };
+        skills.get(&**key).cloned().ok_or_else(|| SourceError::unknown(key, Vec::new()))
     }
 }
 
@@ -103,8 +106,8 @@ impl Source for MemorySource {
         let skills = self.skills.read().unwrap_or_else(PoisonError::into_inner);
         let mut offer = Offer::default();
         for (key, held) in skills.iter() {
-            let mut at = Origin::text(format!("{}:{key}", self.id)).in_scope(held.scope);
-            at.folder = Some(key.clone());
+            let location = Location::Memory { source: self.id.clone(), key: key.as_str().into() };
+            let at = Origin::at(location).in_scope(held.scope);
             let mut listed = candidate(&parse(held.text.as_bytes()), &at);
             listed.virtual_path.clone_from(key);
             // Without a file system, the text itself tells two states apart.

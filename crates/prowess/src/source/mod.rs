@@ -36,6 +36,7 @@ pub use merged::MergedSource;
 pub use plugin::{PLUGIN_FILES, PluginSource, is_plugin};
 
 use crate::error::SourceError;
+use crate::fs::location::path_of;
 use crate::registry::digests::DigestLimits;
 
 /// What a source has to offer.
@@ -127,7 +128,7 @@ pub trait Source: Send + Sync {
     /// skill that is larger than the limits.
     fn manifest(&self, skill: &Candidate, within: &DigestLimits) -> Result<Manifest, SourceError> {
         let mut manifest = self.files(skill)?;
-        let mut allowed = within.admit(&manifest, Path::new(&skill.entry.origin.location))?;
+        let mut allowed = within.admit(&manifest, &path_of(&skill.entry.origin.location))?;
         for file in &mut manifest.files {
             let mut offset = 0;
             let (digest, size) = allowed.digest(Path::new(file.path.as_str()), |running| {

@@ -59,7 +59,7 @@ fn changes_its_folder() {
     registry.refresh().unwrap();
     assert_eq!(keys(&registry), ["a", "b", "c"]);
     let a = registry.get("a").unwrap();
-    assert_eq!(Path::new(&a.entry.origin.location), here.join("skills/a/SKILL.md"));
+    assert_eq!(Path::new(a.entry.origin.location.path().unwrap()), here.join("skills/a/SKILL.md"));
     assert_eq!(a.virtual_path, "skills/a");
     assert_eq!(registry.document("b").unwrap().field("name").and_then(|node| node.text()), Some("b"));
     assert!(registry.read_resource("a", "references/x.md", Slice::first(9), TooLarge::Refuse).is_ok());

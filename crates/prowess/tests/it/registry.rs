@@ -187,7 +187,7 @@ fn a_folder_whose_name_is_no_text_is_a_skill_like_any_other() {
     let registry = registry(&[folder.path()]);
     registry.refresh().unwrap();
     assert_eq!(keys(&registry), ["ne8", "ne9"]);
-    assert!(registry.get("ne9").unwrap().entry.origin.location.ends_with("caf\\xe9/SKILL.md"));
+    assert!(registry.get("ne9").unwrap().entry.origin.location.text().ends_with("caf\\xe9/SKILL.md"));
     assert_eq!(registry.document("ne9").unwrap().body(), "Body.");
     assert_eq!(registry.files("ne8").unwrap().files.len(), 2);
 }
@@ -249,7 +249,7 @@ fn duplicates_and_prefixes() {
     let offered = |duplicates| {
         let mut registry = registry(&[one.path(), two.path()]);
         registry.duplicates(duplicates);
-        registry.refresh().map(|_| registry.get("shared").unwrap().entry.origin.location.clone())
+        registry.refresh().map(|_| registry.get("shared").unwrap().entry.origin.location.to_string())
     };
     assert!(offered(Duplicates::First).unwrap().starts_with(one.path().to_str().unwrap()));
     assert!(offered(Duplicates::Last).unwrap().starts_with(two.path().to_str().unwrap()));
@@ -261,7 +261,7 @@ fn duplicates_and_prefixes() {
     assert_eq!(keys(&prefixed), ["proj:only-one", "proj:shared", "shared"]);
     // What is listed under a key is what is read under it.
     for (key, root) in [("proj:shared", one.path()), ("shared", two.path())] {
-        assert!(prefixed.get(key).unwrap().entry.origin.location.starts_with(root.to_str().unwrap()));
+        assert!(prefixed.get(key).unwrap().entry.origin.location.text().starts_with(root.to_str().unwrap()));
         assert_eq!(prefixed.document(key).unwrap().body(), "Body of shared.");
     }
     assert_eq!(prefixed.catalog().preloaded().len(), 1);

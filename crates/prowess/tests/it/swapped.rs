@@ -348,5 +348,5 @@ fn the_folder_of_a_broken_skill_that_becomes_a_link_is_neither_listed_nor_read()
 
 /// The name of the folder that a skill is in.
 fn candidate_folder(skill: &prowess::Candidate) -> Option<&str> {
-    Path::new(&skill.entry.origin.location).parent()?.file_name()?.to_str()
+    Path::new(skill.entry.origin.location.path()?).parent()?.file_name()?.to_str()
 }

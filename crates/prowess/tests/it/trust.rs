@@ -173,7 +173,7 @@ fn an_approval_is_called_by_its_place_its_key_or_its_name_without_its_source() {
     fs::write(&file, &stored).unwrap();
     let approvals = Approvals::load(&file).unwrap();
     let called = |what: &str| -> Vec<String> {
-        approvals.called(what).iter().map(|approval| approval.location.clone()).collect()
+        approvals.called(what).iter().map(|approval| approval.location.to_string()).collect()
     };
     assert_eq!(called("team:refunds"), places[..1]);
     assert_eq!(called("other:refunds"), places[1..2]);

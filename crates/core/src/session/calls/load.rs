@@ -305,8 +305,8 @@ fn counts(files: &Manifest) -> serde_json::Value {
 
 /// The folder of a skill that lies on a disk.
 fn folder_of(origin: &Origin) -> Option<&str> {
-    origin.file.as_ref()?;
-    let absolute = origin.location.starts_with('/') || origin.location.get(1..3) == Some(":\\");
-    let (folder, _) = origin.location.rsplit_once(['/', '\\'])?;
+    let path = origin.location.path()?;
+    let absolute = path.starts_with('/') || path.get(1..3) == Some(":\\");
+    let (folder, _) = path.rsplit_once(['/', '\\'])?;
     (absolute && !folder.is_empty()).then_some(folder)
 }

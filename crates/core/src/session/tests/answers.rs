@@ -262,7 +262,8 @@ fn files_that_have_no_room_in_an_activation_are_named() {
     }
     let options = Options { inline_resources: true, max_activation_bytes: 2, ..Options::default() };
     let session = shelf.session(Policy::default(), options.clone());
-    let Outcome::Files { files } = shelf.perform(&Effect::Files { key: "a".into(), location: String::new() })
+    let Outcome::Files { files } =
+        shelf.perform(&Effect::Files { key: "a".into(), location: Location::default() })
     else {
         panic!("the files are listed");
     };

@@ -20,7 +20,7 @@ use crate::files::page::TooLarge;
 use crate::parse;
 use crate::path::RelPath;
 use crate::select::{Hit, Reason as Why};
-use crate::skill::location::{Origin, Scope};
+use crate::skill::location::{Location, Origin, Scope};
 use crate::skill::tool_list::HostTools;
 
 /// Skills in memory, and the host that reads them.

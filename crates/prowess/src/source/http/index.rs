@@ -39,7 +39,7 @@ pub(super) enum Content {
 
 impl Content {
     /// The address of what is fetched first.
-    pub(super) fn location(&self) -> String {
+    pub(super) fn address(&self) -> String {
         match self {
             Self::Text { url, .. } | Self::Archive { url, .. } => url.clone(),
             Self::Files { base, .. } => format!("{base}/SKILL.md"),
@@ -240,14 +240,14 @@ mod tests {
         ]});
         let index = Index::read(described.to_string().as_bytes(), AT, &limits(10)).unwrap();
         assert!(index.problems.is_empty(), "{:?}", index.problems);
-        let places: Vec<String> = index.skills.iter().map(|skill| skill.content.location()).collect();
+        let places: Vec<String> = index.skills.iter().map(|skill| skill.content.address()).collect();
         assert_eq!(places, ["https://x.test/.well-known/agent-skills/a/SKILL.md", "https://cdn.test/b.zip"]);
 
         let plain = r#"[{"name":"c","description":"C.","files":["SKILL.md","references/x.md"]}, "d",
             {"id":"e","name":"E e","version":"2"}, {"name":"f","description":"F.","path":"/f-files/"}]"#;
         let index = Index::read(plain.as_bytes(), "https://x.test/s/index.json", &limits(10)).unwrap();
         assert!(index.problems.is_empty(), "{:?}", index.problems);
-        let places: Vec<String> = index.skills.iter().map(|skill| skill.content.location()).collect();
+        let places: Vec<String> = index.skills.iter().map(|skill| skill.content.address()).collect();
         assert_eq!(
             places,
             [

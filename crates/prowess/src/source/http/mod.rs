@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use index::{Content, Index, Listed};
-use prowess_core::{Candidate, FileEntry, Manifest, Origin, RelPath, Scope, parse};
+use prowess_core::{Candidate, FileEntry, Location, Manifest, Origin, RelPath, Scope, parse};
 
 use super::archive::Packed;
 use super::{Chunk, Offer, Slice, Source, candidate, skill_md};
 use crate::archive::{ArchiveLimits, unpack};
 use crate::error::SourceError;
+use crate::fs::location::path_of;
 use crate::net::{Deadline, Fetcher, HttpClient, HttpError, HttpLimits, Permission, below, checked, shown};
 use crate::registry::digests::DigestLimits;
 
@@ -36,7 +37,7 @@ pub struct HttpSource {
     archives: ArchiveLimits,
     unlisted: bool,
     /// What the index offered last, by location.
-    listed: Mutex<BTreeMap<String, Place>>,
+    listed: Mutex<BTreeMap<Location, Place>>,
     unpacked: Mutex<Vec<(String, Arc<Packed>)>>,
 }
 
@@ -131,7 +132,7 @@ impl HttpSource {
     fn place(&self, skill: &Candidate) -> Result<Place, SourceError> {
         let location = &skill.entry.origin.location;
         let listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
-        listed.get(location).cloned().ok_or_else(|| SourceError::Missing { path: location.into() })
+        listed.get(location).cloned().ok_or_else(|| SourceError::Missing { path: path_of(location) })
     }
 
     /// The bytes of one file that has no digest.
@@ -192,8 +193,7 @@ impl HttpSource {
     }
 
     fn bytes(&self, place: &Place, path: &RelPath, deadline: Deadline) -> Result<Vec<u8>, SourceError> {
-        let missing =
-            || SourceError::Missing { path: format!("{}: {path}", place.content.location()).into() };
+        let missing = || SourceError::Missing { path: format!("{}: {path}", place.content.address()).into() };
         match &place.content {
             Content::Text { url, digest } if path.as_str() == "SKILL.md" => {
                 self.promised(place, url, digest, self.fetcher.limits().file_bytes, deadline)
@@ -222,7 +222,7 @@ impl HttpSource {
         if let Content::Text { .. } | Content::Archive { .. } = place.content
             && name.trim() != place.id
         {
-            let path = place.content.location().into();
+            let path = place.content.address().into();
             let reason = format!("the index calls it {}, and it calls itself something else", place.id);
             return Err(SourceError::Damaged { path, reason });
         }
@@ -234,11 +234,11 @@ impl HttpSource {
     fn candidate(
         &self,
         listed: &Listed,
+        location: &Location,
         place: &Place,
         deadline: Deadline,
     ) -> Result<Candidate, SourceError> {
-        let location = listed.content.location();
-        let at = Origin::at(&*location).in_scope(Scope::Remote).in_folder(&*listed.id);
+        let at = Origin::at(location.clone()).in_scope(Scope::Remote).in_folder(&*listed.id);
         let document = match &listed.description {
             None => parse(&self.own_bytes(place, deadline)?),
             // A skill without a description is a broken one here as anywhere: it is seen, with the reason.
@@ -276,13 +276,13 @@ impl Source for HttpSource {
         let mut places = BTreeMap::new();
         let mut late = 0;
         for listed in index.skills {
-            let location = listed.content.location();
+            let location = Location::Url(listed.content.address().into());
             let place = Place { id: listed.id.clone(), content: listed.content.clone(), private };
             if places.contains_key(&location) {
                 offer.problems.push(damaged(format!("two skills lie at one address: {location}")));
                 continue;
             }
-            match self.candidate(&listed, &place, deadline) {
+            match self.candidate(&listed, &location, &place, deadline) {
                 Ok(candidate) => {
                     places.insert(location, place);
                     offer.candidates.push(Arc::new(candidate));
@@ -317,7 +317,7 @@ impl Source for HttpSource {
         let place = self.place(skill)?;
         let (deadline, limit) = (self.skill_deadline(), self.fetcher.limits().skill_bytes);
         let mut manifest = self.files(skill)?;
-        let mut allowed = within.admit(&manifest, Path::new(&skill.entry.origin.location))?;
+        let mut allowed = within.admit(&manifest, &path_of(&skill.entry.origin.location))?;
         let mut total = 0;
         for file in &mut manifest.files {
             let own = file.path.as_str() == "SKILL.md";
@@ -328,7 +328,7 @@ impl Source for HttpSource {
             };
             total += bytes.len() as u64;
             if total > limit {
-                let path = place.content.location().into();
+                let path = place.content.address().into();
                 return Err(SourceError::TooLarge { path, size: total, limit });
             }
             let (digest, size) = allowed.digest(Path::new(file.path.as_str()), |running| {

@@ -65,7 +65,7 @@ fn every_folder_is_scanned_as_its_vector_says() {
         };
         let profile = wanted["profile"].as_str().map(|name| Profile::new(name.parse::<Preset>().unwrap()));
         let place = |candidate: &Candidate| {
-            let location = Path::new(&candidate.entry.origin.location);
+            let location = Path::new(candidate.entry.origin.location.path().unwrap());
             location.parent().unwrap().strip_prefix(&root).unwrap().display().to_string()
         };
         let expected: Found = (
