@@ -165,11 +165,20 @@ pub fn drive(session: &mut Session, performer: &Performer<'_>, call: ToolCall) -
 }
 
 /// Goes on from a step until it is done: an activation by a user, a preload, a call that was stored.
-pub fn finish(session: &mut Session, performer: &Performer<'_>, mut step: Step) -> ToolResult {
+pub fn finish(session: &mut Session, performer: &Performer<'_>, step: Step) -> ToolResult {
+    finish_with(session, step, |effect| performer.perform(effect))
+}
+
+/// Goes on from a step until it is done, with effects that the host performs.
+pub fn finish_with(
+    session: &mut Session,
+    mut step: Step,
+    mut perform: impl FnMut(&Effect) -> Outcome,
+) -> ToolResult {
     loop {
         step = match step {
             Step::Done(result) => return result,
-            Step::Need(ticket, effect) => session.resume(ticket, performer.perform(&effect)),
+            Step::Need(ticket, effect) => session.resume(ticket, perform(&effect)),
         }
     }
 }

@@ -1,8 +1,8 @@
 //! `prowess activate`: what a model gets when a user starts a skill.
 
-use prowess::drive::{Performer, failed};
+use prowess::drive::{Performer, failed, finish_with};
 use prowess::select::All;
-use prowess::session::{Actor, Arguments, Session, Step, ToolResult};
+use prowess::session::{Actor, Arguments, Session, ToolResult};
 use prowess::shell_word;
 use serde_json::json;
 
@@ -49,23 +49,18 @@ fn start(
     key: &str,
     arguments: Arguments,
 ) -> Result<ToolResult, CommandError> {
-    let mut step = session.activate(key, Actor::User, Some(arguments), None);
+    let step = session.activate(key, Actor::User, Some(arguments), None);
     // What went wrong last: a person may know more of it than a model.
     let mut error = None;
-    let result = loop {
-        step = match step {
-            Step::Done(result) => break result,
-            Step::Need(ticket, effect) => {
-                let done = performer.try_perform(&effect);
-                let outcome = match &done {
-                    Ok(outcome) => outcome.clone(),
-                    Err(error) => failed(error),
-                };
-                error = done.err();
-                session.resume(ticket, outcome)
-            }
-        }
-    };
+    let result = finish_with(session, step, |effect| {
+        let done = performer.try_perform(effect);
+        error = None;
+        done.unwrap_or_else(|failure| {
+            let outcome = failed(&failure);
+            error = Some(failure);
+            outcome
+        })
+    });
     match error {
         Some(error) if !result.is_ok() => Err(Failure::from(&error).into()),
         None if !result.is_ok() => Err(refusal(key, &result).into()),

@@ -2,7 +2,7 @@
 
 use prowess::Registry;
 use prowess::render::{CatalogStyle, Shape};
-use prowess::select::{self, All, Query, Selector};
+use prowess::select::{self, Query};
 use prowess::session::{self, Act, Actor, Filter, Hidden, Policy, PromptOptions, Session};
 
 use super::search_index;
@@ -33,12 +33,10 @@ impl InPrompt {
             None => {}
         }
         let query = Query::text(args.query.as_deref().unwrap_or_default());
-        // Without a task nothing is ranked, and no body need be read.
-        let selector: Box<dyn Selector> =
-            if query.is_empty() { Box::new(All) } else { Box::new(search_index(&args.places, registry)) };
+        let selector = search_index(&args.places, registry);
         let style = CatalogStyle::new(Shape::Xml);
         let asked = PromptOptions {
-            narrow: Some((&query, &*selector, &select::Options::default())),
+            narrow: Some((&query, &selector, &select::Options::default())),
             ..PromptOptions::new(&style, args.budget.of(args.window))
         };
         let Ok(prompt) = session.prompt(&asked) else { return Self::NotSelected };

@@ -30,7 +30,7 @@ use prowess::fs::location::path_of;
 use prowess::library::clients::{self, CLIENTS};
 use prowess::library::config::{ConfigLimits, SessionConfig};
 use prowess::library::{LibraryError, LibraryOptions, library, session_config, terms_file};
-use prowess::search::SearchIndex;
+use prowess::search::LazyIndex;
 use prowess::session::Filter;
 use prowess::shell_word;
 use prowess::source::open::OpenServer;
@@ -180,8 +180,8 @@ fn not_had(error: &SourceError, registry: &Registry, ui: &mut Ui) -> CommandErro
     Failure::from(error).into()
 }
 
-/// The index of these skills, with what was remembered of them.
-fn search_index(places: &Places, registry: &Registry) -> SearchIndex {
+/// The index of these skills, with what was remembered of them. It reads no body before the first search.
+fn search_index<'r>(places: &Places, registry: &'r Registry) -> LazyIndex<&'r Registry> {
     let cache = if places.no_cache { None } else { terms_file(&Environment::current(), registry) };
-    SearchIndex::open(registry, cache)
+    LazyIndex::new(registry).with_cache(cache)
 }

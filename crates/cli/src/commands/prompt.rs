@@ -31,9 +31,7 @@ pub(crate) fn run(args: &Prompt, json: bool, ui: &mut Ui) -> Result<Outcome, Com
     let preloaded = preload(&mut session, &Performer::new(&registry, &All));
     let query = Query::text(args.query.as_deref().unwrap_or_default());
     let select = options(&args.selection);
-    // Without a query nothing is ranked, and no body need be read.
-    let selector =
-        if query.is_empty() { Box::new(All) } else { selector(&args.selection, &args.places, &registry) };
+    let selector = selector(&args.selection, &args.places, &registry);
     let mut style = CatalogStyle::new(args.format);
     style.location |= args.location || said.location.unwrap_or_default();
     let asked = PromptOptions {

@@ -64,8 +64,12 @@ pub(super) fn options(selection: &Selection) -> Options {
     }
 }
 
-/// The selector that the command line names.
-pub(super) fn selector(selection: &Selection, places: &Places, registry: &Registry) -> Box<dyn Selector> {
+/// The selector that the command line names. It reads no body before it is asked for something.
+pub(super) fn selector<'r>(
+    selection: &Selection,
+    places: &Places,
+    registry: &'r Registry,
+) -> Box<dyn Selector + 'r> {
     selection.selector.without_index().unwrap_or_else(|| Box::new(search_index(places, registry)))
 }
 

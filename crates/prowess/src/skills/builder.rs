@@ -11,7 +11,6 @@ use prowess_core::{Candidate, Duplicates, Profile};
 
 use super::{Shared, Skill, Skills, SkillsError};
 use crate::env::Environment;
-use crate::library::config::SessionConfig;
 use crate::library::{LibraryOptions, add_library, session_config, terms_file};
 use crate::registry::Registry;
 use crate::registry::trust::Trust;
@@ -192,54 +191,66 @@ impl SkillsBuilder {
     }
 
     /// Opens the sources and reads them for the first time.
-    pub fn build(self) -> Result<Skills, SkillsError> {
+    pub fn build(mut self) -> Result<Skills, SkillsError> {
         let mut registry = Registry::new();
         let mut opening = Opening::named(Path::new("."), None);
         opening.servers.clone_from(&self.servers);
         for skill in &self.skills {
             registry.register(skill.data(), false)?;
         }
-        for source in self.sources {
+        for source in self.sources.drain(..) {
             _ = match source {
                 Part::Spec(spec) => registry.add(opening.open(&spec, &Environment::current())?),
                 Part::Layer(layer) => registry.add(*layer),
             };
         }
-        let mut said = SessionConfig::default();
         let mut terms = None;
-        if let Some((from, environment, mut options)) = self.library {
-            options.servers = options.servers.or(self.servers);
-            said = session_config(&from, &environment, options.limits)?;
+        if let Some((from, environment, mut options)) = self.library.take() {
+            options.servers = options.servers.or_else(|| self.servers.clone());
+            let said = session_config(&from, &environment, options.limits)?;
+            self.policy.get_or_insert_with(|| said.policy());
+            self.options.get_or_insert_with(|| said.options());
+            self.style.get_or_insert_with(usual_style).location |= said.location.unwrap_or_default();
             add_library(&mut registry, &from, &environment, &options)?;
             terms = terms_file(&environment, &registry).filter(|_| options.cache);
         }
-        if let Some(trust) = self.trust {
+        if let Some(trust) = self.trust.take() {
             registry.trust(trust);
         }
-        if let Some(profile) = self.profile {
+        if let Some(profile) = self.profile.take() {
             registry.judged_by(profile);
         }
         if let Some(duplicates) = self.duplicates {
             registry.duplicates(duplicates);
         }
         registry.refresh()?;
-        let registry = Arc::new(registry);
+        Ok(self.over(Arc::new(registry), terms))
+    }
+
+    /// Takes a registry of the host's own, as of its last refresh, in place of the sources and everything else that the
+    /// builder says about which skills there are. The rest counts: policy, options, approval, selector and prompts.
+    pub fn build_on(self, registry: impl Into<Arc<Registry>>) -> Skills {
+        self.over(registry.into(), None)
+    }
+
+    fn over(self, registry: Arc<Registry>, terms: Option<PathBuf>) -> Skills {
         let index = || Box::new(LazyIndex::new(Arc::clone(&registry)).with_cache(terms));
-        let selector = self.selector.unwrap_or_else(|| index());
-        let mut style = self.style.unwrap_or_else(|| CatalogStyle::new(Shape::Compact));
-        style.location |= said.location.unwrap_or_default();
         let shared = Shared {
-            selector,
+            selector: self.selector.unwrap_or_else(|| index()),
             registry,
-            policy: self.policy.unwrap_or_else(|| said.policy()),
-            options: self.options.unwrap_or_else(|| said.options()),
+            policy: self.policy.unwrap_or_default(),
+            options: self.options.unwrap_or_default(),
             approve: self.approve,
-            style,
+            style: self.style.unwrap_or_else(usual_style),
             budget: self.budget.unwrap_or(Budget::two_percent(WINDOW)),
             narrowing: self.narrowing,
             #[cfg(feature = "watch")]
             watching: std::sync::Mutex::default(),
         };
-        Ok(Skills { shared: Arc::new(shared) })
+        Skills { shared: Arc::new(shared) }
     }
+}
+
+fn usual_style() -> CatalogStyle {
+    CatalogStyle::new(Shape::Compact)
 }

@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use prowess_core::select::Query;
 use prowess_core::session::{
-    Actor, Arguments, CatalogChange, Dialect, Prompt, PromptOptions, Session, SessionState, Step, ToolResult,
+    Actor, Arguments, CatalogChange, Dialect, Prompt, PromptOptions, Session, SessionState, Step, ToolCall,
+    ToolResult,
 };
 use serde_json::Value;
 
 use super::{Skills, SkillsError};
-use crate::drive::{drive, finish, preload};
+use crate::drive::finish;
 
 /// One conversation with a model: what it sees of the skills, and what it has loaded.
 ///
@@ -26,10 +27,8 @@ pub struct Chat {
 impl Chat {
     pub(super) fn new(skills: Skills, session: Session) -> Self {
         let mut chat = Self::restored(skills, session);
-        if chat.skills.registry().has_preloads() {
-            // What could not be loaded is in the log of the session.
-            preload(&mut chat.session, &chat.skills.performer());
-        }
+        // What could not be loaded is in the log of the session.
+        chat.preload(&[]);
         chat
     }
 
@@ -75,15 +74,29 @@ impl Chat {
         if !self.session.options().naming.owns(&received.call.tool) {
             return None;
         }
-        self.follow();
-        let result = drive(&mut self.session, &self.skills.performer(), received.call.clone());
+        let result = self.call(received.call.clone());
         Some(dialect.result(&received, &result))
+    }
+
+    /// Answers a call in no particular form: for a model whose interface is not a [`Dialect`].
+    pub fn call(&mut self, call: ToolCall) -> ToolResult {
+        self.follow();
+        let step = self.session.call(call);
+        self.finish(step)
     }
 
     /// Answers every call in a message of the model that is for a tool of [`Chat::tools`], in their order. The message is
     /// the response of the interface, the message in it, or its list of parts.
     pub fn answer_all(&mut self, dialect: Dialect, message: &Value) -> Vec<Value> {
         dialect.calls(message).into_iter().filter_map(|call| self.answer(dialect, call)).collect()
+    }
+
+    /// Activates the skills that are active from the start, and those named here, and returns the result of each. Their
+    /// instructions are part of the prompt. A new chat has done this without further names.
+    pub fn preload(&mut self, names: &[&str]) -> Vec<(String, ToolResult)> {
+        self.follow();
+        let steps = self.session.preload(names);
+        steps.into_iter().map(|(name, step)| (name, self.finish(step))).collect()
     }
 
     /// Activates a skill for the user, with what the user wrote behind its name.

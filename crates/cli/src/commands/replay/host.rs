@@ -1,6 +1,7 @@
 //! What a host does between the calls of a model, as lines of a replay.
 
-use prowess::drive::{finish, preload};
+use std::sync::atomic::Ordering;
+
 use prowess::render::{ActivationStyle, Budget, CatalogStyle, Shape, compose, estimate_tokens};
 use prowess::select::{Keyword, Options as SelectOptions, Query};
 use prowess::session::{
@@ -32,18 +33,15 @@ const WORDS: [&str; 13] = [
 ];
 
 /// Does what a host would do.
-pub(super) fn act(host: &mut Host<'_>, what: &str, arguments: Value) -> Result<ToolResult, String> {
-    let session = &mut host.session;
+pub(super) fn act(host: &mut Host, what: &str, arguments: Value) -> Result<ToolResult, String> {
+    let chat = &mut host.chat;
+    let session = chat.session_mut();
     Ok(match what {
         "begin" => {
             let Begin { dialect, approve, .. } = begin(session, read(arguments)?)?;
-            host.performer = match approve {
-                Some(true) => host.plain.approving(&|_, _| true),
-                _ => host.plain,
-            };
-            preload(session, &host.performer);
-            let tools = session.tools();
-            ToolResult::done("", json!({"tools": dialect.parse::<Dialect>()?.tools(&tools)}))
+            host.approving.store(approve == Some(true), Ordering::Relaxed);
+            chat.preload(&[]);
+            ToolResult::done("", json!({"tools": chat.tools(dialect.parse::<Dialect>()?)}))
         }
         "active" => active(session),
         "deactivate" => {
@@ -62,9 +60,9 @@ pub(super) fn act(host: &mut Host<'_>, what: &str, arguments: Value) -> Result<T
             ToolResult::done("", json!({"events": log.filter(wanted).collect::<Vec<Value>>()}))
         }
         "refresh" => {
-            host.registry.refresh().map_err(|error| error.to_string())?;
-            let swapped = session.set_catalog(host.registry.catalog());
-            let data = json!({"deactivated": swapped.deactivated, "changed": swapped.changed});
+            chat.skills().refresh().map_err(|error| error.to_string())?;
+            let change = chat.changes();
+            let data = json!({"deactivated": change.deactivated, "changed": change.changed});
             ToolResult::done("", data)
         }
         "end_turn" => {
@@ -74,14 +72,11 @@ pub(super) fn act(host: &mut Host<'_>, what: &str, arguments: Value) -> Result<T
         "preload" => {
             let Preload { names } = read(arguments)?;
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
-            let mut failed = Vec::new();
-            for (name, step) in session.preload(&names) {
-                let result = finish(session, &host.performer, step);
-                if let Some(reason) = result.reason {
-                    failed.push(json!({"name": name, "reason": reason}));
-                }
-            }
-            ToolResult::done("", json!({"active": session.active_skills(), "failed": failed}))
+            let failed = |(name, result): (String, ToolResult)| {
+                result.reason.map(|reason| json!({"name": name, "reason": reason}))
+            };
+            let failed: Vec<Value> = chat.preload(&names).into_iter().filter_map(failed).collect();
+            ToolResult::done("", json!({"active": chat.active(), "failed": failed}))
         }
         "prompt" => prompt(session, read(arguments)?)?,
         "reinject" => {
@@ -112,9 +107,7 @@ pub(super) fn act(host: &mut Host<'_>, what: &str, arguments: Value) -> Result<T
         }
         "user" => {
             let User { message } = read(arguments)?;
-            let steps = session.invoke(&message);
-            let results: Vec<ToolResult> =
-                steps.into_iter().map(|step| finish(session, &host.performer, step)).collect();
+            let results = chat.user_message(&message);
             let texts: Vec<_> = results.iter().map(ToolResult::full_text).collect();
             let data = json!({"skills": results.iter().map(|result| &result.data).collect::<Vec<_>>()});
             match results.iter().find_map(|result| result.reason) {

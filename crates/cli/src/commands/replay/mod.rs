@@ -3,13 +3,13 @@
 mod host;
 
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use prowess::Registry;
-use prowess::drive::{Performer, drive, preload};
 use prowess::fs::read;
 use prowess::render::inline;
-use prowess::search::LazyIndex;
-use prowess::session::{Filter, Options, Reason, Session, ToolCall, ToolResult};
+use prowess::session::{Filter, Options, Reason, ToolCall, ToolResult};
+use prowess::{Chat, Skills};
 use serde_json::{Map, Value};
 
 use super::{STDIN, registry, say_problems, session_defaults};
@@ -27,17 +27,16 @@ const MAX_FILE: usize = 256 << 20;
 pub(crate) fn run(args: &Replay, ui: &mut Ui) -> Result<Outcome, CommandError> {
     let registry = registry(&args.places)?;
     say_problems(&registry, ui);
-    let index = LazyIndex::new(&registry);
     let said = session_defaults(args.filter.as_ref(), args.tools.as_deref())?;
     let options = Options { naming: args.naming.clone(), max_active: args.max_active, ..said.options() };
-    let mut replay = Host {
-        session: Session::new("replay", registry.catalog(), said.policy(), options),
-        performer: Performer::new(&registry, &index),
-        plain: Performer::new(&registry, &index),
-        registry: &registry,
-        model_only: args.model_only,
-    };
-    preload(&mut replay.session, &replay.performer);
+    let approving = Arc::new(AtomicBool::new(false));
+    let approves = Arc::clone(&approving);
+    let skills = Skills::builder()
+        .with_policy(said.policy())
+        .with_options(options)
+        .with_approval(move |_, _| approves.load(Ordering::Relaxed))
+        .build_on(registry);
+    let mut replay = Host { chat: skills.chat("replay"), approving, model_only: args.model_only };
     if args.calls == Path::new(STDIN) {
         while let Some(line) = ui::read_line(MAX_LINE)? {
             replay.line(&line, ui)?;
@@ -48,16 +47,14 @@ pub(crate) fn run(args: &Replay, ui: &mut Ui) -> Result<Outcome, CommandError> {
             replay.line(line, ui)?;
         }
     }
-    Ok(if registry.problems().is_empty() { Outcome::Fine } else { Outcome::Incomplete })
+    Ok(if skills.problems().is_empty() { Outcome::Fine } else { Outcome::Incomplete })
 }
 
 /// A host whose model is a file.
-struct Host<'h> {
-    session: Session,
-    performer: Performer<'h>,
-    /// The performer that approves nothing.
-    plain: Performer<'h>,
-    registry: &'h Registry,
+struct Host {
+    chat: Chat,
+    /// Whether skills that must be approved are.
+    approving: Arc<AtomicBool>,
     /// Whether lines of the host are refused.
     model_only: bool,
 }
@@ -69,7 +66,7 @@ type Fault = (String, &'static str);
 const CALL: [&str; 3] = ["tool", "arguments", "filter"];
 const ACT: [&str; 2] = ["host", "arguments"];
 
-impl Host<'_> {
+impl Host {
     /// Answers one line; a blank one asks nothing.
     fn line(&mut self, line: &[u8], ui: &mut Ui) -> Result<(), CommandError> {
         if line.iter().all(u8::is_ascii_whitespace) {
@@ -119,6 +116,6 @@ impl Host<'_> {
             Some(_) => return Err("the filter is not a text".to_owned()),
         };
         let call = ToolCall { filter, ..ToolCall::new(tool, arguments) };
-        Ok(drive(&mut self.session, &self.performer, call))
+        Ok(self.chat.call(call))
     }
 }
