@@ -9,12 +9,10 @@ use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-/// Folders with fewer folders than this are looked at on one thread: another would cost more than it saves. Tests have
-/// small folders.
-pub(super) const MIN_FOLDERS: usize = if cfg!(test) { 3 } else { 64 };
 /// How many folders are read before the walk takes what was found in them, at first. Each batch is twice the one before,
-/// since threads are started for each.
-pub(super) const FIRST_BATCH: usize = if cfg!(test) { 4 } else { 256 };
+/// since threads are started for each. A folder with fewer folders is read on one thread: that takes a few milliseconds,
+/// and threads of their own would cost more than they save. Tests have small folders.
+pub(super) const FIRST_BATCH: usize = if cfg!(test) { 3 } else { 512 };
 /// The most folders in a batch: what bounds the memory for what the walk did not take yet.
 pub(super) const MAX_BATCH: usize = 4096;
 /// How many folders a thread takes at a time.
@@ -43,8 +41,8 @@ pub(super) fn in_order<T: Sync, R: Send>(
     };
     let threads = threads.min(items.len().div_ceil(SHARE));
     let mut results = thread::scope(|scope| {
-        let start = |_| thread::Builder::new().spawn_scoped(scope, work).ok();
-        let others: Vec<_> = (1..threads).filter_map(start).collect();
+        let others = (1..threads).filter_map(|_| thread::Builder::new().spawn_scoped(scope, work).ok());
+        let others: Vec<_> = others.collect();
         let mut results = work();
         for other in others {
             results.extend(other.join().unwrap_or_else(|panic| resume_unwind(panic)));
@@ -64,10 +62,7 @@ mod tests {
         for count in [0, 1, SHARE, SHARE + 1, 1_000] {
             let items: Vec<usize> = (0..count).collect();
             for threads in [0, 1, 2, 4, 80] {
-                let made = in_order(&items, threads, |item, buffer| {
-                    buffer.push(0);
-                    item * 2
-                });
+                let made = in_order(&items, threads, |item, _| item * 2);
                 assert!(made.into_iter().eq((0..count).map(|item| item * 2)), "{count} on {threads}");
             }
         }

@@ -15,7 +15,7 @@ use std::rc::Rc;
 
 use prowess_core::Stamp;
 
-use super::ahead::{FIRST_BATCH, MAX_BATCH, MIN_FOLDERS, available, in_order};
+use super::ahead::{FIRST_BATCH, MAX_BATCH, available, in_order};
 use super::ignore::Ignores;
 use super::probe::Probe;
 use super::{MAX_THREADS, MissingRoot, OnError, ScanOptions, is_left_out, is_missing, joined};
@@ -299,14 +299,17 @@ impl<V: Visitor> Walk<'_, V> {
         if place.depth >= options.max_depth {
             too_deep = children.find(|child| child.kind == Kind::Folder).map(|child| child.path);
         } else {
-            let mut size = FIRST_BATCH;
+            let (mut size, mut large) = (FIRST_BATCH, false);
             loop {
                 let batch: Vec<Child> = children.by_ref().take(size).collect();
                 if batch.is_empty() {
                     break;
                 }
+                large |= batch.len() >= FIRST_BATCH;
                 size = (size * 2).min(MAX_BATCH);
-                let mut ahead = self.look_ahead(folder, place, &batch).into_iter();
+                let several = large && !place.linked;
+                let ahead = several.then(|| self.look_ahead(folder, place, &batch));
+                let mut ahead = ahead.into_iter().flatten();
                 for child in batch {
                     self.look_at(folder, place, ignores.as_ref(), child, ahead.next().flatten())?;
                 }
@@ -373,13 +376,12 @@ impl<V: Visitor> Walk<'_, V> {
         Ok(())
     }
 
-    /// Looks at many folders at once; at none of them when there are few, or when links may lead to them twice.
+    /// Looks at many folders at once; at none of them when there is one thread.
     fn look_ahead(&self, folder: &Folder, place: &Place, children: &[Child]) -> Vec<Option<Ahead<V::Skill>>> {
         let options = self.options;
-        let few = children.len() < MIN_FOLDERS || place.linked;
         let threads =
             || *self.threads.get_or_init(|| options.threads.unwrap_or_else(|| available(MAX_THREADS)));
-        if few || threads() < 2 {
+        if threads() < 2 {
             return Vec::new();
         }
         let (look, counting, inside) = (self.look(), self.counting(folder), place.inside);
