@@ -420,7 +420,7 @@ pub(crate) struct Replay {
     /// The tools the host has, with commas; skills are granted no others; "" when it has none
     #[arg(long, value_name = "TOOLS")]
     pub(crate) tools: Option<String>,
-    /// Refuse lines with "host": for lines that a model writes
+    /// Refuse lines with "host" or "filter": for lines that a model writes
     #[arg(long)]
     pub(crate) model_only: bool,
     #[command(flatten)]

@@ -71,6 +71,11 @@ impl Ui {
         if self.aside { self.print(&line) } else { self.bytes(line.as_bytes()) }
     }
 
+    /// Writes a part of a JSON object that is written bit by bit; each begins and ends between two values.
+    pub(crate) fn json_part(&mut self, text: &str) -> Result<(), CommandError> {
+        self.print(&text::json(text))
+    }
+
     /// Whether results are shown on a terminal.
     #[expect(clippy::unused_self, reason = "the terminal is reached through this door only")]
     pub(crate) fn is_terminal(&self) -> bool {

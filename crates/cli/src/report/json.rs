@@ -2,37 +2,45 @@
 
 use std::fmt::Write as _;
 
-use prowess::{LineIndex, Problem, Related, Span};
+use prowess::{Fix, LineIndex, Problem, Related, Span};
 use serde_json::{Value, json};
 
-use super::{Checked, Reporter, Summary};
+use super::{Checked, MAX_EDITS, Reporter, Summary};
 use crate::error::{CommandError, Failure};
 use crate::ui::Ui;
 
 /// The version of every envelope.
 pub(crate) const VERSION: u32 = 1;
 
-/// Gathers the files and writes them at the end, as text: a tree of values would take ten times the memory.
+/// Writes each file when it is checked, so that memory does not grow with their number.
 #[derive(Default)]
 pub(crate) struct Json {
-    files: String,
+    begun: bool,
     failures: Vec<Value>,
 }
 
-impl Reporter for Json {
-    fn file(&mut self, file: &Checked, _: &mut Ui) -> Result<(), CommandError> {
-        let lines = LineIndex::new(file.document.text());
-        if !self.files.is_empty() {
-            self.files.push(',');
+impl Json {
+    /// What comes before a file, or before the end when there was none.
+    fn separator(&mut self) -> String {
+        if std::mem::replace(&mut self.begun, true) {
+            return ",".to_owned();
         }
-        let _ = write!(self.files, r#"{{"path":{},"problems":["#, json!(file.path));
+        format!(r#"{{"version":{VERSION},"files":["#)
+    }
+}
+
+impl Reporter for Json {
+    fn file(&mut self, file: &Checked, ui: &mut Ui) -> Result<(), CommandError> {
+        let lines = LineIndex::new(file.document.text());
+        let mut text = self.separator();
+        let _ = write!(text, r#"{{"path":{},"problems":["#, json!(file.path));
         for (at, problem) in file.problems.iter().enumerate() {
             let comma = if at == 0 { "" } else { "," };
-            let _ = write!(self.files, "{comma}{}", self::problem(problem, &lines));
+            let _ = write!(text, "{comma}{}", self::problem(problem, &lines));
         }
         let fixed: Vec<Value> = file.fixed.iter().map(applied).collect();
-        let _ = write!(self.files, r#"],"fixed":{}}}"#, json!(fixed));
-        Ok(())
+        let _ = write!(text, r#"],"fixed":{}}}"#, json!(fixed));
+        ui.json_part(&text)
     }
 
     fn failure(&mut self, failure: &Failure, _: &mut Ui) -> Result<(), CommandError> {
@@ -56,10 +64,8 @@ impl Reporter for Json {
             "fixable": summary.fixable,
             "unsafe_fixable": summary.unsafe_fixable,
         });
-        let (files, failures) = (std::mem::take(&mut self.files), json!(self.failures));
-        ui.json_text(&format!(
-            r#"{{"version":{VERSION},"files":[{files}],"summary":{sums},"failures":{failures}}}"#
-        ))
+        let head = if self.begun { String::new() } else { self.separator() };
+        ui.json_part(&format!("{head}],\"summary\":{sums},\"failures\":{}}}\n", json!(self.failures)))
     }
 }
 
@@ -78,8 +84,16 @@ pub(crate) fn problem(problem: &Problem, lines: &LineIndex<'_>) -> Value {
         "span": problem.span,
         "help": problem.help,
         "related": problem.related.iter().map(|place| related(place, lines)).collect::<Vec<_>>(),
-        "fix": problem.fix,
+        "fix": problem.fix.as_ref().map(fix),
     })
+}
+
+/// A fix. One with very many edits is named without them: applying only some would be wrong.
+fn fix(fix: &Fix) -> Value {
+    match fix.edits.len() {
+        0..=MAX_EDITS => json!(fix),
+        edits => json!({ "title": fix.title, "edits": [], "safe": fix.safe, "edits_left_out": edits }),
+    }
 }
 
 /// A problem that is no more, and what removed it.

@@ -13,6 +13,9 @@ use prowess::{Document, Fix, Problem, Severity};
 use crate::error::{CommandError, Failure};
 use crate::ui::{Ui, count};
 
+/// The most edits of a fix that a report spells out; `check --fix` applies all of them.
+pub(crate) const MAX_EDITS: usize = 1_000;
+
 /// One checked file.
 pub(crate) struct Checked {
     /// Its path as people know it.

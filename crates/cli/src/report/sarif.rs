@@ -6,16 +6,16 @@ use prowess::finding::rule::Preset;
 use prowess::{Edit, Fix, Level, LineIndex, Problem, Rule, Severity, Span, check};
 use serde_json::{Map, Value, json};
 
-use super::{Checked, Reporter, Summary};
+use super::{Checked, MAX_EDITS, Reporter, Summary};
 use crate::error::{CommandError, Failure};
 use crate::ui::Ui;
 
-/// Gathers results and writes them at the end, as text: a tree of values would take ten times the memory.
+/// Writes each result when its file is checked, so that memory does not grow with their number.
 #[derive(Default)]
 pub(crate) struct Sarif {
     /// Leaves out what is only worth knowing.
     pub(crate) quiet: bool,
-    results: String,
+    begun: bool,
     failures: Vec<Value>,
 }
 
@@ -24,17 +24,27 @@ impl Sarif {
     pub(crate) fn new(quiet: bool) -> Self {
         Self { quiet, ..Self::default() }
     }
+
+    /// What comes before the first result.
+    fn head(&mut self) -> String {
+        self.begun = true;
+        let rules: Vec<Value> = check::rules().map(row).collect();
+        let driver = json!({ "name": "prowess", "version": env!("CARGO_PKG_VERSION"), "rules": rules });
+        format!(
+            r#"{{"$schema":"https://json.schemastore.org/sarif-2.1.0.json","version":"2.1.0","runs":[{{"tool":{{"driver":{driver}}},"columnKind":"unicodeCodePoints","results":["#
+        )
+    }
 }
 
 impl Reporter for Sarif {
-    fn file(&mut self, file: &Checked, _: &mut Ui) -> Result<(), CommandError> {
+    fn file(&mut self, file: &Checked, ui: &mut Ui) -> Result<(), CommandError> {
         let lines = LineIndex::new(file.document.text());
         for problem in &file.problems {
             if self.quiet && problem.severity == Severity::Info {
                 continue;
             }
-            let comma = if self.results.is_empty() { "" } else { "," };
-            let _ = write!(self.results, "{comma}{}", result(problem, &file.path, &lines));
+            let before = if self.begun { ",".to_owned() } else { self.head() };
+            ui.json_part(&format!("{before}{}", result(problem, &file.path, &lines)))?;
         }
         Ok(())
     }
@@ -51,16 +61,12 @@ impl Reporter for Sarif {
     }
 
     fn finish(&mut self, _: &Summary, ui: &mut Ui) -> Result<(), CommandError> {
-        let rules: Vec<Value> = check::rules().map(row).collect();
-        let driver = json!({ "name": "prowess", "version": env!("CARGO_PKG_VERSION"), "rules": rules });
+        let head = if self.begun { String::new() } else { self.head() };
         let invocation = json!({
             "executionSuccessful": self.failures.is_empty(),
             "toolExecutionNotifications": self.failures,
         });
-        let results = std::mem::take(&mut self.results);
-        ui.json_text(&format!(
-            r#"{{"$schema":"https://json.schemastore.org/sarif-2.1.0.json","version":"2.1.0","runs":[{{"tool":{{"driver":{driver}}},"invocations":[{invocation}],"columnKind":"unicodeCodePoints","results":[{results}]}}]}}"#
-        ))
+        ui.json_part(&format!("{head}],\"invocations\":[{invocation}]}}]}}\n"))
     }
 }
 
@@ -106,7 +112,7 @@ fn result(problem: &Problem, path: &str, lines: &LineIndex<'_>) -> Value {
     if !related.is_empty() {
         result.insert("relatedLocations".to_owned(), related.into());
     }
-    if let Some(fix) = &problem.fix {
+    if let Some(fix) = problem.fix.as_ref().filter(|fix| fix.edits.len() <= MAX_EDITS) {
         result.insert("fixes".to_owned(), json!([change(fix, path, lines)]));
     }
     Value::Object(result)

@@ -319,3 +319,21 @@ fn sarif_has_rules_places_and_fixes() {
         "nope"
     );
 }
+
+#[test]
+fn a_report_leaves_out_the_edits_of_a_fix_that_has_very_many() {
+    let body = |times: usize| {
+        format!("---\nname: many\ndescription: Has many.\n---\n{}\n", "x\u{200b}".repeat(times))
+    };
+    for (times, left_out) in [(1_000, None), (1_001, Some(1_001))] {
+        let place = Place::with(&[("many/SKILL.md", &body(times))]);
+        let report = place.json(&["check", "many", "--json"]);
+        let fix = &report["files"][0]["problems"][0]["fix"];
+        assert_eq!(fix["edits_left_out"].as_u64(), left_out, "{fix}");
+        assert_eq!(fix["edits"].as_array().unwrap().len(), if left_out.is_none() { times } else { 0 });
+        let sarif = place.json(&["check", "many", "--format", "sarif"]);
+        assert_eq!(sarif["runs"][0]["results"][0]["fixes"].is_array(), left_out.is_none());
+        place.output(&["check", "many", "--fix", "--unsafe-fixes"]);
+        assert!(!text(&place, "many/SKILL.md").contains('\u{200b}'), "all of them are applied");
+    }
+}

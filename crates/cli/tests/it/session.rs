@@ -245,6 +245,28 @@ fn every_path_vector_is_refused_or_read_as_it_says() {
 }
 
 #[test]
+fn a_model_cannot_lift_the_filter_of_its_host_nor_say_a_member_twice() {
+    let calls = concat!(
+        r#"{"tool":"list_skills","filter":"**"}"#,
+        "\n",
+        r#"{"tool":"load_skill","arguments":{"name":"good"},"filter":"good"}"#,
+        "\n",
+        r#"{"tool":"list_skills","tool":"load_skill","arguments":{"name":"good"}}"#,
+        "\n",
+        r#"{"tool":"load_skill","arguments":{"name":"other","name":"good"}}"#,
+    );
+    let place = Place::with(&[("skills/good/SKILL.md", crate::GOOD), ("calls.jsonl", calls)]);
+    let args = ["replay", "calls.jsonl", "--in", "skills", "--model-only", "--filter", "none"];
+    let output = command(&place).args(args).output().unwrap();
+    let answers = String::from_utf8(output.stdout).unwrap();
+    let said: Vec<Value> = answers.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(said.len(), 4);
+    assert!(said.iter().all(|answer| answer["ok"] == false), "{answers}");
+    assert!(said[..2].iter().all(|answer| answer["text"].as_str().unwrap().contains("set by the host")));
+    assert!(said[2..].iter().all(|answer| answer["text"].as_str().unwrap().contains("appears twice")));
+}
+
+#[test]
 fn what_is_not_trusted_or_turned_off_is_not_in_a_session() {
     let place = shelf();
     place.write("calls.jsonl", b"{\"tool\":\"list_skills\"}\n\n{\"tool\":\"load_skill\",\"arguments\":{\"name\":\"loud\"}}\n{\"tool\":\"load_skill\",\"arguments\":{\"name\":\"draft\"}}\n");

@@ -1,5 +1,7 @@
 //! Applying fixes: again and again until nothing more can be fixed, and never what changes more than it says.
 
+use std::collections::BTreeMap;
+
 use crate::check::fixes::is_writable;
 use crate::check::profile::Profile;
 use crate::document::{Document, parse, repair};
@@ -72,12 +74,17 @@ pub fn fix(
 fn choose(problems: &[Problem], mode: FixMode) -> (Vec<Edit>, Vec<Problem>) {
     let mut edits: Vec<Edit> = Vec::new();
     let mut applied = Vec::new();
+    // Where the chosen edits start and end. They are disjoint, so the last one that starts early enough decides.
+    let mut taken: BTreeMap<usize, usize> = BTreeMap::new();
     for problem in problems {
         let Some(fix) = problem.fix.as_ref().filter(|fix| fix.safe || mode == FixMode::All) else { continue };
         // Two insertions at one place would depend on their order: they wait for the next round too.
-        let touches = |a: &Edit, b: &Edit| a.span.start <= b.span.end && b.span.start <= a.span.end;
-        let clashes = fix.edits.iter().any(|new| edits.iter().any(|old| touches(new, old)));
-        if !clashes {
+        let touches_taken = |new: &Edit| {
+            let before = taken.range(..=new.span.end).next_back();
+            before.is_some_and(|(_, end)| *end >= new.span.start)
+        };
+        if !fix.edits.iter().any(touches_taken) {
+            taken.extend(fix.edits.iter().map(|edit| (edit.span.start, edit.span.end)));
             edits.extend(fix.edits.iter().cloned());
             applied.push(problem.clone());
         }

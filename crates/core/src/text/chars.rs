@@ -94,11 +94,11 @@ pub fn hidden(text: &str) -> impl Iterator<Item = (usize, char, Unseen)> {
 
 /// Whether a text may have hidden characters; in pieces, so that many bytes are looked at at once.
 pub(crate) fn may_have_hidden(text: &str) -> bool {
-    // One for a byte that is neither visible ASCII nor a tab or line end. Numbers instead of booleans: without a branch
+    // One for a byte that is neither visible ASCII nor a tab or line feed. Numbers instead of booleans: without a branch
     // the loop becomes a few instructions for sixteen bytes.
     let is_one = |byte: u8| {
         let odd = u8::from(byte.wrapping_sub(b' ') >= 0x7F - b' ');
-        odd & u8::from(byte != b'\t') & u8::from(byte != b'\n') & u8::from(byte != b'\r')
+        odd & u8::from(byte != b'\t') & u8::from(byte != b'\n')
     };
     let any = |piece: &[u8]| piece.iter().fold(0, |found, byte| found | is_one(*byte)) != 0;
     let (pieces, rest) = text.as_bytes().as_chunks::<16>();
@@ -107,12 +107,16 @@ pub(crate) fn may_have_hidden(text: &str) -> bool {
 
 /// Whether an unseen character may begin with this byte.
 pub(super) const fn may_begin_unseen(byte: u8) -> bool {
-    (byte < 0x20 && !matches!(byte, b'\t' | b'\n' | b'\r'))
+    (byte < 0x20 && !matches!(byte, b'\t' | b'\n'))
         || matches!(byte, 0x7F | 0xC2 | 0xCD | 0xD8 | 0xE1..=0xE3 | 0xEF | 0xF0 | 0xF3)
 }
 
 /// How the character at a place is hidden there, if it is.
 pub(super) fn hidden_at(text: &str, at: usize, character: char) -> Option<Unseen> {
+    // A terminal goes back to the start of the line: what follows covers what is there.
+    if character == '\r' {
+        return (text.as_bytes().get(at + 1) != Some(&b'\n')).then_some(Unseen::Control);
+    }
     let kind = unseen(character)?;
     let behind = || text.get(..at).unwrap_or_default().chars().rev();
     let before = || behind().next();

@@ -6,10 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use prowess_core::limits::MAX_YAML_NODES;
-use prowess_core::text::json_values;
+use prowess_core::text::{json_values, parse_json};
 use prowess_core::{Candidate, Location, Origin, RelPath, Scope, SkillData};
-use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::{Chunk, Offer, Slice, Source};
 use crate::env;
@@ -209,34 +208,21 @@ fn skip_line(reader: &mut impl std::io::BufRead) -> std::io::Result<u64> {
 /// The longest reason that is told; a parser may quote what it did not understand.
 const MAX_REASON: usize = 200;
 
-/// A line as it is written. A key that stands twice is refused, since two readers could take different ones.
-#[derive(Deserialize)]
-struct Row {
-    #[serde(default)]
-    id: Option<Value>,
-    name: Value,
-    description: Value,
-    #[serde(default)]
-    body: Option<Value>,
-    #[serde(default)]
-    metadata: Option<Value>,
-    #[serde(flatten)]
-    more: Map<String, Value>,
-}
-
+/// A line as a skill. A member that appears twice is refused, since two readers could take different values.
 fn read(line: &[u8], first: bool, max_values: usize) -> Result<Line, String> {
     if json_values(line) > max_values {
         return Err(format!("it has more than {max_values} values"));
     }
     let line = if first { line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line) } else { line };
-    let row: Row = serde_json::from_slice(line).map_err(|error| {
+    let value = parse_json(line).map_err(|error| {
         let reason = error.to_string();
         match reason.char_indices().nth(MAX_REASON) {
             Some((at, _)) => format!("{}…", reason.get(..at).unwrap_or_default()),
             None => reason,
         }
     })?;
-    let id = match row.id {
+    let Value::Object(mut dict) = value else { return Err("a JSON object is wanted".to_owned()) };
+    let id = match dict.shift_remove("id") {
         None | Some(Value::Null) => None,
         Some(Value::String(id)) if id.trim().is_empty() => None,
         Some(Value::String(id)) => Some(id),
@@ -246,13 +232,13 @@ fn read(line: &[u8], first: bool, max_values: usize) -> Result<Line, String> {
     if let Some(id) = &id {
         RelPath::from_name(id).map_err(|error| format!("id: {error}"))?;
     }
-    let mut dict = row.more;
-    dict.insert("name".to_owned(), row.name);
-    dict.insert("description".to_owned(), row.description);
-    for (key, value) in [("instructions", row.body), ("metadata", row.metadata)] {
-        if let Some(value) = value {
-            dict.insert(key.to_owned(), value);
+    for name in ["name", "description"] {
+        if !dict.contains_key(name) {
+            return Err(format!("{name} is missing"));
         }
+    }
+    if let Some(body) = dict.shift_remove("body").filter(|body| !body.is_null()) {
+        dict.insert("instructions".to_owned(), body);
     }
     // Where the skill lies is for the source to say.
     dict.shift_remove("path");

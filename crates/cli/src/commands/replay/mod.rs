@@ -86,7 +86,7 @@ impl Host {
         if line.len() > MAX_LINE {
             return Err(of_call(format!("it is longer than {MAX_LINE} bytes")));
         }
-        let line: Value = serde_json::from_slice(line).map_err(|error| of_call(error.to_string()))?;
+        let line = prowess::text::parse_json(line).map_err(|error| of_call(error.to_string()))?;
         let line = line.as_object().ok_or_else(|| of_call("it is not an object".to_owned()))?;
         let is_host = line.contains_key("host");
         let (members, hint) = if is_host { (&ACT[..], HOST_HINT) } else { (&CALL[..], CALL_HINT) };
@@ -96,6 +96,12 @@ impl Host {
                 return Err(("this channel is for the calls of a model".to_owned(), CALL_HINT));
             }
             None if is_host => self.act(line),
+            None if self.model_only && line.contains_key("filter") => {
+                return Err((
+                    "the filter is set by the host, not by a call of a model".to_owned(),
+                    CALL_HINT,
+                ));
+            }
             None => self.call(line),
         };
         done.map_err(|reason| (reason, hint))

@@ -166,13 +166,21 @@ fn scan(text: &str) -> impl Iterator<Item = Hidden> {
     found.into_iter().flatten()
 }
 
-/// Every hidden character in the body that a rule is about.
+/// Every run of hidden characters in the body that a rule is about.
 pub(in crate::check) fn in_body(document: &Document, code: &str) -> Vec<Span> {
     let body = document.body_offset();
-    hidden(document.text().get(body..).unwrap_or(""))
-        .filter(|(_, _, kind)| rule_of(*kind).code == code)
-        .map(|(at, character, _)| Span::new(at, at + character.len_utf8()).shift(body))
-        .collect()
+    let mut runs: Vec<Span> = Vec::new();
+    for (at, character, kind) in hidden(document.text().get(body..).unwrap_or("")) {
+        if rule_of(kind).code != code {
+            continue;
+        }
+        let span = Span::new(at, at + character.len_utf8()).shift(body);
+        match runs.last_mut() {
+            Some(last) if last.end == span.start => last.end = span.end,
+            _ => runs.push(span),
+        }
+    }
+    runs
 }
 
 #[cfg(test)]
@@ -188,6 +196,19 @@ mod tests {
     fn emoji_flags_and_scripts_that_need_joiners_are_no_hidden_text() {
         assert!(codes("👩\u{200d}💻 ❤\u{fe0f} क्\u{200d}ष نامه\u{200c}ای").is_empty());
         assert!(codes("\u{1F3F4}\u{E0067}\u{E0062}\u{E0065}\u{E006E}\u{E0067}\u{E007F}").is_empty());
+    }
+
+    #[test]
+    fn a_carriage_return_is_hidden_unless_it_ends_a_line() {
+        assert_eq!(codes("evil text\rharmless text\n"), ["control-character"]);
+        assert!(codes("one\r\ntwo\r\n").is_empty());
+    }
+
+    #[test]
+    fn characters_side_by_side_are_removed_by_one_edit() {
+        let document = parse("---\nname: a\n---\nx\u{200b}\u{200b}y\u{200b}".as_bytes());
+        let runs = in_body(&document, "hidden-zero-width");
+        assert_eq!(runs.iter().map(|run| run.len()).collect::<Vec<_>>(), [6, 3]);
     }
 
     #[test]

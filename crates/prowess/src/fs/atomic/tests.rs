@@ -244,3 +244,22 @@ fn a_fifo_with_the_name_of_something_unfinished_is_never_waited_for() {
     replace(&path, b"old", b"new").unwrap();
     assert!(fifo.symlink_metadata().is_ok(), "none of ours");
 }
+
+#[cfg(unix)]
+#[test]
+fn a_lock_is_for_this_user_alone_and_is_not_waited_for_without_end() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("state/trust.lock");
+    let held = lock_own(&path).unwrap();
+    assert_eq!(held.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    let late = lock_within(&path, Duration::ZERO).unwrap_err();
+    assert_eq!(late.kind(), io::ErrorKind::TimedOut);
+    assert!(late.to_string().contains("trust.lock"), "{late}");
+    drop(held);
+    assert!(lock_within(&path, Duration::ZERO).is_ok());
+    fs::remove_file(&path).unwrap();
+    rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0)
+        .unwrap();
+    assert!(lock_own(&path).is_err(), "a FIFO is no lock, and opening it does not wait");
+}

@@ -1,0 +1,101 @@
+//! JSON in which every member has a name of its own.
+//!
+//! Readers disagree about a name that appears twice: some take the first value, some the last. A check before such a
+//! text and the program behind it could see two different calls.
+
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Number, Value};
+
+/// Reads JSON, and refuses an object with two members of one name, at any depth.
+///
+/// ```
+/// use prowess_core::text::parse_json;
+///
+/// assert_eq!(parse_json(br#"{"a": [1, null]}"#)?["a"][0], 1);
+/// assert!(parse_json(br#"{"a": {"b": 1, "b": 2}}"#).is_err());
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+pub fn parse_json(text: &[u8]) -> serde_json::Result<Value> {
+    serde_json::from_slice::<Unambiguous>(text).map(|Unambiguous(value)| value)
+}
+
+struct Unambiguous(Value);
+
+impl<'de> Deserialize<'de> for Unambiguous {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_any(ValueVisitor).map(Self)
+    }
+}
+
+struct ValueVisitor;
+
+impl<'de> Visitor<'de> for ValueVisitor {
+    type Value = Value;
+
+    fn expecting(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str("a JSON value")
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(Value::Bool(value))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        Ok(Number::from_f64(value).map_or(Value::Null, Value::Number))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_string<E>(self, value: String) -> Result<Value, E> {
+        Ok(Value::String(value))
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let mut list = Vec::new();
+        while let Some(Unambiguous(item)) = items.next_element()? {
+            list.push(item);
+        }
+        Ok(Value::Array(list))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
+        let mut map = Map::new();
+        while let Some(name) = members.next_key::<String>()? {
+            if map.contains_key(&name) {
+                return Err(A::Error::custom(format_args!("the member {name} appears twice")));
+            }
+            let Unambiguous(value) = members.next_value()?;
+            map.insert(name, value);
+        }
+        Ok(Value::Object(map))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    proptest::proptest! {
+        #[test]
+        fn values_are_read_as_serde_reads_them(texts: Vec<String>, numbers: Vec<f32>, whole: i64) {
+            let value = serde_json::json!({"texts": texts, "numbers": numbers, "whole": whole, "no": null, "yes": true});
+            proptest::prop_assert_eq!(parse_json(value.to_string().as_bytes()).unwrap(), serde_json::from_str::<Value>(&value.to_string()).unwrap());
+        }
+    }
+}
