@@ -16,7 +16,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for call in model(skills.catalog().list().first().map_or("pdf", |skill| &skill.name)) {
         match chat.answer(Dialect::Anthropic, &call) {
             Some(answer) => println!("{answer}"),
-            None => println!("this call is for another tool of the host: {}", call["name"]),
+            None => println!("this call is for another tool of the host: {call}"),
         }
     }
     Ok(())

@@ -276,8 +276,8 @@ fn a_skill_that_must_be_approved_is_given_when_the_host_says_yes() {
     let mut chat = asked.build().unwrap().chat("chat-1");
     assert!(loads(&mut chat, "a").contains("Body of a."));
     assert!(loads(&mut chat, "b").contains("not-approved"));
-    let mut nobody_asked = build().build().unwrap().chat("chat-2");
-    assert!(loads(&mut nobody_asked, "a").contains("not-approved"));
+    let mut without_approval = build().build().unwrap().chat("chat-2");
+    assert!(loads(&mut without_approval, "a").contains("not-approved"));
 }
 
 #[test]
@@ -330,9 +330,7 @@ fn one_skill_has_its_text_its_files_and_every_form() {
             prompt.contains("<file>scripts/run.sh</file>") && prompt.contains("Skill directory: "),
             "{prompt}"
         );
-        let mut inline = Options::default();
-        inline.inline_resources = true;
-        inline.show_folders = false;
+        let inline = Options { inline_resources: true, show_folders: false, ..Options::default() };
         let prompt = skill.to_prompt_with(&inline).unwrap();
         assert!(prompt.contains("echo run") && !prompt.contains("Skill directory: "), "{prompt}");
         assert!(prompt.contains("<file>assets/logo.png</file>"), "what is not text is named: {prompt}");
@@ -354,8 +352,7 @@ fn no_file_of_a_loaded_skill_is_read_outside_of_it() {
     let skill = Skill::load(folder.path().join("a")).unwrap();
     let path = prowess::RelPath::parse("link.md").unwrap();
     assert!(skill.read(&path, prowess::source::Slice::first(99)).is_err());
-    let mut inline = Options::default();
-    inline.inline_resources = true;
+    let inline = Options { inline_resources: true, ..Options::default() };
     assert!(!skill.to_prompt_with(&inline).unwrap_or_default().contains("canary"));
 }
 
