@@ -37,7 +37,7 @@
 //! 1. A [`Source`] lists skills and reads their files: [`DirSource`], [`MemorySource`], [`JsonlSource`] and others.
 //!    [`SourceSpec`] is how a command line or a configuration names one.
 //! 2. [`parse`] makes a [`Document`] of any bytes, and [`Document::load`] an [`Entry`].
-//! 3. [`check`] finds what is remarkable in it, and a [`Profile`] says what of that is a [`Problem`].
+//! 3. [`check`](fn@check) finds what is remarkable in it, and a [`Profile`] says what of that is a [`Problem`].
 //! 4. A [`Registry`] makes one [`Catalog`] of its sources, by what the user trusts ([`registry::trust`]).
 //! 5. A [`Selector`](select::Selector) finds the skills that fit a task; [`SearchIndex`](search::SearchIndex) is the one
 //!    over names, descriptions and bodies.
