@@ -72,7 +72,7 @@ fn main() {
     registry.refresh().unwrap();
     println!("{} skills are visible; CPU time of one call, the best of 15 rounds", registry.catalog().len());
     let session = || Session::new("bench", registry.catalog(), Policy::default(), Options::default());
-    let filtered = Policy { filter: "**/skill-0*".parse().unwrap(), ..Policy::default() };
+    let filtered = Policy::default().with_filter("**/skill-0*".parse().unwrap());
 
     let load = json!({"name": "skill-0500"});
     for (label, policy) in
@@ -108,7 +108,7 @@ fn main() {
     assert!(answer(&mut active, &large).text.len() > 20_000);
     let time = best(2_000, || _ = black_box(answer(&mut active, &large)));
     println!("{:36} {time:8.2} µs", "load 20 KB from disk, files listed");
-    let plain = Options { hint_files: false, ..Options::default() };
+    let plain = Options::default().with_hint_files(false);
     let mut active = Session::new("bench", registry.catalog(), Policy::default(), plain);
     let time = best(2_000, || _ = black_box(answer(&mut active, &large)));
     println!("{:36} {time:8.2} µs", "load 20 KB from disk");

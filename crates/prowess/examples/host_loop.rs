@@ -76,7 +76,6 @@ fn script(dialect: Dialect) -> Vec<Value> {
         ("read_skill_resource", json!({"name": "release-notes", "path": "references/style.md"})),
     ];
     let said = |(at, (name, arguments)): (usize, (&str, Value))| match dialect {
-        Dialect::Mcp => json!({"name": name, "arguments": arguments}),
         Dialect::Anthropic => {
             json!({"type": "tool_use", "id": format!("t{at}"), "name": name, "input": arguments})
         }
@@ -87,6 +86,7 @@ fn script(dialect: Dialect) -> Vec<Value> {
             "function": {"name": name, "arguments": arguments.to_string()},
         }),
         Dialect::Gemini => json!({"functionCall": {"name": name, "args": arguments}}),
+        _ => json!({"name": name, "arguments": arguments}),
     };
     calls.into_iter().enumerate().map(said).collect()
 }

@@ -56,16 +56,16 @@ impl<'h> Performer<'h> {
         Self { registry, selector, approve: None, min_score: None }
     }
 
-    /// The same, with somebody to ask for approval.
+    /// The same with a function that asks a person for approval.
     #[must_use]
-    pub fn approving(mut self, approve: Approve<'h>) -> Self {
+    pub fn with_approval(mut self, approve: Approve<'h>) -> Self {
         self.approve = Some(approve);
         self
     }
 
-    /// The same, with a lowest score for what a search finds. Each selector has a scale of its own.
+    /// The same with the lowest score that a search result may have. Each selector has a scale of its own.
     #[must_use]
-    pub fn at_least(mut self, score: f32) -> Self {
+    pub fn with_min_score(mut self, score: f32) -> Self {
         self.min_score = Some(score);
         self
     }
@@ -117,7 +117,8 @@ impl<'h> Performer<'h> {
                 let approved = self.approve.is_some_and(|approve| approve(&skill, &digest));
                 Ok(if approved { Outcome::Approved { digest } } else { Outcome::Declined })
             }
-            Effect::Run { .. } => Ok(Outcome::Failed { why: Failure::Failed }),
+            // Nothing is run, and an effect of a later version is one that cannot be performed.
+            _ => Ok(Outcome::Failed { why: Failure::Failed }),
         }
     }
 

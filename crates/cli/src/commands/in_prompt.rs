@@ -1,84 +1,54 @@
-//! What a host's filter and its prompt make of one skill, for those who ask why it is not there.
+//! What a host's filter and prompt do with one skill, for `prowess why`.
 
 use prowess::Registry;
 use prowess::render::{CatalogStyle, Shape};
 use prowess::select::{self, Query};
-use prowess::session::{self, Act, Actor, Filter, Hidden, Policy, PromptOptions, Session};
+use prowess::session::{self, Filter, Hidden, Placement, Policy, PromptOptions, Session};
 
 use super::search_index;
 use crate::args::Why;
 use crate::ui::clean;
 
-/// What a host's filter and its prompt make of a skill that is offered.
+/// What the prompt of a host with this filter does with a skill that is offered.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum InPrompt {
-    Whole,
-    Shortened,
-    /// Only a user may start it.
-    NotForModel,
-    Filtered,
-    /// Other skills fit the task better.
-    NotSelected,
-    /// The budget was too small.
-    Cut,
-}
+pub(super) struct InPrompt(Placement);
 
 impl InPrompt {
     pub(super) fn of(key: &str, args: &Why, filter: &Filter, registry: &Registry) -> Self {
-        let policy = Policy { filter: filter.clone(), ..Policy::default() };
-        let mut session = Session::new("why", registry.catalog(), policy, session::Options::default());
-        match session.why_hidden(key, Act::See, Actor::Model) {
-            Some(Hidden::NotForModel) => return Self::NotForModel,
-            Some(_) => return Self::Filtered,
-            None => {}
-        }
+        let policy = Policy::default().with_filter(filter.clone());
+        let session = Session::new("why", registry.catalog(), policy, session::Options::default());
         let query = Query::text(args.query.as_deref().unwrap_or_default());
         let selector = search_index(&args.places, registry);
-        let style = CatalogStyle::new(Shape::Xml);
-        let asked = PromptOptions {
-            narrow: Some((&query, &selector, &select::Options::default())),
-            ..PromptOptions::new(&style, args.budget.of(args.window))
-        };
-        let Ok(prompt) = session.prompt(&asked) else { return Self::NotSelected };
-        let report = &prompt.report;
-        let has = |keys: &[String]| keys.iter().any(|known| known == key);
-        let described = session.catalog().get(key).map_or(0, |skill| skill.entry.description.chars().count());
-        if has(&report.omitted) {
-            Self::Cut
-        } else if !has(&prompt.skills) {
-            Self::NotSelected
-        } else if report.max_description.is_some_and(|most| described > most) {
-            Self::Shortened
-        } else {
-            Self::Whole
-        }
+        let (style, select) = (CatalogStyle::new(Shape::Xml), select::Options::default());
+        let asked =
+            PromptOptions::new(&style, args.budget.of(args.window)).with_query(&query, &selector, &select);
+        Self(session.placement(key, &asked).unwrap_or(Placement::NotSelected))
     }
 
     pub(super) fn is_there(self) -> bool {
-        matches!(self, Self::Whole | Self::Shortened | Self::NotForModel)
+        matches!(self.0, Placement::Whole | Placement::Shortened | Placement::Hidden(Hidden::NotForModel))
     }
 
     pub(super) fn word(self) -> &'static str {
-        match self {
-            Self::Whole => "whole",
-            Self::Shortened => "shortened",
-            Self::NotForModel => "not-for-model",
-            Self::Filtered => "filtered",
-            Self::NotSelected => "not-selected",
-            Self::Cut => "cut",
+        match self.0 {
+            Placement::Whole => "whole",
+            Placement::Shortened => "shortened",
+            Placement::Hidden(Hidden::NotForModel) => "not-for-model",
+            Placement::Hidden(_) => "filtered",
+            Placement::OverBudget => "cut",
+            _ => "not-selected",
         }
     }
 
     pub(super) fn sentence(self, filter: &Filter) -> Option<String> {
-        match self {
-            Self::Whole => None,
-            Self::Shortened => {
-                Some("in the prompt: with a shorter description, to fit the budget".to_owned())
-            }
-            Self::NotForModel => Some("in the prompt: no, only a user may start it".to_owned()),
-            Self::Filtered => Some(format!("filtered by: {}", clean(filter.as_str()))),
-            Self::NotSelected => Some("in the prompt: no, other skills fit the task better".to_owned()),
-            Self::Cut => Some("in the prompt: no, the budget is too small for all".to_owned()),
-        }
+        let sentence = match self.0 {
+            Placement::Whole => return None,
+            Placement::Shortened => "in the prompt: with a shorter description, to fit the budget",
+            Placement::Hidden(Hidden::NotForModel) => "in the prompt: no, only a user may start it",
+            Placement::Hidden(_) => return Some(format!("filtered by: {}", clean(filter.as_str()))),
+            Placement::OverBudget => "in the prompt: no, the budget is too small for all",
+            _ => "in the prompt: no, other skills fit the task better",
+        };
+        Some(sentence.to_owned())
     }
 }

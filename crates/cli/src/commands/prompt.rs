@@ -3,7 +3,7 @@
 use prowess::drive::{Performer, preload};
 use prowess::render::{Budget, BudgetReport, CatalogStyle, Shape, render_catalog};
 use prowess::select::{All, Query, Whole};
-use prowess::session::{Options, PromptOptions, Session};
+use prowess::session::{PromptOptions, Session};
 use serde_json::{Value, json};
 
 use super::list::Unread;
@@ -26,7 +26,7 @@ pub(crate) fn run(args: &Prompt, json: bool, ui: &mut Ui) -> Result<Outcome, Com
     let catalog = registry.catalog();
     // The command shows the catalog itself; what a host says about it is the host's.
     let said = session_defaults(args.filter.as_ref(), None)?;
-    let bare = Options { instruction: Some(String::new()), ..said.options() };
+    let bare = said.options().with_instruction(Some(String::new()));
     let mut session = Session::new("prompt", registry.catalog(), said.policy(), bare);
     let preloaded = preload(&mut session, &Performer::new(&registry, &All));
     let query = Query::text(args.query.as_deref().unwrap_or_default());
@@ -34,13 +34,11 @@ pub(crate) fn run(args: &Prompt, json: bool, ui: &mut Ui) -> Result<Outcome, Com
     let selector = selector(&args.selection, &args.places, &registry);
     let mut style = CatalogStyle::new(args.format);
     style.location |= args.location || said.location.unwrap_or_default();
-    let asked = PromptOptions {
-        narrow: Some((&query, &*selector, &select)),
-        // Text behind a list of JSON would be no JSON.
-        preloaded: !json && args.format != Shape::Json,
-        folder: &args.folder,
-        ..PromptOptions::new(&style, args.budget.of(args.window))
-    };
+    let asked = PromptOptions::new(&style, args.budget.of(args.window))
+        .with_query(&query, &*selector, &select)
+        .with_folder(&args.folder)
+        // Text after a JSON list is not JSON.
+        .with_preloaded(!json && args.format != Shape::Json);
     let mut prompt = session.prompt(&asked).map_err(|error| failed(&error))?;
     if prompt.text.is_empty() && prompt.report.total == 0 {
         // A host would leave it out; this command shows how the layout looks without skills.

@@ -1,6 +1,6 @@
 //! `prowess tools`: the tools with which a model uses skills, in the form of its interface.
 
-use prowess::session::{Options, Session};
+use prowess::session::Session;
 use serde_json::json;
 
 use super::{registry, say_problems, session_defaults};
@@ -15,7 +15,7 @@ pub(crate) fn run(args: &Tools, json: bool, ui: &mut Ui) -> Result<Outcome, Comm
     let registry = registry(&args.places)?;
     say_problems(&registry, ui);
     let said = session_defaults(None, None)?;
-    let options = Options { naming: args.naming.clone(), ..said.options() };
+    let options = said.options().with_naming(args.naming.clone());
     let session = Session::new("tools", registry.catalog(), said.policy(), options);
     let tools = args.dialect.tools(&session.tools());
     if json {

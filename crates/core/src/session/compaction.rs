@@ -6,11 +6,17 @@ use crate::session::interface::naming::Tool;
 
 /// How much goes back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ReinjectBudget {
     /// The most of one skill.
     pub each: Budget,
     /// The most of all together.
     pub total: Budget,
+}
+
+with_methods! { ReinjectBudget:
+    with_each each: Budget;
+    with_total total: Budget;
 }
 
 impl Default for ReinjectBudget {
@@ -21,6 +27,7 @@ impl Default for ReinjectBudget {
 
 /// What goes back into a context.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Reinjected {
     /// The text, the most recently activated skill first; empty when none is active.
     pub text: String,

@@ -14,6 +14,7 @@ use crate::skill::location::{Location, Scope};
 
 /// What a model asks for.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct ToolCall {
     /// The name of the tool.
     pub tool: String,
@@ -29,6 +30,13 @@ impl ToolCall {
     /// A call without a filter of its own.
     pub fn new(tool: impl Into<String>, arguments: Value) -> Self {
         Self { tool: tool.into(), arguments, filter: None }
+    }
+
+    /// The same call with a filter of its own.
+    #[must_use]
+    pub fn with_filter(mut self, filter: Filter) -> Self {
+        self.filter = Some(filter);
+        self
     }
 }
 
@@ -84,6 +92,7 @@ pub enum Step {
 /// Something a session needs from its host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "effect")]
+#[non_exhaustive]
 pub enum Effect {
     /// List the files of a skill: [`Outcome::Files`].
     Files {
@@ -147,6 +156,7 @@ pub enum Effect {
 /// What an effect came to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "outcome")]
+#[non_exhaustive]
 pub enum Outcome {
     /// The files of the skill.
     Files {
@@ -191,6 +201,7 @@ pub enum Outcome {
 /// Why an effect could not be performed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Failure {
     /// There is nothing of this name.
     Missing,

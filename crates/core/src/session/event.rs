@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 /// Who wants something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Actor {
     /// The model, by calling a tool.
     Model,
@@ -17,6 +18,7 @@ pub enum Actor {
 /// Why a skill is no longer active.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum EndReason {
     /// Somebody asked for it.
     Asked,
@@ -34,6 +36,7 @@ pub enum EndReason {
 
 /// One thing that happened.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Event {
     /// Its number; the first is 0.
     pub number: u64,
@@ -47,6 +50,7 @@ pub struct Event {
 /// What happened.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "event")]
+#[non_exhaustive]
 pub enum EventKind {
     /// A catalog came.
     Discovered {

@@ -11,6 +11,7 @@ use crate::catalog::Catalog;
 
 /// What a new catalog did to the active skills.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CatalogChange {
     /// Those that are no longer active.
     pub deactivated: Vec<String>,

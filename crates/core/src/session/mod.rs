@@ -31,6 +31,22 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+/// Methods that take a value, change one public field and return it.
+macro_rules! with_methods {
+    ($type:ty: $($with:ident $field:ident: $kind:ty;)+) => {
+        impl $type {
+            $(
+                #[doc = concat!("The same with another [`", stringify!($field), "`](Self::", stringify!($field), ").")]
+                #[must_use]
+                pub fn $with(mut self, $field: $kind) -> Self {
+                    self.$field = $field;
+                    self
+                }
+            )+
+        }
+    };
+}
+
 mod calls;
 mod compaction;
 mod effect;
@@ -55,7 +71,7 @@ pub use event::{Actor, EndReason, Event, EventKind, replay};
 pub use filter::{Filter, FilterError};
 pub use interface::dialect::{Dialect, ReceivedCall};
 pub use interface::naming::{NAMINGS, Naming, NamingRow, Tool, UnknownNaming};
-pub use interface::prompt::{Prompt, PromptOptions};
+pub use interface::prompt::{Placement, Prompt, PromptOptions};
 pub use interface::result::{Reason, ToolOutcome, ToolResult};
 pub use interface::schema::ToolDef;
 pub use lifecycle::CatalogChange;

@@ -12,6 +12,7 @@ use crate::render::{ActivationStyle, Budget, CatalogStyle, Shape};
 /// What happens when one more skill is to be active than may be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum WhenFull {
     /// It is refused.
     #[default]
@@ -23,6 +24,7 @@ pub enum WhenFull {
 /// How long a skill stays active.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Lifetime {
     /// Until it is deactivated.
     #[default]
@@ -36,6 +38,7 @@ pub enum Lifetime {
 /// What activating an active skill again gives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Repeat {
     /// The full text.
     #[default]
@@ -45,7 +48,15 @@ pub enum Repeat {
 }
 
 /// How a session behaves, apart from what it may do.
+///
+/// ```
+/// use prowess_core::session::{Options, Repeat};
+///
+/// let options = Options::default().with_max_active(3).with_repeat(Repeat::Receipt);
+/// assert_eq!(options.max_active, 3);
+/// ```
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Options {
     /// What the tools are called.
     pub naming: Naming,
@@ -92,6 +103,30 @@ pub struct Options {
     pub instruction: Option<String>,
     /// The most events that are kept; older ones are summed up.
     pub max_events: usize,
+}
+
+with_methods! { Options:
+    with_naming naming: Naming;
+    with_tools tools: BTreeSet<Tool>;
+    with_max_active max_active: usize;
+    with_when_full when_full: WhenFull;
+    with_lifetime lifetime: Lifetime;
+    with_repeat repeat: Repeat;
+    with_hint_files hint_files: bool;
+    with_inline_resources inline_resources: bool;
+    with_show_folders show_folders: bool;
+    with_activation activation: ActivationStyle;
+    with_max_activation_bytes max_activation_bytes: usize;
+    with_catalog catalog: CatalogStyle;
+    with_max_list max_list: usize;
+    with_max_files max_files: usize;
+    with_catalog_in_tool catalog_in_tool: Option<(CatalogStyle, Budget)>;
+    with_max_enum max_enum: usize;
+    with_max_resource_bytes max_resource_bytes: usize;
+    with_too_large too_large: TooLarge;
+    with_max_hits max_hits: usize;
+    with_instruction instruction: Option<String>;
+    with_max_events max_events: usize;
 }
 
 impl Default for Options {

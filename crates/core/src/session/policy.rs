@@ -51,6 +51,7 @@ impl<T: Into<String>> FromIterator<T> for Names {
 
 /// What holds for the skills of one scope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct OriginRule {
     /// Whether they are there at all.
     pub visible: bool,
@@ -58,6 +59,12 @@ pub struct OriginRule {
     pub approve: bool,
     /// Whether their `allowed-tools` count before they are approved.
     pub tools: bool,
+}
+
+with_methods! { OriginRule:
+    with_visible visible: bool;
+    with_approve approve: bool;
+    with_tools tools: bool;
 }
 
 impl OriginRule {
@@ -70,6 +77,7 @@ impl OriginRule {
 /// What happens to skills that nobody trusts yet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Untrusted {
     /// They are not there.
     #[default]
@@ -80,6 +88,7 @@ pub enum Untrusted {
 
 /// What a session may show and do.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Policy {
     /// The only skills there are, when given; also their order in prompts.
     pub allow: Option<Names>,
@@ -101,6 +110,7 @@ pub struct Policy {
 
 /// What somebody wants to do with a skill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Act {
     /// Know that it is there.
     See,
@@ -134,6 +144,7 @@ pub struct Ask<'a> {
 /// Why a skill may not be seen or used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Hidden {
     /// It is on the list of those that are denied.
     Denied,
@@ -156,7 +167,36 @@ pub enum Hidden {
     NoRun,
 }
 
+with_methods! { Policy:
+    with_filter filter: Filter;
+    with_untrusted untrusted: Untrusted;
+    with_tools tools: ToolMode;
+    with_host_tools host_tools: HostTools;
+    with_run run: bool;
+}
+
 impl Policy {
+    /// The same with these skills, by key or name, as the only ones.
+    #[must_use]
+    pub fn with_allow<T: Into<String>>(mut self, names: impl IntoIterator<Item = T>) -> Self {
+        self.allow = Some(names.into_iter().collect());
+        self
+    }
+
+    /// The same without these skills, by key or name.
+    #[must_use]
+    pub fn with_deny<T: Into<String>>(mut self, names: impl IntoIterator<Item = T>) -> Self {
+        self.deny = names.into_iter().collect();
+        self
+    }
+
+    /// The same with another rule for a scope.
+    #[must_use]
+    pub fn with_origin(mut self, scope: Scope, rule: OriginRule) -> Self {
+        self.origins.insert(scope, rule);
+        self
+    }
+
     /// Decides. Index, search, activation, reading and staying active all come here.
     pub fn judge(&self, candidate: &Candidate, ask: &Ask<'_>) -> Result<(), Hidden> {
         if self.deny.name(candidate) {

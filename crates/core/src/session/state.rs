@@ -21,6 +21,7 @@ pub const STATE_VERSION: u32 = 3;
 
 /// Why a stored state cannot be taken up.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum RestoreError {
     /// It was written by another version.
     #[error("this session was stored by another version: {found}, this one knows {known}; begin a new session", known = STATE_VERSION)]
@@ -62,6 +63,7 @@ pub struct SessionState {
 
 /// A skill that is active, with the receipt of what the model was given.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Active {
     /// Its key.
     pub key: String,

@@ -10,6 +10,7 @@ use crate::skill::tool_list::{HostTools, ToolGrant, ToolList};
 /// What `allowed-tools` does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum ToolMode {
     /// Nothing.
     Ignore,

@@ -63,13 +63,11 @@ pub(crate) struct Live {
 impl Live {
     /// Begins to read the library. Nobody waits for it who does not need it: a handshake does not.
     pub(crate) fn start(registry: Registry, options: &ServeOptions, stop: CancellationToken) -> Arc<Self> {
-        let mut session = Options {
-            naming: options.naming.clone(),
-            max_active: options.max_active,
-            show_folders: options.show_folders,
-            max_activation_bytes: options.max_activation_bytes,
-            ..Options::default()
-        };
+        let mut session = Options::default()
+            .with_naming(options.naming.clone())
+            .with_max_active(options.max_active)
+            .with_show_folders(options.show_folders)
+            .with_max_activation_bytes(options.max_activation_bytes);
         session.activation.plain = options.plain;
         // Nothing is run here, so there is no tool for it, by any name.
         session.tools.remove(&Tool::Run);
@@ -77,11 +75,9 @@ impl Live {
         let live = Arc::new(Self {
             index: LazyIndex::new(Arc::clone(&registry)).with_cache(options.terms.clone()),
             registry,
-            policy: Policy {
-                filter: options.filter.clone(),
-                host_tools: options.host_tools.clone(),
-                ..Policy::default()
-            },
+            policy: Policy::default()
+                .with_filter(options.filter.clone())
+                .with_host_tools(options.host_tools.clone()),
             options: session,
             watching: options.watch,
             ask_again: options.ask_again,
@@ -273,7 +269,7 @@ impl Live {
             Session::new("mcp", Arc::clone(&catalog), self.policy.clone(), self.options.clone());
         self.preload(&mut session);
         // A call by itself has nothing that could be full or put away.
-        let mut options = Options { max_active: 0, ..self.options.clone() };
+        let mut options = self.options.clone().with_max_active(0);
         options.tools.remove(&Tool::Unload);
         let single = Session::new("mcp", catalog, self.policy.clone(), options);
         tracing::info!(target: "prowess", state = number, skills = session.catalog().len(), "library");

@@ -45,7 +45,7 @@ fn title(tool: Tool) -> &'static str {
         Tool::Load => "Load a skill",
         Tool::Unload => "Put a skill away",
         Tool::Read => "Read a file of a skill",
-        Tool::Run => "Run a script of a skill",
+        _ => "Run a script of a skill",
     }
 }
 

@@ -175,10 +175,10 @@ fn an_approval_is_for_all_files_and_the_frontmatter_as_they_are_listed_and_ends_
 fn an_approval_in_a_session_ends_with_a_change_of_the_listed_frontmatter() {
     let liar = Liar::telling(story());
     let library = registry(&[&format!("mcp={},prefix=far", liar.url)], &Approvals::default());
-    let policy = Policy { untrusted: Untrusted::Ask, ..Policy::default() };
+    let policy = Policy::default().with_untrusted(Untrusted::Ask);
     let mut session = Session::new("t", library.catalog(), policy, Options::default());
     let index = SearchIndex::heads(&library);
-    let performer = Performer::new(&library, &index).approving(&|_, _| true);
+    let performer = Performer::new(&library, &index).with_approval(&|_, _| true);
     let file = json!({"name": "far:pdf", "path": "references/FORMS.md"});
     let read = |session: &mut Session| {
         let done = drive(session, &performer, ToolCall::new("read_skill_resource", file.clone()));

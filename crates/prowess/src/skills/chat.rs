@@ -156,7 +156,7 @@ impl Chat {
         if Arc::ptr_eq(&now, &self.session.shared_catalog()) {
             return;
         }
-        let CatalogChange { deactivated, changed } = self.session.set_catalog(now);
+        let CatalogChange { deactivated, changed, .. } = self.session.set_catalog(now);
         self.swapped.deactivated.extend(deactivated);
         // The session names all that changed since they were activated.
         self.swapped.changed = changed;

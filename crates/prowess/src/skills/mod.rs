@@ -180,7 +180,7 @@ impl Skills {
         let Shared { registry, selector, approve, .. } = &*self.shared;
         let performer = Performer::new(registry, &**selector);
         match approve {
-            Some(approve) => performer.approving(&**approve),
+            Some(approve) => performer.with_approval(&**approve),
             None => performer,
         }
     }

@@ -86,8 +86,8 @@ fn an_approval_holds_what_was_approved_and_nothing_else() {
         assert_eq!(result.reason.map(Reason::code), Some("changed"), "{}", result.text);
     }
     // Asked within the session: the answer counts for what was there.
-    let ask = OriginRule { approve: true, ..OriginRule::usual(Scope::Project) };
-    let policy = Policy { origins: [(Scope::Project, ask)].into(), ..Policy::default() };
+    let ask = OriginRule::usual(Scope::Project).with_approve(true);
+    let policy = Policy::default().with_origin(Scope::Project, ask);
     let mut everything = Registry::new();
     everything.add(DirSource::new(place.path(), ScanOptions::named()).in_scope(Scope::Project));
     everything.refresh().unwrap();
@@ -95,7 +95,7 @@ fn an_approval_holds_what_was_approved_and_nothing_else() {
     let no = load(&mut session, &Performer::new(&everything, &All), None);
     assert_eq!(no.reason.map(Reason::code), Some("not-approved"));
     let yes = |_: &prowess::Candidate, digest: &str| digest.starts_with("sha256:");
-    let performer = Performer::new(&everything, &All).approving(&yes);
+    let performer = Performer::new(&everything, &All).with_approval(&yes);
     assert!(load(&mut session, &performer, None).is_ok());
     fs::write(skill.join("new.md"), "new\n").unwrap();
     let changed = load(&mut session, &performer, Some("more.md"));
@@ -184,7 +184,7 @@ fn a_reranker_with_scores_below_zero_finds_skills() {
     let mut session = Session::new("test", registry.catalog(), Policy::default(), Options::default());
     let performer = Performer::new(&registry, &Logits);
     assert_eq!(found(&mut session, &performer, "x"), ["a", "b"]);
-    assert_eq!(found(&mut session, &performer.at_least(-1.0), "x"), ["a"]);
+    assert_eq!(found(&mut session, &performer.with_min_score(-1.0), "x"), ["a"]);
 }
 
 /// How often a race is tried: `PROWESS_RACE_READS=100000 cargo test -p prowess --test it race` tries longer.
@@ -236,7 +236,7 @@ fn a_refresh_that_races_with_reads_never_gives_the_bytes_of_another_skill() {
         });
         let digests = std::cell::RefCell::new(std::collections::BTreeSet::new());
         let approve = |_: &prowess::Candidate, _: &str| true;
-        let performer = Performer::new(&registry, &All).approving(&approve);
+        let performer = Performer::new(&registry, &All).with_approval(&approve);
         let (key, path) = ("mine".to_owned(), RelPath::parse("SKILL.md").unwrap());
         let read = |expect_digest| Effect::Read {
             key: key.clone(),

@@ -21,7 +21,6 @@ fn load(dialect: Dialect, name: &str) -> Value {
 
 fn call(dialect: Dialect, tool: &str, arguments: &Value) -> Value {
     match dialect {
-        Dialect::Mcp => json!({"name": tool, "arguments": arguments}),
         Dialect::Anthropic => json!({"type": "tool_use", "id": "t1", "name": tool, "input": arguments}),
         Dialect::OpenAi => json!({
             "id": "t1",
@@ -29,6 +28,7 @@ fn call(dialect: Dialect, tool: &str, arguments: &Value) -> Value {
             "function": {"name": tool, "arguments": arguments.to_string()},
         }),
         Dialect::Gemini => json!({"functionCall": {"id": "t1", "name": tool, "args": arguments}}),
+        _ => json!({"name": tool, "arguments": arguments}),
     }
 }
 
@@ -250,7 +250,7 @@ fn a_builder_sets_sources_profile_policy_and_duplicates() {
         .with_skill(Skill::new(own, "Body of d."))
         .with_profile(Profile::spec())
         .with_duplicates(Duplicates::Last)
-        .with_policy(Policy { deny: ["c"].into_iter().collect(), ..Policy::default() })
+        .with_policy(Policy::default().with_deny(["c"]))
         .build()
         .unwrap();
     let mut chat = skills.chat("chat-1");
@@ -268,8 +268,8 @@ fn a_builder_sets_sources_profile_policy_and_duplicates() {
 #[test]
 fn a_skill_that_must_be_approved_is_given_when_the_host_says_yes() {
     let folder = tree(&[("a/SKILL.md", &skill("a")), ("b/SKILL.md", &skill("b"))]);
-    let rule = OriginRule { approve: true, ..OriginRule::usual(Scope::Explicit) };
-    let policy = Policy { origins: [(Scope::Explicit, rule)].into(), ..Policy::default() };
+    let rule = OriginRule::usual(Scope::Explicit).with_approve(true);
+    let policy = Policy::default().with_origin(Scope::Explicit, rule);
     let build = || Skills::builder().with_source(SourceSpec::dir(folder.path())).with_policy(policy.clone());
     let mut asked = build().with_approval(|skill, digest| skill.entry.key == "a" && !digest.is_empty());
     asked = asked.with_options(Options::default());
@@ -330,7 +330,7 @@ fn one_skill_has_its_text_its_files_and_every_form() {
             prompt.contains("<file>scripts/run.sh</file>") && prompt.contains("Skill directory: "),
             "{prompt}"
         );
-        let inline = Options { inline_resources: true, show_folders: false, ..Options::default() };
+        let inline = Options::default().with_inline_resources(true).with_show_folders(false);
         let prompt = skill.to_prompt_with(&inline).unwrap();
         assert!(prompt.contains("echo run") && !prompt.contains("Skill directory: "), "{prompt}");
         assert!(prompt.contains("<file>assets/logo.png</file>"), "what is not text is named: {prompt}");
@@ -352,7 +352,7 @@ fn no_file_of_a_loaded_skill_is_read_outside_of_it() {
     let skill = Skill::load(folder.path().join("a")).unwrap();
     let path = prowess::RelPath::parse("link.md").unwrap();
     assert!(skill.read(&path, prowess::source::Slice::first(99)).is_err());
-    let inline = Options { inline_resources: true, ..Options::default() };
+    let inline = Options::default().with_inline_resources(true);
     assert!(!skill.to_prompt_with(&inline).unwrap_or_default().contains("canary"));
 }
 

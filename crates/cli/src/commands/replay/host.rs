@@ -81,7 +81,9 @@ pub(super) fn act(host: &mut Host, what: &str, arguments: Value) -> Result<ToolR
         "prompt" => prompt(session, read(arguments)?)?,
         "reinject" => {
             let Reinject { each, total } = read(arguments)?;
-            let budget = ReinjectBudget { each: Budget::Characters(each), total: Budget::Characters(total) };
+            let budget = ReinjectBudget::default()
+                .with_each(Budget::Characters(each))
+                .with_total(Budget::Characters(total));
             let again = session.reinject(budget, &estimate_tokens);
             let data = json!({"included": again.included, "cut": again.cut, "omitted": again.omitted});
             ToolResult::done(again.text, data)
@@ -201,37 +203,34 @@ fn begin(session: &mut Session, asked: Begin) -> Result<Begin, String> {
         asked.naming.parse().map_err(|error: prowess::session::UnknownNaming| error.to_string())?;
     let naming =
         naming.with_namespace(&asked.namespace).ok_or("a model cannot call names with this namespace")?;
-    let rule = OriginRule { approve: true, ..OriginRule::usual(Scope::Explicit) };
+    let rule = OriginRule::usual(Scope::Explicit).with_approve(true);
     let mut activation = ActivationStyle { plain: asked.plain, ..ActivationStyle::default() };
     activation.max_inline_bytes = asked.inline_bytes.unwrap_or(activation.max_inline_bytes);
-    let policy = Policy {
-        allow: asked.allow.clone().map(|names| names.into_iter().collect()),
-        deny: asked.deny.iter().cloned().collect(),
-        filter: asked.filter.clone(),
-        untrusted: asked.untrusted,
-        tools: asked.mode,
-        host_tools: asked.tools.clone(),
-        origins: asked.approve.map(|_| (Scope::Explicit, rule)).into_iter().collect(),
-        ..Policy::default()
-    };
-    let options = Options {
-        naming,
-        max_active: asked.max_active,
-        when_full: asked.when_full,
-        lifetime: asked.lifetime,
-        repeat: asked.repeat,
-        hint_files: asked.hint_files,
-        inline_resources: asked.inline_bytes.is_some(),
-        activation,
-        max_activation_bytes: asked.max_activation_bytes,
-        max_files: asked.max_files,
-        max_resource_bytes: asked.max_bytes,
-        too_large: asked.too_large,
-        max_enum: asked.max_enum,
-        catalog_in_tool: asked.catalog_in_tool.map(|shape| (CatalogStyle::new(shape), Budget::Unlimited)),
-        instruction: asked.instruction.clone(),
-        ..Options::default()
-    };
+    let mut policy = Policy::default()
+        .with_deny(asked.deny.iter().cloned())
+        .with_filter(asked.filter.clone())
+        .with_untrusted(asked.untrusted)
+        .with_tools(asked.mode)
+        .with_host_tools(asked.tools.clone());
+    policy.allow = asked.allow.clone().map(|names| names.into_iter().collect());
+    policy.origins = asked.approve.map(|_| (Scope::Explicit, rule)).into_iter().collect();
+    let in_tool = asked.catalog_in_tool.map(|shape| (CatalogStyle::new(shape), Budget::Unlimited));
+    let options = Options::default()
+        .with_naming(naming)
+        .with_max_active(asked.max_active)
+        .with_when_full(asked.when_full)
+        .with_lifetime(asked.lifetime)
+        .with_repeat(asked.repeat)
+        .with_hint_files(asked.hint_files)
+        .with_inline_resources(asked.inline_bytes.is_some())
+        .with_activation(activation)
+        .with_max_activation_bytes(asked.max_activation_bytes)
+        .with_max_files(asked.max_files)
+        .with_max_resource_bytes(asked.max_bytes)
+        .with_too_large(asked.too_large)
+        .with_max_enum(asked.max_enum)
+        .with_catalog_in_tool(in_tool)
+        .with_instruction(asked.instruction.clone());
     *session = Session::new("replay", session.shared_catalog(), policy, options);
     Ok(asked)
 }
@@ -255,12 +254,12 @@ impl Default for Ask {
 
 fn prompt(session: &mut Session, asked: Ask) -> Result<ToolResult, String> {
     let budget = asked.characters.map_or(Budget::Unlimited, Budget::Characters);
-    let mut options = PromptOptions { folder: &asked.folder, ..PromptOptions::new(&asked.style, budget) };
+    let mut options = PromptOptions::new(&asked.style, budget).with_folder(&asked.folder);
     let (selector, narrow) =
         (Keyword::default(), SelectOptions { top_k: asked.top_k, ..SelectOptions::default() });
     let query = asked.query.map(Query::text);
     if let Some(query) = &query {
-        options.narrow = Some((query, &selector, &narrow));
+        options = options.with_query(query, &selector, &narrow);
     }
     let prompt = session.prompt(&options).map_err(|error| error.to_string())?;
     let report = prompt.report;

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use prowess::fs::read;
 use prowess::render::inline;
-use prowess::session::{Filter, Options, Reason, ToolCall, ToolResult};
+use prowess::session::{Filter, Reason, ToolCall, ToolResult};
 use prowess::{Chat, Skills};
 use serde_json::{Map, Value};
 
@@ -28,7 +28,7 @@ pub(crate) fn run(args: &Replay, ui: &mut Ui) -> Result<Outcome, CommandError> {
     let registry = registry(&args.places)?;
     say_problems(&registry, ui);
     let said = session_defaults(args.filter.as_ref(), args.tools.as_deref())?;
-    let options = Options { naming: args.naming.clone(), max_active: args.max_active, ..said.options() };
+    let options = said.options().with_naming(args.naming.clone()).with_max_active(args.max_active);
     let approving = Arc::new(AtomicBool::new(false));
     let approves = Arc::clone(&approving);
     let skills = Skills::builder()
@@ -121,7 +121,8 @@ impl Host {
             Some(Value::String(text)) => Some(text.parse::<Filter>().map_err(|error| error.to_string())?),
             Some(_) => return Err("the filter is not a text".to_owned()),
         };
-        let call = ToolCall { filter, ..ToolCall::new(tool, arguments) };
+        let mut call = ToolCall::new(tool, arguments);
+        call.filter = filter;
         Ok(self.chat.call(call))
     }
 }

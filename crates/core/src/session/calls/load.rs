@@ -51,7 +51,7 @@ impl Session {
                 self.begin(by, filter, Goal::Load { key, arguments, preload })
             }
             Err(refusal) => {
-                let refusal = self.explain_to_person(wanted, by, filter.as_ref()).unwrap_or(refusal);
+                let refusal = self.explain_to_person(wanted, by, filter.as_ref()).unwrap_or(*refusal);
                 let reason = refusal.reason.map_or("", Reason::code).to_owned();
                 self.record(EventKind::Refused { reason });
                 Step::Done(refusal)

@@ -20,7 +20,7 @@ impl Session {
     pub(in crate::session) fn read(&mut self, values: Values, filter: Option<Filter>) -> Step {
         let key = match self.resolve(&values.skill, Act::Read, Actor::Model, filter.as_ref()) {
             Ok(candidate) => candidate.entry.key.clone(),
-            Err(refusal) => return self.refused(refusal),
+            Err(refusal) => return self.refused(*refusal),
         };
         let Some(path) = values.path else {
             let limit = at_most(values.limit, self.options.max_files);

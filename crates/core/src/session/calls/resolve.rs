@@ -46,11 +46,11 @@ impl Session {
         act: Act,
         by: Actor,
         filter: Option<&Filter>,
-    ) -> Result<&Candidate, ToolResult> {
+    ) -> Result<&Candidate, Box<ToolResult>> {
         match self.candidates_named(wanted, act, by, filter).as_slice() {
             [only] => Ok(only),
-            [] => Err(self.unknown(wanted, by, self.filter_for(filter))),
-            several => Err(ambiguous(wanted, several.iter().map(|one| one.entry.key.as_str()))),
+            [] => Err(Box::new(self.unknown(wanted, by, self.filter_for(filter)))),
+            several => Err(Box::new(ambiguous(wanted, several.iter().map(|one| one.entry.key.as_str())))),
         }
     }
 

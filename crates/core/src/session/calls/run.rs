@@ -18,7 +18,7 @@ impl Session {
         }
         let key = match self.resolve(&values.skill, Act::Run, Actor::Model, filter.as_ref()) {
             Ok(candidate) => candidate.entry.key.clone(),
-            Err(refusal) => return self.refused(refusal),
+            Err(refusal) => return self.refused(*refusal),
         };
         // What is run becomes an argument of a program, so the strict rules hold: a name with `-` could be an option.
         let asked = RelPath::from_request(values.path.as_deref().unwrap_or_default());

@@ -8,6 +8,7 @@ use crate::session::interface::schema::ToolDef;
 
 /// The form of an interface.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Dialect {
     /// The Model Context Protocol: the tools of `tools/list`.
     #[default]

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 /// One thing a model can ask a session for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Tool {
     /// Lists the skills that are visible.
     List,

@@ -6,10 +6,12 @@ use crate::select::{self, Narrowed, Query, SelectError, Selector, Whole, narrow}
 use crate::session::Session;
 use crate::session::event::{Actor, EventKind};
 use crate::session::interface::naming::Tool;
+use crate::session::policy::{Act, Hidden};
 use crate::session::state::Active;
 use crate::skill::Entry;
 
 /// What a prompt shows.
+#[non_exhaustive]
 pub struct PromptOptions<'p> {
     /// The layout of the catalog.
     pub style: &'p CatalogStyle,
@@ -30,10 +32,45 @@ impl<'p> PromptOptions<'p> {
     pub fn new(style: &'p CatalogStyle, budget: Budget) -> Self {
         Self { style, budget, tokens: &estimate_tokens, narrow: None, folder: "", preloaded: true }
     }
+
+    /// The same with another function that counts tokens.
+    #[must_use]
+    pub fn with_tokens(mut self, tokens: &'p dyn Fn(&str) -> usize) -> Self {
+        self.tokens = tokens;
+        self
+    }
+
+    /// The same with the skills that fit a query, as a selector ranks them. An empty query shows every skill, and
+    /// the selector is not asked.
+    #[must_use]
+    pub fn with_query(
+        mut self,
+        query: &'p Query,
+        selector: &'p dyn Selector,
+        options: &'p select::Options,
+    ) -> Self {
+        self.narrow = Some((query, selector, options));
+        self
+    }
+
+    /// The same with the skills in or below a virtual folder; all when it is empty.
+    #[must_use]
+    pub fn with_folder(mut self, folder: &'p str) -> Self {
+        self.folder = folder;
+        self
+    }
+
+    /// The same with or without the texts of preloaded skills.
+    #[must_use]
+    pub fn with_preloaded(mut self, preloaded: bool) -> Self {
+        self.preloaded = preloaded;
+        self
+    }
 }
 
 /// The block of a prompt.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Prompt {
     /// The text; empty when no skill is visible and none is preloaded.
     pub text: String,
@@ -45,7 +82,45 @@ pub struct Prompt {
     pub whole: Option<Whole>,
 }
 
+/// What a prompt does with one skill.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Placement {
+    /// It is in the prompt with its whole description.
+    Whole,
+    /// It is in the prompt with a shorter description, to fit the budget.
+    Shortened,
+    /// The policy hides it.
+    Hidden(Hidden),
+    /// The query or the folder selects other skills.
+    NotSelected,
+    /// The budget has no room for it.
+    OverBudget,
+}
+
 impl Session {
+    /// What a prompt with these options does with one skill, by its key.
+    ///
+    /// An error is one of the selector, and only when the options ask for it.
+    pub fn placement(&self, key: &str, options: &PromptOptions<'_>) -> Result<Placement, SelectError> {
+        if let Some(hidden) = self.why_hidden(key, Act::See, Actor::Model) {
+            return Ok(Placement::Hidden(hidden));
+        }
+        let skills = self.selected(self.catalog(), options)?.skills;
+        let Some(entry) = skills.iter().find(|entry| entry.key == key) else {
+            return Ok(Placement::NotSelected);
+        };
+        let report = render_within(&skills, options.style, options.budget, options.tokens).report;
+        let too_long = |most: usize| entry.description.chars().count() > most;
+        Ok(if report.omitted.iter().any(|omitted| omitted == key) {
+            Placement::OverBudget
+        } else if report.max_description.is_some_and(too_long) {
+            Placement::Shortened
+        } else {
+            Placement::Whole
+        })
+    }
+
     /// The block of a prompt: an instruction, the skills that are visible, and the text of the preloaded ones.
     ///
     /// An error is one of the selector, and only when the options ask for it.

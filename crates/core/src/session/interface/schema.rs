@@ -14,6 +14,7 @@ use crate::text::hidden;
 
 /// A tool as a host hands it to a model; [`crate::session::Dialect`] puts it in the form of an interface.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct ToolDef {
     /// Which tool it is.
     pub tool: Tool,

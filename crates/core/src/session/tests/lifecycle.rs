@@ -3,6 +3,7 @@
 use super::*;
 use crate::catalog::Obstacle;
 use crate::render::{Budget, CatalogStyle, Shape, estimate_tokens};
+use crate::select::Query;
 
 fn texts(names: &[&str]) -> Vec<String> {
     names.iter().map(|name| (*name).to_owned()).collect()
@@ -332,4 +333,26 @@ fn a_long_log_is_summed_up_and_still_explains_the_state() {
     let state = session.state();
     assert!(state.log().len() < 6);
     assert_eq!(replay(state.active_before(), state.log()), ["a", "b"]);
+}
+
+#[test]
+fn a_session_says_what_a_prompt_does_with_one_skill() {
+    let shelf = Shelf::with(&[("a", ""), ("b", ""), ("user", "disable-model-invocation: true")]);
+    let policy = Policy::default().with_filter("shelf/[!b]*".parse().unwrap());
+    let session = shelf.session(policy, Options::default());
+    let (style, query, select) =
+        (CatalogStyle::default(), Query::text("b"), crate::select::Options::default());
+    let wide = || PromptOptions::new(&style, Budget::Unlimited);
+    let narrow = || PromptOptions::new(&style, Budget::Characters(10));
+    let asked = || wide().with_query(&query, &crate::select::All, &select).with_folder("elsewhere");
+    for (key, options, placement) in [
+        ("a", wide(), Placement::Whole),
+        ("a", narrow(), Placement::OverBudget),
+        ("a", asked(), Placement::NotSelected),
+        ("b", wide(), Placement::Hidden(Hidden::Filtered)),
+        ("user", wide(), Placement::Hidden(Hidden::NotForModel)),
+        ("none", wide(), Placement::Hidden(Hidden::Blocked)),
+    ] {
+        assert_eq!(session.placement(key, &options), Ok(placement), "{key}");
+    }
 }

@@ -172,15 +172,11 @@ impl Run {
             }
             Op::User { skill } => {
                 let steps = self.session.invoke(&format!("/{} now", name(skill)));
-                steps.into_iter().filter_map(|step| self.took(step)).filter(|result| result.is_ok()).collect()
+                steps.into_iter().filter_map(|step| self.took(step)).filter(ToolResult::is_ok).collect()
             }
             Op::Preload { skill } => {
                 let steps = self.session.preload(&[name(skill)]);
-                steps
-                    .into_iter()
-                    .filter_map(|(_, step)| self.took(step))
-                    .filter(|result| result.is_ok())
-                    .collect()
+                steps.into_iter().filter_map(|(_, step)| self.took(step)).filter(ToolResult::is_ok).collect()
             }
             Op::SetFilter { filter } => {
                 self.session.set_filter(FILTERS[*filter].parse().unwrap());

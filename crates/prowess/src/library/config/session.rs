@@ -38,11 +38,9 @@ impl SessionConfig {
 
     /// What sessions may do.
     pub fn policy(&self) -> Policy {
-        Policy {
-            filter: self.filter.clone().unwrap_or_default(),
-            host_tools: self.tools.clone().unwrap_or_default(),
-            ..Policy::default()
-        }
+        Policy::default()
+            .with_filter(self.filter.clone().unwrap_or_default())
+            .with_host_tools(self.tools.clone().unwrap_or_default())
     }
 
     /// How sessions behave.
