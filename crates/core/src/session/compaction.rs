@@ -1,16 +1,16 @@
-//! What of the active skills goes back into a context after it was compacted.
+//! The texts of active skills for a context that was compacted.
 
 use crate::render::{Activation, Budget, compose};
 use crate::session::Session;
 use crate::session::interface::naming::Tool;
 
-/// How much goes back.
+/// How much text goes back into a compacted context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ReinjectBudget {
-    /// The most of one skill.
+    /// The limit for one skill.
     pub each: Budget,
-    /// The most of all together.
+    /// The limit for all skills together.
     pub total: Budget,
 }
 
@@ -25,7 +25,7 @@ impl Default for ReinjectBudget {
     }
 }
 
-/// What goes back into a context.
+/// The text that goes back into a compacted context.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Reinjected {
@@ -33,15 +33,15 @@ pub struct Reinjected {
     pub text: String,
     /// The skills in it, in that order.
     pub included: Vec<String>,
-    /// Those of them that are cut.
+    /// The skills in it whose text is cut.
     pub cut: Vec<String>,
-    /// The active skills that found no place.
+    /// The active skills that did not fit.
     pub omitted: Vec<String>,
 }
 
 impl Session {
-    /// The texts of the active skills, as the model was given them, within a budget. `tokens` counts tokens;
-    /// [`crate::render::estimate_tokens`] will do.
+    /// The texts of the active skills within a budget, as the model first got them. `tokens` counts tokens, such as
+    /// [`crate::render::estimate_tokens`].
     pub fn reinject(&self, budget: ReinjectBudget, tokens: &dyn Fn(&str) -> usize) -> Reinjected {
         let mut again = Reinjected::default();
         let mut texts: Vec<String> = Vec::new();

@@ -1,4 +1,4 @@
-//! What a session needs from its host: a [`Step`] is a result, or a [`Ticket`] and the [`Effect`] it waits for.
+//! What a session asks of its host: a [`Step`] is a result, or a [`Ticket`] and the [`Effect`] it waits for.
 
 use std::fmt;
 
@@ -12,16 +12,16 @@ use crate::path::RelPath;
 use crate::select::{Hit, Query};
 use crate::skill::location::{Location, Scope};
 
-/// What a model asks for.
+/// A tool call of a model.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ToolCall {
     /// The name of the tool.
     pub tool: String,
-    /// Its arguments: an object, or the text of one.
+    /// Its arguments: an object, or a string with the JSON of one.
     #[serde(default)]
     pub arguments: Value,
-    /// Which skills this call sees, in place of the session's own filter. Everything else in the policy holds.
+    /// The filter for this call, which replaces the one of the session. The rest of the policy still applies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filter: Option<Filter>,
 }
@@ -40,11 +40,11 @@ impl ToolCall {
     }
 }
 
-/// The handle of a call that waits for an effect.
+/// The handle of a pending call.
 ///
-/// It belongs to one session and one effect; with any other it is refused. Sessions are told apart by the id that the
-/// host gave them: two with one id, such as a session and its copy, take each other's. It keeps calls from being mixed
-/// up and is no secret. Its text is opaque.
+/// It belongs to one session and one effect, and any other session refuses it. Sessions are distinguished by the id that
+/// the host gave them: two with the same id, such as a session and its clone, accept each other's tickets. A ticket
+/// prevents mix-ups and is not a secret. Its text is opaque.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Ticket {
@@ -58,7 +58,7 @@ impl fmt::Display for Ticket {
     }
 }
 
-/// A text is no ticket.
+/// The text is not a ticket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("this is no ticket")]
 pub struct InvalidTicket;
@@ -79,17 +79,19 @@ impl From<Ticket> for String {
     }
 }
 
-/// What a call comes to: its result, or what the host must do first.
+/// The next step of a call: its result, or what the host must do first.
+///
+/// There are these two and no others, so that a host's loop over them is complete.
 #[derive(Clone, Debug, PartialEq)]
 #[must_use]
 pub enum Step {
-    /// It is done.
+    /// The call is done.
     Done(ToolResult),
-    /// It goes on when the host has performed the effect and calls [`super::Session::resume`].
+    /// The call continues when the host has performed the effect and calls [`super::Session::resume`].
     Need(Ticket, Effect),
 }
 
-/// Something a session needs from its host.
+/// Something a session asks of its host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "effect")]
 #[non_exhaustive]
@@ -98,7 +100,8 @@ pub enum Effect {
     Files {
         /// The skill.
         key: String,
-        /// Where it lay when it was listed. A host whose key has come to mean another place answers that it is gone.
+        /// Its location when it was listed. If the key now means another location, the host answers that the skill is
+        /// missing.
         location: Location,
     },
     /// Read a file of a skill: [`Outcome::Read`].
@@ -112,20 +115,20 @@ pub enum Effect {
         path: RelPath,
         /// The first byte.
         offset: u64,
-        /// The most bytes.
+        /// The maximum number of bytes.
         limit: usize,
-        /// The digest over all files of the skill that somebody approved. The host computes the present one, with
-        /// the bytes it returns, and the session compares.
+        /// The digest over all files of the skill that was approved. The host computes the present digest together
+        /// with the bytes it returns, and the session compares.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         expect_digest: Option<String>,
     },
     /// Rank skills for a query: [`Outcome::Hits`].
     Search {
-        /// What is looked for.
+        /// The query.
         query: Query,
         /// The keys of the skills that may be found.
         among: Vec<String>,
-        /// The most hits.
+        /// The maximum number of hits.
         limit: usize,
     },
     /// Run a script of a skill: [`Outcome::Ran`].
@@ -146,14 +149,14 @@ pub enum Effect {
     Approve {
         /// The skill.
         key: String,
-        /// Where it lies.
+        /// Its location.
         location: Location,
-        /// The circle it comes from.
+        /// Its scope.
         scope: Scope,
     },
 }
 
-/// What an effect came to.
+/// The outcome of an effect.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "outcome")]
 #[non_exhaustive]
@@ -184,16 +187,16 @@ pub enum Outcome {
         /// What it wrote.
         output: String,
     },
-    /// Somebody approved the skill as it is.
+    /// The user approved the skill.
     Approved {
-        /// The digest over all its files, as it was shown to them.
+        /// The digest over all its files at that time.
         digest: String,
     },
-    /// Nobody did.
+    /// The user did not approve it.
     Declined,
-    /// It could not be done.
+    /// The effect could not be performed.
     Failed {
-        /// Why, in general: what a host knows beyond that is not for a model.
+        /// Why, without details that are not for a model.
         why: Failure,
     },
 }
@@ -203,7 +206,7 @@ pub enum Outcome {
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Failure {
-    /// There is nothing of this name.
+    /// It does not exist.
     Missing,
     /// It leads out of the skill.
     Outside,
@@ -213,8 +216,8 @@ pub enum Failure {
     TooLarge,
     /// The skill can no longer be loaded.
     Broken,
-    /// It is not what was listed.
+    /// It differs from what was listed.
     NotAsListed,
-    /// Whatever else.
+    /// Any other failure.
     Failed,
 }

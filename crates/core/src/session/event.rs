@@ -1,8 +1,8 @@
-//! What happened in a session, in order: the log that explains its state.
+//! The log of a session: its events in order.
 
 use serde::{Deserialize, Serialize};
 
-/// Who wants something.
+/// Who acts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -20,21 +20,21 @@ pub enum Actor {
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum EndReason {
-    /// Somebody asked for it.
+    /// The model, the user or the host deactivated it.
     Asked,
-    /// Another skill needed its place.
+    /// Another skill took its place.
     Evicted,
     /// The filter or another part of the policy hides it now.
     Hidden,
-    /// The catalog no longer has it.
+    /// It is no longer in the catalog.
     Vanished,
     /// The turn for which it was active is over.
     TurnOver,
-    /// It was not used for some turns.
+    /// It was not used for too many turns.
     Unused,
 }
 
-/// One thing that happened.
+/// One event.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Event {
@@ -47,12 +47,12 @@ pub struct Event {
     pub kind: EventKind,
 }
 
-/// What happened.
+/// The kind of an event, with its details.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "event")]
 #[non_exhaustive]
 pub enum EventKind {
-    /// A catalog came.
+    /// The number of visible skills changed.
     Discovered {
         /// How many of its skills the model may see.
         visible: usize,
@@ -63,7 +63,7 @@ pub enum EventKind {
     Offered {
         /// Their keys.
         keys: Vec<String>,
-        /// How many had no place.
+        /// How many were left out.
         omitted: usize,
     },
     /// A search found skills.
@@ -94,38 +94,38 @@ pub enum EventKind {
         /// Why.
         why: EndReason,
     },
-    /// An active skill is not what it was when it was activated.
+    /// An active skill changed since it was activated.
     Changed {
         /// Its key.
         key: String,
     },
-    /// Somebody approved a skill.
+    /// A skill was approved.
     Approved {
         /// Its key.
         key: String,
-        /// As it was.
+        /// The digest of its files.
         digest: String,
     },
-    /// An approval counts no longer: the skill changed, or it was declined.
+    /// A skill is not approved: it changed since its approval, or the user declined.
     NotApproved {
         /// Its key.
         key: String,
     },
     /// A call was refused.
     Refused {
-        /// By which reason.
+        /// The code of the reason.
         reason: String,
     },
-    /// A skill that was to be active from the start is not.
+    /// A skill could not be preloaded.
     NotPreloaded {
         /// Its key.
         key: String,
-        /// By which reason.
+        /// The code of the reason.
         reason: String,
     },
 }
 
-/// The active skills that events lead to, from those that were active before them, the most recent last.
+/// The active skills after some events, given those before them; the most recently activated last.
 pub fn replay<'e>(before: &[String], events: impl IntoIterator<Item = &'e Event>) -> Vec<String> {
     let mut active = before.to_vec();
     for event in events {

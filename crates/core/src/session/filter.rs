@@ -6,9 +6,9 @@ use crate::path::glob::Glob;
 
 /// Which virtual paths a session sees: all, none, or those a glob matches.
 ///
-/// An empty text lets everything through, `none` in any case nothing. Everything else is a [`Glob`]: `*`, `?` and
-/// `[a-z]` stay in a segment, so that `skills/*` are the skills directly in that folder, and `**` crosses segments. A
-/// filter that ends with a name lets that folder through and everything below it.
+/// An empty filter matches everything; `none`, in upper or lower case, matches nothing. Anything else is a [`Glob`]:
+/// `*`, `?` and `[a-z]` match within a segment, so `skills/*` are the skills directly in that folder, and `**` matches
+/// across segments. A filter that ends with a name matches that folder and everything below it.
 ///
 /// ```
 /// use prowess_core::session::Filter;
@@ -39,7 +39,7 @@ enum Rule {
     Glob(Glob),
 }
 
-/// A filter is no glob.
+/// The filter is not a valid glob.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the filter is no glob: {text}: {reason}")]
 pub struct FilterError {
@@ -50,17 +50,17 @@ pub struct FilterError {
 }
 
 impl Filter {
-    /// The filter that lets everything through.
+    /// The filter that matches everything.
     pub fn all() -> Self {
         Self::default()
     }
 
-    /// The filter that lets nothing through.
+    /// The filter that matches nothing.
     pub fn none() -> Self {
         Self { text: "none".to_owned(), rule: Rule::None }
     }
 
-    /// Whether it lets a virtual path through.
+    /// Whether it matches a virtual path.
     pub fn passes(&self, virtual_path: &str) -> bool {
         match &self.rule {
             Rule::All => true,
@@ -70,7 +70,7 @@ impl Filter {
         }
     }
 
-    /// The text it was read from.
+    /// The filter as text.
     pub fn as_str(&self) -> &str {
         &self.text
     }

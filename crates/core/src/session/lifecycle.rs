@@ -1,4 +1,4 @@
-//! What ends or outlives: filters, catalogs, policies and turns come and go, and active skills with them.
+//! How active skills end: with another filter, policy or catalog, by a host, or at the end of a turn.
 
 use std::sync::Arc;
 
@@ -9,18 +9,18 @@ use super::tool_scope::difference;
 use super::{Filter, Session};
 use crate::catalog::Catalog;
 
-/// What a new catalog did to the active skills.
+/// How a new catalog changed the active skills.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CatalogChange {
-    /// Those that are no longer active.
+    /// The skills that are no longer active.
     pub deactivated: Vec<String>,
-    /// Those that are not what they were when they were activated; activate them again to see what they say now.
+    /// The skills that changed since they were activated; activate them again to get their present text.
     pub changed: Vec<String>,
 }
 
 impl Session {
-    /// Sets the filter, and returns the skills that are no longer active for it.
+    /// Sets the filter, and returns the skills that it deactivated.
     pub fn set_filter(&mut self, filter: Filter) -> Vec<String> {
         self.state.filter = Some(filter);
         for active in &mut self.state.active {
@@ -29,13 +29,13 @@ impl Session {
         self.reconcile()
     }
 
-    /// Sets what the session may do, and returns the skills that are no longer active for it.
+    /// Sets the policy, and returns the skills that it deactivated.
     pub fn set_policy(&mut self, policy: Policy) -> Vec<String> {
         self.policy = policy;
         self.reconcile()
     }
 
-    /// Takes a new catalog.
+    /// Sets the catalog.
     pub fn set_catalog(&mut self, catalog: Arc<Catalog>) -> CatalogChange {
         let old = std::mem::replace(&mut self.catalog, catalog);
         let mut newly = Vec::new();
@@ -54,15 +54,15 @@ impl Session {
         CatalogChange { deactivated, changed }
     }
 
-    /// Deactivates a skill for the host or the user, and returns the tools that go with it: those that no other active
-    /// skill grants. Nothing when it is not active.
+    /// Deactivates a skill for the host or the user, and returns the tools that no other active skill grants. None when
+    /// it is not active.
     pub fn deactivate(&mut self, key: &str) -> Option<Vec<String>> {
         let before = self.active_tools();
         self.state.deactivate(key, EndReason::Asked, self.options.max_events)?;
         Some(difference(&before, &self.active_tools()))
     }
 
-    /// Ends a turn, and returns the skills whose time is over. Preloaded ones stay.
+    /// Ends a turn, and returns the skills whose lifetime is over. Preloaded skills stay.
     pub fn end_turn(&mut self) -> Vec<String> {
         let turn = self.state.turn;
         let over = |used: u64| match self.options.lifetime {
@@ -89,7 +89,7 @@ impl Session {
         let mut ending = Vec::new();
         let mut changed = Vec::new();
         for active in &self.state.active {
-            // A skill of the same key at another place is another skill.
+            // A skill with the same key at another location is another skill.
             let now =
                 self.catalog.get(&active.key).filter(|now| now.entry.origin.location == active.location);
             match now {
@@ -120,8 +120,8 @@ impl Session {
         ending.into_iter().map(|(key, _)| key).collect()
     }
 
-    /// Deactivates the oldest skills when more are active than may be, preloaded ones last: a stored
-    /// session may come from freer days.
+    /// Deactivates the oldest skills when more are active than the limit allows, preloaded ones last: a stored session
+    /// may have had a higher limit.
     fn evict_excess(&mut self) -> Vec<(String, EndReason)> {
         let most = self.options.max_active;
         let excess = self.state.active.len().saturating_sub(if most == 0 { usize::MAX } else { most });
@@ -135,7 +135,7 @@ impl Session {
         keys.into_iter().map(|key| (key, EndReason::Evicted)).collect()
     }
 
-    /// Writes down how much of the catalog is visible, when that is news.
+    /// Records how many skills are visible, if that changed.
     pub(super) fn record_discovered(&mut self) {
         let visible = self.visible(Actor::Model, self.filter()).len();
         let hidden = self.catalog.all().count().saturating_sub(visible);

@@ -1,4 +1,4 @@
-//! The state machine an agent talks to: what a model sees of its skills, what it may call, and what is active.
+//! The session of an agent: what a model sees of the skills, what it may call, and which skills are active.
 //!
 //! A [`Session`] has no input or output of its own. A call gives a [`Step`]: a result, or an [`Effect`] that the host
 //! performs before it calls [`Session::resume`]. `prowess::drive` is that loop over a registry.
@@ -84,7 +84,7 @@ use crate::catalog::{Candidate, Catalog};
 use crate::skill::Invocation;
 use crate::skill::tool_list::{ToolGrant, ToolList};
 
-/// What a host embeds: a catalog, what may be done with it, and what has been done so far.
+/// A session: a catalog, a policy, options, and the state so far.
 #[derive(Clone, Debug)]
 pub struct Session {
     catalog: Arc<Catalog>,
@@ -94,7 +94,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// A session in which nothing has happened. Its `id` tells it from the host's others: see [`Ticket`].
+    /// A new session. Its `id` distinguishes it from the other sessions of the host: see [`Ticket`].
     pub fn new(id: impl Into<String>, catalog: Arc<Catalog>, policy: Policy, options: Options) -> Self {
         let state = SessionState { id: id.into(), ..SessionState::default() };
         let mut session = Self { catalog, policy, options, state };
@@ -102,10 +102,10 @@ impl Session {
         session
     }
 
-    /// Takes up a stored session, with the catalog, the policy and the options of today.
+    /// Restores a stored session with the present catalog, policy and options.
     ///
-    /// Skills that are no longer there, or that the policy hides, are deactivated, and the log says so. Calls that
-    /// wait go on; the policy is asked again when they do.
+    /// Skills that no longer exist, or that the policy hides, are deactivated, and the log says so. Pending calls
+    /// continue; the policy is asked again when they do.
     pub fn restore(
         state: SessionState,
         catalog: Arc<Catalog>,
@@ -120,12 +120,12 @@ impl Session {
         Ok(session)
     }
 
-    /// What tells the session from the host's others.
+    /// The id of the session.
     pub fn id(&self) -> &str {
         &self.state.id
     }
 
-    /// What the session remembers, to be stored.
+    /// The state of the session, to be stored.
     pub fn state(&self) -> &SessionState {
         &self.state
     }
@@ -150,12 +150,12 @@ impl Session {
         self.state.filter.as_ref().unwrap_or(&self.policy.filter)
     }
 
-    /// The catalog in use, to be kept.
+    /// The catalog in use, shared.
     pub fn shared_catalog(&self) -> Arc<Catalog> {
         Arc::clone(&self.catalog)
     }
 
-    /// The skills that somebody may see, in the order in which prompts show them.
+    /// The skills that an actor may see, in the order in which prompts show them.
     pub fn visible(&self, by: Actor, filter: &Filter) -> Vec<&Candidate> {
         self.visible_in(&self.catalog, by, filter)
     }
@@ -165,7 +165,7 @@ impl Session {
         let Some(allow) = &self.policy.allow else { return catalog.iter().filter(seen).collect() };
         let mut listed: Vec<&Candidate> =
             allow.iter().filter_map(|key| catalog.get(key)).filter(seen).collect();
-        // A name may stand for skills of several prefixes.
+        // Several skills with different prefixes may have the same name.
         let named = |candidate: &&Candidate| !allow.contains(&candidate.entry.key);
         listed.extend(catalog.iter().filter(named).filter(seen));
         listed
@@ -176,7 +176,7 @@ impl Session {
         self.judge_as(candidate, act, by, filter, candidate.entry.invocation)
     }
 
-    /// The same when its file has been read anew.
+    /// The same for a file that was just read, whose invocation fields may have changed.
     fn judge_as(
         &self,
         candidate: &Candidate,
@@ -185,13 +185,13 @@ impl Session {
         filter: &Filter,
         invocation: Invocation,
     ) -> Result<(), Hidden> {
-        // Both are looked up only where they can matter.
+        // Both are looked up only where they matter.
         let active = !invocation.model && self.state.find(&candidate.entry.key).is_some();
         let approved = !candidate.is_usable() && self.approved(candidate).is_some();
         self.policy.judge(candidate, &Ask { act, by, filter, active, approved, invocation })
     }
 
-    /// Why a skill may not be used, for the host; nothing when it may. A model is never told.
+    /// Why a skill may not be used, for the host; none when it may. This is never shown to a model.
     pub fn why_hidden(&self, key: &str, act: Act, by: Actor) -> Option<Hidden> {
         match self.catalog.get(key) {
             None => Some(Hidden::Blocked),
@@ -199,7 +199,7 @@ impl Session {
         }
     }
 
-    /// The digest of what somebody approved, if they did.
+    /// The digest of the approved skill, if it was approved.
     fn approved<'s>(&'s self, candidate: &'s Candidate) -> Option<&'s str> {
         let here = self.state.approvals.get(&candidate.entry.key);
         let here = here.filter(|approval| approval.location == candidate.entry.origin.location);
@@ -213,12 +213,12 @@ impl Session {
         keys
     }
 
-    /// The active skills that are not, in the catalog, what they were when they were activated.
+    /// The active skills that changed in the catalog since they were activated.
     pub fn changed_since(&self) -> Vec<&str> {
         self.state.active.iter().filter(|active| active.changed).map(|active| active.key.as_str()).collect()
     }
 
-    /// The tool lists of the active skills that count.
+    /// The tool lists of the active skills whose lists have an effect.
     fn tool_lists(&self) -> impl Iterator<Item = &ToolList> {
         let counts = |active: &&Active| {
             self.catalog.get(&active.key).is_some_and(|candidate| {
@@ -234,17 +234,17 @@ impl Session {
             .filter_map(|active| active.tools.as_ref())
     }
 
-    /// What the active skills grant, within what the host has: sorted, each once.
+    /// The tools that the active skills grant and the host has: sorted, without duplicates.
     pub fn active_grants(&self) -> Vec<&ToolGrant> {
         grants(self.tool_lists(), &self.policy.host_tools)
     }
 
-    /// The same as texts, such as `Bash(git:*)`.
+    /// The same as strings, such as `Bash(git:*)`.
     pub fn active_tools(&self) -> Vec<String> {
         self.active_grants().into_iter().map(|grant| grant.raw.clone()).collect()
     }
 
-    /// Those of the host's tools that a model may use now: all, unless active skills restrict them.
+    /// The tools of the host that a model may use now: all, unless active skills restrict them.
     pub fn scope_tools<'t>(&self, tools: &[&'t str]) -> Vec<&'t str> {
         let host = &self.policy.host_tools;
         let capped: Vec<&str> = tools.iter().filter(|tool| host.has(tool)).copied().collect();
@@ -254,7 +254,7 @@ impl Session {
         scope_tools(&capped, self.tool_lists().map(Some))
     }
 
-    /// What a tool is called, if the model has it: a hint must not name another.
+    /// The name of a tool if it is offered to the model: a hint must not name another.
     fn offered_name(&self, tool: Tool) -> Option<Cow<'static, str>> {
         let there = self.options.tools.contains(&tool) && (tool != Tool::Run || self.policy.run);
         there.then(|| self.options.naming.tool_name(tool))

@@ -9,15 +9,15 @@ use crate::files::page::{self, TooLarge};
 use crate::limits::MAX_ACTIVATION_BYTES;
 use crate::render::{ActivationStyle, Budget, CatalogStyle, Shape};
 
-/// What happens when one more skill is to be active than may be.
+/// What happens when a skill is loaded and the limit of active skills is reached.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum WhenFull {
-    /// It is refused.
+    /// The call is refused.
     #[default]
     Refuse,
-    /// The one that was activated longest ago gives way, a preloaded one last.
+    /// The skill that was activated first is deactivated, a preloaded one last.
     EvictOldest,
 }
 
@@ -29,13 +29,13 @@ pub enum Lifetime {
     /// Until it is deactivated.
     #[default]
     Persistent,
-    /// Until it was not used for so many turns.
+    /// Until it has not been used for this many turns.
     Bounded(u64),
     /// Until the end of the turn.
     Ephemeral,
 }
 
-/// What activating an active skill again gives.
+/// What the model gets when it activates an active skill again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -58,17 +58,17 @@ pub enum Repeat {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Options {
-    /// What the tools are called.
+    /// The names of the tools.
     pub naming: Naming,
-    /// Which tools are offered. Running scripts needs the policy's word too.
+    /// Which tools are offered. Scripts also need [`super::Policy::run`].
     pub tools: BTreeSet<Tool>,
-    /// The most skills that are active at once; 0 for no limit.
+    /// The maximum number of active skills; 0 for no limit.
     pub max_active: usize,
-    /// What happens when one more is wanted.
+    /// What happens when the limit is reached.
     pub when_full: WhenFull,
     /// How long a skill stays active.
     pub lifetime: Lifetime,
-    /// What activating an active skill again gives.
+    /// What the model gets when it activates an active skill again.
     pub repeat: Repeat,
     /// Whether the text of an activation lists the files of the skill and says how to read one. The data counts them
     /// in any case.
@@ -76,7 +76,7 @@ pub struct Options {
     /// Whether an activation shows the contents of the skill's files: of those that are text and within
     /// [`ActivationStyle::max_inline_bytes`]. Others are named.
     pub inline_resources: bool,
-    /// Whether a model is told in which folder of the disk a skill lies: it can use that only on the same machine.
+    /// Whether an activation shows the folder of the skill on disk, which is useful only on the same machine.
     pub show_folders: bool,
     /// What an activation shows.
     pub activation: ActivationStyle,
@@ -84,24 +84,24 @@ pub struct Options {
     pub max_activation_bytes: usize,
     /// How `list` and `search` show skills.
     pub catalog: CatalogStyle,
-    /// The most skills that one call of `list` shows.
+    /// The maximum number of skills that one call of `list` shows.
     pub max_list: usize,
-    /// The most files that one call lists.
+    /// The maximum number of files that one call lists.
     pub max_files: usize,
-    /// The catalog to put into the description of the tool that loads, within a budget.
+    /// The catalog in the description of the load tool, within a budget.
     pub catalog_in_tool: Option<(CatalogStyle, Budget)>,
-    /// The most names that a schema lists; with more visible skills a name is any text. Interfaces of models cap
-    /// such lists between 250 and 1 000.
+    /// The maximum number of names in the `enum` of a schema; with more visible skills the name is any string. Model
+    /// interfaces limit such lists to between 250 and 1 000.
     pub max_enum: usize,
-    /// The most bytes of a file that one call reads.
+    /// The maximum number of bytes that one call reads of a file.
     pub max_resource_bytes: usize,
-    /// What a larger file gets.
+    /// What happens to a larger file.
     pub too_large: TooLarge,
-    /// The most hits of a search.
+    /// The maximum number of search results.
     pub max_hits: usize,
-    /// What stands above the catalog in a prompt; a text of ours when absent, nothing when empty.
+    /// The text above the catalog in a prompt: a default text when absent, no text when empty.
     pub instruction: Option<String>,
-    /// The most events that are kept; older ones are summed up.
+    /// The maximum number of events in the log; the effect of older ones is kept in one list.
     pub max_events: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Calls that wait: their tickets, the effects they wait for, and how they go on or end.
+//! Pending calls: their tickets, the effects they wait for, and how they continue or end.
 
 use super::effect::{Effect, Outcome, Step, Ticket};
 use super::event::{Actor, EventKind};
@@ -10,20 +10,20 @@ use crate::limits::MAX_FILE_BYTES;
 use crate::path::RelPath;
 use crate::skill::location::Scope;
 
-/// The last offset that is asked for: no file of a skill reaches it, and file systems still take it for an offset.
+/// The largest offset in an effect: larger than any file of a skill, and valid in every file system.
 const MAX_OFFSET: u64 = 1 << 42;
 
 impl Session {
-    /// The calls that wait, in the order in which they came to wait, each with its ticket and what it waits for.
+    /// The pending calls, oldest first, each with its ticket and the effect it waits for.
     ///
-    /// That is all a host needs to go on with a session that it stored in the midst of calls.
+    /// A host that restores a session performs these effects to continue its calls.
     pub fn pending(&self) -> impl Iterator<Item = (Ticket, Effect)> {
         self.state.pending.iter().map(|(number, waiting)| {
             (Ticket { number: *number, check: waiting.check }, self.effect_of(waiting))
         })
     }
 
-    /// Forgets a call that waits; false when none waits for this ticket.
+    /// Cancels a pending call; false when none has this ticket.
     pub fn cancel(&mut self, ticket: Ticket) -> bool {
         let Some(waiting) = self.take_waiting(ticket) else { return false };
         if let Goal::Load { key, preload: true, .. } = waiting.want {
@@ -32,7 +32,7 @@ impl Session {
         true
     }
 
-    /// Goes on with a call after its effect. A ticket is good for one effect.
+    /// Continues a call after its effect. A ticket is valid once.
     pub fn resume(&mut self, ticket: Ticket, outcome: Outcome) -> Step {
         let Some(waiting) = self.take_waiting(ticket) else {
             let error = "no call waits for this ticket".to_owned();
@@ -57,7 +57,7 @@ impl Session {
         self.state.pending.remove(&ticket.number)
     }
 
-    /// Makes a call wait for an effect.
+    /// Suspends a call until its effect is performed.
     pub(super) fn suspend(&mut self, by: Actor, filter: Option<Filter>, want: Goal, stage: Stage) -> Step {
         let number = self.state.next_ticket;
         self.state.next_ticket += 1;
@@ -74,7 +74,7 @@ impl Session {
         Step::Need(Ticket { number, check }, effect)
     }
 
-    /// What a call waits for. It follows from the state, so that it need not be stored beside it.
+    /// The effect that a call waits for. It follows from the state, so it is not stored.
     fn effect_of(&self, waiting: &PendingCall) -> Effect {
         let (key, location) = (waiting.want.key().unwrap_or_default().to_owned(), waiting.location.clone());
         let read = |path: RelPath, offset: u64, limit: usize, expect_digest: Option<String>| Effect::Read {
@@ -92,7 +92,7 @@ impl Session {
                 Effect::Search { query: query.clone(), among, limit: *limit }
             }
             (Stage::Approval, _) => {
-                // A skill that is gone by now is asked about as if it came from the least trusted place.
+                // A skill that is gone by now has the least trusted scope.
                 let scope = self.catalog.get(&key).map_or(Scope::Remote, |now| now.entry.origin.scope);
                 Effect::Approve { key, location, scope }
             }
@@ -104,7 +104,7 @@ impl Session {
                 expect_digest: expect_digest.clone(),
             },
             (Stage::Bytes { expect_digest, .. }, Goal::ReadFile { path, offset, limit, .. }) => {
-                // A little more, so that a page can begin and end with whole characters.
+                // A few bytes more, so that a page can begin and end with whole characters.
                 read(path.clone(), *offset, limit.saturating_add(MARGIN), expect_digest.clone())
             }
             (Stage::Inline { left, expect_digest, .. }, _) if !left.is_empty() => {
@@ -124,11 +124,11 @@ impl Session {
     }
 }
 
-/// A number made of some texts and another number: the same everywhere, told apart by any change.
+/// A checksum of some texts and a number, the same on every machine.
 fn checksum(texts: &[&str], number: u64) -> u64 {
     let mut sum = 0xcbf2_9ce4_8422_2325_u64 ^ number;
     for text in texts {
-        // 0xFF stands in no text, so that parts cannot flow into each other.
+        // 0xFF is not part of any UTF-8 text, so it separates the parts.
         for byte in text.bytes().chain([0xFF]) {
             sum = (sum ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
         }

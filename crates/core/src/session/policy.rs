@@ -1,4 +1,4 @@
-//! [`Policy`]: what a session may show and do. Every route asks its one question, [`Policy::judge`].
+//! [`Policy`]: what a session may show and do. Every route asks [`Policy::judge`].
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,12 +20,12 @@ pub struct Names {
 }
 
 impl Names {
-    /// Whether it names a skill, by its key or its name.
+    /// Whether a skill is listed, by its key or its name.
     pub fn name(&self, candidate: &Candidate) -> bool {
         self.known.contains(&candidate.entry.key) || self.known.contains(&candidate.entry.name)
     }
 
-    /// Whether it holds this text.
+    /// Whether this key or name is listed.
     pub fn contains(&self, name: &str) -> bool {
         self.known.contains(name)
     }
@@ -49,15 +49,15 @@ impl<T: Into<String>> FromIterator<T> for Names {
     }
 }
 
-/// What holds for the skills of one scope.
+/// The rule for the skills of one scope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OriginRule {
-    /// Whether they are there at all.
+    /// Whether they are visible.
     pub visible: bool,
-    /// Whether each must be approved before it is used; the host is asked.
+    /// Whether each must be approved before it is used.
     pub approve: bool,
-    /// Whether their `allowed-tools` count before they are approved.
+    /// Whether their `allowed-tools` apply before they are approved.
     pub tools: bool,
 }
 
@@ -68,18 +68,18 @@ with_methods! { OriginRule:
 }
 
 impl OriginRule {
-    /// The rule for a scope: what comes from another machine gets no tools before somebody approves it.
+    /// The default rule for a scope: remote skills get no tools before they are approved.
     pub const fn usual(scope: Scope) -> Self {
         Self { visible: true, approve: false, tools: !matches!(scope, Scope::Remote) }
     }
 }
 
-/// What happens to skills that nobody trusts yet.
+/// What happens to skills that are not trusted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Untrusted {
-    /// They are not there.
+    /// They are hidden.
     #[default]
     Hide,
     /// They are visible, and the host is asked before one is used.
@@ -90,35 +90,35 @@ pub enum Untrusted {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Policy {
-    /// The only skills there are, when given; also their order in prompts.
+    /// The only visible skills, when given; also their order in prompts.
     pub allow: Option<Names>,
-    /// Skills that are not there, whatever else says so.
+    /// Skills that are always hidden.
     pub deny: Names,
     /// The virtual paths that are visible.
     pub filter: Filter,
-    /// What happens to skills that nobody trusts yet.
+    /// What happens to skills that are not trusted.
     pub untrusted: Untrusted,
     /// Rules for scopes that differ from [`OriginRule::usual`].
     pub origins: BTreeMap<Scope, OriginRule>,
     /// What `allowed-tools` does.
     pub tools: ToolMode,
-    /// The tools the host has: skills are granted no others.
+    /// The tools of the host: skills are granted no others.
     pub host_tools: HostTools,
     /// Whether scripts of skills may be run.
     pub run: bool,
 }
 
-/// What somebody wants to do with a skill.
+/// What an actor does with a skill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Act {
-    /// Know that it is there.
+    /// See it in a list, a prompt or a search.
     See,
     /// Get its instructions.
     Activate,
     /// Read its files.
     Read,
-    /// Have it stay active.
+    /// Keep it active.
     Keep,
     /// Run a script of it.
     Run,
@@ -127,17 +127,17 @@ pub enum Act {
 /// A question to the policy.
 #[derive(Clone, Copy, Debug)]
 pub struct Ask<'a> {
-    /// What is to be done.
+    /// The act.
     pub act: Act,
-    /// By whom.
+    /// The actor.
     pub by: Actor,
     /// The filter in force: the session's, or that of the call.
     pub filter: &'a Filter,
     /// Whether the skill is active already.
     pub active: bool,
-    /// Whether somebody approved it as it is.
+    /// Whether its present content is approved.
     pub approved: bool,
-    /// Who may start it, as its file says now.
+    /// Who may start it, as its file says.
     pub invocation: Invocation,
 }
 
@@ -146,18 +146,18 @@ pub struct Ask<'a> {
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Hidden {
-    /// It is on the list of those that are denied.
+    /// [`Policy::deny`] lists it.
     Denied,
-    /// It is not on the list of those that are allowed.
+    /// [`Policy::allow`] does not list it.
     NotAllowed,
-    /// The filter does not let it through.
+    /// The filter excludes it.
     Filtered,
     /// Its scope is not visible.
     Origin,
     /// It is broken or turned off.
     #[serde(rename = "hindered")]
     Blocked,
-    /// Nobody trusts it yet.
+    /// It is not trusted.
     Untrusted,
     /// Only a user may start it.
     NotForModel,
@@ -197,7 +197,7 @@ impl Policy {
         self
     }
 
-    /// Decides. Index, search, activation, reading and staying active all come here.
+    /// Decides whether an act is allowed. Lists, searches, activations, reads and active skills all ask here.
     pub fn judge(&self, candidate: &Candidate, ask: &Ask<'_>) -> Result<(), Hidden> {
         if self.deny.name(candidate) {
             return Err(Hidden::Denied);
@@ -220,7 +220,7 @@ impl Policy {
         if ask.act == Act::Run && !self.run {
             return Err(Hidden::NoRun);
         }
-        // A skill that a user started is known to the model, which then needs its files and may put it away.
+        // A skill that a user started is known to the model, which may read its files and unload it.
         let known = ask.active && !matches!(ask.act, Act::Activate | Act::See);
         match ask.by {
             _ if ask.act == Act::Keep || known => Ok(()),
@@ -235,7 +235,7 @@ impl Policy {
         self.origins.get(&scope).copied().unwrap_or(OriginRule::usual(scope))
     }
 
-    /// Whether somebody must approve a skill before it is used.
+    /// Whether a skill must be approved before it is used.
     pub fn needs_approval(&self, candidate: &Candidate, approved: bool) -> bool {
         !approved && (!candidate.is_usable() || self.origin(candidate.entry.origin.scope).approve)
     }

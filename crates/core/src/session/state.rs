@@ -1,4 +1,4 @@
-//! [`SessionState`]: what a session remembers, as plain data that can be stored at any moment.
+//! [`SessionState`]: the state of a session, as plain data that can be stored at any moment.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ use crate::skill::tool_list::ToolList;
 /// The version of the stored form.
 pub const STATE_VERSION: u32 = 3;
 
-/// Why a stored state cannot be taken up.
+/// Why a stored state cannot be restored.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RestoreError {
@@ -37,21 +37,21 @@ pub enum RestoreError {
     },
 }
 
-/// What a session remembers. Store it whenever you like; a call that waits for an effect is part of it.
+/// The state of a session. It can be stored at any moment; calls that wait for an effect are part of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SessionState {
     pub(super) version: u32,
-    /// What tells the session from others.
+    /// The id of the session.
     pub(super) id: String,
     /// The active skills, the most recently activated last.
     pub(super) active: Vec<Active>,
-    /// The calls that wait, by the number of their ticket.
+    /// The pending calls, by the number of their ticket.
     pub(super) pending: BTreeMap<u64, PendingCall>,
     /// What was approved in this session, by key.
     pub(super) approvals: BTreeMap<String, Approval>,
-    /// The filter that took the place of the policy's.
+    /// The filter that replaced the one of the policy.
     pub(super) filter: Option<Filter>,
-    /// How many skills were visible and hidden when that was last written down.
+    /// How many skills were visible and hidden when that was last recorded.
     pub(super) discovered: Option<(usize, usize)>,
     pub(super) next_ticket: u64,
     pub(super) turn: u64,
@@ -61,17 +61,17 @@ pub struct SessionState {
     pub(super) log: Vec<Event>,
 }
 
-/// A skill that is active, with the receipt of what the model was given.
+/// An active skill, with what the model was given.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Active {
     /// Its key.
     pub key: String,
-    /// Where it lay.
+    /// Its location.
     pub location: Location,
     /// Who activated it.
     pub by: Actor,
-    /// Whether it stands in the prompt.
+    /// Whether it was preloaded, and so is part of the prompt.
     pub preloaded: bool,
     /// What the model was given.
     pub activation: Activation,
@@ -79,13 +79,13 @@ pub struct Active {
     pub tools: Option<ToolList>,
     /// The turn in which it was last used.
     pub used: u64,
-    /// Whether the catalog has come to show another state of it since.
+    /// Whether it changed in the catalog since then.
     pub changed: bool,
     pub(super) stamp: Stamp,
     /// A checksum of its file.
     #[serde(rename = "mark")]
     pub(super) fingerprint: u64,
-    /// The filter of the call that activated it: it holds until the session gets another.
+    /// The filter of the call that activated it, in force until the session gets another.
     pub(super) filter: Option<Filter>,
 }
 
@@ -96,7 +96,7 @@ impl Active {
     }
 }
 
-/// What somebody approved: one skill at one place, as it was.
+/// The approval of one skill at one location with one digest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Approval {
     pub(super) location: Location,
@@ -107,19 +107,19 @@ pub(super) struct Approval {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct PendingCall {
     pub(super) check: u64,
-    /// Who asked.
+    /// Who made it.
     pub(super) by: Actor,
     /// The filter of the call.
     pub(super) filter: Option<Filter>,
-    /// What is wanted in the end.
+    /// What it is for.
     pub(super) want: Goal,
-    /// Where the skill lay when the call began to wait.
+    /// The location of the skill when the call began to wait.
     pub(super) location: Location,
     /// What it waits for.
     pub(super) stage: Stage,
 }
 
-/// What a call wants in the end.
+/// What a call is for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) enum Goal {
     Load {
@@ -150,19 +150,19 @@ pub(super) enum Goal {
     },
 }
 
-/// What a call waits for.
+/// The effect that a call waits for, with what earlier effects returned.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) enum Stage {
     Approval,
     Files,
-    /// The files of the skill were listed, and some of them are read to be shown with it.
+    /// The files of the skill were listed; some of them are read to be shown with it.
     Inline {
         files: Option<Manifest>,
         expect_digest: Option<String>,
         read: Vec<(RelPath, String)>,
         left: Vec<RelPath>,
     },
-    /// The files of the skill were listed and read, when they were wanted.
+    /// The files of the skill were listed and read, where the call needs them.
     Bytes {
         files: Option<Manifest>,
         inlined: Vec<(RelPath, String)>,
@@ -236,7 +236,7 @@ impl SessionState {
         &self.active_before
     }
 
-    /// How many calls wait for an effect.
+    /// The number of pending calls.
     pub fn waiting(&self) -> usize {
         self.pending.len()
     }
@@ -250,7 +250,7 @@ impl SessionState {
         self.active.iter().find(|active| active.key == key)
     }
 
-    /// Writes an event down; what no longer has a place is summed up.
+    /// Adds an event to the log. The oldest events are dropped, and `active_before` keeps their effect.
     pub(super) fn record(&mut self, kind: EventKind, most: usize) {
         self.log.push(Event { number: self.next_event, turn: self.turn, kind });
         self.next_event += 1;

@@ -1,4 +1,4 @@
-//! Which tools of the host active skills grant or leave: `allowed-tools` against what the host has.
+//! What `allowed-tools` of active skills grants, and what it leaves of the tools of the host.
 
 use std::collections::BTreeSet;
 
@@ -14,17 +14,17 @@ use crate::skill::tool_list::{HostTools, ToolGrant, ToolList};
 pub enum ToolMode {
     /// Nothing.
     Ignore,
-    /// It lists what the user need not be asked for: data for the host.
+    /// It lists the tools that need no confirmation by the user: data for the host.
     #[default]
     Preapprove,
-    /// While the skill is active, only these tools are left. A skill without the field restricts nothing, one with
-    /// an empty field leaves none.
+    /// While the skill is active, only these tools may be used. A skill without the field restricts nothing; one with
+    /// an empty field allows none.
     Restrict,
 }
 
-/// The tools that grants name, as written: sorted, each once, and only what the host has.
+/// The grants of some lists for tools that the host has: sorted, without duplicates.
 ///
-/// What cannot be read with certainty grants nothing.
+/// A grant that is malformed grants nothing.
 pub fn grants<'l>(lists: impl IntoIterator<Item = &'l ToolList>, host: &HostTools) -> Vec<&'l ToolGrant> {
     let there = |grant: &ToolGrant| match host {
         HostTools::Unlimited => true,
@@ -41,7 +41,7 @@ pub fn grants<'l>(lists: impl IntoIterator<Item = &'l ToolList>, host: &HostTool
     granted
 }
 
-/// Those of some tools that every list leaves, in their own order. A list that is absent leaves all.
+/// The tools that every list allows, in their order. An absent list allows all.
 ///
 /// ```
 /// use prowess_core::ToolList;
@@ -63,13 +63,13 @@ pub fn scope_tools<'t, 'l>(
     tools.iter().filter(left).copied().collect()
 }
 
-/// The skills that can work with the tools at hand: by base name, whatever the case.
+/// The skills whose tools are all available, compared by base name without regard to case.
 pub fn filter_compatible<'e>(skills: &[&'e Entry], tools: &HostTools) -> Vec<&'e Entry> {
     let works = |entry: &&&Entry| tools.suffice(entry.allowed_tools.as_ref());
     skills.iter().filter(works).copied().collect()
 }
 
-/// What is in one list of texts and not in the other.
+/// The texts of one list that are not in the other.
 pub(super) fn difference(these: &[String], without: &[String]) -> Vec<String> {
     let without: BTreeSet<&String> = without.iter().collect();
     these.iter().filter(|text| !without.contains(text)).cloned().collect()

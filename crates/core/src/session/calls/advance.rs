@@ -1,4 +1,4 @@
-//! What a skill is wanted for, step by step: approval, listing and reading, with the policy asked at every step.
+//! The stages of a call about a skill: approval, listing, reading. The policy is asked at every stage.
 
 use serde_json::json;
 
@@ -15,7 +15,7 @@ use crate::session::state::{Approval, Goal, PendingCall, Stage};
 use crate::session::{Filter, Session};
 
 impl Session {
-    /// Begins what somebody wants of a skill that they may use.
+    /// Begins a call about a skill that may be used.
     pub(in crate::session) fn begin(&mut self, by: Actor, filter: Option<Filter>, want: Goal) -> Step {
         if let Goal::Load { key, preload, .. } = &want
             && let Some(refusal) = self.refusal_if_full(key, *preload)
@@ -32,7 +32,7 @@ impl Session {
         self.after_approval(by, filter, want)
     }
 
-    /// Whether somebody must approve a skill before it is used, and nobody did.
+    /// Whether a skill must be approved before it is used, and is not.
     pub(in crate::session) fn needs_approval(&self, candidate: &Candidate) -> bool {
         self.policy.needs_approval(candidate, self.approved(candidate).is_some())
     }
@@ -63,12 +63,12 @@ impl Session {
         }
     }
 
-    /// The files that an activation shows: those that are small, as long as all of them have room.
+    /// The files whose contents an activation shows: small ones, as long as they fit.
     pub(in crate::session) fn files_to_inline(&self, files: &Manifest) -> Vec<RelPath> {
         self.options.activation.inlined(files, self.options.max_activation_bytes)
     }
 
-    /// Waits for the next file that is to be shown; after the last, for the skill's own.
+    /// Waits for the next file to inline; after the last, for SKILL.md.
     fn next_inline(&mut self, by: Actor, filter: Option<Filter>, want: Goal, stage: Stage) -> Step {
         let stage = match stage {
             Stage::Inline { files, expect_digest, read, left } if left.is_empty() => {
@@ -79,7 +79,7 @@ impl Session {
         self.suspend(by, filter, want, stage)
     }
 
-    /// Goes on with what is wanted of a skill. The policy is asked again: much may have changed meanwhile.
+    /// Continues a call after an effect. The policy is asked again, because anything may have changed meanwhile.
     pub(in crate::session) fn advance(&mut self, waiting: PendingCall, outcome: Outcome) -> Step {
         let PendingCall { by, filter, want, location, stage, .. } = waiting;
         let act = match want {
@@ -89,7 +89,7 @@ impl Session {
         };
         let key = want.key().unwrap_or_default();
         let now = self.catalog.get(key).filter(|now| {
-            // A skill of the same key at another place is another skill.
+            // A skill with the same key at another location is another skill.
             let own = self.filter_on(key, act, filter.as_ref());
             now.entry.origin.location == location && self.judge(now, act, by, own).is_ok()
         });
@@ -98,10 +98,10 @@ impl Session {
         };
         match &stage {
             Stage::Approval => {}
-            // What ran cannot be undone, and to ask now would run it twice.
+            // A script that ran cannot be undone, and asking now would run it twice.
             Stage::Exit { .. } if self.needs_approval(now) => return self.not_approved(&want),
             _ if self.needs_approval(now) => return self.suspend(by, filter, want, Stage::Approval),
-            // Somebody approved it meanwhile: what was read before is not held to what they saw.
+            // It was approved meanwhile: what was read before was not compared with that digest.
             Stage::Bytes { expect_digest, .. } | Stage::Inline { expect_digest, .. }
                 if self.approved(now).is_some_and(|seen| expect_digest.as_deref() != Some(seen)) =>
             {
@@ -123,7 +123,7 @@ impl Session {
                 Goal::ListFiles { key, offset, limit } => self.list_files(&key, &files, offset, limit),
                 want => self.read_bytes(by, filter, want, Some(files)),
             },
-            // Instructions without a list of files are better than none; if the skill is gone, reading it tells.
+            // Instructions without a list of files are better than none. If the skill is gone, reading it fails.
             (Stage::Files, Outcome::Failed { why }) => match want {
                 Goal::ListFiles { key, .. } => self.skill_read_failed(&key, why),
                 want => self.read_bytes(by, filter, want, None),
@@ -134,7 +134,7 @@ impl Session {
                         return self.no_longer_approved(key);
                     }
                     Outcome::Read { bytes, .. } => Some(bytes),
-                    // A file that cannot be read is named like one that is not text.
+                    // A file that cannot be read is listed without its contents.
                     Outcome::Failed { .. } => None,
                     _ => return self.wrong_outcome(),
                 };
@@ -187,7 +187,7 @@ impl Session {
     fn no_longer_approved(&mut self, key: &str) -> Step {
         self.state.approvals.remove(key);
         self.record(EventKind::NotApproved { key: key.to_owned() });
-        // Without the approval it may not stay active either.
+        // Without the approval it must not stay active.
         self.reconcile();
         let error = format!("this skill changed after it was approved: {}", for_message(key));
         self.refuse(Reason::Changed, error, "ask the user to look at it and to approve it again")

@@ -1,4 +1,4 @@
-//! The tool that loads a skill: its instructions for the model, and what gives way for it.
+//! The tool that loads a skill: its instructions for the model, and the skills that are evicted for it.
 
 use serde_json::json;
 
@@ -22,9 +22,9 @@ use crate::skill::Entry;
 use crate::skill::location::Origin;
 
 impl Session {
-    /// Activates a skill. The model's own way is a call of the tool that loads.
+    /// Activates a skill for the host or a user. A model calls the load tool instead.
     ///
-    /// `arguments` are what a user wrote behind the name; they take the place of `$ARGUMENTS`, `$0` and their like.
+    /// `arguments` are what a user wrote after the name; they replace `$ARGUMENTS`, `$0` and similar placeholders.
     /// `filter` takes the place of the session's, as that of a [`crate::session::ToolCall`] does. The skill ends as any other;
     /// [`Session::preload`] is for those that are to stay.
     pub fn activate(
@@ -59,10 +59,10 @@ impl Session {
         }
     }
 
-    /// A refusal when one more active skill would be too many.
+    /// The refusal of a skill when the limit of active skills is reached.
     pub(in crate::session) fn refusal_if_full(&self, key: &str, preload: bool) -> Option<ToolResult> {
         let most = self.options.max_active;
-        // One preloaded skill never drives out another: a host that wants more than it allows is told so.
+        // A preloaded skill never evicts another: a host that preloads more than its limit gets a refusal.
         let stuck = || preload && self.state.active.iter().all(|active| active.preloaded);
         let full = most > 0
             && self.state.active.len() >= most
@@ -78,7 +78,7 @@ impl Session {
         })
     }
 
-    /// Gives the model the instructions as they are now.
+    /// Activates a skill whose file was read, and returns its instructions.
     pub(in crate::session) fn finish_load(&mut self, given: LoadInput, bytes: &[u8], size: u64) -> Step {
         let LoadInput { key, by, filter, arguments, preload, files, inlined } = given;
         let (document, fingerprint) = (parse_head(bytes, size), fingerprint(bytes));
@@ -118,7 +118,7 @@ impl Session {
         let old = old.map(|at| self.state.active.remove(at));
         let evicted = self.make_room();
         let same = old.as_ref().is_some_and(|old| old.fingerprint == fingerprint);
-        // Other arguments are news even when the file is the same.
+        // With other arguments the text differs even when the file is the same.
         let receipt = self.options.repeat == Repeat::Receipt
             && old.as_ref().is_some_and(|old| same && (arguments.is_none() || old.activation == activation));
         let repeated = old.is_some();
@@ -164,7 +164,7 @@ impl Session {
         Step::Done(ToolResult::done(text, data))
     }
 
-    /// Deactivates the oldest skills until one more has a place.
+    /// Deactivates the oldest skills until there is room for one more.
     fn make_room(&mut self) -> Vec<String> {
         let most = self.options.max_active;
         let mut evicted = Vec::new();
@@ -179,7 +179,7 @@ impl Session {
         evicted
     }
 
-    /// Refuses a skill whose text would be too long.
+    /// Refuses a skill whose text is too long.
     fn too_long(&mut self, key: &str, size: usize, with_arguments: bool) -> Step {
         let most = self.options.max_activation_bytes;
         let error =
@@ -228,12 +228,12 @@ impl Session {
         Ok((activation, text))
     }
 
-    /// The folder of a skill, if the model is to know it.
+    /// The folder of a skill, if the options show it.
     fn folder_of<'o>(&self, origin: &'o Origin) -> Option<&'o str> {
         folder_of(origin).filter(|_| self.options.show_folders)
     }
 
-    /// What files the skill has and how to read them.
+    /// The hint about the files of the skill and how to read them.
     fn hint(&self, key: &str, files: &Manifest) -> String {
         let kinds = [
             (FileKind::Script, "script"),
@@ -260,7 +260,7 @@ impl Session {
     }
 }
 
-/// What an activation needs when its bytes are there.
+/// What a load needs besides the bytes of the file.
 pub(in crate::session) struct LoadInput {
     pub(in crate::session) key: String,
     pub(in crate::session) by: Actor,
@@ -303,7 +303,7 @@ fn counts(files: &Manifest) -> serde_json::Value {
     })
 }
 
-/// The folder of a skill that lies on a disk.
+/// The folder of a skill on disk.
 fn folder_of(origin: &Origin) -> Option<&str> {
     let path = origin.location.path()?;
     let absolute = path.starts_with('/') || path.get(1..3) == Some(":\\");

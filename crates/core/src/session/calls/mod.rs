@@ -23,7 +23,7 @@ use crate::session::{Filter, Session};
 const HITS: usize = 5;
 
 impl Session {
-    /// Answers a tool call, or says what is needed for the answer.
+    /// Answers a tool call, or returns the effect that is needed for the answer.
     pub fn call(&mut self, call: ToolCall) -> Step {
         let naming = &self.options.naming;
         let Some(tool) = naming.tool(&call.tool).filter(|tool| self.options.tools.contains(tool)) else {
@@ -57,12 +57,12 @@ impl Session {
         }
     }
 
-    /// The filter of a call, or the session's.
+    /// The filter of a call, or that of the session.
     pub(in crate::session) fn filter_for<'f>(&'f self, own: Option<&'f Filter>) -> &'f Filter {
         own.unwrap_or_else(|| self.filter())
     }
 
-    /// The same for what is done with one skill: an active one is read as it was activated.
+    /// The same for one skill: an active skill is read with the filter that activated it.
     pub(in crate::session) fn filter_on<'f>(
         &'f self,
         key: &str,
@@ -74,7 +74,7 @@ impl Session {
         active.and_then(|active| active.filter.as_ref()).unwrap_or_else(|| self.filter_for(own))
     }
 
-    /// Refuses, and writes it down.
+    /// Refuses a call, and records the reason.
     pub(in crate::session) fn refuse(
         &mut self,
         reason: Reason,

@@ -1,4 +1,4 @@
-//! The files of a skill for the model: listed, or read in parts.
+//! The tool that lists the files of a skill, or reads one in parts.
 
 use std::fmt::Write as _;
 
@@ -141,8 +141,8 @@ impl Session {
         Step::Done(ToolResult::done(text, data))
     }
 
-    /// A part of a file. Whether the file is too large is between it and the host: a model that wants only a little
-    /// of a small file gets it in pages.
+    /// A part of a file. Whether the file is too large depends on the limit of the host, not on what the model asks
+    /// for: a small part of a small file is a page.
     fn resource(
         &self,
         path: &RelPath,
@@ -161,12 +161,12 @@ impl Session {
         }
     }
 
-    /// Whether a file of this size is cut, and not given in pages.
+    /// Whether a file of this size is truncated instead of paged.
     fn truncates(&self, size: u64) -> bool {
         self.options.too_large == TooLarge::Truncate && size > self.options.max_resource_bytes.max(1) as u64
     }
 
-    /// Writes down that an active skill is in use.
+    /// Records that an active skill was used in this turn.
     fn mark_used(&mut self, key: &str) {
         let turn = self.state.turn;
         if let Some(active) = self.state.active.iter_mut().find(|active| active.key == key) {
@@ -174,7 +174,7 @@ impl Session {
         }
     }
 
-    /// Refuses what could not be read, without telling what the host knows of its disk.
+    /// Refuses what could not be read, without details of the disk of the host.
     pub(in crate::session) fn read_failed(&mut self, what: &str, why: Failure) -> Step {
         let what = for_message(what);
         let files = match self.offered_name(Tool::Read) {
@@ -220,7 +220,7 @@ impl Session {
     }
 }
 
-/// What a model wants at most, within what the host gives at most.
+/// The limit of a model, within the limit of the host.
 fn at_most(wanted: Option<u64>, most: usize) -> usize {
     let most = most.max(1);
     wanted.map_or(most, |wanted| usize::try_from(wanted).unwrap_or(most)).clamp(1, most)

@@ -1,4 +1,4 @@
-//! The skill that a name means, and the refusals of names that mean none or several.
+//! From a name to a skill, and the refusals of names that match none or several.
 
 use serde_json::json;
 
@@ -13,16 +13,16 @@ use crate::session::policy::Act;
 use crate::session::state::Goal;
 use crate::session::{Filter, Session};
 
-/// Up to so many names a refusal lists all that there are.
+/// Up to this many skills, a refusal lists all their names.
 const ALL_NAMES: usize = 20;
-/// How many it lists of more: the nearest.
+/// With more skills, it lists this many: the nearest names.
 const NEAREST: usize = 5;
-/// How many names are measured to find these.
+/// The number of names whose distance is computed to find these.
 const MEASURED: usize = 32;
 
 impl Session {
-    /// The skill that a call is about, if it is about one that may be used: what is read for the answer is read of this
-    /// skill. A host that treats sources differently can ask before it makes the call.
+    /// The skill that a call is about, if it is about one that may be used. A host that treats sources differently can
+    /// ask before it makes the call.
     pub fn skill_of(&self, call: &ToolCall) -> Option<&Candidate> {
         let naming = &self.options.naming;
         let tool = naming.tool(&call.tool)?;
@@ -39,7 +39,7 @@ impl Session {
         }
     }
 
-    /// Finds the skill somebody means among those they may know; by key, else by a name that only one has.
+    /// Finds a skill among those that the actor may use: by key, else by a name that only one of them has.
     pub(in crate::session) fn resolve(
         &self,
         wanted: &str,
@@ -54,7 +54,7 @@ impl Session {
         }
     }
 
-    /// The skills that a key or a name may mean.
+    /// The skills that a key or a name matches.
     fn candidates_named(
         &self,
         wanted: &str,
@@ -72,7 +72,7 @@ impl Session {
         self.catalog.iter().filter(namesake).filter(may).collect()
     }
 
-    /// The same words whether a skill is hidden or was never there.
+    /// The refusal of an unknown name. It is the same whether a skill is hidden or does not exist.
     pub(in crate::session) fn unknown(&self, wanted: &str, by: Actor, filter: &Filter) -> ToolResult {
         let allowed = self.policy.allow.as_ref().is_some_and(|allow| allow.contains(wanted));
         if allowed && !self.policy.deny.contains(wanted) && self.catalog.why(wanted).is_empty() {
@@ -84,7 +84,7 @@ impl Session {
             );
         }
         let mut visible = self.visible(by, filter);
-        // A name that was refused is never suggested in its own place.
+        // A refused name is never suggested.
         visible.retain(|candidate| candidate.entry.key != wanted);
         let keys = visible.iter().map(|candidate| candidate.entry.key.as_str());
         let hint = match visible.len() {
@@ -105,7 +105,7 @@ impl Session {
         )
     }
 
-    /// The catalog no longer has the skill.
+    /// Refuses a call about a skill that is no longer in the catalog.
     pub(in crate::session) fn skill_gone(&mut self, want: &Goal) -> Step {
         self.skill_gone_for(want, Actor::Model, None)
     }
@@ -122,7 +122,7 @@ impl Session {
     }
 }
 
-/// Several skills have the name that somebody gave.
+/// The refusal of a name that several skills have.
 pub(in crate::session) fn ambiguous<'k>(wanted: &str, keys: impl Iterator<Item = &'k str>) -> ToolResult {
     let keys: Vec<&str> = keys.take(ALL_NAMES).collect();
     let mut refusal = ToolResult::refused(
@@ -137,8 +137,8 @@ pub(in crate::session) fn ambiguous<'k>(wanted: &str, keys: impl Iterator<Item =
 /// The keys that are nearest to a name.
 fn nearest<'k>(wanted: &str, keys: impl Iterator<Item = &'k str>) -> Vec<&'k str> {
     let wanted: String = wanted.chars().take(crate::limits::MAX_NAME_CHARS).collect();
-    // Exact distances of thousands of names would cost more than the call; those with most in common at both
-    // ends come first, and only they are measured.
+    // Computing thousands of distances would cost more than the call. Only the names with the longest common start
+    // and end are compared.
     let common = |key: &str| {
         let (a, b) = (wanted.as_bytes(), key.as_bytes());
         let start = a.iter().zip(b).take_while(|(a, b)| a == b).count();

@@ -20,7 +20,7 @@ impl Session {
             Ok(candidate) => candidate.entry.key.clone(),
             Err(refusal) => return self.refused(*refusal),
         };
-        // What is run becomes an argument of a program, so the strict rules hold: a name with `-` could be an option.
+        // The path becomes an argument of a program, so the strict rules apply: a name with `-` could be an option.
         let asked = RelPath::from_request(values.path.as_deref().unwrap_or_default());
         match asked.and_then(|path| RelPath::parse(path.as_str())) {
             Ok(path) => self.begin(Actor::Model, filter, Goal::Run { key, path, args: values.args }),

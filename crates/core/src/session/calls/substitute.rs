@@ -1,13 +1,13 @@
-//! A user's arguments put into instructions: `$ARGUMENTS`, `$ARGUMENTS[N]`, `$N` and `$name`.
+//! Substitution of arguments in instructions: `$ARGUMENTS`, `$ARGUMENTS[N]`, `$N` and `$name`.
 //!
-//! One pass: what is put in is not looked at again. A placeholder without a value stays as it is, and `\$` before a
-//! placeholder keeps it. Commands in instructions are text like any other.
+//! There is one pass, and substituted text is not scanned again. A placeholder without a value stays, and `\$` escapes
+//! a placeholder. Commands in instructions are text.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// What a user wrote behind the name of a skill.
+/// The arguments that a user wrote after the name of a skill.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Arguments {
     whole: String,
@@ -15,20 +15,20 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    /// A line, parted at blanks; quotes hold blanks together.
+    /// A line, split at spaces outside quotes.
     pub fn line(line: &str) -> Self {
         let whole = line.trim();
         Self { whole: whole.to_owned(), words: words(whole) }
     }
 
-    /// Words that somebody has parted already, such as a shell: each is one argument, whatever is in it.
+    /// Words that are split already, for example by a shell: each is one argument.
     pub fn words<T: Into<String>>(words: impl IntoIterator<Item = T>) -> Self {
         let words: Vec<String> = words.into_iter().map(Into::into).collect();
         Self { whole: words.join(" ").trim().to_owned(), words }
     }
 }
 
-/// The words of a line as a shell would part them: at blanks, with quotes around blanks that count.
+/// The words of a line, split as a shell does: at spaces outside quotes.
 fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
@@ -50,11 +50,11 @@ fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// What a placeholder may stand for.
+/// The values of placeholders.
 struct Values<'v> {
     whole: &'v str,
     words: &'v [String],
-    /// The names that the skill declares, each with the word it stands for.
+    /// The names that the skill declares, each with its word.
     names: BTreeMap<&'v str, Option<&'v str>>,
 }
 
@@ -72,11 +72,11 @@ impl<'v> Values<'v> {
         number.parse().ok().and_then(|at: usize| self.words.get(at)).map(String::as_str)
     }
 
-    /// A placeholder at the start of a text: how long it is, and what stands for it.
+    /// A placeholder at the start of a text: its length and its value.
     fn placeholder(&self, rest: &str) -> Option<(usize, Option<&'v str>)> {
         let name = rest.strip_prefix('$')?;
         if let Some(after) = name.strip_prefix("ARGUMENTS") {
-            // No further than the digits: to look for the bracket in the whole rest, each time, would be quadratic.
+            // Only digits are scanned: a search for the bracket in the whole rest would be quadratic.
             if let Some(index) = after.strip_prefix('[') {
                 let digits = index.bytes().take_while(u8::is_ascii_digit).count();
                 let (number, behind) = index.split_at_checked(digits)?;
@@ -99,8 +99,8 @@ impl<'v> Values<'v> {
         Some((1 + length, *self.names.get(name)?))
     }
 
-    /// Gives the pieces of a text in turn, and says whether a placeholder took a value.
-    fn pieces(&self, body: &str, mut give: impl FnMut(&str)) -> bool {
+    /// Passes the pieces of a text to `emit`, and returns whether a placeholder had a value.
+    fn pieces(&self, body: &str, mut emit: impl FnMut(&str)) -> bool {
         let (mut rest, mut taken) = (body, false);
         while let Some(at) = rest.find('$') {
             let (before, here) = (rest.get(..at).unwrap_or_default(), rest.get(at..).unwrap_or_default());
@@ -115,11 +115,11 @@ impl<'v> Values<'v> {
                 }
                 _ => (before, written),
             };
-            give(before);
-            give(piece);
+            emit(before);
+            emit(piece);
             rest = here.get(length..).unwrap_or_default();
         }
-        give(rest);
+        emit(rest);
         taken
     }
 }
@@ -128,17 +128,17 @@ fn is_word(character: char) -> bool {
     character.is_alphanumeric() || character == '_'
 }
 
-/// What stands before arguments that no placeholder took.
+/// The label of arguments that no placeholder used.
 const ARGUMENTS_LABEL: &str = "\n\nARGUMENTS: ";
 
-/// How many bytes [`substitute`] would make, at most: nothing is built for it.
+/// The maximum size in bytes of what [`substitute`] returns, computed without building it.
 pub(in crate::session) fn substituted_size(body: &str, arguments: &Arguments, names: &[String]) -> usize {
     let mut size = 0_usize;
     let taken = Values::new(arguments, names).pieces(body, |piece| size = size.saturating_add(piece.len()));
     if taken { size } else { size.saturating_add(ARGUMENTS_LABEL.len() + arguments.whole.len()) }
 }
 
-/// The instructions with a user's arguments in them. If no placeholder took any, they follow at the end.
+/// The instructions with the arguments of a user. If no placeholder used them, they follow at the end.
 pub(in crate::session) fn substitute(body: &str, arguments: &Arguments, names: &[String]) -> String {
     let mut text = String::with_capacity(body.len() + arguments.whole.len());
     let taken = Values::new(arguments, names).pieces(body, |piece| text.push_str(piece));

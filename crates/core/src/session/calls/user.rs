@@ -1,4 +1,4 @@
-//! What a user starts by name: `/name arguments` at the start of a message, `$name` anywhere in it.
+//! Skills that a user starts by name, with `/name arguments` or `$name`, and skills that a host preloads.
 
 use crate::catalog::{Named, Obstacle, Standing};
 use crate::session::calls::substitute::Arguments;
@@ -10,10 +10,11 @@ use crate::session::policy::Hidden;
 use crate::session::{Act, Filter, Session};
 
 impl Session {
-    /// Activates the skills that a user's message names; nothing when it names none.
+    /// Activates the skills that a message of a user names.
     ///
-    /// A message that begins with `/name` starts that skill, and the rest of it are its arguments. In any other,
-    /// each `$name` that stands by itself starts one, without arguments. What names no skill is text.
+    /// A message that begins with `/name` starts that skill, with the rest of the message as arguments. In any other
+    /// message, each `$name` after a space or at the start activates a skill without arguments. Names of no skill are
+    /// text.
     pub fn invoke(&mut self, message: &str) -> Vec<Step> {
         let message = message.trim();
         if let Some(command) = message.strip_prefix('/') {
@@ -33,11 +34,11 @@ impl Session {
         names.iter().filter_map(|name| self.start_for_user(name, None)).collect()
     }
 
-    /// Starts a skill for a user; nothing when there is none that they could mean.
+    /// Activates a skill for a user; none when the name is not that of a skill.
     fn start_for_user(&mut self, name: &str, arguments: Option<&str>) -> Option<Step> {
         let key = match self.resolve(name, Act::Activate, Actor::User, None) {
             Ok(candidate) => candidate.entry.key.clone(),
-            // The user is told about a skill that is there and not for them; other names are text.
+            // A skill that exists and that the user may not start is refused with the reason; other names are text.
             Err(_) => {
                 let hidden = self.why_hidden(name, Act::Activate, Actor::User)?;
                 let told = matches!(hidden, Hidden::NotForUser | Hidden::Untrusted);
@@ -48,7 +49,7 @@ impl Session {
         Some(self.load(&key, Actor::User, None, Some(arguments), false))
     }
 
-    /// Why a person cannot have a skill that is there, in words that a model never sees.
+    /// Why a user or a host cannot use a skill that exists. A model never sees this.
     pub(in crate::session) fn explain_to_person(
         &self,
         name: &str,
@@ -83,10 +84,10 @@ impl Session {
         Some(ToolResult::refused(reason, format!("{error}: {}", for_message(name)), hint))
     }
 
-    /// Activates the skills that are to be active from the start: those the catalog marks, and those named here.
+    /// Activates the skills that are active from the start: those the catalog marks, and those named here.
     ///
-    /// Each is a step of its own, for the host to go on with. One that fails is written down and keeps nobody else
-    /// from being active. Their texts stand in the prompt.
+    /// Each is a step of its own, which the host continues. A failure is recorded and does not affect the others.
+    /// Their texts are part of the prompt.
     pub fn preload(&mut self, names: &[&str]) -> Vec<(String, Step)> {
         let catalog = self.shared_catalog();
         let mut wanted: Vec<String> = catalog.preloaded().iter().map(|entry| entry.key.clone()).collect();
@@ -102,7 +103,7 @@ impl Session {
         steps
     }
 
-    /// Writes down that a skill is not active from the start.
+    /// Records that a skill could not be preloaded.
     pub(in crate::session) fn record_preload(&mut self, key: &str, step: &Step) {
         if let Step::Done(ToolResult { reason: Some(reason), .. }) = step {
             self.record(EventKind::NotPreloaded { key: key.to_owned(), reason: reason.code().to_owned() });
@@ -110,7 +111,7 @@ impl Session {
     }
 }
 
-/// The refusal of a skill that was found and is not offered.
+/// The refusal of a skill that exists and is not offered.
 fn not_offered(name: &str, standing: &Standing) -> Option<ToolResult> {
     let why = standing.why_not()?;
     let error = format!("this skill is {}: {}: {}", why.state, for_message(name), for_message(&why.reason));

@@ -1,4 +1,4 @@
-//! Arguments of tool calls: read with tolerance for other names and spellings, refused with precision.
+//! Arguments of tool calls: other names and spellings are accepted, errors name the argument.
 
 use serde_json::{Map, Value};
 
@@ -18,7 +18,7 @@ pub(in crate::session) enum Parameter {
 }
 
 impl Parameter {
-    /// Every name under which it is understood.
+    /// Every accepted name.
     const fn aliases(self) -> &'static [&'static str] {
         match self {
             Self::Skill => &["name", "skill_name", "id", "skill"],
@@ -45,7 +45,7 @@ impl Parameter {
     }
 }
 
-/// The arguments of a tool, and whether each must be given.
+/// The arguments of a tool, and whether each is required.
 pub(in crate::session) const fn parameters(tool: Tool) -> &'static [(Parameter, bool)] {
     match tool {
         Tool::List => &[(Parameter::Folder, false), (Parameter::Offset, false)],
@@ -61,7 +61,7 @@ pub(in crate::session) const fn parameters(tool: Tool) -> &'static [(Parameter, 
     }
 }
 
-/// The arguments as read.
+/// The parsed arguments.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::session) struct Values {
     pub(in crate::session) skill: String,
@@ -73,7 +73,7 @@ pub(in crate::session) struct Values {
     pub(in crate::session) args: Vec<String>,
 }
 
-/// Why arguments were refused, and what to do.
+/// The error and the hint of refused arguments.
 pub(in crate::session) type Refusal = (String, String);
 
 /// Reads the arguments of a call.
@@ -82,7 +82,7 @@ pub(in crate::session) fn read(tool: Tool, naming: &Naming, arguments: &Value) -
     let object = match arguments {
         Value::Object(object) => object,
         Value::Null => &Map::new(),
-        // Some models send the object as text.
+        // Some models send the object as a string.
         Value::String(text) => {
             parsed = if text.trim().is_empty() { Value::Object(Map::new()) } else { reparsed(text) };
             parsed.as_object().ok_or_else(|| not_an_object(tool, naming, arguments))?
@@ -92,7 +92,7 @@ pub(in crate::session) fn read(tool: Tool, naming: &Naming, arguments: &Value) -
     let known = parameters(tool);
     let mut found: Vec<Option<(&str, &Value)>> = vec![None; known.len()];
     for (name, value) in object {
-        // A model that has nothing to say often says so with null.
+        // Models often send null for an absent argument.
         if value.is_null() {
             continue;
         }
@@ -216,7 +216,7 @@ const fn kind(value: &Value) -> &'static str {
     }
 }
 
-/// Text of a model or a skill inside a message.
+/// Text of a model or a skill, shortened and escaped for a message.
 pub(in crate::session) fn for_message(text: &str) -> String {
     crate::render::neutralize(&inline(&cut(text, Some(100))), &[]).into_owned()
 }

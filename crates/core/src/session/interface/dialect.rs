@@ -1,4 +1,4 @@
-//! The forms in which models' interfaces want tools, and send and take calls: MCP, Anthropic, OpenAI, Gemini.
+//! The forms of tools, calls and results in model interfaces: MCP, Anthropic, OpenAI, Gemini.
 
 use serde_json::{Map, Value, json};
 
@@ -6,7 +6,7 @@ use crate::session::effect::ToolCall;
 use crate::session::interface::result::ToolResult;
 use crate::session::interface::schema::ToolDef;
 
-/// The form of an interface.
+/// A model interface.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Dialect {
@@ -15,7 +15,7 @@ pub enum Dialect {
     Mcp,
     /// The Messages API of Anthropic.
     Anthropic,
-    /// The Chat Completions API of OpenAI, which many others speak.
+    /// The Chat Completions API of OpenAI, which many other servers support.
     OpenAi,
     /// The Gemini API of Google.
     Gemini,
@@ -24,7 +24,7 @@ pub enum Dialect {
 /// A call as an interface sent it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReceivedCall {
-    /// By what its result is known; some interfaces have nothing of the kind.
+    /// The id that its result must have; some interfaces have none.
     pub id: Option<String>,
     /// The call.
     pub call: ToolCall,
@@ -44,7 +44,7 @@ impl Dialect {
         }
     }
 
-    /// The tools as the interface wants them: what goes under `tools` in a request.
+    /// The tools in the form of the interface: the value of `tools` in a request.
     pub fn tools(self, tools: &[ToolDef]) -> Value {
         let each = tools.iter().map(|tool| self.tool(tool)).collect();
         match self {
@@ -81,8 +81,8 @@ impl Dialect {
         }
     }
 
-    /// A call as the interface sends it; nothing when it is none. Arguments that make no sense are kept, and refused
-    /// by the session in words the model can use.
+    /// Reads a call in the form of the interface; none when it is not a call. Invalid arguments are kept: the session
+    /// refuses them with an error that the model can use.
     pub fn call(self, message: &Value) -> Option<ReceivedCall> {
         let text = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
         let given = |value: &Value, key: &str| value.get(key).cloned().unwrap_or_default();
@@ -135,7 +135,7 @@ impl Dialect {
     }
 }
 
-/// A schema without what Gemini does not take.
+/// A schema without the keywords that Gemini rejects.
 fn gemini(schema: &Value) -> Value {
     let mut schema = schema.clone();
     if let Some(map) = schema.as_object_mut() {

@@ -1,10 +1,10 @@
-//! What the tools are called: one table of namings, and which names a session answers to.
+//! The names of the tools: one table of namings, and which names a session answers to.
 
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-/// One thing a model can ask a session for.
+/// A tool of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -31,17 +31,17 @@ impl Tool {
 /// One row of the table: a family of names.
 #[derive(Debug, PartialEq, Eq)]
 pub struct NamingRow {
-    /// How options know it.
+    /// Its name in options.
     pub name: &'static str,
-    /// Whose words they are.
+    /// A short description.
     pub summary: &'static str,
-    /// What all names begin with; a name that begins so belongs to the session, known or not.
+    /// The common prefix of all names; every name with this prefix belongs to the session.
     pub namespace: &'static str,
     /// The names, in the order of [`Tool::ALL`].
     pub tools: [&'static str; 6],
-    /// What the argument with the skill's name is called: by the tool that reads files, and by the others.
+    /// The name of the argument for the skill: in the read tool, and in the others.
     pub skill: [&'static str; 2],
-    /// What the argument with a file's path is called.
+    /// The name of the argument for a path.
     pub path: &'static str,
 }
 
@@ -102,7 +102,7 @@ pub static NAMINGS: [NamingRow; 4] = [
     },
 ];
 
-/// What the tools are called.
+/// The names of the tools.
 ///
 /// ```
 /// use prowess_core::session::{Naming, Tool};
@@ -120,7 +120,7 @@ pub struct Naming {
     prefix: String,
 }
 
-/// There is no naming of this name.
+/// The naming does not exist.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no such naming: {0}")]
 pub struct UnknownNaming(String);
@@ -143,11 +143,11 @@ impl std::str::FromStr for Naming {
 }
 
 impl Naming {
-    /// The same names behind a prefix of the host; nothing when a model could not call such names.
+    /// The same names with a prefix of the host; none when model interfaces do not accept such names.
     #[must_use]
     pub fn with_namespace(mut self, prefix: &str) -> Option<Self> {
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-        // Every model's interface takes 64 characters, and the longest name of ours has 20.
+        // Every model interface accepts 64 characters, and our longest name has 20.
         (prefix.len() <= 40 && prefix.chars().all(plain)).then(|| {
             prefix.clone_into(&mut self.prefix);
             self
@@ -159,12 +159,12 @@ impl Naming {
         self.row
     }
 
-    /// What all names begin with.
+    /// The common prefix of all names.
     pub fn namespace(&self) -> String {
         format!("{}{}", self.prefix, self.row.namespace)
     }
 
-    /// What a tool is called.
+    /// The name of a tool.
     pub fn tool_name(&self, tool: Tool) -> Cow<'static, str> {
         let at = Tool::ALL.iter().position(|known| *known == tool);
         let name = at.and_then(|at| self.row.tools.get(at)).copied().unwrap_or_default();
@@ -184,7 +184,7 @@ impl Naming {
         self.tool(name).is_some() || (!namespace.is_empty() && name.starts_with(&namespace))
     }
 
-    /// What a tool calls the argument with the skill's name.
+    /// The name of the argument for the skill in a tool.
     pub(in crate::session) fn skill_argument(&self, tool: Tool) -> &'static str {
         let [reading, others] = self.row.skill;
         if tool == Tool::Read { reading } else { others }

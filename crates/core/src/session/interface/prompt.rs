@@ -1,4 +1,4 @@
-//! The block of a prompt that tells a model which skills there are.
+//! The part of a prompt that lists the skills for a model.
 
 use crate::catalog::{Candidate, Catalog, is_below};
 use crate::render::{Budget, BudgetReport, CatalogStyle, compose, estimate_tokens, render_within};
@@ -10,16 +10,16 @@ use crate::session::policy::{Act, Hidden};
 use crate::session::state::Active;
 use crate::skill::Entry;
 
-/// What a prompt shows.
+/// Options of a prompt.
 #[non_exhaustive]
 pub struct PromptOptions<'p> {
     /// The layout of the catalog.
     pub style: &'p CatalogStyle,
-    /// How long the catalog may be.
+    /// The budget of the catalog.
     pub budget: Budget,
-    /// What counts tokens.
+    /// The function that counts tokens.
     pub tokens: &'p dyn Fn(&str) -> usize,
-    /// What the prompt is about, what ranks skills for it, and how many: another selector each turn, if you like.
+    /// The query, the selector that ranks skills for it, and its options. They may differ in every turn.
     pub narrow: Option<(&'p Query, &'p dyn Selector, &'p select::Options)>,
     /// Only skills in or below this virtual folder; all when empty.
     pub folder: &'p str,
@@ -68,7 +68,7 @@ impl<'p> PromptOptions<'p> {
     }
 }
 
-/// The block of a prompt.
+/// The part of a prompt about skills.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Prompt {
@@ -78,7 +78,7 @@ pub struct Prompt {
     pub skills: Vec<String>,
     /// What the budget cut.
     pub report: BudgetReport,
-    /// Why the skills were not narrowed down to those that fit, when they were to be.
+    /// Why the query did not narrow the skills, if it did not.
     pub whole: Option<Whole>,
 }
 
@@ -121,7 +121,7 @@ impl Session {
         })
     }
 
-    /// The block of a prompt: an instruction, the skills that are visible, and the text of the preloaded ones.
+    /// The part of a prompt about skills: an instruction, the visible skills, and the texts of preloaded ones.
     ///
     /// An error is one of the selector, and only when the options ask for it.
     pub fn prompt(&mut self, options: &PromptOptions<'_>) -> Result<Prompt, SelectError> {

@@ -26,7 +26,7 @@ macro_rules! reasons {
                 }
             }
 
-            /// When it is given.
+            /// When a call is refused with this reason.
             pub const fn meaning(self) -> &'static str {
                 match self {
                     $(Self::$reason => $meaning,)+
@@ -40,13 +40,13 @@ reasons! {
     UnknownTool "unknown-tool" "the session has no tool of this name";
     BadCall "bad-call" "the call itself is no call: not JSON, or without a tool";
     BadArguments "bad-arguments" "an argument is missing, unknown, or not of its type";
-    UnknownSkill "unknown-skill" "no skill of this name is visible; whether a hidden one has it is not told";
+    UnknownSkill "unknown-skill" "no skill of this name is visible; a hidden one is refused the same way";
     AmbiguousSkill "ambiguous-skill" "several skills have this name; each has a key of its own";
     MissingSkill "missing-skill" "the host allows a skill of this name, and there is none";
     TooManyActive "too-many-active" "as many skills are active as may be";
     NotActive "not-active" "the skill is not active";
     NotInvocable "not-invocable" "the skill may not be started this way";
-    NotApproved "not-approved" "nobody approved the skill";
+    NotApproved "not-approved" "the skill is not approved";
     Changed "changed" "the skill is not what it was when it was listed or approved";
     BrokenSkill "broken-skill" "the skill can no longer be loaded";
     BadPath "bad-path" "the path breaks a rule of paths, or leads out of the skill";

@@ -1,4 +1,4 @@
-//! The tools a session offers to a model, each with a JSON Schema and hints.
+//! The tools that a session offers to a model, each with a JSON Schema and annotations.
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -12,7 +12,7 @@ use crate::session::interface::naming::Tool;
 use crate::session::interface::prompt::PromptOptions;
 use crate::text::hidden;
 
-/// A tool as a host hands it to a model; [`crate::session::Dialect`] puts it in the form of an interface.
+/// The definition of a tool; [`crate::session::Dialect`] writes it in the form of a model interface.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ToolDef {
@@ -24,7 +24,7 @@ pub struct ToolDef {
     pub description: String,
     /// The JSON Schema of its arguments.
     pub input_schema: Value,
-    /// Whether it leaves everything outside the session as it is.
+    /// Whether it changes nothing outside the session.
     pub read_only: bool,
     /// Whether calling it again changes nothing more.
     pub idempotent: bool,
@@ -33,7 +33,7 @@ pub struct ToolDef {
 }
 
 impl Session {
-    /// The tools, for the skills that are visible now; none when none is visible or active.
+    /// The tools for the skills that are visible now; none when no skill is visible or active.
     ///
     /// With [`crate::session::Options::catalog_in_tool`] the description of the tool that loads lists every visible skill.
     pub fn tools(&self) -> Vec<ToolDef> {
@@ -43,8 +43,8 @@ impl Session {
         self.tools_with(list.as_deref())
     }
 
-    /// The same, with those skills in the description of the tool that loads that a prompt with these options would
-    /// show: narrowed to a folder or to what fits a query. Any visible skill can still be loaded.
+    /// The same, with the skills that a prompt with these options shows in the description of the load tool: those of
+    /// a folder, or those that fit a query. Any visible skill can still be loaded.
     ///
     /// An error is one of the selector, and only when the options ask for it.
     pub fn tools_for(&self, options: &PromptOptions<'_>) -> Result<Vec<ToolDef>, SelectError> {
@@ -65,7 +65,7 @@ impl Session {
             return Vec::new();
         }
         let loadable = seen.clone();
-        // A skill that a user started is not listed, and its files can be read.
+        // A skill that a user started may be hidden from lists, and its files can be read.
         seen.extend(hidden);
         let offered = |tool: &Tool| {
             self.options().tools.contains(tool)
@@ -97,7 +97,7 @@ impl Session {
             description,
             input_schema: self.schema(tool, keys),
             read_only: tool != Tool::Run,
-            // What is put away cannot be put away again.
+            // A skill that was unloaded cannot be unloaded again.
             idempotent: !matches!(tool, Tool::Run | Tool::Unload),
             parallel_safe: tool != Tool::Run,
         }
@@ -137,7 +137,7 @@ impl Session {
             let name = parameter.name(tool, naming);
             let property = match parameter {
                 Parameter::Skill if keys.len() <= self.options().max_enum => {
-                    // A name can hide text, and a schema reaches the model as it is.
+                    // A name can contain hidden text, and a schema reaches the model unescaped.
                     let keys: Vec<_> = keys.iter().filter(|key| hidden(key).next().is_none()).collect();
                     json!({"type": "string", "description": "The skill's name.", "enum": keys})
                 }
