@@ -164,7 +164,8 @@ impl Eq for Location {}
 
 impl PartialEq for Location {
     fn eq(&self, other: &Self) -> bool {
-        self.cmp(other) == Ordering::Equal
+        // Whole texts compare faster than bytes, and most equal locations are of the same kind.
+        self.parts() == other.parts() || self.cmp(other) == Ordering::Equal
     }
 }
 
