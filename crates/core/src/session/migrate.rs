@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::state::STATE_VERSION;
+use crate::catalog::Stamp;
 use crate::render::{Activation, BELOW_FOLDER, FOLDER};
 
 /// The version that is converted.
@@ -21,6 +22,9 @@ pub(super) fn from_version_2(state: &mut Value) -> Result<(), String> {
         let parts = if plain { Some(plain_parts(text)) } else { end.and_then(|end| parts(text, end)) };
         let parts = parts.ok_or("the text of an active skill is not an activation")?;
         skill.insert("activation".to_owned(), json!(parts));
+        // A stamp of another form matches no file, so the skill counts as changed.
+        let stamp = skill.remove("stamp").and_then(|stamp| serde_json::from_value::<Stamp>(stamp).ok());
+        skill.insert("stamp".to_owned(), json!(stamp.unwrap_or_default()));
     }
     if let Some(state) = state.as_object_mut() {
         state.insert("version".to_owned(), STATE_VERSION.into());
@@ -66,9 +70,8 @@ mod tests {
     fn stored(text: &str, body_end: usize, plain: bool) -> String {
         let text = serde_json::to_string(text).unwrap();
         format!(
-            r#"{{"version":2,"id":"chat","active":[{{"key":"a","location":"/shelf/a/SKILL.md","by":"model","preloaded":false,"text":{text},"tools":null,"used":0,"changed":false,"stamp":STAMP,"mark":7,"body_end":{body_end},"plain":{plain},"filter":null}}],"pending":{{}},"approvals":{{}},"filter":null,"discovered":[1,0],"next_ticket":2,"turn":0,"next_event":2,"active_before":[],"log":[]}}"#
+            r#"{{"version":2,"id":"chat","active":[{{"key":"a","location":"/shelf/a/SKILL.md","by":"model","preloaded":false,"text":{text},"tools":null,"used":0,"changed":false,"stamp":{{"size":1,"inode":2}},"mark":7,"body_end":{body_end},"plain":{plain},"filter":null}}],"pending":{{}},"approvals":{{}},"filter":null,"discovered":[1,0],"next_ticket":2,"turn":0,"next_event":2,"active_before":[],"log":[]}}"#
         )
-        .replace("STAMP", &serde_json::to_string(&crate::catalog::Stamp::default()).unwrap())
     }
 
     #[test]
