@@ -55,7 +55,7 @@ pub use files::page::{Resource, TooLarge};
 pub use finding::rule::{Level, Preset, Rule};
 pub use finding::{Edit, Finding, Fix, Problem, Related, Severity};
 pub use path::RelPath;
-pub use skill::json::{DictError, SkillData};
+pub use skill::json::{JsonError, SkillData};
 pub use skill::location::{Location, Origin, Scope};
 pub use skill::tool_list::{HostTools, ToolGrant, ToolList};
 pub use skill::{ClientFields, Entry, Invocation};

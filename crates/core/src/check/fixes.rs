@@ -5,23 +5,33 @@
 
 use serde_json::Value;
 
-use super::rules::name::suggest_name;
+use super::rules::description::DESCRIPTION_TYPED;
+use super::rules::fields::{COMPATIBILITY_EMPTY, INVOCATION_NOT_BOOLEAN, LICENSE_EMPTY, METADATA_NOT_TEXT};
+use super::rules::hidden;
+use super::rules::name::{
+    NAME_DOUBLE_HYPHEN, NAME_EDGE_HYPHEN, NAME_FOLDER_MISMATCH, NAME_INVALID_CHARACTER, NAME_MISSING,
+    NAME_NORMALIZED, NAME_NOT_TEXT, NAME_NULL, NAME_PADDED, NAME_TOO_LONG, NAME_TYPED, NAME_UNDERSCORE,
+    NAME_UPPERCASE, suggest_name,
+};
+use super::rules::tools::{TOOLS_COMMAS, TOOLS_EMPTY, TOOLS_LIST};
 use crate::document::edit::scalar;
+use crate::document::rules::{FENCE_LEADING_TEXT, FILE_TOO_LARGE, YAML_ANCHOR, YAML_FLOW_STYLE};
 use crate::document::{Document, Style};
+use crate::finding::rule::Rule;
 use crate::finding::{Edit, Finding, Fix};
 use crate::skill::location::Origin;
 use crate::skill::{normalize, tool_list};
 use crate::span::Span;
 
-/// How many findings of one document get a fix at a time: each is tried out on the whole document. Whoever applies
-/// them asks again for the next ones.
+/// How many findings of one document get a fix at a time: each is tried out on the whole document. The next check
+/// offers the next ones.
 const MAX_FIXES: usize = 32;
 
 /// Whether the text can be written back without losing bytes: all of it is there, and all of it is text.
 pub(crate) fn is_writable(document: &Document) -> bool {
     document.has_body()
         && document.raw() == document.text().as_bytes()
-        && document.findings().iter().all(|finding| finding.code() != "file-too-large")
+        && document.findings().iter().all(|finding| finding.rule != &FILE_TOO_LARGE)
 }
 
 /// Adds a fix to the findings that have one, the first [`MAX_FIXES`] of them.
@@ -35,109 +45,96 @@ pub(crate) fn attach(document: &Document, at: &Origin, findings: &mut [Finding])
     // Edits are offered only where the frontmatter reads as it is; broken YAML is repaired first.
     let mut left = MAX_FIXES;
     // The value of an alias stands elsewhere, and so an edit at its place could change another field.
-    let disturbs = |finding: &Finding| finding.rule.refuses() || finding.code() == "yaml-anchor";
+    let disturbs = |finding: &Finding| finding.rule.refuses() || finding.rule == &YAML_ANCHOR;
     let sound = !document.repaired() && !document.findings().iter().any(disturbs);
     for finding in findings.iter_mut().filter(|finding| finding.fix.is_none()) {
         if left == 0 {
             break;
         }
-        finding.fix = match finding.code() {
-            "hidden-bidi"
-            | "hidden-zero-width"
-            | "hidden-tag-characters"
-            | "hidden-variation-selectors"
-            | "control-character" => {
-                finding.span.and_then(|span| remove_characters(document, span, finding.code()))
-            }
-            "fence-leading-text" => finding.span.map(|span| Fix {
+        finding.fix = if hidden::RULES.contains(&finding.rule) {
+            finding.span.and_then(|span| remove_characters(document, span, finding.rule))
+        } else if finding.rule == &FENCE_LEADING_TEXT {
+            finding.span.map(|span| Fix {
                 title: "remove what stands before the fence".to_owned(),
                 edits: vec![Edit { span, replacement: String::new() }],
                 safe: false,
-            }),
-            _ if !sound => None,
-            code => in_frontmatter(document, at, code, finding),
+            })
+        } else if sound {
+            in_frontmatter(document, at, finding)
+        } else {
+            None
         };
         left -= usize::from(finding.fix.is_some());
     }
 }
 
-fn in_frontmatter(document: &Document, at: &Origin, code: &str, finding: &Finding) -> Option<Fix> {
-    match code {
-        "name-missing" => {
-            // What the lenient reader takes for the name; a folder with an unfit name gets a better one.
-            let folder = normalize(at.folder.as_deref()?);
-            let name = suggest_name(&folder);
-            set(document, "name", name.clone().into(), format!("call it {name}"), name == folder)
-        }
-        "name-typed" | "description-typed" => {
-            let key = finding.field.as_deref()?;
-            let text = document.field(key)?.text()?;
-            set(document, key, text.into(), "put the value in quotes".to_owned(), true)
-        }
-        "name-padded" | "name-normalized" => {
-            let name = document.name(at)?;
-            set(document, "name", name.clone().into(), format!("write {name}"), true)
-        }
-        "name-uppercase"
-        | "name-underscore"
-        | "name-invalid-character"
-        | "name-edge-hyphen"
-        | "name-double-hyphen"
-        | "name-too-long" => {
-            let name = suggest_name(&document.name(at)?);
-            set(document, "name", name.clone().into(), format!("call it {name}"), false)
-        }
-        "name-folder-mismatch" | "name-not-text" | "name-null" => {
-            let name = suggest_name(at.folder.as_deref()?);
-            set(document, "name", name.clone().into(), format!("call it {name}"), false)
-        }
-        "license-empty" | "compatibility-empty" => {
-            let key = finding.field.as_deref()?;
-            remove(document, key, format!("remove the empty {key}"), true)
-        }
-        "tools-empty" => {
-            let key = finding.field.as_deref()?;
-            remove(document, key, format!("remove the empty {key}"), false)
-        }
-        "tools-list" | "tools-commas" => {
-            let key = finding.field.as_deref()?;
-            let tools = tool_list(document.field(key)?);
-            let sound = !tools.grants.is_empty() && tools.grants.iter().all(|grant| grant.balanced);
-            let title = "write one text, separated by blanks";
-            sound.then(|| set(document, key, tools.to_spec_string().into(), title.to_owned(), true))?
-        }
-        "yaml-flow-style" => {
-            let pair = document
-                .pairs()
-                .iter()
-                .find(|pair| Some(pair.value.span.start) == finding.span.map(|span| span.start))?;
-            let source = pair.value.span.slice(document.text())?;
-            let value = pair.value.to_json();
-            let empty = value.as_array().is_some_and(Vec::is_empty)
-                || value.as_object().is_some_and(serde_json::Map::is_empty);
-            let simple = !empty
-                && !source.contains(['#', '\n'])
-                && !holds_collections(&value)
-                && holds_texts_only(&value);
-            simple.then(|| {
-                set(document, &pair.key, value, "write the items on lines of their own".to_owned(), true)
-            })?
-        }
-        "metadata-not-text" => {
-            let key = finding.field.as_deref()?.strip_prefix("metadata.")?;
-            let pairs = document.field("metadata")?.pairs()?;
-            let pair = pairs.iter().find(|pair| pair.key == key)?;
-            let behind = document.text().get(pair.key_span.end..)?;
-            let span = Span::new(pair.key_span.end + behind.find(':')? + 1, pair.value.span.end);
-            let replacement = format!(" {}", scalar(&pair.value.to_text(), Style::SingleQuoted, false));
-            let edits = vec![Edit { span, replacement }];
-            Some(Fix { title: "write the value as JSON text".to_owned(), edits, safe: false })
-        }
-        "invocation-not-boolean" => {
-            let key = finding.field.as_deref()?;
-            remove(document, key, format!("remove {key}, which is ignored"), false)
-        }
-        _ => None,
+fn in_frontmatter(document: &Document, at: &Origin, finding: &Finding) -> Option<Fix> {
+    let is = |rules: &[&Rule]| rules.contains(&finding.rule);
+    if is(&[&NAME_MISSING]) {
+        // What the lenient reader takes for the name; a folder with an unfit name gets a better one.
+        let folder = normalize(at.folder.as_deref()?);
+        let name = suggest_name(&folder);
+        set(document, "name", name.clone().into(), format!("call it {name}"), name == folder)
+    } else if is(&[&NAME_TYPED, &DESCRIPTION_TYPED]) {
+        let key = finding.field.as_deref()?;
+        let text = document.field(key)?.text()?;
+        set(document, key, text.into(), "put the value in quotes".to_owned(), true)
+    } else if is(&[&NAME_PADDED, &NAME_NORMALIZED]) {
+        let name = document.name(at)?;
+        set(document, "name", name.clone().into(), format!("write {name}"), true)
+    } else if is(&[
+        &NAME_UPPERCASE,
+        &NAME_UNDERSCORE,
+        &NAME_INVALID_CHARACTER,
+        &NAME_EDGE_HYPHEN,
+        &NAME_DOUBLE_HYPHEN,
+        &NAME_TOO_LONG,
+    ]) {
+        let name = suggest_name(&document.name(at)?);
+        set(document, "name", name.clone().into(), format!("call it {name}"), false)
+    } else if is(&[&NAME_FOLDER_MISMATCH, &NAME_NOT_TEXT, &NAME_NULL]) {
+        let name = suggest_name(at.folder.as_deref()?);
+        set(document, "name", name.clone().into(), format!("call it {name}"), false)
+    } else if is(&[&LICENSE_EMPTY, &COMPATIBILITY_EMPTY]) {
+        let key = finding.field.as_deref()?;
+        remove(document, key, format!("remove the empty {key}"), true)
+    } else if is(&[&TOOLS_EMPTY]) {
+        let key = finding.field.as_deref()?;
+        remove(document, key, format!("remove the empty {key}"), false)
+    } else if is(&[&TOOLS_LIST, &TOOLS_COMMAS]) {
+        let key = finding.field.as_deref()?;
+        let tools = tool_list(document.field(key)?);
+        let sound = !tools.grants.is_empty() && tools.grants.iter().all(|grant| grant.balanced);
+        let title = "write one text, separated by blanks";
+        sound.then(|| set(document, key, tools.to_spec_string().into(), title.to_owned(), true))?
+    } else if is(&[&YAML_FLOW_STYLE]) {
+        let pair = document
+            .pairs()
+            .iter()
+            .find(|pair| Some(pair.value.span.start) == finding.span.map(|span| span.start))?;
+        let source = pair.value.span.slice(document.text())?;
+        let value = pair.value.to_json();
+        let empty = value.as_array().is_some_and(Vec::is_empty)
+            || value.as_object().is_some_and(serde_json::Map::is_empty);
+        let simple =
+            !empty && !source.contains(['#', '\n']) && !holds_collections(&value) && holds_texts_only(&value);
+        simple.then(|| {
+            set(document, &pair.key, value, "write the items on lines of their own".to_owned(), true)
+        })?
+    } else if is(&[&METADATA_NOT_TEXT]) {
+        let key = finding.field.as_deref()?.strip_prefix("metadata.")?;
+        let pairs = document.field("metadata")?.pairs()?;
+        let pair = pairs.iter().find(|pair| pair.key == key)?;
+        let behind = document.text().get(pair.key_span.end..)?;
+        let span = Span::new(pair.key_span.end + behind.find(':')? + 1, pair.value.span.end);
+        let replacement = format!(" {}", scalar(&pair.value.to_text(), Style::SingleQuoted, false));
+        let edits = vec![Edit { span, replacement }];
+        Some(Fix { title: "write the value as JSON text".to_owned(), edits, safe: false })
+    } else if is(&[&INVOCATION_NOT_BOOLEAN]) {
+        let key = finding.field.as_deref()?;
+        remove(document, key, format!("remove {key}, which is ignored"), false)
+    } else {
+        None
     }
 }
 
@@ -184,9 +181,9 @@ fn remove(document: &Document, key: &str, title: String, safe: bool) -> Option<F
 }
 
 /// Removes a hidden character, when it stands in the file as it is and not as an escape; in the body, all of its kind.
-fn remove_characters(document: &Document, span: Span, code: &str) -> Option<Fix> {
+fn remove_characters(document: &Document, span: Span, rule: &Rule) -> Option<Fix> {
     if span.start >= document.body_offset() {
-        let places = super::rules::hidden::in_body(document, code);
+        let places = hidden::in_body(document, rule);
         let edits = places.into_iter().map(|span| Edit { span, replacement: String::new() }).collect();
         return Some(Fix { title: "remove the characters".to_owned(), edits, safe: false });
     }

@@ -5,9 +5,15 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::check;
+use crate::check::rules::description::DESCRIPTION_ANGLE_BRACKET;
+use crate::check::rules::fields::{FIELD_CLIENT, FIELD_UNKNOWN};
+use crate::check::rules::name::{
+    CHARACTER_RULES, NAME_DOUBLE_HYPHEN, NAME_EDGE_HYPHEN, NAME_FOLDER_MISMATCH, NAME_NOT_ASCII,
+    NAME_RESERVED_WORD, NAME_STARTS_WITH_DIGIT, NAME_UNDERSCORE, RESERVED_WORDS,
+};
 use crate::document::Document;
 use crate::files::manifest::Manifest;
-use crate::finding::rule::{Level, Preset};
+use crate::finding::rule::{Level, Preset, Rule};
 use crate::finding::{Finding, Problem, Severity};
 use crate::skill::Entry;
 use crate::skill::location::Origin;
@@ -59,16 +65,14 @@ pub enum NameRule {
 }
 
 impl NameRule {
-    /// The levels it gives to the rules about names; all others are errors.
-    const fn allowed(self) -> &'static [&'static str] {
+    /// Whether a name may break a rule about its characters; breaking any other of them is an error.
+    fn allows(self, rule: &Rule) -> bool {
         match self {
-            Self::Spec => &["name-not-ascii", "name-starts-with-digit"],
-            Self::AsciiKebab => &["name-starts-with-digit"],
-            Self::AsciiKebabLetterFirst => &[],
-            Self::Underscore => {
-                &["name-starts-with-digit", "name-underscore", "name-edge-hyphen", "name-double-hyphen"]
-            }
-            Self::Loose => &["name-starts-with-digit", "name-edge-hyphen", "name-double-hyphen"],
+            Self::Spec => [&NAME_NOT_ASCII, &NAME_STARTS_WITH_DIGIT].contains(&rule),
+            Self::AsciiKebab => rule == &NAME_STARTS_WITH_DIGIT,
+            Self::AsciiKebabLetterFirst => false,
+            Self::Underscore => rule == &NAME_UNDERSCORE || Self::Loose.allows(rule),
+            Self::Loose => [&NAME_STARTS_WITH_DIGIT, &NAME_EDGE_HYPHEN, &NAME_DOUBLE_HYPHEN].contains(&rule),
         }
     }
 }
@@ -76,8 +80,7 @@ impl NameRule {
 impl Profile {
     /// A profile that judges as a preset does.
     pub fn new(preset: Preset) -> Self {
-        let reserved_words =
-            check::rules::name::RESERVED_WORDS.iter().map(|word| (*word).to_owned()).collect();
+        let reserved_words = RESERVED_WORDS.iter().map(|word| (*word).to_owned()).collect();
         Self { preset, levels: BTreeMap::new(), reserved_words }
     }
 
@@ -104,17 +107,20 @@ impl Profile {
 
     /// Sets the level of one rule in place; nothing changes when there is no such rule.
     pub fn set_level(&mut self, code: &str, level: Level) -> Result<(), UnknownRule> {
-        check::rule(code)?;
-        self.levels.insert(code.to_owned(), level);
+        self.put(check::rule(code)?, level);
         Ok(())
+    }
+
+    fn put(&mut self, rule: &Rule, level: Level) {
+        self.levels.insert(rule.code.to_owned(), level);
     }
 
     /// Which characters a name may have.
     #[must_use]
     pub fn with_names(mut self, names: NameRule) -> Self {
-        for code in check::rules::name::CHARACTER_RULES {
-            let level = if names.allowed().contains(code) { Level::Off } else { Level::Error };
-            self.levels.insert((*code).to_owned(), level);
+        for rule in CHARACTER_RULES {
+            let level = if names.allows(rule) { Level::Off } else { Level::Error };
+            self.put(rule, level);
         }
         self
     }
@@ -123,34 +129,34 @@ impl Profile {
     #[must_use]
     pub fn with_reserved_words(mut self, words: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.reserved_words = words.into_iter().map(|word| word.into().to_lowercase()).collect();
-        self.levels.insert("name-reserved-word".to_owned(), Level::Error);
+        self.put(&NAME_RESERVED_WORD, Level::Error);
         self
     }
 
     /// What `<` or `>` in a description gets.
     #[must_use]
     pub fn with_angle_brackets(mut self, level: Level) -> Self {
-        self.levels.insert("description-angle-bracket".to_owned(), level);
+        self.put(&DESCRIPTION_ANGLE_BRACKET, level);
         self
     }
 
     /// What a name that is not the folder's gets.
     #[must_use]
     pub fn with_folder_match(mut self, level: Level) -> Self {
-        self.levels.insert("name-folder-mismatch".to_owned(), level);
+        self.put(&NAME_FOLDER_MISMATCH, level);
         self
     }
 
     /// What fields outside the specification get.
     #[must_use]
     pub fn with_unknown_fields(mut self, level: Level) -> Self {
-        self.levels.insert("field-unknown".to_owned(), level);
-        self.levels.insert("field-client".to_owned(), level);
+        self.put(&FIELD_UNKNOWN, level);
+        self.put(&FIELD_CLIENT, level);
         self
     }
 
     /// The level a rule has here.
-    pub fn level(&self, rule: &crate::finding::rule::Rule) -> Level {
+    pub fn level(&self, rule: &Rule) -> Level {
         if rule.refuses() {
             return Level::Error;
         }

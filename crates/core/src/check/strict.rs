@@ -5,6 +5,7 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 
+use crate::document::rules::YAML_ANCHOR;
 use crate::document::{Document, Node, NodeKind, Pair, Style, looks_like_number, rules};
 
 /// The most characters of a description, as it stands in the file.
@@ -71,7 +72,7 @@ pub fn withheld(document: &Document, name: &str) -> Option<Withheld> {
     if document.findings().iter().any(|finding| finding.code() == rules::NOT_UTF8.code) {
         return Some(Withheld::NotUtf8);
     }
-    if document.findings().iter().any(|finding| finding.code() == "yaml-anchor") {
+    if document.findings().iter().any(|finding| finding.rule == &YAML_ANCHOR) {
         return Some(Withheld::Anchors);
     }
     if !document.text().trim_start_matches('\u{feff}').starts_with("---") {

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde::{Serialize, Serializer};
 
-use super::is_slash_lookalike;
+use super::component::is_slash_lookalike;
 use crate::text::is_blank;
 
 /// How much of a refused path is shown, in characters.

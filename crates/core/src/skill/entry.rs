@@ -6,27 +6,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use unicode_normalization::UnicodeNormalization as _;
 
-use crate::document::{Document, Node, Pair, SPEC_FIELDS};
+use crate::document::{Document, Node, Pair};
+use crate::skill::fields::{self, ClientFields, boolean, list_of_texts, plain_text, tool_list};
 use crate::skill::location::Origin;
 use crate::skill::tool_list::ToolList;
-
-/// Fields outside the specification that Prowess understands, because widely used clients do.
-pub const CLIENT_FIELDS: [&str; 14] = [
-    "tags",
-    "version",
-    "when_to_use",
-    "argument-hint",
-    "arguments",
-    "disable-model-invocation",
-    "user-invocable",
-    "disallowed-tools",
-    "model",
-    "effort",
-    "context",
-    "agent",
-    "paths",
-    "hooks",
-];
 
 /// Who may start a skill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,99 +23,6 @@ pub struct Invocation {
 impl Default for Invocation {
     fn default() -> Self {
         Self { model: true, user: true }
-    }
-}
-
-/// What clients understand beyond the specification, field by field.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Fields {
-    /// When the model should use the skill, in addition to the description.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub when_to_use: Option<String>,
-    /// What a user may type behind the skill's name.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub argument_hint: Option<String>,
-    /// The names of positional arguments.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub arguments: Vec<String>,
-    /// Tools the skill asks to be without.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub disallowed_tools: Option<ToolList>,
-    /// The model it asks for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
-    /// The effort it asks for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub effort: Option<String>,
-    /// `fork` asks for a subagent.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub context: Option<String>,
-    /// The kind of subagent it asks for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub agent: Option<String>,
-    /// Globs of the files for which the skill matters.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub paths: Vec<String>,
-    /// Commands the skill would have a client run. Prowess never does.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub hooks: Option<Value>,
-}
-
-/// Fields that one or another client understands beyond the specification. All are data; nothing is executed.
-///
-/// Most skills have none of them, and those keep nothing for them.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(from = "Fields", into = "Fields")]
-pub struct ClientFields(Option<Box<Fields>>);
-
-impl PartialEq for ClientFields {
-    fn eq(&self, other: &Self) -> bool {
-        **self == **other
-    }
-}
-
-impl std::ops::DerefMut for ClientFields {
-    fn deref_mut(&mut self) -> &mut Fields {
-        self.0.get_or_insert_default()
-    }
-}
-
-impl From<Fields> for ClientFields {
-    fn from(fields: Fields) -> Self {
-        Self((fields != Fields::default()).then(|| Box::new(fields)))
-    }
-}
-
-impl From<ClientFields> for Fields {
-    fn from(fields: ClientFields) -> Self {
-        fields.0.map(|fields| *fields).unwrap_or_default()
-    }
-}
-
-impl std::ops::Deref for ClientFields {
-    type Target = Fields;
-
-    fn deref(&self) -> &Fields {
-        static NONE: Fields = Fields::none();
-        self.0.as_deref().unwrap_or(&NONE)
-    }
-}
-
-impl Fields {
-    const fn none() -> Self {
-        Self {
-            when_to_use: None,
-            argument_hint: None,
-            arguments: Vec::new(),
-            disallowed_tools: None,
-            model: None,
-            effort: None,
-            context: None,
-            agent: None,
-            paths: Vec::new(),
-            hooks: None,
-        }
     }
 }
 
@@ -193,24 +83,21 @@ impl Document {
         let name = self.name(at).unwrap_or_default();
         let metadata = self.field("metadata").and_then(Node::pairs).map(texts).unwrap_or_default();
         let nested = |key: &str| self.field("metadata").and_then(|node| node.get(key));
-        let kept = |pair: &&Pair| {
-            let key = pair.key.as_str();
-            !(SPEC_FIELDS.contains(&key) || CLIENT_FIELDS.contains(&key)) || has_wrong_shape(pair)
-        };
+        let kept = |pair: &&Pair| fields::shape(&pair.key).is_none_or(|shape| !shape.fits(&pair.value));
         Entry {
             key: name.clone(),
             name,
             description: self.description().unwrap_or_default().to_owned(),
-            license: self.text_field("license"),
-            compatibility: self.text_field("compatibility"),
+            license: fields::text(self, "license"),
+            compatibility: fields::text(self, "compatibility"),
             allowed_tools: self.field("allowed-tools").map(tool_list),
             invocation: Invocation {
                 model: !self.field("disable-model-invocation").and_then(boolean).unwrap_or(false),
                 user: self.field("user-invocable").and_then(boolean).unwrap_or(true),
             },
             tags: self.field("tags").or_else(|| nested("tags")).map(list_of_texts).unwrap_or_default(),
-            version: self.text_field("version").or_else(|| nested("version").and_then(plain_text)),
-            client: self.client_fields(),
+            version: fields::text(self, "version").or_else(|| nested("version").and_then(plain_text)),
+            client: ClientFields::read(self),
             extra: self
                 .pairs()
                 .iter()
@@ -238,35 +125,6 @@ impl Document {
     pub fn description(&self) -> Option<&str> {
         self.field("description").and_then(Node::said).map(str::trim).filter(|text| !text.is_empty())
     }
-
-    /// The text of a field where a string is wanted: the source text of a scalar, unless it says nothing.
-    fn text_field(&self, key: &str) -> Option<String> {
-        self.field(key).and_then(plain_text)
-    }
-
-    fn client_fields(&self) -> ClientFields {
-        if !self.pairs().iter().any(|pair| CLIENT_FIELDS.contains(&pair.key.as_str())) {
-            return ClientFields::default();
-        }
-        Fields {
-            when_to_use: self.text_field("when_to_use"),
-            // Square brackets are what people write there, and YAML reads them as a list.
-            argument_hint: self.pair("argument-hint").and_then(|pair| {
-                let source = || pair.value.span.slice(self.text()).filter(|text| !text.starts_with('*'));
-                let written = || source().map_or_else(|| pair.value.to_text(), str::to_owned);
-                if pair.value.scalar().is_some() { plain_text(&pair.value) } else { Some(written()) }
-            }),
-            arguments: self.field("arguments").map(words).unwrap_or_default(),
-            disallowed_tools: self.field("disallowed-tools").map(tool_list),
-            model: self.text_field("model"),
-            effort: self.text_field("effort"),
-            context: self.text_field("context"),
-            agent: self.text_field("agent"),
-            paths: self.field("paths").map(list_of_texts).unwrap_or_default(),
-            hooks: self.field("hooks").filter(|node| !node.is_null()).map(Node::to_json),
-        }
-        .into()
-    }
 }
 
 /// The form of a name that is stored and compared.
@@ -291,75 +149,6 @@ fn texts(pairs: &[Pair]) -> Vec<(String, String)> {
         }
     }
     texts
-}
-
-fn plain_text(node: &Node) -> Option<String> {
-    let written = node.said()?.trim();
-    (!written.is_empty()).then(|| written.to_owned())
-}
-
-/// The tools of an `allowed-tools` value; none when it is neither text nor list.
-pub(crate) fn tool_list(node: &Node) -> ToolList {
-    if let Some(items) = node.items() {
-        let texts: Vec<&str> = items.iter().filter_map(Node::text).collect();
-        let list = ToolList::from_items(texts.iter().copied());
-        if list.grants.iter().all(|grant| grant.balanced) {
-            return list;
-        }
-        // YAML cut `[Bash(npm run build, npm test)]` at the comma; put together again it is one tool.
-        let joined = texts.join(", ");
-        let whole = ToolList::from_items([joined.as_str()]);
-        return if whole.grants.iter().all(|grant| grant.balanced) { whole } else { list };
-    }
-    // What is neither text nor list grants nothing; that is not the same as saying nothing.
-    let Some(scalar) = node.scalar() else { return ToolList::parse("") };
-    ToolList::parse(if scalar.is_null() { "" } else { &scalar.text })
-}
-
-/// Whether a field that is known holds something that cannot be read as what it is for.
-pub(crate) fn has_wrong_shape(pair: &Pair) -> bool {
-    let (value, is_text) = (&pair.value, pair.value.scalar().is_some());
-    match pair.key.as_str() {
-        "metadata" => value.pairs().is_none() && !value.is_null(),
-        "license" | "compatibility" | "version" | "when_to_use" | "model" | "effort" | "context"
-        | "agent" => !is_text,
-        "tags" | "arguments" | "paths" | "allowed-tools" | "disallowed-tools" => value.pairs().is_some(),
-        _ => false,
-    }
-}
-
-/// Booleans as clients read them: YAML 1.1's words and the digits too.
-pub(crate) fn boolean(node: &Node) -> Option<bool> {
-    match node.text()?.trim().to_ascii_lowercase().as_str() {
-        "true" | "yes" | "on" | "1" => Some(true),
-        "false" | "no" | "off" | "0" => Some(false),
-        _ => None,
-    }
-}
-
-/// The items of a list, or the words of a text separated by commas, else by white space.
-fn words(node: &Node) -> Vec<String> {
-    let Some(text) = node.said() else { return list_of_texts(node) };
-    let comma = text.contains(',');
-    text.split(|character: char| if comma { character == ',' } else { character.is_whitespace() })
-        .map(str::trim)
-        .filter(|word| !word.is_empty())
-        .map(str::to_owned)
-        .collect()
-}
-
-/// The items of a list, or one text separated by commas.
-fn list_of_texts(node: &Node) -> Vec<String> {
-    match (node.items(), node.said()) {
-        (Some(items), _) => {
-            let said = items.iter().filter(|item| !item.is_null());
-            said.map(|item| item.to_text().trim().to_owned()).filter(|item| !item.is_empty()).collect()
-        }
-        (None, Some(text)) => {
-            text.split(',').map(str::trim).filter(|item| !item.is_empty()).map(str::to_owned).collect()
-        }
-        (None, None) => Vec::new(),
-    }
 }
 
 #[cfg(test)]

@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value};
 
-use crate::document::{Document, SPEC_FIELDS, markdown, parse, without_blank_lines};
+use crate::document::{Document, markdown, parse, without_blank_lines};
 use crate::skill::location::{Location, Origin};
-use crate::skill::{CLIENT_FIELDS, Entry, tool_list};
+use crate::skill::{CLIENT_FIELDS, Entry, Shape, known_keys, shape, tool_list};
 
 /// A whole skill: what a catalog holds of it, and its instructions.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,9 +15,9 @@ pub struct SkillData {
     pub instructions: String,
 }
 
-/// Why a dictionary is no skill.
+/// Why a JSON object is no skill.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum DictError {
+pub enum JsonError {
     /// A required key is missing or blank.
     #[error("the skill has no {0}; give it one as text")]
     Missing(&'static str),
@@ -58,32 +58,17 @@ impl Entry {
             }
         };
         let text = |text: &Option<String>| text.clone().map(Value::String);
-        let list = |items: &[String]| (!items.is_empty()).then(|| Value::from(items.to_vec()));
         put("name", Some(self.name.clone().into()));
         put("description", Some(self.description.clone().into()));
         put("license", text(&self.license));
         put("compatibility", text(&self.compatibility));
         let metadata: Map<String, Value> =
             self.metadata.iter().map(|(key, value)| (key.clone(), value.clone().into())).collect();
-        let in_metadata = |key: &str| metadata.contains_key(key);
-        let (tags, version) = (in_metadata("tags"), in_metadata("version"));
         put("metadata", (!metadata.is_empty()).then_some(Value::Object(metadata)));
         put("allowed-tools", self.allowed_tools.as_ref().map(|tools| tools.to_spec_string().into()));
-        put("tags", list(&self.tags).filter(|_| !tags));
-        put("version", text(&self.version).filter(|_| !version));
-        let client = &self.client;
-        put("when_to_use", text(&client.when_to_use));
-        put("argument-hint", text(&client.argument_hint));
-        put("arguments", list(&client.arguments));
-        put("disable-model-invocation", (!self.invocation.model).then_some(Value::Bool(true)));
-        put("user-invocable", (!self.invocation.user).then_some(Value::Bool(false)));
-        put("disallowed-tools", client.disallowed_tools.as_ref().map(|tools| tools.to_spec_string().into()));
-        put("model", text(&client.model));
-        put("effort", text(&client.effort));
-        put("context", text(&client.context));
-        put("agent", text(&client.agent));
-        put("paths", list(&client.paths));
-        put("hooks", client.hooks.clone());
+        for field in CLIENT_FIELDS {
+            put(field.key, (field.json)(self));
+        }
         for (key, value) in &self.extra {
             dict.insert(key.clone(), value.clone());
         }
@@ -114,45 +99,44 @@ impl SkillData {
 
     /// The skill a dictionary describes. `allowed-tools` may also be `allowed_tools`, and a text or a list;
     /// `instructions` and `path` are taken when they are there.
-    pub fn from_dict(dict: &Map<String, Value>) -> Result<Self, DictError> {
+    pub fn from_dict(dict: &Map<String, Value>) -> Result<Self, JsonError> {
         let mut fields = dict.clone();
         let instructions = take_text(&mut fields, "instructions")?.unwrap_or_default();
         let path = take_text(&mut fields, "path")?.unwrap_or_default();
         for key in ["name", "description"] {
             let text = match fields.get(key) {
-                None | Some(Value::Null) => return Err(DictError::Missing(key)),
+                None | Some(Value::Null) => return Err(JsonError::Missing(key)),
                 Some(Value::String(text)) => text,
-                Some(_) => return Err(DictError::WrongType { key: key.to_owned(), expected: "a text" }),
+                Some(_) => return Err(JsonError::WrongType { key: key.to_owned(), expected: "a text" }),
             };
             if text.trim().is_empty() {
-                return Err(DictError::Missing(key));
+                return Err(JsonError::Missing(key));
             }
         }
         if let Some(tools) = fields.shift_remove("allowed_tools")
             && fields.insert("allowed-tools".to_owned(), tools).is_some()
         {
-            return Err(DictError::TwoTools);
+            return Err(JsonError::TwoTools);
         }
-        for key in ["allowed-tools", "disallowed-tools"] {
+        for key in known_keys().filter(|key| shape(key) == Some(Shape::Tools)) {
             if let Some(tools) = fields.get(key) {
                 let expected = "a text or a list of texts";
-                let wrong = || DictError::WrongType { key: key.to_owned(), expected };
+                let wrong = || JsonError::WrongType { key: key.to_owned(), expected };
                 let text = spec_tools(tools).ok_or_else(wrong)?;
                 fields.insert(key.to_owned(), text.into());
             }
         }
         if fields.get("metadata").is_some_and(|metadata| !metadata.is_object() && !metadata.is_null()) {
-            return Err(DictError::WrongType { key: "metadata".to_owned(), expected: "keys and values" });
+            return Err(JsonError::WrongType { key: "metadata".to_owned(), expected: "keys and values" });
         }
         // Null says nothing in a field that is known; in any other it is a value as good as others.
-        let known = |key: &str| SPEC_FIELDS.contains(&key) || CLIENT_FIELDS.contains(&key);
-        fields.retain(|key, value| !value.is_null() || !known(key));
+        fields.retain(|key, value| !value.is_null() || shape(key).is_none());
 
         let document = parse(markdown(&fields, &instructions).as_bytes());
         let at = Origin::at(Location::parse(&path));
         let refusal = || {
             let found = document.findings().iter().find(|finding| finding.rule.refuses());
-            DictError::NotWritable(
+            JsonError::NotWritable(
                 found.map_or_else(|| "too large".to_owned(), |finding| finding.message.clone()),
             )
         };
@@ -166,11 +150,11 @@ impl SkillData {
     }
 }
 
-fn take_text(fields: &mut Map<String, Value>, key: &str) -> Result<Option<String>, DictError> {
+fn take_text(fields: &mut Map<String, Value>, key: &str) -> Result<Option<String>, JsonError> {
     match fields.shift_remove(key) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text)),
-        Some(_) => Err(DictError::WrongType { key: key.to_owned(), expected: "a text" }),
+        Some(_) => Err(JsonError::WrongType { key: key.to_owned(), expected: "a text" }),
     }
 }
 
@@ -192,7 +176,7 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::json;
 
-    fn from(dict: Value) -> Result<SkillData, DictError> {
+    fn from(dict: Value) -> Result<SkillData, JsonError> {
         SkillData::from_dict(dict.as_object().unwrap())
     }
 
@@ -219,11 +203,11 @@ mod tests {
 
     #[test]
     fn what_is_missing_or_misshapen_is_named() {
-        assert_eq!(from(json!({"description": "d"})), Err(DictError::Missing("name")));
-        assert_eq!(from(json!({"name": "n", "description": " "})), Err(DictError::Missing("description")));
+        assert_eq!(from(json!({"description": "d"})), Err(JsonError::Missing("name")));
+        assert_eq!(from(json!({"name": "n", "description": " "})), Err(JsonError::Missing("description")));
         assert_eq!(
             from(json!({"name": "n", "description": "d", "allowed-tools": "", "allowed_tools": ""})),
-            Err(DictError::TwoTools)
+            Err(JsonError::TwoTools)
         );
         let wrong = from(json!({"name": "n", "description": "d", "allowed_tools": [1]})).unwrap_err();
         assert_eq!(wrong.to_string(), "allowed-tools must be a text or a list of texts");

@@ -64,7 +64,7 @@ impl MemorySource {
         description: &str,
         instructions: &str,
         scope: Scope,
-    ) -> Result<Self, prowess_core::DictError> {
+    ) -> Result<Self, prowess_core::JsonError> {
         let mut dict = serde_json::Map::new();
         for (key, text) in [("name", name), ("description", description), ("instructions", instructions)] {
             dict.insert(key.to_owned(), text.into());

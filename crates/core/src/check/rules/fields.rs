@@ -5,7 +5,7 @@ use crate::document::{Document, Node, Pair, SPEC_FIELDS};
 use crate::finding::Finding;
 use crate::finding::rule::rules;
 use crate::limits::MAX_COMPATIBILITY_CHARS;
-use crate::skill::{CLIENT_FIELDS, boolean, has_wrong_shape};
+use crate::skill::{Shape, boolean, client_field, shape};
 use crate::text::inline;
 
 rules! {
@@ -63,12 +63,15 @@ pub(in crate::check) fn check(document: &Document, findings: &mut Found<'_>) {
         if matches!(key, "name" | "description" | "allowed-tools") {
             continue;
         }
-        if CLIENT_FIELDS.contains(&key) {
+        let shape = shape(key);
+        if client_field(key).is_some() {
             if findings.wants(&FIELD_CLIENT) {
                 let message = format!("the field belongs to some clients, not to the specification: {key}");
                 findings.push(about(pair, Finding::new(&FIELD_CLIENT, message)));
             }
-            if has_wrong_shape(pair) && key != "disallowed-tools" {
+            // Tools have rules of their own.
+            let fits = shape.is_none_or(|shape| shape == Shape::Tools || shape.fits(&pair.value));
+            if !fits {
                 let message = format!("{key} is {}, not text", pair.value.shape());
                 findings.push(about(pair, Finding::new(&FIELD_NOT_TEXT, message)).with_span(pair.value.span));
             }
@@ -81,14 +84,14 @@ pub(in crate::check) fn check(document: &Document, findings: &mut Found<'_>) {
             );
             findings.push(about(pair, Finding::new(&FIELD_UNKNOWN, message).with_help(help)));
         }
-        if is_text_field(key) {
+        if matches!(shape, Some(Shape::Text | Shape::Bracketed)) {
             check_value(key, pair, findings);
         }
         match key {
             "license" => check_license(pair, findings),
             "compatibility" => check_compatibility(pair, findings),
             "metadata" => check_metadata(pair, findings),
-            "disable-model-invocation" | "user-invocable" if boolean(&pair.value).is_none() => {
+            _ if shape == Some(Shape::Switch) && boolean(&pair.value).is_none() => {
                 let message = format!("{key} is neither true nor false: {}", inline(&pair.value.to_text()));
                 let finding =
                     Finding::new(&INVOCATION_NOT_BOOLEAN, message).with_help("write `true` or `false`");
@@ -103,12 +106,6 @@ pub(in crate::check) fn check(document: &Document, findings: &mut Found<'_>) {
             _ => {}
         }
     }
-}
-
-/// The fields that hold one text, besides name and description.
-fn is_text_field(key: &str) -> bool {
-    let client = ["version", "when_to_use", "argument-hint", "model", "effort", "context", "agent"];
-    matches!(key, "license" | "compatibility") || client.contains(&key)
 }
 
 /// A value that says nothing, or something else to readers that give values a type.

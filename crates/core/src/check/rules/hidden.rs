@@ -167,11 +167,11 @@ fn scan(text: &str) -> impl Iterator<Item = Hidden> {
 }
 
 /// Every run of hidden characters in the body that a rule is about.
-pub(in crate::check) fn in_body(document: &Document, code: &str) -> Vec<Span> {
+pub(in crate::check) fn in_body(document: &Document, rule: &Rule) -> Vec<Span> {
     let body = document.body_offset();
     let mut runs: Vec<Span> = Vec::new();
     for (at, character, kind) in hidden(document.text().get(body..).unwrap_or("")) {
-        if rule_of(kind).code != code {
+        if rule_of(kind) != rule {
             continue;
         }
         let span = Span::new(at, at + character.len_utf8()).shift(body);
@@ -207,7 +207,7 @@ mod tests {
     #[test]
     fn characters_side_by_side_are_removed_by_one_edit() {
         let document = parse("---\nname: a\n---\nx\u{200b}\u{200b}y\u{200b}".as_bytes());
-        let runs = in_body(&document, "hidden-zero-width");
+        let runs = in_body(&document, &HIDDEN_ZERO_WIDTH);
         assert_eq!(runs.iter().map(|run| run.len()).collect::<Vec<_>>(), [6, 3]);
     }
 

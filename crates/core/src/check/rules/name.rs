@@ -7,7 +7,7 @@ use crate::check::found::Found;
 use crate::check::part_of;
 use crate::document::{Document, Node};
 use crate::finding::Finding;
-use crate::finding::rule::rules;
+use crate::finding::rule::{Rule, rules};
 use crate::limits::MAX_NAME_CHARS;
 use crate::skill::location::Origin;
 use crate::skill::normalize;
@@ -17,14 +17,14 @@ use crate::text::inline;
 pub(crate) const RESERVED_WORDS: &[&str] = &["anthropic", "claude"];
 
 /// The rules about which characters stand where, for hosts that want others.
-pub(crate) const CHARACTER_RULES: &[&str] = &[
-    "name-uppercase",
-    "name-underscore",
-    "name-invalid-character",
-    "name-edge-hyphen",
-    "name-double-hyphen",
-    "name-not-ascii",
-    "name-starts-with-digit",
+pub(crate) const CHARACTER_RULES: &[&Rule] = &[
+    &NAME_UPPERCASE,
+    &NAME_UNDERSCORE,
+    &NAME_INVALID_CHARACTER,
+    &NAME_EDGE_HYPHEN,
+    &NAME_DOUBLE_HYPHEN,
+    &NAME_NOT_ASCII,
+    &NAME_STARTS_WITH_DIGIT,
 ];
 
 rules! {

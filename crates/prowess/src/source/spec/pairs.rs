@@ -1,4 +1,4 @@
-//! The keys of a source as they are written, and what they say together.
+//! The keys of a source: the one table of them, and what they say together.
 
 use std::path::PathBuf;
 
@@ -9,104 +9,58 @@ use super::{Place, Server, SourceSpec, is_address};
 use crate::error::harmless;
 use crate::source::Mount;
 
-/// The keys as they are written, before they make sense together.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub(crate) struct Pairs {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    dir: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    path: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    plugin: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    archive: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    jsonl: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    url: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    mcp: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    ca_file: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    token_file: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    name: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    description: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    instructions: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    mount_as: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    prefix: Option<String>,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    unlisted: bool,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    preload: bool,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    optional: bool,
+/// Makes [`Pairs`] and the lists of keys from one table, in the order they are written.
+macro_rules! source_keys {
+    (texts { $($text:ident)* } flags { $($flag:ident)* }) => {
+        /// The keys as they are written, before they make sense together.
+        #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(default, deny_unknown_fields)]
+        pub(crate) struct Pairs {
+            $(#[serde(skip_serializing_if = "Option::is_none")] $text: Option<String>,)*
+            $(#[serde(skip_serializing_if = "std::ops::Not::not")] $flag: bool,)*
+        }
+
+        /// The keys that have a text for a value.
+        pub(crate) const TEXT_KEYS: &[&str] = &[$(stringify!($text)),*];
+
+        /// The keys that are true or false.
+        pub(crate) const FLAG_KEYS: &[&str] = &[$(stringify!($flag)),*];
+
+        impl Pairs {
+            /// Sets a key that has a text for a value; false when there is no such key, or it was set before.
+            pub(crate) fn set(&mut self, key: &str, value: &str) -> bool {
+                let slot = match key {
+                    $(stringify!($text) => &mut self.$text,)*
+                    _ => return false,
+                };
+                slot.replace(value.to_owned()).is_none()
+            }
+
+            /// Sets a key that is true or false.
+            pub(crate) fn set_flag(&mut self, key: &str, flag: bool) {
+                match key {
+                    $(stringify!($flag) => self.$flag = flag,)*
+                    _ => {}
+                }
+            }
+        }
+    };
 }
 
-/// The keys that have a text for a value.
-pub(crate) const TEXT_KEYS: [&str; 14] = [
-    "dir",
-    "path",
-    "plugin",
-    "archive",
-    "jsonl",
-    "url",
-    "mcp",
-    "ca_file",
-    "token_file",
-    "name",
-    "description",
-    "instructions",
-    "mount_as",
-    "prefix",
-];
-
-/// The keys that are true or false.
-pub(crate) const FLAG_KEYS: [&str; 3] = ["preload", "unlisted", "optional"];
+// `docs/sources.md` says what each key means; a test keeps the two together.
+source_keys! {
+    texts {
+        dir path plugin archive jsonl url mcp ca_file token_file name description instructions mount_as prefix
+    }
+    flags { unlisted preload optional }
+}
 
 /// All keys, for messages.
 pub(crate) fn keys() -> String {
-    [&TEXT_KEYS[..], &FLAG_KEYS].concat().join(", ")
+    [TEXT_KEYS, FLAG_KEYS].concat().join(", ")
 }
 
 impl Pairs {
-    /// Sets a key that has a text for a value; false when there is no such key, or it was set before.
-    pub(crate) fn set(&mut self, key: &str, value: &str) -> bool {
-        let slot = match key {
-            "dir" => &mut self.dir,
-            "path" => &mut self.path,
-            "plugin" => &mut self.plugin,
-            "archive" => &mut self.archive,
-            "jsonl" => &mut self.jsonl,
-            "url" => &mut self.url,
-            "mcp" => &mut self.mcp,
-            "ca_file" => &mut self.ca_file,
-            "token_file" => &mut self.token_file,
-            "name" => &mut self.name,
-            "description" => &mut self.description,
-            "instructions" => &mut self.instructions,
-            "mount_as" => &mut self.mount_as,
-            "prefix" => &mut self.prefix,
-            _ => return false,
-        };
-        slot.replace(value.to_owned()).is_none()
-    }
-
-    /// Sets a key that is true or false.
-    pub(crate) fn set_flag(&mut self, key: &str, flag: bool) {
-        match key {
-            "unlisted" => self.unlisted = flag,
-            "optional" => self.optional = flag,
-            _ => self.preload = flag,
-        }
-    }
-
     /// What the keys say together, or what is wrong with them.
     pub(crate) fn spec(self) -> Result<SourceSpec, String> {
         let mut places = Vec::new();
@@ -226,5 +180,18 @@ impl From<SourceSpec> for Pairs {
             }
         }
         pairs
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_key_of_a_source_is_in_the_documentation() {
+        let page = include_str!("../../../../../docs/sources.md");
+        for key in [TEXT_KEYS, FLAG_KEYS].concat() {
+            assert!(page.contains(&format!("`{key}`")), "docs/sources.md does not say what {key} is");
+        }
     }
 }
