@@ -35,7 +35,7 @@ fn main() -> ExitCode {
     let mut ui = Ui::new(args.color);
     let outcome = run(&args, &mut ui).and_then(|outcome| ui.finish().map(|()| outcome));
     // A server that was told to end waits for nobody who may still hold one.
-    prowess::process::end_companions();
+    prowess::process::end_children();
     // What a command says when its programs were ended under it is not how it ended.
     signals::give_way();
     match outcome {

@@ -47,7 +47,7 @@ fn watch(ends_by_itself: bool) {
         std::thread::spawn(move || {
             if let Some(signal) = signals.forever().next() {
                 ENDING.store(true, Ordering::SeqCst);
-                prowess::process::end_companions();
+                prowess::process::end_children();
                 // As if nobody had listened, so that whoever waits for us sees what ended us.
                 let _ = signal_hook::low_level::emulate_default_handler(signal);
             }

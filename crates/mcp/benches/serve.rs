@@ -48,7 +48,7 @@ fn library(skills: usize) -> tempfile::TempDir {
 /// A server in this process, until the token is cancelled.
 fn server(root: &Path, http: HttpOptions) -> (SocketAddr, CancellationToken, std::thread::JoinHandle<()>) {
     let mut registry = Registry::new();
-    registry.add(DirSource::new(root, ScanOptions::named()));
+    registry.add(DirSource::new(root, ScanOptions::unbounded()));
     let stop = CancellationToken::new();
     let (told, at) = std::sync::mpsc::channel();
     let token = stop.clone();

@@ -74,7 +74,7 @@ fn make_skills(folder: &Path) {
 
 fn discover(folder: &Path, cache: Option<PathBuf>) -> Registry {
     let mut registry = Registry::new();
-    registry.add(DirSource::new(folder, ScanOptions::named()).with_cache(cache));
+    registry.add(DirSource::new(folder, ScanOptions::unbounded()).with_cache(cache));
     registry.refresh().unwrap();
     registry
 }

@@ -219,7 +219,7 @@ fn on_disk(pool: &[Skill], size: usize) {
         std::fs::write(skill.join("SKILL.md"), text).unwrap();
     }
     let mut registry = Registry::new();
-    registry.add(DirSource::new(folder.path().join("skills"), ScanOptions::named()));
+    registry.add(DirSource::new(folder.path().join("skills"), ScanOptions::unbounded()));
     registry.refresh().unwrap();
     let cache = Some(folder.path().join("terms"));
     let millis = |time: Duration| time.as_secs_f64() * 1e3;

@@ -68,7 +68,7 @@ fn main() {
     }
     skill(&folder, "large", 20_000);
     let mut registry = Registry::new();
-    registry.add(DirSource::new(&folder, ScanOptions::named()));
+    registry.add(DirSource::new(&folder, ScanOptions::unbounded()));
     registry.refresh().unwrap();
     println!("{} skills are visible; CPU time of one call, the best of 15 rounds", registry.catalog().len());
     let session = || Session::new("bench", registry.catalog(), Policy::default(), Options::default());

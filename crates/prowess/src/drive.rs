@@ -12,7 +12,7 @@
 //! # std::fs::write(folder.path().join("tidy-up/SKILL.md"), "---\nname: tidy-up\ndescription: Tidies up.\n---\nDo.\n")?;
 //! # let folder = folder.path();
 //! let mut registry = Registry::new();
-//! registry.add(DirSource::new(folder, ScanOptions::named()));
+//! registry.add(DirSource::new(folder, ScanOptions::unbounded()));
 //! registry.refresh()?;
 //!
 //! let mut session = Session::new("chat-1", registry.catalog(), Policy::default(), Options::default());

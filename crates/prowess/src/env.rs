@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Component, Path, PathBuf};
 
-use crate::error::harmless;
+use crate::error::escape_control;
 
 /// The variable that may hold the token of our own server. No program that is started gets to see it.
 pub const TOKEN: &str = "PROWESS_TOKEN";
@@ -47,7 +47,7 @@ pub(crate) fn is_homeless(path: &Path) -> bool {
 
 /// A variable that should hold an absolute path and does not.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("this variable is no absolute path: {name}={}", harmless(.value))]
+#[error("this variable is no absolute path: {name}={}", escape_control(.value))]
 pub struct RelativePath {
     /// The variable.
     pub name: String,

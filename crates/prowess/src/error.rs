@@ -15,7 +15,7 @@ pub(crate) fn shown(path: &Path) -> std::path::Display<'_> {
 
 /// A text from outside on one line, with nothing in it that controls a terminal or is hidden. What is made harmless
 /// twice does not grow.
-pub fn harmless(text: &str) -> String {
+pub fn escape_control(text: &str) -> String {
     prowess_core::text::inline(text).into_owned()
 }
 
@@ -25,7 +25,7 @@ pub fn shell_word(text: &str) -> String {
     if !text.is_empty() && !text.starts_with('-') && text.chars().all(plain) {
         return text.to_owned();
     }
-    let quoted = format!("'{}'", harmless(text).replace('\'', r"'\''"));
+    let quoted = format!("'{}'", escape_control(text).replace('\'', r"'\''"));
     if text.starts_with('-') { format!("-- {quoted}") } else { quoted }
 }
 
@@ -64,12 +64,16 @@ fn not_offered_hint(key: &str, why: &WhyNot, path: &Path) -> String {
 
 /// A name, and the key of the skill when that is another.
 fn called(name: &str, key: &str) -> String {
-    if name == key { harmless(key) } else { format!("{}, which is called {}", harmless(name), harmless(key)) }
+    if name == key {
+        escape_control(key)
+    } else {
+        format!("{}, which is called {}", escape_control(name), escape_control(key))
+    }
 }
 
 /// A reason behind a colon, if there is one.
 fn after_colon(reason: &str) -> String {
-    if reason.is_empty() { String::new() } else { format!(": {}", harmless(reason)) }
+    if reason.is_empty() { String::new() } else { format!(": {}", escape_control(reason)) }
 }
 
 /// Why a place could not be read. Each variant names the path and knows what to do about it.
@@ -350,7 +354,7 @@ impl SourceError {
 
     /// A key that no skill has.
     pub(crate) fn unknown(key: &str, similar: Vec<String>) -> Self {
-        Self::Unknown { key: harmless(key), similar, path: PathBuf::from(key) }
+        Self::Unknown { key: escape_control(key), similar, path: PathBuf::from(key) }
     }
 
     /// The path it is about.
@@ -487,9 +491,9 @@ mod tests {
     #[test]
     fn what_is_made_harmless_twice_is_as_after_the_first_time() {
         let text = "\u{1b}[31m it's \"C:\\x\"\n\u{202e}é\\";
-        let safe = harmless(text);
+        let safe = escape_control(text);
         assert_eq!(safe, "\\u{1b}[31m it's \"C:\\x\"\\n\\u{202e}é\\");
-        assert_eq!(harmless(&safe), safe);
-        assert_eq!(harmless(""), "");
+        assert_eq!(escape_control(&safe), safe);
+        assert_eq!(escape_control(""), "");
     }
 }

@@ -57,7 +57,7 @@ pub enum WatchError {
 /// # let folder = tempfile::tempdir()?;
 /// # let folder = folder.path();
 /// let mut registry = Registry::new();
-/// registry.add(DirSource::new(folder, ScanOptions::named()));
+/// registry.add(DirSource::new(folder, ScanOptions::unbounded()));
 /// let mut watcher = Watcher::new(registry.into(), WatchOptions::default())?;
 ///
 /// std::fs::create_dir(folder.join("tidy-up"))?;

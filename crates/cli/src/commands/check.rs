@@ -145,7 +145,7 @@ struct Checker<'a> {
 
 impl Checker<'_> {
     fn folder(&mut self, path: &Path) -> Result<(), CommandError> {
-        let scan = scan(path, &ScanOptions::named());
+        let scan = scan(path, &ScanOptions::unbounded());
         for problem in &scan.problems {
             self.failed(problem)?;
         }

@@ -260,15 +260,15 @@ impl<'r> Row<'r> {
                 shadowed_by = Some(by);
                 "shadowed"
             }
-            Standing::Hindered { obstacle: Obstacle::Broken { problems: why } } => {
+            Standing::Blocked { obstacle: Obstacle::Broken { problems: why } } => {
                 problems = why.iter().map(brief).collect();
                 "broken"
             }
-            Standing::Hindered { obstacle: Obstacle::Disabled { by } } => {
+            Standing::Blocked { obstacle: Obstacle::Disabled { by } } => {
                 disabled_by = Some(by.as_str());
                 "disabled"
             }
-            Standing::Hindered { obstacle: Obstacle::Untrusted } => "untrusted",
+            Standing::Blocked { obstacle: Obstacle::Untrusted } => "untrusted",
         };
         Self {
             name: &entry.name,

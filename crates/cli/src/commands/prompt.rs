@@ -2,7 +2,7 @@
 
 use prowess::drive::{Performer, preload};
 use prowess::render::{Budget, BudgetReport, CatalogStyle, Shape, render_catalog};
-use prowess::select::{All, Query, Whole};
+use prowess::select::{All, NotNarrowed, Query};
 use prowess::session::{PromptOptions, Session};
 use serde_json::{Value, json};
 
@@ -75,11 +75,11 @@ pub(crate) fn run(args: &Prompt, json: bool, ui: &mut Ui) -> Result<Outcome, Com
         ui.raw(format!("{}\n", prompt.text).as_bytes())?;
     }
     match &prompt.whole {
-        Some(Whole::Failed(error)) => {
+        Some(NotNarrowed::Failed(error)) => {
             ui.failure(&failed(error));
             ui.note("the selector failed: all skills are shown");
         }
-        Some(Whole::NothingFound) => ui.note("no skill fits the query: all are shown"),
+        Some(NotNarrowed::NothingFound) => ui.note("no skill fits the query: all are shown"),
         _ => {}
     }
     for note in notes(&prompt.report) {
@@ -102,12 +102,12 @@ pub(crate) fn run(args: &Prompt, json: bool, ui: &mut Ui) -> Result<Outcome, Com
 }
 
 /// What became of the query, and what the selector said when it failed.
-fn described(whole: Option<&Whole>) -> (&'static str, Option<String>) {
+fn described(whole: Option<&NotNarrowed>) -> (&'static str, Option<String>) {
     match whole {
         None => ("hits", None),
-        Some(Whole::NoSelector | Whole::EmptyQuery) => ("no-query", None),
-        Some(Whole::NothingFound) => ("nothing-found", None),
-        Some(Whole::Failed(error)) => ("failed", Some(error.to_string())),
+        Some(NotNarrowed::NoSelector | NotNarrowed::EmptyQuery) => ("no-query", None),
+        Some(NotNarrowed::NothingFound) => ("nothing-found", None),
+        Some(NotNarrowed::Failed(error)) => ("failed", Some(error.to_string())),
     }
 }
 

@@ -163,14 +163,14 @@ fn page(text: &mut String, candidate: &Candidate, standing: &Standing, registry:
             let _ = writeln!(text, "  shadowed by: {}", clean(&by.text()));
             text.push_str("  hint: rename one of the two, or take one away\n");
         }
-        Standing::Hindered { obstacle: Obstacle::Disabled { by } } => {
+        Standing::Blocked { obstacle: Obstacle::Disabled { by } } => {
             let _ = writeln!(text, "  turned off by: {}", clean(by));
             let (name, path) = (entry.key.clone(), path_of(&entry.origin.location));
             let why = Obstacle::Disabled { by: by.clone() }.why_not();
             let error = SourceError::NotOffered { key: name.clone(), name, why, path };
             let _ = writeln!(text, "  hint: {}", error.hint());
         }
-        Standing::Hindered { obstacle: Obstacle::Broken { problems } } => {
+        Standing::Blocked { obstacle: Obstacle::Broken { problems } } => {
             for problem in problems {
                 let _ = writeln!(
                     text,
@@ -186,7 +186,7 @@ fn page(text: &mut String, candidate: &Candidate, standing: &Standing, registry:
                 let _ = writeln!(text, "  hint: see how to correct it with: prowess check {}", clean(&path));
             }
         }
-        Standing::Listed | Standing::Hindered { obstacle: Obstacle::Untrusted } => {}
+        Standing::Listed | Standing::Blocked { obstacle: Obstacle::Untrusted } => {}
     }
     let _ = match Advice::on(candidate, registry, &registry.catalog()) {
         Some(Advice::Trust(name)) if *standing == Standing::Listed => {

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStringExt as _;
 use crate::Place;
 
 /// Whether a character may be written.
-fn harmless(character: char) -> bool {
+fn escape_control(character: char) -> bool {
     let hidden = matches!(character,
         '\u{61C}' | '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2060}'..='\u{206F}' | '\u{FEFF}'
         | '\u{2028}' | '\u{2029}' | '\u{E0000}'..='\u{E0FFF}');
@@ -80,7 +80,7 @@ fn nothing_in_a_skill_its_path_or_an_argument_reaches_the_terminal_as_it_is() {
         let output = place.output(&args);
         for bytes in [&output.stdout, &output.stderr] {
             let text = std::str::from_utf8(bytes).unwrap();
-            let bad = text.chars().find(|character| !harmless(*character));
+            let bad = text.chars().find(|character| !escape_control(*character));
             assert_eq!(bad, None, "{args:?}: {}", text.escape_debug());
         }
         assert!(!output.stdout.is_empty() || !output.stderr.is_empty(), "{args:?}");

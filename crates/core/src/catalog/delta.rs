@@ -29,7 +29,7 @@ impl Delta {
             let mut keys: Vec<(String, Location)> = catalog
                 .all()
                 .filter(|(_, standing)| {
-                    matches!(standing, Standing::Hindered { obstacle: Obstacle::Broken { .. } })
+                    matches!(standing, Standing::Blocked { obstacle: Obstacle::Broken { .. } })
                 })
                 .map(|(candidate, _)| (candidate.entry.key.clone(), candidate.entry.origin.location.clone()))
                 .collect();

@@ -52,7 +52,8 @@ pub enum Standing {
         by: Location,
     },
     /// Something keeps it from being offered or from being used.
-    Hindered {
+    #[serde(rename = "hindered")]
+    Blocked {
         /// What that is.
         obstacle: Obstacle,
     },
@@ -133,7 +134,7 @@ impl Catalog {
                 Some(Obstacle::Untrusted) => only_seen.push(*at),
                 Some(obstacle @ (Obstacle::Broken { .. } | Obstacle::Disabled { .. })) => {
                     let obstacle = obstacle.clone();
-                    self.set(*at, Standing::Hindered { obstacle });
+                    self.set(*at, Standing::Blocked { obstacle });
                 }
             }
         }
@@ -222,11 +223,6 @@ impl Catalog {
     /// What is different here from an earlier catalog.
     pub fn since(&self, before: &Self) -> Delta {
         Delta::between(before, self)
-    }
-
-    /// The candidates, to make another catalog from.
-    pub fn into_candidates(self) -> Vec<Arc<Candidate>> {
-        self.candidates
     }
 }
 

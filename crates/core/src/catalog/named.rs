@@ -95,7 +95,7 @@ impl Standing {
         match self {
             Self::Listed => None,
             Self::Shadowed { by } => Some(WhyNot { state: "shadowed", reason: format!("by {by}") }),
-            Self::Hindered { obstacle } => Some(obstacle.why_not()),
+            Self::Blocked { obstacle } => Some(obstacle.why_not()),
         }
     }
 }

@@ -58,7 +58,7 @@ fn an_untrusted_skill_alone_is_listed_and_a_broken_one_is_not() {
     let catalog = made(vec![seen, broken], Duplicates::First).unwrap();
     assert!(catalog.has("a") && !catalog.get("a").unwrap().is_usable());
     assert!(!catalog.has("b"));
-    assert!(matches!(catalog.why("b")[0].1, Standing::Hindered { obstacle: Obstacle::Broken { .. } }));
+    assert!(matches!(catalog.why("b")[0].1, Standing::Blocked { obstacle: Obstacle::Broken { .. } }));
 }
 
 #[test]

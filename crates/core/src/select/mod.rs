@@ -19,7 +19,7 @@ pub use corpus::{Corpus, Counts, MAX_BODY_BYTES, Reader, Terms, analyse};
 pub use embedding::{Embed, Embedding, Vectors, embedded_text};
 pub use fused::{Fused, MEANING_WEIGHT};
 pub use keyword::{All, Keyword, Tags};
-pub use narrow::{Narrowed, OnEmpty, OnError, Options, Whole, narrow, search};
+pub use narrow::{Narrowed, NotNarrowed, OnEmpty, OnError, Options, narrow, search};
 pub use postings::{MAX_SKILLS, Part, Postings};
 pub use trigger::{OTHER_TRIGGER_FILES, TRIGGER_FILE, Trigger, TriggerError, triggers};
 

@@ -63,7 +63,7 @@ impl Default for Options {
 
 /// Why nothing was narrowed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Whole {
+pub enum NotNarrowed {
     /// There is no selector.
     NoSelector,
     /// The query is empty.
@@ -81,7 +81,7 @@ pub struct Narrowed<'e> {
     pub skills: Vec<&'e Entry>,
     /// Why the query did not narrow them. They are then all that the tools at hand allow, or none if the options
     /// say so.
-    pub whole: Option<Whole>,
+    pub whole: Option<NotNarrowed>,
 }
 
 impl Options {
@@ -120,10 +120,10 @@ pub fn narrow<'e>(
 ) -> Result<Narrowed<'e>, SelectError> {
     let equipped = options.equipped(among);
     let Some(selector) = selector else {
-        return Ok(Narrowed { skills: equipped, whole: Some(Whole::NoSelector) });
+        return Ok(Narrowed { skills: equipped, whole: Some(NotNarrowed::NoSelector) });
     };
     if query.is_empty() {
-        return Ok(Narrowed { skills: equipped, whole: Some(Whole::EmptyQuery) });
+        return Ok(Narrowed { skills: equipped, whole: Some(NotNarrowed::EmptyQuery) });
     }
     let (all, whole) = match options.hits(selector, query, &equipped) {
         Ok(hits) => {
@@ -131,11 +131,11 @@ pub fn narrow<'e>(
             if !skills.is_empty() {
                 return Ok(Narrowed { skills, whole: None });
             }
-            (options.on_empty == OnEmpty::All, Whole::NothingFound)
+            (options.on_empty == OnEmpty::All, NotNarrowed::NothingFound)
         }
         Err(error) => match options.on_error {
             OnError::Fail => return Err(error),
-            on_error => (on_error == OnError::All, Whole::Failed(error)),
+            on_error => (on_error == OnError::All, NotNarrowed::Failed(error)),
         },
     };
     Ok(Narrowed { skills: if all { equipped } else { Vec::new() }, whole: Some(whole) })
@@ -189,7 +189,7 @@ mod tests {
         text: &str,
         among: &[&Entry],
         options: &Options,
-    ) -> Result<(Vec<String>, Option<Whole>), SelectError> {
+    ) -> Result<(Vec<String>, Option<NotNarrowed>), SelectError> {
         let left = narrow(selector, &Query::text(text), among, options)?;
         Ok((left.skills.iter().map(|entry| entry.key.clone()).collect(), left.whole))
     }
@@ -203,14 +203,14 @@ mod tests {
             narrowed(selector, text, &among, options)
         };
         let keyword = Keyword::default();
-        assert_eq!(narrowed(None, "pdf", &options), Ok((all(), Some(Whole::NoSelector))));
-        assert_eq!(narrowed(Some(&keyword), " ", &options), Ok((all(), Some(Whole::EmptyQuery))));
-        assert_eq!(narrowed(Some(&keyword), "bread", &options), Ok((all(), Some(Whole::NothingFound))));
-        let failed = || Some(Whole::Failed(SelectError::NotFinite));
+        assert_eq!(narrowed(None, "pdf", &options), Ok((all(), Some(NotNarrowed::NoSelector))));
+        assert_eq!(narrowed(Some(&keyword), " ", &options), Ok((all(), Some(NotNarrowed::EmptyQuery))));
+        assert_eq!(narrowed(Some(&keyword), "bread", &options), Ok((all(), Some(NotNarrowed::NothingFound))));
+        let failed = || Some(NotNarrowed::Failed(SelectError::NotFinite));
         assert_eq!(narrowed(Some(&Broken), "pdf", &options), Ok((all(), failed())));
         assert_eq!(narrowed(Some(&keyword), "pdf", &options), Ok((vec!["one".to_owned()], None)));
         let strict = Options { on_empty: OnEmpty::None, on_error: OnError::None, ..Options::default() };
-        assert_eq!(narrowed(Some(&keyword), "bread", &strict), Ok((none(), Some(Whole::NothingFound))));
+        assert_eq!(narrowed(Some(&keyword), "bread", &strict), Ok((none(), Some(NotNarrowed::NothingFound))));
         assert_eq!(narrowed(Some(&Broken), "pdf", &strict), Ok((none(), failed())));
         let fail = Options { on_error: OnError::Fail, ..Options::default() };
         assert_eq!(narrowed(Some(&Broken), "pdf", &fail), Err(SelectError::NotFinite));

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use prowess::harmless;
+use prowess::escape_control;
 use rmcp::model::RequestId;
 
 use crate::lock::locked;
@@ -50,7 +50,7 @@ pub(crate) fn shown(text: &str) -> String {
     if short.len() < text.trim().len() {
         short.push('…');
     }
-    harmless(&short)
+    escape_control(&short)
 }
 
 /// What a transport noticed. rmcp turns errors into text of its own; what we know is kept here.

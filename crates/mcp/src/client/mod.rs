@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use prowess::net::{PublicHosts, UreqClient};
-use prowess::process::Companion;
+use prowess::process::ChildProcess;
 use rmcp::model::{
     ClientCapabilities, ClientConfig, ClientRequest, Implementation, JsonObject, ProtocolVersion,
     ServerResult,
@@ -59,7 +59,7 @@ pub(crate) enum Reach {
 /// The program at the other end, if it is one.
 #[derive(Default)]
 struct Program {
-    running: Option<(Companion, process::Input)>,
+    running: Option<(ChildProcess, process::Input)>,
     /// What it said last, once it was ended.
     words: Option<String>,
 }
@@ -67,9 +67,9 @@ struct Program {
 impl Program {
     /// Ends it; whoever is stuck in writing to it is freed by that.
     fn end(&mut self) {
-        if let Some((companion, input)) = self.running.take() {
+        if let Some((process, input)) = self.running.take() {
             process::hang_up(&input);
-            self.words = Some(companion.last_words());
+            self.words = Some(process.last_words());
         }
     }
 }
@@ -105,8 +105,8 @@ impl Connection {
             }
             Reach::Program { argv, folder } => {
                 let record = Arc::clone(&made.record);
-                let (companion, input, pipes) = process::start(argv, folder.as_deref(), limits, record)?;
-                locked(&made.program).running = Some((companion, input));
+                let (process, input, pipes) = process::start(argv, folder.as_deref(), limits, record)?;
+                locked(&made.program).running = Some((process, input));
                 made.begin(move || pipes)
             }
         }?;
@@ -264,9 +264,9 @@ impl Drop for Connection {
             let _ = told.recv_timeout(LEAVE);
         }
         let running = locked(&self.program).running.take();
-        if let Some((companion, input)) = running {
+        if let Some((process, input)) = running {
             process::hang_up(&input);
-            drop(companion);
+            drop(process);
         }
         // Dropping a runtime inside another one panics; this does not, and waits for nobody.
         runtime.shutdown_background();

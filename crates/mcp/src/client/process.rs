@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;
 
-use prowess::process::{Companion, ProcessError};
+use prowess::process::{ChildProcess, ProcessError};
 use prowess::text::json_values;
 use rmcp::RoleClient;
 use rmcp::model::{RequestId, ServerJsonRpcMessage};
@@ -59,8 +59,8 @@ pub(crate) fn start(
     folder: Option<&Path>,
     limits: McpLimits,
     record: Arc<Record>,
-) -> Result<(Companion, Input, Pipes), Failure> {
-    let (companion, stdin, stdout) = Companion::start(argv, folder).map_err(|error| not_started(&error))?;
+) -> Result<(ChildProcess, Input, Pipes), Failure> {
+    let (child, stdin, stdout) = ChildProcess::start(argv, folder).map_err(|error| not_started(&error))?;
     let input: Input = Arc::new(Mutex::new(Some(stdin)));
     let state = Arc::new(State::default());
     let (sender, messages) = mpsc::channel(WAITING);
@@ -68,7 +68,7 @@ pub(crate) fn start(
     thread::spawn(move || {
         noted.broke(listen(stdout, limits, &shared, &noted, &sender));
     });
-    Ok((companion, Arc::clone(&input), Pipes { input, messages, state, record }))
+    Ok((child, Arc::clone(&input), Pipes { input, messages, state, record }))
 }
 
 fn not_started(error: &ProcessError) -> Failure {

@@ -189,7 +189,7 @@ impl Source for Brittle {
 
 fn brittle(root: &std::path::Path) -> Registry {
     let mut registry = Registry::new();
-    registry.add(Brittle(DirSource::new(root, ScanOptions::named())));
+    registry.add(Brittle(DirSource::new(root, ScanOptions::unbounded())));
     registry
 }
 

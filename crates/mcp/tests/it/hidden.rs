@@ -18,8 +18,8 @@ async fn what_may_not_be_used_is_on_no_route() {
     for sessionless in [false, true] {
         let mut registry = Registry::new();
         registry
-            .add(DirSource::new(root.path(), ScanOptions::named()).in_scope(Scope::User))
-            .add(DirSource::new(project.path(), ScanOptions::named()).in_scope(Scope::Project))
+            .add(DirSource::new(root.path(), ScanOptions::unbounded()).in_scope(Scope::User))
+            .add(DirSource::new(project.path(), ScanOptions::unbounded()).in_scope(Scope::Project))
             .trust(Trust::in_approved(Approvals::default()))
             .disable([Disabled { glob: Glob::parse("staff").unwrap(), by: "test".to_owned(), within: None }]);
         // Long names only: beta is too short.
@@ -82,7 +82,7 @@ async fn trust_that_is_taken_back_counts_at_once() {
     };
     let mut registry = Registry::new();
     registry
-        .add(DirSource::new(root.path(), ScanOptions::named()).in_scope(Scope::Project))
+        .add(DirSource::new(root.path(), ScanOptions::unbounded()).in_scope(Scope::Project))
         .trust(Trust::in_approved(trust(Some(root.path()))));
     let options = ServeOptions { approvals: Some(file.clone()), ..ServeOptions::default() };
     let mut client = Lines::begun(served(registry, options), false).await;

@@ -8,8 +8,8 @@ use crate::support::{Lines, served, skill, write};
 
 fn preloaded(root: &std::path::Path) -> Registry {
     let mut registry = Registry::new();
-    registry.add(Layer::from(DirSource::new(root.join("first"), ScanOptions::named())).preloaded());
-    registry.add(DirSource::new(root.join("others"), ScanOptions::named()));
+    registry.add(Layer::from(DirSource::new(root.join("first"), ScanOptions::unbounded())).preloaded());
+    registry.add(DirSource::new(root.join("others"), ScanOptions::unbounded()));
     registry
 }
 

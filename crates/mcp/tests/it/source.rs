@@ -78,7 +78,7 @@ fn whole_library(far: &McpSource) {
     let names: Vec<&str> = offer.candidates.iter().map(|skill| skill.entry.name.as_str()).collect();
     assert_eq!(names, ["alpha", "beta", "staff"]);
     let root = library();
-    let here = DirSource::new(root.path(), ScanOptions::named());
+    let here = DirSource::new(root.path(), ScanOptions::unbounded());
     for skill in here.list().unwrap().candidates {
         let name = skill.entry.name.as_str();
         let Some(same) = offer.candidates.iter().find(|far| far.entry.name == name) else { continue };

@@ -50,7 +50,7 @@ pub(crate) fn library() -> tempfile::TempDir {
 
 pub(crate) fn registry(root: &Path) -> Registry {
     let mut registry = Registry::new();
-    registry.add(DirSource::new(root, ScanOptions::named()));
+    registry.add(DirSource::new(root, ScanOptions::unbounded()));
     registry
 }
 

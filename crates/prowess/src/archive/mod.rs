@@ -13,7 +13,7 @@ use std::io::Read;
 use prowess_core::RelPath;
 use prowess_core::path::{PathError, first_collision};
 
-use crate::error::harmless;
+use crate::error::escape_control;
 
 /// The most that is unpacked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -197,9 +197,9 @@ impl Unpacking {
         let mut bytes = Vec::new();
         // One byte more shows a file that goes on after its end.
         let read = reader.take(size + 1).read_to_end(&mut bytes);
-        read.map_err(|error| ArchiveError::malformed(format!("{}: {error}", harmless(entry))))?;
+        read.map_err(|error| ArchiveError::malformed(format!("{}: {error}", escape_control(entry))))?;
         if bytes.len() as u64 != size {
-            let reason = format!("{}: it has not the size it is said to have", harmless(entry));
+            let reason = format!("{}: it has not the size it is said to have", escape_control(entry));
             return Err(ArchiveError::malformed(reason));
         }
         Ok(bytes)

@@ -5,7 +5,7 @@ use std::io::Read;
 use flate2::bufread::GzDecoder;
 
 use super::{ArchiveError, PackedFile, Unpacking};
-use crate::error::harmless;
+use crate::error::escape_control;
 
 const BLOCK: usize = 512;
 
@@ -230,7 +230,7 @@ fn entry(
     let name = pending.name.as_deref().unwrap_or(&header.name);
     let shown = String::from_utf8_lossy(name).into_owned();
     if pending.size.is_some_and(|size| size != header.size) {
-        let reason = format!("{}: the tar file says two sizes of it", harmless(&shown));
+        let reason = format!("{}: the tar file says two sizes of it", escape_control(&shown));
         return Err(ArchiveError::malformed(reason));
     }
     // What packs a folder from inside writes `./` before each name; two names that come to one are refused later.
@@ -247,7 +247,7 @@ fn entry(
             b"" | b"." => Ok(()),
             name => into.add_folder(name),
         },
-        b'1' | b'2' => Err(ArchiveError::Link { entry: harmless(&shown) }),
-        _ => Err(ArchiveError::Special { entry: harmless(&shown) }),
+        b'1' | b'2' => Err(ArchiveError::Link { entry: escape_control(&shown) }),
+        _ => Err(ArchiveError::Special { entry: escape_control(&shown) }),
     }
 }

@@ -4,7 +4,7 @@ use flate2::Crc;
 use flate2::bufread::DeflateDecoder;
 
 use super::{ArchiveError, PackedFile, Unpacking};
-use crate::error::harmless;
+use crate::error::escape_control;
 
 const LOCAL: u32 = 0x0403_4b50;
 const CENTRAL: u32 = 0x0201_4b50;
@@ -146,7 +146,7 @@ fn central<'a>(fields: &mut Fields<'a>) -> Result<Entry<'a>, ArchiveError> {
     // Programs on Unix write the bytes of the name and no mark. Elsewhere they may be of any code page.
     let unix = matches!(made_by >> 8, 3 | 19);
     if !name.is_ascii() && flags & FLAG_UTF8 == 0 && !(unix && std::str::from_utf8(name).is_ok()) {
-        let shown = harmless(&String::from_utf8_lossy(name));
+        let shown = escape_control(&String::from_utf8_lossy(name));
         return Err(ArchiveError::malformed(format!(
             "{shown}: the name in the zip file is not marked as UTF-8"
         )));
@@ -175,7 +175,7 @@ fn refuse_second_name(extra: &[u8], name: &[u8]) -> Result<(), ArchiveError> {
 
 /// Unpacks the entry that these bytes begin with; how many of them it takes.
 fn one(bytes: &[u8], entry: &Entry<'_>, into: &mut Unpacking) -> Result<usize, ArchiveError> {
-    let shown = harmless(&String::from_utf8_lossy(entry.name));
+    let shown = escape_control(&String::from_utf8_lossy(entry.name));
     let bad = |reason: &str| Err(ArchiveError::malformed(format!("{shown}: {reason}")));
     let mut fields = Fields(bytes);
     if fields.u32()? != LOCAL {
@@ -214,15 +214,15 @@ fn one(bytes: &[u8], entry: &Entry<'_>, into: &mut Unpacking) -> Result<usize, A
 
 fn contents(data: &[u8], entry: &Entry<'_>, into: &mut Unpacking) -> Result<(), ArchiveError> {
     let shown = String::from_utf8_lossy(entry.name).into_owned();
-    let bad = |reason: &str| Err(ArchiveError::malformed(format!("{}: {reason}", harmless(&shown))));
+    let bad = |reason: &str| Err(ArchiveError::malformed(format!("{}: {reason}", escape_control(&shown))));
     let kind = entry.mode.map_or(0, |mode| mode & 0o170_000);
     let folder = entry.name.strip_suffix(b"/");
     match kind {
-        0o120_000 => return Err(ArchiveError::Link { entry: harmless(&shown) }),
+        0o120_000 => return Err(ArchiveError::Link { entry: escape_control(&shown) }),
         0 => {}
         0o040_000 if folder.is_some() => {}
         0o100_000 if folder.is_none() => {}
-        _ => return Err(ArchiveError::Special { entry: harmless(&shown) }),
+        _ => return Err(ArchiveError::Special { entry: escape_control(&shown) }),
     }
     if let Some(folder) = folder {
         if entry.size != 0 {

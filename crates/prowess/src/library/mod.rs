@@ -104,7 +104,7 @@ pub(crate) fn add_library(
     registry.on_error(OnError::Report);
     let configs = configs(&from, environment, options.limits, &approvals, registry)?;
     let shown = Shown::of(options, &configs, registry);
-    opening.scan = options.scan.apply(ScanOptions::named());
+    opening.scan = options.scan.apply(ScanOptions::unbounded());
     let finding = Finding {
         project: clients::project(&from),
         approvals: &approvals,
@@ -243,7 +243,7 @@ impl FoundConfig {
             opening.variables = false;
         }
         let searched = || ScanOptions { missing_root: MissingRoot::Error, ..ScanOptions::default() };
-        let scan = if self.own { ScanOptions::named() } else { searched() };
+        let scan = if self.own { ScanOptions::unbounded() } else { searched() };
         opening.scan = shown.scan(opening.scope, scan);
         opening.project = (!self.trusted).then(|| folder.to_owned());
         for (number, spec) in self.config.sources.iter().enumerate() {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::address::{checked, names_private, resolved, same_site};
 use super::{Deadline, HttpClient, HttpError, HttpRequest, HttpResponse, PublicHosts};
-use crate::fs::atomic::{self, Worth};
+use crate::fs::atomic::{self, Durability};
 use crate::fs::read;
 use crate::registry::digests;
 
@@ -175,7 +175,7 @@ impl Fetcher {
         }
         if let Some(file) = file {
             // A memory that cannot be written costs time and nothing else.
-            let _ = atomic::write_own(&file, &[&answer.body], Worth::Time);
+            let _ = atomic::write_own(&file, &[&answer.body], Durability::Rebuilt);
         }
         Ok(answer.body)
     }
@@ -235,7 +235,7 @@ impl Fetcher {
         let remembered = Remembered { url: url.to_owned(), etag, digest: digests::of_bytes(body) };
         if let Ok(line) = serde_json::to_vec(&remembered) {
             // A memory that cannot be written costs time and nothing else.
-            let _ = atomic::write_own(&file, &[&line, b"\n", body], Worth::Time);
+            let _ = atomic::write_own(&file, &[&line, b"\n", body], Durability::Rebuilt);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Other programs: the only room that starts one, always by its arguments and never through a shell.
 
-mod companion;
+mod child_process;
 mod orphans;
 
 use std::io::{Read, Write as _};
@@ -10,7 +10,7 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant};
 
-pub use self::companion::{Companion, end_companions};
+pub use self::child_process::{ChildProcess, end_children};
 pub use self::orphans::adopt_orphans;
 
 /// How long and how much.

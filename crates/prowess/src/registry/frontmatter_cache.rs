@@ -10,7 +10,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use prowess_core::Stamp;
 
-use crate::fs::atomic::{self, Worth};
+use crate::fs::atomic::{self, Durability};
 use crate::fs::read;
 
 const FORMAT: &[u8] = b"prowess index 1\n";
@@ -120,7 +120,7 @@ impl Index {
             put_stamp(&mut body, stamp);
             put_bytes(&mut body, head);
         }
-        atomic::write_own(file, &[FORMAT, &checksum(&body).to_le_bytes(), &body], Worth::Time)
+        atomic::write_own(file, &[FORMAT, &checksum(&body).to_le_bytes(), &body], Durability::Rebuilt)
     }
 }
 

@@ -19,7 +19,7 @@
 //! let mut registry = Registry::new();
 //! registry
 //!     .add(DirSource::new(project, ScanOptions::default()).in_scope(Scope::Project))
-//!     .add(DirSource::new(own, ScanOptions::named()).in_scope(Scope::User))
+//!     .add(DirSource::new(own, ScanOptions::unbounded()).in_scope(Scope::User))
 //!     .trust(Trust::in_approved(Approvals::load(approvals)?));
 //! registry.refresh()?;
 //!
@@ -54,7 +54,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use prowess_core::catalog::{DuplicateError, Named};
 use prowess_core::{Candidate, Catalog, Delta, Duplicates, Obstacle, Profile, Scope, SkillData};
 
-use crate::error::{SourceError, harmless};
+use crate::error::{SourceError, escape_control};
 use crate::fs::location::path_of;
 use crate::fs::walk::OnError;
 use crate::registry::digests::DigestLimits;
@@ -125,7 +125,7 @@ type OnProblem = Box<dyn Fn(&SourceError) + Send + Sync>;
 /// # std::fs::write(folder.path().join("tidy-up/SKILL.md"), "---\nname: tidy-up\ndescription: Tidies up.\n---\nDo.\n")?;
 /// # let folder = folder.path();
 /// let mut registry = Registry::new();
-/// registry.add(DirSource::new(folder, ScanOptions::named()));
+/// registry.add(DirSource::new(folder, ScanOptions::unbounded()));
 /// registry.refresh()?;
 /// assert_eq!(registry.catalog().list()[0].description, "Tidies up.");
 /// assert_eq!(registry.document("tidy-up")?.body(), "Do.");
@@ -332,8 +332,8 @@ impl Registry {
         match catalog.named(name) {
             Named::One(skill) => shared(skill).ok_or_else(|| self.unknown(name)),
             Named::Several(skills) => {
-                let keys = skills.into_iter().map(|skill| harmless(&skill.entry.key)).collect();
-                Err(SourceError::Ambiguous { name: harmless(name), keys, path: PathBuf::from(name) })
+                let keys = skills.into_iter().map(|skill| escape_control(&skill.entry.key)).collect();
+                Err(SourceError::Ambiguous { name: escape_control(name), keys, path: PathBuf::from(name) })
             }
             Named::NotOffered(_) | Named::Unknown => Err(self.unknown(name)),
         }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::env::Environment;
 use crate::error::SourceError;
-use crate::fs::atomic::{self, Worth};
+use crate::fs::atomic::{self, Durability};
 use crate::fs::location::is_in;
 use crate::fs::read;
 
@@ -146,7 +146,7 @@ impl Approvals {
         let failed = |error| SourceError::io(file, error);
         let text = serde_json::to_string_pretty(&Self { version: 1, ..self.clone() })
             .map_err(|error| failed(std::io::Error::other(error)))?;
-        atomic::write_own(file, &[text.as_bytes(), b"\n"], Worth::Keeping).map_err(failed)
+        atomic::write_own(file, &[text.as_bytes(), b"\n"], Durability::Synced).map_err(failed)
     }
 
     /// Trusts a folder, whatever is in it.

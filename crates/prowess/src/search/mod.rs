@@ -33,7 +33,7 @@ use crate::registry::frontmatter_cache;
 /// # std::fs::write(folder.path().join("tidy-up/SKILL.md"), "---\nname: tidy-up\ndescription: Tidies up.\n---\nSweep.\n")?;
 /// # let folder = folder.path();
 /// let mut registry = Registry::new();
-/// registry.add(DirSource::new(folder, ScanOptions::named()));
+/// registry.add(DirSource::new(folder, ScanOptions::unbounded()));
 /// registry.refresh()?;
 ///
 /// // Names and descriptions at once; bodies when there is time.

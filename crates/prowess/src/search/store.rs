@@ -12,7 +12,7 @@ use prowess_core::select::Postings;
 use prowess_core::{Location, Stamp};
 
 use super::Known;
-use crate::fs::atomic::{self, Worth};
+use crate::fs::atomic::{self, Durability};
 use crate::fs::read;
 use crate::registry::frontmatter_cache::{checksum, put_bytes, put_stamp, take_bytes, take_stamp};
 
@@ -47,7 +47,7 @@ pub(super) fn save(
     front.extend(blocks.iter().flat_map(|block| (block.len() as u64).to_le_bytes()));
     front.extend(checksum(&skills).to_le_bytes());
     blocks.insert(0, &front);
-    atomic::write_own(file, &blocks, Worth::Time)
+    atomic::write_own(file, &blocks, Durability::Rebuilt)
 }
 
 /// Reads what an index knew.

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::{Chunk, Offer, Slice, Source};
 use crate::env;
-use crate::error::{SourceError, harmless};
+use crate::error::{SourceError, escape_control};
 use crate::fs::confine;
 use crate::fs::location::path_of;
 use crate::source::budget::{self, Cost, ProjectBudget};
@@ -270,7 +270,7 @@ impl Source for JsonlSource {
             match line {
                 Ok(Line { id, mut skill }) => {
                     if lines.contains_key(&id) {
-                        complain(format!("this id stands twice: {}", harmless(&id)));
+                        complain(format!("this id stands twice: {}", escape_control(&id)));
                         return Visit::Next;
                     }
                     if budget::spend(budget, Cost::Skill(0), &at_line(&self.file, number)).is_err() {

@@ -9,7 +9,7 @@ use prowess_core::{Candidate, Manifest, Profile, RelPath, Scope};
 use serde_json::{Map, Value};
 
 use super::{Chunk, Offer, Slice, Source, judge};
-use crate::error::{SourceError, harmless};
+use crate::error::{SourceError, escape_control};
 use crate::fs::location::is_in;
 use crate::registry::digests::{self, DigestLimits};
 use crate::source::budget::ProjectBudget;
@@ -34,7 +34,7 @@ pub struct MountError {
 impl Mount {
     /// Reads a mount. It is literal: no globs, no steps up, not the root.
     pub fn parse(text: &str) -> Result<Self, MountError> {
-        let fail = |reason| Err(MountError { text: harmless(text), reason });
+        let fail = |reason| Err(MountError { text: escape_control(text), reason });
         if text.contains(['*', '?', '[', ']', '{', '}']) {
             return fail("it is no glob");
         }

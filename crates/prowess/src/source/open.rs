@@ -54,7 +54,7 @@ impl Opening {
     pub fn named(base: &Path, cache: Option<PathBuf>) -> Self {
         let digests = Arc::new(Digests::load(cache.as_deref().map(|cache| cache.join("digests"))));
         let written = "inline".to_owned();
-        let scan = ScanOptions::named();
+        let scan = ScanOptions::unbounded();
         let scope = Scope::Explicit;
         Self {
             base: env::absolute(base),

@@ -62,7 +62,7 @@ impl PluginSource {
             max_depth: 1,
             file_name: FileName::Exact("SKILL.md".to_owned()),
             missing_root: MissingRoot::Skip,
-            ..ScanOptions::named()
+            ..ScanOptions::unbounded()
         };
         let inner = DirSource::new(folder.join("skills"), options);
         Self { folder, project: None, inner, budget: None }

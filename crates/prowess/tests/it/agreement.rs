@@ -42,7 +42,7 @@ fn compare(files: &BTreeMap<String, Vec<u8>>) -> usize {
         fs::write(place.path().join(&folder).join("SKILL.md"), bytes).unwrap();
         contents.insert(folder, (name, bytes));
     }
-    let offer = DirSource::new(place.path(), ScanOptions::named()).list().unwrap();
+    let offer = DirSource::new(place.path(), ScanOptions::unbounded()).list().unwrap();
     assert_eq!(offer.candidates.len(), files.len());
     let mut different = Vec::new();
     for candidate in &offer.candidates {

@@ -245,7 +245,8 @@ fn a_candidate_is_read_by_itself_when_its_key_means_another_skill_by_now() {
 #[test]
 fn a_skill_file_beside_an_own_file_of_another_name_has_a_digest_of_its_own() {
     let folder = tree(&[("a/AGENT.md", &skill("a")), ("a/SKILL.md", "one")]);
-    let options = ScanOptions { file_name: FileName::Exact("AGENT.md".to_owned()), ..ScanOptions::named() };
+    let options =
+        ScanOptions { file_name: FileName::Exact("AGENT.md".to_owned()), ..ScanOptions::unbounded() };
     let mut registry = Registry::new();
     registry.add(DirSource::new(folder.path(), options));
     registry.refresh().unwrap();
@@ -268,7 +269,7 @@ fn a_skill_file_beside_an_own_file_of_another_name_has_a_digest_of_its_own() {
 fn the_digest_of_a_layer_that_asks_for_approvals_is_of_the_bytes_too() {
     let folder = tree(&[("a/SKILL.md", &skill("a"))]);
     let mut registry = Registry::new();
-    registry.add(Layer::from(DirSource::new(folder.path(), ScanOptions::named())).needing_approval());
+    registry.add(Layer::from(DirSource::new(folder.path(), ScanOptions::unbounded())).needing_approval());
     registry.refresh().unwrap();
     let candidate = registry.get("a").unwrap();
     assert_eq!(registry.digest_of(&candidate).unwrap(), registry.approvable(&candidate).unwrap());

@@ -62,7 +62,7 @@ fn an_approval_holds_what_was_approved_and_nothing_else() {
     fs::write(skill.join("more.md"), "more\n").unwrap();
     let registry = |approvals: Approvals| {
         let mut registry = Registry::new();
-        registry.add(DirSource::new(place.path(), ScanOptions::named()).in_scope(Scope::Project));
+        registry.add(DirSource::new(place.path(), ScanOptions::unbounded()).in_scope(Scope::Project));
         registry.trust(Trust::in_approved(approvals));
         registry.refresh().unwrap();
         registry
@@ -89,7 +89,7 @@ fn an_approval_holds_what_was_approved_and_nothing_else() {
     let ask = OriginRule::usual(Scope::Project).with_approve(true);
     let policy = Policy::default().with_origin(Scope::Project, ask);
     let mut everything = Registry::new();
-    everything.add(DirSource::new(place.path(), ScanOptions::named()).in_scope(Scope::Project));
+    everything.add(DirSource::new(place.path(), ScanOptions::unbounded()).in_scope(Scope::Project));
     everything.refresh().unwrap();
     let mut session = Session::new("test", everything.catalog(), policy, Options::default());
     let no = load(&mut session, &Performer::new(&everything, &All), None);
@@ -112,7 +112,7 @@ fn a_key_that_has_come_to_mean_another_place_is_gone() {
     }
     let mut registry = Registry::new();
     for folder in ["a", "b"] {
-        registry.add(DirSource::new(place.path().join(folder), ScanOptions::named()));
+        registry.add(DirSource::new(place.path().join(folder), ScanOptions::unbounded()));
     }
     registry.refresh().unwrap();
     let mut session = Session::new("test", registry.catalog(), Policy::default(), Options::default());
@@ -144,7 +144,7 @@ fn a_search_after_a_refresh_ranks_the_new_catalog() {
     write("mail", "Answers letters.", "Be kind.");
     write("bread", "Bakes loaves.", "Knead.");
     let mut registry = Registry::new();
-    registry.add(DirSource::new(place.path(), ScanOptions::named()));
+    registry.add(DirSource::new(place.path(), ScanOptions::unbounded()));
     registry.refresh().unwrap();
     let mut session = Session::new("test", registry.catalog(), Policy::default(), Options::default());
     let index = LazyIndex::new(&registry);

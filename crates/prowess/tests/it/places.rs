@@ -50,7 +50,11 @@ fn changes_its_folder() {
     let here = std::env::current_dir().unwrap();
     let mut registry = Registry::new();
     registry
-        .add(DirSource::new("skills", ScanOptions::named()).relative_to(".").with_cache(Some("index".into())))
+        .add(
+            DirSource::new("skills", ScanOptions::unbounded())
+                .relative_to(".")
+                .with_cache(Some("index".into())),
+        )
         .add(JsonlSource::new("lines.jsonl"))
         .add(PluginSource::new("./plugin"));
     #[cfg(feature = "archive")]

@@ -27,7 +27,7 @@ fn one_bad_skill_hides_no_good_one_and_is_explained() {
     assert_eq!(keys(&registry), ["good"]);
     let catalog = registry.catalog();
     let why = catalog.why("bad");
-    let [(candidate, Standing::Hindered { obstacle: Obstacle::Broken { problems } })] = why.as_slice() else {
+    let [(candidate, Standing::Blocked { obstacle: Obstacle::Broken { problems } })] = why.as_slice() else {
         panic!("{why:?}");
     };
     assert_eq!((candidate.entry.key.as_str(), problems[0].code), ("bad", "frontmatter-missing"));
@@ -38,7 +38,7 @@ fn errors_may_also_end_the_list_or_be_passed_over() {
     let folder = tree(&[("good/SKILL.md", &skill("good")), ("bad/SKILL.md", "x\n")]);
     let with = |on_error| {
         let mut registry = Registry::new();
-        registry.add(DirSource::new(folder.path(), ScanOptions { on_error, ..ScanOptions::named() }));
+        registry.add(DirSource::new(folder.path(), ScanOptions { on_error, ..ScanOptions::unbounded() }));
         registry.refresh().map(|_| registry.catalog().all().count())
     };
     assert!(matches!(with(OnError::Fail), Err(RegistryError::Source(SourceError::Damaged { .. }))));
@@ -53,14 +53,18 @@ fn a_strict_scan_fails_reports_or_passes_over_what_its_profile_refuses() {
         ("odd/SKILL.md", "---\nname: Very_odd\ndescription: d\n---\n"),
     ]);
     let with = |on_error| {
-        let options = ScanOptions { on_error, ..ScanOptions::named() };
+        let options = ScanOptions { on_error, ..ScanOptions::unbounded() };
         prowess::discover_judged(&[folder.path()], &options, &Profile::spec()).map(|found| found.len())
     };
     let error = with(OnError::Fail).unwrap_err().to_string();
     assert!(error.contains("Very_odd") && error.matches("; ").count() >= 2, "every reason is there: {error}");
     assert_eq!(with(OnError::Report).unwrap(), 1);
     assert_eq!(with(OnError::Ignore).unwrap(), 1);
-    assert_eq!(discover(&[folder.path()], &ScanOptions::named()).unwrap().len(), 2, "leniently both load");
+    assert_eq!(
+        discover(&[folder.path()], &ScanOptions::unbounded()).unwrap().len(),
+        2,
+        "leniently both load"
+    );
 }
 
 #[test]
@@ -73,7 +77,7 @@ fn on_problem_is_called_with_every_reason_of_a_refusal() {
     registry.on_problem(move |problem| sink.lock().unwrap().push(problem.to_string()));
     registry.refresh().unwrap();
     let catalog = registry.catalog();
-    let [(_, Standing::Hindered { obstacle: Obstacle::Broken { problems } })] = catalog.why("Very_odd")[..]
+    let [(_, Standing::Blocked { obstacle: Obstacle::Broken { problems } })] = catalog.why("Very_odd")[..]
     else {
         panic!("{:?}", catalog.why("Very_odd"));
     };
@@ -103,7 +107,7 @@ fn lists_of_names_say_what_is_offered_and_each_counts() {
     assert_eq!(keys(&registry), ["ab"]);
     assert!(matches!(
         registry.catalog().why("a")[0].1,
-        Standing::Hindered { obstacle: Obstacle::Disabled { by } } if by == "a list"
+        Standing::Blocked { obstacle: Obstacle::Disabled { by } } if by == "a list"
     ));
 }
 
@@ -153,7 +157,7 @@ fn special_files_are_named_and_never_waited_for() {
     assert_eq!(registry.problems().len(), 0, "it is a broken skill, and hides nothing");
     let catalog = registry.catalog();
     let why = catalog.why("pipe");
-    let [(_, Standing::Hindered { obstacle: Obstacle::Broken { problems } })] = why.as_slice() else {
+    let [(_, Standing::Blocked { obstacle: Obstacle::Broken { problems } })] = why.as_slice() else {
         panic!("{why:?}");
     };
     assert_eq!(problems[0].code, "file-unreadable");
@@ -234,7 +238,7 @@ fn any_file_name_may_make_a_skill() {
     let folder =
         tree(&[("a/AGENT.md", &skill("a")), ("b/agent.md", &skill("b")), ("c/SKILL.md", &skill("c"))]);
     let names = |file_name| {
-        let options = ScanOptions { file_name, ..ScanOptions::named() };
+        let options = ScanOptions { file_name, ..ScanOptions::unbounded() };
         discover(&[folder.path()], &options).unwrap().into_iter().map(|entry| entry.name).collect::<Vec<_>>()
     };
     assert_eq!(names(FileName::Exact("AGENT.md".into())), ["a"]);
@@ -255,8 +259,8 @@ fn duplicates_and_prefixes() {
     assert!(offered(Duplicates::Last).unwrap().starts_with(two.path().to_str().unwrap()));
     assert!(matches!(offered(Duplicates::Error), Err(RegistryError::Duplicate(_))));
     let mut prefixed = Registry::new();
-    prefixed.add(Layer::from(DirSource::new(one.path(), ScanOptions::named())).with_prefix("proj"));
-    prefixed.add(Layer::from(DirSource::new(two.path(), ScanOptions::named())).preloaded());
+    prefixed.add(Layer::from(DirSource::new(one.path(), ScanOptions::unbounded())).with_prefix("proj"));
+    prefixed.add(Layer::from(DirSource::new(two.path(), ScanOptions::unbounded())).preloaded());
     prefixed.duplicates(Duplicates::Error).refresh().unwrap();
     assert_eq!(keys(&prefixed), ["proj:only-one", "proj:shared", "shared"]);
     // What is listed under a key is what is read under it.
@@ -318,7 +322,7 @@ fn the_cache_says_what_the_disk_says() {
     let list = |cached: bool| {
         let mut registry = Registry::new();
         let file = cached.then(|| cache.path().join("index"));
-        registry.add(DirSource::new(folder.path(), ScanOptions::named()).with_cache(file));
+        registry.add(DirSource::new(folder.path(), ScanOptions::unbounded()).with_cache(file));
         registry.refresh().unwrap();
         format!("{:?}", registry.catalog().list())
     };
@@ -403,7 +407,7 @@ fn a_skill_that_is_not_offered_is_named_with_the_reason_and_never_suggested_in_i
         fs::write(folder.path().join(name).join("SKILL.md"), text).unwrap();
     }
     let mut registry = Registry::new();
-    registry.add(DirSource::new(folder.path(), ScanOptions::named()));
+    registry.add(DirSource::new(folder.path(), ScanOptions::unbounded()));
     registry.disable([Disabled { glob: Glob::parse("draft").unwrap(), by: "a file".into(), within: None }]);
     registry.refresh().unwrap();
     let said = |name: &str| registry.get(name).unwrap_err().to_string();

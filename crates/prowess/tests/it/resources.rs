@@ -207,7 +207,7 @@ fn a_skill_with_a_file_of_another_name_does_not_count_that_as_a_resource() {
     std::fs::write(folder.join("notes.md"), "n\n").unwrap();
     let options = ScanOptions {
         file_name: prowess::fs::walk::FileName::Exact("AGENT.md".into()),
-        ..ScanOptions::named()
+        ..ScanOptions::unbounded()
     };
     let mut registry = Registry::new();
     registry.add(DirSource::new(place.path(), options));

@@ -44,7 +44,7 @@ impl Shelf {
 
     fn registry(&self) -> Registry {
         let mut registry = Registry::new();
-        registry.add(DirSource::new(self.root(), ScanOptions::named()));
+        registry.add(DirSource::new(self.root(), ScanOptions::unbounded()));
         registry.refresh().unwrap();
         registry
     }
@@ -138,7 +138,7 @@ fn a_body_counts_once_its_skill_is_trusted() {
     let shelf = Shelf::new(2);
     shelf.write(1, "zebra");
     let mut registry = Registry::new();
-    let source = DirSource::new(shelf.root(), ScanOptions::named()).in_scope(Scope::Project);
+    let source = DirSource::new(shelf.root(), ScanOptions::unbounded()).in_scope(Scope::Project);
     registry.add(source).trust(Trust::in_approved(Approvals::default()));
     registry.refresh().unwrap();
     let mut index = SearchIndex::open(&registry, Some(shelf.cache()));

@@ -61,7 +61,7 @@ fn in_a_merged_source_what_is_listed_is_what_is_read() {
 #[test]
 fn a_layer_that_cannot_be_listed_takes_no_other_along() {
     let merged = MergedSource::new("all")
-        .with(DirSource::new("/nowhere/at/all", ScanOptions::named()))
+        .with(DirSource::new("/nowhere/at/all", ScanOptions::unbounded()))
         .with(memory("memory", "a", "x"));
     let registry = refreshed(merged);
     assert_eq!(keys(&registry), ["a"]);
@@ -72,7 +72,7 @@ fn a_layer_that_cannot_be_listed_takes_no_other_along() {
 fn a_mount_is_what_filters_see_and_reads_go_to_the_real_place() {
     let folder = tree(&[("billing/refunds/SKILL.md", &skill("refunds")), ("billing/refunds/notes.md", "n")]);
     let mounted = || {
-        let source = DirSource::new(folder.path(), ScanOptions::named());
+        let source = DirSource::new(folder.path(), ScanOptions::unbounded());
         Layer::from(source).mounted_at(Mount::parse("team/finance").unwrap())
     };
     let registry = refreshed(mounted());
@@ -90,10 +90,10 @@ fn virtual_paths_may_be_relative_to_another_folder() {
     let folder = tree(&[("repo/skills/billing/refunds/SKILL.md", &skill("refunds"))]);
     let root = folder.path().join("repo/skills");
     let path = |source: DirSource| refreshed(source).get("refunds").unwrap().virtual_path.clone();
-    assert_eq!(path(DirSource::new(&root, ScanOptions::named())), "billing/refunds");
-    let based = DirSource::new(&root, ScanOptions::named()).relative_to(folder.path().join("repo"));
+    assert_eq!(path(DirSource::new(&root, ScanOptions::unbounded())), "billing/refunds");
+    let based = DirSource::new(&root, ScanOptions::unbounded()).relative_to(folder.path().join("repo"));
     assert_eq!(path(based), "skills/billing/refunds");
-    let elsewhere = DirSource::new(&root, ScanOptions::named()).relative_to("/somewhere/else");
+    let elsewhere = DirSource::new(&root, ScanOptions::unbounded()).relative_to("/somewhere/else");
     assert!(matches!(elsewhere.list().unwrap().problems.as_slice(), [SourceError::NotBelow { .. }]));
     assert_eq!(path(elsewhere), "billing/refunds");
 }
@@ -117,14 +117,14 @@ fn what_is_optional_may_be_absent() {
     let folder = tree(&[("here/a/SKILL.md", &skill("a"))]);
     let mut registry = Registry::new();
     registry
-        .add(DirSource::new(folder.path().join("here"), ScanOptions::named()))
-        .add(Layer::from(DirSource::new(folder.path().join("gone"), ScanOptions::named())).optional())
+        .add(DirSource::new(folder.path().join("here"), ScanOptions::unbounded()))
+        .add(Layer::from(DirSource::new(folder.path().join("gone"), ScanOptions::unbounded())).optional())
         .add(Layer::from(JsonlSource::new(folder.path().join("gone.jsonl"))).optional())
         .add(Layer::from(PluginSource::new(folder.path().join("plugin"))).optional());
     registry.refresh().unwrap();
     assert_eq!(keys(&registry), ["a"]);
     assert!(registry.problems().is_empty());
-    registry.add(DirSource::new(folder.path().join("gone"), ScanOptions::named()));
+    registry.add(DirSource::new(folder.path().join("gone"), ScanOptions::unbounded()));
     assert!(registry.refresh().is_err(), "what is not optional must be there");
 }
 
@@ -141,12 +141,12 @@ fn what_virtual_paths_are_relative_to_may_be_written_in_any_way() {
         ("repo/skills", "by-link"),
         ("by-link/skills", "repo"),
     ] {
-        let source = DirSource::new(at(root), ScanOptions::named()).relative_to(at(base));
+        let source = DirSource::new(at(root), ScanOptions::unbounded()).relative_to(at(base));
         let registry = refreshed(source);
         assert!(registry.problems().is_empty(), "{root} {base}");
         assert_eq!(registry.get("refunds").unwrap().virtual_path, "skills/billing/refunds", "{root} {base}");
     }
-    let itself = DirSource::new(at("repo/skills"), ScanOptions::named()).relative_to(at("repo/skills"));
+    let itself = DirSource::new(at("repo/skills"), ScanOptions::unbounded()).relative_to(at("repo/skills"));
     assert_eq!(refreshed(itself).get("refunds").unwrap().virtual_path, "billing/refunds");
 }
 

@@ -27,7 +27,7 @@ pub(crate) fn skill(name: &str) -> String {
 pub(crate) fn registry(roots: &[&Path]) -> Registry {
     let mut registry = Registry::new();
     for root in roots {
-        registry.add(DirSource::new(*root, ScanOptions::named()));
+        registry.add(DirSource::new(*root, ScanOptions::unbounded()));
     }
     registry
 }

@@ -25,12 +25,12 @@ fn disabled_skills_are_hidden_and_shadow_nothing() {
     assert_eq!(keys(&registry), ["b"]);
     assert!(registry.document("a").is_err() && registry.files("a").is_err());
     let catalog = registry.catalog();
-    assert!(matches!(catalog.why("a")[0].1, Standing::Hindered { obstacle: Obstacle::Disabled { .. } }));
+    assert!(matches!(catalog.why("a")[0].1, Standing::Blocked { obstacle: Obstacle::Disabled { .. } }));
 
     // A project that nobody trusts hides its own skills and no others.
     for (within, offered) in [(None, false), (Some(one.path()), false), (Some("/elsewhere".as_ref()), true)] {
         let mut registry = Registry::new();
-        registry.add(DirSource::new(one.path(), ScanOptions::named()));
+        registry.add(DirSource::new(one.path(), ScanOptions::unbounded()));
         let within = within.map(std::path::Path::to_owned);
         registry.disable([Disabled { glob: Glob::parse("a").unwrap(), by: "x".into(), within }]);
         registry.refresh().unwrap();
@@ -144,7 +144,7 @@ fn a_layer_may_ask_for_every_skill_to_be_approved_as_it_is() {
     let made = |approvals: Approvals| {
         let mut registry = Registry::new();
         registry.trust(Trust::in_approved(approvals));
-        registry.add(Layer::from(DirSource::new(folder.path(), ScanOptions::named())).needing_approval());
+        registry.add(Layer::from(DirSource::new(folder.path(), ScanOptions::unbounded())).needing_approval());
         registry.refresh().unwrap();
         registry
     };

@@ -97,7 +97,7 @@ struct Refused {
 }
 
 fn read(folder: &Path, ui: &mut Ui) -> Result<Read, CommandError> {
-    let mut found = scan(folder, &ScanOptions::named());
+    let mut found = scan(folder, &ScanOptions::unbounded());
     if found.skills.is_empty() {
         let nothing = || SourceError::NoSkill { path: folder.to_owned() };
         return Err(found.problems.pop().unwrap_or_else(nothing).into());

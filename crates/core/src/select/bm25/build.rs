@@ -40,7 +40,7 @@ impl Bm25 {
             body_norms,
             norms,
             analyser: Analyser::default(),
-            near: OnceLock::new(),
+            fuzzy: OnceLock::new(),
             scratch: Mutex::new(Vec::new()),
         }
     }

@@ -15,7 +15,7 @@
 
 mod ask;
 mod build;
-mod near;
+mod fuzzy;
 mod search;
 mod why;
 
@@ -91,7 +91,7 @@ pub struct Bm25 {
     /// The same for bodies alone: what most of a search reads.
     body_norms: Vec<f32>,
     analyser: Analyser,
-    near: OnceLock<near::Words>,
+    fuzzy: OnceLock<fuzzy::Words>,
     scratch: Mutex<Vec<search::Scratch>>,
 }
 

@@ -116,8 +116,8 @@ fn not_offered(name: &str, standing: &Standing) -> Option<ToolResult> {
     let why = standing.why_not()?;
     let error = format!("this skill is {}: {}: {}", why.state, for_message(name), for_message(&why.reason));
     let hint = match standing {
-        Standing::Hindered { obstacle: Obstacle::Broken { .. } } => "correct its SKILL.md",
-        Standing::Hindered { .. } => "turn it on again there",
+        Standing::Blocked { obstacle: Obstacle::Broken { .. } } => "correct its SKILL.md",
+        Standing::Blocked { .. } => "turn it on again there",
         _ => "rename one of the two",
     };
     Some(ToolResult::refused(Reason::UnknownSkill, error, hint))

@@ -2,7 +2,7 @@
 
 use crate::catalog::{Candidate, Catalog, is_below};
 use crate::render::{Budget, BudgetReport, CatalogStyle, compose, estimate_tokens, render_within};
-use crate::select::{self, Narrowed, Query, SelectError, Selector, Whole, narrow};
+use crate::select::{self, Narrowed, NotNarrowed, Query, SelectError, Selector, narrow};
 use crate::session::Session;
 use crate::session::event::{Actor, EventKind};
 use crate::session::interface::naming::Tool;
@@ -79,7 +79,7 @@ pub struct Prompt {
     /// What the budget cut.
     pub report: BudgetReport,
     /// Why the query did not narrow the skills, if it did not.
-    pub whole: Option<Whole>,
+    pub whole: Option<NotNarrowed>,
 }
 
 /// What a prompt does with one skill.

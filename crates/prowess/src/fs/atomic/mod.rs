@@ -173,22 +173,22 @@ fn holds(file: File, bytes: &[u8]) -> bool {
         && read == bytes
 }
 
-/// Whether a file that Prowess owns is worth waiting for the disk.
+/// How well a file that Prowess owns must survive a crash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Worth {
-    /// Losing it costs time only; whoever reads it can tell a torn one.
-    Time,
-    /// It is the only copy of what a person said, and for that person alone.
-    Keeping,
+pub(crate) enum Durability {
+    /// It can be made again, and its reader notices a damaged one.
+    Rebuilt,
+    /// It is the only copy of what the user decided: synced to disk, and readable by the user only.
+    Synced,
 }
 
 /// Writes a file that Prowess owns, whole or not at all, in the place of what was there. Folders are made.
-pub(crate) fn write_own(path: &Path, parts: &[&[u8]], worth: Worth) -> io::Result<()> {
+pub(crate) fn write_own(path: &Path, parts: &[&[u8]], durability: Durability) -> io::Result<()> {
     fs::create_dir_all(path.parent().unwrap_or(Path::new(".")))?;
     let mut options = File::options();
     options.write(true);
     #[cfg(unix)]
-    if worth == Worth::Keeping {
+    if durability == Durability::Synced {
         use std::os::unix::fs::OpenOptionsExt as _;
         options.mode(0o600);
     }
@@ -196,11 +196,11 @@ pub(crate) fn write_own(path: &Path, parts: &[&[u8]], worth: Worth) -> io::Resul
     for part in parts {
         file.write_all(part)?;
     }
-    if worth == Worth::Keeping {
+    if durability == Durability::Synced {
         file.sync_all()?;
     }
     fs::rename(&temporary.path, path)?;
-    if worth == Worth::Keeping {
+    if durability == Durability::Synced {
         sync_folder_of(path);
     }
     Ok(())

@@ -96,9 +96,9 @@ pub struct ScanOptions {
 }
 
 impl ScanOptions {
-    /// The limits for a folder that somebody named on purpose: a depth that no real tree reaches, and what links
+    /// The limits for a folder that the user named: no limit of folders, a depth that no real tree reaches, and what links
     /// may add. A link to `/` must not become a walk over the whole disk.
-    pub fn named() -> Self {
+    pub fn unbounded() -> Self {
         Self {
             max_depth: MAX_DEPTH,
             max_folders: usize::MAX,

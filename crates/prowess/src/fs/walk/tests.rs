@@ -86,18 +86,18 @@ fn a_skill_outside_the_tree_is_found_through_its_link() {
 #[test]
 fn every_limit_is_reported_where_it_was_reached() {
     let folder = tree(&["1/2/3/SKILL.md", "a/SKILL.md", "b/SKILL.md"]);
-    let depth = ScanOptions { max_depth: 2, ..ScanOptions::named() };
+    let depth = ScanOptions { max_depth: 2, ..ScanOptions::unbounded() };
     let (skills, problems) = found(folder.path(), &depth);
     assert_eq!((skills.len(), problems), (2, vec!["1/2/3".to_owned()]));
-    let folders = ScanOptions { max_folders: 3, ..ScanOptions::named() };
+    let folders = ScanOptions { max_folders: 3, ..ScanOptions::unbounded() };
     let (skills, problems) = found(folder.path(), &folders);
     assert_eq!((skills.len(), problems), (2, vec!["1".to_owned()]));
     let elsewhere = tree(&["x/y/SKILL.md", "z/SKILL.md"]);
     symlink(elsewhere.path(), folder.path().join("0-link")).unwrap();
-    let outside = ScanOptions { max_outside: 2, ..ScanOptions::named() };
+    let outside = ScanOptions { max_outside: 2, ..ScanOptions::unbounded() };
     let (skills, problems) = found(folder.path(), &outside);
     assert_eq!((skills.len(), problems), (3, vec!["0-link/z".to_owned()]));
-    let entries = ScanOptions { max_entries: 4, ..ScanOptions::named() };
+    let entries = ScanOptions { max_entries: 4, ..ScanOptions::unbounded() };
     assert_eq!(found(folder.path(), &entries).1.len(), 1);
 }
 
@@ -112,7 +112,7 @@ fn a_start_may_be_a_skill_a_file_or_nothing() {
     let nowhere = folder.path().join("nowhere");
     assert!(scan(&nowhere, &ScanOptions::default()).problems.is_empty());
     assert!(matches!(
-        scan(&nowhere, &ScanOptions::named()).problems.as_slice(),
+        scan(&nowhere, &ScanOptions::unbounded()).problems.as_slice(),
         [SourceError::Missing { .. }]
     ));
 }

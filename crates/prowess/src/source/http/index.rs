@@ -5,7 +5,7 @@ use prowess_core::path::PathError;
 use prowess_core::text::json_values;
 use serde_json::{Map, Value};
 
-use crate::error::harmless;
+use crate::error::escape_control;
 use crate::net::{HttpError, HttpLimits, below, resolved};
 
 /// The `$schema` of an index of version 0.2.
@@ -74,7 +74,7 @@ impl Index {
             None => false,
             Some(Value::String(schema)) if schema == SCHEMA => true,
             Some(other) => {
-                let other = harmless(other.as_str().unwrap_or_default());
+                let other = escape_control(other.as_str().unwrap_or_default());
                 return Err(format!("this $schema is not known, so nothing of it is read: {other}"));
             }
         };
@@ -87,7 +87,8 @@ impl Index {
             match listed {
                 Ok(listed) => read.skills.push(listed),
                 Err(reason) => {
-                    let name = entry.get("name").and_then(Value::as_str).map(harmless).unwrap_or_default();
+                    let name =
+                        entry.get("name").and_then(Value::as_str).map(escape_control).unwrap_or_default();
                     read.problems.push(format!("skills[{number}] {name}: {reason}"));
                 }
             }
@@ -136,7 +137,7 @@ fn described_entry(entry: &Value, index: &str) -> Result<Listed, String> {
     let id = skill_name(text(entry, "name")?)?;
     let kind = text(entry, "type")?;
     if !matches!(kind, "skill-md" | "archive") {
-        return Err(format!("this type is not known, and is passed over: {}", harmless(kind)));
+        return Err(format!("this type is not known, and is passed over: {}", escape_control(kind)));
     }
     let description = Some(description(entry)?.ok_or("description is missing")?);
     let url = resolved(index, text(entry, "url")?).map_err(bad)?;

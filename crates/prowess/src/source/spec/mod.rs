@@ -34,7 +34,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use self::pairs::{FLAG_KEYS, Pairs, TEXT_KEYS, keys};
 pub use self::server::Server;
-use crate::error::harmless;
+use crate::error::escape_control;
 use crate::source::Mount;
 
 /// Where skills come from and how they appear.
@@ -151,7 +151,7 @@ impl SourceSpec {
 
     /// Reads a source as it stands on a command line: a place alone, or `key=value` pairs with commas between them.
     pub fn parse(text: &str) -> Result<Self, SpecError> {
-        let fail = |reason: String| SpecError { entry: harmless(text), reason };
+        let fail = |reason: String| SpecError { entry: escape_control(text), reason };
         let known = |key: &str| TEXT_KEYS.contains(&key) || FLAG_KEYS.contains(&key);
         let key = text.split_once('=').map(|(key, _)| key.trim());
         // A first key that is misspelt is known by the others.
@@ -168,7 +168,7 @@ impl SourceSpec {
                 let flag = value.parse().map_err(|_| fail(format!("{key}: true or false is wanted")))?;
                 pairs.set_flag(&key, flag);
             } else if !TEXT_KEYS.contains(&key.as_str()) {
-                return Err(fail(format!("no such key: {}; the keys are {}", harmless(&key), keys())));
+                return Err(fail(format!("no such key: {}; the keys are {}", escape_control(&key), keys())));
             } else if !pairs.set(&key, &value) {
                 return Err(fail(format!("this key stands twice: {key}")));
             }
@@ -224,7 +224,7 @@ fn pairs_of(text: &str) -> Result<Vec<(String, String)>, String> {
     let mut rest = text;
     loop {
         let Some((key, after)) = rest.split_once('=') else {
-            return Err(format!("key=value is wanted: {}", harmless(rest)));
+            return Err(format!("key=value is wanted: {}", escape_control(rest)));
         };
         let (value, after) = match after.strip_prefix('"') {
             Some(quoted) => quoted_value(quoted)?,
@@ -351,7 +351,7 @@ mod tests {
         ] {
             let error = SourceSpec::parse(text).unwrap_err();
             assert!(error.reason.starts_with(reason), "{text}: {error}");
-            assert_eq!(error.entry, harmless(text));
+            assert_eq!(error.entry, escape_control(text));
         }
     }
 }

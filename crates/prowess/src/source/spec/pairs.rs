@@ -6,7 +6,7 @@ use prowess_core::RelPath;
 use serde::{Deserialize, Serialize};
 
 use super::{Place, Server, SourceSpec, is_address};
-use crate::error::harmless;
+use crate::error::escape_control;
 use crate::source::Mount;
 
 /// Makes [`Pairs`] and the lists of keys from one table, in the order they are written.
@@ -126,7 +126,7 @@ impl Pairs {
                     || prefix.contains([':', '/', '\\'])
                     || prefix.chars().any(|it| it.is_control() || it.is_whitespace()) =>
             {
-                return Err(format!("prefix: a word without : and / is wanted: {}", harmless(&prefix)));
+                return Err(format!("prefix: a word without : and / is wanted: {}", escape_control(&prefix)));
             }
             prefix => prefix,
         };

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::is_address;
-use crate::error::harmless;
+use crate::error::escape_control;
 
 /// How another MCP server is reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -92,9 +92,9 @@ impl Server {
                 let (scheme, rest) = place.split_once("://").unwrap_or(("", place));
                 let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
                 let host = authority.rsplit('@').next().unwrap_or_default();
-                harmless(&format!("{scheme}://{host}{path}"))
+                escape_control(&format!("{scheme}://{host}{path}"))
             }
-            Self::Started { argv, .. } => harmless(argv.first().map_or("", String::as_str)),
+            Self::Started { argv, .. } => escape_control(argv.first().map_or("", String::as_str)),
         }
     }
 }

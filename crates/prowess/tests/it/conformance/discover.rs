@@ -61,7 +61,7 @@ fn every_folder_is_scanned_as_its_vector_says() {
             stop_at_skill: wanted["stop_at_skill"] == true,
             max_depth: wanted["max_depth"].as_u64().map_or(64, |depth| usize::try_from(depth).unwrap()),
             skip_prefixes: list(&wanted["skip"]).iter().map(|prefix| word(prefix).to_owned()).collect(),
-            ..ScanOptions::named()
+            ..ScanOptions::unbounded()
         };
         let profile = wanted["profile"].as_str().map(|name| Profile::new(name.parse::<Preset>().unwrap()));
         let place = |candidate: &Candidate| {
@@ -119,7 +119,7 @@ fn a_strict_scan_refuses_what_the_strict_modes_of_five_systems_reject() {
         for by in ["folder", "memory"] {
             let mut registry = Registry::new();
             match by {
-                "folder" => registry.add(DirSource::new(folder.path(), ScanOptions::named())),
+                "folder" => registry.add(DirSource::new(folder.path(), ScanOptions::unbounded())),
                 _ => registry.add(memory()),
             };
             registry.judged_by(Profile::spec()).refresh().unwrap();

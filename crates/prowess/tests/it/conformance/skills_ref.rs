@@ -48,7 +48,7 @@ fn outcome(case: &Value) -> Value {
             let profile = Profile::new(Preset::SkillsRef);
             prowess::Skill::load_judged(&path, &profile).map(|skill| vec![skill.entry().clone()])
         }
-        "discover" => prowess::discover(&[&path], &ScanOptions::named()),
+        "discover" => prowess::discover(&[&path], &ScanOptions::unbounded()),
         other => panic!("no such call: {other}"),
     };
     match found {

@@ -1,4 +1,4 @@
-//! [`Companion`]: a program that runs beside this one, and is gone with all it has started when it is let go of.
+//! [`ChildProcess`]: a program that runs beside this one, and is gone with all it has started when it is let go of.
 
 use std::io::Read;
 use std::path::Path;
@@ -18,7 +18,7 @@ const AFTER_ASKING: Duration = Duration::from_secs(2);
 /// A program that runs beside this one. When it is let go of, it has a moment to end by itself; then it is asked to, as
 /// the protocol of its pipes wants it; then it is ended with all it has started, and waited for.
 #[derive(Debug)]
-pub struct Companion {
+pub struct ChildProcess {
     child: Child,
     over: bool,
     /// The beginning of what it wrote to standard error.
@@ -27,7 +27,7 @@ pub struct Companion {
     silent: Mutex<Receiver<()>>,
 }
 
-impl Companion {
+impl ChildProcess {
     /// Starts a program in a folder, or in the current one, and gives its standard input and output. What it writes to
     /// standard error reaches nobody's terminal.
     pub fn start(
@@ -53,11 +53,11 @@ impl Companion {
             });
         }
         let pipes = child.stdin.take().zip(child.stdout.take());
-        let companion = Self { child, over: false, complaints, silent: Mutex::new(silent) };
-        // Both were asked for; without them the companion is ended here.
+        let process = Self { child, over: false, complaints, silent: Mutex::new(silent) };
+        // Both were asked for; without them the child process is ended here.
         let (stdin, stdout) =
             pipes.ok_or_else(|| ProcessError::Start(std::io::ErrorKind::BrokenPipe.into()))?;
-        Ok((companion, stdin, stdout))
+        Ok((process, stdin, stdout))
     }
 
     /// Ends it, and gives the beginning of all it wrote to standard error.
@@ -97,21 +97,21 @@ impl Companion {
     }
 }
 
-impl Drop for Companion {
+impl Drop for ChildProcess {
     fn drop(&mut self) {
         self.end();
     }
 }
 
-/// The companions that run now; nothing when no more are to be started.
+/// The child processes that run now; nothing when no more are to be started.
 fn running() -> MutexGuard<'static, Option<Vec<u32>>> {
     static RUNNING: Mutex<Option<Vec<u32>>> = Mutex::new(Some(Vec::new()));
     RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Ends every companion that nobody let go of, and lets no other start, for a process that is about to end itself:
+/// Ends every child process that nobody let go of, and lets no other start, for a process that is about to end itself:
 /// threads that hold one are not waited for then. All are asked at once, so that the slowest alone is waited for.
-pub fn end_companions() {
+pub fn end_children() {
     let mut running = running();
     let Some(ids) = running.take() else { return };
     ids.iter().copied().for_each(ask_to_end);
@@ -147,12 +147,12 @@ mod tests {
     use super::*;
 
     /// A script of the shell, and its pipes once it has said its first line.
-    fn shell(script: &str) -> (Companion, ChildStdin, BufReader<ChildStdout>) {
+    fn shell(script: &str) -> (ChildProcess, ChildStdin, BufReader<ChildStdout>) {
         let argv = ["sh", "-c", script].map(str::to_owned);
-        let (companion, stdin, stdout) = Companion::start(&argv, None).unwrap();
+        let (process, stdin, stdout) = ChildProcess::start(&argv, None).unwrap();
         let mut stdout = BufReader::new(stdout);
         stdout.read_line(&mut String::new()).unwrap();
-        (companion, stdin, stdout)
+        (process, stdin, stdout)
     }
 
     fn rest(mut stdout: BufReader<ChildStdout>) -> String {
@@ -163,48 +163,48 @@ mod tests {
     }
 
     #[test]
-    fn a_companion_is_ended_with_all_it_started_when_it_is_let_go_of() {
+    fn a_child_process_is_ended_with_all_it_started_when_it_is_let_go_of() {
         // It starts another, says so, and complains; neither would ever end by itself, or hears that it should.
         let script = "trap '' TERM; sleep 600 & echo ready; echo oops >&2; while :; do sleep 600; done";
-        let (companion, stdin, stdout) = shell(script);
-        while companion.complaints() != "oops\n" {
+        let (process, stdin, stdout) = shell(script);
+        while process.complaints() != "oops\n" {
             thread::yield_now();
         }
         drop(stdin);
-        drop(companion);
+        drop(process);
         assert_eq!(rest(stdout), "");
         assert!(matches!(
-            Companion::start(&["/no/such/program".to_owned()], None),
+            ChildProcess::start(&["/no/such/program".to_owned()], None),
             Err(ProcessError::Start(_))
         ));
     }
 
     #[test]
-    fn a_companion_hears_the_end_of_its_input_then_a_request_and_can_put_things_in_order() {
-        let (companion, stdin, stdout) = shell("echo ready; cat >/dev/null; echo closed");
+    fn a_child_process_hears_the_end_of_its_input_then_a_request_and_can_put_things_in_order() {
+        let (process, stdin, stdout) = shell("echo ready; cat >/dev/null; echo closed");
         drop(stdin);
-        drop(companion);
+        drop(process);
         assert_eq!(rest(stdout), "closed\n");
         // This one takes no notice of its input.
         let script = "trap 'echo asked; exit' TERM; sleep 600 & echo ready; wait; sleep 600";
-        let (companion, stdin, stdout) = shell(script);
+        let (process, stdin, stdout) = shell(script);
         drop(stdin);
-        drop(companion);
+        drop(process);
         assert_eq!(rest(stdout), "asked\n");
     }
 
     #[test]
-    fn what_a_companion_leaves_behind_is_ended_before_its_id_can_be_anybody_elses() {
-        let (mut companion, stdin, stdout) = shell("sleep 600 & echo ready");
+    fn what_a_child_process_leaves_behind_is_ended_before_its_id_can_be_anybody_elses() {
+        let (mut process, stdin, stdout) = shell("sleep 600 & echo ready");
         drop(stdin);
-        while !super::super::has_ended(&mut companion.child) {
+        while !super::super::has_ended(&mut process.child) {
             thread::yield_now();
         }
         // It was looked at and not waited for, so the system still knows it as ours.
-        let id = companion.child.id();
+        let id = process.child.id();
         assert!(super::super::is_over(id));
         assert!(rustix::process::test_kill_process(super::super::group(id).unwrap()).is_ok());
-        drop(companion);
+        drop(process);
         assert_eq!(rest(stdout), "");
     }
 }

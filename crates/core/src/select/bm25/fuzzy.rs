@@ -1,4 +1,4 @@
-//! The nearest known word for one that no skill has: a tolerance for slips of the finger.
+//! Typo tolerance: the nearest known word for one that no skill has.
 
 use super::Bm25;
 use crate::select::postings::TermId;
@@ -29,7 +29,7 @@ fn short(length: usize) -> u8 {
 
 impl Bm25 {
     fn words(&self) -> &Words {
-        self.near.get_or_init(|| {
+        self.fuzzy.get_or_init(|| {
             let words = self.postings.terms().filter(|(_, word)| plain(word));
             let mut words: Vec<_> = words
                 .filter_map(|(term, word)| {
