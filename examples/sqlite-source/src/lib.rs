@@ -120,7 +120,7 @@ mod tests {
         registry.refresh().unwrap();
         assert!(registry.catalog().is_empty());
 
-        // Somebody else writes into the same file.
+        // Another connection writes to the same file.
         let writer = Connection::open(&file).unwrap();
         let put = |id: &str, text: &str| {
             writer.execute("INSERT OR REPLACE INTO skill VALUES (?1, ?2)", params![id, text]).unwrap();
