@@ -6,6 +6,7 @@ mod serve;
 
 use std::path::PathBuf;
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{ColorChoice, Parser, Subcommand, ValueEnum};
 use prowess::SourceSpec;
 use prowess::finding::rule::Preset;
@@ -149,15 +150,16 @@ pub(crate) enum Part {
 
 /// Show how Prowess reads one skill
 ///
-/// Whatever can be read is shown, also of a broken skill. The exit code is 1 when the skill does not load.
+/// Whatever can be read is shown, also of a broken skill. With --in or --client, a name is that of a listed skill, also
+/// where a file or folder is called so. The exit code is 1 when the skill does not load, or is listed as broken.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Show {
     /// A SKILL.md, the folder of a skill, or the name of one that is listed; - reads standard input
     #[arg(value_name = "PATH|NAME")]
     pub(crate) path: PathBuf,
-    /// Whose rules count for the problems
-    #[arg(long, value_name = "PROFILE", value_parser = profiles(), default_value = "spec")]
-    pub(crate) profile: Preset,
+    /// Whose rules count for the problems [default: spec, or the profile by which a listed skill is broken]
+    #[arg(long, value_name = "PROFILE", value_parser = profiles())]
+    pub(crate) profile: Option<Preset>,
     #[command(flatten)]
     pub(crate) places: Places,
     /// Write the instructions only, byte for byte
@@ -290,7 +292,7 @@ pub(crate) struct List {
 #[derive(Debug, clap::Args)]
 pub(crate) struct Cat {
     /// The name of the skill
-    #[arg(value_name = "NAME")]
+    #[arg(value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) name: String,
     /// A file of the skill, relative to its folder
     #[arg(value_name = "RESOURCE")]
@@ -302,11 +304,12 @@ pub(crate) struct Cat {
 /// Explain why a skill is offered or not
 ///
 /// Shows every skill of that name that was found, where, how it was read, and what keeps it from being offered, from
-/// passing a filter or from being in a prompt. The exit code is 1 when no skill of that name is offered there.
+/// passing a filter or from being in a prompt. The exit code is 1 when no skill of that name is in the prompt, or is
+/// offered to users at least.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Why {
     /// The name of the skill
-    #[arg(value_name = "NAME")]
+    #[arg(value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) name: String,
     /// A filter of the host, as for replay
     #[arg(long, value_name = "GLOB")]
@@ -364,7 +367,7 @@ pub(crate) struct Watch {
 #[derive(Debug, clap::Args)]
 pub(crate) struct Activate {
     /// The name of the skill
-    #[arg(value_name = "NAME")]
+    #[arg(value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) name: String,
     /// The arguments of the skill; behind -- they may begin with a hyphen
     #[arg(value_name = "ARGS")]

@@ -2,11 +2,14 @@
 
 use std::error::Error;
 use std::io;
+use std::path::Path;
 
-use prowess::env::RelativePath;
-use prowess::{ConfigError, SourceError, WriteError};
+use prowess::env::{self, RelativePath};
+use prowess::library::clients;
+use prowess::{ConfigError, SourceError, WriteError, plain_cause};
 use serde_json::{Value, json};
 
+use crate::commands::hints::trust_command;
 use crate::commands::shown;
 use crate::report::json::VERSION;
 
@@ -51,34 +54,42 @@ impl Failure {
         let mut causes = Vec::new();
         let mut deeper = error.source();
         while let Some(cause) = deeper {
-            causes.push(plain(&cause.to_string()));
+            causes.push(plain_cause(&cause.to_string()));
             deeper = cause.source();
         }
         Self { path: Some(path), error: error.to_string(), causes, hints: vec![hint.to_owned()] }
     }
 }
 
-/// A message of the system without its number and its capital letter.
-fn plain(message: &str) -> String {
-    let words = message.split(" (os error").next().unwrap_or(message);
-    let mut characters = words.chars();
-    match (characters.next(), characters.clone().next()) {
-        (Some(first), Some(second)) if first.is_uppercase() && second.is_lowercase() => {
-            first.to_lowercase().chain(characters).collect()
-        }
-        _ => words.to_owned(),
-    }
-}
-
 impl From<&SourceError> for Failure {
     fn from(error: &SourceError) -> Self {
-        Self::of(error, shown(error.path()), &error.hint())
+        let here = env::absolute(Path::new("."));
+        let hint = in_project(error, clients::project(&here)).unwrap_or_else(|| error.hint().into_owned());
+        Self::of(error, shown(error.path()), &hint)
     }
 }
 
 impl From<&ConfigError> for Failure {
     fn from(error: &ConfigError) -> Self {
-        Self::of(error, shown(error.path()), &error.hint())
+        let project = error.path().parent().map(clients::project);
+        let hint = match (error, project) {
+            (ConfigError::Read(error), Some(project)) => in_project(error, project),
+            _ => None,
+        };
+        let hint = hint.unwrap_or_else(|| error.hint().into_owned());
+        Self::of(error, shown(error.path()), &hint)
+    }
+}
+
+/// What to do when trust in a project is what is missing: the folder is named, since a command may run below it.
+fn in_project(error: &SourceError, project: &Path) -> Option<String> {
+    let trust = format!("trust the project's folder with: {}", trust_command(project));
+    match error {
+        SourceError::OutsideProject { .. } | SourceError::NotAsked { .. } => Some(trust),
+        SourceError::ProjectTooLarge { .. } => {
+            Some(format!("{trust}; or name the folders you want with --in"))
+        }
+        _ => None,
     }
 }
 
@@ -113,7 +124,7 @@ impl CommandError {
             return Self::ClosedPipe;
         }
         let mut failure = Failure::new("could not write the result", "look at where the output goes");
-        failure.causes.push(plain(&error.to_string()));
+        failure.causes.push(plain_cause(&error.to_string()));
         Self::Failed(failure)
     }
 
@@ -121,19 +132,7 @@ impl CommandError {
     pub(crate) fn reading_input(error: &io::Error) -> Self {
         let mut failure =
             Failure::new("could not read standard input", "pipe a SKILL.md into it, or name a path");
-        failure.causes.push(plain(&error.to_string()));
+        failure.causes.push(plain_cause(&error.to_string()));
         Self::Failed(failure)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn causes_are_lower_case_and_carry_no_numbers() {
-        assert_eq!(plain("Permission denied (os error 13)"), "permission denied");
-        assert_eq!(plain("YAML is hard"), "YAML is hard");
-        assert_eq!(plain(""), "");
     }
 }

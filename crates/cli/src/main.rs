@@ -8,6 +8,7 @@ mod selector;
 mod signals;
 mod ui;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{ColorChoice, Parser as _};
@@ -28,7 +29,7 @@ enum Outcome {
 }
 
 fn main() -> ExitCode {
-    let args = match Args::try_parse() {
+    let args = match Args::try_parse_from(words()) {
         Ok(args) => args,
         Err(error) => return ui::usage(&error, asked_color(), asked_json()),
     };
@@ -52,6 +53,15 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+/// The words of the command line. The parser knows no options of `help` itself, so `help --help` is made `help`.
+fn words() -> Vec<OsString> {
+    let mut words: Vec<OsString> = std::env::args_os().collect();
+    if words.get(1).is_some_and(|word| word == "help") {
+        words.retain(|word| word != "--help" && word != "-h");
+    }
+    words
 }
 
 /// Whether a command line that is not understood asks for JSON.

@@ -5,6 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use prowess_core::catalog::WhyNot;
+use prowess_core::finding::rule::Preset;
+use prowess_core::path::MAX_DEPTH;
 
 use crate::library::config::ConfigError;
 
@@ -29,6 +31,29 @@ pub fn shell_word(text: &str) -> String {
     if text.starts_with('-') { format!("-- {quoted}") } else { quoted }
 }
 
+/// A command about a skill, to be copied and run. The options, each after a space, say again where the skill was found.
+pub fn command_for(verb: &str, name: &str, options: &str) -> String {
+    let word = shell_word(name);
+    // Behind `--` nothing is an option any more.
+    if name.starts_with('-') {
+        format!("prowess {verb}{options} {word}")
+    } else {
+        format!("prowess {verb} {word}{options}")
+    }
+}
+
+/// A message of the system without its number and its capital letter.
+pub fn plain_cause(message: &str) -> String {
+    let words = message.split(" (os error").next().unwrap_or(message);
+    let mut characters = words.chars();
+    match (characters.next(), characters.clone().next()) {
+        (Some(first), Some(second)) if first.is_uppercase() && second.is_lowercase() => {
+            first.to_lowercase().chain(characters).collect()
+        }
+        _ => words.to_owned(),
+    }
+}
+
 /// Whether links that lead to each other are the reason.
 fn is_loop(error: &io::Error) -> bool {
     #[cfg(unix)]
@@ -46,20 +71,26 @@ fn also(similar: &[String]) -> String {
 }
 
 /// The next step for a skill that is not offered.
-fn not_offered_hint(key: &str, why: &WhyNot, path: &Path) -> String {
-    let key = shell_word(key);
+fn not_offered_hint(key: &str, why: &WhyNot, path: &Path, options: &str) -> String {
+    let command = |verb| command_for(verb, key, options);
     match why.state {
         // What lies in an archive or elsewhere is no file that could be checked.
         "broken" if path.is_file() => {
-            format!("see every problem with: prowess check {}", shell_word(&path.to_string_lossy()))
+            format!("see every problem with: {}", check_command(&path.to_string_lossy(), why.profile))
         }
         "turned off" if why.reason.starts_with("by --") => "run the command without that option".to_owned(),
         "turned off" => "change skills.disable or skills.enable in that file to use it".to_owned(),
         "not trusted" => {
-            format!("look at it with: prowess show {key}; then trust it with: prowess trust {key}")
+            format!("look at it with: {}; then trust it with: {}", command("show"), command("trust"))
         }
-        _ => format!("see all skills of this name with: prowess why {key}"),
+        _ => format!("see all skills of this name with: {}", command("why")),
     }
+}
+
+/// The command that shows every problem of a SKILL.md, by the profile that found it broken.
+pub fn check_command(path: &str, profile: Option<Preset>) -> String {
+    let options = profile.map(|profile| format!(" --profile {}", profile.name())).unwrap_or_default();
+    command_for("check", path, &options)
 }
 
 /// A name, and the key of the skill when that is another.
@@ -352,6 +383,14 @@ impl SourceError {
         }
     }
 
+    /// What went wrong and why, in one text: for those who have room for one.
+    pub fn with_cause(&self) -> String {
+        match std::error::Error::source(self) {
+            Some(cause) => format!("{self}: {}", plain_cause(&cause.to_string())),
+            None => self.to_string(),
+        }
+    }
+
     /// A key that no skill has.
     pub(crate) fn unknown(key: &str, similar: Vec<String>) -> Self {
         Self::Unknown { key: escape_control(key), similar, path: PathBuf::from(key) }
@@ -401,17 +440,22 @@ impl SourceError {
 
     /// What to do about it.
     pub fn hint(&self) -> Cow<'static, str> {
+        self.hint_with("")
+    }
+
+    /// The same for somebody who looked for skills with options, such as ` --in team`: the commands in it repeat them.
+    pub fn hint_with(&self, options: &str) -> Cow<'static, str> {
         match self {
-            Self::Config(error) => return error.hint().into_owned().into(),
-            Self::NotOffered { key, why, path, .. } => return not_offered_hint(key, why, path).into(),
-            _ => {}
+            Self::Config(error) => error.hint().into_owned().into(),
+            Self::NotOffered { key, why, path, .. } => not_offered_hint(key, why, path, options).into(),
+            Self::Unknown { .. } => format!("list the skills with: prowess list{options}").into(),
+            _ => self.usual_hint().into(),
         }
-        self.usual_hint().into()
     }
 
     fn usual_hint(&self) -> &'static str {
         match self {
-            Self::Config(_) | Self::NotOffered { .. } => "",
+            Self::Config(_) | Self::NotOffered { .. } | Self::Unknown { .. } => "",
             Self::Ambiguous { .. } => "name one of them by its whole key",
             Self::Missing { .. } => "check the spelling, and that a link does not lead nowhere",
             Self::NoSkill { .. } => {
@@ -419,7 +463,6 @@ impl SourceError {
             }
             Self::NotFolder { .. } => "give the folder that holds the skills",
             Self::Outside { .. } => "only files below the skill's own folder can be read",
-            Self::Unknown { .. } => "list the skills with: prowess list",
             Self::BadPath { error, .. } => error.hint(),
             Self::Damaged { .. } => "correct it, or restore it from a copy",
             Self::Folder { path } if path.file_name().is_some_and(|name| name == "SKILL.md") => {
@@ -460,6 +503,9 @@ impl SourceError {
             Self::SameLabel { .. } => "give one of them a prefix of its own",
             Self::Server { hint, .. } => hint,
             Self::NotAsListed { .. } => "list the skills anew; if it persists, do not use them",
+            Self::TooDeep { limit, .. } if *limit < MAX_DEPTH => {
+                "look deeper with --depth or with depth in [scan] of prowess.toml, or give a folder nearer to the skills"
+            }
             Self::TooDeep { .. } => "give a folder nearer to the skills",
             Self::TooMany { what: "lines", .. } => "split the file, and name each part",
             Self::TooMany { .. } => "give a folder with fewer entries below it, or raise the limit",
@@ -486,6 +532,20 @@ mod tests {
         assert_eq!(shell_word("it's"), r"'it'\''s'");
         assert_eq!(shell_word("-x"), "-- '-x'");
         assert_eq!(shell_word(""), "''");
+        assert_eq!(command_for("why", "pdf", " --in team"), "prowess why pdf --in team");
+        assert_eq!(command_for("why", "-x", " --in team"), "prowess why --in team -- '-x'");
+    }
+
+    #[test]
+    fn causes_are_lower_case_and_carry_no_numbers() {
+        assert_eq!(plain_cause("Permission denied (os error 13)"), "permission denied");
+        assert_eq!(plain_cause("YAML is hard"), "YAML is hard");
+        assert_eq!(plain_cause(""), "");
+        let denied = io::Error::from(io::ErrorKind::PermissionDenied);
+        assert_eq!(
+            SourceError::io(Path::new("a"), denied).with_cause(),
+            "could not read: a: permission denied"
+        );
     }
 
     #[test]

@@ -110,9 +110,10 @@ impl Share {
 fn limit(text: &str) -> Result<Limit, String> {
     match text {
         "all" => Ok(Limit(None)),
-        number => {
-            number.parse().map(|number| Limit(Some(number))).map_err(|_| "give a number, or all".to_owned())
-        }
+        number => match number.parse() {
+            Ok(0) | Err(_) => Err("give a number from 1 on, or all".to_owned()),
+            Ok(number) => Ok(Limit(Some(number))),
+        },
     }
 }
 
@@ -154,6 +155,6 @@ mod tests {
             assert!(of(wrong).is_err(), "{wrong}");
         }
         assert_eq!((limit("all"), limit("3")), (Ok(Limit(None)), Ok(Limit(Some(3)))));
-        assert!(limit("few").is_err());
+        assert!(limit("few").is_err() && limit("0").is_err());
     }
 }

@@ -1,12 +1,12 @@
 //! `prowess activate`: what a model gets when a user starts a skill.
 
+use prowess::command_for;
 use prowess::drive::{Performer, failed, finish_with};
 use prowess::select::All;
-use prowess::session::{Actor, Arguments, Session, ToolResult};
-use prowess::shell_word;
+use prowess::session::{Act, Actor, Arguments, Hidden, Session, ToolResult};
 use serde_json::json;
 
-use super::{registry, say_problems, session_defaults, usable};
+use super::{ended, filter_place, registry, say_problems, session_defaults, usable};
 use crate::Outcome;
 use crate::args::Activate;
 use crate::error::{CommandError, Failure};
@@ -16,8 +16,9 @@ use crate::ui::Ui;
 /// Runs the command.
 pub(crate) fn run(args: &Activate, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
     let registry = registry(&args.places)?;
-    let first = usable(&args.name, &registry, ui)?;
-    let also: Result<Vec<_>, _> = args.also.iter().map(|name| usable(name, &registry, ui)).collect();
+    let first = usable(&args.name, &registry, &args.places, ui)?;
+    let also: Result<Vec<_>, _> =
+        args.also.iter().map(|name| usable(name, &registry, &args.places, ui)).collect();
     say_problems(&registry, ui);
     let said = session_defaults(None, None)?;
     let mut options = said.options();
@@ -25,11 +26,20 @@ pub(crate) fn run(args: &Activate, json: bool, ui: &mut Ui) -> Result<Outcome, C
     options.inline_resources |= args.inline;
     let mut session = Session::new("activate", registry.catalog(), said.policy(), options);
     let performer = Performer::new(&registry, &All);
+    let also = also?;
+    for key in [&first].into_iter().chain(&also).map(|skill| &skill.entry.key) {
+        if session.why_hidden(key, Act::Activate, Actor::User) == Some(Hidden::Filtered) {
+            let hint = format!("change {}", filter_place(&said));
+            return Err(Failure::new(format!("the filter hides this skill: {key}"), hint).into());
+        }
+    }
+    let options = args.places.options();
+    let arguments = Arguments::words(&args.args);
     let ToolResult { mut text, data, .. } =
-        start(&mut session, &performer, &first.entry.key, Arguments::words(&args.args))?;
+        start(&mut session, &performer, &first.entry.key, arguments, &options)?;
     let mut others = Vec::new();
-    for skill in also? {
-        let result = start(&mut session, &performer, &skill.entry.key, Arguments::default())?;
+    for skill in also {
+        let result = start(&mut session, &performer, &skill.entry.key, Arguments::default(), &options)?;
         text.push_str("\n\n");
         text.push_str(&result.text);
         others.push(result.data);
@@ -39,7 +49,7 @@ pub(crate) fn run(args: &Activate, json: bool, ui: &mut Ui) -> Result<Outcome, C
     } else {
         ui.raw(format!("{text}\n").as_bytes())?;
     }
-    Ok(Outcome::Fine)
+    Ok(ended(Outcome::Fine, &registry))
 }
 
 /// Starts one skill for a user.
@@ -48,6 +58,7 @@ fn start(
     performer: &Performer<'_>,
     key: &str,
     arguments: Arguments,
+    options: &str,
 ) -> Result<ToolResult, CommandError> {
     let step = session.activate(key, Actor::User, Some(arguments), None);
     // What went wrong last: a person may know more of it than a model.
@@ -63,14 +74,14 @@ fn start(
     });
     match error {
         Some(error) if !result.is_ok() => Err(Failure::from(&error).into()),
-        None if !result.is_ok() => Err(refusal(key, &result).into()),
+        None if !result.is_ok() => Err(refusal(key, &result, options).into()),
         _ => Ok(result),
     }
 }
 
 /// A refusal as people see it.
-fn refusal(name: &str, result: &ToolResult) -> Failure {
-    let mut failure = Failure::new(&result.text, format!("see why: prowess why {}", shell_word(name)));
+fn refusal(name: &str, result: &ToolResult, options: &str) -> Failure {
+    let mut failure = Failure::new(&result.text, format!("see why: {}", command_for("why", name, options)));
     failure.hints.splice(0..0, result.hint.clone());
     failure
 }

@@ -8,7 +8,7 @@ use prowess::source::Slice;
 use prowess::{Candidate, Obstacle, Registry, SourceError};
 use serde_json::json;
 
-use super::{named, registry};
+use super::{ended, named, registry, say_problems};
 use crate::Outcome;
 use crate::args::Cat;
 use crate::error::{CommandError, Failure};
@@ -26,7 +26,8 @@ const MAX_IN_JSON: usize = MAX_SKILL_BYTES as usize;
 /// Runs the command.
 pub(crate) fn run(args: &Cat, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
     let registry = registry(&args.places)?;
-    let skill = named(&args.name, &registry, ui)?;
+    let skill = named(&args.name, &registry, &args.places, ui)?;
+    say_problems(&registry, ui);
     let file = File { registry: &registry, skill: &skill, path: requested(args)? };
     if let Some(Obstacle::Untrusted) = skill.obstacle {
         ui.note(&format!(
@@ -60,7 +61,7 @@ pub(crate) fn run(args: &Cat, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
     } else {
         file.stream(ui)?;
     }
-    Ok(Outcome::Fine)
+    Ok(ended(Outcome::Fine, &registry))
 }
 
 /// The file that is meant, as a person wrote it.

@@ -16,6 +16,7 @@ use prowess::{
 };
 
 use super::fixable::Fixable;
+use super::patch_base::PatchBase;
 use super::{STDIN, shown};
 use crate::Outcome;
 use crate::args::{Check, Format};
@@ -70,6 +71,7 @@ pub(crate) fn run(args: &Check, json: bool, ui: &mut Ui) -> Result<Outcome, Comm
         levels: levels(args)?,
         fixing,
         diff: args.diff,
+        base: PatchBase::of(paths),
         changes: 0,
         configs: BTreeMap::new(),
         ignored_configs: BTreeSet::new(),
@@ -131,6 +133,8 @@ struct Checker<'a> {
     fixing: Option<FixMode>,
     /// Whether changes are shown and not made.
     diff: bool,
+    /// The folder that the paths in a diff are relative to.
+    base: PatchBase,
     /// How many files would change.
     changes: usize,
     /// Each configuration is read once; one that cannot be used is complained about once.
@@ -230,7 +234,8 @@ impl Checker<'_> {
                 } else if changed {
                     self.changes += 1;
                     self.summary.fixed += fixed.applied.len();
-                    let diff = patch::unified(&path, document.text(), fixed.document.text());
+                    let shown = self.base.header(file, &path);
+                    let diff = patch::unified(&shown, document.text(), fixed.document.text());
                     self.ui.raw(diff.as_bytes())?;
                 }
                 return Ok(());
@@ -327,6 +332,9 @@ impl Checker<'_> {
                 0 => "no file would change".to_owned(),
                 _ => format!("{files} would change: {} {word}", self.summary.fixed),
             });
+            if let Some(apply) = self.base.command().filter(|_| self.changes > 0) {
+                self.ui.note(&format!("apply it with: {apply}"));
+            }
             return Ok(match (self.summary.failures, self.changes) {
                 (0, 0) => Outcome::Fine,
                 (0, _) => Outcome::Problems,

@@ -5,15 +5,17 @@ use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
 use prowess::catalog::WhyNot;
-use prowess::render::{collapse, cut};
+use prowess::library::config::SessionConfig;
+use prowess::render::{CatalogStyle, Shape, collapse, cut, estimate_tokens, render_catalog};
 use prowess::session::Filter;
-use prowess::{Candidate, HostTools, Location, Obstacle, Registry, Scope, SourceError, Standing};
+use prowess::{Candidate, Entry, HostTools, Location, Obstacle, Registry, Scope, SourceError, Standing};
 use serde::Serialize;
 
-use super::{advice, registry, say_problems};
+use super::hints::trust_commands;
+use super::{advice, ended, filter_place, registry, say_problems, session_defaults};
 use crate::Outcome;
 use crate::args::List;
-use crate::error::CommandError;
+use crate::error::{CommandError, Failure};
 use crate::report::json::VERSION;
 use crate::ui::{FAINT, STRONG, Ui, clean, count};
 
@@ -26,9 +28,9 @@ pub(crate) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
     // The command ends with the list: giving back skill by skill would cost as much as finding them did.
     let catalog = ManuallyDrop::new(registry.catalog());
     say_problems(&registry, ui);
-    let complete = registry.problems().is_empty();
-    let outcome = if complete { Outcome::Fine } else { Outcome::Incomplete };
+    let outcome = ended(Outcome::Fine, &registry);
     let wanted = Wanted::of(args);
+    let in_prompt = Sessions::new()?;
     let listed: Vec<&Candidate> = catalog.iter().filter(|candidate| wanted.has(candidate)).collect();
     let mut left_out: Vec<(&Candidate, &Standing)> = catalog
         .all()
@@ -40,19 +42,23 @@ pub(crate) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
     let rows: Vec<Row<'_>> = shown
         .map(|(candidate, standing)| {
             let mut row = Row::new(candidate, standing, &registry);
-            row.cost = args.cost.then(|| Cost::of(candidate, &registry));
+            row.cost = args.cost.then(|| Cost::of(candidate, &registry, &in_prompt));
             row
         })
         .collect();
+    let filtered = listed.iter().filter(|skill| in_prompt.filters_out(skill)).count();
+    let prompt_tokens = args.cost.then(|| in_prompt.tokens(&listed));
     if json {
         ui.json_of(&Report {
             version: VERSION,
             skills: rows,
             unread: Unread::all(&registry),
-            summary: Summary { skills: listed.len(), left_out: left_out.len() },
+            summary: Summary { skills: listed.len(), left_out: left_out.len(), filtered, prompt_tokens },
         })?;
         return Ok(outcome);
     }
+    let options = args.places.options();
+    let options = clean(&options);
     let mut text = String::new();
     if args.cost && !rows.is_empty() {
         let _ = writeln!(text, "{FAINT}prompt   used   files  tokens, about{FAINT:#}");
@@ -66,10 +72,8 @@ pub(crate) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
         let _ = writeln!(text, "no skill is left of {}", count(catalog.len(), "skill"));
     } else {
         let _ = write!(text, "\n{}", count(listed.len(), "skill"));
-        if args.cost {
-            let offered = rows.iter().filter(|row| row.state == "active");
-            let prompt: u64 = offered.filter_map(|row| row.cost.as_ref()).map(|cost| cost.catalog).sum();
-            let _ = write!(text, ", about {prompt} tokens in every prompt");
+        if let Some(tokens) = prompt_tokens {
+            let _ = write!(text, ", about {tokens} tokens in every prompt");
         }
         let (never, untrusted): (Vec<&Candidate>, Vec<&Candidate>) = listed
             .iter()
@@ -77,20 +81,74 @@ pub(crate) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
             .filter(|candidate| !candidate.is_usable())
             .partition(|candidate| advice::never(candidate, &registry).is_some());
         if !untrusted.is_empty() {
-            // Without a name it would trust this folder, which has nothing to do with a server.
-            let name = if untrusted.iter().all(|skill| skill.wants_approval) { " NAME" } else { "" };
-            let _ = write!(text, "; {} not trusted: prowess trust{name}", untrusted.len());
+            let of_projects = untrusted.iter().copied().filter(|skill| !skill.wants_approval);
+            // Trust in a folder has nothing to do with a server.
+            let trust = match trust_commands(of_projects) {
+                none if none.is_empty() => format!("prowess trust NAME{options}"),
+                commands => commands,
+            };
+            let _ = write!(text, "; {} not trusted: {}", untrusted.len(), clean(&trust));
         }
         if !never.is_empty() {
-            let _ = write!(text, "; {} that cannot be trusted: prowess why NAME", never.len());
+            let _ = write!(text, "; {} that cannot be trusted: prowess why NAME{options}", never.len());
         }
         text.push('\n');
     }
+    if filtered > 0 {
+        let place = filter_place(&in_prompt.said);
+        let _ = writeln!(text, "{filtered} hidden from agents by {}", clean(&place));
+    }
     if !left_out.is_empty() && !args.all {
-        let _ = writeln!(text, "{} left out: prowess list --all, prowess why NAME", left_out.len());
+        let count = left_out.len();
+        let _ = writeln!(text, "{count} left out: prowess list --all{options}, prowess why NAME{options}");
     }
     ui.print(&text)?;
     Ok(outcome)
+}
+
+/// Which skills the prompts of sessions have, as the configurations say it.
+struct Sessions {
+    said: SessionConfig,
+    style: CatalogStyle,
+}
+
+impl Sessions {
+    fn new() -> Result<Self, CommandError> {
+        let said = session_defaults(None, None)?;
+        let mut style = CatalogStyle::new(Shape::Xml);
+        style.location |= said.location.unwrap_or_default();
+        Ok(Self { said, style })
+    }
+
+    /// Whether a skill that may be used is hidden by the filter.
+    fn filters_out(&self, skill: &Candidate) -> bool {
+        skill.is_usable()
+            && self.said.filter.as_ref().is_some_and(|filter| !filter.passes(&skill.virtual_path))
+    }
+
+    /// Whether a skill is in prompts, if it is trusted.
+    fn shows(&self, skill: &Candidate) -> bool {
+        let tools = self.said.tools.as_ref();
+        skill.entry.invocation.model
+            && !self.filters_out(skill)
+            && tools.is_none_or(|tools| tools.suffice(skill.entry.allowed_tools.as_ref()))
+    }
+
+    /// About how many tokens the skills that may be used have in a prompt, as `prompt` writes and counts them.
+    fn tokens(&self, skills: &[&Candidate]) -> usize {
+        let shown = skills.iter().filter(|skill| skill.is_usable() && self.shows(skill));
+        let entries: Vec<&Entry> = shown.map(|skill| &skill.entry).collect();
+        estimate_tokens(&render_catalog(&entries, &self.style))
+    }
+
+    /// How many more tokens a prompt has with a skill than without it.
+    fn tokens_more(&self, skill: &Candidate) -> u64 {
+        if !self.shows(skill) {
+            return 0;
+        }
+        let tokens = |skills: &[&Entry]| estimate_tokens(&render_catalog(skills, &self.style));
+        (tokens(&[&skill.entry, &skill.entry]) - tokens(&[&skill.entry])) as u64
+    }
 }
 
 /// Which of the skills are wanted.
@@ -150,6 +208,10 @@ struct Report<'r> {
 struct Summary {
     skills: usize,
     left_out: usize,
+    /// How many of the skills the filter of a configuration hides from sessions.
+    filtered: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prompt_tokens: Option<usize>,
 }
 
 /// A file or folder that could not be read.
@@ -168,7 +230,7 @@ impl Unread {
         let unread = |problem: &Arc<SourceError>| Self {
             error: problem.to_string(),
             cause: std::error::Error::source(&**problem).map(ToString::to_string),
-            hint: problem.hint().into_owned(),
+            hint: Failure::from(&**problem).hints.join("; "),
         };
         problems.iter().map(unread).collect()
     }
@@ -211,7 +273,7 @@ struct Brief<'r> {
     message: &'r str,
 }
 
-/// About how many tokens a skill costs at each level, four bytes a token.
+/// About how many tokens a skill costs at each level: in a prompt as that is counted, of files four bytes a token.
 #[derive(Clone, Copy, Serialize)]
 struct Cost {
     catalog: u64,
@@ -221,13 +283,13 @@ struct Cost {
 }
 
 impl Cost {
-    fn of(candidate: &Candidate, registry: &Registry) -> Self {
+    fn of(candidate: &Candidate, registry: &Registry, in_prompt: &Sessions) -> Self {
         let entry = &candidate.entry;
         let tokens = |bytes: u64| bytes.div_ceil(4);
         let files = registry.files_of(candidate).unwrap_or_default();
         let own = entry.origin.file.as_deref().unwrap_or("SKILL.md");
         let names = [own, "SKILL.md"];
-        let catalog = tokens((entry.key.len() + entry.description.len()) as u64);
+        let catalog = in_prompt.tokens_more(candidate);
         if files.files.iter().any(|file| file.unmeasured) {
             return Self { catalog, instructions: None, resources: None };
         }
@@ -260,7 +322,7 @@ impl<'r> Row<'r> {
                 shadowed_by = Some(by);
                 "shadowed"
             }
-            Standing::Blocked { obstacle: Obstacle::Broken { problems: why } } => {
+            Standing::Blocked { obstacle: Obstacle::Broken { problems: why, .. } } => {
                 problems = why.iter().map(brief).collect();
                 "broken"
             }

@@ -7,9 +7,11 @@ pub(crate) mod check;
 mod elsewhere;
 pub(crate) mod eval;
 mod fixable;
+pub(crate) mod hints;
 mod in_prompt;
 pub(crate) mod list;
 pub(crate) mod new;
+mod patch_base;
 pub(crate) mod prompt;
 pub(crate) mod replay;
 pub(crate) mod rule;
@@ -25,6 +27,7 @@ pub(crate) mod why;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use prowess::command_for;
 use prowess::env::Environment;
 use prowess::fs::location::path_of;
 use prowess::library::clients::{self, CLIENTS};
@@ -32,12 +35,12 @@ use prowess::library::config::{ConfigLimits, SessionConfig};
 use prowess::library::{LibraryError, LibraryOptions, library, session_config, terms_file};
 use prowess::search::LazyIndex;
 use prowess::session::Filter;
-use prowess::shell_word;
 use prowess::source::open::OpenServer;
 use prowess::source::spec::{Place, Server};
 use prowess::{Candidate, HostTools, Profile, Registry, SourceError};
 
 use self::advice::Advice;
+use crate::Outcome;
 use crate::args::Places;
 use crate::error::{CommandError, Failure};
 use crate::signals::EndingServers;
@@ -107,30 +110,34 @@ fn no_library(error: &LibraryError) -> CommandError {
 fn session_defaults(filter: Option<&Filter>, tools: Option<&str>) -> Result<SessionConfig, CommandError> {
     let said = session_config(Path::new("."), &Environment::current(), ConfigLimits::default())
         .map_err(|error| no_library(&error))?;
+    let of_file = |file: &PathBuf| filter.is_none().then(|| file.clone());
     Ok(SessionConfig {
         filter: filter.cloned().or(said.filter),
+        filter_file: said.filter_file.as_ref().and_then(of_file),
         tools: tools.map(HostTools::parse).or(said.tools),
         ..said
     })
 }
 
+/// Where the filter of a session is written, in words.
+fn filter_place(said: &SessionConfig) -> String {
+    match &said.filter_file {
+        Some(file) => format!("session.filter in {}", file.display()),
+        None => "--filter".to_owned(),
+    }
+}
+
 /// The skills in the places that were asked for. What could not be looked at is for the command to say.
 fn registry(places: &Places) -> Result<Registry, CommandError> {
-    let registry = registry_as_it_is(places)?;
+    let registry = unread_registry(places, false)?;
+    registry
+        .refresh()
+        .map_err(|error| Failure::new(error.to_string(), "check the folders that were named"))?;
     // When nothing that was named could be looked at, there is nothing to go on with.
     let nothing = !places.sources.is_empty() && registry.catalog().all().next().is_none();
     if let Some(problem) = registry.problems().first().filter(|_| nothing) {
         return Err(Failure::from(&**problem).into());
     }
-    Ok(registry)
-}
-
-/// The same, also when there is nothing yet.
-fn registry_as_it_is(places: &Places) -> Result<Registry, CommandError> {
-    let registry = unread_registry(places, false)?;
-    registry
-        .refresh()
-        .map_err(|error| Failure::new(error.to_string(), "check the folders that were named"))?;
     Ok(registry)
 }
 
@@ -141,31 +148,49 @@ fn say_problems(registry: &Registry, ui: &mut Ui) {
     }
 }
 
+/// How a command ends that opened the library: what could not be looked at may be what was asked for.
+fn ended(outcome: Outcome, registry: &Registry) -> Outcome {
+    if registry.problems().is_empty() { outcome } else { Outcome::Incomplete }
+}
+
 /// The offered skill that a name means, whether it is trusted or not.
-fn named(name: &str, registry: &Registry, ui: &mut Ui) -> Result<Arc<Candidate>, CommandError> {
-    registry.named(name).map_err(|error| not_had(&error, registry, ui))
+fn named(
+    name: &str,
+    registry: &Registry,
+    places: &Places,
+    ui: &mut Ui,
+) -> Result<Arc<Candidate>, CommandError> {
+    registry.named(name).map_err(|error| not_had(&error, registry, places, ui))
 }
 
 /// The same for a skill that is to be used, which it must be trusted for.
-fn usable(name: &str, registry: &Registry, ui: &mut Ui) -> Result<Arc<Candidate>, CommandError> {
-    let skill = named(name, registry, ui)?;
+fn usable(
+    name: &str,
+    registry: &Registry,
+    places: &Places,
+    ui: &mut Ui,
+) -> Result<Arc<Candidate>, CommandError> {
+    let skill = named(name, registry, places, ui)?;
+    let options = places.options();
     let Some(obstacle) = &skill.obstacle else { return Ok(skill) };
     let (key, path) = (skill.entry.key.clone(), path_of(&skill.entry.origin.location));
     let error = SourceError::NotOffered { name: name.to_owned(), key, why: obstacle.why_not(), path };
     let mut failure = Failure::from(&error);
     match Advice::on(&skill, registry, &registry.catalog()) {
         Some(Advice::Trust(name)) => {
-            let name = shell_word(&name);
-            let hint =
-                format!("look at it with: prowess show {name}; then trust it with: prowess trust {name}");
-            failure.hints = vec![hint];
+            let command = |verb| command_for(verb, &name, &options);
+            failure.hints = vec![format!(
+                "look at it with: {}; then trust it with: {}",
+                command("show"),
+                command("trust")
+            )];
         }
         Some(Advice::Behind) => {
-            failure.hints = vec![format!("see what has its key: prowess why {}", shell_word(name))];
+            failure.hints = vec![format!("see what has its key: {}", command_for("why", name, &options))];
         }
         Some(Advice::Never(reason)) => {
             failure.causes.push(format!("it cannot be trusted: {reason}"));
-            failure.hints = vec![format!("see more of it with: prowess why {}", shell_word(name))];
+            failure.hints = vec![format!("see more of it with: {}", command_for("why", name, &options))];
         }
         None => {}
     }
@@ -173,11 +198,13 @@ fn usable(name: &str, registry: &Registry, ui: &mut Ui) -> Result<Arc<Candidate>
 }
 
 /// A skill was asked for and could not be had: it may lie in what could not be looked at.
-fn not_had(error: &SourceError, registry: &Registry, ui: &mut Ui) -> CommandError {
+fn not_had(error: &SourceError, registry: &Registry, places: &Places, ui: &mut Ui) -> CommandError {
+    let mut failure = Failure::from(error);
     if matches!(error, SourceError::Unknown { .. } | SourceError::NotOffered { .. }) {
         say_problems(registry, ui);
+        failure.hints = vec![error.hint_with(&places.options()).into_owned()];
     }
-    Failure::from(error).into()
+    failure.into()
 }
 
 /// The index of these skills, with what was remembered of them. It reads no body before the first search.

@@ -1,16 +1,18 @@
 //! `prowess prompt`: the catalog that an agent would see, within a budget, the best for a query first.
 
+use prowess::Catalog;
 use prowess::drive::{Performer, preload};
 use prowess::render::{Budget, BudgetReport, CatalogStyle, Shape, render_catalog};
 use prowess::select::{All, NotNarrowed, Query};
 use prowess::session::{PromptOptions, Session};
 use serde_json::{Value, json};
 
+use super::hints::trust_commands;
 use super::list::Unread;
 use super::search::{failed, options, selector};
-use super::{registry, say_problems, session_defaults};
+use super::{ended, registry, say_problems, session_defaults};
 use crate::Outcome;
-use crate::args::Prompt;
+use crate::args::{Places, Prompt};
 use crate::error::CommandError;
 use crate::report::json::VERSION;
 use crate::ui::{Ui, count};
@@ -22,7 +24,7 @@ const NAMED: usize = 20;
 pub(crate) fn run(args: &Prompt, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
     let registry = registry(&args.places)?;
     say_problems(&registry, ui);
-    let outcome = if registry.problems().is_empty() { Outcome::Fine } else { Outcome::Incomplete };
+    let outcome = ended(Outcome::Fine, &registry);
     let catalog = registry.catalog();
     // The command shows the catalog itself; what a host says about it is the host's.
     let said = session_defaults(args.filter.as_ref(), None)?;
@@ -30,7 +32,10 @@ pub(crate) fn run(args: &Prompt, json: bool, ui: &mut Ui) -> Result<Outcome, Com
     let mut session = Session::new("prompt", registry.catalog(), said.policy(), bare);
     let preloaded = preload(&mut session, &Performer::new(&registry, &All));
     let query = Query::text(args.query.as_deref().unwrap_or_default());
-    let select = options(&args.selection);
+    let mut select = options(&args.selection);
+    if args.selection.tools.is_none() {
+        select.available_tools = said.tools.clone().unwrap_or_default();
+    }
     let selector = selector(&args.selection, &args.places, &registry);
     let mut style = CatalogStyle::new(args.format);
     style.location |= args.location || said.location.unwrap_or_default();
@@ -79,8 +84,13 @@ pub(crate) fn run(args: &Prompt, json: bool, ui: &mut Ui) -> Result<Outcome, Com
             ui.failure(&failed(error));
             ui.note("the selector failed: all skills are shown");
         }
-        Some(NotNarrowed::NothingFound) => ui.note("no skill fits the query: all are shown"),
+        Some(NotNarrowed::NothingFound) if prompt.report.total > 0 => {
+            ui.note("no skill fits the query: all are shown")
+        }
         _ => {}
+    }
+    if prompt.report.total == 0 {
+        ui.note(&nothing(&catalog, &args.places));
     }
     for note in notes(&prompt.report) {
         ui.note(&note);
@@ -96,9 +106,29 @@ pub(crate) fn run(args: &Prompt, json: bool, ui: &mut Ui) -> Result<Outcome, Com
         ));
     }
     if untrusted > 0 {
-        ui.note(&format!("{} not trusted and left out: prowess trust", count(untrusted, "skill")));
+        let skills = catalog.iter().filter(|skill| !skill.is_usable());
+        let trust = match trust_commands(skills.filter(|skill| !skill.wants_approval)) {
+            none if none.is_empty() => format!("prowess trust NAME{}", args.places.options()),
+            commands => commands,
+        };
+        ui.note(&format!("{} not trusted and left out: {trust}", count(untrusted, "skill")));
     }
     Ok(outcome)
+}
+
+/// What to say when no skill is for the prompt.
+fn nothing(catalog: &Catalog, places: &Places) -> String {
+    let (offered, found, options) = (catalog.len(), catalog.all().count(), places.options());
+    match (offered, found) {
+        (0, 0) => "no skills here".to_owned(),
+        (0, found) => {
+            format!("no skills here; {found} left out: prowess list --all{options}")
+        }
+        _ => format!(
+            "no skill is for the prompt, of {}; see each with: prowess why NAME{options}",
+            count(offered, "skill")
+        ),
+    }
 }
 
 /// What became of the query, and what the selector said when it failed.
@@ -136,7 +166,11 @@ fn notes(report: &BudgetReport) -> Vec<String> {
     let mut notes = Vec::new();
     if let Some(most) = report.max_description.filter(|_| report.shortened > 0) {
         let shortened = count(report.shortened, "description");
-        notes.push(format!("shortened {shortened} to {} or less", count(most, "character")));
+        notes.push(match most {
+            // One character is the sign that something was cut.
+            0 | 1 => format!("left out {shortened}: only names fit into the budget"),
+            _ => format!("shortened {shortened} to {} or less", count(most, "character")),
+        });
     }
     if !report.omitted.is_empty() {
         let mut names: Vec<&str> = report.omitted.iter().map(String::as_str).take(NAMED).collect();

@@ -8,7 +8,7 @@ use prowess::{Candidate, Entry, HostTools, Registry, Standing};
 use serde::Serialize;
 
 use super::list::{Row, Unread};
-use super::{registry, say_problems, search_index};
+use super::{ended, registry, say_problems, search_index};
 use crate::Outcome;
 use crate::args::{Places, Search, Selection};
 use crate::error::{CommandError, Failure};
@@ -22,7 +22,7 @@ const SHOWN: usize = 100;
 pub(crate) fn run(args: &Search, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
     let registry = registry(&args.places)?;
     say_problems(&registry, ui);
-    let outcome = if registry.problems().is_empty() { Outcome::Fine } else { Outcome::Incomplete };
+    let outcome = ended(Outcome::Fine, &registry);
     let query = Query::text(args.query.join(" "));
     let catalog = registry.catalog();
     let among = catalog.list();

@@ -3,16 +3,17 @@
 use std::fmt::Write as _;
 
 use prowess::catalog::Named;
+use prowess::finding::rule::Preset;
 use prowess::fs::location::path_of;
 use prowess::fs::read::{self, Head};
 use prowess::limits::MAX_FILE_BYTES;
 use prowess::{
     Candidate, Document, Entry, FileKind, Found, LineIndex, Manifest, Obstacle, Origin, Problem, Profile,
-    Severity, SourceError, Standing, ToolList, shell_word,
+    Severity, SourceError, Standing, ToolList, check_command, command_for,
 };
 use serde_json::{Map, Value, json};
 
-use super::{STDIN, registry, say_problems, shown, skill_file};
+use super::{STDIN, ended, registry, say_problems, shown, skill_file};
 use crate::Outcome;
 use crate::args::{Places, Show};
 use crate::error::{CommandError, Failure};
@@ -30,12 +31,15 @@ struct Card {
     loads: bool,
     problems: Vec<Problem>,
     profile: &'static str,
+    /// The strict profile by which it is broken although it loads.
+    strict: Option<Preset>,
     files: Option<Manifest>,
 }
 
 /// Runs the command.
 pub(crate) fn run(args: &Show, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
-    let Shown { head, path, origin, files, note } = read(args, ui)?;
+    let Shown { head, path, origin, files, note, strict, complete } = read(args, ui)?;
+    let fine = if complete { Outcome::Fine } else { Outcome::Incomplete };
     let document = head.document();
     if args.body || args.raw {
         if !head.is_whole() || head.bytes.len() > MAX_FILE_BYTES {
@@ -44,7 +48,7 @@ pub(crate) fn run(args: &Show, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
         }
         let from = if args.body { document.body_offset() } else { 0 };
         ui.raw(head.bytes.get(from..).unwrap_or(&[]))?;
-        return Ok(Outcome::Fine);
+        return Ok(fine);
     }
     let files = match files.transpose() {
         Ok(files) => files,
@@ -53,13 +57,15 @@ pub(crate) fn run(args: &Show, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
             None
         }
     };
-    let profile = Profile::new(args.profile);
+    let preset = args.profile.or(strict).unwrap_or(Preset::Spec);
+    let profile = Profile::new(preset);
     let card = Card {
         path,
         entry: document.entry(&origin),
         loads: document.skill(&origin).is_some(),
         problems: profile.check(&document, files.as_ref(), &origin),
-        profile: args.profile.name(),
+        profile: preset.name(),
+        strict,
         document,
         files,
     };
@@ -71,7 +77,7 @@ pub(crate) fn run(args: &Show, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
             ui.note(&note);
         }
     }
-    Ok(if card.loads { Outcome::Fine } else { Outcome::Problems })
+    Ok(if card.loads && strict.is_none() || !complete { fine } else { Outcome::Problems })
 }
 
 /// The bytes that are shown, where they come from, and what lies beside them.
@@ -82,6 +88,16 @@ struct Shown {
     files: Option<Result<Manifest, SourceError>>,
     /// Why agents are not offered it or may not use it.
     note: Option<String>,
+    /// The strict profile by which it is broken although it loads.
+    strict: Option<Preset>,
+    /// Whether all that was to be looked at for it could be.
+    complete: bool,
+}
+
+impl Shown {
+    fn of(head: Head, path: String, origin: Origin, files: Option<Result<Manifest, SourceError>>) -> Self {
+        Self { head, path, origin, files, note: None, strict: None, complete: true }
+    }
 }
 
 fn read(args: &Show, ui: &mut Ui) -> Result<Shown, CommandError> {
@@ -89,9 +105,13 @@ fn read(args: &Show, ui: &mut Ui) -> Result<Shown, CommandError> {
     if path.as_os_str() == STDIN {
         let head = Head::whole(ui::read_input(MAX_FILE_BYTES)?);
         let label = "<stdin>".to_owned();
-        return Ok(Shown { head, origin: Origin::text(&*label), path: label, files: None, note: None });
+        let origin = Origin::text(&*label);
+        return Ok(Shown::of(head, label, origin, None));
     }
-    if let Some(name) = path.to_str().filter(|name| !name.contains(['/', '\\']) && !path.exists()) {
+    // Whoever says where to look means what is listed there, whatever lies in this folder.
+    let elsewhere = !args.places.sources.is_empty() || args.places.client.is_some();
+    let is_name = |name: &&str| !name.contains(['/', '\\']) && (elsewhere || !path.exists());
+    if let Some(name) = path.to_str().filter(is_name) {
         return listed(name, &args.places, ui);
     }
     let path = if path.is_dir() {
@@ -110,7 +130,7 @@ fn read(args: &Show, ui: &mut Ui) -> Result<Shown, CommandError> {
     let head = read::read_skill(&path)?;
     let found = Found { path };
     let files = read::list(found.folder()).map(|listing| listing.manifest);
-    Ok(Shown { head, path: shown(&found.path), origin: found.origin(), files: Some(files), note: None })
+    Ok(Shown::of(head, shown(&found.path), found.origin(), Some(files)))
 }
 
 /// The skill of this name among those that are found, read through its own source.
@@ -133,25 +153,34 @@ fn listed(name: &str, places: &Places, ui: &mut Ui) -> Result<Shown, CommandErro
                     similar => format!("; did you mean {}?", similar.join(" or ")),
                 };
                 let error = format!("there is no such file, folder or skill: {name}{meant}");
-                Failure::new(error, "check the spelling, or list the skills with: prowess list").into()
+                let hint =
+                    format!("check the spelling, or list the skills with: prowess list{}", places.options());
+                Failure::new(error, hint).into()
             }
         });
     };
+    say_problems(&registry, ui);
     let head = registry.head_of(candidate)?;
     let origin = candidate.entry.origin.clone();
     let path = shown(&path_of(&origin.location));
     let files = Some(registry.files_of(candidate));
-    Ok(Shown { head, path, origin, files, note: aside(candidate, standing) })
+    let strict = match standing {
+        Standing::Blocked { obstacle: Obstacle::Broken { profile, .. } } => *profile,
+        _ => None,
+    };
+    let note = aside(candidate, standing, places);
+    let complete = ended(Outcome::Fine, &registry) == Outcome::Fine;
+    Ok(Shown { note, strict, complete, ..Shown::of(head, path, origin, files) })
 }
 
 /// What to know of a skill that agents are not offered or may not use; of a broken one the card says it.
-fn aside(candidate: &Candidate, standing: &Standing) -> Option<String> {
+fn aside(candidate: &Candidate, standing: &Standing, places: &Places) -> Option<String> {
     let why = standing.why_not().or_else(|| candidate.obstacle.as_ref().map(Obstacle::why_not))?;
-    let name = shell_word(&candidate.entry.key);
+    let see = command_for("why", &candidate.entry.key, &places.options());
     match why.state {
         "broken" => None,
-        state if why.reason.is_empty() => Some(format!("this skill is {state}; see: prowess why {name}")),
-        state => Some(format!("this skill is {state} {}; see: prowess why {name}", why.reason)),
+        state if why.reason.is_empty() => Some(format!("this skill is {state}; see: {see}")),
+        state => Some(format!("this skill is {state} {}; see: {see}", why.reason)),
     }
 }
 
@@ -321,16 +350,24 @@ impl Card {
     fn verdict(&self) -> String {
         let of = |severity| self.problems.iter().filter(|problem| problem.severity == severity).count();
         let (errors, warnings) = (of(Severity::Error), of(Severity::Warning));
-        let loads = match (self.loads, self.entry.repaired) {
+        let mut loads = match (self.loads, self.entry.repaired) {
             (true, false) => "loads",
             (true, true) => "loads after a repair",
             (false, _) => "does not load",
-        };
+        }
+        .to_owned();
+        if let Some(strict) = self.strict.filter(|_| self.loads) {
+            let _ = write!(loads, ", and is not offered by the profile {}", strict.name());
+        }
         if errors + warnings == 0 {
             return format!("{loads}; no problems under {}", self.profile);
         }
         let (errors, warnings) = (count(errors, "error"), count(warnings, "warning"));
-        format!("{loads}; {errors}, {warnings} under {}: see prowess check", self.profile)
+        let check = match self.strict {
+            Some(strict) => clean(&check_command(&self.path, Some(strict))).into_owned(),
+            None => "prowess check".to_owned(),
+        };
+        format!("{loads}; {errors}, {warnings} under {}: see {check}", self.profile)
     }
 }
 

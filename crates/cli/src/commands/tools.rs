@@ -3,7 +3,7 @@
 use prowess::session::Session;
 use serde_json::json;
 
-use super::{registry, say_problems, session_defaults};
+use super::{ended, registry, say_problems, session_defaults};
 use crate::Outcome;
 use crate::args::Tools;
 use crate::error::CommandError;
@@ -25,5 +25,5 @@ pub(crate) fn run(args: &Tools, json: bool, ui: &mut Ui) -> Result<Outcome, Comm
         ui.json(&tools)?;
     }
     // No tools may mean no skills, or that they could not be looked at.
-    Ok(if registry.problems().is_empty() { Outcome::Fine } else { Outcome::Incomplete })
+    Ok(ended(Outcome::Fine, &registry))
 }

@@ -115,7 +115,7 @@ fn names_place_on_server(what: &str) -> bool {
 fn trust_skill(args: &Trust, what: &str, file: &Path, ui: &mut Ui) -> Result<String, CommandError> {
     let registry = registry(&args.places)?;
     let catalog = registry.catalog();
-    let skill = meant(what, &registry, &catalog, ui)?;
+    let skill = meant(args, what, &registry, &catalog, ui)?;
     let digest = registry.approvable(skill).map_err(|error| Failure::from(&error))?;
     // Whoever else gives trust does not wait for a server: the lock is for the file alone.
     Approvals::update(file, |approvals| {
@@ -134,6 +134,7 @@ fn trust_skill(args: &Trust, what: &str, file: &Path, ui: &mut Ui) -> Result<Str
 /// The skill that somebody wants to trust. A skill of a server is meant only by its whole key, or by its place: whoever
 /// says a bare name thinks of what lies here, and a server could take any name.
 fn meant<'c>(
+    args: &Trust,
     what: &str,
     registry: &Registry,
     catalog: &'c Catalog,
@@ -144,7 +145,8 @@ fn meant<'c>(
         return all.find(|candidate| candidate.entry.origin.location == what).ok_or_else(|| {
             say_problems(registry, ui);
             let error = format!("no server lists a skill at this place: {}", clean(what));
-            Failure::new(error, "see the places with: prowess why NAME").into()
+            let hint = format!("see the places with: prowess why NAME{}", args.places.options());
+            Failure::new(error, hint).into()
         });
     }
     let found = catalog.why(what).into_iter().map(|(candidate, _)| candidate);
@@ -173,7 +175,7 @@ fn meant<'c>(
             let error = format!("this skill needs no trust: {}: {}", clean(what), clean(&place));
             Failure::new(error, "only a project's own skills do, and those of MCP servers")
         }
-        Err(error) if others.is_empty() => return Err(not_had(&error, registry, ui)),
+        Err(error) if others.is_empty() => return Err(not_had(&error, registry, &args.places, ui)),
         Err(_) => {
             let error = format!("a skill of an MCP server is trusted by its whole key: {}", clean(what));
             Failure { hints: Vec::new(), ..Failure::new(error, "") }

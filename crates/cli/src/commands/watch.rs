@@ -7,7 +7,7 @@ use prowess::Delta;
 use prowess::watch::{WatchError, WatchOptions, Watcher};
 use serde::Serialize;
 
-use super::{registry_as_it_is, say_problems};
+use super::{ended, registry, say_problems};
 use crate::Outcome;
 use crate::args::Watch;
 use crate::error::{CommandError, Failure};
@@ -25,7 +25,7 @@ struct Line {
 
 /// Runs the command. It ends when it is told to, or with its reader.
 pub(crate) fn run(args: &Watch, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
-    let registry = registry_as_it_is(&args.places)?;
+    let registry = registry(&args.places)?;
     say_problems(&registry, ui);
     let mut watcher =
         Watcher::new(Arc::new(registry), WatchOptions::default()).map_err(|error| failed(&error))?;
@@ -55,7 +55,7 @@ pub(crate) fn run(args: &Watch, json: bool, ui: &mut Ui) -> Result<Outcome, Comm
         }
         ui.finish()?;
         if args.once {
-            return Ok(Outcome::Fine);
+            return Ok(ended(Outcome::Fine, watcher.registry()));
         }
     }
 }

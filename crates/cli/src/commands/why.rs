@@ -6,7 +6,7 @@ use std::path::Path;
 use prowess::check::strict;
 use prowess::fs::location::path_of;
 use prowess::limits::{MAX_SKILL_BYTES, MAX_SKILL_FILES};
-use prowess::{Candidate, Obstacle, Registry, SourceError, Standing, shell_word};
+use prowess::{Candidate, Obstacle, Registry, SourceError, Standing, check_command, command_for};
 use serde::Serialize;
 use serde_json::json;
 
@@ -14,9 +14,9 @@ use super::advice::Advice;
 use super::elsewhere::Elsewhere;
 use super::in_prompt::InPrompt;
 use super::list::{Row, Unread};
-use super::{registry, say_problems, session_defaults};
+use super::{ended, registry, say_problems, session_defaults};
 use crate::Outcome;
-use crate::args::Why;
+use crate::args::{Places, Why};
 use crate::error::{CommandError, Failure};
 use crate::report::json::VERSION;
 use crate::ui::{STRONG, Ui, clean};
@@ -33,20 +33,21 @@ struct Explained<'c> {
 /// Runs the command.
 pub(crate) fn run(args: &Why, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
     let registry = registry(&args.places)?;
+    say_problems(&registry, ui);
     let catalog = registry.catalog();
     let found = catalog.why(&args.name);
-    let filter = session_defaults(args.filter.as_ref(), None)?.filter.unwrap_or_default();
+    let said = session_defaults(args.filter.as_ref(), None)?;
     // Several only when the name is that of several keys.
     let places: Vec<(&str, InPrompt)> = found
         .iter()
         .filter(|(candidate, standing)| **standing == Standing::Listed && candidate.is_usable())
         .map(|(candidate, _)| &*candidate.entry.key)
-        .map(|key| (key, InPrompt::of(key, args, &filter, &registry)))
+        .map(|key| (key, InPrompt::of(key, args, &said, &registry)))
         .collect();
     let place_of = |key: &str| places.iter().find(|(other, _)| *other == key).map(|(_, place)| *place);
     let best = places.iter().find(|(_, place)| place.is_there()).or(places.first()).map(|(_, place)| *place);
     let offered = best.is_some_and(InPrompt::is_there);
-    let outcome = if offered { Outcome::Fine } else { Outcome::Problems };
+    let outcome = ended(if offered { Outcome::Fine } else { Outcome::Problems }, &registry);
     let elsewhere =
         if found.is_empty() { Elsewhere::of(&args.name, &args.places)? } else { Elsewhere::default() };
     if json {
@@ -70,10 +71,9 @@ pub(crate) fn run(args: &Why, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
         return Ok(outcome);
     }
     if found.is_empty() {
-        say_problems(&registry, ui);
         if let Some(failure) = elsewhere.failure(&args.name) {
             ui.failure(&failure);
-            return Ok(Outcome::Problems);
+            return Ok(outcome);
         }
         let similar = catalog.similar(&args.name).join(", ");
         let hint = if similar.is_empty() {
@@ -82,13 +82,13 @@ pub(crate) fn run(args: &Why, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
             format!("there is {similar}")
         };
         ui.failure(&Failure::new(format!("no skill of this name was found: {}", clean(&args.name)), hint));
-        return Ok(Outcome::Problems);
+        return Ok(outcome);
     }
     let mut text = String::new();
     for (candidate, standing) in found {
-        page(&mut text, candidate, standing, &registry);
         let place = place_of(&candidate.entry.key).filter(|_| *standing == Standing::Listed);
-        if let Some(words) = place.and_then(|place| place.sentence(&filter)) {
+        page(&mut text, candidate, standing, &registry, place, &args.places);
+        if let Some(words) = place.and_then(|place| place.sentence(&said)) {
             let _ = writeln!(text, "  {words}");
         }
         if let Some(reason) = withheld(&registry, candidate, standing) {
@@ -137,10 +137,17 @@ fn about_files(registry: &Registry, candidate: &Candidate) -> Vec<String> {
     said
 }
 
-fn page(text: &mut String, candidate: &Candidate, standing: &Standing, registry: &Registry) {
+fn page(
+    text: &mut String,
+    candidate: &Candidate,
+    standing: &Standing,
+    registry: &Registry,
+    place: Option<InPrompt>,
+    places: &Places,
+) {
     let entry = &candidate.entry;
     let verdict = match Row::new(candidate, standing, registry).state {
-        "active" => "offered",
+        "active" => place.map_or("offered", InPrompt::verdict),
         "untrusted" => "seen, not trusted",
         "disabled" => "turned off",
         other => other,
@@ -170,7 +177,10 @@ fn page(text: &mut String, candidate: &Candidate, standing: &Standing, registry:
             let error = SourceError::NotOffered { key: name.clone(), name, why, path };
             let _ = writeln!(text, "  hint: {}", error.hint());
         }
-        Standing::Blocked { obstacle: Obstacle::Broken { problems } } => {
+        Standing::Blocked { obstacle: Obstacle::Broken { problems, profile } } => {
+            if let Some(profile) = profile {
+                let _ = writeln!(text, "  judged by the profile: {}", profile.name());
+            }
             for problem in problems {
                 let _ = writeln!(
                     text,
@@ -182,18 +192,19 @@ fn page(text: &mut String, candidate: &Candidate, standing: &Standing, registry:
             }
             // What lies in an archive or elsewhere is no file that could be checked.
             if let Some(path) = entry.origin.location.path().filter(|path| Path::new(path).is_file()) {
-                let path = shell_word(path);
-                let _ = writeln!(text, "  hint: see how to correct it with: prowess check {}", clean(&path));
+                let check = check_command(path, *profile);
+                let _ = writeln!(text, "  hint: see how to correct it with: {}", clean(&check));
             }
         }
         Standing::Listed | Standing::Blocked { obstacle: Obstacle::Untrusted } => {}
     }
+    let trust = |name: &str| command_for("trust", name, &places.options());
     let _ = match Advice::on(candidate, registry, &registry.catalog()) {
         Some(Advice::Trust(name)) if *standing == Standing::Listed => {
-            writeln!(text, "  hint: agents may use it after: prowess trust {}", clean(&name))
+            writeln!(text, "  hint: agents may use it after: {}", clean(&trust(&name)))
         }
         Some(Advice::Trust(name)) => {
-            writeln!(text, "  hint: it is not trusted; prowess trust {}", clean(&name))
+            writeln!(text, "  hint: it is not trusted; {}", clean(&trust(&name)))
         }
         Some(Advice::Behind) => {
             writeln!(text, "  not trusted, and trust would not help: the other one keeps the key")

@@ -1,6 +1,7 @@
 //! What a fix would change: a few lines below a problem, or a unified diff of a file.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
 use prowess::{Edit, Fix, LineIndex};
 use similar::TextDiff;
@@ -57,10 +58,31 @@ fn applied(text: &str, start: usize, end: usize, edits: &[Edit]) -> Option<Strin
 }
 
 /// A unified diff of one file, as `patch -p0` takes it.
-pub(crate) fn unified(path: &str, old: &str, new: &str) -> String {
-    let path = clean(path);
+pub(crate) fn unified(path: &Path, old: &str, new: &str) -> String {
+    let path = header(path);
     let diff = TextDiff::from_lines(old, new);
     diff.unified_diff().context_radius(3).header(&path, &path).to_string()
+}
+
+/// A path as it stands in the header of a diff, written as git does: a tab ends a name with spaces, and what would not be
+/// plain text is in quotes.
+fn header(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    let bytes = path.as_os_str().as_encoded_bytes();
+    let plain = clean(&text) == text && !text.contains(['"', '\\', '\t']) && text.as_bytes() == bytes;
+    if plain {
+        return if text.contains(' ') { format!("{text}\t") } else { text.into_owned() };
+    }
+    let mut quoted = String::from("\"");
+    for byte in bytes {
+        match byte {
+            b'"' | b'\\' => quoted.extend(['\\', char::from(*byte)]),
+            b' '..=b'~' => quoted.push(char::from(*byte)),
+            _ => _ = write!(quoted, "\\{byte:03o}"),
+        }
+    }
+    quoted.push('"');
+    quoted
 }
 
 #[cfg(test)]
@@ -79,9 +101,23 @@ mod tests {
     }
 
     #[test]
+    fn a_name_in_a_header_is_written_as_git_writes_it() {
+        for (path, written) in [
+            ("a/SKILL.md", "a/SKILL.md"),
+            ("a b/SKILL.md", "a b/SKILL.md\t"),
+            ("grün/SKILL.md", "grün/SKILL.md"),
+            ("a\tb/SKILL.md", r#""a\011b/SKILL.md""#),
+            ("a\"b\\c", r#""a\"b\\c""#),
+            ("\u{202e}x", r#""\342\200\256x""#),
+        ] {
+            assert_eq!(header(Path::new(path)), written, "{path:?}");
+        }
+    }
+
+    #[test]
     fn a_diff_keeps_line_ends_and_says_where_the_last_is_missing() {
         assert_eq!(
-            unified("x", "a\r\nb", "a\r\nc"),
+            unified(Path::new("x"), "a\r\nb", "a\r\nc"),
             "--- x\n+++ x\n@@ -1,2 +1,2 @@\n a\r\n-b\n\\ No newline at end of file\n+c\n\\ No newline at end of file\n"
         );
     }

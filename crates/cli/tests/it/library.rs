@@ -81,11 +81,11 @@ fn a_list_shows_what_is_offered_and_counts_the_rest() {
     exit 0
     --- stdout
     prompt   used   files  tokens, about
-         5      0       0  loud  not trusted: Use when: loud
-         5      0       0  mail  Writes letters.
-         5      0       0  pdf  The user's own.
+        22      0       0  loud  not trusted: Use when: loud
+        23      0       0  mail  Writes letters.
+        24      0       0  pdf  The user's own.
 
-    3 skills, about 10 tokens in every prompt; 1 not trusted: prowess trust
+    3 skills, about 56 tokens in every prompt; 1 not trusted: prowess trust
     3 left out: prowess list --all, prowess why NAME
     ");
 }
@@ -107,7 +107,7 @@ fn a_list_may_be_of_one_client_or_of_named_folders() {
     pdf  The user's own.
 
     2 skills; 1 not trusted: prowess trust
-    3 left out: prowess list --all, prowess why NAME
+    3 left out: prowess list --all --client claude-code, prowess why NAME --client claude-code
     ");
     assert_snapshot!(run(&place, &["list", "--client", "nobody"]).chars().take(90).collect::<String>(), @"
     exit 2
@@ -123,7 +123,7 @@ fn a_list_may_be_of_one_client_or_of_named_folders() {
     pdf  Reads PDF files.
 
     2 skills
-    1 left out: prowess list --all, prowess why NAME
+    1 left out: prowess list --all --in .claude/skills/pdf --in home, prowess why NAME --in .claude/skills/pdf --in home
     ");
     assert_snapshot!(run(&place, &["list", "--in", "nowhere"]), @"
     exit 2
@@ -196,7 +196,7 @@ fn why_names_the_place_and_the_reason() {
       read by: claude-code
       warning[yaml-syntax]: the frontmatter is not valid YAML: a colon and a blank inside a value without quotes
       parsed: after a repair of its YAML; prowess check says what is wrong
-      hint: agents may use it after: prowess trust loud
+      hint: agents may use it after: prowess trust loud --client claude-code
     ");
     output(&place, &["trust", "loud"]);
     assert_snapshot!(why("loud"), @"
@@ -356,7 +356,7 @@ fn a_folder_that_may_not_be_read_is_named_and_the_others_are_listed() {
             pdf  Reads PDF files.
 
             1 skill
-            2 left out: prowess list --all, prowess why NAME
+            2 left out: prowess list --all --in .claude/skills, prowess why NAME --in .claude/skills
             --- stderr
             error: could not read: [DIR]/.claude/skills/loud
               cause: permission denied
@@ -390,8 +390,6 @@ fn a_projects_configuration_that_is_not_understood_leaves_the_skills_alone() {
     let listed = run(&place, &["list"]);
     assert!(listed.starts_with("exit 2\n") && listed.contains("good"), "{listed}");
     assert!(listed.contains("the configuration is not understood: [DIR]/prowess.toml:1"), "{listed}");
-    let why = run(&place, &["why", "good"]);
-    assert!(!why.contains("prowess.toml"), "{why}");
 }
 
 #[test]
@@ -429,13 +427,16 @@ fn skills_come_from_lines_from_pairs_and_from_what_a_configuration_names() {
     2 skills; 1 not trusted: prowess trust
     --- stderr
     error: this site is named by a project that is not trusted, and was not asked: https://127.0.0.1:1/
-      hint: trust the project's folder with: prowess trust .
+      hint: trust the project's folder with: prowess trust
     ");
     assert_snapshot!(run(&place, &["cat", "a", "--in", "team.jsonl"]), @"
-    exit 0
+    exit 2
     --- stdout
 
     Do a.
+    --- stderr
+    error: this file is not understood: [DIR]/team.jsonl:2: expected ident at line 1 column 2
+      hint: correct it, or restore it from a copy
     ");
     assert_snapshot!(run(&place, &["list", "--in", "dir=a,url=https://x.test"]), @"
     exit 2

@@ -20,6 +20,7 @@ mod fix;
 mod fix_links;
 mod guide;
 mod hard_input;
+mod hints;
 mod hostile;
 #[expect(dead_code, reason = "the tests of the source itself need more of it")]
 #[path = "../../../mcp/tests/it/liar.rs"]
@@ -30,6 +31,7 @@ mod mcp_source;
 mod names;
 mod new;
 mod places;
+mod said;
 mod schemas;
 mod search;
 mod serve;

@@ -44,13 +44,13 @@ fn a_skill_of_a_server_is_listed_trusted_and_read() {
     --- stdout
     desk:tidy-up  not trusted: Tidies up.
 
-    1 skill; 1 not trusted: prowess trust NAME
+    1 skill; 1 not trusted: prowess trust NAME --in SPEC
     ");
     assert_snapshot!(run(&place, &["activate", "desk:tidy-up"]), @"
     exit 2
     --- stderr
     error: this skill is not trusted: desk:tidy-up
-      hint: look at it with: prowess show desk:tidy-up; then trust it with: prowess trust desk:tidy-up
+      hint: look at it with: prowess show desk:tidy-up --in SPEC; then trust it with: prowess trust desk:tidy-up --in SPEC
     ");
     assert_snapshot!(run(&place, &["trust", "desk:tidy-up"]), @"
     exit 0
@@ -148,7 +148,7 @@ fn a_skill_of_a_server_is_listed_trusted_and_read() {
     --- stdout
     desk:tidy-up  not trusted: Tidies up.
 
-    1 skill; 1 not trusted: prowess trust NAME
+    1 skill; 1 not trusted: prowess trust NAME --in SPEC
     ");
     assert_snapshot!(run(&place, &["trust", "--revoke", "desk:tidy-up"]), @"
     exit 0

@@ -130,6 +130,8 @@ fn every_command_says_that_a_skill_is_not_trusted_or_shows_it() {
     exit 0
     --- stdout
     Shout.
+    --- stderr
+    this skill is not trusted: loud; its text is for reading, not for following
 
     $ prowess show loud
     exit 0

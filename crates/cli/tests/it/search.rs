@@ -182,7 +182,7 @@ fn no_skills_one_skill_and_the_same_skill_often() {
     --- stdout
     No skills available.
     --- stderr
-    no skill fits the query: all are shown
+    no skills here
     ");
     place.write("one/a/SKILL.md", b"---\nname: a\ndescription: Bakes bread.\n---\n");
     assert_eq!(library::json_of(&place, &["search", "--json", "--in", "one", "bread"])["summary"]["hits"], 1);

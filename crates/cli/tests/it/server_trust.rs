@@ -177,7 +177,7 @@ fn nobody_is_told_to_trust_a_skill_whose_files_are_made_on_demand() {
     --- stdout
     team:deep  cannot be trusted: About deep.
 
-    1 skill; 1 that cannot be trusted: prowess why NAME
+    1 skill; 1 that cannot be trusted: prowess why NAME --in SPEC
     ");
     assert_snapshot!(told(&place, &liar, &["why", "team:deep"]), @"
     exit 1
@@ -201,13 +201,13 @@ fn of_two_skills_with_one_name_on_a_server_each_is_told_what_trusts_it() {
     team:a: seen, not trusted
       found: mcp:team:skill://n/a/SKILL.md
       path for filters: a
-      hint: agents may use it after: prowess trust team:a
+      hint: agents may use it after: prowess trust team:a --in SPEC
     team:a: shadowed
       found: mcp:team:skill://m/a/SKILL.md
       path for filters: a
       shadowed by: mcp:team:skill://n/a/SKILL.md
       hint: rename one of the two, or take one away
-      hint: it is not trusted; prowess trust mcp:team:skill://m/a/SKILL.md
+      hint: it is not trusted; prowess trust mcp:team:skill://m/a/SKILL.md --in SPEC
     ");
     // What is trusted by its place has the key as long as nobody trusts the first.
     told(&place, &liar, &["trust", "mcp:team:skill://m/a/SKILL.md"]);
@@ -219,7 +219,7 @@ fn of_two_skills_with_one_name_on_a_server_each_is_told_what_trusts_it() {
       path for filters: a
       shadowed by: mcp:team:skill://m/a/SKILL.md
       hint: rename one of the two, or take one away
-      hint: it is not trusted; prowess trust mcp:team:skill://n/a/SKILL.md
+      hint: it is not trusted; prowess trust mcp:team:skill://n/a/SKILL.md --in SPEC
     team:a: offered
       found: mcp:team:skill://m/a/SKILL.md
       path for filters: a

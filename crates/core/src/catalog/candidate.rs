@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::check::profile::Profile;
 use crate::document::Document;
 use crate::files::manifest::Manifest;
+use crate::finding::rule::Preset;
 use crate::finding::{Problem, Severity};
 use crate::skill::Entry;
 use crate::skill::location::Origin;
@@ -19,6 +20,9 @@ pub enum Obstacle {
     Broken {
         /// Why.
         problems: Vec<Problem>,
+        /// The strict profile by which it was judged; none when it cannot be loaded at all.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        profile: Option<Preset>,
     },
     /// It was turned off.
     Disabled {
@@ -130,7 +134,7 @@ impl Candidate {
     }
 
     fn with_breakage(mut self, problems: Vec<Problem>) -> Self {
-        self.obstacle = Some(Obstacle::Broken { problems });
+        self.obstacle = Some(Obstacle::Broken { problems, profile: None });
         if self.entry.key.is_empty() {
             let at = &self.entry.origin;
             self.entry.key = at.folder.clone().unwrap_or_else(|| at.location.to_string());

@@ -1,6 +1,7 @@
 //! Which skills a name means: the one resolution that every command and every message goes by.
 
 use super::{Candidate, Catalog, Obstacle, Standing};
+use crate::finding::rule::Preset;
 use crate::text::distance;
 
 /// The most keys that are suggested in place of one that is not there.
@@ -71,7 +72,8 @@ impl Catalog {
             .filter_map(|other| {
                 let edits = distance(key, other);
                 let contains = !key.is_empty() && (other.contains(key) || key.contains(other));
-                (contains || edits <= 2.max(key.len() / 4)).then_some((edits, other))
+                let close = edits <= 2.max(key.len() / 4) && edits < key.chars().count();
+                (contains || close).then_some((edits, other))
             })
             .collect();
         near.sort_unstable();
@@ -87,6 +89,14 @@ pub struct WhyNot {
     pub state: &'static str,
     /// What is wrong with it, or who says so; empty when the state says it all.
     pub reason: String,
+    /// The strict profile by which it is broken, when it is one that says so.
+    pub profile: Option<Preset>,
+}
+
+impl WhyNot {
+    fn new(state: &'static str, reason: String) -> Self {
+        Self { state, reason, profile: None }
+    }
 }
 
 impl Standing {
@@ -94,7 +104,7 @@ impl Standing {
     pub fn why_not(&self) -> Option<WhyNot> {
         match self {
             Self::Listed => None,
-            Self::Shadowed { by } => Some(WhyNot { state: "shadowed", reason: format!("by {by}") }),
+            Self::Shadowed { by } => Some(WhyNot::new("shadowed", format!("by {by}"))),
             Self::Blocked { obstacle } => Some(obstacle.why_not()),
         }
     }
@@ -104,17 +114,21 @@ impl Obstacle {
     /// The obstacle in words.
     pub fn why_not(&self) -> WhyNot {
         match self {
-            Self::Broken { problems } => {
+            Self::Broken { problems, profile } => {
                 let first = problems.first().map(|problem| problem.message.as_str()).unwrap_or_default();
-                let reason = match problems.len() {
+                let mut reason = match problems.len() {
                     0 | 1 => first.to_owned(),
                     2 => format!("{first}, and 1 more problem"),
                     count => format!("{first}, and {} more problems", count - 1),
                 };
-                WhyNot { state: "broken", reason }
+                if let Some(profile) = profile {
+                    reason.push_str("; judged by the profile ");
+                    reason.push_str(profile.name());
+                }
+                WhyNot { profile: *profile, ..WhyNot::new("broken", reason) }
             }
-            Self::Disabled { by } => WhyNot { state: "turned off", reason: format!("by {by}") },
-            Self::Untrusted => WhyNot { state: "not trusted", reason: String::new() },
+            Self::Disabled { by } => WhyNot::new("turned off", format!("by {by}")),
+            Self::Untrusted => WhyNot::new("not trusted", String::new()),
         }
     }
 }

@@ -39,7 +39,7 @@ fn the_first_the_last_or_neither_wins() {
 fn what_cannot_be_used_never_stands_in_the_way() {
     for obstacle in [
         Obstacle::Untrusted,
-        Obstacle::Broken { problems: Vec::new() },
+        Obstacle::Broken { problems: Vec::new(), profile: None },
         Obstacle::Disabled { by: "x".into() },
     ] {
         for duplicates in [Duplicates::First, Duplicates::Last, Duplicates::Error] {
@@ -54,7 +54,10 @@ fn what_cannot_be_used_never_stands_in_the_way() {
 #[test]
 fn an_untrusted_skill_alone_is_listed_and_a_broken_one_is_not() {
     let seen = with(candidate("a", "one/a", Scope::Project), Obstacle::Untrusted);
-    let broken = with(candidate("b", "one/b", Scope::Project), Obstacle::Broken { problems: Vec::new() });
+    let broken = with(
+        candidate("b", "one/b", Scope::Project),
+        Obstacle::Broken { problems: Vec::new(), profile: None },
+    );
     let catalog = made(vec![seen, broken], Duplicates::First).unwrap();
     assert!(catalog.has("a") && !catalog.get("a").unwrap().is_usable());
     assert!(!catalog.has("b"));
@@ -124,7 +127,8 @@ fn a_delta_names_what_changed() {
         made(candidates, Duplicates::First).unwrap()
     };
     let before = make(&[("a", "x/a"), ("b", "x/b"), ("c", "x/c")]);
-    let broken = with(candidate("c", "x/c", Scope::User), Obstacle::Broken { problems: Vec::new() });
+    let broken =
+        with(candidate("c", "x/c", Scope::User), Obstacle::Broken { problems: Vec::new(), profile: None });
     let now = vec![
         candidate("a", "x/a", Scope::User),
         candidate("b", "y/b", Scope::User),
@@ -136,7 +140,8 @@ fn a_delta_names_what_changed() {
     assert_eq!((delta.added, delta.changed), (vec!["d".to_owned()], vec!["b".to_owned()]));
     assert_eq!((delta.removed, delta.newly_broken), (vec!["c".to_owned()], vec!["c".to_owned()]));
     assert!(before.since(&before).is_empty());
-    assert_eq!(after.similar("dd"), ["d", "a", "b", "c"]);
+    assert_eq!(after.similar("dd"), ["d"]);
+    assert!(after.similar("").is_empty(), "nothing resembles nothing");
 }
 
 #[test]
@@ -153,7 +158,10 @@ fn a_name_means_one_skill_however_it_is_written() {
 
 #[test]
 fn an_exact_name_comes_before_one_that_differs_in_case() {
-    let broken = with(candidate("pdf", "x/pdf", Scope::User), Obstacle::Broken { problems: Vec::new() });
+    let broken = with(
+        candidate("pdf", "x/pdf", Scope::User),
+        Obstacle::Broken { problems: Vec::new(), profile: None },
+    );
     let catalog = made(vec![candidate("PDF", "y/PDF", Scope::User), broken], Duplicates::First).unwrap();
     assert!(matches!(catalog.named("PDF"), Named::One(_)));
     assert!(matches!(catalog.named("pdf"), Named::NotOffered(found) if found.len() == 1));
@@ -161,7 +169,10 @@ fn an_exact_name_comes_before_one_that_differs_in_case() {
 
 #[test]
 fn a_key_is_never_suggested_in_its_own_place() {
-    let broken = with(candidate("pdf", "x/pdf", Scope::User), Obstacle::Broken { problems: Vec::new() });
+    let broken = with(
+        candidate("pdf", "x/pdf", Scope::User),
+        Obstacle::Broken { problems: Vec::new(), profile: None },
+    );
     let catalog = made(vec![broken, candidate("pdf2", "x/pdf2", Scope::User)], Duplicates::First).unwrap();
     assert_eq!(catalog.similar("pdf"), ["pdf2"]);
 }

@@ -369,7 +369,7 @@ impl Registry {
 
 /// Why a skill is broken, for those who want to be told of each.
 fn damage(candidate: &Candidate) -> Option<SourceError> {
-    let Some(Obstacle::Broken { problems }) = &candidate.obstacle else { return None };
+    let Some(Obstacle::Broken { problems, .. }) = &candidate.obstacle else { return None };
     let path = path_of(&candidate.entry.origin.location);
     Some(SourceError::Damaged { path, reason: source::reasons(problems) })
 }

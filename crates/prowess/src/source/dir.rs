@@ -334,7 +334,7 @@ impl DirSource {
         for candidate in &mut offer.candidates {
             let candidate = Arc::make_mut(candidate);
             judge(self, candidate, profile, self.budget.as_deref());
-            if let (Some(Obstacle::Broken { problems }), walk::OnError::Fail) =
+            if let (Some(Obstacle::Broken { problems, .. }), walk::OnError::Fail) =
                 (&candidate.obstacle, self.options.on_error)
             {
                 let path = path_of(&candidate.entry.origin.location);

@@ -23,7 +23,9 @@ pub(crate) fn judge(
     }
     match errors(source, skill, profile, budget) {
         Ok(problems) if problems.is_empty() => {}
-        Ok(problems) => skill.obstacle = Some(Obstacle::Broken { problems }),
+        Ok(problems) => {
+            skill.obstacle = Some(Obstacle::Broken { problems, profile: Some(profile.preset()) });
+        }
         // What is broken already says why.
         Err(_) if skill.obstacle.is_some() => {}
         Err(error) => skill.obstacle = unread(&error, &skill.entry.origin).obstacle,

@@ -174,7 +174,7 @@ fn lenient() -> &'static Profile {
 
 /// What a skill makes in a catalog that is there and cannot be read.
 pub(crate) fn unread(problem: &SourceError, at: &Origin) -> Candidate {
-    let document = Document::unread(problem.to_string(), problem.hint());
+    let document = Document::unread(problem.with_cause(), problem.hint());
     let problems = lenient().judge(document.findings().to_vec());
     Candidate::broken(&document, at, problems)
 }

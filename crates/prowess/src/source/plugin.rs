@@ -60,6 +60,8 @@ impl PluginSource {
         let folder = env::place(&folder.into());
         let options = ScanOptions {
             max_depth: 1,
+            // Only what lies right below `skills/` is a skill of a plugin; deeper folders are its own business.
+            report_deeper: false,
             file_name: FileName::Exact("SKILL.md".to_owned()),
             missing_root: MissingRoot::Skip,
             ..ScanOptions::unbounded()

@@ -27,7 +27,7 @@ fn said(problem: &Problem) -> String {
 
 fn listed(candidate: &Candidate) -> Vec<String> {
     match &candidate.obstacle {
-        Some(Obstacle::Broken { problems }) => problems.iter().map(said).collect(),
+        Some(Obstacle::Broken { problems, .. }) => problems.iter().map(said).collect(),
         _ => candidate.problems.iter().flatten().map(said).collect(),
     }
 }

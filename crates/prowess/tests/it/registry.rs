@@ -27,7 +27,8 @@ fn one_bad_skill_hides_no_good_one_and_is_explained() {
     assert_eq!(keys(&registry), ["good"]);
     let catalog = registry.catalog();
     let why = catalog.why("bad");
-    let [(candidate, Standing::Blocked { obstacle: Obstacle::Broken { problems } })] = why.as_slice() else {
+    let [(candidate, Standing::Blocked { obstacle: Obstacle::Broken { problems, .. } })] = why.as_slice()
+    else {
         panic!("{why:?}");
     };
     assert_eq!((candidate.entry.key.as_str(), problems[0].code), ("bad", "frontmatter-missing"));
@@ -77,7 +78,8 @@ fn on_problem_is_called_with_every_reason_of_a_refusal() {
     registry.on_problem(move |problem| sink.lock().unwrap().push(problem.to_string()));
     registry.refresh().unwrap();
     let catalog = registry.catalog();
-    let [(_, Standing::Blocked { obstacle: Obstacle::Broken { problems } })] = catalog.why("Very_odd")[..]
+    let [(_, Standing::Blocked { obstacle: Obstacle::Broken { problems, .. } })] =
+        catalog.why("Very_odd")[..]
     else {
         panic!("{:?}", catalog.why("Very_odd"));
     };
@@ -157,7 +159,7 @@ fn special_files_are_named_and_never_waited_for() {
     assert_eq!(registry.problems().len(), 0, "it is a broken skill, and hides nothing");
     let catalog = registry.catalog();
     let why = catalog.why("pipe");
-    let [(_, Standing::Blocked { obstacle: Obstacle::Broken { problems } })] = why.as_slice() else {
+    let [(_, Standing::Blocked { obstacle: Obstacle::Broken { problems, .. } })] = why.as_slice() else {
         panic!("{why:?}");
     };
     assert_eq!(problems[0].code, "file-unreadable");

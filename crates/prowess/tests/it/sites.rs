@@ -229,7 +229,7 @@ fn an_entry_without_a_description_is_a_broken_skill_and_no_broken_list() {
     for key in ["empty", "spaces"] {
         let catalog = registry.catalog();
         let why = catalog.why(key);
-        let Some(Obstacle::Broken { problems }) = &why[0].0.obstacle else { panic!("{:?}", why[0].0) };
+        let Some(Obstacle::Broken { problems, .. }) = &why[0].0.obstacle else { panic!("{:?}", why[0].0) };
         assert!(problems.iter().any(|problem| problem.code.starts_with("description-")), "{problems:?}");
     }
 }

@@ -234,7 +234,7 @@ fn a_plugin_has_the_skills_right_below_its_folder_and_only_strict_ones() {
     let catalog = registry.catalog();
     let codes = |key: &str| -> Vec<&str> {
         match &catalog.why(key)[0].0.obstacle {
-            Some(Obstacle::Broken { problems }) => problems.iter().map(|problem| problem.code).collect(),
+            Some(Obstacle::Broken { problems, .. }) => problems.iter().map(|problem| problem.code).collect(),
             other => panic!("{other:?}"),
         }
     };

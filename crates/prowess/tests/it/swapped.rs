@@ -97,7 +97,7 @@ fn a_skill_file_that_links_to_a_file_of_another_name_is_broken_and_never_shown()
     assert_eq!(catalog.list().len(), 1);
     for name in ["a", "c", "d"] {
         let (candidate, _) = catalog.why(name)[0];
-        let Some(Obstacle::Broken { problems }) = &candidate.obstacle else { panic!("{candidate:?}") };
+        let Some(Obstacle::Broken { problems, .. }) = &candidate.obstacle else { panic!("{candidate:?}") };
         assert!(problems[0].message.contains("with another name"), "{problems:?}");
         for result in [
             registry.head_of(candidate).map(|head| head.bytes),

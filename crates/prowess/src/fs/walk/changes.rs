@@ -18,7 +18,10 @@ pub struct ScanChanges {
 impl ScanChanges {
     /// The options with these changes.
     pub fn apply(&self, mut options: ScanOptions) -> ScanOptions {
-        options.max_depth = self.depth.map_or(options.max_depth, |depth| depth.min(MAX_DEPTH));
+        if let Some(depth) = self.depth {
+            options.max_depth = depth.min(MAX_DEPTH);
+            options.report_deeper = depth > MAX_DEPTH;
+        }
         options.stop_at_skill = self.nested.map_or(options.stop_at_skill, |nested| !nested);
         options.skip_prefixes.extend(self.skip.iter().cloned());
         options

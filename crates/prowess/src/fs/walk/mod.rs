@@ -64,6 +64,8 @@ pub enum OnError {
 pub struct ScanOptions {
     /// How many folders below the start are looked into.
     pub max_depth: usize,
+    /// Whether it is reported that there are deeper folders. A depth that somebody chose is no problem to report.
+    pub report_deeper: bool,
     /// How many folders are looked into in all.
     pub max_folders: usize,
     /// How many entries are looked at in all.
@@ -115,6 +117,7 @@ impl Default for ScanOptions {
     fn default() -> Self {
         Self {
             max_depth: 6,
+            report_deeper: true,
             max_folders: 2_000,
             max_entries: 20_000,
             max_outside: 2_000,

@@ -297,7 +297,8 @@ impl<V: Visitor> Walk<'_, V> {
         });
         let mut too_deep = None;
         if place.depth >= options.max_depth {
-            too_deep = children.find(|child| child.kind == Kind::Folder).map(|child| child.path);
+            let deeper = |child: &Child| child.kind == Kind::Folder && options.report_deeper;
+            too_deep = children.find(deeper).map(|child| child.path);
         } else {
             let (mut size, mut large) = (FIRST_BATCH, false);
             loop {

@@ -12,7 +12,7 @@ use prowess_core::path::glob::Glob;
 
 /// Walks the spanned TOML, so that every complaint has its line.
 pub(super) struct Reader<'a> {
-    file: &'a Path,
+    pub(super) file: &'a Path,
     lines: LineIndex<'a>,
     pub(super) limits: ConfigLimits,
 }

@@ -1,18 +1,23 @@
 //! The table `[session]`: how sessions behave where a command line says nothing else.
 
+use std::path::PathBuf;
+
 use prowess_core::session::{Filter, Options, Policy};
 use prowess_core::skill::tool_list::HostTools;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::{ConfigError, Reader};
+use crate::env;
 
 /// What the table `[session]` says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SessionConfig {
     /// The virtual paths that are visible. Those of sources that a configuration names begin at its folder.
     pub filter: Option<Filter>,
-    /// The tools the host has.
+    /// The file that says so.
+    pub filter_file: Option<PathBuf>,
+    /// The tools the host has. Skills are granted no others, and prompts leave out those that ask for others.
     pub tools: Option<HostTools>,
     /// Whether an activation is the instructions alone, without a wrapper.
     pub plain: Option<bool>,
@@ -28,7 +33,9 @@ impl SessionConfig {
     /// Takes what a project says where the user's own file says nothing. A project cannot loosen anything: it does not
     /// decide about plain text, files or places, and its limit counts only where it is lower.
     pub fn add_project(&mut self, project: &Self) {
-        self.filter = self.filter.take().or_else(|| project.filter.clone());
+        if self.filter.is_none() {
+            (self.filter, self.filter_file) = (project.filter.clone(), project.filter_file.clone());
+        }
         self.tools = self.tools.take().or_else(|| project.tools.clone());
         let most = Options::default().max_activation_bytes;
         let lower =
@@ -59,7 +66,10 @@ impl Reader<'_> {
         for (key, value) in table {
             match key.get_ref().as_ref() {
                 "filter" => match self.text("session.filter", value)?.parse() {
-                    Ok(filter) => session.filter = Some(filter),
+                    Ok(filter) => {
+                        session.filter = Some(filter);
+                        session.filter_file = Some(env::absolute(self.file));
+                    }
                     Err(error) => {
                         let hint = "write a path such as skills/billing/*, or none";
                         return self.fail(value.span(), format!("session.filter: {error}"), hint);

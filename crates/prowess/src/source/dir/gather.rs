@@ -110,7 +110,7 @@ impl Visitor for Gather<'_> {
             Memory::Nothing => {}
         }
         budget::spend(self.source.budget.as_deref(), Cost::Skill(head), &path)?;
-        if let Some(Obstacle::Broken { problems }) = &candidate.obstacle {
+        if let Some(Obstacle::Broken { problems, .. }) = &candidate.obstacle {
             match self.source.options.on_error {
                 OnError::Fail => return Err(SourceError::Damaged { path, reason: reasons(problems) }),
                 OnError::Ignore => return Ok(()),

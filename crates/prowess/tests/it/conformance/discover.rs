@@ -21,7 +21,7 @@ fn found(registry: &Registry, place: impl Fn(&Candidate) -> String) -> Found {
     let (mut offered, mut broken) = Found::default();
     for (candidate, _) in registry.catalog().all() {
         match &candidate.obstacle {
-            Some(Obstacle::Broken { problems }) => {
+            Some(Obstacle::Broken { problems, .. }) => {
                 let errors = problems.iter().filter(|problem| problem.severity == Severity::Error);
                 broken.insert(place(candidate), errors.map(|problem| problem.code.to_owned()).collect());
             }

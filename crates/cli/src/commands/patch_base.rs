@@ -1,0 +1,60 @@
+//! The folder that the paths of `prowess check --diff` are relative to: `patch` takes no path that leads out of it.
+
+use std::path::{Component, Path, PathBuf};
+
+use prowess::{env, shell_word};
+
+use super::shown;
+
+/// The folder in which a diff is to be applied.
+#[derive(Debug)]
+pub(super) struct PatchBase {
+    /// A folder above all paths; none when they are all below the current one and relative to it.
+    above: Option<PathBuf>,
+}
+
+impl PatchBase {
+    /// The folder for the paths that were named.
+    pub(super) fn of(named: &[PathBuf]) -> Self {
+        let plain = |path: &PathBuf| {
+            path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
+        };
+        if named.iter().all(plain) {
+            return Self { above: None };
+        }
+        let mut above = env::absolute(Path::new("."));
+        for path in named {
+            let path = absolute(path);
+            while !path.starts_with(&above) && above.pop() {}
+        }
+        Self { above: Some(above) }
+    }
+
+    /// The path of a file in the header of its diff; text from standard input has none but the one that is shown.
+    pub(super) fn header(&self, file: Option<&Path>, shown_as: &str) -> PathBuf {
+        let Some(file) = file else { return shown_as.into() };
+        let below = self.above.as_ref().and_then(|above| {
+            let file = absolute(file.parent()?).join(file.file_name()?);
+            Some(file.strip_prefix(above).ok()?.to_owned())
+        });
+        below.unwrap_or_else(|| match file.strip_prefix(".") {
+            Ok(rest) => rest.to_owned(),
+            Err(_) => file.to_owned(),
+        })
+    }
+
+    /// The command that applies the diff, where `patch -p0` alone would not.
+    pub(super) fn command(&self) -> Option<String> {
+        let above = self.above.as_ref()?;
+        Some(format!("patch -p0 -d {}", shell_word(&shown(above))))
+    }
+}
+
+/// A path from the root on. Behind a name, which may be that of a link, `..` leads up from where the link leads.
+fn absolute(path: &Path) -> PathBuf {
+    let mut behind_names = path.components().skip_while(|part| !matches!(part, Component::Normal(_)));
+    match std::fs::canonicalize(path) {
+        Ok(real) if behind_names.any(|part| part == Component::ParentDir) => real,
+        _ => env::absolute(path),
+    }
+}
