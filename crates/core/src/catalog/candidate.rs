@@ -33,19 +33,32 @@ pub enum Obstacle {
     Untrusted,
 }
 
-/// What tells two states of a file apart without reading it.
+/// What tells two states of a skill apart without reading it.
+///
+/// Only the source that made it knows what the mark means; everyone else compares. The default says that nothing is
+/// known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Stamp {
-    /// The size in bytes.
-    pub size: u64,
-    /// When it last changed, in nanoseconds since 1970.
-    pub modified: i64,
-    /// When its name, owner or contents last changed, in nanoseconds since 1970.
-    pub changed: i64,
-    /// Which file it is on its device.
-    pub inode: u64,
-    /// The device.
-    pub device: u64,
+    changed: i64,
+    mark: [u64; 4],
+}
+
+impl Stamp {
+    /// A stamp of a source: when the skill last changed, in nanoseconds since 1970 or 0 when that does not matter, and a
+    /// mark that is another one after each change.
+    pub const fn new(changed: i64, mark: [u64; 4]) -> Self {
+        Self { changed, mark }
+    }
+
+    /// When the skill last changed, in nanoseconds since 1970; 0 when the mark alone tells every change.
+    pub const fn changed(&self) -> i64 {
+        self.changed
+    }
+
+    /// The mark, for the source that made it.
+    pub const fn mark(&self) -> [u64; 4] {
+        self.mark
+    }
 }
 
 /// A skill that was found.

@@ -5,7 +5,7 @@ use std::fs::{File, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use prowess_core::Stamp;
+use crate::fs::stamp::FileStamp;
 
 /// What an entry of a folder is, as the folder says it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,7 +69,7 @@ mod unix {
     use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags};
     use rustix::io::Errno;
 
-    use super::{File, Kind, Known, Links, Metadata, Name, OsString, Path, PathBuf, Stamp, Want, io};
+    use super::{File, FileStamp, Kind, Known, Links, Metadata, Name, OsString, Path, PathBuf, Want, io};
 
     /// What a folder on the way to a file is opened for: where the system can, only to go through it.
     #[cfg(target_os = "linux")]
@@ -245,9 +245,9 @@ mod unix {
         }
 
         /// The state of what lies at a path below it; a link is itself.
-        pub(crate) fn state_below(&self, path: &Path) -> io::Result<(Stamp, Kind)> {
+        pub(crate) fn state_below(&self, path: &Path) -> io::Result<(FileStamp, Kind)> {
             let stat = rustix::fs::statat(&self.handle, path, AtFlags::SYMLINK_NOFOLLOW)?;
-            let stamp = Stamp {
+            let stamp = FileStamp {
                 size: u64::try_from(stat.st_size).unwrap_or(0),
                 modified: nanoseconds(stat.st_mtime, bits(stat.st_mtime_nsec).cast_signed()),
                 changed: nanoseconds(stat.st_ctime, bits(stat.st_ctime_nsec).cast_signed()),
@@ -330,8 +330,8 @@ mod unix {
     }
 
     /// What tells this state of a file apart from another.
-    pub(crate) fn stamp_of(metadata: &Metadata) -> Stamp {
-        Stamp {
+    pub(crate) fn stamp_of(metadata: &Metadata) -> FileStamp {
+        FileStamp {
             size: metadata.len(),
             modified: nanoseconds(metadata.mtime(), metadata.mtime_nsec()),
             changed: nanoseconds(metadata.ctime(), metadata.ctime_nsec()),
@@ -347,7 +347,7 @@ mod portable {
     use std::fs;
     use std::time::UNIX_EPOCH;
 
-    use super::{File, Kind, Known, Links, Metadata, Name, Path, PathBuf, Stamp, Want, io};
+    use super::{File, FileStamp, Kind, Known, Links, Metadata, Name, Path, PathBuf, Want, io};
 
     #[derive(Debug)]
     pub(crate) struct Folder {
@@ -461,7 +461,7 @@ mod portable {
             Ok(Known { kind: kind_of(&metadata), size: metadata.len(), executable: false })
         }
 
-        pub(crate) fn state_below(&self, path: &Path) -> io::Result<(Stamp, Kind)> {
+        pub(crate) fn state_below(&self, path: &Path) -> io::Result<(FileStamp, Kind)> {
             let metadata = fs::symlink_metadata(self.path.join(path))?;
             Ok((stamp_of(&metadata), kind_of(&metadata)))
         }
@@ -488,9 +488,9 @@ mod portable {
         error.kind() == io::ErrorKind::CrossesDevices
     }
 
-    pub(crate) fn stamp_of(metadata: &Metadata) -> Stamp {
+    pub(crate) fn stamp_of(metadata: &Metadata) -> FileStamp {
         let modified = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
         let modified = modified.and_then(|since| i64::try_from(since.as_nanos()).ok()).unwrap_or(0);
-        Stamp { size: metadata.len(), modified, ..Stamp::default() }
+        FileStamp { size: metadata.len(), modified, ..FileStamp::default() }
     }
 }

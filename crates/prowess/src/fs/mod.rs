@@ -7,4 +7,5 @@ pub mod listing;
 pub mod location;
 pub mod read;
 pub(crate) mod sandbox;
+pub(crate) mod stamp;
 pub mod walk;

@@ -11,12 +11,13 @@ use std::fs::{self, File};
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use prowess_core::{RelPath, Stamp};
+use prowess_core::RelPath;
 
 use crate::error::SourceError;
 use crate::fs::atomic::is_temporary;
 use crate::fs::dir::{Folder, Kind, Links, Want, leads_out, stamp_of};
 use crate::fs::read;
+use crate::fs::stamp::FileStamp;
 use crate::fs::walk::{FILE_NAMES, LEFT_OUT};
 use crate::source::{Chunk, Slice};
 
@@ -31,12 +32,12 @@ pub(crate) struct SkillFolder<'s> {
     /// The name of its SKILL.md.
     own: &'s OsStr,
     /// The state of its SKILL.md when it was listed; nothing when this is the first look.
-    seen: Option<Stamp>,
+    seen: Option<FileStamp>,
 }
 
 impl<'s> SkillFolder<'s> {
     /// Opens the folder of a skill that was listed when its SKILL.md had this state.
-    pub(crate) fn listed(path: &'s Path, own: &'s OsStr, seen: Stamp) -> Result<Self, SourceError> {
+    pub(crate) fn listed(path: &'s Path, own: &'s OsStr, seen: FileStamp) -> Result<Self, SourceError> {
         Ok(Self { seen: Some(seen), ..Self::named(path, own)? })
     }
 
@@ -183,7 +184,7 @@ impl<'s> SkillFolder<'s> {
 }
 
 /// Whether two states are of one file. Where the system does not tell files apart, none are.
-fn same_file(one: &Stamp, other: &Stamp) -> bool {
+fn same_file(one: &FileStamp, other: &FileStamp) -> bool {
     one.inode != 0 && (one.device, one.inode) == (other.device, other.inode)
 }
 

@@ -11,13 +11,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use prowess_core::{Candidate, Manifest, Stamp};
+use prowess_core::{Candidate, Manifest};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
 use crate::error::SourceError;
 use crate::fs::dir::stamp_of;
 use crate::fs::location::path_of;
+use crate::fs::stamp::FileStamp;
 use crate::registry::frontmatter_cache::{Index, is_settled};
 
 /// The digest of some bytes: `sha256:` and 64 hexadecimal digits.
@@ -231,7 +232,7 @@ fn named(hash: &[u8]) -> String {
 pub struct Digests {
     file: Option<PathBuf>,
     known: Index,
-    fresh: Mutex<BTreeMap<Vec<u8>, (Stamp, String)>>,
+    fresh: Mutex<BTreeMap<Vec<u8>, (FileStamp, String)>>,
 }
 
 impl Digests {
@@ -282,7 +283,7 @@ impl Digests {
     }
 
     /// The digest that is remembered of a state of a file. What was found last counts.
-    fn remembered(&self, path: &Path, stamp: &Stamp) -> Option<String> {
+    fn remembered(&self, path: &Path, stamp: &FileStamp) -> Option<String> {
         let key = path.as_os_str().as_encoded_bytes();
         let fresh = self.fresh.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, digest)) = fresh.get(key).filter(|(known, _)| known == stamp) {
@@ -292,7 +293,7 @@ impl Digests {
         std::str::from_utf8(self.known.head(at)).ok().map(str::to_owned)
     }
 
-    fn remember(&self, path: &Path, stamp: Stamp, digest: &str) {
+    fn remember(&self, path: &Path, stamp: FileStamp, digest: &str) {
         let mut fresh = self.fresh.lock().unwrap_or_else(PoisonError::into_inner);
         fresh.insert(path.as_os_str().as_encoded_bytes().to_vec(), (stamp, digest.to_owned()));
     }
@@ -302,7 +303,7 @@ impl Digests {
         let fresh = self.fresh.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(file) = self.file.as_deref().filter(|_| !fresh.is_empty()) else { return };
         let known = (0..self.known.len()).filter_map(|at| self.known.skill(at));
-        let mut all: Vec<(&[u8], Stamp, &[u8])> =
+        let mut all: Vec<(&[u8], FileStamp, &[u8])> =
             known.filter(|(path, ..)| !fresh.contains_key(*path)).collect();
         all.extend(fresh.iter().map(|(path, (stamp, digest))| (path.as_slice(), *stamp, digest.as_bytes())));
         all.sort_by(|a, b| a.0.cmp(b.0));

@@ -12,8 +12,9 @@ use prowess_core::Stamp;
 
 use crate::fs::atomic::{self, Durability};
 use crate::fs::read;
+use crate::fs::stamp::FileStamp;
 
-const FORMAT: &[u8] = b"prowess index 1\n";
+const FORMAT: &[u8] = b"prowess index 2\n";
 
 /// The largest index that is read: a hundred thousand skills need about fifty megabytes.
 const MAX_BYTES: usize = 512 << 20;
@@ -28,7 +29,7 @@ pub(crate) fn settled() -> i64 {
 }
 
 /// Whether a file has been as it is for long enough that every further change shows in its stamp.
-pub(crate) fn is_settled(stamp: &Stamp) -> bool {
+pub(crate) fn is_settled(stamp: &FileStamp) -> bool {
     stamp.changed < settled()
 }
 
@@ -43,7 +44,7 @@ pub(crate) struct Index {
 #[derive(Clone, Debug)]
 struct Indexed {
     path: Range<usize>,
-    stamp: Stamp,
+    stamp: FileStamp,
     head: Range<usize>,
 }
 
@@ -61,7 +62,7 @@ impl Index {
     }
 
     /// The place in the index of a file in this state.
-    pub(crate) fn find(&self, path: &Path, stamp: &Stamp) -> Option<usize> {
+    pub(crate) fn find(&self, path: &Path, stamp: &FileStamp) -> Option<usize> {
         let path = path.as_os_str().as_encoded_bytes();
         let at = self.skills.binary_search_by(|skill| self.slice(&skill.path).cmp(path)).ok()?;
         self.skills.get(at).filter(|skill| skill.stamp == *stamp).map(|_| at)
@@ -73,7 +74,7 @@ impl Index {
     }
 
     /// The path, state and frontmatter at a place in the index.
-    pub(crate) fn skill(&self, at: usize) -> Option<(&[u8], Stamp, &[u8])> {
+    pub(crate) fn skill(&self, at: usize) -> Option<(&[u8], FileStamp, &[u8])> {
         self.skills.get(at).map(|skill| (self.slice(&skill.path), skill.stamp, self.slice(&skill.head)))
     }
 
@@ -98,7 +99,7 @@ impl Index {
         while !rest.is_empty() {
             let length = take_bytes(&mut rest)?.len();
             let path = place(rest, length);
-            let stamp = take_stamp(&mut rest)?;
+            let stamp = take_stamp(&mut rest)?.into();
             let length = take_bytes(&mut rest)?.len();
             index.skills.push(Indexed { path, stamp, head: place(rest, length) });
         }
@@ -107,7 +108,7 @@ impl Index {
 
     /// Writes an index of these skills, whole or not at all. They are sorted by path.
     pub(crate) fn save<'h>(
-        skills: impl IntoIterator<Item = (&'h [u8], Stamp, &'h [u8])>,
+        skills: impl IntoIterator<Item = (&'h [u8], FileStamp, &'h [u8])>,
         file: &Path,
     ) -> std::io::Result<()> {
         let settled = settled();
@@ -117,7 +118,7 @@ impl Index {
                 continue;
             }
             put_bytes(&mut body, path);
-            put_stamp(&mut body, stamp);
+            put_stamp(&mut body, stamp.into());
             put_bytes(&mut body, head);
         }
         atomic::write_own(file, &[FORMAT, &checksum(&body).to_le_bytes(), &body], Durability::Rebuilt)
@@ -125,10 +126,8 @@ impl Index {
 }
 
 pub(crate) fn put_stamp(body: &mut Vec<u8>, stamp: Stamp) {
-    let Stamp { size, modified, changed, inode, device } = stamp;
-    for number in [size, modified.cast_unsigned(), changed.cast_unsigned(), inode, device] {
-        body.extend_from_slice(&number.to_le_bytes());
-    }
+    body.extend_from_slice(&stamp.changed().to_le_bytes());
+    body.extend(stamp.mark().iter().flat_map(|number| number.to_le_bytes()));
 }
 
 pub(crate) fn take_stamp(rest: &mut &[u8]) -> Option<Stamp> {
@@ -138,9 +137,8 @@ pub(crate) fn take_stamp(rest: &mut &[u8]) -> Option<Stamp> {
         *number = u64::from_le_bytes(bytes.try_into().ok()?);
         *rest = after;
     }
-    let [size, modified, changed, inode, device] = numbers;
-    let (modified, changed) = (modified.cast_signed(), changed.cast_signed());
-    Some(Stamp { size, modified, changed, inode, device })
+    let [changed, mark @ ..] = numbers;
+    Some(Stamp::new(changed.cast_signed(), mark))
 }
 
 pub(crate) fn put_bytes(body: &mut Vec<u8>, bytes: &[u8]) {
@@ -172,17 +170,17 @@ mod tests {
     fn an_index_survives_its_file_and_a_damaged_file_is_no_index() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("deep/index");
-        let stamp = Stamp { size: 1, modified: -5, changed: 7, inode: 9, device: 11 };
-        let skills: [(&[u8], Stamp, &[u8]); 3] = [
+        let stamp = FileStamp { size: 1, modified: -5, changed: 7, inode: 9, device: 11 };
+        let skills: [(&[u8], FileStamp, &[u8]); 3] = [
             (b"/a/SKILL.md", stamp, b"---\n---\n"),
             (b"/b", stamp, b""),
-            (b"/new", Stamp { changed: i64::MAX, ..stamp }, b""),
+            (b"/new", FileStamp { changed: i64::MAX, ..stamp }, b""),
         ];
         Index::save(skills, &file).unwrap();
         let read = Index::load(&file);
         let at = read.find(Path::new("/a/SKILL.md"), &stamp).unwrap();
         assert_eq!(read.head(at), b"---\n---\n".as_slice());
-        assert!(read.find(Path::new("/a/SKILL.md"), &Stamp { size: 2, ..stamp }).is_none());
+        assert!(read.find(Path::new("/a/SKILL.md"), &FileStamp { size: 2, ..stamp }).is_none());
         assert_eq!(read.len(), 2, "what changed just now is not trusted");
         let bytes = read::read_small(&file, MAX_BYTES).unwrap();
         for at in 0..bytes.len() {

@@ -205,7 +205,7 @@ impl Known {
     fn new(candidate: &Candidate, body: bool, settled: i64) -> Self {
         let stamp = candidate.stamp;
         // What changed a moment ago may change again without its stamp showing it.
-        let sure = stamp != Stamp::default() && stamp.changed < settled;
+        let sure = stamp != Stamp::default() && stamp.changed() < settled;
         Self { location: candidate.entry.origin.location.clone(), stamp: sure.then_some(stamp), body }
     }
 

@@ -16,7 +16,7 @@ use crate::fs::atomic::{self, Durability};
 use crate::fs::read;
 use crate::registry::frontmatter_cache::{checksum, put_bytes, put_stamp, take_bytes, take_stamp};
 
-const FORMAT: &[u8] = b"prowess terms 1\n";
+const FORMAT: &[u8] = b"prowess terms 2\n";
 
 /// The largest file that is read: a hundred thousand skills with bodies need about three hundred megabytes.
 const MAX_BYTES: u64 = 4 << 30;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use prowess_core::{
-    Candidate, FileEntry, Location, Manifest, Obstacle, Origin, RelPath, Scope, Stamp, parse, parse_prefix,
+    Candidate, FileEntry, Location, Manifest, Obstacle, Origin, RelPath, Scope, parse, parse_prefix,
 };
 
 use super::{Chunk, Offer, Slice, Source, candidate, check_still};
@@ -15,6 +15,7 @@ use crate::error::SourceError;
 use crate::fs::confine;
 use crate::fs::dir::stamp_of;
 use crate::fs::location::path_of;
+use crate::fs::stamp::FileStamp;
 use crate::fs::walk::FILE_NAMES;
 use crate::source::budget::{self, Cost, ProjectBudget};
 
@@ -90,7 +91,7 @@ pub struct ArchiveSource {
     project: Option<PathBuf>,
     budget: Option<Arc<ProjectBudget>>,
     /// What was unpacked last, and the state of the file at that time.
-    unpacked: Mutex<Option<(Stamp, Arc<Packed>)>>,
+    unpacked: Mutex<Option<(FileStamp, Arc<Packed>)>>,
 }
 
 impl ArchiveSource {

@@ -22,6 +22,7 @@ use crate::fs::confine::Within;
 use crate::fs::dir::stamp_of;
 use crate::fs::location::path_of;
 use crate::fs::sandbox::{self, SkillFolder};
+use crate::fs::stamp::FileStamp;
 use crate::fs::walk::{ScanOptions, walk};
 use crate::fs::{read, walk};
 use crate::registry::digests::{DigestLimits, Digests};
@@ -150,7 +151,7 @@ fn opened<'s>(
     skill: &'s Candidate,
     within: Option<&Path>,
 ) -> Result<SkillFolder<'s>, SourceError> {
-    let opened = SkillFolder::listed(folder, own_name(skill).as_ref(), skill.stamp)?;
+    let opened = SkillFolder::listed(folder, own_name(skill).as_ref(), skill.stamp.into())?;
     if let Some(within) = within
         && !Within::new(within)?.holds_folder(opened.root(), folder)
     {
@@ -168,7 +169,7 @@ fn own_file(folder: &SkillFolder<'_>, skill: &Candidate) -> Result<File, SourceE
     let mut file = folder.own_file()?;
     let path = || folder.path().join(own_name(skill));
     let failed = |error| SourceError::io(&path(), error);
-    if is_unread(skill) || stamp_of(&file.metadata().map_err(failed)?) == skill.stamp {
+    if is_unread(skill) || stamp_of(&file.metadata().map_err(failed)?) == skill.stamp.into() {
         return Ok(file);
     }
     // There is no name that it could have kept.
@@ -236,7 +237,7 @@ impl Source for DirSource {
             let bytes = |path: &PathBuf| path.as_os_str().as_encoded_bytes().to_vec();
             let fresh: Vec<_> =
                 fresh.iter().map(|(path, stamp, head)| (bytes(path), *stamp, head.as_slice())).collect();
-            let mut skills: Vec<(&[u8], Stamp, &[u8])> =
+            let mut skills: Vec<(&[u8], FileStamp, &[u8])> =
                 hits.iter().filter_map(|at| index.skill(*at)).collect();
             skills.extend(fresh.iter().map(|(path, stamp, head)| (path.as_slice(), *stamp, *head)));
             skills.sort_by(|a, b| a.0.cmp(b.0));
@@ -275,7 +276,7 @@ impl Source for DirSource {
         let place = self.folder(skill);
         let own = path.as_str() == "SKILL.md" || path.as_str() == own_name(skill);
         let file = if own {
-            own_file(&SkillFolder::listed(&place, own_name(skill).as_ref(), skill.stamp)?, skill)?
+            own_file(&SkillFolder::listed(&place, own_name(skill).as_ref(), skill.stamp.into())?, skill)?
         } else {
             opened(&place, skill, self.within())?.file(path)?
         };

@@ -110,11 +110,11 @@ impl Source for MemorySource {
             let at = Origin::at(location).in_scope(held.scope);
             let mut listed = candidate(&parse(held.text.as_bytes()), &at);
             listed.virtual_path.clone_from(key);
-            // Without a file system, the text itself tells two states apart.
+            // The text itself tells two states apart.
             let sum = held.text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |sum, byte| {
                 (sum ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
             });
-            listed.stamp = Stamp { size: held.text.len() as u64, inode: sum, ..Stamp::default() };
+            listed.stamp = Stamp::new(0, [held.text.len() as u64, sum, 0, 0]);
             offer.candidates.push(Arc::new(listed));
         }
         Ok(offer)

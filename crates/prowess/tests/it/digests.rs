@@ -114,7 +114,7 @@ fn forge(file: &Path, entries: &[(&Path, &[u8])]) {
         body.extend(u32::try_from(path.len()).unwrap().to_le_bytes());
         body.extend(path);
         let (modified, changed) = (time(at.mtime(), at.mtime_nsec()), time(at.ctime(), at.ctime_nsec()));
-        for number in [at.len(), modified.cast_unsigned(), changed.cast_unsigned(), at.ino(), at.dev()] {
+        for number in [changed.cast_unsigned(), at.len(), modified.cast_unsigned(), at.ino(), at.dev()] {
             body.extend(number.to_le_bytes());
         }
         body.extend(u32::try_from(bytes.len()).unwrap().to_le_bytes());
@@ -124,7 +124,7 @@ fn forge(file: &Path, entries: &[(&Path, &[u8])]) {
     let (words, rest) = body.as_chunks::<8>();
     let sum = words.iter().fold(0xcbf2_9ce4_8422_2325, |hash, word| step(hash, u64::from_le_bytes(*word)));
     let sum = rest.iter().fold(step(sum, body.len() as u64), |hash, byte| step(hash, u64::from(*byte)));
-    let mut bytes = b"prowess index 1\n".to_vec();
+    let mut bytes = b"prowess index 2\n".to_vec();
     bytes.extend(sum.to_le_bytes());
     bytes.extend(body);
     fs::write(file, bytes).unwrap();

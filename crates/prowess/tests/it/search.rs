@@ -192,7 +192,7 @@ fn a_damaged_old_or_foreign_file_is_as_good_as_none() {
     }
     check(&[&whole[..], &[0]].concat(), &shelf.cache());
     check(b"prowess terms 0\n", &shelf.cache());
-    check(&[b"prowess terms 1\n".as_slice(), &[0xff; 400]].concat(), &shelf.cache());
+    check(&[b"prowess terms 2\n".as_slice(), &[0xff; 400]].concat(), &shelf.cache());
     // What another folder left there is sound and of no use.
     let other = Shelf::new(9);
     let mut others = other.registry();

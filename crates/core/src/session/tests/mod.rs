@@ -61,7 +61,7 @@ impl Shelf {
             let mut candidate = Candidate::new(parse(held.text.as_bytes()).skill(&at).unwrap());
             candidate.virtual_path = format!("shelf/{name}");
             let sum = held.text.bytes().fold(7u64, |sum, byte| sum.wrapping_mul(31) ^ u64::from(byte));
-            candidate.stamp = Stamp { size: held.text.len() as u64, inode: sum, ..Stamp::default() };
+            candidate.stamp = Stamp::new(0, [held.text.len() as u64, sum, 0, 0]);
             (held.change)(&mut candidate);
             Arc::new(candidate)
         });

@@ -9,12 +9,13 @@ mod steps;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use prowess_core::Origin;
 use prowess_core::path::MAX_DEPTH;
-use prowess_core::{Origin, Stamp};
 
 use crate::env;
 use crate::error::SourceError;
 use crate::fs::atomic::is_temporary;
+use crate::fs::stamp::FileStamp;
 use crate::library::clients::DOT_FOLDERS;
 pub use changes::ScanChanges;
 pub(crate) use steps::{Opened, Visitor, walk};
@@ -209,7 +210,7 @@ pub(crate) fn folders(root: &Path, options: &ScanOptions) -> Vec<PathBuf> {
     struct Folders(Vec<PathBuf>, bool);
     impl Visitor for Folders {
         type Skill = ();
-        fn known(&self, _: &Path, _: &Stamp) -> Option<usize> {
+        fn known(&self, _: &Path, _: &FileStamp) -> Option<usize> {
             Some(0)
         }
         fn read(&self, _: &Path, _: Opened, _: &mut Vec<u8>) {}
@@ -248,7 +249,7 @@ struct Collect(Vec<Found>);
 impl Visitor for Collect {
     type Skill = ();
 
-    fn known(&self, _: &Path, _: &Stamp) -> Option<usize> {
+    fn known(&self, _: &Path, _: &FileStamp) -> Option<usize> {
         Some(0)
     }
 

@@ -5,13 +5,12 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use prowess_core::Stamp;
-
 use super::steps::{Identity, Opened, Visitor, Walk};
 use super::{FILE_NAMES, FileName, ScanOptions, is_missing, joined};
 use crate::error::SourceError;
 use crate::fs::confine::Within;
 use crate::fs::dir::{Folder, Kind, Links, Name, is_link_error, stamp_of};
+use crate::fs::stamp::FileStamp;
 use crate::fs::{read, sandbox};
 
 /// What a folder is.
@@ -143,7 +142,7 @@ fn opened(path: PathBuf, file: File) -> Probe<Opened> {
     }
 }
 
-fn identity(stamp: &Stamp) -> Identity {
+fn identity(stamp: &FileStamp) -> Identity {
     (stamp.device, stamp.inode)
 }
 

@@ -13,8 +13,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use prowess_core::Stamp;
-
 use super::ahead::{FIRST_BATCH, MAX_BATCH, available, in_order};
 use super::ignore::Ignores;
 use super::probe::Probe;
@@ -23,14 +21,15 @@ use crate::error::SourceError;
 use crate::fs::confine::Within;
 use crate::fs::dir::{Folder, Kind, Links, Name, is_link_error};
 use crate::fs::read;
+use crate::fs::stamp::FileStamp;
 
 /// What the walk has in hand when it found a SKILL.md.
 #[derive(Debug)]
 pub(crate) enum Opened {
     /// The open file and its state.
-    File(File, Stamp),
+    File(File, FileStamp),
     /// Where the visitor knows this state, and the state.
-    Known(usize, Stamp),
+    Known(usize, FileStamp),
     /// Why it cannot be read.
     Failed(SourceError),
 }
@@ -41,7 +40,7 @@ pub(crate) trait Visitor: Sync {
     type Skill: Send;
 
     /// Where the contents of the file in this state are known, so that it need not be opened.
-    fn known(&self, path: &Path, stamp: &Stamp) -> Option<usize>;
+    fn known(&self, path: &Path, stamp: &FileStamp) -> Option<usize>;
 
     /// Whether asking [`Self::known`] is worth a look at the file before opening it.
     fn knows_anything(&self) -> bool {

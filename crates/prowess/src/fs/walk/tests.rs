@@ -166,7 +166,7 @@ fn folders_that_link_to_each_other_are_each_looked_into_once() {
     struct Entered(Vec<PathBuf>);
     impl Visitor for Entered {
         type Skill = ();
-        fn known(&self, _: &Path, _: &Stamp) -> Option<usize> {
+        fn known(&self, _: &Path, _: &FileStamp) -> Option<usize> {
             None
         }
         fn read(&self, _: &Path, _: Opened, _: &mut Vec<u8>) {}
@@ -226,7 +226,7 @@ fn a_folder_that_becomes_a_link_while_it_is_walked_leads_nowhere_outside() {
     }
     impl Visitor for Swap {
         type Skill = Opened;
-        fn known(&self, _: &Path, _: &Stamp) -> Option<usize> {
+        fn known(&self, _: &Path, _: &FileStamp) -> Option<usize> {
             None
         }
         fn read(&self, _: &Path, opened: Opened, _: &mut Vec<u8>) -> Opened {

@@ -5,10 +5,11 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
 
-use prowess_core::{Candidate, Document, Obstacle, Stamp, parse, parse_prefix};
+use prowess_core::{Candidate, Document, Obstacle, parse, parse_prefix};
 
 use super::DirSource;
 use crate::error::SourceError;
+use crate::fs::stamp::FileStamp;
 use crate::fs::walk::{self, OnError, Opened, Visitor};
 use crate::registry::frontmatter_cache::Index;
 use crate::source::budget::{self, Cost};
@@ -27,7 +28,7 @@ pub(super) struct Gather<'s> {
     /// The places in the index of what is still as it was.
     pub(super) hits: Vec<usize>,
     /// What the next index holds besides, when there is to be one.
-    pub(super) fresh: Vec<(PathBuf, Stamp, Vec<u8>)>,
+    pub(super) fresh: Vec<(PathBuf, FileStamp, Vec<u8>)>,
     pub(super) offer: Offer,
 }
 
@@ -66,7 +67,7 @@ impl Visitor for Gather<'_> {
         !self.index.is_empty()
     }
 
-    fn known(&self, path: &Path, stamp: &Stamp) -> Option<usize> {
+    fn known(&self, path: &Path, stamp: &FileStamp) -> Option<usize> {
         self.index.find(path, stamp)
     }
 
@@ -106,7 +107,7 @@ impl Visitor for Gather<'_> {
         };
         match memory {
             Memory::Kept(at) => self.hits.push(at),
-            Memory::Fresh(head) => self.fresh.push((path.clone(), candidate.stamp, head)),
+            Memory::Fresh(head) => self.fresh.push((path.clone(), candidate.stamp.into(), head)),
             Memory::Nothing => {}
         }
         budget::spend(self.source.budget.as_deref(), Cost::Skill(head), &path)?;
@@ -133,12 +134,12 @@ impl Gather<'_> {
             return Err(problem);
         }
         let at = walk::origin(path).in_scope(self.source.scope);
-        let candidate = self.placed(unread(&problem, &at), path, Stamp::default());
+        let candidate = self.placed(unread(&problem, &at), path, FileStamp::default());
         Ok(Read { candidate, head: 0, memory: Memory::Nothing })
     }
 
-    fn placed(&self, mut candidate: Candidate, path: &Path, stamp: Stamp) -> Arc<Candidate> {
-        candidate.stamp = stamp;
+    fn placed(&self, mut candidate: Candidate, path: &Path, stamp: FileStamp) -> Arc<Candidate> {
+        candidate.stamp = stamp.into();
         candidate.virtual_path = virtual_path(&self.source.root, &self.above, path);
         Arc::new(candidate)
     }
