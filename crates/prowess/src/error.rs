@@ -78,6 +78,9 @@ fn not_offered_hint(key: &str, why: &WhyNot, path: &Path, options: &str) -> Stri
         "broken" if path.is_file() => {
             format!("see every problem with: {}", check_command(&path.to_string_lossy(), why.profile))
         }
+        "turned off" if why.reason.ends_with("which unregistered it") => {
+            "the host puts it back with Registry::restore".to_owned()
+        }
         "turned off" if why.reason.starts_with("by --") => "run the command without that option".to_owned(),
         "turned off" => "change skills.disable or skills.enable in that file to use it".to_owned(),
         "not trusted" => {

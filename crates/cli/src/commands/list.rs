@@ -254,6 +254,9 @@ pub(super) struct Row<'r> {
     preload: bool,
     repaired: bool,
     readers: &'r [&'static str],
+    /// Where else the same folder was found, through links.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    also_at: &'r [Location],
     problems: Vec<Brief<'r>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     shadowed_by: Option<&'r Location>,
@@ -346,6 +349,7 @@ impl<'r> Row<'r> {
             preload: candidate.preload,
             repaired: entry.repaired,
             readers: &candidate.readers,
+            also_at: &candidate.also_at,
             problems,
             shadowed_by,
             disabled_by,

@@ -154,6 +154,9 @@ fn page(
     };
     let _ = writeln!(text, "{STRONG}{}{STRONG:#}: {verdict}", clean(&entry.key));
     let _ = writeln!(text, "  found: {}", clean(&entry.origin.location.text()));
+    for place in &candidate.also_at {
+        let _ = writeln!(text, "  also at: {}", clean(&place.text()));
+    }
     let _ = writeln!(text, "  path for filters: {}", clean(&candidate.virtual_path));
     if !candidate.readers.is_empty() {
         let _ = writeln!(text, "  read by: {}", candidate.readers.join(", "));

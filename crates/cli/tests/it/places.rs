@@ -321,3 +321,20 @@ fn a_configuration_says_which_skills_are_found_and_offered() {
         assert!(said.starts_with("exit 2") && said.contains(reason), "{text}: {said}");
     }
 }
+
+#[test]
+fn a_skill_that_an_installer_linked_for_another_client_is_one_skill_that_both_read() {
+    let place = Place::with(&[("home/.agents/skills/pdf/SKILL.md", &skill("pdf"))]);
+    fs::create_dir_all(place.path().join("home/.claude/skills")).unwrap();
+    symlink("../../.agents/skills/pdf", place.path().join("home/.claude/skills/pdf")).unwrap();
+    let rows = json_of(&place, &["list", "--all", "--json"]);
+    let rows: Vec<_> = rows["skills"].as_array().unwrap().iter().filter(|row| row["name"] == "pdf").collect();
+    assert_eq!(rows.len(), 1, "{rows:?}");
+    assert_eq!(rows[0]["state"], "active");
+    let readers = rows[0]["readers"].as_array().unwrap();
+    assert!(["codex", "claude-code"].iter().all(|client| readers.iter().any(|it| it == client)));
+    let said = run(&place, &["why", "pdf"]);
+    assert!(said.contains("  also at: ") && !said.contains("shadowed"), "{said}");
+    let keyed = listed(&place, &["--in", "dir=home/.agents/skills,key_from=folder"]);
+    assert_eq!(keyed, ["pdf"]);
+}

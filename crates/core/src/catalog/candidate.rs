@@ -10,7 +10,7 @@ use crate::files::manifest::Manifest;
 use crate::finding::rule::Preset;
 use crate::finding::{Problem, Severity};
 use crate::skill::Entry;
-use crate::skill::location::Origin;
+use crate::skill::location::{Location, Origin};
 
 /// What keeps a skill from being offered or used.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -86,6 +86,12 @@ pub struct Candidate {
     pub problems: Option<Box<[Problem]>>,
     /// Whether it is to be active from the start.
     pub preload: bool,
+    /// Whether it takes the place of every other skill with its key, whatever becomes of duplicates: it was registered.
+    #[serde(skip)]
+    pub overrides: bool,
+    /// Where else the same folder was found, through links.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub also_at: Vec<Location>,
     /// Where filters and folders see it: a path with `/`, without the file.
     pub virtual_path: String,
     /// The clients that look where it lies.
@@ -112,6 +118,8 @@ impl Candidate {
             announced: None,
             problems: None,
             preload: false,
+            overrides: false,
+            also_at: Vec::new(),
             virtual_path,
             readers: Vec::new(),
             stamp: Stamp::default(),

@@ -2,6 +2,7 @@
 
 mod candidate;
 mod delta;
+mod key;
 mod named;
 
 use std::sync::Arc;
@@ -10,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 pub use candidate::{Candidate, Obstacle, Stamp};
 pub use delta::Delta;
+pub use key::KeyFrom;
 pub use named::{Named, WhyNot};
 
 use crate::skill::Entry;
@@ -75,22 +77,82 @@ impl Catalog {
     /// else has is listed, and marked. A skill from another machine never shadows one that is here, and one of a server
     /// never any other that may be used. A skill that anyone asks to preload is preloaded.
     pub fn new(candidates: Vec<Arc<Candidate>>, duplicates: Duplicates) -> Result<Self, DuplicateError> {
+        Self::merging(candidates, duplicates, &|_, _| false)
+    }
+
+    /// The same, where two candidates with one key may be one skill that was found twice, through links. They become
+    /// one, which knows both places and the readers of both. `same` is asked only about candidates with one key.
+    pub fn merging(
+        candidates: Vec<Arc<Candidate>>,
+        duplicates: Duplicates,
+        same: &dyn Fn(&Candidate, &Candidate) -> bool,
+    ) -> Result<Self, DuplicateError> {
         let standings = vec![Standing::Listed; candidates.len()];
         let mut catalog = Self { candidates, standings, offered: Vec::new() };
+        let mut merged = Vec::new();
         // By key, and within a key in the order of precedence.
         let mut order: Vec<usize> = (0..catalog.candidates.len()).collect();
         order.sort_by(|a, b| catalog.key(*a).cmp(catalog.key(*b)));
         let mut rest = order.as_slice();
         while let Some(first) = rest.first() {
             let key = catalog.key(*first);
-            let same = rest.iter().take_while(|at| catalog.key(**at) == key).count();
-            let (namesakes, after) = rest.split_at(same);
-            if let Some(winner) = catalog.settle(namesakes, duplicates)? {
+            let same_key = rest.iter().take_while(|at| catalog.key(**at) == key).count();
+            let (namesakes, after) = rest.split_at(same_key);
+            if let Some(winner) = catalog.settle(namesakes, duplicates, same)? {
                 catalog.offered.push(winner);
+                if same_key > 1 {
+                    catalog.merge(winner, namesakes, same, &mut merged);
+                }
             }
             rest = after;
         }
+        catalog.without(merged);
         Ok(catalog)
+    }
+
+    fn is_same(&self, one: usize, other: usize, same: &dyn Fn(&Candidate, &Candidate) -> bool) -> bool {
+        let both = (self.candidates.get(one), self.candidates.get(other));
+        matches!(both, (Some(one), Some(other)) if same(one, other))
+    }
+
+    /// Gives the winner the places and readers of what is the same skill, and notes what thereby goes.
+    fn merge(
+        &mut self,
+        winner: usize,
+        namesakes: &[usize],
+        same: &dyn Fn(&Candidate, &Candidate) -> bool,
+        merged: &mut Vec<usize>,
+    ) {
+        for at in namesakes.iter().copied().filter(|at| *at != winner) {
+            if !matches!(self.standings.get(at), Some(Standing::Shadowed { .. }))
+                || !self.is_same(winner, at, same)
+            {
+                continue;
+            }
+            let Some(other) = self.candidates.get(at).cloned() else { continue };
+            let Some(skill) = self.candidates.get_mut(winner).map(Arc::make_mut) else { continue };
+            skill.also_at.push(other.entry.origin.location.clone());
+            let new = other.readers.iter().filter(|reader| !skill.readers.contains(reader));
+            let new: Vec<_> = new.copied().collect();
+            skill.readers.extend(new);
+            merged.push(at);
+        }
+    }
+
+    /// Takes candidates out.
+    fn without(&mut self, mut gone: Vec<usize>) {
+        if gone.is_empty() {
+            return;
+        }
+        gone.sort_unstable();
+        let stays = |at: usize| gone.binary_search(&at).is_err();
+        let mut at = 0..;
+        self.candidates.retain(|_| at.next().is_some_and(stays));
+        let mut at = 0..;
+        self.standings.retain(|_| at.next().is_some_and(stays));
+        for offered in &mut self.offered {
+            *offered -= gone.partition_point(|at| at < offered);
+        }
     }
 
     fn key(&self, at: usize) -> &str {
@@ -122,6 +184,7 @@ impl Catalog {
         &mut self,
         namesakes: &[usize],
         duplicates: Duplicates,
+        same: &dyn Fn(&Candidate, &Candidate) -> bool,
     ) -> Result<Option<usize>, DuplicateError> {
         let mut usable = Vec::with_capacity(1);
         let mut only_seen = Vec::new();
@@ -140,7 +203,11 @@ impl Catalog {
         }
         // Skills that may be used come before those that may only be seen.
         let rivals = if usable.is_empty() { &only_seen } else { &usable };
-        if let (Duplicates::Error, [first, second, ..]) = (duplicates, rivals.as_slice()) {
+        let overrides = |at: &&usize| self.candidates.get(**at).is_some_and(|candidate| candidate.overrides);
+        let registered = rivals.iter().find(overrides);
+        if let (Duplicates::Error, None, [first, others @ ..]) = (duplicates, registered, rivals.as_slice())
+            && let Some(second) = others.iter().find(|other| !self.is_same(*first, **other, same))
+        {
             let key = self.key(*first).to_owned();
             return Err(DuplicateError { key, first: self.location(*first), second: self.location(*second) });
         }
@@ -150,7 +217,7 @@ impl Catalog {
             Duplicates::First | Duplicates::Error => rivals.iter().find(is_nearest),
             Duplicates::Last => rivals.iter().rfind(is_nearest),
         };
-        let Some(winner) = winner.copied() else { return Ok(None) };
+        let Some(winner) = registered.or(winner).copied() else { return Ok(None) };
         if namesakes.len() > 1 {
             let by = self.location(winner);
             for at in usable.iter().chain(&only_seen).filter(|at| **at != winner) {

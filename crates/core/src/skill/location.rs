@@ -112,6 +112,14 @@ impl Location {
         }
     }
 
+    /// What its source knows the skill by, when that is not a path: the key in a map, or the id of a record.
+    pub fn id(&self) -> Option<&str> {
+        match self {
+            Self::Memory { key: id, .. } | Self::Record { id, .. } => Some(id),
+            _ => None,
+        }
+    }
+
     /// Whether this is a place, and not only the label of a text.
     pub fn is_place(&self) -> bool {
         !matches!(self, Self::Text(_))

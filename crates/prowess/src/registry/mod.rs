@@ -46,13 +46,15 @@ pub mod trust;
 
 mod read;
 mod refresh;
+mod registered;
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use prowess_core::catalog::{DuplicateError, Named};
-use prowess_core::{Candidate, Catalog, Delta, Duplicates, Obstacle, Profile, Scope, SkillData};
+use prowess_core::{Candidate, Catalog, Duplicates, Obstacle, Profile};
 
 use crate::error::{SourceError, escape_control};
 use crate::fs::location::path_of;
@@ -139,6 +141,8 @@ pub struct Registry {
     duplicates: Duplicates,
     profile: Option<Profile>,
     disabled: Vec<Disabled>,
+    /// The keys of found skills that the host took away.
+    unregistered: RwLock<BTreeSet<String>>,
     allowed: Vec<Allowed>,
     trust: RwLock<Trust>,
     limits: DigestLimits,
@@ -179,7 +183,7 @@ impl Default for Registry {
 impl Registry {
     /// A registry without sources: what is registered is all there is.
     pub fn new() -> Self {
-        let memory = Arc::new(MemorySource::new("registered"));
+        let memory = Arc::new(MemorySource::registered());
         let mut labels = Labels::default();
         Self {
             layers: vec![Layer::shared(memory.clone()).beside(&mut labels)],
@@ -188,6 +192,7 @@ impl Registry {
             duplicates: Duplicates::default(),
             profile: None,
             disabled: Vec::new(),
+            unregistered: RwLock::default(),
             allowed: Vec::new(),
             trust: RwLock::new(Trust::everything()),
             limits: DigestLimits::default(),
@@ -302,24 +307,6 @@ impl Registry {
         self.seen.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Registers a skill that lives in memory, before all sources. A taken key is an error unless `replace` is set.
-    pub fn register(&mut self, skill: &SkillData, replace: bool) -> Result<Delta, RegistryError> {
-        if !replace && self.catalog().has(&skill.entry.key) {
-            return Err(RegistryError::Taken(skill.entry.key.clone()));
-        }
-        let before = self.memory.kept(&skill.entry.key);
-        self.memory.insert_skill(skill, Scope::Explicit);
-        self.refresh().inspect_err(|_| self.memory.restore(&skill.entry.key, before))
-    }
-
-    /// Takes a registered skill away. One that a source lists cannot be taken away; disable it.
-    pub fn unregister(&mut self, key: &str) -> Result<Delta, RegistryError> {
-        if !self.memory.remove(key) {
-            return Err(self.unknown(key).into());
-        }
-        self.refresh()
-    }
-
     /// The offered skill with this key.
     pub fn get(&self, key: &str) -> Result<Arc<Candidate>, SourceError> {
         self.catalog().shared(key).ok_or_else(|| self.unknown(key))
@@ -348,7 +335,12 @@ impl Registry {
             let (name, key) = (key.to_owned(), skill.entry.key.clone());
             return SourceError::NotOffered { name, key, why, path: path_of(&skill.entry.origin.location) };
         }
-        SourceError::unknown(key, catalog.similar(key).into_iter().map(str::to_owned).collect())
+        // A name that is not a key leads to the key.
+        let similar = match catalog.named(key) {
+            Named::One(skill) => vec![skill.entry.key.clone()],
+            _ => catalog.similar(key).into_iter().map(str::to_owned).collect(),
+        };
+        SourceError::unknown(key, similar)
     }
 
     fn layer(&self, candidate: &Candidate) -> Result<&Layer, SourceError> {

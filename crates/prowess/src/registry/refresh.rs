@@ -4,9 +4,10 @@
 //! holding anything up, and what each last said counts until it is asked again.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::{Arc, PoisonError};
 
-use prowess_core::{Candidate, Catalog, Delta, Duplicates, Obstacle};
+use prowess_core::{Candidate, Catalog, Delta, Obstacle, Stamp};
 
 use super::read::take_approved;
 use super::{Registry, RegistryError, Seen, damage};
@@ -27,6 +28,22 @@ pub(super) struct Said {
     problems: Vec<Arc<SourceError>>,
 }
 
+/// Who turned off a skill that was unregistered.
+pub(super) const UNREGISTERED: &str = "the host, which unregistered it";
+
+/// Whether two skills are one folder that was found by two paths, one of them through a link.
+fn is_same_folder(one: &Candidate, other: &Candidate) -> bool {
+    // The stamps tell most apart without another look at the disk.
+    if one.stamp != other.stamp || one.stamp == Stamp::default() || one.overrides || other.overrides {
+        return false;
+    }
+    let real = |skill: &Candidate| {
+        let folder = Path::new(skill.entry.origin.location.path()?).parent()?;
+        std::fs::canonicalize(folder).ok()
+    };
+    real(one).is_some_and(|folder| Some(folder) == real(other))
+}
+
 impl Registry {
     /// Asks every source anew, makes a new catalog and says what changed. On an error the old one stays.
     pub fn refresh(&self) -> Result<Delta, RegistryError> {
@@ -45,12 +62,7 @@ impl Registry {
         }
         let trust = self.trust.read().unwrap_or_else(PoisonError::into_inner).clone();
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        // What is registered is the strongest, whichever of two namesakes counts.
-        let (registered, others) = (0..1, 1..self.layers.len());
-        let (first, second) =
-            if self.duplicates == Duplicates::Last { (others, registered) } else { (registered, others) };
-        for at in first.chain(second) {
-            let Some(layer) = self.layers.get(at) else { continue };
+        for (at, layer) in self.layers.iter().enumerate() {
             let mut said = if layer.is_far() {
                 known.get(&at).cloned().unwrap_or_default()
             } else {
@@ -67,7 +79,7 @@ impl Registry {
             self.noted.iter().chain(&problems).for_each(|problem| call(problem));
             candidates.iter().filter_map(|candidate| damage(candidate)).for_each(|damage| call(&damage));
         }
-        let catalog = Catalog::new(candidates, self.duplicates)?;
+        let catalog = Catalog::merging(candidates, self.duplicates, &is_same_folder)?;
         let delta = catalog.since(&self.catalog());
         *self.seen.write().unwrap_or_else(PoisonError::into_inner) =
             Seen { catalog: Arc::new(catalog), problems };
@@ -137,7 +149,10 @@ impl Registry {
             let listed = |glob: &Glob| names.iter().any(|name| glob.matches(name));
             allowed.is_about(candidate, layer) && !allowed.globs.iter().any(listed)
         });
-        if let Some(by) = off.map(|off| &off.by).or_else(|| unlisted.map(|allowed| &allowed.by)) {
+        let unregistered = self.unregistered.read().unwrap_or_else(PoisonError::into_inner);
+        if !candidate.overrides && unregistered.contains(&candidate.entry.key) {
+            candidate.obstacle = Some(Obstacle::Disabled { by: UNREGISTERED.to_owned() });
+        } else if let Some(by) = off.map(|off| &off.by).or_else(|| unlisted.map(|allowed| &allowed.by)) {
             candidate.obstacle = Some(Obstacle::Disabled { by: by.clone() });
         } else if layer.needs_trust(candidate) {
             let mut counted = None;

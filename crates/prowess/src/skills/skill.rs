@@ -13,10 +13,11 @@ use super::SkillsError;
 use crate::env;
 use crate::error::SourceError;
 use crate::fs::sandbox::{self, SkillFolder};
+use crate::fs::walk::ScanOptions;
 use crate::fs::{read, walk};
 use crate::registry::Registry;
 use crate::resources::Groups;
-use crate::source::{Chunk, Slice};
+use crate::source::{Beside, Chunk, DirSource, Slice, Source as _};
 
 /// One skill: what its SKILL.md says, and the files beside it.
 ///
@@ -109,9 +110,26 @@ impl Skill {
         &self.data.instructions
     }
 
-    /// The entry and the instructions as plain data, such as [`Registry::register`] takes.
+    /// The entry and the instructions as plain data.
     pub fn data(&self) -> &SkillData {
         &self.data
+    }
+
+    /// The skill whose files it has, for a registry that holds its text.
+    pub(crate) fn beside(&self) -> Result<Option<Beside>, SourceError> {
+        match &self.home {
+            Home::Text => Ok(None),
+            Home::Folder(file) => {
+                let options = ScanOptions { max_depth: 0, ..ScanOptions::named() };
+                let source = DirSource::new(file.parent().unwrap_or(file), options);
+                let listed = source.list()?.candidates;
+                let is_meant =
+                    |skill: &&Arc<Candidate>| skill.entry.origin.location.path().map(Path::new) == Some(file);
+                let skill = listed.iter().find(is_meant).cloned();
+                Ok(skill.map(|skill| Beside { source: Arc::new(source), skill }))
+            }
+            Home::Registry(registry, skill) => Ok(registry.beside(skill)),
+        }
     }
 
     /// The path of its SKILL.md, when it is a file on this machine.

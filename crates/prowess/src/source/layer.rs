@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use prowess_core::catalog::KeyFrom;
 use prowess_core::{Candidate, Manifest, Profile, RelPath, Scope};
 use serde_json::{Map, Value};
 
@@ -79,6 +80,7 @@ pub struct Layer {
     source: Arc<dyn Source>,
     label: Arc<str>,
     prefix: Option<String>,
+    key_from: Option<KeyFrom>,
     mount: Option<Mount>,
     preload: bool,
     readers: Vec<&'static str>,
@@ -139,6 +141,7 @@ impl Layer {
             source,
             label,
             prefix: None,
+            key_from: None,
             mount: None,
             preload: false,
             readers,
@@ -154,6 +157,13 @@ impl Layer {
     #[must_use]
     pub fn with_prefix(mut self, prefix: impl Into<String>) -> Self {
         self.prefix = Some(prefix.into());
+        self
+    }
+
+    /// Says what the keys are made of. If nothing is said, it is the name; a site and a file with records use their ids.
+    #[must_use]
+    pub fn keyed_by(mut self, key_from: KeyFrom) -> Self {
+        self.key_from = Some(key_from);
         self
     }
 
@@ -255,6 +265,9 @@ impl Layer {
                 let announced = self.source.announced(candidate);
                 candidate.announced = announced.as_ref().map(digests::of_frontmatter);
             }
+            if let Some(key_from) = self.key_from {
+                candidate.entry.key = key_from.key(&candidate.entry).to_owned();
+            }
             if let Some(prefix) = &self.prefix {
                 candidate.entry.key = format!("{prefix}:{}", candidate.entry.key);
             }
@@ -273,6 +286,10 @@ impl Layer {
             };
         }
         Ok(offer)
+    }
+
+    pub(crate) fn source(&self) -> Arc<dyn Source> {
+        Arc::clone(&self.source)
     }
 
     pub(crate) fn is_far(&self) -> bool {
@@ -313,7 +330,7 @@ impl Layer {
     }
 
     /// The candidate as the source itself knows it: labels of what lies around the source are its own no more.
-    fn within<'c>(&self, skill: &'c Candidate) -> Cow<'c, Candidate> {
+    pub(crate) fn within<'c>(&self, skill: &'c Candidate) -> Cow<'c, Candidate> {
         let inner = skill.source.strip_prefix(&*self.label).and_then(|rest| rest.strip_prefix(WITHIN));
         match inner {
             Some(inner) => {

@@ -1,6 +1,7 @@
 //! Skills that live in memory: written by the host, or made from data.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use prowess_core::{
@@ -14,6 +15,8 @@ use crate::error::SourceError;
 #[derive(Debug)]
 pub struct MemorySource {
     id: Arc<str>,
+    /// Whether a key is the skill's key, whatever its name is, and takes the place of others.
+    registered: bool,
     skills: RwLock<BTreeMap<String, Held>>,
 }
 
@@ -23,17 +26,49 @@ pub(crate) struct Held {
     text: String,
     scope: Scope,
     files: BTreeMap<RelPath, Vec<u8>>,
+    /// The skill whose files it has, in the place of its own text.
+    pub(crate) beside: Option<Beside>,
+}
+
+/// A skill of another source, whose files a text in memory has.
+#[derive(Clone)]
+pub(crate) struct Beside {
+    pub(crate) source: Arc<dyn Source>,
+    pub(crate) skill: Arc<Candidate>,
+}
+
+impl Beside {
+    fn is_at(&self, location: &Location) -> bool {
+        self.skill.entry.origin.location == *location
+    }
+}
+
+impl fmt::Debug for Beside {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("Beside").field(&self.skill.entry.origin.location).finish()
+    }
 }
 
 impl MemorySource {
     /// An empty source.
     pub fn new(id: impl Into<Arc<str>>) -> Self {
-        Self { id: id.into(), skills: RwLock::default() }
+        Self { id: id.into(), registered: false, skills: RwLock::default() }
+    }
+
+    /// The source of what a host registers.
+    pub(crate) fn registered() -> Self {
+        Self { registered: true, ..Self::new("registered") }
+    }
+
+    /// Puts a skill under its key, with the files of another.
+    pub(crate) fn register(&self, key: &str, text: String, beside: Option<Beside>) {
+        let held = Held { text, scope: Scope::Explicit, files: BTreeMap::new(), beside };
+        self.skills.write().unwrap_or_else(PoisonError::into_inner).insert(key.to_owned(), held);
     }
 
     /// Puts a SKILL.md under a key, in the place of what was there.
     pub fn insert(&self, key: impl Into<String>, skill_md: impl Into<String>, scope: Scope) {
-        let held = Held { text: skill_md.into(), scope, files: BTreeMap::new() };
+        let held = Held { text: skill_md.into(), scope, files: BTreeMap::new(), beside: None };
         self.skills.write().unwrap_or_else(PoisonError::into_inner).insert(key.into(), held);
     }
 
@@ -48,7 +83,7 @@ impl MemorySource {
     }
 
     /// Puts back what was there.
-    pub(crate) fn restore(&self, key: &str, before: Option<Held>) {
+    pub(crate) fn put_back(&self, key: &str, before: Option<Held>) {
         let mut skills = self.skills.write().unwrap_or_else(PoisonError::into_inner);
         match before {
             Some(held) => skills.insert(key.to_owned(), held),
@@ -90,10 +125,12 @@ impl MemorySource {
 
     fn held(&self, skill: &Candidate) -> Result<Held, SourceError> {
         let skills = self.skills.read().unwrap_or_else(PoisonError::into_inner);
-        let Location::Memory { key, .. } = &skill.entry.origin.location else {
-            return Err(SourceError::unknown(&skill.entry.key, Vec::new()));
+        let location = &skill.entry.origin.location;
+        let held = match location {
+            Location::Memory { key, .. } => skills.get(&**key),
+            _ => skills.values().find(|held| held.beside.as_ref().is_some_and(|it| it.is_at(location))),
         };
-        skills.get(&**key).cloned().ok_or_else(|| SourceError::unknown(key, Vec::new()))
+        held.cloned().ok_or_else(|| SourceError::unknown(&skill.entry.key, Vec::new()))
     }
 }
 
@@ -106,10 +143,15 @@ impl Source for MemorySource {
         let skills = self.skills.read().unwrap_or_else(PoisonError::into_inner);
         let mut offer = Offer::default();
         for (key, held) in skills.iter() {
-            let location = Location::Memory { source: self.id.clone(), key: key.as_str().into() };
-            let at = Origin::at(location).in_scope(held.scope);
+            let location = || Location::Memory { source: self.id.clone(), key: key.as_str().into() };
+            let at = held.beside.as_ref().map(|beside| beside.skill.entry.origin.clone());
+            let at = at.unwrap_or_else(|| Origin::at(location())).in_scope(held.scope);
             let mut listed = candidate(&parse(held.text.as_bytes()), &at);
-            listed.virtual_path.clone_from(key);
+            listed.virtual_path.clone_from(held.beside.as_ref().map_or(key, |it| &it.skill.virtual_path));
+            if self.registered {
+                listed.entry.key.clone_from(key);
+                listed.overrides = true;
+            }
             // The text itself tells two states apart.
             let sum = held.text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |sum, byte| {
                 (sum ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
@@ -122,6 +164,13 @@ impl Source for MemorySource {
 
     fn files(&self, skill: &Candidate) -> Result<Manifest, SourceError> {
         let held = self.held(skill)?;
+        if let Some(Beside { source, skill }) = &held.beside {
+            let mut files = source.files(skill)?;
+            for own in files.files.iter_mut().filter(|file| is_own(skill, &file.path)) {
+                own.size = held.text.len() as u64;
+            }
+            return Ok(files);
+        }
         let mut files: Vec<FileEntry> =
             held.files.iter().map(|(path, bytes)| FileEntry::new(path.clone(), bytes.len() as u64)).collect();
         if let Ok(path) = RelPath::parse("SKILL.md") {
@@ -132,11 +181,19 @@ impl Source for MemorySource {
 
     fn read(&self, skill: &Candidate, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
         let held = self.held(skill)?;
+        if let Some(beside) = held.beside.as_ref().filter(|_| !is_own(skill, path)) {
+            return beside.source.read(&beside.skill, path, slice);
+        }
         let bytes = match held.files.get(path) {
             Some(bytes) => bytes.as_slice(),
-            None if path.as_str() == "SKILL.md" => held.text.as_bytes(),
+            None if is_own(skill, path) => held.text.as_bytes(),
             None => return Err(SourceError::Missing { path: path.as_str().into() }),
         };
         Ok(slice.of(bytes))
     }
+}
+
+/// Whether a path is that of the skill's own text.
+fn is_own(skill: &Candidate, path: &RelPath) -> bool {
+    path.as_str() == "SKILL.md" || skill.entry.origin.file.as_deref() == Some(path.as_str())
 }

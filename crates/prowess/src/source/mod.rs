@@ -31,6 +31,7 @@ pub use jsonl::{JsonlLimits, JsonlSource};
 pub(crate) use judge::{judge, reasons};
 pub(crate) use layer::Labels;
 pub use layer::{Layer, Mount, MountError};
+pub(crate) use memory::Beside;
 pub use memory::MemorySource;
 pub use merged::MergedSource;
 pub use plugin::{PLUGIN_FILES, PluginSource, is_plugin};

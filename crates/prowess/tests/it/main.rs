@@ -32,6 +32,8 @@ mod plain_data;
 #[cfg(unix)]
 mod projects;
 #[cfg(unix)]
+mod registered;
+#[cfg(unix)]
 mod registry;
 #[cfg(unix)]
 mod resources;

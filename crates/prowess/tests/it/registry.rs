@@ -276,11 +276,11 @@ fn duplicates_and_prefixes() {
 #[test]
 fn skills_are_registered_replaced_and_taken_away() {
     let folder = tree(&[("a/SKILL.md", &skill("a"))]);
-    let mut registry = registry(&[folder.path()]);
+    let registry = registry(&[folder.path()]);
     registry.refresh().unwrap();
     let made = |description: &str| {
         let dict = serde_json::json!({"name": "a", "description": description, "instructions": "By hand."});
-        SkillData::from_dict(dict.as_object().unwrap()).unwrap()
+        Skill::from(SkillData::from_dict(dict.as_object().unwrap()).unwrap())
     };
     assert!(matches!(registry.register(&made("x"), false), Err(RegistryError::Taken(_))));
     let delta = registry.register(&made("Ours."), true).unwrap();

@@ -155,11 +155,11 @@ fn a_body_counts_once_its_skill_is_trusted() {
 #[test]
 fn a_registered_skill_is_found_as_it_is_now() {
     let shelf = Shelf::new(1);
-    let mut registry = shelf.registry();
+    let registry = shelf.registry();
     let mut index = SearchIndex::open(&registry, Some(shelf.cache()));
     for word in ["giraffe", "lion"] {
         let text = format!("---\nname: zoo\ndescription: Feeds a {word}.\n---\nOnce a day, {word}.\n");
-        registry.register(Skill::parse(&text).unwrap().data(), true).unwrap();
+        registry.register(&Skill::parse(&text).unwrap(), true).unwrap();
         index.refresh(&registry);
         assert_eq!(index.selector().search(word, 5, None)[0].key, "zoo");
     }

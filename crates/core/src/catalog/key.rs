@@ -1,0 +1,53 @@
+//! What the key of a skill is made of: [`KeyFrom`].
+
+use serde::{Deserialize, Serialize};
+
+use crate::skill::Entry;
+
+/// What the key of a skill is made of. Two skills of one name live side by side when their keys differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum KeyFrom {
+    /// Its name.
+    Name,
+    /// The name of its folder; its name when it has no folder.
+    Folder,
+    /// What its source knows it by: the key in a map, the id of a record or of an entry in an index, or the folder.
+    Id,
+}
+
+impl KeyFrom {
+    /// The words for them, as configurations have them.
+    pub const WORDS: [(&'static str, Self); 3] =
+        [("name", Self::Name), ("folder", Self::Folder), ("id", Self::Id)];
+
+    /// Reads the word for one.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::WORDS.iter().find(|(known, _)| *known == word).map(|(_, from)| *from)
+    }
+
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        Self::WORDS.iter().find(|(_, from)| *from == self).map_or("", |(word, _)| word)
+    }
+
+    /// The key of a skill.
+    ///
+    /// ```
+    /// use prowess_core::catalog::KeyFrom;
+    /// use prowess_core::{Origin, parse};
+    ///
+    /// let document = parse(b"---\nname: pdf\ndescription: Reads PDFs.\n---\n");
+    /// let entry = document.entry(&Origin::at("skills/pdf-2/SKILL.md"));
+    /// assert_eq!((KeyFrom::Name.key(&entry), KeyFrom::Folder.key(&entry)), ("pdf", "pdf-2"));
+    /// ```
+    pub fn key(self, entry: &Entry) -> &str {
+        let folder = entry.origin.folder.as_deref();
+        let from = match self {
+            Self::Name => None,
+            Self::Folder => folder,
+            Self::Id => entry.origin.location.id().or(folder),
+        };
+        from.filter(|key| !key.is_empty()).unwrap_or(&entry.name)
+    }
+}

@@ -1,0 +1,57 @@
+//! Skills that the host registers, and found ones that it takes out and puts back, while the registry is in use.
+
+use std::sync::{Arc, PoisonError};
+
+use prowess_core::{Candidate, Delta};
+
+use super::{Registry, RegistryError};
+use crate::skills::Skill;
+use crate::source::Beside;
+
+impl Registry {
+    /// Registers a skill, before all sources. A taken key is an error unless `replace` is set.
+    ///
+    /// A skill that was loaded from a folder keeps its folder and files. One that is only a text and replaces a found
+    /// skill takes over the files of that one, if that one may be used and is on this machine.
+    pub fn register(&self, skill: &Skill, replace: bool) -> Result<Delta, RegistryError> {
+        let key = &skill.entry().key;
+        let (found, before) = (self.catalog().shared(key), self.memory.kept(key));
+        if !replace && (found.is_some() || before.is_some()) {
+            return Err(RegistryError::Taken(key.clone()));
+        }
+        let own = skill.beside()?;
+        let beside = own.or_else(|| match &before {
+            Some(held) => held.beside.clone(),
+            None => self.beside(found.as_deref()?),
+        });
+        self.memory.register(key, skill.to_markdown(), beside);
+        self.refresh().inspect_err(|_| self.memory.put_back(key, before))
+    }
+
+    /// Takes a skill away: a registered one for good, and one that a source lists until [`Registry::restore`].
+    pub fn unregister(&self, key: &str) -> Result<Delta, RegistryError> {
+        if !self.memory.remove(key) {
+            if !self.catalog().has(key) {
+                return Err(self.unknown(key).into());
+            }
+            self.unregistered.write().unwrap_or_else(PoisonError::into_inner).insert(key.to_owned());
+        }
+        self.refresh()
+    }
+
+    /// Puts back a skill of a source that was taken away with [`Registry::unregister`].
+    pub fn restore(&self, key: &str) -> Result<Delta, RegistryError> {
+        if !self.unregistered.write().unwrap_or_else(PoisonError::into_inner).remove(key) {
+            return Err(self.unknown(key).into());
+        }
+        self.refresh()
+    }
+
+    /// The files of a found skill, for another text that takes its place. Files that were approved by their digests, and
+    /// those of another machine, stay with the skill that was found.
+    pub(crate) fn beside(&self, skill: &Candidate) -> Option<Beside> {
+        let layer = self.layer(skill).ok().filter(|layer| !layer.is_far())?;
+        (skill.is_usable() && skill.approved_files.is_none())
+            .then(|| Beside { source: layer.source(), skill: Arc::new(layer.within(skill).into_owned()) })
+    }
+}
