@@ -321,7 +321,7 @@ impl Named {
             let real = std::fs::canonicalize(&place).unwrap_or(place);
             // The kind of source is in it too: a plugin's folder may be named as a folder as well.
             let kind = std::mem::discriminant(&spec.place);
-            let appears = (kind, opening.scope, real, &spec.mount, &spec.prefix, spec.preload);
+            let appears = (kind, opening.scope, real, &spec.mount, &spec.prefix, spec.key_from, spec.preload);
             if !self.places.insert(format!("{appears:?}")) {
                 return Ok(None);
             }

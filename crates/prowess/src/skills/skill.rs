@@ -120,7 +120,7 @@ impl Skill {
         match &self.home {
             Home::Text => Ok(None),
             Home::Folder(file) => {
-                let options = ScanOptions { max_depth: 0, ..ScanOptions::named() };
+                let options = ScanOptions { max_depth: 0, ..ScanOptions::unbounded() };
                 let source = DirSource::new(file.parent().unwrap_or(file), options);
                 let listed = source.list()?.candidates;
                 let is_meant =

@@ -221,6 +221,9 @@ fn appearing(mut layer: Layer, spec: &SourceSpec) -> Layer {
     if let Some(mount) = &spec.mount {
         layer = layer.mounted_at(mount.clone());
     }
+    if let Some(key_from) = spec.key_from {
+        layer = layer.keyed_by(key_from);
+    }
     if spec.optional {
         layer = layer.optional();
     }

@@ -108,7 +108,7 @@ fn a_folder_that_is_linked_from_another_root_is_one_skill_with_the_readers_of_bo
     for duplicates in [Duplicates::First, Duplicates::Last, Duplicates::Error] {
         let mut registry = Registry::new();
         for (root, reader) in [(&agents, "codex"), (&claude, "claude-code")] {
-            let source = DirSource::new(root, ScanOptions::named());
+            let source = DirSource::new(root, ScanOptions::unbounded());
             registry.add(Layer::from(source).read_by(vec![reader]));
         }
         registry.duplicates(duplicates).refresh().unwrap();

@@ -13,6 +13,7 @@
 //! | `name`, `description`, `instructions` | a skill that is written right here |
 //! | `mount_as` | the folder of virtual paths that filters see the skills in |
 //! | `prefix` | what stands before every key, with a colon; the label of an `mcp` server, whose keys always have one |
+//! | `key_from` | what each key is made of: `name`, `folder`, or `id`, what the source itself knows the skill by |
 //! | `preload` | whether the skills are active from the start |
 //! | `optional` | whether the file or folder may be absent |
 //! | `ca_file` | certificates, as PEM, that the site of a `url` or `mcp` is trusted by |
@@ -30,6 +31,7 @@ mod server;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use prowess_core::catalog::KeyFrom;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::pairs::{FLAG_KEYS, Pairs, TEXT_KEYS, keys};
@@ -57,6 +59,8 @@ pub struct SourceSpec {
     pub mount: Option<Mount>,
     /// What stands before every key, with a colon.
     pub prefix: Option<String>,
+    /// What their keys are made of; the source decides when nothing is said.
+    pub key_from: Option<KeyFrom>,
     /// Whether they are active from the start.
     pub preload: bool,
     /// Whether the file or folder may be absent.
@@ -136,7 +140,7 @@ impl SourceSpec {
 
     /// A place, and nothing about how its skills appear.
     fn alone(place: Place) -> Self {
-        Self { place, mount: None, prefix: None, preload: false, optional: false }
+        Self { place, mount: None, prefix: None, key_from: None, preload: false, optional: false }
     }
 
     /// What the skills of an MCP server go by here.
@@ -327,6 +331,7 @@ mod tests {
             ("dir=a,mount_as=b*", "mount_as: a mount is a plain path"),
             ("dir=a,dir=b", "this key stands twice: dir"),
             ("dir=a,colour=b", "no such key: colour"),
+            ("dir=a,key_from=path", "key_from: name, folder or id is wanted: path"),
             ("dir=a,preload=maybe", "preload: true or false is wanted"),
             ("dir=a,optional=maybe", "optional: true or false is wanted"),
             ("url=https://x.test,optional=true", "optional: it belongs to a file or folder"),

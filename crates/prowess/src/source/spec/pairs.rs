@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use prowess_core::RelPath;
+use prowess_core::catalog::KeyFrom;
 use serde::{Deserialize, Serialize};
 
 use super::{Place, Server, SourceSpec, is_address};
@@ -51,6 +52,7 @@ macro_rules! source_keys {
 source_keys! {
     texts {
         dir path plugin archive jsonl url mcp ca_file token_file name description instructions mount_as prefix
+        key_from
     }
     flags { unlisted preload optional }
 }
@@ -130,10 +132,16 @@ impl Pairs {
             }
             prefix => prefix,
         };
+        let key_from = match self.key_from.as_deref() {
+            None => None,
+            Some(word) => Some(KeyFrom::parse(word).ok_or_else(|| {
+                format!("key_from: name, folder or id is wanted: {}", escape_control(word))
+            })?),
+        };
         if self.optional && place.path().is_none() {
             return Err("optional: it belongs to a file or folder".to_owned());
         }
-        Ok(SourceSpec { place, mount, prefix, preload: self.preload, optional: self.optional })
+        Ok(SourceSpec { place, mount, prefix, key_from, preload: self.preload, optional: self.optional })
     }
 }
 
@@ -155,6 +163,7 @@ impl From<SourceSpec> for Pairs {
         let mut pairs = Self {
             mount_as: spec.mount.map(|mount| mount.as_str().to_owned()),
             prefix: spec.prefix,
+            key_from: spec.key_from.map(|from| from.word().to_owned()),
             preload: spec.preload,
             optional: spec.optional,
             ..Self::default()

@@ -4,6 +4,7 @@
 mod discover;
 mod documents;
 mod five_systems;
+mod keys;
 mod page;
 mod paths;
 mod render;
