@@ -16,7 +16,7 @@ use crate::report::json::VERSION;
 /// Why a command ended early.
 #[derive(Debug)]
 pub(crate) enum CommandError {
-    /// Nobody reads the output any more.
+    /// The reader of the output is gone.
     ClosedPipe,
     /// It could not be done, or the command line makes no sense.
     Failed(Failure),

@@ -35,19 +35,19 @@ fn main() -> ExitCode {
     };
     let mut ui = Ui::new(args.color);
     let outcome = run(&args, &mut ui).and_then(|outcome| ui.finish().map(|()| outcome));
-    // A server that was told to end waits for nobody who may still hold one.
+    // A server that was told to end does not wait for threads that may still hold one.
     prowess::process::end_children();
     // What a command says when its programs were ended under it is not how it ended.
     signals::give_way();
     match outcome {
-        // Nobody reads on: that is the reader's choice and no fault.
+        // The reader closed the pipe: that is its choice and no error.
         Ok(Outcome::Fine) | Err(CommandError::ClosedPipe) => ExitCode::SUCCESS,
         Ok(Outcome::Problems) => ExitCode::from(1),
         Ok(Outcome::Incomplete) => ExitCode::from(2),
         Err(CommandError::Failed(failure)) => {
             ui.failure(&failure);
             if args.wants_json() {
-                // Whoever reads JSON finds some, also of a failure; if stdout is gone, stderr has it.
+                // A reader of JSON gets JSON, also of a failure; if stdout is gone, stderr has it.
                 let _ = ui.json(&failure.json());
             }
             ExitCode::from(2)

@@ -34,7 +34,7 @@ static TABLE: [(SelectorName, &str); 7] = [
     (SelectorName::Fused, "Words and vectors together"),
     (
         SelectorName::Command(Vec::new()),
-        "What this program says; command:./rank --fast, or with blanks in words command:[\"./my rank\"]",
+        "What this program says; command:./rank --fast, or with spaces in words command:[\"./my rank\"]",
     ),
 ];
 
@@ -103,7 +103,7 @@ impl TypedValueParser for SelectorParser {
         if let Some(program) = value.to_str().and_then(|value| value.strip_prefix(COMMAND)) {
             return argv(program).map(SelectorName::Command).ok_or_else(|| {
                 let said =
-                    "name a program after command:, its words apart by blanks or as a JSON list of texts\n";
+                    "name a program after command:, its words apart by spaces or as a JSON list of texts\n";
                 Error::raw(ErrorKind::ValueValidation, said).with_cmd(command)
             });
         }
@@ -118,7 +118,7 @@ impl TypedValueParser for SelectorParser {
     }
 }
 
-/// A program and its arguments: words between blanks, or a JSON list. There is no shell and there are no quotes.
+/// A program and its arguments: words between spaces, or a JSON list. There is no shell and there are no quotes.
 fn argv(text: &str) -> Option<Vec<String>> {
     let words: Vec<String> = if text.trim_start().starts_with('[') {
         serde_json::from_str(text).ok()?

@@ -48,7 +48,7 @@ fn watch(ends_by_itself: bool) {
             if let Some(signal) = signals.forever().next() {
                 ENDING.store(true, Ordering::SeqCst);
                 prowess::process::end_children();
-                // As if nobody had listened, so that whoever waits for us sees what ended us.
+                // As without a handler, so that the parent process sees which signal ended this one.
                 let _ = signal_hook::low_level::emulate_default_handler(signal);
             }
         });
@@ -58,7 +58,7 @@ fn watch(ends_by_itself: bool) {
 #[cfg(not(unix))]
 fn watch(_ends_by_itself: bool) {}
 
-/// Whether a signal is about to end the process. It is so before the programs end, so whoever sees one of them end by
+/// Whether a signal is about to end the process. It is so before the programs end, so code that sees one of them end by
 /// the signal sees this too.
 static ENDING: AtomicBool = AtomicBool::new(false);
 
@@ -69,7 +69,7 @@ pub(crate) fn give_way() {
     }
 }
 
-/// The signals that whoever started us wants ignored, as `nohup` does: the first bit is the first signal. Only Linux
+/// The signals that the parent process has set to be ignored, as `nohup` does: the first bit is the first signal. Only Linux
 /// says.
 #[cfg(unix)]
 fn ignored() -> u64 {

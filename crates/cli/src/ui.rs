@@ -126,7 +126,7 @@ impl Ui {
     fn flush(&mut self) -> Result<(), CommandError> {
         let text = std::mem::take(&mut self.pending);
         if self.aside {
-            // As with complaints: whoever closed stderr did not want to know.
+            // As with errors: a closed stderr is no failure.
             let _ = AutoStream::new(io::stderr().lock(), self.color).write_all(text.as_bytes());
             return Ok(());
         }
@@ -136,7 +136,7 @@ impl Ui {
     }
 }
 
-/// Writes an entry of a log to stderr, from whatever thread. Whoever closed it did not want to know.
+/// Writes an entry of a log to stderr, from any thread. A closed stderr is no failure.
 pub(crate) fn log_line(line: &str) {
     let line = format!("{}\n", clean_lines(line));
     let _ = io::stderr().lock().write_all(line.as_bytes());
@@ -224,7 +224,7 @@ pub(crate) fn clean_lines(text: &str) -> String {
     cleaned
 }
 
-/// Breaks text at blanks into lines of at most `width` characters, as long as words allow.
+/// Breaks text at spaces into lines of at most `width` characters, as long as words allow.
 pub(crate) fn wrap(text: &str, width: usize, indent: &str) -> String {
     let mut lines = String::new();
     let mut column = 0;

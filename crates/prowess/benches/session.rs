@@ -40,7 +40,7 @@ fn best(runs: usize, mut run: impl FnMut()) -> f64 {
 
 fn skill(folder: &Path, name: &str, bytes: usize) {
     let mut text = format!(
-        "---\nname: {name}\ndescription: Does what {name} is for, whenever somebody asks for it.\nlicense: MIT\n\
+        "---\nname: {name}\ndescription: Does what {name} is for, whenever it is asked for.\nlicense: MIT\n\
          allowed-tools: Bash(git:*) Read\n---\n# {name}\n\n"
     );
     let mut line = 0;

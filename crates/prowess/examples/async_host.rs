@@ -64,7 +64,7 @@ fn blocking(work: impl FnOnce() -> Outcome + Send + 'static) -> impl Future<Outp
     let waker: Arc<Mutex<Option<Waker>>> = Arc::default();
     let wake = Arc::clone(&waker);
     thread::spawn(move || {
-        // Nobody waits any more when this fails.
+        // This fails when the receiver is gone.
         let _ = sender.send(work());
         if let Some(waker) = wake.lock().unwrap_or_else(PoisonError::into_inner).take() {
             waker.wake();

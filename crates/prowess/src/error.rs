@@ -65,7 +65,7 @@ fn is_loop(error: &io::Error) -> bool {
     }
 }
 
-/// The keys somebody may have meant.
+/// The keys that may have been meant.
 fn also(similar: &[String]) -> String {
     if similar.is_empty() { String::new() } else { format!("; did you mean {}?", similar.join(" or ")) }
 }
@@ -446,7 +446,7 @@ impl SourceError {
         self.hint_with("")
     }
 
-    /// The same for somebody who looked for skills with options, such as ` --in team`: the commands in it repeat them.
+    /// The same after a search with options, such as ` --in team`: the commands in the hint repeat them.
     pub fn hint_with(&self, options: &str) -> Cow<'static, str> {
         match self {
             Self::Config(error) => error.hint().into_owned().into(),
@@ -484,7 +484,7 @@ impl SourceError {
             #[cfg(feature = "archive")]
             Self::Archive { .. } => "pack the skill's folder anew, as plain files",
             #[cfg(feature = "http")]
-            Self::Http { .. } => "check the address and the network, or tell whoever runs the site",
+            Self::Http { .. } => "check the address and the network, or report it to the owner of the site",
             #[cfg(feature = "http")]
             Self::NoIndex { .. } => "a site offers skills at /.well-known/agent-skills/index.json",
             Self::NotBuilt { feature: "mcp", .. } => {

@@ -90,7 +90,7 @@ pub(crate) struct Serve {
 pub(crate) enum Log {
     /// Nothing but where it listens
     Off,
-    /// What somebody should do something about
+    /// Problems that need attention
     Warnings,
     /// Each request and each state of the library
     Text,

@@ -1,4 +1,4 @@
-//! What to say of a skill that nobody trusts: what trusts it, or why nothing does.
+//! Advice for a skill that is not trusted: what trusts it, or why nothing does.
 
 use std::borrow::Cow;
 

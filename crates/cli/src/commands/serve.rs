@@ -90,7 +90,7 @@ fn all_there(places: &Places) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// Says where it listens: with port 0, nobody knows otherwise.
+/// Says where it listens: with port 0 there is no other way to know.
 fn listening(at: SocketAddr, json: bool) {
     let url = format!("http://{at}/mcp");
     log_line(&if json { json!({ "listening": url }).to_string() } else { format!("listening on {url}") });
@@ -110,7 +110,7 @@ fn token(args: &Serve) -> Result<Option<Token>, CommandError> {
     };
     Token::new(&text).map(Some).ok_or_else(|| {
         let error = format!("this is no token: {}", clean(&place));
-        Failure::new(error, "a token is at least 16 visible characters without blanks").into()
+        Failure::new(error, "a token is at least 16 visible characters without spaces").into()
     })
 }
 

@@ -108,7 +108,7 @@ fn read(args: &Show, ui: &mut Ui) -> Result<Shown, CommandError> {
         let origin = Origin::text(&*label);
         return Ok(Shown::of(head, label, origin, None));
     }
-    // Whoever says where to look means what is listed there, whatever lies in this folder.
+    // With `--in`, a name means a skill that is listed there, whatever is in this folder.
     let elsewhere = !args.places.sources.is_empty() || args.places.client.is_some();
     let is_name = |name: &&str| !name.contains(['/', '\\']) && (elsewhere || !path.exists());
     if let Some(name) = path.to_str().filter(is_name) {
@@ -247,7 +247,7 @@ impl Card {
         if entry.description.is_empty() {
             text.push_str("  (no description)\n");
         } else {
-            // Line breaks of the author are blanks here, and nothing else is taken away.
+            // Line breaks of the author are spaces here, and nothing else is taken away.
             let line = entry.description.split_whitespace().collect::<Vec<_>>().join(" ");
             text.push_str(&wrap(&clean(&line), WIDTH - 2, "  "));
         }
@@ -280,7 +280,7 @@ impl Card {
             (true, true) => None,
             (true, false) => Some("by the model only"),
             (false, true) => Some("by the user only"),
-            (false, false) => Some("by nobody"),
+            (false, false) => Some("by no one"),
         };
         row("started", who.map(str::to_owned));
         for (key, value) in &entry.metadata {

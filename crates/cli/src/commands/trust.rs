@@ -117,7 +117,7 @@ fn trust_skill(args: &Trust, what: &str, file: &Path, ui: &mut Ui) -> Result<Str
     let catalog = registry.catalog();
     let skill = meant(args, what, &registry, &catalog, ui)?;
     let digest = registry.approvable(skill).map_err(|error| Failure::from(&error))?;
-    // Whoever else gives trust does not wait for a server: the lock is for the file alone.
+    // Another `prowess trust` does not wait for a server: the lock is for the file alone.
     Approvals::update(file, |approvals| {
         approvals.trust_skill(skill, digest.clone());
         Ok::<_, CommandError>(())
@@ -131,7 +131,7 @@ fn trust_skill(args: &Trust, what: &str, file: &Path, ui: &mut Ui) -> Result<Str
     Ok(done)
 }
 
-/// The skill that somebody wants to trust. A skill of a server is meant only by its whole key, or by its place: whoever
+/// The skill that is to be trusted. A skill of a server is meant only by its whole key, or by its place: a user who
 /// says a bare name thinks of what lies here, and a server could take any name.
 fn meant<'c>(
     args: &Trust,

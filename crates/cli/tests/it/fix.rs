@@ -112,7 +112,7 @@ fn json_tells_what_was_fixed() {
         report["files"][0]["fixed"][1],
         json!({
             "code": "tools-commas", "message": "the tools are separated by commas",
-            "title": "write one text, separated by blanks", "safe": true,
+            "title": "write one text, separated by spaces", "safe": true,
         })
     );
 }
@@ -250,7 +250,7 @@ fn a_folder_that_may_not_be_written_loses_nothing() {
     fs::set_permissions(place.path(), Permissions::from_mode(0o755)).unwrap();
     fs::set_permissions(folder.join("SKILL.md"), Permissions::from_mode(0o666)).unwrap();
     fs::set_permissions(&folder, Permissions::from_mode(0o555)).unwrap();
-    // Permissions do not bind root, so the command runs as nobody.
+    // Permissions do not bind root, so the command runs as user nobody.
     let mut command = Command::new("setpriv");
     command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all"]);
     command.args([env!("CARGO_BIN_EXE_prowess"), "check", "--fix", "loose"]).current_dir(place.path());

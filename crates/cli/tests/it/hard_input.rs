@@ -112,7 +112,7 @@ fn bytes_that_are_no_text_are_a_finding() {
 #[test]
 fn what_may_not_be_read_is_named_and_the_others_are_checked() {
     let place = Place::with(&[("good/SKILL.md", GOOD), ("file/SKILL.md", GOOD), ("folder/SKILL.md", GOOD)]);
-    // Root may read everything, so the command runs as nobody, from a copy that nobody can reach.
+    // Root may read everything, so the command runs as user nobody, from a copy that this user can reach.
     let program = place.path().join("prowess");
     fs::copy(env!("CARGO_BIN_EXE_prowess"), &program).unwrap();
     for (path, mode) in [("", 0o755), ("prowess", 0o755), ("file/SKILL.md", 0o000), ("folder", 0o000)] {

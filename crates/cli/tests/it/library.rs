@@ -109,10 +109,10 @@ fn a_list_may_be_of_one_client_or_of_named_folders() {
     2 skills; 1 not trusted: prowess trust
     3 left out: prowess list --all --client claude-code, prowess why NAME --client claude-code
     ");
-    assert_snapshot!(run(&place, &["list", "--client", "nobody"]).chars().take(90).collect::<String>(), @"
+    assert_snapshot!(run(&place, &["list", "--client", "absent"]).chars().take(90).collect::<String>(), @"
     exit 2
     --- stderr
-    error: no such client: nobody
+    error: no such client: absent
       hint: the clients are adal, aider-desk,
     ");
     // A folder that was named needs no trust.
@@ -338,7 +338,7 @@ fn nothing_of_a_skill_or_a_path_controls_the_terminal() {
 #[test]
 fn a_folder_that_may_not_be_read_is_named_and_the_others_are_listed() {
     let place = shelf();
-    // Root may read everything, so the command runs as nobody, from a copy that nobody can reach.
+    // Root may read everything, so the command runs as user nobody, from a copy that this user can reach.
     let program = place.path().join("prowess");
     fs::copy(env!("CARGO_BIN_EXE_prowess"), &program).unwrap();
     let closed = place.path().join(".claude/skills/loud");

@@ -162,7 +162,7 @@ fn a_program_that_would_not_go_ends_with_the_server_that_started_it() {
     let place = place();
     let fifo = place.path().join("alive");
     assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
-    // Whoever was started holds the pipe open, and hears neither the end of its input nor a signal.
+    // The program that was started holds the pipe open, and notices neither the end of its input nor a signal.
     let script =
         format!("mcp=sh -c \"trap '' TERM; exec 9>'{}'; while :; do sleep 600; done\"", fifo.display());
     let mut command = place.command();
@@ -173,10 +173,10 @@ fn a_program_that_would_not_go_ends_with_the_server_that_started_it() {
     let mut alive = std::fs::File::open(&fifo).unwrap();
     drop(serving.stdin.take());
     assert!(serving.wait().unwrap().success());
-    assert_eq!(alive.read_to_end(&mut Vec::new()).unwrap(), 0, "nobody holds the pipe any more");
+    assert_eq!(alive.read_to_end(&mut Vec::new()).unwrap(), 0, "no process holds the pipe any more");
 }
 
-/// Waits for the end of a pipe that somebody holds open, and not for ever.
+/// Waits for the end of a pipe that a process holds open, within a timeout.
 fn all_gone(mut alive: std::fs::File) -> bool {
     let (tell, told) = std::sync::mpsc::channel();
     std::thread::spawn(move || tell.send(alive.read_to_end(&mut Vec::new()).unwrap()));

@@ -136,7 +136,7 @@ fn another_program_may_rank() {
     assert_snapshot!(run(&place, &["search", "x", "--selector", "command:"]), @"
     exit 2
     --- stderr
-    error: name a program after command:, its words apart by blanks or as a JSON list of texts
+    error: name a program after command:, its words apart by spaces or as a JSON list of texts
     ");
 }
 

@@ -138,7 +138,7 @@ fn other_machines_need_a_token() {
     exit 2
     --- stderr
     error: this is no token: token
-      hint: a token is at least 16 visible characters without blanks
+      hint: a token is at least 16 visible characters without spaces
     ");
 }
 

@@ -209,7 +209,7 @@ fn of_two_skills_with_one_name_on_a_server_each_is_told_what_trusts_it() {
       hint: rename one of the two, or take one away
       hint: it is not trusted; prowess trust mcp:team:skill://m/a/SKILL.md --in SPEC
     ");
-    // What is trusted by its place has the key as long as nobody trusts the first.
+    // What is trusted by its place has the key as long as the first is not trusted.
     told(&place, &liar, &["trust", "mcp:team:skill://m/a/SKILL.md"]);
     assert_snapshot!(told(&place, &liar, &["why", "team:a"]), @"
     exit 0

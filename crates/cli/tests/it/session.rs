@@ -42,7 +42,7 @@ enum Line {
     },
 }
 
-/// What somebody else does to the files meanwhile.
+/// What happens to the files meanwhile.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Work {
@@ -286,10 +286,10 @@ fn what_is_not_trusted_or_turned_off_is_not_in_a_session() {
     error: this skill is not trusted: loud
       hint: look at it with: prowess show loud; then trust it with: prowess trust loud
     ");
-    assert_snapshot!(activate(&["nobody"]), @"
+    assert_snapshot!(activate(&["absent"]), @"
     exit 2
     --- stderr
-    error: there is no such skill: nobody
+    error: there is no such skill: absent
       hint: list the skills with: prowess list
     ");
 }

@@ -10,7 +10,7 @@ use insta::assert_snapshot;
 use crate::{BAD, GOOD, Place, skipped};
 
 /// The account that owns nothing.
-const NOBODY: u32 = 65_534;
+const UNPRIVILEGED: u32 = 65_534;
 
 #[test]
 fn a_configuration_of_another_user_is_ignored_and_said() {
@@ -21,7 +21,7 @@ fn a_configuration_of_another_user_is_ignored_and_said() {
     ]);
     let config = place.path().join("prowess.toml");
     assert!(place.run(&["check", "work"]).contains("2 ignored"), "a file of one's own counts");
-    if let Err(error) = chown(&config, Some(NOBODY), None) {
+    if let Err(error) = chown(&config, Some(UNPRIVILEGED), None) {
         return skipped(&format!("this user cannot give a file away: {error}"));
     }
     let text = place.run(&["check", "--format", "github", "work"]);
@@ -32,7 +32,7 @@ fn a_configuration_of_another_user_is_ignored_and_said() {
     assert!(list.contains("belongs to another user"), "{list}");
     // Whose folder it is may say how it is checked: a clone in a container often belongs to the user outside.
     for folder in ["work", "work/Bad", "work/good"] {
-        chown(place.path().join(folder), Some(NOBODY), None).unwrap();
+        chown(place.path().join(folder), Some(UNPRIVILEGED), None).unwrap();
     }
     assert!(place.run(&["check", "work"]).contains("2 ignored"));
 }

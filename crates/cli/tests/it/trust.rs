@@ -1,4 +1,4 @@
-//! `prowess trust`: what a person lets agents use, what takes that back, and what nobody has to trust.
+//! `prowess trust`: what a user lets agents use, what takes that back, and what needs no trust.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;

@@ -29,7 +29,7 @@ pub enum Obstacle {
         /// By which configuration.
         by: String,
     },
-    /// It may be seen, but not used before somebody trusts it.
+    /// It may be seen, but not used before the user trusts it.
     Untrusted,
 }
 
@@ -69,13 +69,13 @@ pub struct Candidate {
     /// What keeps it from being offered or used.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub obstacle: Option<Obstacle>,
-    /// The digest over all its files that somebody approved, when it may be used for that and no other reason.
+    /// The approved digest over all its files, when the approval is the only reason that it may be used.
     #[serde(skip)]
     pub approved: Option<String>,
     /// The files that were counted in that digest, each with its own. Only these bytes are read.
     #[serde(skip)]
     pub approved_files: Option<Arc<Manifest>>,
-    /// Whether it is used only as somebody approved it, wherever it comes from: a skill of a server.
+    /// Whether it is used only as it was approved, wherever it comes from: a skill of a server.
     #[serde(skip)]
     pub wants_approval: bool,
     /// The digest of its frontmatter, when its source announces that apart from its files.
@@ -163,7 +163,7 @@ impl Candidate {
         self
     }
 
-    /// Whether this is what somebody means by a key: its key, its name, or its folder's name when it is broken.
+    /// Whether a key means this skill: its key, its name, or its folder's name when it is broken.
     pub fn answers_to(&self, key: &str) -> bool {
         let broken = matches!(self.obstacle, Some(Obstacle::Broken { .. }));
         self.entry.key == key

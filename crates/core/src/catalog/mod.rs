@@ -73,7 +73,7 @@ pub struct Catalog {
 impl Catalog {
     /// Decides which candidates are offered. They come in the order of precedence, the strongest first.
     ///
-    /// Broken, disabled and untrusted skills never stand in the way of another. An untrusted skill whose key nobody
+    /// Broken, disabled and untrusted skills never shadow another. An untrusted skill whose key no one
     /// else has is listed, and marked. A skill from another machine never shadows one that is here, and one of a server
     /// never any other that may be used. A skill that anyone asks to preload is preloaded.
     pub fn new(candidates: Vec<Arc<Candidate>>, duplicates: Duplicates) -> Result<Self, DuplicateError> {

@@ -105,7 +105,7 @@ fn in_frontmatter(document: &Document, at: &Origin, finding: &Finding) -> Option
         let key = finding.field.as_deref()?;
         let tools = tool_list(document.field(key)?);
         let sound = !tools.grants.is_empty() && tools.grants.iter().all(|grant| grant.balanced);
-        let title = "write one text, separated by blanks";
+        let title = "write one text, separated by spaces";
         sound.then(|| set(document, key, tools.to_spec_string().into(), title.to_owned(), true))?
     } else if is(&[&YAML_FLOW_STYLE]) {
         let pair = document

@@ -1,6 +1,6 @@
 //! Where the frontmatter begins and ends: a scanner of lines that finds the fences, one line at a time.
 //!
-//! A fence is a whole line of three dashes; blanks may follow it. The scanner sees each line once, so the
+//! A fence is a whole line of three dashes; spaces may follow it. The scanner sees each line once, so the
 //! same code splits a file in memory and reads one from a stream without reading its body.
 
 use crate::limits::{MAX_FRONTMATTER_BYTES, MAX_LEADING_BYTES};
@@ -221,7 +221,7 @@ impl Scanner {
     }
 }
 
-/// How many bytes of the line look like a closing fence that somebody mistyped: indented dashes, too many of
+/// How many bytes of the line look like a mistyped closing fence: indented dashes, too many of
 /// them, dashes with text behind them, or the dots that end a YAML document.
 fn near_fence(text: &[u8]) -> Option<usize> {
     let bare = text.trim_ascii_start();

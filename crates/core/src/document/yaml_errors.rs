@@ -1,4 +1,4 @@
-//! What a YAML error means to somebody who wrote a SKILL.md: the parser's words for the usual mistakes in ours.
+//! YAML errors for authors of a SKILL.md: the usual mistakes, in plain words.
 
 use crate::document::yaml::SyntaxError;
 use crate::finding::Finding;
@@ -58,7 +58,7 @@ fn explain(message: &str, next: Option<char>) -> (String, &'static str) {
             "a bracket that is not closed, or a comma that is missing",
             "close it, or put the value in quotes",
         ),
-        ("tabs disallowed", "a tab in the indentation", "indent with blanks"),
+        ("tabs disallowed", "a tab in the indentation", "indent with spaces"),
         ("while parsing node, found unknown anchor", "a value that begins with `*`", QUOTE),
         ("while scanning an anchor", "a value that begins with `*` or `&`", QUOTE),
         (

@@ -1,4 +1,4 @@
-//! Files of a skill for whoever asks: in groups, in part, as text or base64.
+//! The files of a skill as they are given out: in groups, in part, as text or base64.
 
 use base64::Engine as _;
 use base64::alphabet::STANDARD;

@@ -62,7 +62,7 @@ fn check_special_name(component: &str) -> Result<(), PathRule> {
     if component.eq_ignore_ascii_case(".git") || component.eq_ignore_ascii_case(".gitmodules") {
         return Err(PathRule::Git);
     }
-    // Windows looks at what precedes the first dot, without the blanks in between: `nul .txt` is the device.
+    // Windows looks at what precedes the first dot, without the spaces in between: `nul .txt` is the device.
     let stem = component.split('.').next().unwrap_or(component).trim_end_matches(' ');
     let port = || match stem.as_bytes() {
         [a, b, c, b'0'..=b'9'] => {

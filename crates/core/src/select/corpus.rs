@@ -13,7 +13,7 @@ pub type Counts = [u8; 3];
 
 const BODY: usize = 2;
 
-/// What one skill says, as plain data: made by [`analyse`], kept by whoever caches it.
+/// What one skill says, as plain data: made by [`analyse`], kept by a cache.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Terms {
     /// The words in name, description and body.

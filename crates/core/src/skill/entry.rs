@@ -31,9 +31,9 @@ impl Default for Invocation {
 pub struct Entry {
     /// What tools, filters and duplicates know it by: its name, or `prefix:name`.
     pub key: String,
-    /// Its name, NFKC-normalised and without blanks around it.
+    /// Its name, NFKC-normalised and without spaces around it.
     pub name: String,
-    /// Its description without blanks around it.
+    /// Its description without spaces around it.
     pub description: String,
     /// Its licence.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -132,7 +132,7 @@ pub(crate) fn normalize(name: &str) -> String {
     if name.is_ascii() {
         return name.trim().to_owned();
     }
-    // Normalising may uncover blanks, so they go last.
+    // Normalising may uncover spaces, so they go last.
     let normal: String = name.nfkc().collect();
     normal.trim().to_owned()
 }

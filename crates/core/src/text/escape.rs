@@ -176,7 +176,7 @@ static NOTABLE: [bool; 256] = {
     table
 };
 
-/// Whether what follows a `<` is the name of a wrapper, slash and blanks before it allowed.
+/// Whether what follows a `<` is the name of a wrapper, slash and spaces before it allowed.
 fn is_wrapper_tag(rest: &str, more: &[&str]) -> bool {
     let wrappers = || WRAPPERS.iter().chain(more);
     let begins =

@@ -1,6 +1,6 @@
 //! Unpacking: the files of an archive in memory, within limits, read so that no other reader can see other files.
 //!
-//! An archive is a text by somebody else that two programs may read differently, and what one of them checks the other
+//! An archive comes from outside, and two programs may read it differently, and what one of them checks the other
 //! may not see. So the readers here are strict: what is ambiguous is refused and not guessed. Links and special files are
 //! refused, archives inside archives stay files, and nothing is written anywhere.
 

@@ -168,7 +168,7 @@ pub fn common_roots(from: &Path, environment: &Environment) -> Vec<Root> {
         let mut clients: Vec<&Client> = CLIENTS.iter().collect();
         clients.sort_by_key(|client| (shared(client), client.id));
         for client in clients {
-            // A folder without a dot is somebody's own, not a client's.
+            // A folder without a dot belongs to the user, not to a client.
             let everywhere = Client { ancestors: true, first: First::Project, ..*client };
             for root in everywhere.roots(from, environment).into_iter().filter(|root| root.scope == scope) {
                 let plain =

@@ -29,7 +29,7 @@ pub struct ChildProcess {
 
 impl ChildProcess {
     /// Starts a program in a folder, or in the current one, and gives its standard input and output. What it writes to
-    /// standard error reaches nobody's terminal.
+    /// standard error reaches no terminal.
     pub fn start(
         argv: &[String],
         folder: Option<&Path>,
@@ -109,7 +109,7 @@ fn running() -> MutexGuard<'static, Option<Vec<u32>>> {
     RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Ends every child process that nobody let go of, and lets no other start, for a process that is about to end itself:
+/// Ends every child process that is still held, and prevents new ones, before this process ends itself:
 /// threads that hold one are not waited for then. All are asked at once, so that the slowest alone is waited for.
 pub fn end_children() {
     let mut running = running();
@@ -126,7 +126,7 @@ pub fn end_children() {
     orphans::end_all();
 }
 
-/// Reads a pipe to its end, so that nobody who writes to it has to wait, and keeps the beginning.
+/// Reads a pipe to its end, so that its writer never has to wait, and keeps the beginning.
 fn keep_beginning(mut pipe: impl Read, kept: &Mutex<Vec<u8>>) {
     let mut buffer = [0; 4096];
     while let Ok(got) = pipe.read(&mut buffer) {
@@ -156,7 +156,7 @@ mod tests {
     }
 
     fn rest(mut stdout: BufReader<ChildStdout>) -> String {
-        // The pipe ends when nobody holds it any more: those it started are gone too.
+        // The pipe ends when no process holds it any more: what the program started is gone too.
         let mut text = String::new();
         stdout.read_to_string(&mut text).unwrap();
         text

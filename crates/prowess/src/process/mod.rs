@@ -65,7 +65,7 @@ fn spawn(argv: &[String], folder: Option<&Path>) -> Result<Child, ProcessError> 
     #[expect(clippy::disallowed_methods, reason = "this is the one starter")]
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    // Whoever has it may ask our own server, which is none of their business.
+    // A program that has it could use our own server.
     command.env_remove(crate::env::TOKEN);
     if let Some(folder) = folder {
         command.current_dir(folder);
@@ -124,8 +124,8 @@ fn ends_by(child: &mut Child, deadline: Instant) -> bool {
     }
 }
 
-/// Whether a program has ended. It is only looked at: until it is waited for, nobody else gets its id, and a signal to
-/// its group reaches nobody else.
+/// Whether a program has ended. It is only looked at: until it is waited for, no other process gets its id, and a signal to
+/// its group reaches no other process.
 #[cfg(unix)]
 fn has_ended(child: &mut Child) -> bool {
     is_over(child.id())
@@ -183,7 +183,7 @@ fn end_group(id: u32) {
     let _ = id;
 }
 
-/// Ends the program and all of its group: first the group, since its id may be somebody else's once it is waited for.
+/// Ends the program and all of its group: first the group, since its id may belong to another process once it is waited for.
 fn end(child: &mut Child) {
     kill(child);
     let _ = orphans::wait(child);

@@ -60,7 +60,7 @@ fn with_frontmatter(files: &Manifest, announced: Option<&str>) -> Option<String>
     Some(named(&tree.finalize()))
 }
 
-/// The digest of a frontmatter: of its JSON without blanks and with the keys of every object in order.
+/// The digest of a frontmatter: of its JSON without spaces and with the keys of every object in order.
 pub fn of_frontmatter(frontmatter: &Map<String, Value>) -> String {
     let mut frontmatter = Value::Object(frontmatter.clone());
     frontmatter.sort_all_objects();

@@ -150,7 +150,7 @@ pub struct Registry {
     budget: Option<Arc<ProjectBudget>>,
     noted: Vec<Arc<SourceError>>,
     on_problem: Option<OnProblem>,
-    /// What the last refresh made. A refresh reads without holding it, so that nobody waits for a disk.
+    /// What the last refresh made. A refresh reads without holding it, so that no reader waits for a disk.
     seen: RwLock<Seen>,
     /// Held by a refresh, so that of two at once the later is the last.
     refreshing: Mutex<()>,
@@ -353,7 +353,7 @@ impl Registry {
         self.layers.iter().any(Layer::preloads)
     }
 
-    /// Whether a skill is used only after somebody said so.
+    /// Whether a skill is used only after an approval.
     pub fn needs_trust(&self, candidate: &Candidate) -> bool {
         self.layer(candidate).is_ok_and(|layer| layer.needs_trust(candidate))
     }

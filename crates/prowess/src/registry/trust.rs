@@ -1,7 +1,7 @@
 //! What a person trusts: whole folders by their path, single skills by the digest of all their files.
 //!
 //! Sources named on purpose, the user's own skills and built-in ones are trusted. A project's skills that were found
-//! by themselves are seen but not used before somebody says so, and so are those of a layer that asks for it.
+//! by themselves are seen but not used before the user says so, and so are those of a layer that asks for it.
 
 use std::path::{Path, PathBuf};
 
@@ -51,7 +51,7 @@ pub struct Approval {
 /// Whether a skill may be used, and what that hangs on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Nobody said that it may.
+    /// The user has not said that it may.
     No,
     /// It may, whatever is in it.
     Yes,
@@ -82,7 +82,7 @@ impl Trust {
         Self { approvals, ..Self::default() }
     }
 
-    /// Whether a skill that nobody named on purpose may be used, and what that hangs on. The digest that an approval is
+    /// Whether a skill that was not named on purpose may be used, and what that depends on. The digest that an approval is
     /// bound to is asked for only when it decides it.
     pub fn judge(&self, skill: &Candidate, digest: impl FnOnce() -> Result<String, SourceError>) -> Verdict {
         if self.everything {
@@ -127,7 +127,7 @@ impl Approvals {
         Ok(approvals)
     }
 
-    /// Reads them, changes them and writes them, while nobody else does. What `change` refuses is not written.
+    /// Reads them, changes them and writes them, under a lock. What `change` refuses is not written.
     pub fn update<T, E: From<SourceError>>(
         file: &Path,
         change: impl FnOnce(&mut Self) -> Result<T, E>,

@@ -40,7 +40,7 @@ pub fn gather(count: usize, threads: usize, add: impl Fn(usize, &mut Reader) + S
     }
     let next = AtomicUsize::new(0);
     thread::scope(|scope| {
-        // What waits is bounded, so that readers do not run ahead of whoever puts it together. That is one thread:
+        // What waits is bounded, so that readers do not run ahead of the thread that merges. That is one thread:
         // memory that one thread frees and another needs is not reused by every allocator.
         let (send, receive) = mpsc::sync_channel(1);
         let workers: Vec<_> = (0..threads)

@@ -63,7 +63,7 @@ pub(super) fn load(path: &Path) -> Option<Remembered> {
     if format != FORMAT || whole != size {
         return None;
     }
-    // Each block on its own: they are large, and whoever merges them frees one after the other.
+    // Each block on its own: they are large, and merging frees one after the other.
     let blocks = sizes.iter().map(|size| read(&mut file, usize::try_from(*size).ok()?));
     let mut blocks = blocks.collect::<Option<Vec<_>>>()?.into_iter();
     let (skills, head) = (blocks.next()?, blocks.next()?);

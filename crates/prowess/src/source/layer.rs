@@ -132,7 +132,7 @@ impl<S: Source + 'static> From<S> for Layer {
 }
 
 impl Layer {
-    /// A source that somebody else holds too.
+    /// A source that is shared.
     pub fn shared(source: Arc<dyn Source>) -> Self {
         // What separates labels must not be a part of one.
         let label = source.id().replace(WITHIN, " > ").into();
@@ -225,7 +225,7 @@ impl Layer {
         self
     }
 
-    /// Whether a skill of this layer is used only after somebody said so.
+    /// Whether a skill of this layer is used only after an approval.
     pub(crate) fn needs_trust(&self, skill: &Candidate) -> bool {
         self.approval || skill.wants_approval || skill.entry.origin.scope == Scope::Project
     }
@@ -260,7 +260,7 @@ impl Layer {
             for profile in profiles.into_iter().flatten() {
                 judge(&*self.source, candidate, profile, self.budget.as_deref());
             }
-            // Of this very list: the source may announce something else by the time that somebody judges.
+            // Of this very list: the source may announce something else by the time it is judged.
             if candidate.announced.is_none() {
                 let announced = self.source.announced(candidate);
                 candidate.announced = announced.as_ref().map(digests::of_frontmatter);

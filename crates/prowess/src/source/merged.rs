@@ -10,7 +10,7 @@ use crate::registry::digests::DigestLimits;
 /// Several sources as one.
 ///
 /// Of namesakes in two layers the first counts, or the last when later layers override. The others stay in the list
-/// behind it, so that somebody who asks can be told. Each skill is read through the layer that listed it.
+/// behind it, so that `why` can explain it. Each skill is read through the layer that listed it.
 pub struct MergedSource {
     id: String,
     layers: Vec<Layer>,

@@ -84,7 +84,7 @@ pub struct Chunk {
 /// Where skills come from. Everything that is listed by a source is read through the same source.
 ///
 /// Within a source a skill is known by the `location` of its origin, which no other skill of the source has. Keys,
-/// virtual paths and labels belong to whoever gathers the skills.
+/// virtual paths and labels belong to the registry.
 pub trait Source: Send + Sync {
     /// A name that people know it by.
     fn id(&self) -> &str;
@@ -95,7 +95,7 @@ pub trait Source: Send + Sync {
     /// Bytes of a file of a skill it listed. `SKILL.md` is that skill's own file, whatever it is called.
     fn read(&self, skill: &Candidate, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError>;
 
-    /// What a skill's frontmatter says, from a source whose files are read only for somebody who uses the skill; lists,
+    /// What a skill's frontmatter says, from a source whose files are read only when the skill is used; lists,
     /// searches and approvals make do with it. Nothing from a source that may be read at any time.
     fn announced(&self, _skill: &Candidate) -> Option<Map<String, Value>> {
         None

@@ -50,7 +50,7 @@ pub struct Opening {
 }
 
 impl Opening {
-    /// Opening of sources that somebody named on purpose.
+    /// How sources that were named on purpose are opened.
     pub fn named(base: &Path, cache: Option<PathBuf>) -> Self {
         let digests = Arc::new(Digests::load(cache.as_deref().map(|cache| cache.join("digests"))));
         let written = "inline".to_owned();
@@ -135,7 +135,7 @@ impl Opening {
         let Some(servers) = &self.servers else {
             return Err(SourceError::NotBuilt { path: server.shown().into(), feature: "mcp" });
         };
-        // By the words themselves, as whoever compares labels takes it.
+        // By the words themselves, as labels are compared.
         let label = spec.label_of(server);
         let mut server = server.clone();
         match &mut server {
@@ -146,7 +146,7 @@ impl Opening {
             }
             Server::Started { argv, folder } => {
                 // Programs look for modules and packages where they are started. That is where the words for them
-                // stand, never the repository that somebody happens to be in.
+                // stand, never the repository that is the current folder.
                 *folder = Some(self.base.clone());
                 if let Some(program) = argv.first_mut().filter(|program| is_path(program)) {
                     *program = self.path(Path::new(program), environment)?.to_string_lossy().into_owned();

@@ -157,7 +157,7 @@ fn after_a_thousand_random_changes_the_catalog_is_that_of_a_fresh_look_every_tim
         let (one, other) = (numbers.below(6), numbers.below(6));
         let (from, to) = (root.join(format!("skills/f{one}")), root.join(format!("skills/f{other}")));
         let inner = root.join(format!("skills/f{one}/n{other}"));
-        // Many of these fail, as they do when somebody else was faster.
+        // Many of these fail, as they do when another thread was faster.
         let _ = match numbers.below(12) {
             0..=3 => {
                 let text = skill(&format!("s{one}")).replace("Does", &format!("At {step} does"));

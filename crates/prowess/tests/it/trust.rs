@@ -27,7 +27,7 @@ fn disabled_skills_are_hidden_and_shadow_nothing() {
     let catalog = registry.catalog();
     assert!(matches!(catalog.why("a")[0].1, Standing::Blocked { obstacle: Obstacle::Disabled { .. } }));
 
-    // A project that nobody trusts hides its own skills and no others.
+    // A project that is not trusted hides its own skills and no others.
     for (within, offered) in [(None, false), (Some(one.path()), false), (Some("/elsewhere".as_ref()), true)] {
         let mut registry = Registry::new();
         registry.add(DirSource::new(one.path(), ScanOptions::unbounded()));

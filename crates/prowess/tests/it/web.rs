@@ -323,7 +323,7 @@ fn a_server_that_misbehaves_is_a_problem_of_its_own() {
         let error = format!("{:?}", http_error(listed(source)));
         assert!(error.starts_with(expected), "{expected}: {error}");
     }
-    // Nobody listens there any more.
+    // No server listens there any more.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
     drop(listener);

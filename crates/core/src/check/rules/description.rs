@@ -29,7 +29,7 @@ rules! {
         "A blank and a `#` begin a comment in YAML, so what follows is no part of the description.\n\n```\ndescription: Fix issue #12     # wrong: reads `Fix issue`\ndescription: 'Fix issue #12'   # right\n```";
     DESCRIPTION_TOO_LONG = "description-too-long" [E E E E W],
         "the description has more than 1024 characters",
-        "The specification allows 1024 characters, counted without the blanks around them. Every skill's description is in every prompt.\n\nMove the details into the body.";
+        "The specification allows 1024 characters, counted without the spaces around them. Every skill's description is in every prompt.\n\nMove the details into the body.";
     DESCRIPTION_ANGLE_BRACKET = "description-angle-bracket" [O O E O O],
         "the description contains an angle bracket",
         "Anthropic's upload refuses `<` and `>` in descriptions, because they could be taken for markup in a prompt.";

@@ -16,7 +16,7 @@ rules! {
         "Characters such as U+202E turn the direction of text around, so that people read something else than a model does. Marks such as U+200E are reported where no script that runs from right to left stands beside them.\n\nRemove them.";
     HIDDEN_ZERO_WIDTH = "hidden-zero-width" [W I W W W],
         "the text contains invisible characters",
-        "Zero-width characters can carry text that nobody sees, and make two equal names different. Those that join emoji or letters of scripts that need them are not reported.\n\nRemove them.";
+        "Zero-width characters can carry invisible text, and make two equal names different. Those that join emoji or letters of scripts that need them are not reported.\n\nRemove them.";
     HIDDEN_TAG_CHARACTERS = "hidden-tag-characters" [E I E E W],
         "the text contains invisible tag characters",
         "Characters from U+E0000 to U+E007F spell out text that no one sees and models read. No real skill needs them, apart from the flags of regions: a black flag, at most six tags and U+E007F.\n\nRemove them.";

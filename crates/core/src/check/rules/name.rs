@@ -68,8 +68,8 @@ rules! {
         "the name changes when it is normalised",
         "Some characters have a plainer equivalent (NFKC), and the name is known by that. Write the plain form.";
     NAME_PADDED = "name-padded" [E O E E O],
-        "the name has blanks around it",
-        "The blanks are removed when the skill is loaded; other readers keep them.";
+        "the name has spaces around it",
+        "The spaces are removed when the skill is loaded; other readers keep them.";
     NAME_STARTS_WITH_DIGIT = "name-starts-with-digit" [O O O O O],
         "the name begins with a digit",
         "The specification allows it; some hosts want a letter first and turn this rule on.";
@@ -196,7 +196,7 @@ fn check_characters(written: &str, findings: &mut Found<'_>, place: Place<'_>) {
 
     if trimmed.len() != written.len() {
         push(
-            Finding::new(&NAME_PADDED, "the name has blanks around it").with_help("remove the blanks"),
+            Finding::new(&NAME_PADDED, "the name has spaces around it").with_help("remove the spaces"),
             whole.clone(),
         );
     }

@@ -219,7 +219,7 @@ impl Document {
         self.text.get(at..).and_then(|after| after.find('\n')).map_or(self.text.len(), |line| at + line + 1)
     }
 
-    /// The blanks between the start of a line and a place on it.
+    /// The spaces between the start of a line and a place on it.
     fn indent_of(&self, at: usize) -> String {
         let before = self.text.get(self.line_start(at)..at).unwrap_or("");
         if before.trim().is_empty() { before.to_owned() } else { String::new() }

@@ -115,12 +115,12 @@ impl Writer<'_> {
         {
             return None;
         }
-        let blanks = " ".repeat(indent + 2);
+        let spaces = " ".repeat(indent + 2);
         let mut block = if text.ends_with('\n') { "|".to_owned() } else { "|-".to_owned() };
         for line in lines {
             block.push_str(self.line_break);
             if !line.is_empty() {
-                block.push_str(&blanks);
+                block.push_str(&spaces);
                 block.push_str(line);
             }
         }

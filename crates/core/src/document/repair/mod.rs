@@ -1,7 +1,7 @@
 //! The lenient second try: edits that turn broken frontmatter into the YAML its author meant.
 //!
 //! The text is cut into entries by indentation. An entry that is valid YAML by itself is left alone; of a broken
-//! one the value is put in quotes, its continuation lines joined. Tabs in indentation become blanks, control
+//! one the value is put in quotes, its continuation lines joined. Tabs in indentation become spaces, control
 //! characters go. Nothing is guessed beyond that: when the result is still not YAML, there is no repair.
 
 use std::cell::OnceCell;
@@ -87,7 +87,7 @@ pub(crate) fn prose_start(yaml: &str) -> Option<usize> {
     })
 }
 
-/// One line: where its text begins and ends, and how far it is indented once tabs are blanks.
+/// One line: where its text begins and ends, and how far it is indented once tabs are spaces.
 #[derive(Clone, Copy, Debug)]
 struct Line<'t> {
     indent: usize,
@@ -130,13 +130,13 @@ impl<'t> Repair<'t> {
         for full in self.yaml.split_inclusive('\n') {
             let bare = full.trim_end();
             let text = bare.trim_start_matches([' ', '\t']);
-            let blanks = bare.get(..bare.len() - text.len()).unwrap_or("");
-            let tabs = blanks.bytes().filter(|byte| *byte == b'\t').count();
+            let spaces = bare.get(..bare.len() - text.len()).unwrap_or("");
+            let tabs = spaces.bytes().filter(|byte| *byte == b'\t').count();
             if tabs > 0 {
-                let replacement = blanks.replace('\t', "  ");
-                self.edits.push(Edit { span: Span::new(at, at + blanks.len()), replacement });
+                let replacement = spaces.replace('\t', "  ");
+                self.edits.push(Edit { span: Span::new(at, at + spaces.len()), replacement });
             }
-            lines.push(Line { indent: blanks.len() + tabs, begin: at, start: at + blanks.len(), text });
+            lines.push(Line { indent: spaces.len() + tabs, begin: at, start: at + spaces.len(), text });
             at += full.len();
         }
         lines

@@ -1,8 +1,8 @@
 //! Text analysis: what a text says, as terms that can be counted and compared.
 //!
-//! Words are cut at blanks, hyphens, slashes and apostrophes, folded (compatibility forms, accents, case), freed of
+//! Words are cut at spaces, hyphens, slashes and apostrophes, folded (compatibility forms, accents, case), freed of
 //! stop words and stemmed. A compound such as `next.js`, `snake_case` or `camelCase` stands for itself, and its parts
-//! count half. Scripts without blanks between words give every two neighbouring characters. Two neighbouring words
+//! count half. Scripts without spaces between words give every two neighbouring characters. Two neighbouring words
 //! are one more term, so that words that stand together count for more than the same words apart.
 
 mod stop;
@@ -59,7 +59,7 @@ pub(crate) struct Piece {
 pub(crate) enum Unit<'a> {
     /// A word as written, to be cut by [`Analyser::pieces`].
     Word(&'a str),
-    /// Neighbouring characters of a script without blanks: a term as it is.
+    /// Neighbouring characters of a script without spaces: a term as it is.
     Gram(&'a str),
 }
 

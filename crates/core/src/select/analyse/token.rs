@@ -1,4 +1,4 @@
-//! Cuts text into tokens: words with what holds them together, and runs of scripts that have no blanks.
+//! Cuts text into tokens: words with what holds them together, and runs of scripts that have no spaces.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use unicode_normalization::UnicodeNormalization as _;
 pub(crate) enum Token<'a> {
     /// A word, perhaps a compound such as `next.js`, `src/app` or `getUserName`.
     Word(&'a str),
-    /// A run of a script without blanks between words.
+    /// A run of a script without spaces between words.
     Run(&'a str),
 }
 
@@ -39,7 +39,7 @@ fn folded_characters(text: &str) -> impl Iterator<Item = char> {
     plain.nfc()
 }
 
-/// Whether a character belongs to a script that is written without blanks.
+/// Whether a character belongs to a script that is written without spaces.
 fn unspaced(character: char) -> bool {
     matches!(u32::from(character),
         0x0e00..=0x0eff | 0x1000..=0x109f | 0x1780..=0x17ff
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn scripts_without_blanks_are_runs_and_accents_go() {
+    fn scripts_without_spaces_are_runs_and_accents_go() {
         assert_eq!(
             words("往下滚report.json，한국어 naïve ﬁx ﾃｽﾄ"),
             ["<往下滚>", "report.json", "<한국어>", "naive", "fix", "<テスト>"]

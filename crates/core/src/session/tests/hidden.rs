@@ -1,4 +1,4 @@
-//! A hidden skill on every route: nothing of it is seen, and a refusal is that of a name nobody has.
+//! A hidden skill on every route: nothing of it is seen, and a refusal is that of an unknown name.
 
 use super::*;
 use crate::catalog::Obstacle;
@@ -73,12 +73,12 @@ fn no_route_leads_to_a_hidden_skill() {
             let result = shelf.call(&mut session, tool, arguments.clone());
             let said = serde_json::to_string(&result).unwrap();
             assert_silent(hiding, &said);
-            // The same words as for a name that nobody has.
-            let mut nobody = arguments.clone();
+            // The same words as for an unknown name.
+            let mut absent = arguments.clone();
             if arguments.get("name").is_some() {
-                nobody["name"] = "nobody".into();
-                let nobody = serde_json::to_string(&shelf.call(&mut session, tool, nobody)).unwrap();
-                assert_eq!(said.replace("secret", "nobody"), nobody, "{hiding} {tool}");
+                absent["name"] = "absent".into();
+                let absent = serde_json::to_string(&shelf.call(&mut session, tool, absent)).unwrap();
+                assert_eq!(said.replace("secret", "absent"), absent, "{hiding} {tool}");
                 assert!(!result.is_ok());
             }
         }

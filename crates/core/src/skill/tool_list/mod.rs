@@ -1,6 +1,6 @@
 //! [`ToolList`]: the one reading of `allowed-tools`, such as `Bash(git:*) Read`.
 //!
-//! Authors write the field with blanks, commas, line breaks or as a list, and put blanks and commas into
+//! Authors write the field with spaces, commas, line breaks or as a list, and put spaces and commas into
 //! the parentheses of a pattern. Everything that asks about tools asks here, so that a skill means the same
 //! wherever it is used. Whatever cannot be read with certainty is kept and shown, and grants nothing.
 
@@ -28,10 +28,10 @@ pub struct Token {
     pub balanced: bool,
 }
 
-/// Finds the tools in a text: separated by blanks, commas and line breaks outside parentheses.
+/// Finds the tools in a text: separated by spaces, commas and line breaks outside parentheses.
 ///
 /// Parentheses nest; quotation marks mean nothing, since an apostrophe would swallow the tools after it. No
-/// character is lost: with a parenthesis left open the rest of the text, without the blanks at its end, is
+/// character is lost: with a parenthesis left open the rest of the text, without the spaces at its end, is
 /// one token, marked as not balanced.
 ///
 /// ```
@@ -89,9 +89,9 @@ fn is_separator(char: char) -> bool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ToolForm {
-    /// With blanks, as the specification has it; also when there are fewer than two tools.
+    /// With spaces, as the specification has it; also when there are fewer than two tools.
     Spaces,
-    /// With commas, with or without blanks and line breaks beside them.
+    /// With commas, with or without spaces and line breaks beside them.
     Commas,
     /// One on each line.
     Lines,

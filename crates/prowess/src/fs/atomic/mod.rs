@@ -106,7 +106,7 @@ enum Step {
 /// that may not be written is left alone, as an editor would, and so is one that no longer holds `before`.
 ///
 /// Two things are as with most editors: a further hard link keeps the old bytes, and extended attributes are
-/// those of a new file. Somebody who writes in the instant between the last look and the renaming is not noticed.
+/// those of a new file. A write in the instant between the last look and the renaming is not noticed.
 pub fn replace(path: &Path, before: &[u8], after: &[u8]) -> Result<(), WriteError> {
     replace_where(path, before, after, |_| true)
 }

@@ -65,7 +65,7 @@ pub enum OnError {
 pub struct ScanOptions {
     /// How many folders below the start are looked into.
     pub max_depth: usize,
-    /// Whether it is reported that there are deeper folders. A depth that somebody chose is no problem to report.
+    /// Whether it is reported that there are deeper folders. A depth that the user chose is no problem to report.
     pub report_deeper: bool,
     /// How many folders are looked into in all.
     pub max_folders: usize,

@@ -65,7 +65,7 @@ impl HttpSource {
         })
     }
 
-    /// Remembers in a folder what was fetched. It must lie where nobody looks for skills. Safe to delete.
+    /// Remembers in a folder what was fetched. It must be a folder that is not searched for skills. Safe to delete.
     #[must_use]
     pub fn with_cache(mut self, folder: impl Into<PathBuf>) -> Self {
         self.fetcher = self.fetcher.with_cache(crate::env::place(&folder.into()));

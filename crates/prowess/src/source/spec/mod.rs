@@ -22,7 +22,7 @@
 //!
 //! On the command line a source is a place alone (`./skills`, `https://example.com`, `tools.skill`, `team.jsonl`) or
 //! `key=value` pairs with commas between them (`dir=./skills,prefix=team`). A value with a comma in it stands in
-//! double quotes, and a double quote in it is written twice. The command line of an `mcp` server is split at blanks, with
+//! double quotes, and a double quote in it is written twice. The command line of an `mcp` server is split at spaces, with
 //! single or double quotes around what belongs together; no shell has a part in it.
 
 mod pairs;

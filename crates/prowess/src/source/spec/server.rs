@@ -1,4 +1,4 @@
-//! [`Server`]: how another MCP server is reached, and the label its skills go by when nobody gave one.
+//! [`Server`]: how another MCP server is reached, and the label of its skills when none was given.
 
 use std::path::PathBuf;
 
@@ -21,7 +21,7 @@ pub enum Server {
     Started {
         /// The program, and its arguments.
         argv: Vec<String>,
-        /// The folder it is started in; the current one without it. Words have none: whoever opens them knows where
+        /// The folder it is started in; the current one without it. Words have none: the opening knows where
         /// they stand.
         folder: Option<PathBuf>,
     },
@@ -43,7 +43,7 @@ impl Server {
         let words = words(text).map_err(|reason| format!("mcp: {reason}"))?;
         match words.first() {
             None => Err("mcp: it is empty".to_owned()),
-            // Somebody who writes another scheme means no program.
+            // Another scheme does not name a program.
             Some(word) if word.contains("://") => {
                 Err("mcp: an address begins with https:// or http://".to_owned())
             }
@@ -65,7 +65,7 @@ impl Server {
         }
     }
 
-    /// What its skills go by when nobody gave a prefix: the name of its host or of its program, as a plain word.
+    /// The label of its skills without a prefix: the name of its host or of its program, as a plain word.
     pub fn label(&self) -> String {
         let name = match self {
             Self::At { url, .. } => host(url),
@@ -110,7 +110,7 @@ fn host(url: &str) -> &str {
     }
 }
 
-/// The words of a command line. Blanks separate them; what stands in single or double quotes belongs together.
+/// The words of a command line. Spaces separate them; what stands in single or double quotes belongs together.
 fn words(text: &str) -> Result<Vec<String>, &'static str> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

@@ -97,7 +97,7 @@ fn key(case: &Value, system: &Value, what: &str) -> String {
     format!("{} {} {what}", word(case), word(system))
 }
 
-/// Whether a value is a text with more than blanks in it.
+/// Whether a value is a text with more than spaces in it.
 fn said(value: &Value) -> bool {
     !value.is_null() && !text(value).trim().is_empty()
 }
