@@ -255,11 +255,15 @@ fn of_two_spellings_the_capitals_win_and_small_letters_are_warned_about() {
     assert_snapshot!(place.run(&["check"]), @"
     exit 0
     --- stdout
+    warning[file-left-out]: something in the folder is no file of the skill: skill.md: its name and SKILL.md differ only in case
+    --> both/SKILL.md
+     = help: rename it, or take it away
+
     warning[file-name-case]: the file is not called SKILL.md: skill.md
     --> small/skill.md
      = help: rename it to SKILL.md
 
-    2 skills checked: 0 errors, 1 warning in 1 file
+    2 skills checked: 0 errors, 2 warnings in 2 files
     ");
 }
 

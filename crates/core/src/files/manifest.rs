@@ -84,13 +84,23 @@ pub struct Manifest {
     pub own: Option<RelPath>,
 }
 
-/// Something in a skill's folder that is left out of its files: no client can have it.
+/// Something in a skill's folder that is left out of its files: it is not listed, not installed and not served.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftOut {
     /// Where it lies below the skill's folder, as it can be shown.
     pub path: String,
     /// Why it is left out.
     pub reason: String,
+    /// Whether the system did not let it be looked at: it may hold files of the skill.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unreadable: bool,
+}
+
+impl LeftOut {
+    /// Something that is left out for a reason.
+    pub fn new(path: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self { path: path.into(), reason: reason.into(), unreadable: false }
+    }
 }
 
 impl Manifest {
@@ -139,6 +149,16 @@ impl Manifest {
         let below = format!("{path}/");
         let first = self.files.partition_point(|file| file.path.as_str() < below.as_str());
         self.files.get(first).is_some_and(|file| file.path.as_str().starts_with(&below))
+    }
+
+    /// Whether a path may name a file that could not be looked at: it is, or lies in, what is unreadable.
+    pub fn may_contain(&self, path: &RelPath) -> bool {
+        let holds = |left: &LeftOut| {
+            path.as_str()
+                .strip_prefix(&*left.path)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        self.left_out.iter().any(|left| left.unreadable && holds(left))
     }
 
     /// The sum of the sizes.

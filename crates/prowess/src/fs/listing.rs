@@ -13,7 +13,7 @@ use crate::fs::atomic::is_temporary;
 use crate::fs::dir::{Folder, Kind, Name, Want};
 use crate::fs::read::word_for;
 use crate::fs::sandbox::SkillFolder;
-use crate::fs::walk::LEFT_OUT;
+use crate::fs::walk::{FILE_NAMES, LEFT_OUT};
 
 /// The most entries of a skill's folder that are listed: twenty times what a skill may have.
 pub const MAX_LISTED_ENTRIES: usize = 10_000;
@@ -72,6 +72,7 @@ pub(crate) fn list_in(skill: &SkillFolder<'_>) -> Result<Listing, SourceError> {
     let root = skill.root().to_list().map_err(failed)?;
     let identity = root.identity().map_err(failed)?;
     lister.folder(&root, "", &mut vec![identity]).map_err(failed)?;
+    lister.keep_one_own_file();
     lister.listing.manifest = Manifest { left_out: lister.left_out, ..Manifest::new(lister.files) };
     Ok(lister.listing)
 }
@@ -100,7 +101,7 @@ impl Lister<'_> {
             let below =
                 |name: &str| if prefix.is_empty() { name.to_owned() } else { format!("{prefix}/{name}") };
             let Some(text) = name.to_str() else {
-                self.skip(&below(&name.to_string_lossy()), "the name is not UTF-8".to_owned());
+                self.skip(&below(&name.to_string_lossy()), Unlisted::from("the name is not UTF-8"));
                 continue;
             };
             let relative = below(text);
@@ -113,7 +114,7 @@ impl Lister<'_> {
             }
         }
         if more && !self.listing.cut {
-            self.skip(prefix, format!("more than {MAX_LISTED_ENTRIES} entries in the skill"));
+            self.skip(prefix, Unlisted::from(format!("more than {MAX_LISTED_ENTRIES} entries in the skill")));
             self.listing.cut = true;
         }
         Ok(())
@@ -127,80 +128,123 @@ impl Lister<'_> {
         kind: Kind,
         relative: &str,
         above: &mut Vec<Identity>,
-    ) -> Result<(), String> {
-        let words = |error: io::Error| error.to_string();
+    ) -> Result<(), Unlisted> {
         match kind {
             Kind::Folder => {
-                let inner = folder.folder_below(name).map_err(words)?;
+                let inner = folder.folder_below(name)?;
                 self.enter(&inner, relative, above)
             }
             Kind::Link => self.link(relative, above),
             Kind::File | Kind::Special => {
-                let known = folder.known_below(name).map_err(words)?;
+                let known = folder.known_below(name)?;
                 if known.kind != Kind::File {
                     // Only the words for it need its path.
-                    let metadata = fs::symlink_metadata(self.skill.path().join(relative)).map_err(words)?;
-                    return Err(format!("{}, not a regular file", word_for(metadata.file_type())));
+                    let metadata = fs::symlink_metadata(self.skill.path().join(relative))?;
+                    return Err(Unlisted::from(format!(
+                        "{}, not a regular file",
+                        word_for(metadata.file_type())
+                    )));
                 }
                 self.file(relative, known.size, known.executable)
             }
         }
     }
 
-    fn file(&mut self, relative: &str, size: u64, executable: bool) -> Result<(), String> {
-        let path = RelPath::parse(relative).map_err(|error| error.to_string())?;
+    fn file(&mut self, relative: &str, size: u64, executable: bool) -> Result<(), Unlisted> {
+        let path = RelPath::parse(relative).map_err(|error| Unlisted::from(error.to_string()))?;
         let mut file = FileEntry::new(path, size);
         file.executable = executable;
         self.files.push(file);
         Ok(())
     }
 
-    fn enter(&mut self, folder: &Folder, relative: &str, above: &mut Vec<Identity>) -> Result<(), String> {
+    fn enter(&mut self, folder: &Folder, relative: &str, above: &mut Vec<Identity>) -> Result<(), Unlisted> {
         if above.len() > MAX_DEPTH {
-            return Err(format!("more than {MAX_DEPTH} folders deep"));
+            return Err(Unlisted::from(format!("more than {MAX_DEPTH} folders deep")));
         }
-        let words = |error: io::Error| error.to_string();
-        above.push(folder.identity().map_err(words)?);
-        let listed = self.folder(folder, relative, above).map_err(words);
+        above.push(folder.identity()?);
+        let listed = self.folder(folder, relative, above);
         above.pop();
-        listed
+        Ok(listed?)
     }
 
     /// Lists what a link leads to. The files of a folder are listed under the path of a link to it too, as they can be
     /// asked for by it. Links that lead to each other make endless paths of that, so only the first few count.
-    fn link(&mut self, relative: &str, above: &mut Vec<Identity>) -> Result<(), String> {
-        let words = |error: io::Error| error.to_string();
+    fn link(&mut self, relative: &str, above: &mut Vec<Identity>) -> Result<(), Unlisted> {
         let (target, inside) =
             self.skill.reach(Path::new(relative), Want::Look).map_err(|error| match error {
-                SourceError::Outside { .. } => "the link leads out of the skill".to_owned(),
-                _ => "the link leads nowhere".to_owned(),
+                SourceError::Outside { .. } => Unlisted::from("the link leads out of the skill"),
+                _ => Unlisted::from("the link leads nowhere"),
             })?;
-        let metadata = target.metadata().map_err(words)?;
+        let metadata = target.metadata()?;
         if metadata.is_file() {
             return self.file(relative, metadata.len(), executable(&metadata));
         }
         if !metadata.is_dir() {
-            return Err(format!("{}, not a regular file", word_for(metadata.file_type())));
+            return Err(Unlisted::from(format!("{}, not a regular file", word_for(metadata.file_type()))));
         }
-        let folder = Folder::of(&target).map_err(words)?;
-        let identity = folder.identity().map_err(words)?;
+        let folder = Folder::of(&target)?;
+        let identity = folder.identity()?;
         if above.contains(&identity) {
-            return Err("the link leads back to a folder above it".to_owned());
+            return Err(Unlisted::from("the link leads back to a folder above it"));
         }
         // A folder inside is listed by its own path in any case.
         if inside || !self.linked.insert(identity) {
             self.again += 1;
             if self.again > MAX_LISTED_AGAIN {
-                return Err(format!("more than {MAX_LISTED_AGAIN} links to folders that are listed already"));
+                return Err(Unlisted::from(format!(
+                    "more than {MAX_LISTED_AGAIN} links to folders that are listed already"
+                )));
             }
         }
         self.enter(&folder, relative, above)
     }
 
-    fn skip(&mut self, below: &str, reason: String) {
+    fn skip(&mut self, below: &str, Unlisted { reason, unreadable }: Unlisted) {
         // The folder itself has no name of its own here.
-        let path = if below.is_empty() { ".".to_owned() } else { below.to_owned() };
-        self.left_out.push(LeftOut { path, reason });
+        let path = if below.is_empty() { "." } else { below };
+        self.left_out.push(LeftOut { unreadable, ..LeftOut::new(path, reason) });
+    }
+
+    /// Leaves out what other systems take for the skill's own file: they have one file of that name.
+    fn keep_one_own_file(&mut self) {
+        let is_there = |name: &&str| self.files.iter().any(|file| file.path.as_str() == *name);
+        let Some(own) = FILE_NAMES.into_iter().find(is_there) else { return };
+        let left_out = &mut self.left_out;
+        self.files.retain(|file| {
+            let path = file.path.as_str();
+            let is_other = path != own && path.eq_ignore_ascii_case(own);
+            if is_other {
+                left_out.push(LeftOut::new(path, format!("its name and {own} differ only in case")));
+            }
+            !is_other
+        });
+    }
+}
+
+/// Why an entry is not listed.
+struct Unlisted {
+    reason: String,
+    unreadable: bool,
+}
+
+impl From<String> for Unlisted {
+    fn from(reason: String) -> Self {
+        Self { reason, unreadable: false }
+    }
+}
+
+impl From<&str> for Unlisted {
+    fn from(reason: &str) -> Self {
+        Self::from(reason.to_owned())
+    }
+}
+
+impl From<io::Error> for Unlisted {
+    fn from(error: io::Error) -> Self {
+        let denied = error.kind() == io::ErrorKind::PermissionDenied;
+        let reason = if denied { "permission denied".to_owned() } else { error.to_string() };
+        Self { reason, unreadable: true }
     }
 }
 
@@ -243,6 +287,24 @@ mod tests {
     use super::*;
     use std::fs::File;
     use std::os::unix::fs::symlink;
+
+    #[test]
+    fn of_two_own_files_that_differ_in_case_one_is_listed() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["SKILL.md", "skill.md", "Skill.MD", "more/skill.md"] {
+            let path = folder.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, name).unwrap();
+        }
+        let listing = list(folder.path()).unwrap();
+        assert_eq!(paths(&listing), ["SKILL.md", "more/skill.md"]);
+        let left: Vec<String> =
+            listing.manifest.left_out.iter().map(|left| format!("{}: {}", left.path, left.reason)).collect();
+        assert_eq!(left.len(), 2, "{left:?}");
+        assert!(left[1].ends_with("md: its name and SKILL.md differ only in case"), "{left:?}");
+        fs::remove_file(folder.path().join("SKILL.md")).unwrap();
+        assert_eq!(paths(&list(folder.path()).unwrap()), ["more/skill.md", "skill.md"]);
+    }
 
     fn paths(listing: &Listing) -> Vec<&str> {
         listing.manifest.files.iter().map(|file| file.path.as_str()).collect()

@@ -64,7 +64,8 @@ pub(in crate::check) fn check(document: &Document, files: Option<&Manifest>, fin
                 Finding::new(&LINK_ABSOLUTE, format!("the link is an absolute path: {shown}"))
             }
             Target::Inside(path) => match files {
-                Some(files) if !files.contains(&path) => {
+                // What could not be looked at may well be there; that it is left out is said once.
+                Some(files) if !files.contains(&path) && !files.may_contain(&path) => {
                     Finding::new(&LINK_MISSING, format!("there is no such file in the skill: {shown}"))
                 }
                 _ => continue,
@@ -123,7 +124,7 @@ fn percent_decode(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::files::manifest::FileEntry;
+    use crate::files::manifest::{FileEntry, LeftOut};
     use crate::parse;
 
     #[test]
@@ -153,5 +154,17 @@ mod tests {
         assert_eq!(findings.iter().map(Finding::code).collect::<Vec<_>>(), ["link-missing", "link-outside"]);
         assert_eq!(findings[0].span.and_then(|span| span.slice(text)), Some("[x](gone.md)"));
         assert_eq!(found(None).len(), 1, "without a folder nothing is missing");
+    }
+
+    #[test]
+    fn a_link_into_a_folder_that_cannot_be_read_is_not_missing() {
+        let document =
+            parse(b"---\nname: a\ndescription: b\n---\n[x](references/x.md) [y](references-2/y.md)\n");
+        let left = LeftOut { unreadable: true, ..LeftOut::new("references", "permission denied") };
+        let manifest = Manifest { left_out: vec![left], ..Manifest::default() };
+        let mut findings = Found::default();
+        check(&document, Some(&manifest), &mut findings);
+        let messages: Vec<String> = findings.into_findings().into_iter().map(|it| it.message).collect();
+        assert_eq!(messages, ["there is no such file in the skill: references-2/y.md"]);
     }
 }

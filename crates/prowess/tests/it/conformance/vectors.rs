@@ -200,7 +200,7 @@ pub(crate) fn manifest(files: &[Value]) -> Manifest {
     let (mut entries, mut left_out) = (Vec::new(), Vec::new());
     for file in files {
         if let Some(reason) = file["left_out"].as_str() {
-            left_out.push(LeftOut { path: word(&file["path"]).to_owned(), reason: reason.to_owned() });
+            left_out.push(LeftOut::new(word(&file["path"]), reason));
             continue;
         }
         match (file.as_str(), file["count"].as_u64()) {
