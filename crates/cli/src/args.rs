@@ -10,7 +10,6 @@ use clap::builder::NonEmptyStringValueParser;
 use clap::{ColorChoice, Parser, Subcommand, ValueEnum};
 use prowess::SourceSpec;
 use prowess::finding::rule::Preset;
-use prowess::source::spec::SpecError;
 
 pub(crate) use search::{Prompt, Search, Selection, Share};
 pub(crate) use serve::{Log, Serve};
@@ -20,7 +19,7 @@ use prowess::session::{Dialect, Filter, NAMINGS, Naming};
 
 /// Check, show and explain Agent Skills: folders with a SKILL.md that teach an agent how to do one thing.
 #[derive(Debug, Parser)]
-#[command(name = "prowess", version, disable_help_subcommand = false, after_help = EXIT_CODES)]
+#[command(name = "prowess", version, disable_help_subcommand = false, after_help = FOOT)]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -40,7 +39,9 @@ impl Args {
     }
 }
 
-const EXIT_CODES: &str = "Exit codes: 0 fine, 1 problems were found, 2 could not do it or wrong usage";
+/// What is said below the commands.
+const FOOT: &str = "Exit codes: 0 fine, 1 problems were found, 2 could not do it or wrong usage\n\
+                    Configuration: prowess.toml in the project or above, your own in ~/.config/prowess/prowess.toml";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -235,7 +236,7 @@ fn source_specs() -> impl clap::builder::TypedValueParser<Value = SourceSpec> {
     use clap::builder::{OsStringValueParser, TypedValueParser as _};
     OsStringValueParser::new().try_map(|text| match text.to_str() {
         Some(text) => {
-            SourceSpec::parse(text).map_err(|error| format!("{}\n  hint: {}", error.reason, SpecError::HINT))
+            SourceSpec::parse(text).map_err(|error| format!("{}\n  hint: {}", error.reason, error.hint))
         }
         None => Ok(SourceSpec::dir(text)),
     })

@@ -8,7 +8,8 @@ use prowess_core::catalog::WhyNot;
 use prowess_core::finding::rule::Preset;
 use prowess_core::path::MAX_DEPTH;
 
-use crate::library::config::ConfigError;
+use crate::library::config::{ConfigError, FILE_NAME};
+use crate::source::PLUGIN_FILES;
 
 /// A path as people know it: without the `./` that a walk of the current folder begins with.
 pub(crate) fn shown(path: &Path) -> std::path::Display<'_> {
@@ -63,6 +64,11 @@ fn is_loop(error: &io::Error) -> bool {
         let _ = error;
         false
     }
+}
+
+/// Whether a path is the address of a page.
+fn is_address(path: &Path) -> bool {
+    path.to_str().is_some_and(|path| path.starts_with("https://") || path.starts_with("http://"))
 }
 
 /// The keys that may have been meant.
@@ -216,6 +222,38 @@ pub enum SourceError {
         path: PathBuf,
         /// What is wrong with it.
         reason: String,
+    },
+    /// An archive was given where a SKILL.md is wanted.
+    #[error("this is an archive, not a SKILL.md: {}", shown(.path))]
+    IsArchive {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A folder was given as that of a plugin, and it has no manifest.
+    #[error("this folder is no plugin: {}: it has no file {}", shown(.path), PLUGIN_FILES.join(" or "))]
+    NotPlugin {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A path in a project's configuration begins with a variable.
+    #[error("a project's configuration has no variables: {}", shown(.path))]
+    NoVariables {
+        /// The path as it is written.
+        path: PathBuf,
+    },
+    /// A path begins with a variable or `~`, and that has no value that could stand for it.
+    #[error("what this path begins with is not set to an absolute path: {}", shown(.path))]
+    NoValue {
+        /// The path as it is written.
+        path: PathBuf,
+    },
+    /// A source that a configuration names cannot be used.
+    #[error("this source is not used: {}: {error}", shown(.path))]
+    Entry {
+        /// The configuration and the entry in it.
+        path: PathBuf,
+        /// What is wrong with it.
+        error: Box<SourceError>,
     },
     /// The path is neither a file nor a folder: a FIFO, a device, a socket.
     #[error("this is {kind}, not a regular file: {}", shown(.path))]
@@ -412,6 +450,11 @@ impl SourceError {
             | Self::Ambiguous { path, .. }
             | Self::BadPath { path, .. }
             | Self::Damaged { path, .. }
+            | Self::NotPlugin { path }
+            | Self::IsArchive { path }
+            | Self::Entry { path, .. }
+            | Self::NoVariables { path }
+            | Self::NoValue { path }
             | Self::NotRegular { path, .. }
             | Self::TooLarge { path, .. }
             | Self::Stopped { path }
@@ -450,6 +493,7 @@ impl SourceError {
     pub fn hint_with(&self, options: &str) -> Cow<'static, str> {
         match self {
             Self::Config(error) => error.hint().into_owned().into(),
+            Self::Entry { error, .. } => error.hint_with(options),
             Self::NotOffered { key, why, path, .. } => not_offered_hint(key, why, path, options).into(),
             Self::Unknown { .. } => format!("list the skills with: prowess list{options}").into(),
             _ => self.usual_hint().into(),
@@ -458,20 +502,32 @@ impl SourceError {
 
     fn usual_hint(&self) -> &'static str {
         match self {
-            Self::Config(_) | Self::NotOffered { .. } | Self::Unknown { .. } => "",
+            Self::Config(_) | Self::NotOffered { .. } | Self::Unknown { .. } | Self::Entry { .. } => "",
             Self::Ambiguous { .. } => "name one of them by its whole key",
             Self::Missing { .. } => "check the spelling, and that a link does not lead nowhere",
             Self::NoSkill { .. } => {
                 "a skill is a folder with a file SKILL.md; give such a folder or one above it"
             }
-            Self::NotFolder { .. } => "give the folder that holds the skills",
+            Self::NotFolder { .. } => {
+                "give the folder that holds the skills, a .skill, .zip, .tar.gz or .tgz archive, or a .jsonl file"
+            }
             Self::Outside { .. } => "only files below the skill's own folder can be read",
             Self::BadPath { error, .. } => error.hint(),
+            Self::Damaged { path, .. } if is_address(path) => "tell the people who run the site",
             Self::Damaged { .. } => "correct it, or restore it from a copy",
+            Self::IsArchive { .. } => {
+                "see its skills with: prowess list --in and the archive; unpack it to check them"
+            }
+            Self::NotPlugin { .. } => "give the folder of a plugin; skills without one are named by dir=",
+            Self::NoVariables { .. } => "write the path itself",
+            Self::NoValue { .. } => "set it to an absolute path, or write the path in full",
             Self::Folder { path } if path.file_name().is_some_and(|name| name == "SKILL.md") => {
                 "SKILL.md must be a file; rename or remove the folder"
             }
-            Self::Folder { .. } => "a file is wanted here; rename or remove the folder",
+            Self::Folder { path } if path.file_name().is_some_and(|name| name == FILE_NAME) => {
+                "a file is wanted here; rename or remove the folder"
+            }
+            Self::Folder { .. } => "name a file, such as one in this folder",
             Self::NotRegular { kind: "a FIFO", .. } => {
                 "put a regular file in its place, or pipe the text into: prowess check -"
             }

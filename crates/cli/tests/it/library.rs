@@ -135,7 +135,7 @@ fn a_list_may_be_of_one_client_or_of_named_folders() {
     exit 2
     --- stderr
     error: this is a file, not a folder: [DIR]/prowess.toml
-      hint: give the folder that holds the skills
+      hint: give the folder that holds the skills, a .skill, .zip, .tar.gz or .tgz archive, or a .jsonl file
     ");
     assert_snapshot!(run(&Place::with(&[]), &["list"]), @"
     exit 0
@@ -415,7 +415,7 @@ fn skills_come_from_lines_from_pairs_and_from_what_a_configuration_names() {
 
     2 skills
     --- stderr
-    error: this file is not understood: [DIR]/team.jsonl:2: expected ident at line 1 column 2
+    error: this file is not understood: [DIR]/team.jsonl:2: this is not valid JSON at column 2
       hint: correct it, or restore it from a copy
     ");
     assert_snapshot!(run(&place, &["list"]), @"
@@ -435,7 +435,7 @@ fn skills_come_from_lines_from_pairs_and_from_what_a_configuration_names() {
 
     Do a.
     --- stderr
-    error: this file is not understood: [DIR]/team.jsonl:2: expected ident at line 1 column 2
+    error: this file is not understood: [DIR]/team.jsonl:2: this is not valid JSON at column 2
       hint: correct it, or restore it from a copy
     ");
     assert_snapshot!(run(&place, &["list", "--in", "dir=a,url=https://x.test"]), @"

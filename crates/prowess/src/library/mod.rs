@@ -248,14 +248,12 @@ impl FoundConfig {
         opening.project = (!self.trusted).then(|| folder.to_owned());
         for (number, spec) in self.config.sources.iter().enumerate() {
             let entry = || format!("{}: skills.sources[{number}]", self.config.file.display());
-            let damaged = |error: &SourceError| SourceError::Damaged {
-                path: entry().into(),
-                reason: error.to_string(),
-            };
+            let unused =
+                |error: SourceError| SourceError::Entry { path: entry().into(), error: Box::new(error) };
             let outside = match opening.place(spec, environment) {
                 Ok(place) => place.filter(|place| !place.starts_with(folder)),
                 Err(error) => {
-                    registry.note(damaged(&error));
+                    registry.note(unused(error));
                     continue;
                 }
             };
@@ -275,7 +273,7 @@ impl FoundConfig {
                         _ = registry.add(shown.layer(opening.scope, layer).named_in(folder));
                     }
                     Ok(None) => {}
-                    Err(error) => drop(registry.note(damaged(&error))),
+                    Err(error) => drop(registry.note(unused(error))),
                 },
             }
         }

@@ -353,6 +353,12 @@ impl Registry {
         self.layers.iter().any(Layer::preloads)
     }
 
+    /// Whether a person approved a skill that is not trusted now: it changed since then.
+    pub fn changed_since_approval(&self, candidate: &Candidate) -> bool {
+        candidate.obstacle == Some(Obstacle::Untrusted)
+            && self.trust.read().unwrap_or_else(PoisonError::into_inner).approval_of(candidate).is_some()
+    }
+
     /// Whether a skill is used only after an approval.
     pub fn needs_trust(&self, candidate: &Candidate) -> bool {
         self.layer(candidate).is_ok_and(|layer| layer.needs_trust(candidate))

@@ -94,15 +94,17 @@ impl Trust {
         {
             return Verdict::Yes;
         }
-        let Some(approval) =
-            self.approvals.skills.iter().find(|approval| approval.location == origin.location)
-        else {
-            return Verdict::No;
-        };
+        let Some(approval) = self.approval_of(skill) else { return Verdict::No };
         match digest() {
             Ok(digest) if digest == approval.digest => Verdict::AsApproved(digest),
             _ => Verdict::No,
         }
+    }
+
+    /// What a person approved at the place of a skill, whether or not it still is that.
+    pub(crate) fn approval_of(&self, skill: &Candidate) -> Option<&Approval> {
+        let location = &skill.entry.origin.location;
+        self.approvals.skills.iter().find(|approval| approval.location == *location)
     }
 }
 

@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use prowess_core::limits::MAX_YAML_NODES;
 use prowess_core::text::{json_values, parse_json};
-use prowess_core::{Candidate, Location, Origin, RelPath, Scope, SkillData};
+use prowess_core::{Candidate, Entry, Location, Origin, RelPath, Scope, SkillData, parse};
 use serde_json::Value;
 
-use super::{Chunk, Offer, Slice, Source};
+use super::{Chunk, Offer, Slice, Source, candidate};
 use crate::env;
 use crate::error::{SourceError, escape_control};
 use crate::fs::confine;
@@ -208,19 +208,27 @@ fn skip_line(reader: &mut impl std::io::BufRead) -> std::io::Result<u64> {
 /// The longest reason that is told; a parser may quote what it did not understand.
 const MAX_REASON: usize = 200;
 
+/// Why a line is no JSON. It is known by its number already, and is one line of its own to the parser.
+fn reason(error: &serde_json::Error) -> String {
+    let column = error.column();
+    if !error.is_data() {
+        return format!("this is not valid JSON at column {column}");
+    }
+    let said = error.to_string();
+    let said = said.strip_suffix(&format!(" at line 1 column {column}")).unwrap_or(&said);
+    match said.char_indices().nth(MAX_REASON) {
+        Some((at, _)) => format!("{}…", said.get(..at).unwrap_or_default()),
+        None => said.to_owned(),
+    }
+}
+
 /// A line as a skill. A member that appears twice is refused, since two readers could take different values.
 fn read(line: &[u8], first: bool, max_values: usize) -> Result<Line, String> {
     if json_values(line) > max_values {
         return Err(format!("it has more than {max_values} values"));
     }
     let line = if first { line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line) } else { line };
-    let value = parse_json(line).map_err(|error| {
-        let reason = error.to_string();
-        match reason.char_indices().nth(MAX_REASON) {
-            Some((at, _)) => format!("{}…", reason.get(..at).unwrap_or_default()),
-            None => reason,
-        }
-    })?;
+    let value = parse_json(line).map_err(|error| reason(&error))?;
     let Value::Object(mut dict) = value else { return Err("a JSON object is wanted".to_owned()) };
     let id = match dict.shift_remove("id") {
         None | Some(Value::Null) => None,
@@ -280,7 +288,7 @@ impl Source for JsonlSource {
                     let location = Location::Record { file: self.id.clone(), id: id.as_str().into() };
                     skill.entry.origin = Origin::at(location).in_scope(self.scope);
                     lines.insert(id, start);
-                    offer.candidates.push(Arc::new(Candidate::new(skill.entry)));
+                    offer.candidates.push(Arc::new(candidate_of(skill.entry)));
                 }
                 Err(reason) => complain(reason),
             }
@@ -312,6 +320,14 @@ impl Source for JsonlSource {
         }
         Ok(slice.of(line.skill.to_markdown().as_bytes()))
     }
+}
+
+/// A skill of a line, with what is wrong with it although it loads, as of a skill in a folder.
+fn candidate_of(entry: Entry) -> Candidate {
+    let head = SkillData { entry, instructions: String::new() };
+    let document = parse(head.to_markdown().as_bytes());
+    let problems = candidate(&document, &head.entry.origin).problems;
+    Candidate { problems, ..Candidate::new(head.entry) }
 }
 
 fn at_line(file: &Path, number: usize) -> PathBuf {

@@ -169,14 +169,11 @@ impl Opening {
     fn path(&self, path: &Path, environment: &Environment) -> Result<PathBuf, SourceError> {
         // What is not text has no `~` and no variable in it.
         let Some(text) = path.to_str() else { return Ok(env::absolute(&self.base.join(path))) };
-        let refused =
-            |reason: &str| SourceError::Damaged { path: path.to_owned(), reason: reason.to_owned() };
         if text.starts_with("${") && !self.variables {
-            return Err(refused("a project's configuration has no ${VARIABLE}; write the path itself"));
+            return Err(SourceError::NoVariables { path: path.to_owned() });
         }
         let expanded = environment.expand(text);
-        let expanded = expanded
-            .ok_or_else(|| refused("the variable or the home folder it begins with is no absolute path"))?;
+        let expanded = expanded.ok_or_else(|| SourceError::NoValue { path: path.to_owned() })?;
         Ok(env::absolute(&self.base.join(expanded)))
     }
 

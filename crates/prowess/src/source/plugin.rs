@@ -44,8 +44,8 @@ const KEYS: [&str; 10] = [
 
 /// The skills of an agent plugin.
 ///
-/// They are the folders right below `skills/` with a file of exactly the name SKILL.md. One that breaks a rule of the
-/// profile `plugin` is not loaded and says why; the others stand.
+/// They are the folders right below `skills/` with a SKILL.md. One that breaks a rule of the profile `plugin`, such as
+/// that the file is called exactly that, is not loaded and says why; the others stand.
 pub struct PluginSource {
     folder: PathBuf,
     project: Option<PathBuf>,
@@ -62,7 +62,8 @@ impl PluginSource {
             max_depth: 1,
             // Only what lies right below `skills/` is a skill of a plugin; deeper folders are its own business.
             report_deeper: false,
-            file_name: FileName::Exact("SKILL.md".to_owned()),
+            // A skill.md is found and judged: it breaks a rule of the profile.
+            file_name: FileName::Either,
             missing_root: MissingRoot::Skip,
             ..ScanOptions::unbounded()
         };
@@ -112,14 +113,18 @@ impl PluginSource {
         real(&self.folder).is_some_and(|plugin| real(file).is_some_and(|file| file.starts_with(plugin)))
     }
 
+    fn own_file(&self, skill: &Candidate) -> PathBuf {
+        let name = skill.entry.origin.file.as_deref().unwrap_or("SKILL.md");
+        self.inner.folder(skill).join(name)
+    }
+
     /// Reads the manifest: an error when it is none, and otherwise what is odd about it.
     fn oddities(&self) -> Result<Vec<SourceError>, SourceError> {
         let file = PLUGIN_FILES.iter().map(|file| self.folder.join(file)).find(|file| file.exists());
         let Some(file) = file else {
             // Tells a folder that is not there from one that is no plugin.
             fs::metadata(&self.folder).map_err(|error| SourceError::io(&self.folder, error))?;
-            let reason = format!("a plugin has a file {}", PLUGIN_FILES.join(" or "));
-            return Err(SourceError::Damaged { path: self.folder.clone(), reason });
+            return Err(SourceError::NotPlugin { path: self.folder.clone() });
         };
         let damaged = |reason: String| SourceError::Damaged { path: file.clone(), reason };
         let bytes = confine::read_small(&file, MAX_BYTES, self.project.as_deref())?;
@@ -178,11 +183,11 @@ impl Source for PluginSource {
         offer.candidates.retain(|skill| self.inner.folder(skill) != self.inner.root());
         let profile = Profile::new(Preset::Plugin);
         for skill in &mut offer.candidates {
-            let folder = self.inner.folder(skill);
-            if self.holds(&folder.join("SKILL.md")) {
+            let own = self.own_file(skill);
+            if self.holds(&own) {
                 judge(&self.inner, Arc::make_mut(skill), &profile, self.budget.as_deref());
             } else {
-                let problem = SourceError::Outside { path: folder.join("SKILL.md") };
+                let problem = SourceError::Outside { path: own };
                 let broken = unread(&problem, &skill.entry.origin).obstacle;
                 Arc::make_mut(skill).obstacle = broken;
             }
@@ -204,7 +209,7 @@ impl Source for PluginSource {
 
     fn read(&self, skill: &Candidate, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
         // One that was found to lie outside is not read for those who ask what is wrong with it either.
-        let own = self.inner.folder(skill).join("SKILL.md");
+        let own = self.own_file(skill);
         if matches!(skill.obstacle, Some(Obstacle::Broken { .. })) && !self.holds(&own) {
             return Err(SourceError::Outside { path: own });
         }

@@ -48,7 +48,13 @@ fn a_project_never_reads_the_environment_trusted_or_not() {
         let registry = of_project(&home, variables);
         let said = problems(&registry);
         assert!(!said.contains("outside"), "{said}");
-        assert_eq!(said.matches("has no ${VARIABLE}; write the path itself").count(), 2, "{said}");
+        assert_eq!(said.matches("skills.sources[").count(), 2, "{said}");
+        assert_eq!(
+            said.matches(": a project's configuration has no variables: ${SECRET").count(),
+            2,
+            "{said}"
+        );
+        assert_eq!(said.matches(": write the path itself\n").count(), 2, "{said}");
         assert!(keys(&registry).is_empty());
     }
     // The user's own file may.

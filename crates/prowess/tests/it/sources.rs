@@ -239,6 +239,7 @@ fn a_plugin_has_the_skills_right_below_its_folder_and_only_strict_ones() {
         }
     };
     assert_eq!(codes("Bad"), ["name-uppercase"]);
+    assert_eq!(codes("lower"), ["file-name-case"]);
     assert_eq!(codes("evil"), ["file-unreadable"]);
     assert_eq!(registry.document("good").unwrap().body(), "Body of good.");
 }
@@ -260,7 +261,9 @@ fn the_manifest_of_a_plugin_is_held_to_its_rules() {
     {
         assert!(matches!(with("plugin.json", text), Err(SourceError::Damaged { .. })), "{text}");
     }
-    assert!(matches!(with("readme", ""), Err(SourceError::Damaged { .. })), "no manifest");
+    let none = with("readme", "").unwrap_err();
+    assert!(matches!(none, SourceError::NotPlugin { .. }), "{none}");
+    assert!(none.hint().contains("dir="), "{}", none.hint());
     let nowhere = PluginSource::new(Path::new("/nowhere/at/all")).list();
     assert!(matches!(nowhere, Err(SourceError::Missing { .. })));
 }

@@ -82,6 +82,7 @@ impl WriteError {
                     "make the folder writable for this user, or leave it out"
                 }
                 io::ErrorKind::NotFound => "make the folder first, or check its spelling",
+                io::ErrorKind::NotADirectory => "a part of this path is a file; name a folder",
                 _ => "try again; if it persists, the disk or its connection may be at fault",
             },
         }

@@ -7,7 +7,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::{Config, ConfigError, ConfigLimits, PathConfig, refuse_level};
-use crate::source::spec::{FLAG_KEYS, Pairs, SourceSpec, SpecError, keys};
+use crate::source::spec::{FLAG_KEYS, Pairs, SourceSpec, Wrong, keys};
 use prowess_core::path::glob::Glob;
 
 /// Walks the spanned TOML, so that every complaint has its line.
@@ -142,7 +142,7 @@ impl<'a> Reader<'a> {
         }
         match pairs.spec() {
             Ok(spec) => Ok(spec),
-            Err(reason) => self.fail(item.span(), format!("{entry}: {reason}"), SpecError::HINT),
+            Err(Wrong { reason, hint }) => self.fail(item.span(), format!("{entry}: {reason}"), hint),
         }
     }
 

@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use index::{Content, Index, Listed};
+use prowess_core::render::cut;
 use prowess_core::{Candidate, FileEntry, Location, Manifest, Origin, RelPath, Scope, parse};
 
 use super::archive::Packed;
 use super::{Chunk, Offer, Slice, Source, candidate, skill_md};
 use crate::archive::{ArchiveLimits, unpack};
-use crate::error::SourceError;
+use crate::error::{SourceError, escape_control};
 use crate::fs::location::path_of;
 use crate::net::{Deadline, Fetcher, HttpClient, HttpError, HttpLimits, Permission, below, checked, shown};
 use crate::registry::digests::DigestLimits;
@@ -223,7 +224,9 @@ impl HttpSource {
             && name.trim() != place.id
         {
             let path = place.content.address().into();
-            let reason = format!("the index calls it {}, and it calls itself something else", place.id);
+            let name = escape_control(&cut(name, Some(100)));
+            let reason =
+                format!("the index calls it {}, and it calls itself something else: {name}", place.id);
             return Err(SourceError::Damaged { path, reason });
         }
         Ok(bytes)
@@ -278,8 +281,11 @@ impl Source for HttpSource {
         for listed in index.skills {
             let location = Location::Url(listed.content.address().into());
             let place = Place { id: listed.id.clone(), content: listed.content.clone(), private };
-            if places.contains_key(&location) {
-                offer.problems.push(damaged(format!("two skills lie at one address: {location}")));
+            if let Some(Place { id: other, .. }) = places.get(&location) {
+                let ids = format!("{} and {}", escape_control(other), escape_control(&listed.id));
+                let reason =
+                    format!("two skills have one address, and the second is left out: {ids}: {location}");
+                offer.problems.push(damaged(reason));
                 continue;
             }
             match self.candidate(&listed, &location, &place, deadline) {

@@ -34,7 +34,7 @@ use std::path::{Path, PathBuf};
 use prowess_core::catalog::KeyFrom;
 use serde::{Deserialize, Serialize};
 
-pub(crate) use self::pairs::{FLAG_KEYS, Pairs, TEXT_KEYS, keys};
+pub(crate) use self::pairs::{FLAG_KEYS, Pairs, TEXT_KEYS, Wrong, keys};
 pub use self::server::Server;
 use crate::error::escape_control;
 use crate::source::Mount;
@@ -118,10 +118,12 @@ pub struct SpecError {
     pub entry: String,
     /// What is wrong with it.
     pub reason: String,
+    /// What to do about it.
+    pub hint: &'static str,
 }
 
 impl SpecError {
-    /// What to do about it.
+    /// What to do when no place is named, or none that is understood.
     pub const HINT: &'static str = "name one place: a folder, a .skill, .zip or .tar.gz file, a .jsonl file, an https:// address or mcp= and a server";
 }
 
@@ -155,7 +157,8 @@ impl SourceSpec {
 
     /// Reads a source as it stands on a command line: a place alone, or `key=value` pairs with commas between them.
     pub fn parse(text: &str) -> Result<Self, SpecError> {
-        let fail = |reason: String| SpecError { entry: escape_control(text), reason };
+        let wrong = |Wrong { reason, hint }| SpecError { entry: escape_control(text), reason, hint };
+        let fail = |reason: String| wrong(Wrong::from(reason));
         let known = |key: &str| TEXT_KEYS.contains(&key) || FLAG_KEYS.contains(&key);
         let key = text.split_once('=').map(|(key, _)| key.trim());
         // A first key that is misspelt is known by the others.
@@ -169,7 +172,10 @@ impl SourceSpec {
         let mut pairs = Pairs::default();
         for (key, value) in pairs_of(text).map_err(fail)? {
             if FLAG_KEYS.contains(&key.as_str()) {
-                let flag = value.parse().map_err(|_| fail(format!("{key}: true or false is wanted")))?;
+                let flag = value.parse().map_err(|_| {
+                    let reason = format!("{key}: true or false is wanted");
+                    wrong(Wrong { reason, hint: "write true or false after the =" })
+                })?;
                 pairs.set_flag(&key, flag);
             } else if !TEXT_KEYS.contains(&key.as_str()) {
                 return Err(fail(format!("no such key: {}; the keys are {}", escape_control(&key), keys())));
@@ -177,7 +183,7 @@ impl SourceSpec {
                 return Err(fail(format!("this key stands twice: {key}")));
             }
         }
-        pairs.spec().map_err(fail)
+        pairs.spec().map_err(wrong)
     }
 }
 

@@ -6,7 +6,7 @@ use prowess_core::RelPath;
 use prowess_core::catalog::KeyFrom;
 use serde::{Deserialize, Serialize};
 
-use super::{Place, Server, SourceSpec, is_address};
+use super::{Place, Server, SourceSpec, SpecError, is_address};
 use crate::error::escape_control;
 use crate::source::Mount;
 
@@ -62,9 +62,23 @@ pub(crate) fn keys() -> String {
     [TEXT_KEYS, FLAG_KEYS].concat().join(", ")
 }
 
+/// What is wrong with the keys of a source, and what to do about it.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Wrong {
+    pub(crate) reason: String,
+    pub(crate) hint: &'static str,
+}
+
+impl From<String> for Wrong {
+    /// Something is wrong with the place.
+    fn from(reason: String) -> Self {
+        Self { reason, hint: SpecError::HINT }
+    }
+}
+
 impl Pairs {
     /// What the keys say together, or what is wrong with them.
-    pub(crate) fn spec(self) -> Result<SourceSpec, String> {
+    pub(crate) fn spec(self) -> Result<SourceSpec, Wrong> {
         let mut places = Vec::new();
         if let Some(dir) = self.dir.or(self.path) {
             places.push(("dir", Place::Dir(named("dir", dir)?.into())));
@@ -80,13 +94,13 @@ impl Pairs {
         }
         let file = |name: &Option<String>| name.clone().map(PathBuf::from);
         if self.token_file.is_some() && self.mcp.is_none() {
-            return Err("token_file belongs to an mcp server".to_owned());
+            return Err(misplaced("token_file belongs to an mcp server"));
         }
         if self.ca_file.is_some() && self.url.is_none() && self.mcp.is_none() {
-            return Err("ca_file belongs to a url or an mcp server".to_owned());
+            return Err(misplaced("ca_file belongs to a url or an mcp server"));
         }
         if self.unlisted && self.url.is_none() {
-            return Err("unlisted belongs to a url".to_owned());
+            return Err(misplaced("unlisted belongs to a url"));
         }
         if let Some(mcp) = &self.mcp {
             let server = Server::parse(mcp, file(&self.ca_file), file(&self.token_file))?;
@@ -94,33 +108,37 @@ impl Pairs {
         }
         if let Some(url) = self.url {
             if !is_address(&url) {
-                return Err("url: an address begins with https:// or http://".to_owned());
+                return Err("url: an address begins with https:// or http://".to_owned().into());
             }
             let (ca_file, unlisted) = (file(&self.ca_file), self.unlisted);
             places.push(("url", Place::Url { url, ca_file, unlisted }));
         }
         if self.name.is_some() || self.description.is_some() || self.instructions.is_some() {
             let (Some(name), Some(description)) = (self.name, self.description) else {
-                return Err("a skill that is written here has a name and a description".to_owned());
+                let reason = "a skill that is written here has a name and a description".to_owned();
+                return Err(Wrong { reason, hint: "give it both" });
             };
             if let Err(error) = RelPath::from_name(&name) {
-                return Err(format!("name: {error}"));
+                return Err(Wrong { reason: format!("name: {error}"), hint: error.hint() });
             }
             let instructions = self.instructions.unwrap_or_default();
             places.push(("name", Place::Inline { name, description, instructions }));
         }
         let names: Vec<&str> = places.iter().map(|(name, _)| *name).collect();
         let place = match places.len() {
-            0 => return Err("no place is named".to_owned()),
+            0 => return Err("no place is named".to_owned().into()),
             1 => places.remove(0).1,
-            _ => return Err(format!("more than one place is named: {}", names.join(", "))),
+            _ => return Err(format!("more than one place is named: {}", names.join(", ")).into()),
         };
         let mount = match &self.mount_as {
             None => None,
             Some(_) if matches!(place, Place::Inline { .. }) => {
-                return Err("mount_as: a skill that is written here lies in no folder to mount".to_owned());
+                return Err(misplaced("mount_as: a skill that is written here lies in no folder to mount"));
             }
-            Some(text) => Some(Mount::parse(text).map_err(|error| format!("mount_as: {error}"))?),
+            Some(text) => Some(Mount::parse(text).map_err(|error| {
+                let hint = "write the folder that filters see its skills in, such as team/billing";
+                Wrong { reason: format!("mount_as: {error}"), hint }
+            })?),
         };
         let prefix = match self.prefix {
             Some(prefix)
@@ -128,7 +146,9 @@ impl Pairs {
                     || prefix.contains([':', '/', '\\'])
                     || prefix.chars().any(|it| it.is_control() || it.is_whitespace()) =>
             {
-                return Err(format!("prefix: a word without : and / is wanted: {}", escape_control(&prefix)));
+                let reason =
+                    format!("prefix: a word without spaces, : and / is wanted: {}", escape_control(&prefix));
+                return Err(Wrong { reason, hint: "write one word, such as team" });
             }
             prefix => prefix,
         };
@@ -139,10 +159,14 @@ impl Pairs {
             })?),
         };
         if self.optional && place.path().is_none() {
-            return Err("optional: it belongs to a file or folder".to_owned());
+            return Err(misplaced("optional: it belongs to a file or folder"));
         }
         Ok(SourceSpec { place, mount, prefix, key_from, preload: self.preload, optional: self.optional })
     }
+}
+
+fn misplaced(reason: &str) -> Wrong {
+    Wrong { reason: reason.to_owned(), hint: "leave that key out here" }
 }
 
 fn named(key: &str, value: String) -> Result<String, String> {
@@ -153,7 +177,7 @@ impl TryFrom<Pairs> for SourceSpec {
     type Error = String;
 
     fn try_from(pairs: Pairs) -> Result<Self, String> {
-        pairs.spec()
+        pairs.spec().map_err(|wrong| wrong.reason)
     }
 }
 
