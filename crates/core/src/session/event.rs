@@ -125,6 +125,23 @@ pub enum EventKind {
     },
 }
 
+impl EventKind {
+    /// The words for the kinds, as they are in JSON.
+    pub const NAMES: [&str; 11] = [
+        "discovered",
+        "offered",
+        "found",
+        "activated",
+        "read",
+        "deactivated",
+        "changed",
+        "approved",
+        "not-approved",
+        "refused",
+        "not-preloaded",
+    ];
+}
+
 /// The active skills after some events, given those before them; the most recently activated last.
 pub fn replay<'e>(before: &[String], events: impl IntoIterator<Item = &'e Event>) -> Vec<String> {
     let mut active = before.to_vec();
@@ -139,4 +156,16 @@ pub fn replay<'e>(before: &[String], events: impl IntoIterator<Item = &'e Event>
         }
     }
     active
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_names_of_the_kinds_are_those_in_json() {
+        let error = serde_json::from_str::<EventKind>(r#"{"event": "bogus"}"#).unwrap_err().to_string();
+        let known: Vec<&str> = error.split('`').skip(3).step_by(2).collect();
+        assert_eq!(known, EventKind::NAMES);
+    }
 }

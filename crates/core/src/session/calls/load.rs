@@ -110,7 +110,10 @@ impl Session {
         let (activation, text) =
             match self.activation(&entry, &document, arguments.as_ref(), files.as_ref(), &inlined) {
                 Ok(made) => made,
-                Err(size) => return self.too_long(&key, size, arguments.is_some()),
+                Err(size) => {
+                    let given = arguments.as_ref().is_some_and(|given| !given.is_empty());
+                    return self.too_long(&key, size, given);
+                }
             };
         let (location, stamp) = (candidate.entry.origin.location.clone(), candidate.stamp);
         let before = self.active_tools();

@@ -26,6 +26,11 @@ impl Arguments {
         let words: Vec<String> = words.into_iter().map(Into::into).collect();
         Self { whole: words.join(" ").trim().to_owned(), words }
     }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.words.is_empty()
+    }
 }
 
 /// The words of a line, split as a shell does: at spaces outside quotes.

@@ -126,7 +126,8 @@ pub(in crate::session) fn read(tool: Tool, naming: &Naming, arguments: &Value) -
             _ => false,
         };
         if blank {
-            return Err(missing(*parameter, tool, naming));
+            let name = parameter.name(tool, naming);
+            return Err((format!("an argument is empty: {name}"), format!("give a text for {name}")));
         }
     }
     Ok(values)
@@ -249,7 +250,8 @@ mod tests {
     fn what_cannot_be_meant_is_refused_by_name() {
         for (tool, arguments, error) in [
             (Tool::Load, json!({}), "an argument is missing: name"),
-            (Tool::Load, json!({"name": " "}), "an argument is missing: name"),
+            (Tool::Load, json!({"name": " "}), "an argument is empty: name"),
+            (Tool::Search, json!({"query": ""}), "an argument is empty: query"),
             (Tool::Load, json!({"name": 3}), "the argument is not a text: name: a number"),
             (Tool::Load, json!({"name": "a", "why": 1}), "there is no such argument: why"),
             (Tool::Load, json!({"name": "a", "id": "b"}), "two arguments say different things: name and id"),
