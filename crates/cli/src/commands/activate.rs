@@ -3,7 +3,7 @@
 use prowess::command_for;
 use prowess::drive::{Performer, failed, finish_with};
 use prowess::select::All;
-use prowess::session::{Act, Actor, Arguments, Hidden, Session, ToolResult};
+use prowess::session::{Act, Actor, Arguments, Hidden, Reason, Session, ToolResult};
 use serde_json::json;
 
 use super::{ended, filter_place, registry, say_problems, session_defaults, usable};
@@ -81,7 +81,18 @@ fn start(
 
 /// A refusal as people see it.
 fn refusal(name: &str, result: &ToolResult, options: &str) -> Failure {
-    let mut failure = Failure::new(&result.text, format!("see why: {}", command_for("why", name, options)));
-    failure.hints.splice(0..0, result.hint.clone());
+    let mut failure = Failure::new(&result.text, "");
+    failure.hints = match (result.reason, &result.hint) {
+        // Only an author or the owner of the limit can do more than the session says to a model.
+        (Some(Reason::TooLarge), hint) => {
+            let raise = "or raise max_activation_bytes in the table [session] of your own prowess.toml";
+            let arguments = hint.as_deref().filter(|hint| hint.contains("arguments"));
+            vec![format!("{}, {raise}", arguments.unwrap_or("make the skill shorter"))]
+        }
+        (_, hint) => {
+            let why = format!("see why: {}", command_for("why", name, options));
+            hint.iter().cloned().chain([why]).collect()
+        }
+    };
     failure
 }

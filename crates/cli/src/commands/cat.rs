@@ -44,6 +44,7 @@ pub(crate) fn run(args: &Cat, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
             "version": VERSION,
             "name": skill.entry.key,
             "path": file.path.as_str(),
+            "part": if whole { "instructions" } else { "file" },
             "encoding": encoding,
             "contents": contents,
             "size": size,

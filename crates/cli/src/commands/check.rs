@@ -17,7 +17,7 @@ use prowess::{
 
 use super::fixable::Fixable;
 use super::patch_base::PatchBase;
-use super::{STDIN, shown};
+use super::{STDIN, refuse_archive, shown};
 use crate::Outcome;
 use crate::args::{Check, Format};
 use crate::error::{CommandError, Failure};
@@ -167,7 +167,8 @@ impl Checker<'_> {
             return Ok(());
         }
         let Some(profile) = self.profile(&skill.path)? else { return Ok(()) };
-        let head = match read::read_skill(&skill.path) {
+        let read = read::read_skill(&skill.path);
+        let head = match read.and_then(|head| refuse_archive(&skill.path, &head).map(|()| head)) {
             Ok(head) => head,
             Err(error) => return self.failed(&error),
         };

@@ -182,6 +182,8 @@ fn line(text: &mut String, row: &Row<'_>) {
     });
     if row.never_trusted.is_some() {
         mark.push_str("cannot be trusted: ");
+    } else if row.changed_since_trusted {
+        mark.push_str("changed since it was trusted: ");
     } else if !row.trusted {
         mark.push_str("not trusted: ");
     }
@@ -248,6 +250,9 @@ pub(super) struct Row<'r> {
     scope: Scope,
     pub(super) state: &'static str,
     trusted: bool,
+    /// Whether it was, and changed since then.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(super) changed_since_trusted: bool,
     /// Why it can never be.
     #[serde(skip_serializing_if = "Option::is_none")]
     never_trusted: Option<String>,
@@ -345,6 +350,7 @@ impl<'r> Row<'r> {
             scope: entry.origin.scope,
             state,
             trusted: !untrusted,
+            changed_since_trusted: registry.changed_since_approval(candidate),
             never_trusted: advice::never(candidate, registry),
             preload: candidate.preload,
             repaired: entry.repaired,

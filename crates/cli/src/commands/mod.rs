@@ -27,9 +27,12 @@ pub(crate) mod why;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use prowess::archive::ArchiveFormat;
 use prowess::command_for;
 use prowess::env::Environment;
 use prowess::fs::location::path_of;
+use prowess::fs::read::Head;
+use prowess::fs::walk::FILE_NAMES;
 use prowess::library::clients::{self, CLIENTS};
 use prowess::library::config::{ConfigLimits, SessionConfig};
 use prowess::library::{LibraryError, LibraryOptions, library, session_config, terms_file};
@@ -59,9 +62,17 @@ pub(crate) fn shown(path: &Path) -> String {
 fn skill_file(folder: &Path) -> Option<PathBuf> {
     // A name that differs only in case would be taken on some systems; the folder's own list decides.
     let names: Vec<_> = std::fs::read_dir(folder).ok()?.flatten().map(|entry| entry.file_name()).collect();
-    let name =
-        prowess::fs::walk::FILE_NAMES.into_iter().find(|wanted| names.iter().any(|name| name == wanted))?;
+    let name = FILE_NAMES.into_iter().find(|wanted| names.iter().any(|name| name == wanted))?;
     Some(folder.join(name))
+}
+
+/// An error when a file that was named is an archive and not a SKILL.md.
+fn refuse_archive(path: &Path, head: &Head) -> Result<(), SourceError> {
+    let own = FILE_NAMES.iter().any(|name| path.ends_with(name));
+    match ArchiveFormat::of(&head.bytes) {
+        Some(_) if !own => Err(SourceError::IsArchive { path: path.to_owned() }),
+        _ => Ok(()),
+    }
 }
 
 /// The skills in the places that were asked for, before they are looked at; a server has those of ours too, and ends in

@@ -92,7 +92,7 @@ fn page(args: &Search, among: &[&Entry], found: &[(&Candidate, &Hit)]) -> String
             clean(&description)
         );
         for reason in hit.why.iter().filter(|_| args.why) {
-            let _ = writeln!(text, "  {:>7.3}  {}", reason.score, because(reason));
+            let _ = writeln!(text, "  {:>7.3}  {}", reason.score, because(reason, entry));
         }
     }
     if found.is_empty() {
@@ -104,10 +104,16 @@ fn page(args: &Search, among: &[&Entry], found: &[(&Candidate, &Hit)]) -> String
 }
 
 /// One part of a score, in words.
-fn because(reason: &Reason) -> String {
+fn because(reason: &Reason, entry: &Entry) -> String {
     let place = match reason.field {
         Field::Name => "in the name",
-        Field::Description => "in the description",
+        // They are one field of the index.
+        Field::Description => match (entry.tags.is_empty(), entry.client.when_to_use.is_none()) {
+            (true, true) => "in the description",
+            (false, true) => "in the description or tags",
+            (true, false) => "in the description or when_to_use",
+            (false, false) => "in the description, when_to_use or tags",
+        },
         Field::Body => "in the instructions",
         Field::Tags => "in the tags",
         Field::Skill => "as a whole",

@@ -139,7 +139,8 @@ fn print_config(client: &ClientConfig, args: &Serve, ui: &mut Ui) -> Result<Outc
             while let Some(word) = given.next() {
                 if word == "--print-config" {
                     given.next();
-                } else if word.starts_with("--print-config=") {
+                } else if word == "--json" || word.starts_with("--print-config=") {
+                    // Neither is about what is served.
                 } else if let Some(place) = word.strip_prefix("--in=") {
                     words.push(format!("--in={}", at_home(client, place)));
                 } else {

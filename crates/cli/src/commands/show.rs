@@ -13,7 +13,7 @@ use prowess::{
 };
 use serde_json::{Map, Value, json};
 
-use super::{STDIN, ended, registry, say_problems, shown, skill_file};
+use super::{STDIN, ended, refuse_archive, registry, say_problems, shown, skill_file};
 use crate::Outcome;
 use crate::args::{Places, Show};
 use crate::error::{CommandError, Failure};
@@ -29,6 +29,8 @@ struct Card {
     document: Document,
     entry: Entry,
     loads: bool,
+    /// Whether `prowess check` can be given it.
+    checkable: bool,
     problems: Vec<Problem>,
     profile: &'static str,
     /// The strict profile by which it is broken although it loads.
@@ -61,6 +63,7 @@ pub(crate) fn run(args: &Show, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
     let profile = Profile::new(preset);
     let card = Card {
         path,
+        checkable: origin.location.path().is_some() || !origin.location.is_place(),
         entry: document.entry(&origin),
         loads: document.skill(&origin).is_some(),
         problems: profile.check(&document, files.as_ref(), &origin),
@@ -128,6 +131,7 @@ fn read(args: &Show, ui: &mut Ui) -> Result<Shown, CommandError> {
         path.to_owned()
     };
     let head = read::read_skill(&path)?;
+    refuse_archive(&path, &head)?;
     let found = Found { path };
     let files = read::list(found.folder()).map(|listing| listing.manifest);
     Ok(Shown::of(head, shown(&found.path), found.origin(), Some(files)))
@@ -319,8 +323,7 @@ impl Card {
         let Some(manifest) = &self.files else { return text };
         for (kind, label) in groups {
             let files: Vec<_> = manifest
-                .files
-                .iter()
+                .others()
                 .filter(|file| file.kind == kind && !self.path.ends_with(&format!("/{}", file.path.as_str())))
                 .filter(|file| file.path.as_str() != self.path)
                 .collect();
@@ -363,11 +366,20 @@ impl Card {
             return format!("{loads}; no problems under {}", self.profile);
         }
         let (errors, warnings) = (count(errors, "error"), count(warnings, "warning"));
-        let check = match self.strict {
-            Some(strict) => clean(&check_command(&self.path, Some(strict))).into_owned(),
-            None => "prowess check".to_owned(),
-        };
-        format!("{loads}; {errors}, {warnings} under {}: see {check}", self.profile)
+        let verdict = format!("{loads}; {errors}, {warnings} under {}", self.profile);
+        if self.checkable {
+            let check = match self.strict {
+                Some(strict) => clean(&check_command(&self.path, Some(strict))).into_owned(),
+                None => "prowess check".to_owned(),
+            };
+            return format!("{verdict}: see {check}");
+        }
+        let mut text = verdict;
+        for problem in &self.problems {
+            let (severity, code) = (problem.severity.name(), problem.code);
+            let _ = write!(text, "\n  {severity}[{code}]: {}", clean(&problem.message));
+        }
+        text
     }
 }
 

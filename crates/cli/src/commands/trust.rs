@@ -5,7 +5,7 @@ use std::path::Path;
 
 use prowess::env::{self, Environment};
 use prowess::registry::trust::Approvals;
-use prowess::{Candidate, Catalog, Entry, Location, Obstacle, Registry};
+use prowess::{Candidate, Catalog, Entry, Location, Obstacle, Registry, SourceError, shell_word};
 use serde_json::json;
 
 use super::advice::{kept_from_its_key_by, name_of};
@@ -90,8 +90,12 @@ fn revoke(what: &str, approvals: &mut Approvals) -> Result<String, CommandError>
 fn trust_folder(what: &str, file: &Path) -> Result<String, CommandError> {
     let folder = env::absolute(Path::new(what));
     if !folder.is_dir() {
-        let error = format!("there is no such folder: {}", clean(what));
-        return Err(Failure::new(error, "check the spelling").into());
+        let (error, hint) = if folder.exists() {
+            ("this is a file, not a folder", "name the folder that it is in, or a skill by its name")
+        } else {
+            ("there is no such folder", "check the spelling")
+        };
+        return Err(Failure::new(format!("{error}: {}", clean(what)), hint).into());
     }
     let shown = clean(&folder.to_string_lossy()).into_owned();
     Approvals::update(file, |approvals| {
@@ -174,6 +178,12 @@ fn meant<'c>(
             let place = offered.entry.origin.location.text();
             let error = format!("this skill needs no trust: {}: {}", clean(what), clean(&place));
             Failure::new(error, "only a project's own skills do, and those of MCP servers")
+        }
+        // A repository must not steer what a bare word means, so a folder is named as a path.
+        Err(SourceError::Unknown { .. }) if others.is_empty() && Path::new(what).is_dir() => {
+            let error = format!("there is no such skill: {}", clean(what));
+            let folder = shell_word(&format!("./{what}"));
+            Failure::new(error, format!("the folder of this name is trusted by: prowess trust {folder}"))
         }
         Err(error) if others.is_empty() => return Err(not_had(&error, registry, &args.places, ui)),
         Err(_) => {

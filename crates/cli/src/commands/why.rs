@@ -6,7 +6,7 @@ use std::path::Path;
 use prowess::check::strict;
 use prowess::fs::location::path_of;
 use prowess::limits::{MAX_SKILL_BYTES, MAX_SKILL_FILES};
-use prowess::{Candidate, Obstacle, Registry, SourceError, Standing, check_command, command_for};
+use prowess::{Candidate, Obstacle, Problem, Registry, SourceError, Standing, check_command, command_for};
 use serde::Serialize;
 use serde_json::json;
 
@@ -146,8 +146,10 @@ fn page(
     places: &Places,
 ) {
     let entry = &candidate.entry;
-    let verdict = match Row::new(candidate, standing, registry).state {
+    let row = Row::new(candidate, standing, registry);
+    let verdict = match row.state {
         "active" => place.map_or("offered", InPrompt::verdict),
+        "untrusted" if row.changed_since_trusted => "seen, not trusted: it changed since it was",
         "untrusted" => "seen, not trusted",
         "disabled" => "turned off",
         other => other,
@@ -161,7 +163,14 @@ fn page(
     if !candidate.readers.is_empty() {
         let _ = writeln!(text, "  read by: {}", candidate.readers.join(", "));
     }
-    for problem in candidate.problems.iter().flat_map(|problems| problems.iter()) {
+    let broken: &[Problem] = match standing {
+        Standing::Blocked { obstacle: Obstacle::Broken { problems, .. } } => problems,
+        _ => &[],
+    };
+    // What breaks it is said below, at its own severity.
+    let breaks = |problem: &&Problem| broken.iter().any(|other| other.code == problem.code);
+    let others = candidate.problems.iter().flat_map(|problems| problems.iter());
+    for problem in others.filter(|problem| !breaks(problem)) {
         let _ =
             writeln!(text, "  {}[{}]: {}", problem.severity.name(), problem.code, clean(&problem.message));
     }

@@ -9,6 +9,7 @@
     reason = "a test that cannot go on fails, and tests start the command and read what it wrote"
 )]
 
+mod answers;
 mod budget;
 mod check;
 mod config;

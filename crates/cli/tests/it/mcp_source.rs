@@ -146,7 +146,7 @@ fn a_skill_of_a_server_is_listed_trusted_and_read() {
     assert_snapshot!(run(&place, &["list"]), @"
     exit 0
     --- stdout
-    desk:tidy-up  not trusted: Tidies up.
+    desk:tidy-up  changed since it was trusted: Tidies up.
 
     1 skill; 1 not trusted: prowess trust NAME --in SPEC
     ");

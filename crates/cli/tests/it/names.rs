@@ -364,7 +364,7 @@ fn a_file_in_json_is_cut_at_a_limit_and_says_so() {
     let cat = |path: &str| json_of(&place, &["cat", "--json", "good", path, "--in", "skills"]);
     assert_eq!(
         cat("a.txt"),
-        json!({"version": 1, "name": "good", "path": "a.txt", "encoding": "text", "contents": "short\n", "size": 6, "truncated": false})
+        json!({"version": 1, "name": "good", "path": "a.txt", "part": "file", "encoding": "text", "contents": "short\n", "size": 6, "truncated": false})
     );
     let huge = std::fs::File::create(place.path().join("skills/good/huge.bin")).unwrap();
     let size = set_huge(&huge);

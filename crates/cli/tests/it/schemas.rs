@@ -114,7 +114,7 @@ fn matches(pattern: &str, text: &str) -> bool {
     }
 }
 
-fn assert_fits(name: &str, value: &Value) {
+pub(crate) fn assert_fits(name: &str, value: &Value) {
     let schema = schema(name);
     let fault = Validator { root: &schema }.fault(&schema, value, "");
     assert_eq!(fault, None, "docs/schemas/{name}.json");
@@ -168,7 +168,12 @@ fn every_output_about_the_library_fits_its_schema() {
     assert_eq!(list["skills"].as_array().unwrap().len(), 6);
     assert_fits("list", &list);
     assert_fits("list", &json_of(&["list", "--json", "--cost"]));
-    assert_fits("cat", &json_of(&["cat", "--json", "mail"]));
+    let parts = [&["mail"][..], &["mail", "SKILL.md"]].map(|words| {
+        let cat = json_of(&[&["cat", "--json"], words].concat());
+        assert_fits("cat", &cat);
+        cat["part"].clone()
+    });
+    assert_eq!(parts, ["instructions", "file"]);
     let found = json_of(&["search", "--json", "--why", "loud letters"]);
     assert_eq!(found["summary"]["hits"], 2);
     for args in

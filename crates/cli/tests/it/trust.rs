@@ -39,6 +39,16 @@ fn a_skill_is_trusted_as_it_is_and_no_longer_after_a_change() {
     }
     fs::set_permissions(place.path().join(script), Permissions::from_mode(0o755)).unwrap();
     assert_eq!(trusted(), json!(false));
+    // The user's own skill of that name is offered meanwhile.
+    fs::remove_dir_all(place.path().join("home/.claude")).unwrap();
+    let why = run(&place, &["why", "pdf"]);
+    assert!(why.contains("pdf: seen, not trusted: it changed since it was\n"), "{why}");
+    assert!(run(&place, &["list"]).contains("\npdf  changed since it was trusted: Reads PDF files.\n"));
+    assert_eq!(json_of(&place, &["why", "--json", "pdf"])["candidates"][0]["changed_since_trusted"], true);
+    assert_eq!(
+        json_of(&place, &["why", "--json", "loud"])["candidates"][0]["changed_since_trusted"],
+        json!(null)
+    );
     assert_snapshot!(run(&place, &["trust", "--revoke", "pdf"]), @"
     exit 0
     --- stdout

@@ -22,6 +22,7 @@ fn each_change_is_a_line() {
         }
         line
     };
+    crate::schemas::assert_fits("watch", &expected(1, "added", &["more"]));
     assert_eq!(line(), expected(1, "", &[]));
     // Made elsewhere and moved in, so that no look finds half of it.
     place.write("made/SKILL.md", b"---\nname: more\ndescription: Does more.\n---\n");

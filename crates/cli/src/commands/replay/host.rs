@@ -5,8 +5,8 @@ use std::sync::atomic::Ordering;
 use prowess::render::{ActivationStyle, Budget, CatalogStyle, Shape, compose, estimate_tokens};
 use prowess::select::{Keyword, Options as SelectOptions, Query};
 use prowess::session::{
-    Dialect, Filter, Lifetime, Naming, Options, OriginRule, Policy, PromptOptions, ReinjectBudget, Repeat,
-    Session, SessionState, ToolMode, ToolResult, Untrusted, WhenFull,
+    Dialect, EventKind, Filter, Lifetime, Naming, Options, OriginRule, Policy, PromptOptions, ReinjectBudget,
+    Repeat, Session, SessionState, ToolMode, ToolResult, Untrusted, WhenFull,
 };
 use prowess::{HostTools, Scope, TooLarge};
 use serde::Deserialize;
@@ -53,6 +53,11 @@ pub(super) fn act(host: &mut Host, what: &str, arguments: Value) -> Result<ToolR
         }
         "log" => {
             let Log { events } = read(arguments)?;
+            let unknown = |name: &&String| !EventKind::NAMES.contains(&name.as_str());
+            if let Some(name) = events.iter().flatten().find(unknown) {
+                let known = EventKind::NAMES.join(", ");
+                return Err(format!("there is no such kind of event: {name}; the kinds are {known}"));
+            }
             let log = session.state().log().iter().map(|event| json!(event));
             let wanted = |event: &Value| {
                 events.as_ref().is_none_or(|names| names.iter().any(|name| event["event"] == name.as_str()))
@@ -123,7 +128,30 @@ pub(super) fn act(host: &mut Host, what: &str, arguments: Value) -> Result<ToolR
 
 fn read<T: DeserializeOwned>(arguments: Value) -> Result<T, String> {
     let arguments = if arguments.is_null() { json!({}) } else { arguments };
-    serde_json::from_value(arguments).map_err(|error| error.to_string())
+    serde_json::from_value(arguments).map_err(|error| without_types(&error.to_string()))
+}
+
+/// A message of the reader of JSON without the names of types in this program.
+fn without_types(message: &str) -> String {
+    let mut words = message.split(' ').peekable();
+    let mut plain = Vec::new();
+    while let Some(word) = words.next() {
+        match word {
+            "struct" => {
+                words.next();
+                plain.push("an object");
+            }
+            "enum" => {
+                words.next();
+                plain.push("one of its words");
+            }
+            "sequence" => plain.push("list"),
+            "map," => plain.push("object,"),
+            "map" => plain.push("object"),
+            word => plain.push(word),
+        }
+    }
+    plain.join(" ")
 }
 
 fn active(session: &Session) -> ToolResult {
