@@ -29,7 +29,7 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use prowess_core::select::{Options as SelectOptions, Selector, search};
+use prowess_core::select::{SelectOptions, Selector, search};
 use prowess_core::session::{Effect, Failure, Outcome, Session, Step, ToolCall, ToolResult};
 use prowess_core::{Candidate, Entry, Location};
 

@@ -28,7 +28,7 @@ impl InPrompt {
         let tools = session.catalog().get(key).and_then(|skill| skill.entry.allowed_tools.as_ref());
         let lacks_tools = !available_tools.suffice(tools);
         let style = CatalogStyle::new(Shape::Xml);
-        let select = select::Options { available_tools, ..select::Options::default() };
+        let select = select::SelectOptions { available_tools, ..select::SelectOptions::default() };
         let asked =
             PromptOptions::new(&style, args.budget.of(args.window)).with_query(&query, &selector, &select);
         match session.placement(key, &asked).unwrap_or(Placement::NotSelected) {

@@ -16,7 +16,7 @@ use crate::ui::{FAINT, Ui, clean};
 
 /// Runs the command.
 pub(crate) fn run(args: &New, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
-    let parts: Vec<scaffold::Part> = args.with.iter().map(|part| part_of(*part)).collect();
+    let parts: Vec<scaffold::ScaffoldPart> = args.with.iter().map(|part| part_of(*part)).collect();
     let files = scaffold(&args.name, args.description.as_deref(), &parts).map_err(|problems| {
         let about_name = problems.iter().any(|problem| problem.field.as_deref() == Some("name"));
         let what = if about_name { "name" } else { "description" };
@@ -51,11 +51,11 @@ pub(crate) fn run(args: &New, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
     Ok(Outcome::Fine)
 }
 
-fn part_of(part: Part) -> scaffold::Part {
+fn part_of(part: Part) -> scaffold::ScaffoldPart {
     match part {
-        Part::Scripts => scaffold::Part::Scripts,
-        Part::References => scaffold::Part::References,
-        Part::Assets => scaffold::Part::Assets,
+        Part::Scripts => scaffold::ScaffoldPart::Scripts,
+        Part::References => scaffold::ScaffoldPart::References,
+        Part::Assets => scaffold::ScaffoldPart::Assets,
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use prowess::render::{collapse, cut};
-use prowess::select::{Field, Hit, Options, Query, Reason, SelectError, Selector, search};
+use prowess::select::{Field, Hit, HitReason, Query, SelectError, SelectOptions, Selector, search};
 use prowess::{Candidate, Entry, HostTools, Registry, Standing};
 use serde::Serialize;
 
@@ -55,12 +55,12 @@ pub(crate) fn run(args: &Search, json: bool, ui: &mut Ui) -> Result<Outcome, Com
 }
 
 /// What all selectors have in common, as the command line says it.
-pub(super) fn options(selection: &Selection) -> Options {
-    Options {
+pub(super) fn options(selection: &Selection) -> SelectOptions {
+    SelectOptions {
         top_k: selection.limit.0,
         min_score: selection.min_score,
         available_tools: selection.tools.as_deref().map_or(HostTools::Unlimited, HostTools::parse),
-        ..Options::default()
+        ..SelectOptions::default()
     }
 }
 
@@ -104,7 +104,7 @@ fn page(args: &Search, among: &[&Entry], found: &[(&Candidate, &Hit)]) -> String
 }
 
 /// One part of a score, in words.
-fn because(reason: &Reason, entry: &Entry) -> String {
+fn because(reason: &HitReason, entry: &Entry) -> String {
     let place = match reason.field {
         Field::Name => "in the name",
         // They are one field of the index.
@@ -145,5 +145,5 @@ struct Found<'r> {
     skill: Row<'r>,
     score: f32,
     #[serde(skip_serializing_if = "Option::is_none")]
-    why: Option<&'r [Reason]>,
+    why: Option<&'r [HitReason]>,
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Field, Hit, Query, Reason, SelectError, Selector, best};
+use super::{Field, Hit, HitReason, Query, SelectError, Selector, best};
 use crate::skill::Entry;
 
 /// Turns texts into vectors: one for each, all of one width.
@@ -142,8 +142,12 @@ impl Selector for Embedding {
         let asked = vector(&query.text);
         let hits = among.iter().zip(&texts).map(|(entry, text)| {
             let score = asked.iter().zip(vector(text)).map(|(one, other)| one * other).sum();
-            let why =
-                vec![Reason { term: "similarity".to_owned(), instead_of: None, field: Field::Skill, score }];
+            let why = vec![HitReason {
+                term: "similarity".to_owned(),
+                instead_of: None,
+                field: Field::Skill,
+                score,
+            }];
             Hit { key: entry.key.clone(), score, why }
         });
         Ok(best(hits.collect(), limit))

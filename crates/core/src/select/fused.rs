@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Field, Hit, Query, Reason, SelectError, Selector, best};
+use super::{Field, Hit, HitReason, Query, SelectError, Selector, best};
 use crate::skill::Entry;
 
 /// The selector `fused`: `score = words + weight × meaning`, each from 0 for the last to 1 for the best.
@@ -38,10 +38,10 @@ impl<A: Selector, B: Selector> Selector for Fused<A, B> {
     fn select(&self, query: &Query, among: &[&Entry], limit: usize) -> Result<Vec<Hit>, SelectError> {
         let words = self.words.select(query, among, usize::MAX)?;
         let meaning = self.meaning.select(query, among, usize::MAX)?;
-        let mut sums: BTreeMap<String, Vec<Reason>> = BTreeMap::new();
+        let mut sums: BTreeMap<String, Vec<HitReason>> = BTreeMap::new();
         for (term, weight, hits) in [("words", 1.0, words), ("meaning", self.weight, meaning)] {
             for (key, score) in scaled(hits) {
-                let reason = Reason {
+                let reason = HitReason {
                     term: term.to_owned(),
                     instead_of: None,
                     field: Field::Skill,

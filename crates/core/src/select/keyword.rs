@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::analyse::{fold, is_stop};
-use super::{Field, Hit, Query, Reason, SelectError, Selector, best};
+use super::{Field, Hit, HitReason, Query, SelectError, Selector, best};
 use crate::skill::Entry;
 
 /// The selector `all`: every skill, in the order of the keys.
@@ -13,7 +13,7 @@ pub struct All;
 impl Selector for All {
     fn select(&self, _: &Query, among: &[&Entry], limit: usize) -> Result<Vec<Hit>, SelectError> {
         let why =
-            || vec![Reason { term: "all".to_owned(), instead_of: None, field: Field::Skill, score: 1.0 }];
+            || vec![HitReason { term: "all".to_owned(), instead_of: None, field: Field::Skill, score: 1.0 }];
         let hits = among.iter().map(|entry| Hit { key: entry.key.clone(), score: 1.0, why: why() });
         Ok(best(hits.collect(), limit))
     }
@@ -55,8 +55,8 @@ impl Selector for Keyword {
                 (false, false) => None,
             };
             let found = wanted.iter().filter_map(|word| Some((word, field(word)?)));
-            let why: Vec<Reason> = found
-                .map(|(word, field)| Reason { term: word.clone(), instead_of: None, field, score: each })
+            let why: Vec<HitReason> = found
+                .map(|(word, field)| HitReason { term: word.clone(), instead_of: None, field, score: each })
                 .collect();
             let score = f32::from(u16::try_from(why.len()).unwrap_or(u16::MAX)) / f32::from(count.max(1));
             (score > 0.0).then(|| Hit { key: entry.key.clone(), score, why })
@@ -80,9 +80,9 @@ impl Selector for Tags {
         let hit = |entry: &&Entry| {
             let own: BTreeSet<String> = entry.tags.iter().map(plain).collect();
             let score = 1.0 / f32::from(count);
-            let why: Vec<Reason> = wanted
+            let why: Vec<HitReason> = wanted
                 .intersection(&own)
-                .map(|tag| Reason { term: tag.clone(), instead_of: None, field: Field::Tags, score })
+                .map(|tag| HitReason { term: tag.clone(), instead_of: None, field: Field::Tags, score })
                 .collect();
             let score = f32::from(u16::try_from(why.len()).unwrap_or(u16::MAX)) / f32::from(count);
             (score > 0.0).then(|| Hit { key: entry.key.clone(), score, why })

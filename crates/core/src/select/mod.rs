@@ -19,7 +19,7 @@ pub use corpus::{Corpus, Counts, MAX_BODY_BYTES, Reader, Terms, analyse};
 pub use embedding::{Embed, Embedding, Vectors, embedded_text};
 pub use fused::{Fused, MEANING_WEIGHT};
 pub use keyword::{All, Keyword, Tags};
-pub use narrow::{Narrowed, NotNarrowed, OnEmpty, OnError, Options, narrow, search};
+pub use narrow::{Narrowed, NotNarrowed, OnEmpty, OnSelectError, SelectOptions, narrow, search};
 pub use postings::{MAX_SKILLS, Part, Postings};
 pub use trigger::{OTHER_TRIGGER_FILES, TRIGGER_FILE, Trigger, TriggerError, triggers};
 
@@ -55,12 +55,12 @@ pub struct Hit {
     /// How well it fits. Only comparable between the hits of one query and selector.
     pub score: f32,
     /// What made the score; the parts sum to it.
-    pub why: Vec<Reason>,
+    pub why: Vec<HitReason>,
 }
 
 /// One part of a score.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Reason {
+pub struct HitReason {
     /// The term that was found, or what else counted.
     pub term: String,
     /// The word of the query, where that is unknown and `term` is the nearest known one.

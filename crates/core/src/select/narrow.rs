@@ -22,7 +22,7 @@ pub enum OnEmpty {
 /// What happens when a selector fails.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum OnError {
+pub enum OnSelectError {
     /// Every skill is shown, and the failure is told.
     #[default]
     All,
@@ -32,10 +32,10 @@ pub enum OnError {
     Fail,
 }
 
-/// Options of every selector.
+/// SelectOptions of every selector.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Options {
+pub struct SelectOptions {
     /// The most skills; none for all that fit.
     pub top_k: Option<usize>,
     /// The lowest score that counts. Each selector has a scale of its own, some below 0, so that without a number
@@ -46,17 +46,17 @@ pub struct Options {
     /// What happens when nothing is found.
     pub on_empty: OnEmpty,
     /// What happens on a failure.
-    pub on_error: OnError,
+    pub on_error: OnSelectError,
 }
 
-impl Default for Options {
+impl Default for SelectOptions {
     fn default() -> Self {
         Self {
             top_k: Some(5),
             min_score: None,
             available_tools: HostTools::default(),
             on_empty: OnEmpty::default(),
-            on_error: OnError::default(),
+            on_error: OnSelectError::default(),
         }
     }
 }
@@ -84,7 +84,7 @@ pub struct Narrowed<'e> {
     pub whole: Option<NotNarrowed>,
 }
 
-impl Options {
+impl SelectOptions {
     /// The skills whose tools are at hand.
     fn equipped<'e>(&self, among: &[&'e Entry]) -> Vec<&'e Entry> {
         let tools = &self.available_tools;
@@ -116,7 +116,7 @@ pub fn narrow<'e>(
     selector: Option<&dyn Selector>,
     query: &Query,
     among: &[&'e Entry],
-    options: &Options,
+    options: &SelectOptions,
 ) -> Result<Narrowed<'e>, SelectError> {
     let equipped = options.equipped(among);
     let Some(selector) = selector else {
@@ -134,8 +134,8 @@ pub fn narrow<'e>(
             (options.on_empty == OnEmpty::All, NotNarrowed::NothingFound)
         }
         Err(error) => match options.on_error {
-            OnError::Fail => return Err(error),
-            on_error => (on_error == OnError::All, NotNarrowed::Failed(error)),
+            OnSelectError::Fail => return Err(error),
+            on_error => (on_error == OnSelectError::All, NotNarrowed::Failed(error)),
         },
     };
     Ok(Narrowed { skills: if all { equipped } else { Vec::new() }, whole: Some(whole) })
@@ -157,7 +157,7 @@ pub fn search(
     selector: &dyn Selector,
     query: &Query,
     among: &[&Entry],
-    options: &Options,
+    options: &SelectOptions,
 ) -> Result<Vec<Hit>, SelectError> {
     if query.is_empty() {
         return Ok(Vec::new());
@@ -188,7 +188,7 @@ mod tests {
         selector: Option<&dyn Selector>,
         text: &str,
         among: &[&Entry],
-        options: &Options,
+        options: &SelectOptions,
     ) -> Result<(Vec<String>, Option<NotNarrowed>), SelectError> {
         let left = narrow(selector, &Query::text(text), among, options)?;
         Ok((left.skills.iter().map(|entry| entry.key.clone()).collect(), left.whole))
@@ -197,9 +197,9 @@ mod tests {
     #[test]
     fn a_prompt_never_loses_its_skills_by_accident_and_a_search_finds_none_for_nothing() {
         let (one, two) = (entry("one", "pdf forms"), entry("two", "mail"));
-        let (among, options) = ([&one, &two], Options::default());
+        let (among, options) = ([&one, &two], SelectOptions::default());
         let (all, none) = (|| vec!["one".to_owned(), "two".to_owned()], Vec::new);
-        let narrowed = |selector: Option<&dyn Selector>, text: &str, options: &Options| {
+        let narrowed = |selector: Option<&dyn Selector>, text: &str, options: &SelectOptions| {
             narrowed(selector, text, &among, options)
         };
         let keyword = Keyword::default();
@@ -209,10 +209,14 @@ mod tests {
         let failed = || Some(NotNarrowed::Failed(SelectError::NotFinite));
         assert_eq!(narrowed(Some(&Broken), "pdf", &options), Ok((all(), failed())));
         assert_eq!(narrowed(Some(&keyword), "pdf", &options), Ok((vec!["one".to_owned()], None)));
-        let strict = Options { on_empty: OnEmpty::None, on_error: OnError::None, ..Options::default() };
+        let strict = SelectOptions {
+            on_empty: OnEmpty::None,
+            on_error: OnSelectError::None,
+            ..SelectOptions::default()
+        };
         assert_eq!(narrowed(Some(&keyword), "bread", &strict), Ok((none(), Some(NotNarrowed::NothingFound))));
         assert_eq!(narrowed(Some(&Broken), "pdf", &strict), Ok((none(), failed())));
-        let fail = Options { on_error: OnError::Fail, ..Options::default() };
+        let fail = SelectOptions { on_error: OnSelectError::Fail, ..SelectOptions::default() };
         assert_eq!(narrowed(Some(&Broken), "pdf", &fail), Err(SelectError::NotFinite));
         assert_eq!(search(&All, &Query::text(""), &among, &options), Ok(Vec::new()));
         assert_eq!(search(&Broken, &Query::text("pdf"), &among, &options), Err(SelectError::NotFinite));
@@ -223,7 +227,8 @@ mod tests {
         let (mut one, two) = (entry("one", "pdf forms"), entry("two", "mail"));
         one.allowed_tools = Some(ToolList::parse("Bash(git:*)"));
         let keyword = Keyword::default();
-        let options = Options { available_tools: HostTools::only(["Read"]), ..Options::default() };
+        let options =
+            SelectOptions { available_tools: HostTools::only(["Read"]), ..SelectOptions::default() };
         let ways: [(Option<&dyn Selector>, &str); 5] = [
             (None, "pdf"),
             (Some(&keyword), ""),
@@ -253,7 +258,7 @@ mod tests {
         let skills = ["a", "b", "c"].map(|name| entry(name, "d"));
         let among = skills.each_ref();
         let keys = |min_score: Option<f32>| {
-            let options = Options { min_score, on_empty: OnEmpty::None, ..Options::default() };
+            let options = SelectOptions { min_score, on_empty: OnEmpty::None, ..SelectOptions::default() };
             let hits = search(&Logits, &Query::text("x"), &among, &options).unwrap();
             let left = narrow(Some(&Logits), &Query::text("x"), &among, &options).unwrap();
             let found: Vec<String> = hits.into_iter().map(|hit| hit.key).collect();
@@ -272,20 +277,20 @@ mod tests {
         skills[0].description = "pdf forms".to_owned();
         skills[1].allowed_tools = Some(ToolList::parse("Bash(git:*) Read"));
         let among: Vec<&Entry> = skills.iter().collect();
-        let keys = |options: &Options| -> Vec<String> {
+        let keys = |options: &SelectOptions| -> Vec<String> {
             let hits = search(&Keyword::default(), &Query::text("pdf forms"), &among, options).unwrap();
             hits.into_iter().map(|hit| hit.key).collect()
         };
-        assert_eq!(keys(&Options::default()), ["s0", "s1", "s2", "s3", "s4"]);
-        assert_eq!(keys(&Options { top_k: None, ..Options::default() }).len(), 9);
-        assert_eq!(keys(&Options { min_score: Some(0.6), ..Options::default() }), ["s0"]);
-        let tools = |tools: &[&str]| Options {
+        assert_eq!(keys(&SelectOptions::default()), ["s0", "s1", "s2", "s3", "s4"]);
+        assert_eq!(keys(&SelectOptions { top_k: None, ..SelectOptions::default() }).len(), 9);
+        assert_eq!(keys(&SelectOptions { min_score: Some(0.6), ..SelectOptions::default() }), ["s0"]);
+        let tools = |tools: &[&str]| SelectOptions {
             available_tools: HostTools::only(tools.iter().copied()),
             top_k: Some(2),
-            ..Options::default()
+            ..SelectOptions::default()
         };
         assert_eq!(keys(&tools(&["read"])), ["s0", "s2"]);
         assert_eq!(keys(&tools(&["read", "BASH"])), ["s0", "s1"]);
-        assert_eq!(keys(&Options { top_k: Some(0), ..Options::default() }), [""; 0]);
+        assert_eq!(keys(&SelectOptions { top_k: Some(0), ..SelectOptions::default() }), [""; 0]);
     }
 }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 /// A folder that a new skill may begin with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Part {
+pub enum ScaffoldPart {
     /// `scripts/`: programs the agent runs.
     Scripts,
     /// `references/`: pages the agent reads when it needs them.
@@ -22,14 +22,18 @@ pub type NewFile = (&'static str, String);
 /// The files of a new skill, SKILL.md first; or every problem that some profile has with its name or description.
 ///
 /// ```
-/// use prowess::library::scaffold::{Part, scaffold};
+/// use prowess::library::scaffold::{ScaffoldPart, scaffold};
 ///
-/// let files = scaffold("pdf-forms", Some("Fills in PDF forms."), &[Part::Scripts]).unwrap();
+/// let files = scaffold("pdf-forms", Some("Fills in PDF forms."), &[ScaffoldPart::Scripts]).unwrap();
 /// assert_eq!(files[0].0, "SKILL.md");
 /// assert!(files[0].1.starts_with("---\nname: pdf-forms\ndescription: Fills in PDF forms.\n---\n"));
 /// assert_eq!(scaffold("PDF", None, &[]).unwrap_err()[0].code, "name-uppercase");
 /// ```
-pub fn scaffold(name: &str, description: Option<&str>, parts: &[Part]) -> Result<Vec<NewFile>, Vec<Problem>> {
+pub fn scaffold(
+    name: &str,
+    description: Option<&str>,
+    parts: &[ScaffoldPart],
+) -> Result<Vec<NewFile>, Vec<Problem>> {
     let title = title(name);
     let own = format!("Helps with {}. Use when the task calls for it.", title.to_lowercase());
     let fields = Map::from_iter([
@@ -41,22 +45,22 @@ pub fn scaffold(name: &str, description: Option<&str>, parts: &[Part]) -> Result
          1. Look at what the user gave.\n2. Do the work.\n3. Check the result.\n"
     );
     let mut files = Vec::new();
-    for part in [Part::Scripts, Part::References, Part::Assets] {
+    for part in [ScaffoldPart::Scripts, ScaffoldPart::References, ScaffoldPart::Assets] {
         if !parts.contains(&part) {
             continue;
         }
         let (path, text, section) = match part {
-            Part::Scripts => (
+            ScaffoldPart::Scripts => (
                 "scripts/example.sh",
                 "#!/bin/sh\n# Say here what the script does and what it expects.\nset -eu\necho \"hello\"\n",
                 "## Scripts\n\n- [scripts/example.sh](scripts/example.sh): run it with `sh scripts/example.sh`\n",
             ),
-            Part::References => (
+            ScaffoldPart::References => (
                 "references/details.md",
                 "# Details\n\nPut here what is needed only sometimes.\n",
                 "## References\n\n- [references/details.md](references/details.md): read it when the steps are not enough\n",
             ),
-            Part::Assets => (
+            ScaffoldPart::Assets => (
                 "assets/template.md",
                 "# Template\n\nPut here what the agent copies and fills in.\n",
                 "## Assets\n\n- [assets/template.md](assets/template.md): copy it and fill it in\n",
@@ -103,7 +107,11 @@ mod tests {
     #[test]
     fn a_new_skill_has_no_problem_under_any_profile() {
         for description in [None, Some("Use when: asked # \"really\""), Some("Two\nlines.")] {
-            let files = scaffold("a-b2", description, &[Part::Assets, Part::Scripts, Part::References]);
+            let files = scaffold(
+                "a-b2",
+                description,
+                &[ScaffoldPart::Assets, ScaffoldPart::Scripts, ScaffoldPart::References],
+            );
             assert_eq!(files.unwrap().len(), 4);
         }
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use prowess_core::Entry;
-use prowess_core::select::{Field, Hit, Query, Reason, SelectError, Selector, best};
+use prowess_core::select::{Field, Hit, HitReason, Query, SelectError, Selector, best};
 use serde_json::{Value, json};
 
 use crate::process::{ProcessLimits, run};
@@ -77,7 +77,7 @@ impl Selector for CommandSelector {
             let place = f32::from(u16::try_from(at).unwrap_or(u16::MAX - 1) + 1);
             let score = given.unwrap_or(1.0 / place);
             let why =
-                vec![Reason { term: "command".to_owned(), instead_of: None, field: Field::Skill, score }];
+                vec![HitReason { term: "command".to_owned(), instead_of: None, field: Field::Skill, score }];
             hits.push(Hit { key: key.to_owned(), score, why });
         }
         Ok(best(hits, limit))

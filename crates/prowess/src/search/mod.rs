@@ -25,7 +25,7 @@ use crate::registry::frontmatter_cache;
 ///
 /// ```
 /// use prowess::search::SearchIndex;
-/// use prowess::select::{Options, Query, search};
+/// use prowess::select::{SelectOptions, Query, search};
 /// use prowess::{DirSource, Registry, ScanOptions};
 ///
 /// # let folder = tempfile::tempdir()?;
@@ -40,7 +40,7 @@ use crate::registry::frontmatter_cache;
 /// let mut index = SearchIndex::heads(&registry);
 /// index.refresh(&registry);
 /// let catalog = registry.catalog();
-/// let hits = search(&index, &Query::text("sweeping"), &catalog.list(), &Options::default())?;
+/// let hits = search(&index, &Query::text("sweeping"), &catalog.list(), &SelectOptions::default())?;
 /// assert_eq!(hits[0].key, "tidy-up");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

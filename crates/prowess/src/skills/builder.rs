@@ -55,7 +55,7 @@ pub struct SkillsBuilder {
     policy: Option<Policy>,
     options: Option<Options>,
     selector: Option<Box<dyn Selector>>,
-    narrowing: select::Options,
+    narrowing: select::SelectOptions,
     style: Option<CatalogStyle>,
     budget: Option<Budget>,
 }
@@ -171,7 +171,7 @@ impl SkillsBuilder {
 
     /// Sets how many skills a search and [`Chat::prompt_for`](crate::Chat::prompt_for) find, and what counts as found.
     #[must_use]
-    pub fn with_narrowing(mut self, narrowing: select::Options) -> Self {
+    pub fn with_narrowing(mut self, narrowing: select::SelectOptions) -> Self {
         self.narrowing = narrowing;
         self
     }

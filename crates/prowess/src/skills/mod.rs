@@ -71,7 +71,7 @@ struct Shared {
     approve: Option<Box<Approver>>,
     style: CatalogStyle,
     budget: Budget,
-    narrowing: select::Options,
+    narrowing: select::SelectOptions,
     #[cfg(feature = "watch")]
     watching: std::sync::Mutex<Option<watching::Watching>>,
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use prowess::registry::trust::{Approvals, Trust};
 use prowess::render::{Budget, CatalogStyle, Shape, estimate_tokens, render_within};
 use prowess::search::{Refreshed, SearchIndex, gather};
-use prowess::select::{Bm25, Hit, Options, Query, Settings, Texts, search};
+use prowess::select::{Bm25, Hit, Query, SelectOptions, Settings, Texts, search};
 use prowess::{DirSource, Entry, Origin, Registry, ScanOptions, Scope, Skill, parse};
 
 const QUERIES: [&str; 6] =
@@ -52,7 +52,7 @@ impl Shelf {
 
 fn answers(index: &SearchIndex, registry: &Registry) -> Vec<Vec<Hit>> {
     let catalog = registry.catalog();
-    let options = Options { top_k: None, ..Options::default() };
+    let options = SelectOptions { top_k: None, ..SelectOptions::default() };
     let answer = |text: &&str| search(index, &Query::text(*text), &catalog.list(), &options).unwrap();
     QUERIES.iter().map(answer).collect()
 }
@@ -123,7 +123,7 @@ fn names_and_descriptions_are_found_before_bodies_are_read() {
     let mut index = SearchIndex::heads(&registry);
     let catalog = registry.catalog();
     let find = |index: &SearchIndex, text: &str| {
-        let hits = search(index, &Query::text(text), &catalog.list(), &Options::default()).unwrap();
+        let hits = search(index, &Query::text(text), &catalog.list(), &SelectOptions::default()).unwrap();
         hits.into_iter().map(|hit| hit.key).collect::<Vec<_>>()
     };
     assert_eq!((find(&index, "zebra"), find(&index, "use")), (vec!["s1".to_owned()], Vec::new()));

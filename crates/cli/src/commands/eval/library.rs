@@ -8,8 +8,8 @@ use prowess::fs::read;
 use prowess::limits::MAX_TRIGGER_BYTES;
 use prowess::path::RelPath;
 use prowess::select::{
-    Bm25, OTHER_TRIGGER_FILES, Options, Query, Selector as _, TRIGGER_FILE, Trigger, TriggerError, search,
-    triggers,
+    Bm25, OTHER_TRIGGER_FILES, Query, SelectOptions, Selector as _, TRIGGER_FILE, Trigger, TriggerError,
+    search, triggers,
 };
 use prowess::{Entry, Found, ScanOptions, SourceError, scan};
 use serde_json::{Value, json};
@@ -54,7 +54,7 @@ pub(super) fn run(args: &Eval, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
     let overlap =
         if args.overlap { rivals(&bm25(&skills, args.settings.clone()), &among) } else { Vec::new() };
     let selector = selector(args, &skills)?;
-    let options = Options { top_k: Some(DEPTH.max(top)), ..Options::default() };
+    let options = SelectOptions { top_k: Some(DEPTH.max(top)), ..SelectOptions::default() };
     let mut asked = Vec::new();
     for (skill, trigger) in queries {
         let hits = search(&*selector, &Query::text(trigger.query.as_str()), &among, &options)

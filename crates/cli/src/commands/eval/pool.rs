@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use prowess::select::{Options, Query, search};
+use prowess::select::{Query, SelectOptions, search};
 use prowess::{Entry, Origin, parse};
 use serde_json::{Value, json};
 
@@ -50,7 +50,7 @@ pub(super) fn run(
     let selector = selector(args, &skills)?;
     let mut among: Vec<&Entry> = skills.iter().map(|skill| &skill.entry).collect();
     among.sort_by(|one, other| one.key.cmp(&other.key));
-    let options = Options { top_k: Some(WRITTEN), ..Options::default() };
+    let options = SelectOptions { top_k: Some(WRITTEN), ..SelectOptions::default() };
     let mut written = String::new();
     let mut totals = Totals::default();
     let path = queries;

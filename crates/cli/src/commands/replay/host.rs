@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use prowess::render::{ActivationStyle, Budget, CatalogStyle, Shape, compose, estimate_tokens};
-use prowess::select::{Keyword, Options as SelectOptions, Query};
+use prowess::select::{Keyword, Query, SelectOptions};
 use prowess::session::{
     Dialect, EventKind, Filter, Lifetime, Naming, Options, OriginRule, Policy, PromptOptions, ReinjectBudget,
     Repeat, Session, SessionState, ToolMode, ToolResult, Untrusted, WhenFull,

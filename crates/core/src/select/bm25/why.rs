@@ -3,7 +3,7 @@
 use super::Bm25;
 use super::ask::Asked;
 use crate::select::postings::{InBody, InFront};
-use crate::select::{Field, Hit, Reason};
+use crate::select::{Field, Hit, HitReason};
 
 impl Bm25 {
     /// The hit with its reasons; they sum to the score, but for the last digit of a float.
@@ -30,7 +30,7 @@ impl Bm25 {
                 counts.iter().zip(norms).zip([Field::Name, Field::Description, Field::Body])
             {
                 if *count > 0 {
-                    why.push(Reason {
+                    why.push(HitReason {
                         term: word.text.clone(),
                         instead_of: word.instead_of.clone(),
                         field,

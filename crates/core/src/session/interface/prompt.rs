@@ -20,7 +20,7 @@ pub struct PromptOptions<'p> {
     /// The function that counts tokens.
     pub tokens: &'p dyn Fn(&str) -> usize,
     /// The query, the selector that ranks skills for it, and its options. They may differ in every turn.
-    pub narrow: Option<(&'p Query, &'p dyn Selector, &'p select::Options)>,
+    pub narrow: Option<(&'p Query, &'p dyn Selector, &'p select::SelectOptions)>,
     /// Only skills in or below this virtual folder; all when empty.
     pub folder: &'p str,
     /// Whether the texts of preloaded skills follow the catalog.
@@ -47,7 +47,7 @@ impl<'p> PromptOptions<'p> {
         mut self,
         query: &'p Query,
         selector: &'p dyn Selector,
-        options: &'p select::Options,
+        options: &'p select::SelectOptions,
     ) -> Self {
         self.narrow = Some((query, selector, options));
         self

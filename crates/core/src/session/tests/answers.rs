@@ -301,7 +301,7 @@ fn the_catalog_in_a_tool_is_narrowed_as_a_prompt_is() {
     let session = shelf.session(Policy::default(), Options::default());
     let style = crate::render::CatalogStyle::default();
     let (query, keyword) = (crate::select::Query::text("mail"), crate::select::Keyword::default());
-    let select = crate::select::Options::default();
+    let select = crate::select::SelectOptions::default();
     let load = |options: &PromptOptions<'_>| {
         let tools = session.tools_for(options).unwrap();
         tools.into_iter().find(|tool| tool.tool == Tool::Load).unwrap()

@@ -3,7 +3,7 @@
 use super::*;
 use crate::catalog::Obstacle;
 use crate::render::{Budget, CatalogStyle, Shape, estimate_tokens};
-use crate::select::{All, Options as SelectOptions, Query};
+use crate::select::{All, Query, SelectOptions};
 
 /// Words that stand in the hidden skill and nowhere else.
 const MARKS: [&str; 4] = ["About secret", "Body of secret", "hush.md", "hushed"];

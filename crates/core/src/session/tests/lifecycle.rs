@@ -341,7 +341,7 @@ fn a_session_says_what_a_prompt_does_with_one_skill() {
     let policy = Policy::default().with_filter("shelf/[!b]*".parse().unwrap());
     let session = shelf.session(policy, Options::default());
     let (style, query, select) =
-        (CatalogStyle::default(), Query::text("b"), crate::select::Options::default());
+        (CatalogStyle::default(), Query::text("b"), crate::select::SelectOptions::default());
     let wide = || PromptOptions::new(&style, Budget::Unlimited);
     let narrow = || PromptOptions::new(&style, Budget::Characters(10));
     let asked = || wide().with_query(&query, &crate::select::All, &select).with_folder("elsewhere");

@@ -19,7 +19,7 @@ use crate::files::manifest::{FileEntry, Manifest};
 use crate::files::page::TooLarge;
 use crate::parse;
 use crate::path::RelPath;
-use crate::select::{Hit, Reason as Why};
+use crate::select::{Hit, HitReason as Why};
 use crate::skill::location::{Location, Origin, Scope};
 use crate::skill::tool_list::HostTools;
 

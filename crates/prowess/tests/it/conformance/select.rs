@@ -1,6 +1,8 @@
 //! The vectors of `conformance/select.json`: skills and a query in, the ranking out.
 
-use prowess_core::select::{Bm25, Keyword, Options, Query, Reader, Selector, Settings, Tags, Texts, search};
+use prowess_core::select::{
+    Bm25, Keyword, Query, Reader, SelectOptions, Selector, Settings, Tags, Texts, search,
+};
 use prowess_core::{Entry, Origin, parse};
 use serde_json::Value;
 
@@ -37,8 +39,8 @@ fn every_query_ranks_skills_as_its_vector_says() {
             other => panic!("{id}: no such selector: {other}"),
         };
         let among: Vec<&Entry> = entries.iter().collect();
-        let hits =
-            search(&*selector, &Query::text(word(&case["query"])), &among, &Options::default()).unwrap();
+        let hits = search(&*selector, &Query::text(word(&case["query"])), &among, &SelectOptions::default())
+            .unwrap();
         let expected: Vec<(&str, f64)> =
             list(&case["expect"]).iter().map(|hit| (word(&hit[0]), hit[1].as_f64().unwrap())).collect();
         let found: Vec<(&str, f64)> =
