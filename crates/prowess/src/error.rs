@@ -167,7 +167,7 @@ pub enum SourceError {
         /// The key of the skill.
         key: String,
         /// Why it is not offered.
-        why: WhyNot,
+        why: Box<WhyNot>,
         /// Where it lies.
         path: PathBuf,
     },

@@ -185,7 +185,7 @@ fn usable(
     let options = places.options();
     let Some(obstacle) = &skill.obstacle else { return Ok(skill) };
     let (key, path) = (skill.entry.key.clone(), path_of(&skill.entry.origin.location));
-    let error = SourceError::NotOffered { name: name.to_owned(), key, why: obstacle.why_not(), path };
+    let error = SourceError::NotOffered { name: name.to_owned(), key, why: obstacle.why_not().into(), path };
     let mut failure = Failure::from(&error);
     match Advice::on(&skill, registry, &registry.catalog()) {
         Some(Advice::Trust(name)) => {

@@ -85,7 +85,7 @@ pub(crate) fn run(args: &Prompt, json: bool, ui: &mut Ui) -> Result<Outcome, Com
             ui.note("the selector failed: all skills are shown");
         }
         Some(NotNarrowed::NothingFound) if prompt.report.total > 0 => {
-            ui.note("no skill fits the query: all are shown")
+            ui.note("no skill fits the query: all are shown");
         }
         _ => {}
     }

@@ -186,7 +186,7 @@ fn page(
             let _ = writeln!(text, "  turned off by: {}", clean(by));
             let (name, path) = (entry.key.clone(), path_of(&entry.origin.location));
             let why = Obstacle::Disabled { by: by.clone() }.why_not();
-            let error = SourceError::NotOffered { key: name.clone(), name, why, path };
+            let error = SourceError::NotOffered { key: name.clone(), name, why: why.into(), path };
             let _ = writeln!(text, "  hint: {}", error.hint());
         }
         Standing::Blocked { obstacle: Obstacle::Broken { problems, profile } } => {

@@ -333,7 +333,8 @@ impl Registry {
             && let Some((skill, why)) = found.iter().find_map(|(skill, it)| Some((skill, it.why_not()?)))
         {
             let (name, key) = (key.to_owned(), skill.entry.key.clone());
-            return SourceError::NotOffered { name, key, why, path: path_of(&skill.entry.origin.location) };
+            let (why, path) = (Box::new(why), path_of(&skill.entry.origin.location));
+            return SourceError::NotOffered { name, key, why, path };
         }
         // A name that is not a key leads to the key.
         let similar = match catalog.named(key) {
