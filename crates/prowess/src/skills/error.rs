@@ -27,7 +27,7 @@ pub enum SkillsError {
     Taken(String),
     /// The user's configuration or approvals could not be read.
     #[error(transparent)]
-    Library(#[from] LibraryError),
+    Library(Box<LibraryError>),
     /// The selector failed.
     #[error(transparent)]
     Select(#[from] SelectError),
@@ -38,6 +38,12 @@ pub enum SkillsError {
     #[cfg(feature = "watch")]
     #[error("folders cannot be watched")]
     Watch(#[source] std::io::Error),
+}
+
+impl From<LibraryError> for SkillsError {
+    fn from(error: LibraryError) -> Self {
+        Self::Library(Box::new(error))
+    }
 }
 
 impl From<RegistryError> for SkillsError {
