@@ -37,7 +37,7 @@ fn library(skills: usize) -> tempfile::TempDir {
         let folder = root.path().join(format!("skill-{number:04}"));
         std::fs::create_dir(&folder).unwrap();
         let text = format!(
-            "---\nname: skill-{number:04}\ndescription: Does the work of number {number}. Use when somebody asks for it.\n---\n{}",
+            "---\nname: skill-{number:04}\ndescription: Does the work of number {number}. Use when a user asks for it.\n---\n{}",
             "One line of instructions, as they are written.\n".repeat(40)
         );
         std::fs::write(folder.join("SKILL.md"), text).unwrap();

@@ -1,29 +1,29 @@
-//! What goes into the configuration of each client so that it starts or finds this server: one table.
+//! The configuration that each MCP client needs to start or connect to this server, as one table.
 
 use serde_json::{Map, Value, json};
 
-/// One client.
+/// An MCP client and the format of its configuration.
 #[derive(Debug)]
 pub struct ClientConfig {
-    /// The word on the command line.
+    /// Its name on the command line.
     pub name: &'static str,
-    /// Its name for people.
+    /// Its display name.
     pub title: &'static str,
-    /// The file that the text goes into.
+    /// Its configuration file.
     pub file: &'static str,
-    /// What else to know.
+    /// An alternative to the file; may be empty.
     note: &'static str,
-    /// Its own command that adds a program, if it has one: the program's words follow.
+    /// Its own command that adds a server, if it has one; the server's command line follows.
     adds: Option<&'static str>,
-    /// The member that holds the servers.
+    /// The member that contains the servers.
     servers: &'static str,
-    local: Local,
-    remote: Remote,
+    local: StdioFormat,
+    remote: HttpFormat,
 }
 
-/// How a client writes a server that it starts.
+/// How a client configures a server that it starts.
 #[derive(Clone, Copy, Debug)]
-enum Local {
+enum StdioFormat {
     /// `{"command": …, "args": […]}`
     Command,
     /// the same with `"type": "stdio"`
@@ -34,9 +34,9 @@ enum Local {
     Toml,
 }
 
-/// How a client writes a server at an address.
+/// How a client configures a server at an address.
 #[derive(Clone, Copy, Debug)]
-enum Remote {
+enum HttpFormat {
     /// `{"url": …, "headers": …}`
     Url,
     /// the same with `"type": "http"`
@@ -49,16 +49,16 @@ enum Remote {
     Toml,
 }
 
-/// How a client reaches the server.
+/// How a client connects to the server.
 #[derive(Clone, Debug)]
-pub enum Reach {
-    /// It starts the program with these arguments.
-    Start(Vec<String>),
-    /// It finds it at an address.
-    Find {
+pub enum ServerTransport {
+    /// It starts the program with these arguments and uses its standard input and output.
+    Stdio(Vec<String>),
+    /// It connects to an address.
+    Http {
         /// The address, with `/mcp`.
         url: String,
-        /// Whether the server wants a token.
+        /// Whether the server requires a token.
         token: bool,
     },
 }
@@ -72,8 +72,8 @@ pub const CLIENTS: [ClientConfig; 7] = [
         note: "",
         adds: Some("claude mcp add prowess --"),
         servers: "mcpServers",
-        local: Local::Command,
-        remote: Remote::TypedUrl,
+        local: StdioFormat::Command,
+        remote: HttpFormat::TypedUrl,
     },
     ClientConfig {
         name: "codex",
@@ -82,8 +82,8 @@ pub const CLIENTS: [ClientConfig; 7] = [
         note: "",
         adds: Some("codex mcp add prowess --"),
         servers: "mcp_servers",
-        local: Local::Toml,
-        remote: Remote::Toml,
+        local: StdioFormat::Toml,
+        remote: HttpFormat::Toml,
     },
     ClientConfig {
         name: "cursor",
@@ -92,8 +92,8 @@ pub const CLIENTS: [ClientConfig; 7] = [
         note: "or .cursor/mcp.json in a project",
         adds: None,
         servers: "mcpServers",
-        local: Local::Command,
-        remote: Remote::Url,
+        local: StdioFormat::Command,
+        remote: HttpFormat::Url,
     },
     ClientConfig {
         name: "gemini-cli",
@@ -102,8 +102,8 @@ pub const CLIENTS: [ClientConfig; 7] = [
         note: "or .gemini/settings.json in a project",
         adds: None,
         servers: "mcpServers",
-        local: Local::Command,
-        remote: Remote::HttpUrl,
+        local: StdioFormat::Command,
+        remote: HttpFormat::HttpUrl,
     },
     ClientConfig {
         name: "opencode",
@@ -112,8 +112,8 @@ pub const CLIENTS: [ClientConfig; 7] = [
         note: "or ~/.config/opencode/opencode.json",
         adds: None,
         servers: "mcp",
-        local: Local::Words,
-        remote: Remote::EnabledUrl,
+        local: StdioFormat::Words,
+        remote: HttpFormat::EnabledUrl,
     },
     ClientConfig {
         name: "vscode",
@@ -122,8 +122,8 @@ pub const CLIENTS: [ClientConfig; 7] = [
         note: "or the user's own: MCP: Open User Configuration",
         adds: None,
         servers: "servers",
-        local: Local::TypedCommand,
-        remote: Remote::TypedUrl,
+        local: StdioFormat::TypedCommand,
+        remote: HttpFormat::TypedUrl,
     },
     ClientConfig {
         name: "zed",
@@ -132,50 +132,52 @@ pub const CLIENTS: [ClientConfig; 7] = [
         note: "or .zed/settings.json in a project",
         adds: None,
         servers: "context_servers",
-        local: Local::Command,
-        remote: Remote::Url,
+        local: StdioFormat::Command,
+        remote: HttpFormat::Url,
     },
 ];
 
 impl ClientConfig {
-    /// Where the text goes, and what does the same.
-    pub fn place(&self, reach: &Reach) -> String {
-        let adds = match reach {
-            Reach::Start(args) => self.adds.map(|adds| {
+    /// Where the text belongs, and the alternatives to that.
+    pub fn destination(&self, transport: &ServerTransport) -> String {
+        let adds = match transport {
+            ServerTransport::Stdio(args) => self.adds.map(|adds| {
                 let words: Vec<String> = args.iter().map(|word| quoted(word)).collect();
                 format!("or: {adds} prowess {}", words.join(" "))
             }),
-            Reach::Find { .. } => None,
+            ServerTransport::Http { .. } => None,
         };
         let note = Some(self.note.to_owned()).filter(|note| !note.is_empty());
         [Some(self.file.to_owned()), note, adds].into_iter().flatten().collect::<Vec<_>>().join("; ")
     }
 
-    /// Whether its file is a person's and not a project's: what is in it counts wherever the client is started.
+    /// Whether its file belongs to the user and not to a project, so that it applies in every working folder.
     pub fn is_personal(&self) -> bool {
         self.file.starts_with('~')
     }
 
-    /// The text for its file. A token is never part of it: `TOKEN` stands in its place.
-    pub fn text(&self, reach: &Reach) -> String {
-        let entry = match reach {
-            Reach::Start(args) => match self.local {
-                Local::Command => json!({"command": "prowess", "args": args}),
-                Local::TypedCommand => json!({"type": "stdio", "command": "prowess", "args": args}),
-                Local::Words => {
+    /// The text for its file. It never contains a token; `TOKEN` is a placeholder.
+    pub fn text(&self, transport: &ServerTransport) -> String {
+        let entry = match transport {
+            ServerTransport::Stdio(args) => match self.local {
+                StdioFormat::Command => json!({"command": "prowess", "args": args}),
+                StdioFormat::TypedCommand => json!({"type": "stdio", "command": "prowess", "args": args}),
+                StdioFormat::Words => {
                     let words: Vec<&str> =
                         ["prowess"].into_iter().chain(args.iter().map(String::as_str)).collect();
                     json!({"type": "local", "command": words, "enabled": true})
                 }
-                Local::Toml => return self.toml(&[("command", json!("prowess")), ("args", json!(args))]),
+                StdioFormat::Toml => {
+                    return self.toml(&[("command", json!("prowess")), ("args", json!(args))]);
+                }
             },
-            Reach::Find { url, token } => {
+            ServerTransport::Http { url, token } => {
                 let mut entry = match self.remote {
-                    Remote::Url => json!({"url": url}),
-                    Remote::TypedUrl => json!({"type": "http", "url": url}),
-                    Remote::HttpUrl => json!({"httpUrl": url}),
-                    Remote::EnabledUrl => json!({"type": "remote", "url": url, "enabled": true}),
-                    Remote::Toml => {
+                    HttpFormat::Url => json!({"url": url}),
+                    HttpFormat::TypedUrl => json!({"type": "http", "url": url}),
+                    HttpFormat::HttpUrl => json!({"httpUrl": url}),
+                    HttpFormat::EnabledUrl => json!({"type": "remote", "url": url, "enabled": true}),
+                    HttpFormat::Toml => {
                         let token = token.then(|| ("bearer_token_env_var", json!(prowess::env::TOKEN)));
                         let lines: Vec<_> = [("url", json!(url))].into_iter().chain(token).collect();
                         return self.toml(&lines);
@@ -193,14 +195,14 @@ impl ClientConfig {
         format!("{text}\n")
     }
 
-    /// JSON's strings and lists of strings are TOML's too.
+    /// A TOML table; strings and lists of strings are written as in JSON.
     fn toml(&self, lines: &[(&str, Value)]) -> String {
         let lines: String = lines.iter().map(|(key, value)| format!("{key} = {value}\n")).collect();
         format!("[{}.prowess]\n{lines}", self.servers)
     }
 }
 
-/// A word as a shell takes it.
+/// A word quoted for a shell.
 fn quoted(word: &str) -> String {
     let plain = |it: char| it.is_ascii_alphanumeric() || "-_./=:@%+,~".contains(it);
     if !word.is_empty() && word.chars().all(plain) {
@@ -214,12 +216,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_client_gets_what_it_can_read() {
-        let start = Reach::Start(vec!["serve".to_owned(), "--in".to_owned(), "a \"b\"".to_owned()]);
-        let find = Reach::Find { url: "http://127.0.0.1:7878/mcp".to_owned(), token: true };
+    fn the_configuration_of_every_client_is_valid() {
+        let start = ServerTransport::Stdio(vec!["serve".to_owned(), "--in".to_owned(), "a \"b\"".to_owned()]);
+        let find = ServerTransport::Http { url: "http://127.0.0.1:7878/mcp".to_owned(), token: true };
         for client in &CLIENTS {
-            for reach in [&start, &find] {
-                let text = client.text(reach);
+            for transport in [&start, &find] {
+                let text = client.text(transport);
                 if client.name == "codex" {
                     assert!(text.starts_with("[mcp_servers.prowess]\n"), "{text}");
                     continue;
@@ -228,7 +230,7 @@ mod tests {
                 let entry = &read[client.servers]["prowess"];
                 assert!(
                     entry.is_object()
-                        && text.contains(if matches!(reach, Reach::Start(_)) {
+                        && text.contains(if matches!(transport, ServerTransport::Stdio(_)) {
                             "serve"
                         } else {
                             "Bearer TOKEN"
@@ -237,8 +239,8 @@ mod tests {
             }
         }
         assert!(CLIENTS.is_sorted_by_key(|client| client.name));
-        let place = CLIENTS[0].place(&start);
-        assert_eq!(place, ".mcp.json; or: claude mcp add prowess -- prowess serve --in 'a \"b\"'");
-        assert_eq!(CLIENTS[0].place(&find), ".mcp.json");
+        let destination = CLIENTS[0].destination(&start);
+        assert_eq!(destination, ".mcp.json; or: claude mcp add prowess -- prowess serve --in 'a \"b\"'");
+        assert_eq!(CLIENTS[0].destination(&find), ".mcp.json");
     }
 }

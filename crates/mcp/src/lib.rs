@@ -1,10 +1,16 @@
-//! Skills over the Model Context Protocol: a server that speaks the skills extension, with plain tools for hosts without
-//! it, and a client that takes skills from such servers.
+//! Skills over the Model Context Protocol: a server with the skills extension and plain tools, and a client for such
+//! servers.
 //!
-//! [`serve_stdio`] serves one client on standard input and output until it hangs up, [`serve_http`] many on an address.
-//! They block and bring a runtime. A host with a runtime of its own has [`serve_pipe`] and [`serve_listener`].
+//! To serve a [`prowess::Registry`]:
 //!
-//! The other way round, [`McpSource`] takes skills from another server, and [`Servers`] opens those that a library names.
+//! 1. Choose [`ServeOptions`], and for HTTP also [`HttpOptions`]: limits, allowed hosts and origins, a [`BearerToken`].
+//! 2. Call [`serve_stdio`] for one client on standard input and output, or [`serve_http`] for many clients at an address.
+//!    Both block and start their own runtime.
+//! 3. In a program with a Tokio runtime, call [`serve_pipe`] or [`serve_listener`] instead.
+//! 4. Print the log with [`log_to`], and the configuration of a client with [`ClientConfig`].
+//!
+//! To use the skills of another server, open it as an [`McpSource`]. [`Servers`] opens the servers that a library names,
+//! and [`McpLimits`] bounds what is accepted from them.
 
 mod client;
 mod client_config;
@@ -12,123 +18,50 @@ mod http;
 mod library;
 mod lock;
 mod log;
+mod options;
 mod protocol;
 mod server;
 mod source;
 mod stdio;
+#[cfg(feature = "testing")]
+#[doc(hidden)]
+pub mod testing;
 
 use std::io;
 use std::net::SocketAddr;
-use std::path::PathBuf;
-use std::time::Duration;
 
-use prowess::session::{Filter, Naming};
-use prowess::{HostTools, Registry};
+use prowess::Registry;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-pub use crate::client_config::{CLIENTS, ClientConfig, Reach};
-pub use crate::http::options::{HttpOptions, Token, may_serve};
+pub use crate::client_config::{CLIENTS, ClientConfig, ServerTransport};
+pub use crate::http::options::{BearerToken, HttpOptions, may_serve};
 pub use crate::http::origin_check::{is_host, is_origin};
-pub use crate::log::{LogEnd, LogFormat, Sink, log_to};
+pub use crate::log::{LogFormat, LogGuard, LogSink, log_to};
+pub use crate::options::{ServeError, ServeOptions};
 use crate::server::Shared;
 pub use crate::source::{McpLimits, McpSource, Servers};
+use crate::stdio::Pipe;
 
-/// What a person may choose about serving.
-#[derive(Clone, Debug)]
-pub struct ServeOptions {
-    /// What the tools are called.
-    pub naming: Naming,
-    /// Whether there are tools at all.
-    pub tools: bool,
-    /// The most skills that are active at once in a connection; 0 for no limit.
-    pub max_active: usize,
-    /// The skills that are served, by their virtual paths.
-    pub filter: Filter,
-    /// The tools the host has: skills are granted no others.
-    pub host_tools: HostTools,
-    /// Whether an activation is the instructions alone: see [`prowess::render::ActivationStyle::plain`].
-    pub plain: bool,
-    /// The longest text of an activation, in bytes.
-    pub max_activation_bytes: usize,
-    /// Whether a model is told in which folders skills lie, so that it can run what is in them. An address that other
-    /// machines reach never tells.
-    pub show_folders: bool,
-    /// Whether changes are followed and told.
-    pub watch: bool,
-    /// How often sources elsewhere are asked what they have, since they tell of nothing.
-    pub ask_again: Duration,
-    /// The most bytes of answers that are not read yet, in all. Answers up to 64 KiB, and what is told on streams, are
-    /// not counted. An answer that is larger than this is sent alone.
-    pub max_unsent: usize,
-    /// The file with what a person trusts, if that is to be followed too: trust that is taken back counts at once.
-    pub approvals: Option<PathBuf>,
-    /// The file that remembers what was analysed for searches.
-    pub terms: Option<PathBuf>,
-}
-
-impl Default for ServeOptions {
-    fn default() -> Self {
-        Self {
-            naming: Naming::default(),
-            tools: true,
-            max_active: 0,
-            filter: Filter::all(),
-            host_tools: HostTools::Unlimited,
-            plain: false,
-            max_activation_bytes: prowess::limits::MAX_ACTIVATION_BYTES,
-            show_folders: true,
-            watch: true,
-            ask_again: Duration::from_secs(60),
-            // Several answers of the largest size.
-            max_unsent: 256 << 20,
-            approvals: None,
-            terms: None,
-        }
-    }
-}
-
-/// Why nothing is served.
-#[derive(Debug, thiserror::Error)]
-pub enum ServeError {
-    /// The system does not give what serving needs.
-    #[error("cannot serve")]
-    System(#[from] io::Error),
-    /// Others could reach the address, and nothing keeps them out.
-    #[error("an address that other machines reach needs a token: {0}")]
-    NeedsToken(SocketAddr),
-    /// The address cannot be listened on.
-    #[error("cannot listen on {address}")]
-    Listen {
-        /// The address.
-        address: SocketAddr,
-        /// Why.
-        source: io::Error,
-    },
-    /// The client did not begin as the protocol wants.
-    #[error("the client did not begin as the protocol wants: {0}")]
-    Handshake(String),
-}
-
-/// Serves one client on standard input and output, until it hangs up or the process is told to end.
+/// Serves one client on standard input and output, until it disconnects or the process receives a signal to stop.
 pub fn serve_stdio(registry: Registry, options: &ServeOptions) -> Result<(), ServeError> {
     let runtime = runtime()?;
     let stop = CancellationToken::new();
     let served = runtime.block_on(async {
-        let ending = tokio::spawn(signals(stop.clone()));
+        let signals = tokio::spawn(stop_on_signal(stop.clone()));
         let (reader, writer) = rmcp::transport::stdio_pipes();
         let served = serve_pipe(registry, options, reader, writer, stop.clone()).await;
-        ending.abort();
+        signals.abort();
         served
     });
     stop.cancel();
-    // A read of standard input that cannot be taken back must not hold up the end.
+    // A read of standard input cannot be cancelled, so do not wait for it.
     runtime.shutdown_background();
     served
 }
 
-/// Serves one client on a pipe, until it hangs up or until `stop`.
+/// Serves one client on a pipe, until it disconnects or `stop` is cancelled.
 pub async fn serve_pipe<R, W>(
     registry: Registry,
     options: &ServeOptions,
@@ -140,14 +73,15 @@ where
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
-    // What follows the library ends with the pipe.
+    // The threads that watch the library end with the pipe.
     let stop = stop.child_token();
     let _end = stop.clone().drop_guard();
-    stdio::serve(Shared::new(registry, options, stdio::MAX_OPEN, stop.clone()), reader, writer, stop).await
+    let shared = Shared::new(registry, options, stdio::MAX_OPEN, stop.clone());
+    stdio::serve(shared, Pipe::new(reader, writer), stop).await
 }
 
-/// Serves clients at `/mcp` of an address until the process is told to end. `listening` is told the address, with the
-/// port that the system chose when none was asked for.
+/// Serves clients at `/mcp` of an address until the process receives a signal to stop. `listening` is called with the
+/// bound address, which has the chosen port when `address` has port 0.
 pub fn serve_http(
     registry: Registry,
     options: &ServeOptions,
@@ -164,9 +98,9 @@ pub fn serve_http(
         let bound = TcpListener::bind(address).await;
         let listener = bound.map_err(|source| ServeError::Listen { address, source })?;
         listening(listener.local_addr()?);
-        let ending = tokio::spawn(signals(stop.clone()));
+        let signals = tokio::spawn(stop_on_signal(stop.clone()));
         serve_listener(registry, options, http, listener, stop.clone()).await;
-        ending.abort();
+        signals.abort();
         Ok(())
     });
     stop.cancel();
@@ -174,8 +108,8 @@ pub fn serve_http(
     served
 }
 
-/// Serves clients that come to a listener, until `stop`; then lets what is under way end, for a while. The caller has
-/// asked [`may_serve`].
+/// Serves the clients of a listener until `stop` is cancelled, then gives running requests
+/// [`grace`](HttpOptions::grace) to finish. The caller must check the address with [`may_serve`] first.
 pub async fn serve_listener(
     registry: Registry,
     options: &ServeOptions,
@@ -185,10 +119,10 @@ pub async fn serve_listener(
 ) {
     let stop = stop.child_token();
     let _end = stop.clone().drop_guard();
-    // Whoever comes with a token comes from elsewhere: our folders are nothing to them.
-    let near = http.token.is_none() && listener.local_addr().is_ok_and(|address| address.ip().is_loopback());
-    let options = ServeOptions { show_folders: options.show_folders && near, ..options.clone() };
-    // Half of the requests may wait for room, so that small answers always have a way.
+    // A client with a token may be on another machine, where local folders mean nothing.
+    let local = http.token.is_none() && listener.local_addr().is_ok_and(|address| address.ip().is_loopback());
+    let options = ServeOptions { show_folders: options.show_folders && local, ..options.clone() };
+    // Only half of the requests may wait for the response budget, so that small responses always get through.
     let waiting = (http.max_requests / 2).max(1);
     http::listener::serve(listener, Shared::new(registry, &options, waiting, stop.clone()), http, stop).await;
 }
@@ -201,8 +135,8 @@ fn runtime() -> io::Result<tokio::runtime::Runtime> {
         .build()
 }
 
-/// Waits for the signals that end a process.
-async fn signals(stop: CancellationToken) {
+/// Cancels `stop` when the process receives SIGINT or SIGTERM.
+async fn stop_on_signal(stop: CancellationToken) {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};

@@ -1,7 +1,7 @@
-//! What the server says about itself: a line an event, handed to the caller, who alone prints.
+//! The log of the server: one line per event, passed to a sink of the caller.
 //!
-//! Lines are written on a thread of their own. A client need not read what its server logs, and a server that waits for
-//! somebody to read serves nobody: what does not fit is left out and counted.
+//! A separate thread writes the lines. A client need not read the log of its server, and the server must not block on
+//! it: lines that do not fit into the queue are dropped and counted.
 
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,76 +13,77 @@ use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber};
 
-/// How many lines may wait to be written.
-const WAITING: usize = 1024;
-/// How long the last lines may take.
-const LAST_LINES: Duration = Duration::from_millis(500);
+/// The maximum number of lines in the queue.
+const QUEUE: usize = 1024;
+/// How long a [`LogGuard`] waits for the last lines.
+const FLUSH_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// Takes a finished line.
-pub type Sink = Box<dyn Fn(&str) + Send + Sync>;
+/// A function that prints a finished line.
+pub type LogSink = Box<dyn Fn(&str) + Send + Sync>;
 
-/// What is said, and how.
+/// Which events are logged, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogFormat {
-    /// Only what somebody should do something about, as text.
+    /// Warnings and errors only, as text.
     Warnings,
-    /// Everything, as text.
+    /// All events, as text.
     Text,
-    /// Everything, an object a line.
+    /// All events, one JSON object per line.
     Json,
 }
 
-enum Told {
+/// An entry of the queue.
+enum LogMessage {
     Line(String),
-    /// Says that all before it is written.
+    /// Reports that all lines before it are written.
     Flush(SyncSender<()>),
 }
 
-/// Writes down what our own code says.
-struct Lines {
+/// Turns the events of this workspace into lines.
+struct LogSubscriber {
     format: LogFormat,
-    waiting: SyncSender<Told>,
+    waiting: SyncSender<LogMessage>,
     dropped: AtomicU64,
     next: AtomicU64,
 }
 
-/// Waits, when it is dropped, until what was said is written, or for a moment.
+/// Flushes the log when dropped; waits at most half a second.
 #[must_use]
-pub struct LogEnd(SyncSender<Told>);
+pub struct LogGuard(SyncSender<LogMessage>);
 
-impl Drop for LogEnd {
+impl Drop for LogGuard {
     fn drop(&mut self) {
         let (done, wait) = sync_channel(1);
-        if self.0.try_send(Told::Flush(done)).is_ok() {
-            let _ = wait.recv_timeout(LAST_LINES);
+        if self.0.try_send(LogMessage::Flush(done)).is_ok() {
+            let _ = wait.recv_timeout(FLUSH_TIMEOUT);
         }
     }
 }
 
-/// Hands every line to `sink` from now on, until the process ends; the first caller wins.
-pub fn log_to(format: LogFormat, sink: Sink) -> LogEnd {
-    let (waiting, lines) = sync_channel(WAITING);
-    let end = LogEnd(waiting.clone());
-    let subscriber = Lines { format, waiting, dropped: AtomicU64::new(0), next: AtomicU64::new(1) };
+/// Passes every line to `sink` until the process ends. Only the first call in a process has an effect.
+pub fn log_to(format: LogFormat, sink: LogSink) -> LogGuard {
+    let (waiting, lines) = sync_channel(QUEUE);
+    let end = LogGuard(waiting.clone());
+    let subscriber = LogSubscriber { format, waiting, dropped: AtomicU64::new(0), next: AtomicU64::new(1) };
     if tracing::subscriber::set_global_default(subscriber).is_ok() {
         std::thread::spawn(move || write_all(&lines, &sink));
     }
     end
 }
 
-fn write_all(lines: &Receiver<Told>, sink: &Sink) {
-    while let Ok(told) = lines.recv() {
-        match told {
-            Told::Line(line) => sink(&line),
-            Told::Flush(done) => {
+fn write_all(lines: &Receiver<LogMessage>, sink: &LogSink) {
+    while let Ok(message) = lines.recv() {
+        match message {
+            LogMessage::Line(line) => sink(&line),
+            LogMessage::Flush(done) => {
                 let _ = done.try_send(());
             }
         }
     }
 }
 
-impl Lines {
-    /// One event as a line.
+impl LogSubscriber {
+    /// Formats an event as a line.
     fn line(&self, level: &str, fields: Map<String, Value>) -> String {
         if self.format == LogFormat::Json {
             let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_millis());
@@ -92,7 +93,7 @@ impl Lines {
             line.extend(fields);
             return Value::Object(line).to_string();
         }
-        // A line stays one line, whatever a skill or a path holds.
+        // Control characters of a skill or a path must not break the line.
         let text = |value: &Value| {
             let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
             text.replace(char::is_control, " ")
@@ -100,7 +101,7 @@ impl Lines {
         let mut line = format!("{level}: {}", fields.get("message").map(text).unwrap_or_default());
         for (name, value) in fields.iter().filter(|(name, _)| *name != "message") {
             let _ = match name.as_str() {
-                // Why is the rest of the sentence, and what to do is one of its own.
+                // The reason continues the sentence, and the hint has its own line.
                 "reason" => write!(line, ": {}", text(value)),
                 "hint" => write!(line, "\n  hint: {}", text(value)),
                 name => write!(line, ", {name} {}", text(value)),
@@ -109,19 +110,19 @@ impl Lines {
         line
     }
 
-    /// Puts a line where the writer finds it; what was left out before is said first.
-    fn say(&self, level: &str, fields: Map<String, Value>) {
+    /// Queues a line, after a line with the number of dropped ones.
+    fn queue(&self, level: &str, fields: Map<String, Value>) {
         let dropped = self.dropped.swap(0, Ordering::Relaxed);
         if dropped > 0 {
-            let mut told = Map::new();
-            told.insert("message".to_owned(), "lines of the log were left out".into());
-            told.insert("lines".to_owned(), dropped.into());
-            if self.waiting.try_send(Told::Line(self.line("warning", told))).is_err() {
+            let mut notice = Map::new();
+            notice.insert("message".to_owned(), "lines of the log were left out".into());
+            notice.insert("lines".to_owned(), dropped.into());
+            if self.waiting.try_send(LogMessage::Line(self.line("warning", notice))).is_err() {
                 self.dropped.fetch_add(dropped + 1, Ordering::Relaxed);
                 return;
             }
         }
-        if self.waiting.try_send(Told::Line(self.line(level, fields))).is_err() {
+        if self.waiting.try_send(LogMessage::Line(self.line(level, fields))).is_err() {
             self.dropped.fetch_add(1, Ordering::Relaxed);
         }
     }
@@ -145,15 +146,15 @@ impl Visit for Fields {
     fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
         let mut text = String::new();
         let _ = write!(text, "{value:?}");
-        // It may be what a client sent: not all of it.
+        // The value may come from a client, so limit its length.
         let text: String = text.chars().take(500).collect();
         self.0.insert(field.name().to_owned(), text.into());
     }
 }
 
-impl Subscriber for Lines {
+impl Subscriber for LogSubscriber {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        // What others say may quote what a client sent, and what matters of it we say ourselves.
+        // Events of other crates may quote data of a client; the important ones are logged again by this crate.
         let most = if self.format == LogFormat::Warnings { Level::WARN } else { Level::INFO };
         // Smaller is more severe.
         metadata.target().starts_with("prowess") && *metadata.level() <= most
@@ -171,7 +172,7 @@ impl Subscriber for Lines {
             Level::WARN => "warning",
             _ => "info",
         };
-        self.say(level, fields.0);
+        self.queue(level, fields.0);
     }
     fn enter(&self, _: &Id) {}
     fn exit(&self, _: &Id) {}

@@ -10,7 +10,9 @@ use prowess::fs::read;
 use prowess::library::terms_file;
 use prowess::registry::trust::Approvals;
 use prowess::source::spec::{Place, Server, SourceSpec};
-use prowess_mcp::{ClientConfig, HttpOptions, LogFormat, Reach, ServeError, ServeOptions, Token, log_to};
+use prowess_mcp::{
+    BearerToken, ClientConfig, HttpOptions, LogFormat, ServeError, ServeOptions, ServerTransport, log_to,
+};
 use serde_json::json;
 
 use super::{session_defaults, unread_registry};
@@ -97,7 +99,7 @@ fn listening(at: SocketAddr, json: bool) {
 }
 
 /// The token, from its file or its variable; on the command line everybody would see it.
-fn token(args: &Serve) -> Result<Option<Token>, CommandError> {
+fn token(args: &Serve) -> Result<Option<BearerToken>, CommandError> {
     let (text, place) = match &args.token_file {
         Some(file) => {
             let bytes = read::read_small(file, MAX_TOKEN)?;
@@ -108,14 +110,14 @@ fn token(args: &Serve) -> Result<Option<Token>, CommandError> {
             None => return Ok(None),
         },
     };
-    Token::new(&text).map(Some).ok_or_else(|| {
+    BearerToken::new(&text).map(Some).ok_or_else(|| {
         let error = format!("this is no token: {}", clean(&place));
         Failure::new(error, "a token is at least 16 visible characters without spaces").into()
     })
 }
 
 fn print_config(client: &ClientConfig, args: &Serve, ui: &mut Ui) -> Result<Outcome, CommandError> {
-    let reach = match args.http {
+    let transport = match args.http {
         Some(address) if address.port() == 0 => {
             let hint = "name the port; 0 is another one at each start";
             return Err(Failure::new(format!("a configuration needs a port: {address}"), hint).into());
@@ -128,7 +130,7 @@ fn print_config(client: &ClientConfig, args: &Serve, ui: &mut Ui) -> Result<Outc
                 address.to_string()
             };
             let token = token(args)?.is_some() || !address.ip().is_loopback();
-            Reach::Find { url: format!("http://{host}/mcp"), token }
+            ServerTransport::Http { url: format!("http://{host}/mcp"), token }
         }
         None => {
             let mut words = vec!["serve".to_owned()];
@@ -149,11 +151,11 @@ fn print_config(client: &ClientConfig, args: &Serve, ui: &mut Ui) -> Result<Outc
                     words.extend(given.next_if(|_| is_place).map(|place| at_home(client, &place)));
                 }
             }
-            Reach::Start(words)
+            ServerTransport::Stdio(words)
         }
     };
-    ui.print(&clean_lines(&client.text(&reach)))?;
-    ui.note(&format!("for {}, into {}", client.title, client.place(&reach)));
+    ui.print(&clean_lines(&client.text(&transport)))?;
+    ui.note(&format!("for {}, into {}", client.title, client.destination(&transport)));
     Ok(Outcome::Fine)
 }
 

@@ -97,7 +97,7 @@ fn the_page_of_clients_is_current() {
             text,
             "\n## {}\n\nIn {}.\n\n```{kind}\n{start}```\n\nA server that runs already:\n\n```{kind}\n{find}```\n",
             client.title,
-            client.place(&prowess_mcp::Reach::Start(vec!["serve".to_owned()]))
+            client.destination(&prowess_mcp::ServerTransport::Stdio(vec!["serve".to_owned()]))
         );
     }
     compare("clients.md", &text);

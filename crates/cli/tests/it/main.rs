@@ -23,9 +23,6 @@ mod guide;
 mod hard_input;
 mod hints;
 mod hostile;
-#[expect(dead_code, reason = "the tests of the source itself need more of it")]
-#[path = "../../../mcp/tests/it/liar.rs"]
-mod liar;
 mod library;
 mod linked;
 mod mcp_source;

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use insta::assert_snapshot;
 
 use crate::Place;
-use crate::liar::{Liar, Story};
+use prowess_mcp::testing::{FakeContent, FakeServer};
 
 const SKILL: (&str, &str) = (
     "skills/tidy-up/SKILL.md",
@@ -296,17 +296,17 @@ fn the_token_of_our_own_server_is_given_to_no_program() {
 #[test]
 fn a_skill_that_is_not_what_its_server_listed_says_so_and_not_to_try_again() {
     let place = Place::with(&[]);
-    let mut story = Story::default();
-    story.skill("skill://refunds", "", &[]);
-    let liar = Liar::telling(story);
-    let server = format!("mcp={},prefix=team", liar.url);
+    let mut content = FakeContent::default();
+    content.skill("skill://refunds", "", &[]);
+    let server = FakeServer::serving(content);
+    let spec = format!("mcp={},prefix=team", server.url);
     let run = |args: &[&str]| {
         let mut command = place.command();
-        command.env("HOME", place.path().join("home")).args(args).args(["--in", &server]);
+        command.env("HOME", place.path().join("home")).args(args).args(["--in", &spec]);
         place.transcript(&command.output().unwrap())
     };
     assert!(run(&["trust", "team:refunds"]).starts_with("exit 0\n"));
-    liar.change(|story| story.put("skill://refunds/SKILL.md", b"---\nname: refunds\n---\n"));
+    server.change(|content| content.put("skill://refunds/SKILL.md", b"---\nname: refunds\n---\n"));
     assert_snapshot!(run(&["activate", "team:refunds"]), @"
     exit 2
     --- stderr

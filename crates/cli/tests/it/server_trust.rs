@@ -5,8 +5,8 @@ use std::process::{Command, Stdio};
 use insta::assert_snapshot;
 
 use crate::Place;
-use crate::liar::{Liar, Story};
 use crate::library::{command, run};
+use prowess_mcp::testing::{FakeContent, FakeServer};
 
 fn skill(name: &str, description: &str) -> String {
     format!("---\nname: {name}\ndescription: {description}\n---\nDo.\n")
@@ -159,27 +159,27 @@ fn nobody_who_gives_trust_waits_for_a_server_that_another_asks() {
     assert!(!slow.wait().unwrap().success());
 }
 
-/// Runs a command whose library is a server that tells a story.
-fn told(place: &Place, liar: &Liar, args: &[&str]) -> String {
-    let server = format!("mcp={},prefix=team", liar.url);
+/// Runs a command whose library is a fake server.
+fn told(place: &Place, server: &FakeServer, args: &[&str]) -> String {
+    let server = format!("mcp={},prefix=team", server.url);
     place.transcript(&command(place).args(args).args(["--in", &server]).output().unwrap())
 }
 
 #[test]
 fn nobody_is_told_to_trust_a_skill_whose_files_are_made_on_demand() {
     let place = Place::with(&[]);
-    let mut story = Story::default();
-    story.skill("skill://deep", "", &[]);
-    story.last()["resources"] = "dynamic".into();
-    let liar = Liar::telling(story);
-    assert_snapshot!(told(&place, &liar, &["list"]), @"
+    let mut content = FakeContent::default();
+    content.skill("skill://deep", "", &[]);
+    content.last()["resources"] = "dynamic".into();
+    let server = FakeServer::serving(content);
+    assert_snapshot!(told(&place, &server, &["list"]), @"
     exit 0
     --- stdout
     team:deep  cannot be trusted: About deep.
 
     1 skill; 1 that cannot be trusted: prowess why NAME --in SPEC
     ");
-    assert_snapshot!(told(&place, &liar, &["why", "team:deep"]), @"
+    assert_snapshot!(told(&place, &server, &["why", "team:deep"]), @"
     exit 1
     --- stdout
     team:deep: seen, not trusted
@@ -192,10 +192,10 @@ fn nobody_is_told_to_trust_a_skill_whose_files_are_made_on_demand() {
 #[test]
 fn of_two_skills_with_one_name_on_a_server_each_is_told_what_trusts_it() {
     let place = Place::with(&[]);
-    let mut story = Story::default();
-    story.skill("skill://n/a", "", &[]).skill("skill://m/a", "", &[]);
-    let liar = Liar::telling(story);
-    assert_snapshot!(told(&place, &liar, &["why", "team:a"]), @"
+    let mut content = FakeContent::default();
+    content.skill("skill://n/a", "", &[]).skill("skill://m/a", "", &[]);
+    let server = FakeServer::serving(content);
+    assert_snapshot!(told(&place, &server, &["why", "team:a"]), @"
     exit 1
     --- stdout
     team:a: seen, not trusted
@@ -210,8 +210,8 @@ fn of_two_skills_with_one_name_on_a_server_each_is_told_what_trusts_it() {
       hint: it is not trusted; prowess trust mcp:team:skill://m/a/SKILL.md --in SPEC
     ");
     // What is trusted by its place has the key as long as the first is not trusted.
-    told(&place, &liar, &["trust", "mcp:team:skill://m/a/SKILL.md"]);
-    assert_snapshot!(told(&place, &liar, &["why", "team:a"]), @"
+    told(&place, &server, &["trust", "mcp:team:skill://m/a/SKILL.md"]);
+    assert_snapshot!(told(&place, &server, &["why", "team:a"]), @"
     exit 0
     --- stdout
     team:a: shadowed
@@ -224,9 +224,9 @@ fn of_two_skills_with_one_name_on_a_server_each_is_told_what_trusts_it() {
       found: mcp:team:skill://m/a/SKILL.md
       path for filters: a
     ");
-    told(&place, &liar, &["trust", "--revoke", "mcp:team:skill://m/a/SKILL.md"]);
-    told(&place, &liar, &["trust", "team:a"]);
-    assert_snapshot!(told(&place, &liar, &["why", "team:a"]), @"
+    told(&place, &server, &["trust", "--revoke", "mcp:team:skill://m/a/SKILL.md"]);
+    told(&place, &server, &["trust", "team:a"]);
+    assert_snapshot!(told(&place, &server, &["why", "team:a"]), @"
     exit 0
     --- stdout
     team:a: offered

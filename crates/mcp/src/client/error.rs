@@ -1,4 +1,4 @@
-//! What goes wrong between us and another server: a reason and a hint, and the record that survives rmcp's own errors.
+//! Errors of the MCP client, and a log of transport errors that rmcp would replace by its own.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,41 +10,41 @@ use rmcp::model::RequestId;
 use crate::lock::locked;
 use crate::source::McpLimits;
 
-/// The most of a stranger's text that is shown.
+/// The maximum number of characters of a server's text in a message.
 const MAX_SHOWN: usize = 200;
 
-/// The most failures of single messages that are remembered.
-const MAX_FAILURES: usize = 16;
+/// The maximum number of errors of single messages that are kept.
+const MAX_ERRORS: usize = 16;
 
-/// Why a server could not be asked, or why its answer is not taken.
+/// Why a request failed, or why its response is not accepted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}")]
-pub(crate) struct Failure {
+pub(crate) struct ClientError {
     pub(crate) reason: String,
     pub(crate) hint: &'static str,
-    /// Whether nothing came in time.
-    pub(crate) late: bool,
+    /// Whether it is a timeout.
+    pub(crate) timed_out: bool,
 }
 
-impl Failure {
+impl ClientError {
     pub(crate) fn new(reason: impl Into<String>, hint: &'static str) -> Self {
-        Self { reason: reason.into(), hint, late: false }
+        Self { reason: reason.into(), hint, timed_out: false }
     }
 
-    /// It took too long.
-    pub(crate) fn late(time: Duration) -> Self {
+    /// The error after a timeout.
+    pub(crate) fn timeout(time: Duration) -> Self {
         let reason = format!("there was no answer within {} ms", time.as_millis());
-        Self { late: true, ..Self::new(reason, "see whether the server runs, and try again") }
+        Self { timed_out: true, ..Self::new(reason, "see whether the server runs, and try again") }
     }
 }
 
-/// An answer has more values than are read.
-pub(crate) fn too_many_values(limits: &McpLimits) -> Failure {
+/// The error for a response with too many JSON values.
+pub(crate) fn too_many_values(limits: &McpLimits) -> ClientError {
     let reason = format!("its answer has more than {} values", limits.answer_values);
-    Failure::new(reason, "report this to the author of the server")
+    ClientError::new(reason, "report this to the author of the server")
 }
 
-/// A stranger's text as it may be shown: short, on one line, and with nothing that controls a terminal.
+/// A server's text for a message: shortened, on one line, and with control characters escaped.
 pub(crate) fn shown(text: &str) -> String {
     let mut short: String = text.trim().chars().take(MAX_SHOWN).collect();
     if short.len() < text.trim().len() {
@@ -53,68 +53,69 @@ pub(crate) fn shown(text: &str) -> String {
     escape_control(&short)
 }
 
-/// What a transport noticed. rmcp turns errors into text of its own; what we know is kept here.
+/// What a transport observed: errors, output that is not a message, and the number of received bytes.
 #[derive(Debug, Default)]
-pub(crate) struct Record {
-    /// Why nothing can be asked any more.
-    broken: Mutex<Option<Failure>>,
-    /// Why single messages failed, the last ones, by the id of a request.
-    failures: Mutex<Vec<(Option<RequestId>, Failure)>>,
+pub(crate) struct TransportLog {
+    /// Why the connection is closed.
+    closed: Mutex<Option<ClientError>>,
+    /// The latest errors of single messages, by the id of the request.
+    errors: Mutex<Vec<(Option<RequestId>, ClientError)>>,
+    /// The first output that is not a message.
     noise: Mutex<Option<String>>,
     received: AtomicU64,
 }
 
-impl Record {
-    /// Notes why nothing can be asked any more; the first reason is the one.
-    pub(crate) fn broke(&self, failure: Failure) {
-        locked(&self.broken).get_or_insert(failure);
+impl TransportLog {
+    /// Records why the connection is closed. Only the first error counts.
+    pub(crate) fn record_closed(&self, error: ClientError) {
+        locked(&self.closed).get_or_insert(error);
     }
 
-    /// Notes why a message failed.
-    pub(crate) fn failed(&self, id: Option<RequestId>, failure: Failure) {
-        let mut failures = locked(&self.failures);
-        // Nobody asks why a message failed that nobody waits for.
-        if failures.len() >= MAX_FAILURES {
-            failures.remove(0);
+    /// Records why a message failed.
+    pub(crate) fn record_error(&self, id: Option<RequestId>, error: ClientError) {
+        let mut errors = locked(&self.errors);
+        // Errors of notifications are never taken out.
+        if errors.len() >= MAX_ERRORS {
+            errors.remove(0);
         }
-        failures.push((id, failure));
+        errors.push((id, error));
     }
 
-    /// Why this request failed; another's failure is not its own.
-    pub(crate) fn why(&self, id: &RequestId) -> Option<Failure> {
-        let mut failures = locked(&self.failures);
-        let at = failures.iter().position(|(failed, _)| failed.as_ref() == Some(id));
-        at.map(|at| failures.remove(at).1).or_else(|| self.why_broken())
+    /// Takes the error of a request, or the error that closed the connection.
+    pub(crate) fn take_error(&self, id: &RequestId) -> Option<ClientError> {
+        let mut errors = locked(&self.errors);
+        let at = errors.iter().position(|(failed, _)| failed.as_ref() == Some(id));
+        at.map(|at| errors.remove(at).1).or_else(|| self.closed())
     }
 
-    /// Why nothing can be asked any more.
-    pub(crate) fn why_broken(&self) -> Option<Failure> {
-        locked(&self.broken).clone()
+    /// Why the connection is closed, if it is.
+    pub(crate) fn closed(&self) -> Option<ClientError> {
+        locked(&self.closed).clone()
     }
 
-    /// What failed first, for a beginning that did not come about.
-    pub(crate) fn first(&self) -> Option<Failure> {
-        let failures = locked(&self.failures);
-        failures.first().map(|(_, failure)| failure.clone()).or_else(|| self.why_broken())
+    /// The first error, for a handshake that failed.
+    pub(crate) fn first_error(&self) -> Option<ClientError> {
+        let errors = locked(&self.errors);
+        errors.first().map(|(_, error)| error.clone()).or_else(|| self.closed())
     }
 
-    /// Notes something that came and is no message; the first is kept.
-    pub(crate) fn noise(&self, text: &[u8]) {
+    /// Records output that is not a message. Only the first is kept.
+    pub(crate) fn record_noise(&self, text: &[u8]) {
         let text = || shown(&String::from_utf8_lossy(text.get(..1024).unwrap_or(text)));
         locked(&self.noise).get_or_insert_with(text);
     }
 
-    /// The first thing that came and is no message.
-    pub(crate) fn heard(&self) -> Option<String> {
+    /// The first output that is not a message.
+    pub(crate) fn noise(&self) -> Option<String> {
         locked(&self.noise).clone()
     }
 
-    /// Counts bytes that came.
-    pub(crate) fn count(&self, bytes: u64) {
+    /// Counts received bytes.
+    pub(crate) fn add_received(&self, bytes: u64) {
         self.received.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// How many bytes have come.
+    /// The number of received bytes.
     pub(crate) fn received(&self) -> u64 {
         self.received.load(Ordering::Relaxed)
     }
@@ -125,18 +126,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_failure_is_blamed_on_its_own_request_and_a_broken_connection_on_all() {
-        let (record, failure) = (Record::default(), |reason| Failure::new(reason, "hint"));
+    fn an_error_belongs_to_its_own_request_and_a_closed_connection_to_all() {
+        let (log, error) = (TransportLog::default(), |reason| ClientError::new(reason, "hint"));
         let id = RequestId::Number;
-        record.failed(Some(id(1)), failure("one"));
-        record.failed(None, failure("a notification"));
-        assert_eq!(record.why(&id(2)), None);
-        assert_eq!(record.why(&id(1)), Some(failure("one")));
-        assert_eq!(record.why(&id(1)), None);
-        (0..100).for_each(|at| record.failed(Some(id(at)), failure("more")));
-        assert_eq!((record.why(&id(0)), record.why(&id(99))), (None, Some(failure("more"))));
-        record.broke(failure("ended"));
-        record.broke(failure("later"));
-        assert_eq!(record.why(&id(2)), Some(failure("ended")));
+        log.record_error(Some(id(1)), error("one"));
+        log.record_error(None, error("a notification"));
+        assert_eq!(log.take_error(&id(2)), None);
+        assert_eq!(log.take_error(&id(1)), Some(error("one")));
+        assert_eq!(log.take_error(&id(1)), None);
+        (0..100).for_each(|at| log.record_error(Some(id(at)), error("more")));
+        assert_eq!((log.take_error(&id(0)), log.take_error(&id(99))), (None, Some(error("more"))));
+        log.record_closed(error("ended"));
+        log.record_closed(error("later"));
+        assert_eq!(log.take_error(&id(2)), Some(error("ended")));
     }
 }

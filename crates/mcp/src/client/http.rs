@@ -1,4 +1,4 @@
-//! A server at an address: the library's own HTTP behind rmcp's trait, one request a message, no redirects.
+//! The HTTP transport of the client: the library's HTTP client behind rmcp's trait, without redirects.
 
 use std::collections::HashMap;
 use std::io::{BufReader, Read, Take};
@@ -15,97 +15,101 @@ use rmcp::transport::streamable_http_client::{
     StreamableHttpClient, StreamableHttpError, StreamableHttpPostResponse,
 };
 
-use crate::client::error::{Failure, Record, shown, too_many_values};
-use crate::client::response::{Asked, Raw, Streamed, in_events};
+use crate::client::error::{ClientError, TransportLog, shown, too_many_values};
+use crate::client::response::{RawResponse, SentRequest, StreamOutcome, response_in_events};
 use crate::source::McpLimits;
 
 const SESSION: &str = "mcp-session-id";
 const CHECK: &str = "check the address; the path of a server is often /mcp";
-const TELL: &str = "tell whoever runs the server";
+const REPORT: &str = "report this to the operator of the server";
 
-/// A server at an address.
+/// The HTTP client of one server.
 #[derive(Clone)]
-pub(crate) struct Web {
+pub(crate) struct McpHttpClient {
     client: UreqClient,
     limits: McpLimits,
-    /// Once an answer came from a public address, the name leads to no private one any more.
+    /// Once a host was at a public address, its name must not resolve to a private one.
     public: Arc<PublicHosts>,
-    record: Arc<Record>,
+    log: Arc<TransportLog>,
 }
 
-type Error = StreamableHttpError<Failure>;
+type Error = StreamableHttpError<ClientError>;
 
-impl Web {
+impl McpHttpClient {
     pub(crate) fn new(
         client: UreqClient,
         limits: McpLimits,
         public: Arc<PublicHosts>,
-        record: Arc<Record>,
+        log: Arc<TransportLog>,
     ) -> Self {
-        Self { client, limits, public, record }
+        Self { client, limits, public, log }
     }
 
-    fn send(&self, request: Request<Vec<u8>>) -> Result<HttpAnswer, Failure> {
+    fn send(&self, request: Request<Vec<u8>>) -> Result<HttpAnswer, ClientError> {
         let url = request.uri().to_string();
         let private = self.public.may_be_private(&url);
         let answer =
-            self.client.send(request, self.limits.time, private).map_err(|error| self.failure(&error))?;
+            self.client.send(request, self.limits.time, private).map_err(|error| self.error(&error))?;
         self.public.note(&url, answer.private);
         Ok(answer)
     }
 
-    fn failure(&self, error: &HttpError) -> Failure {
+    fn error(&self, error: &HttpError) -> ClientError {
         match error {
-            HttpError::TooSlow(_) => Failure::late(self.limits.time),
+            HttpError::TooSlow(_) => ClientError::timeout(self.limits.time),
             HttpError::TooLarge(limit) => {
                 let reason = format!("its answer has more than {limit} bytes");
-                Failure::new(reason, TELL)
+                ClientError::new(reason, REPORT)
             }
-            other => Failure::new(shown(&other.to_string()), "check the address and the network"),
+            other => ClientError::new(shown(&other.to_string()), "check the address and the network"),
         }
     }
 
-    /// All of a body, up to the limit of an answer.
-    fn body(&self, reader: &mut impl Read) -> Result<Vec<u8>, Failure> {
+    /// Reads a whole body, up to the limit.
+    fn body(&self, reader: &mut impl Read) -> Result<Vec<u8>, ClientError> {
         let mut bytes = Vec::new();
         let read = reader.read_to_end(&mut bytes);
-        self.record.count(bytes.len() as u64);
+        self.log.add_received(bytes.len() as u64);
         if bytes.len() as u64 > self.limits.answer_bytes {
-            return Err(self.failure(&HttpError::TooLarge(self.limits.answer_bytes)));
+            return Err(self.error(&HttpError::TooLarge(self.limits.answer_bytes)));
         }
-        read.map_err(|error| self.failure(&body_failed(&error, self.limits.time)))?;
+        read.map_err(|error| self.error(&body_failed(&error, self.limits.time)))?;
         Ok(bytes)
     }
 
-    /// The answer in a body that is a stream of events, up to the limit of an answer.
-    fn in_stream(
+    /// Reads the response in a body that is an event stream, up to the limit.
+    fn response_in_stream(
         &self,
         mut reader: BufReader<Take<impl Read>>,
-        asked: &Asked,
-    ) -> Result<ServerJsonRpcMessage, Failure> {
-        let answer = in_events(&mut reader, asked, &self.limits);
+        sent: &SentRequest,
+    ) -> Result<ServerJsonRpcMessage, ClientError> {
+        let answer = response_in_events(&mut reader, sent, &self.limits);
         let rest = reader.into_inner().limit();
-        self.record.count((self.limits.answer_bytes + 1).saturating_sub(rest));
+        self.log.add_received((self.limits.answer_bytes + 1).saturating_sub(rest));
         match answer {
-            Ok(Streamed::Answer(answer)) => Ok(*answer),
-            Ok(Streamed::TooManyValues) => Err(too_many_values(&self.limits)),
-            Ok(Streamed::Ended) if rest == 0 => {
-                Err(self.failure(&HttpError::TooLarge(self.limits.answer_bytes)))
+            Ok(StreamOutcome::Response(response)) => Ok(*response),
+            Ok(StreamOutcome::TooManyValues) => Err(too_many_values(&self.limits)),
+            Ok(StreamOutcome::Ended) if rest == 0 => {
+                Err(self.error(&HttpError::TooLarge(self.limits.answer_bytes)))
             }
-            Ok(Streamed::Ended) => Err(Failure::new("its stream ended before the answer", TELL)),
-            Err(error) => Err(self.failure(&body_failed(&error, self.limits.time))),
+            Ok(StreamOutcome::Ended) => Err(ClientError::new("its stream ended before the answer", REPORT)),
+            Err(error) => Err(self.error(&body_failed(&error, self.limits.time))),
         }
     }
 
-    fn post(&self, request: Request<Vec<u8>>, asked: &Asked) -> Result<StreamableHttpPostResponse, Error> {
+    fn post(
+        &self,
+        request: Request<Vec<u8>>,
+        sent: &SentRequest,
+    ) -> Result<StreamableHttpPostResponse, Error> {
         let in_session = request.headers().contains_key(SESSION);
         let with_token = request.headers().contains_key(header::AUTHORIZATION);
         let HttpAnswer { head, body, .. } = self.send(request)?;
         let status = head.status;
-        let Some(id) = asked.id.clone() else { return Ok(StreamableHttpPostResponse::Accepted) };
+        let Some(id) = sent.id.clone() else { return Ok(StreamableHttpPostResponse::Accepted) };
         if matches!(status, StatusCode::ACCEPTED | StatusCode::NO_CONTENT) {
             let reason = format!("it answers with nothing: status {}", status.as_u16());
-            return Err(Failure::new(reason, CHECK).into());
+            return Err(ClientError::new(reason, CHECK).into());
         }
         if status == StatusCode::NOT_FOUND && in_session {
             return Err(StreamableHttpError::SessionExpired);
@@ -117,35 +121,35 @@ impl Web {
         let mut reader = BufReader::new(body.take(self.limits.answer_bytes + 1));
         let kind = text(&head, "content-type").unwrap_or_default().to_ascii_lowercase();
         if status.is_success() && kind.starts_with("text/event-stream") {
-            return Ok(StreamableHttpPostResponse::Json(self.in_stream(reader, asked)?, session));
+            return Ok(StreamableHttpPostResponse::Json(self.response_in_stream(reader, sent)?, session));
         }
         let bytes = self.body(&mut reader)?;
         if json_values(&bytes) > self.limits.answer_values {
             return Err(too_many_values(&self.limits).into());
         }
-        let raw = serde_json::from_slice::<Raw>(&bytes);
+        let raw = serde_json::from_slice::<RawResponse>(&bytes);
         let answer = if status.is_success() {
             let no_message = |error: serde_json::Error| {
                 let head = shown(&String::from_utf8_lossy(bytes.get(..64).unwrap_or(&bytes)));
                 let error = shown(&error.to_string());
-                Failure::new(format!("its answer is no JSON-RPC message: {error}: {head}"), CHECK)
+                ClientError::new(format!("its answer is no JSON-RPC message: {error}: {head}"), CHECK)
             };
-            let answer = asked.answer(raw.map_err(no_message)?);
-            answer.ok_or_else(|| Failure::new("it does not answer what was asked", TELL))?
+            let answer = sent.response(raw.map_err(no_message)?);
+            answer.ok_or_else(|| ClientError::new("it does not answer what was asked", REPORT))?
         } else {
-            // An older server does not know the first question; the lifecycle wants to hear that as an error of ours.
+            // An older server does not know the first request; rmcp expects that as a JSON-RPC error.
             let unknown = || ErrorData::invalid_request(format!("status {}", status.as_u16()), None);
             let busy = status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS;
-            let older = asked.is_discover() && status.is_client_error() && !busy;
+            let older = sent.is_discover() && status.is_client_error() && !busy;
             let error = raw.ok().and_then(|raw| raw.error).or_else(|| older.then(unknown));
             let hint = if busy { "the server has trouble; try again later" } else { CHECK };
-            let failed = || Failure::new(format!("it answers with status {}", status.as_u16()), hint);
+            let failed = || ClientError::new(format!("it answers with status {}", status.as_u16()), hint);
             ServerJsonRpcMessage::error(error.ok_or_else(failed)?, Some(id))
         };
         Ok(StreamableHttpPostResponse::Json(answer, session))
     }
 
-    /// A request with the headers that rmcp wants on it.
+    /// A request with the headers of rmcp.
     fn request(
         method: Method,
         uri: &str,
@@ -153,8 +157,8 @@ impl Web {
         token: Option<&str>,
         headers: HashMap<HeaderName, HeaderValue>,
         body: Vec<u8>,
-    ) -> Result<Request<Vec<u8>>, Failure> {
-        let bad = |_| Failure::new("a header or the address has characters that cannot be sent", CHECK);
+    ) -> Result<Request<Vec<u8>>, ClientError> {
+        let bad = |_| ClientError::new("a header or the address has characters that cannot be sent", CHECK);
         let mut request = Request::builder()
             .method(method)
             .uri(uri)
@@ -176,12 +180,12 @@ fn text<'h>(head: &'h Parts, name: &str) -> Option<&'h str> {
     head.headers.get(name).and_then(|value| value.to_str().ok())
 }
 
-/// Why an answer is not looked at any further.
-fn refusal(head: &Parts, with_token: bool) -> Option<Failure> {
+/// The error for a redirect or a refusal.
+fn refusal(head: &Parts, with_token: bool) -> Option<ClientError> {
     if head.status.is_redirection() {
         let to = shown(text(head, "location").unwrap_or_default());
         let reason = format!("it answers with a redirect, which is not followed: {to}");
-        return Some(Failure::new(reason, "name the address that it leads to, if you trust it"));
+        return Some(ClientError::new(reason, "name the address that it leads to, if you trust it"));
     }
     let refused = matches!(head.status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
     refused.then(|| {
@@ -189,28 +193,28 @@ fn refusal(head: &Parts, with_token: bool) -> Option<Failure> {
         match (head.status, with_token) {
             (_, false) => {
                 let reason = format!("it refuses with status {status}");
-                Failure::new(reason, "name a file with the token it wants: token_file")
+                ClientError::new(reason, "name a file with the token it wants: token_file")
             }
             (StatusCode::UNAUTHORIZED, true) => {
                 let reason = format!("it does not accept the token: status {status}");
-                Failure::new(reason, "see whether the token in the token_file is still the right one")
+                ClientError::new(reason, "see whether the token in the token_file is still the right one")
             }
             (_, true) => {
                 let reason = format!("it does not allow this with the token: status {status}");
-                Failure::new(reason, "ask whoever runs the server what the token is good for")
+                ClientError::new(reason, "ask the operator of the server what the token allows")
             }
         }
     })
 }
 
-impl From<Failure> for Error {
-    fn from(failure: Failure) -> Self {
-        Self::Client(failure)
+impl From<ClientError> for Error {
+    fn from(error: ClientError) -> Self {
+        Self::Client(error)
     }
 }
 
-impl StreamableHttpClient for Web {
-    type Error = Failure;
+impl StreamableHttpClient for McpHttpClient {
+    type Error = ClientError;
 
     async fn post_message(
         &self,
@@ -220,19 +224,19 @@ impl StreamableHttpClient for Web {
         token: Option<String>,
         headers: HashMap<HeaderName, HeaderValue>,
     ) -> Result<StreamableHttpPostResponse, Error> {
-        let web = self.clone();
-        let (record, id) = (Arc::clone(&self.record), Asked::of(&message).id);
-        // Ends by itself when its time is up, also when nobody waits for it any more.
+        let client = self.clone();
+        let (log, id) = (Arc::clone(&self.log), SentRequest::of(&message).id);
+        // Ends after its timeout, also when the future is dropped.
         let done = tokio::task::spawn_blocking(move || {
-            let asked = Asked::of(&message);
+            let sent = SentRequest::of(&message);
             let body = serde_json::to_vec(&message)?;
             let request =
                 Self::request(Method::POST, &uri, session.as_deref(), token.as_deref(), headers, body)?;
-            web.post(request, &asked)
+            client.post(request, &sent)
         });
         done.await?.inspect_err(|error| {
-            if let StreamableHttpError::Client(failure) = error {
-                record.failed(id, failure.clone());
+            if let StreamableHttpError::Client(error) = error {
+                log.record_error(id, error.clone());
             }
         })
     }
@@ -244,12 +248,12 @@ impl StreamableHttpClient for Web {
         token: Option<String>,
         headers: HashMap<HeaderName, HeaderValue>,
     ) -> Result<(), Error> {
-        let web = self.clone();
+        let client = self.clone();
         let done = tokio::task::spawn_blocking(move || {
             let request =
                 Self::request(Method::DELETE, &uri, Some(&session), token.as_deref(), headers, Vec::new())?;
-            // Good manners; the server's own clock does the rest.
-            web.send(request).map(drop)
+            // A courtesy; the session would expire on the server anyway.
+            client.send(request).map(drop)
         });
         Ok(done.await??)
     }
@@ -262,7 +266,7 @@ impl StreamableHttpClient for Web {
         _token: Option<String>,
         _headers: HashMap<HeaderName, HeaderValue>,
     ) -> Result<BoxedSseResponse, Error> {
-        // A source asks and is answered; what a server would tell by itself, nobody here waits for.
+        // A source needs responses only, and no notifications.
         Err(StreamableHttpError::ServerDoesNotSupportSse)
     }
 }

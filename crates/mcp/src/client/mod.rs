@@ -1,4 +1,4 @@
-//! A connection to another MCP server, asked from any thread: at an address or on the pipes of a program, in both eras.
+//! A blocking connection to another MCP server, over HTTP or to a child process, in both eras of the protocol.
 
 mod error;
 mod http;
@@ -26,94 +26,97 @@ use rmcp::{ClientServiceExt as _, RoleClient};
 use serde_json::Value;
 use tokio::runtime::Runtime;
 
-use self::error::Record;
-pub(crate) use self::error::{Failure, shown};
+use self::error::TransportLog;
+pub(crate) use self::error::{ClientError, shown};
 use crate::lock::locked;
 use crate::protocol::wire;
 use crate::source::McpLimits;
 
-/// What a failure of the protocol, as against one of the network, calls for.
-const SPEAKS: &str = "see whether this is an MCP server with the skills extension";
-const ASK: &str = "ask whoever runs the server";
-/// How long a server has to take leave of us.
-const LEAVE: Duration = Duration::from_millis(500);
+const CHECK_PROTOCOL: &str = "see whether this is an MCP server with the skills extension";
+const ASK_OPERATOR: &str = "ask the operator of the server";
+/// How long closing a session may take.
+const CLOSE_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// What becomes of a handshake.
-type Begun = Result<RunningService<RoleClient, ClientConfig>, ClientInitializeError>;
+/// The result of a handshake.
+type Handshake = Result<RunningService<RoleClient, ClientConfig>, ClientInitializeError>;
 
-/// How a server is reached. It may hold a token, so it is not to be written anywhere.
-pub(crate) enum Reach {
-    Web {
+/// How to connect to a server. It may contain a token, so it must not be printed.
+pub(crate) enum Endpoint {
+    Http {
         url: String,
         token: Option<String>,
         client: UreqClient,
-        /// Outlives a connection: a server that was public once is no private one after it was connected to anew.
+        /// Outlives a connection: a server that was public once must not be private after a reconnect.
         public: Arc<PublicHosts>,
     },
-    Program {
+    Process {
         argv: Vec<String>,
         folder: Option<PathBuf>,
     },
 }
 
-/// The program at the other end, if it is one.
+/// The child process of the server, if it has one.
 #[derive(Default)]
-struct Program {
+struct ServerProcess {
     running: Option<(ChildProcess, process::Input)>,
-    /// What it said last, once it was ended.
-    words: Option<String>,
+    /// The end of its standard error, once it has ended.
+    last_output: Option<String>,
 }
 
-impl Program {
-    /// Ends it; whoever is stuck in writing to it is freed by that.
+impl ServerProcess {
+    /// Ends the process, which also unblocks writes to it.
     fn end(&mut self) {
-        if let Some((process, input)) = self.running.take() {
-            process::hang_up(&input);
-            self.words = Some(process.last_words());
+        if let Some((child, input)) = self.running.take() {
+            process::close_input(&input);
+            self.last_output = Some(child.last_words());
         }
     }
 }
 
-/// A connection. It has a runtime of its own, so that it can be asked from any thread, also from one of a runtime.
+/// A connection. It has its own runtime, so that it can be used from any thread, also from one of another runtime.
 pub(crate) struct Connection {
     runtime: Option<Runtime>,
     service: Option<RunningService<RoleClient, ClientConfig>>,
-    /// Its end is the end of the program.
-    program: Mutex<Program>,
-    record: Arc<Record>,
+    /// Ends with the connection.
+    server_process: Mutex<ServerProcess>,
+    log: Arc<TransportLog>,
 }
 
 impl Connection {
-    /// Connects, in the way without sessions if the server knows it, and by a handshake if not.
-    pub(crate) fn open(reach: &Reach, limits: McpLimits) -> Result<Self, Failure> {
+    /// Connects without a session if the server supports that, else with a handshake.
+    pub(crate) fn open(endpoint: &Endpoint, limits: McpLimits) -> Result<Self, ClientError> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .max_blocking_threads(8)
             .enable_time()
             .build()
-            .map_err(|error| Failure::new(error.to_string(), "look at the limits of this machine"))?;
-        let record = Arc::new(Record::default());
-        // From here on the end of the connection is the end of all of it, however far it came.
-        let mut made = Self { runtime: Some(runtime), service: None, program: Mutex::default(), record };
-        let waiting = match reach {
-            Reach::Web { url, token, client, public } => {
-                let web =
-                    http::Web::new(client.clone(), limits, Arc::clone(public), Arc::clone(&made.record));
+            .map_err(|error| ClientError::new(error.to_string(), "look at the limits of this machine"))?;
+        let log = Arc::new(TransportLog::default());
+        // From here on, dropping the connection cleans up all of it.
+        let mut made = Self { runtime: Some(runtime), service: None, server_process: Mutex::default(), log };
+        let waiting = match endpoint {
+            Endpoint::Http { url, token, client, public } => {
+                let client = http::McpHttpClient::new(
+                    client.clone(),
+                    limits,
+                    Arc::clone(public),
+                    Arc::clone(&made.log),
+                );
                 let mut config = StreamableHttpClientTransportConfig::with_uri(url.as_str());
                 config.auth_header.clone_from(token);
-                made.begin(move || StreamableHttpClientTransport::with_client(web, config))
+                made.begin(move || StreamableHttpClientTransport::with_client(client, config))
             }
-            Reach::Program { argv, folder } => {
-                let record = Arc::clone(&made.record);
-                let (process, input, pipes) = process::start(argv, folder.as_deref(), limits, record)?;
-                locked(&made.program).running = Some((process, input));
+            Endpoint::Process { argv, folder } => {
+                let log = Arc::clone(&made.log);
+                let (child, input, pipes) = process::start(argv, folder.as_deref(), limits, log)?;
+                locked(&made.server_process).running = Some((child, input));
                 made.begin(move || pipes)
             }
         }?;
         match waiting.recv_timeout(limits.time) {
             Ok(Ok(service)) => made.service = Some(service),
-            Ok(Err(error)) => return Err(made.not_begun(&error)),
-            Err(_) => return Err(made.dying(Failure::late(limits.time))),
+            Ok(Err(error)) => return Err(made.handshake_error(&error)),
+            Err(_) => return Err(made.close(ClientError::timeout(limits.time))),
         }
         let offers = made.service.as_ref().and_then(|service| service.peer_info()).is_some_and(|info| {
             info.capabilities.extensions.as_ref().is_some_and(|known| known.contains_key(wire::EXTENSION))
@@ -121,16 +124,19 @@ impl Connection {
         if !offers {
             let reason =
                 format!("it has no skills extension: {} is not among its capabilities", wire::EXTENSION);
-            return Err(Failure::new(reason, "only servers with this extension can be a source of skills"));
+            return Err(ClientError::new(
+                reason,
+                "only servers with this extension can be a source of skills",
+            ));
         }
         Ok(made)
     }
 
     fn begin<T: rmcp::transport::Transport<RoleClient> + 'static>(
         &self,
-        // Made on the runtime, since a transport may start tasks of its own.
+        // Created on the runtime, since a transport may spawn tasks.
         transport: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<mpsc::Receiver<Begun>, Failure> {
+    ) -> Result<mpsc::Receiver<Handshake>, ClientError> {
         let mut capabilities = ClientCapabilities::default();
         capabilities.extensions = Some([(wire::EXTENSION.to_owned(), JsonObject::new())].into());
         let config =
@@ -139,136 +145,141 @@ impl Connection {
             preferred_versions: vec![ProtocolVersion::V_2026_07_28],
             legacy_version: Some(ProtocolVersion::LATEST_WITH_INITIALIZE),
         };
-        let (tell, told) = mpsc::sync_channel(1);
+        let (sender, receiver) = mpsc::sync_channel(1);
         self.runtime()?.spawn(async move {
-            let _ = tell.send(config.serve_with_lifecycle(transport(), lifecycle).await);
+            let _ = sender.send(config.serve_with_lifecycle(transport(), lifecycle).await);
         });
-        Ok(told)
+        Ok(receiver)
     }
 
-    fn runtime(&self) -> Result<&Runtime, Failure> {
-        self.runtime.as_ref().ok_or_else(|| Failure::new("the connection was closed", "try again"))
+    fn runtime(&self) -> Result<&Runtime, ClientError> {
+        self.runtime.as_ref().ok_or_else(|| ClientError::new("the connection was closed", "try again"))
     }
 
-    /// Whether it can still be asked.
+    /// Whether it can still be used.
     pub(crate) fn is_open(&self) -> bool {
         self.service.as_ref().is_some_and(|service| !service.is_transport_closed() && !service.is_closed())
     }
 
-    /// How many bytes have come.
+    /// The number of received bytes.
     pub(crate) fn received(&self) -> u64 {
-        self.record.received()
+        self.log.received()
     }
 
-    /// Asks, and waits for the answer for so long and no longer. Whoever hears that it is late lets it die.
-    pub(crate) fn ask(&self, request: ClientRequest, time: Duration) -> Result<Value, Failure> {
-        let closed = || Failure::new("the connection was closed", "try again");
+    /// Sends a request and waits for the response, up to `time`. After a timeout, the caller must call
+    /// [`close`](Self::close).
+    pub(crate) fn request(&self, request: ClientRequest, time: Duration) -> Result<Value, ClientError> {
+        let closed = || ClientError::new("the connection was closed", "try again");
         let peer = self.service.as_ref().ok_or_else(closed)?.peer().clone();
         let lists = matches!(&request, ClientRequest::CustomRequest(request) if request.method == wire::LIST);
-        let (tell, told) = mpsc::sync_channel(1);
+        let (sender, receiver) = mpsc::sync_channel(1);
         self.runtime()?.spawn(async move {
             let sent = peer.send_request_with_option(request, PeerRequestOptions::with_timeout(time)).await;
             let answer = match sent {
                 Ok(handle) => (Some(handle.id.clone()), handle.await_response().await),
                 Err(error) => (None, Err(error)),
             };
-            let _ = tell.send(answer);
+            let _ = sender.send(answer);
         });
-        // Its own clock is the nearer one; this one is for a runtime that has no time.
-        let (id, answer) = match told.recv_timeout(time + LEAVE) {
+        // rmcp has the shorter timeout; this one is for an overloaded runtime.
+        let (id, answer) = match receiver.recv_timeout(time + CLOSE_TIMEOUT) {
             Ok(answer) => answer,
-            Err(RecvTimeoutError::Timeout) => return Err(Failure::late(time)),
+            Err(RecvTimeoutError::Timeout) => return Err(ClientError::timeout(time)),
             Err(RecvTimeoutError::Disconnected) => return Err(closed()),
         };
         let result = match answer {
             Ok(ServerResult::CustomResult(result)) => result.0,
-            Ok(_) => return Err(Failure::new("it answers with something else", SPEAKS)),
+            Ok(_) => return Err(ClientError::new("it answers with something else", CHECK_PROTOCOL)),
             Err(ServiceError::McpError(error)) => {
-                let hint = if lists { ASK } else { "see whether it has this skill, and ask whoever runs it" };
-                return Err(refused(error.code.0, &error.message, hint));
+                let hint =
+                    if lists { ASK_OPERATOR } else { "see whether it has this skill, and ask its operator" };
+                return Err(error_response(error.code.0, &error.message, hint));
             }
-            Err(ServiceError::Timeout { .. }) => return Err(Failure::late(time)),
+            Err(ServiceError::Timeout { .. }) => return Err(ClientError::timeout(time)),
             Err(error) => {
-                let known = id.map_or_else(|| self.record.why_broken(), |id| self.record.why(&id));
-                let failure = known.unwrap_or_else(|| Failure::new(shown(&error.to_string()), "try again"));
-                let dying = !failure.late && self.record.why_broken().is_some();
-                return Err(if dying { self.dying(failure) } else { failure });
+                let known = id.map_or_else(|| self.log.closed(), |id| self.log.take_error(&id));
+                let error = known.unwrap_or_else(|| ClientError::new(shown(&error.to_string()), "try again"));
+                let closed = !error.timed_out && self.log.closed().is_some();
+                return Err(if closed { self.close(error) } else { error });
             }
         };
         match result.get("resultType").and_then(Value::as_str) {
             None | Some("complete") => Ok(result),
             Some(other) => {
                 let reason = format!("its answer is not complete: {}", shown(other));
-                Err(Failure::new(reason, "this client answers no questions of a server"))
+                Err(ClientError::new(reason, "this client answers no questions of a server"))
             }
         }
     }
 
-    fn not_begun(&self, error: &ClientInitializeError) -> Failure {
-        let failure = self.record.first().unwrap_or_else(|| match error {
-            ClientInitializeError::JsonRpcError(error) => refused(error.code.0, &error.message, SPEAKS),
-            ClientInitializeError::LegacyFallbackFailed { fallback, .. } => {
-                Failure::new(format!("it takes no handshake: {}", shown(&fallback.to_string())), SPEAKS)
+    fn handshake_error(&self, error: &ClientInitializeError) -> ClientError {
+        let error = self.log.first_error().unwrap_or_else(|| match error {
+            ClientInitializeError::JsonRpcError(error) => {
+                error_response(error.code.0, &error.message, CHECK_PROTOCOL)
             }
+            ClientInitializeError::LegacyFallbackFailed { fallback, .. } => ClientError::new(
+                format!("it takes no handshake: {}", shown(&fallback.to_string())),
+                CHECK_PROTOCOL,
+            ),
             ClientInitializeError::NoCompatibleProtocolVersion { .. } => {
-                Failure::new("it speaks no version of the protocol that is known here", "update prowess")
+                ClientError::new("it speaks no version of the protocol that is known here", "update prowess")
             }
-            other => Failure::new(shown(&other.to_string()), SPEAKS),
+            other => ClientError::new(shown(&other.to_string()), CHECK_PROTOCOL),
         });
-        self.dying(failure)
+        self.close(error)
     }
 
-    /// Why there is no connection any more, with what the program said to that. It is ended here, also when others
-    /// still ask it: one that hangs would let each of them wait as long.
-    pub(crate) fn dying(&self, failure: Failure) -> Failure {
-        let mut failure = self.with_noise(failure);
-        let mut program = locked(&self.program);
-        program.end();
-        if let Some(words) = &program.words {
-            let mut lines = words.lines().filter(|line| !line.trim().is_empty());
-            // Some programs give the reason first, and some last.
+    /// Ends the process, and adds its last output to the error. Other requests to it fail too: if the process hangs, each
+    /// would run into the timeout.
+    pub(crate) fn close(&self, error: ClientError) -> ClientError {
+        let mut error = self.with_noise(error);
+        let mut server_process = locked(&self.server_process);
+        server_process.end();
+        if let Some(output) = &server_process.last_output {
+            let mut lines = output.lines().filter(|line| !line.trim().is_empty());
+            // Some programs print the reason first, and some last.
             let said = match (lines.next(), lines.next_back()) {
                 (Some(first), Some(last)) => format!("; it says: {} … {}", shown(first), shown(last)),
                 (Some(only), None) => format!("; it says: {}", shown(only)),
                 (None, _) => String::new(),
             };
-            failure.reason.push_str(&said);
+            error.reason.push_str(&said);
         }
-        failure
+        error
     }
 
-    /// What a program writes beside its messages is often the reason.
-    fn with_noise(&self, mut failure: Failure) -> Failure {
-        if let Some(noise) = self.record.heard() {
-            failure.reason = format!("{}; it wrote what is no message: {noise}", failure.reason);
+    /// Adds the first output that is not a message, which is often the reason.
+    fn with_noise(&self, mut error: ClientError) -> ClientError {
+        if let Some(noise) = self.log.noise() {
+            error.reason = format!("{}; it wrote what is no message: {noise}", error.reason);
         }
-        failure
+        error
     }
 }
 
-/// A refusal in the words of the protocol.
-fn refused(code: i32, message: &str, hint: &'static str) -> Failure {
-    Failure::new(format!("it answers with error {code}: {}", shown(message)), hint)
+/// The error for an error response.
+fn error_response(code: i32, message: &str, hint: &'static str) -> ClientError {
+    ClientError::new(format!("it answers with error {code}: {}", shown(message)), hint)
 }
 
 impl Drop for Connection {
     fn drop(&mut self) {
         let Some(runtime) = self.runtime.take() else { return };
         if let Some(mut service) = self.service.take() {
-            // A session on the server is ended, if that is quick.
-            let (tell, told) = mpsc::sync_channel::<()>(1);
+            // End the session on the server, if that is quick.
+            let (sender, receiver) = mpsc::sync_channel::<()>(1);
             runtime.spawn(async move {
-                let _ = service.close_with_timeout(LEAVE).await;
-                drop(tell);
+                let _ = service.close_with_timeout(CLOSE_TIMEOUT).await;
+                drop(sender);
             });
-            let _ = told.recv_timeout(LEAVE);
+            let _ = receiver.recv_timeout(CLOSE_TIMEOUT);
         }
-        let running = locked(&self.program).running.take();
-        if let Some((process, input)) = running {
-            process::hang_up(&input);
-            drop(process);
+        let running = locked(&self.server_process).running.take();
+        if let Some((child, input)) = running {
+            process::close_input(&input);
+            drop(child);
         }
-        // Dropping a runtime inside another one panics; this does not, and waits for nobody.
+        // Dropping a runtime inside another one panics; this does not, and does not block.
         runtime.shutdown_background();
     }
 }

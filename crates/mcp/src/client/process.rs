@@ -1,6 +1,6 @@
-//! A server that is a program: one message a line on its pipes, lines of bounded length, and noise that is passed over.
+//! The stdio transport of the client: a child process with one message per line, of bounded length.
 
-// The ids of rmcp have no order, and none is asked for.
+// The ids of rmcp have no order, and none is needed.
 use std::collections::HashMap;
 use std::io::{self, BufRead, BufReader, Read, Write as _};
 use std::path::Path;
@@ -17,84 +17,84 @@ use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use tokio::sync::mpsc;
 
-use crate::client::error::{Failure, Record, too_many_values};
-use crate::client::response::{Asked, Head, Raw};
+use crate::client::error::{ClientError, TransportLog, too_many_values};
+use crate::client::response::{MessageHead, RawResponse, SentRequest};
 use crate::lock::locked;
 use crate::source::McpLimits;
 
-/// The most messages that wait to be looked at; then reading waits too.
-const WAITING: usize = 16;
+/// The maximum number of received messages in the queue; beyond that, reading waits.
+const QUEUE: usize = 16;
 
-/// The standard input of a program, until somebody hangs up.
+/// The standard input of the process, until it is closed.
 pub(crate) type Input = Arc<Mutex<Option<ChildStdin>>>;
 
-/// The pipes to a program.
-pub(crate) struct Pipes {
+/// The pipes to the process.
+pub(crate) struct ProcessPipes {
     input: Input,
     messages: mpsc::Receiver<ServerJsonRpcMessage>,
-    state: Arc<State>,
-    record: Arc<Record>,
+    state: Arc<PipeState>,
+    log: Arc<TransportLog>,
 }
 
-/// What both ends of the pipes know.
+/// The state that the reader and the writer share.
 #[derive(Default)]
-struct State {
-    /// What was asked and is not answered yet.
-    asked: Mutex<HashMap<RequestId, Asked>>,
-    /// How many bytes came since the last question or answer.
-    unasked: AtomicU64,
-    /// How often it was asked whether we are there, and not told yet.
+struct PipeState {
+    /// The open requests.
+    open: Mutex<HashMap<RequestId, SentRequest>>,
+    /// The number of bytes received since the last request or response.
+    unsolicited: AtomicU64,
+    /// The number of pings of the server without a response yet.
     pings: AtomicUsize,
 }
 
-impl State {
-    fn asked(&self) -> MutexGuard<'_, HashMap<RequestId, Asked>> {
-        locked(&self.asked)
+impl PipeState {
+    fn open(&self) -> MutexGuard<'_, HashMap<RequestId, SentRequest>> {
+        locked(&self.open)
     }
 }
 
-/// Starts a program, and a thread that reads what it says, in lines of at most so many bytes.
+/// Starts a process, and a thread that reads its standard output.
 pub(crate) fn start(
     argv: &[String],
     folder: Option<&Path>,
     limits: McpLimits,
-    record: Arc<Record>,
-) -> Result<(ChildProcess, Input, Pipes), Failure> {
-    let (child, stdin, stdout) = ChildProcess::start(argv, folder).map_err(|error| not_started(&error))?;
+    log: Arc<TransportLog>,
+) -> Result<(ChildProcess, Input, ProcessPipes), ClientError> {
+    let (child, stdin, stdout) = ChildProcess::start(argv, folder).map_err(|error| start_error(&error))?;
     let input: Input = Arc::new(Mutex::new(Some(stdin)));
-    let state = Arc::new(State::default());
-    let (sender, messages) = mpsc::channel(WAITING);
-    let (shared, noted) = (Arc::clone(&state), Arc::clone(&record));
+    let state = Arc::new(PipeState::default());
+    let (sender, messages) = mpsc::channel(QUEUE);
+    let (shared, noted) = (Arc::clone(&state), Arc::clone(&log));
     thread::spawn(move || {
-        noted.broke(listen(stdout, limits, &shared, &noted, &sender));
+        noted.record_closed(read_messages(stdout, limits, &shared, &noted, &sender));
     });
-    Ok((child, Arc::clone(&input), Pipes { input, messages, state, record }))
+    Ok((child, Arc::clone(&input), ProcessPipes { input, messages, state, log }))
 }
 
-fn not_started(error: &ProcessError) -> Failure {
-    Failure::new(error.to_string(), "check the name of the program, and that it may be run")
+fn start_error(error: &ProcessError) -> ClientError {
+    ClientError::new(error.to_string(), "check the name of the program, and that it may be run")
 }
 
-/// Reads messages until there are no more; says why.
-fn listen(
+/// Reads messages until the pipe closes or a limit is exceeded, and returns the reason.
+fn read_messages(
     stdout: ChildStdout,
     limits: McpLimits,
-    state: &State,
-    record: &Record,
+    state: &PipeState,
+    log: &TransportLog,
     sender: &mpsc::Sender<ServerJsonRpcMessage>,
-) -> Failure {
+) -> ClientError {
     let longest = limits.answer_bytes;
     let mut reader = BufReader::with_capacity(64 * 1024, stdout);
     let mut line = Vec::new();
     loop {
         line.clear();
         let read = reader.by_ref().take(longest + 1).read_until(b'\n', &mut line);
-        record.count(line.len() as u64);
-        state.unasked.fetch_add(line.len() as u64, Ordering::Relaxed);
+        log.add_received(line.len() as u64);
+        state.unsolicited.fetch_add(line.len() as u64, Ordering::Relaxed);
         if line.len() as u64 > longest {
-            return Failure::new(
+            return ClientError::new(
                 format!("it wrote a line of more than {longest} bytes"),
-                "tell whoever makes the program",
+                "report this to the author of the program",
             );
         }
         if read.is_err() || line.is_empty() {
@@ -103,79 +103,79 @@ fn listen(
         if json_values(&line) > limits.answer_values {
             return too_many_values(&limits);
         }
-        let message = match heard(&line, state) {
-            Heard::Answer(message) => {
-                state.unasked.store(0, Ordering::Relaxed);
+        let message = match classify(&line, state) {
+            LineKind::Response(message) => {
+                state.unsolicited.store(0, Ordering::Relaxed);
                 Some(message)
             }
-            Heard::Ping(message) => Some(message),
-            Heard::ForNobody => None,
-            Heard::Noise => {
-                record.noise(&line);
+            LineKind::Ping(message) => Some(message),
+            LineKind::Unsolicited => None,
+            LineKind::Noise => {
+                log.record_noise(&line);
                 None
             }
         };
-        if state.unasked.load(Ordering::Relaxed) > longest {
-            return Failure::new(
+        if state.unsolicited.load(Ordering::Relaxed) > longest {
+            return ClientError::new(
                 format!("it wrote more than {longest} bytes that answer nothing"),
-                "tell whoever makes the program",
+                "report this to the author of the program",
             );
         }
         if message.is_some_and(|message| sender.blocking_send(message).is_err()) {
-            return Failure::new("the connection was closed", "try again");
+            return ClientError::new("the connection was closed", "try again");
         }
     }
 }
 
-fn ended() -> Failure {
+fn ended() -> ClientError {
     let hint = "run it by itself to see what is wrong; it must speak MCP on standard input and output";
-    Failure::new("the program ended", hint)
+    ClientError::new("the program ended", hint)
 }
 
-/// What a line is to us.
-enum Heard {
-    Answer(ServerJsonRpcMessage),
+/// The kind of a received line.
+enum LineKind {
+    Response(ServerJsonRpcMessage),
     Ping(ServerJsonRpcMessage),
-    /// A message that nobody waits for.
-    ForNobody,
-    /// No message at all.
+    /// A message that is ignored.
+    Unsolicited,
+    /// Not a message.
     Noise,
 }
 
-/// What a line is to us. Only what somebody waits for becomes a value.
-fn heard(line: &[u8], state: &State) -> Heard {
+/// Classifies a line. Only responses to open requests and pings are parsed completely.
+fn classify(line: &[u8], state: &PipeState) -> LineKind {
     if line.trim_ascii().is_empty() {
-        return Heard::ForNobody;
+        return LineKind::Unsolicited;
     }
-    let Ok(head) = serde_json::from_slice::<Head>(line) else { return Heard::Noise };
-    if head.is_answer() {
-        return answer(line, &head, state).map_or(Heard::ForNobody, Heard::Answer);
+    let Ok(head) = serde_json::from_slice::<MessageHead>(line) else { return LineKind::Noise };
+    if head.is_response() {
+        return response(line, &head, state).map_or(LineKind::Unsolicited, LineKind::Response);
     }
     match head.ping() {
-        // Who asks and does not read the answers is not answered any more.
-        Some(_) if state.pings.load(Ordering::Relaxed) >= WAITING => Heard::ForNobody,
+        // A server that does not read the responses gets no more of them.
+        Some(_) if state.pings.load(Ordering::Relaxed) >= QUEUE => LineKind::Unsolicited,
         Some(ping) => {
             state.pings.fetch_add(1, Ordering::Relaxed);
-            Heard::Ping(ping)
+            LineKind::Ping(ping)
         }
-        None if head.is_own() => Heard::ForNobody,
-        None => Heard::Noise,
+        None if head.has_method() => LineKind::Unsolicited,
+        None => LineKind::Noise,
     }
 }
 
-/// A line as the answer to an open question.
-fn answer(line: &[u8], head: &Head, state: &State) -> Option<ServerJsonRpcMessage> {
-    let asked = {
-        let mut asked = state.asked();
+/// A line as the response to an open request.
+fn response(line: &[u8], head: &MessageHead, state: &PipeState) -> Option<ServerJsonRpcMessage> {
+    let sent = {
+        let mut open = state.open();
         let id = match &head.id {
             Some(id) => id.clone(),
-            // An error may have no id, when the server could not read ours; it is clear what is meant if one is open.
-            None if asked.len() == 1 => asked.keys().next()?.clone(),
+            // An error has no id when the server could not read that of the request. It is clear if only one is open.
+            None if open.len() == 1 => open.keys().next()?.clone(),
             None => return None,
         };
-        asked.remove(&id)?
+        open.remove(&id)?
     };
-    asked.answer(serde_json::from_slice::<Raw>(line).ok()?)
+    sent.response(serde_json::from_slice::<RawResponse>(line).ok()?)
 }
 
 fn write(input: &Input, message: &TxJsonRpcMessage<RoleClient>) -> io::Result<()> {
@@ -187,31 +187,31 @@ fn write(input: &Input, message: &TxJsonRpcMessage<RoleClient>) -> io::Result<()
     input.flush()
 }
 
-impl Transport<RoleClient> for Pipes {
+impl Transport<RoleClient> for ProcessPipes {
     type Error = io::Error;
 
     fn send(
         &mut self,
         item: TxJsonRpcMessage<RoleClient>,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
-        let asked = Asked::of(&item);
+        let sent = SentRequest::of(&item);
         let state = Arc::clone(&self.state);
-        if let Some(id) = asked.id.clone() {
-            state.unasked.store(0, Ordering::Relaxed);
-            state.asked().insert(id, asked);
+        if let Some(id) = sent.id.clone() {
+            state.unsolicited.store(0, Ordering::Relaxed);
+            state.open().insert(id, sent);
         }
         let pong = matches!(item, TxJsonRpcMessage::<RoleClient>::Response(_));
-        let (input, record) = (Arc::clone(&self.input), Arc::clone(&self.record));
-        // A program that does not read lets a writer wait.
+        let (input, log) = (Arc::clone(&self.input), Arc::clone(&self.log));
+        // Writing blocks if the process does not read.
         let written = move || {
             let written = write(&input, &item);
             if pong {
-                // All that a server can ask for here.
+                // Pings are the only requests of a server that get a response.
                 let _ = state
                     .pings
                     .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |open| open.checked_sub(1));
             }
-            written.inspect_err(|_| record.broke(ended()))
+            written.inspect_err(|_| log.record_closed(ended()))
         };
         async move { tokio::task::spawn_blocking(written).await? }
     }
@@ -221,13 +221,13 @@ impl Transport<RoleClient> for Pipes {
     }
 
     async fn close(&mut self) -> io::Result<()> {
-        hang_up(&self.input);
+        close_input(&self.input);
         Ok(())
     }
 }
 
-/// Closes the standard input of a program, unless somebody is stuck in writing to it.
-pub(crate) fn hang_up(input: &Input) {
+/// Closes the standard input of the process, unless a write to it is blocked.
+pub(crate) fn close_input(input: &Input) {
     if let Ok(mut input) = input.try_lock() {
         drop(input.take());
     }

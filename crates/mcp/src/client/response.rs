@@ -1,8 +1,8 @@
-//! Reading an answer as the answer to what was asked.
+//! Reads responses as the responses to known requests.
 //!
-//! rmcp guesses the kind of a result by its members, and takes any object with `_meta` for the result of a tool: a list
-//! of skills from a server that adds `_meta`, as the protocol recommends, would be an empty one. Here the question
-//! decides.
+//! rmcp guesses the type of a result by its members, and takes any object with `_meta` for the result of a tool: a list
+//! of skills from a server that adds `_meta`, as the protocol recommends, would be an empty one. Here the request decides
+//! the type.
 
 use std::io::BufRead;
 
@@ -18,25 +18,25 @@ use serde_json::Value;
 
 use crate::source::McpLimits;
 
-/// What was asked, as far as the reading of its answer goes.
+/// A sent message, as far as it is needed to read the response.
 #[derive(Clone, Debug)]
-pub(crate) struct Asked {
-    /// The id of a request; none for what nobody answers.
+pub(crate) struct SentRequest {
+    /// The id of a request; notifications have none.
     pub(crate) id: Option<RequestId>,
-    kind: Kind,
+    kind: RequestKind,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum RequestKind {
     Discover,
     Initialize,
     Other,
 }
 
-/// What a message is, with nothing kept of what it says: a value takes many times the bytes it is written in, and most
-/// that come unasked are for nobody.
+/// The kind of a message, without its content: a parsed value takes many times its bytes, and most unsolicited
+/// messages are ignored.
 #[derive(Debug, Deserialize)]
-pub(crate) struct Head {
+pub(crate) struct MessageHead {
     #[serde(default)]
     pub(crate) id: Option<RequestId>,
     #[serde(default)]
@@ -47,27 +47,27 @@ pub(crate) struct Head {
     error: Option<IgnoredAny>,
 }
 
-impl Head {
-    /// Whether it answers something.
-    pub(crate) fn is_answer(&self) -> bool {
+impl MessageHead {
+    /// Whether it is a response.
+    pub(crate) fn is_response(&self) -> bool {
         self.result.is_some() || self.error.is_some()
     }
 
-    /// Whether it asks for something, or tells something.
-    pub(crate) fn is_own(&self) -> bool {
+    /// Whether it is a request or a notification.
+    pub(crate) fn has_method(&self) -> bool {
         self.method.is_some()
     }
 
-    /// The question whether we are there, which is answered for as long as we are.
+    /// The ping request in it, if it is one.
     pub(crate) fn ping(&self) -> Option<ServerJsonRpcMessage> {
         let id = self.id.clone().filter(|_| self.method.as_deref() == Some("ping"))?;
         Some(ServerJsonRpcMessage::request(ServerRequest::PingRequest(PingRequest::default()), id))
     }
 }
 
-/// A message, before anybody decides what its result is.
+/// A response whose result is not interpreted yet.
 #[derive(Debug, Deserialize)]
-pub(crate) struct Raw {
+pub(crate) struct RawResponse {
     #[serde(default)]
     pub(crate) id: Option<RequestId>,
     #[serde(default)]
@@ -76,61 +76,63 @@ pub(crate) struct Raw {
     pub(crate) error: Option<ErrorData>,
 }
 
-impl Asked {
+impl SentRequest {
     pub(crate) fn of(message: &ClientJsonRpcMessage) -> Self {
         let ClientJsonRpcMessage::Request(request) = message else {
-            return Self { id: None, kind: Kind::Other };
+            return Self { id: None, kind: RequestKind::Other };
         };
         let kind = match &request.request {
-            ClientRequest::DiscoverRequest(_) => Kind::Discover,
-            ClientRequest::InitializeRequest(_) => Kind::Initialize,
-            _ => Kind::Other,
+            ClientRequest::DiscoverRequest(_) => RequestKind::Discover,
+            ClientRequest::InitializeRequest(_) => RequestKind::Initialize,
+            _ => RequestKind::Other,
         };
         Self { id: Some(request.id.clone()), kind }
     }
 
-    /// Whether this is the question that older servers do not know.
+    /// Whether it is `server/discover`, which older servers do not know.
     pub(crate) fn is_discover(&self) -> bool {
-        self.kind == Kind::Discover
+        self.kind == RequestKind::Discover
     }
 
-    /// The message as the answer to this; nothing when it answers something else.
-    pub(crate) fn answer(&self, raw: Raw) -> Option<ServerJsonRpcMessage> {
-        let asked = self.id.clone()?;
-        // An error may have no id, when the server could not read ours.
-        if raw.id.as_ref().is_some_and(|id| *id != asked) || (raw.id.is_none() && raw.error.is_none()) {
+    /// The response to this request; `None` when it is the response to another one.
+    pub(crate) fn response(&self, raw: RawResponse) -> Option<ServerJsonRpcMessage> {
+        let own = self.id.clone()?;
+        // An error has no id when the server could not read that of the request.
+        if raw.id.as_ref().is_some_and(|id| *id != own) || (raw.id.is_none() && raw.error.is_none()) {
             return None;
         }
         if let Some(error) = raw.error {
-            return Some(ServerJsonRpcMessage::error(error, Some(asked)));
+            return Some(ServerJsonRpcMessage::error(error, Some(own)));
         }
         let result = match self.kind {
-            Kind::Discover => ServerResult::DiscoverResult(serde_json::from_value(raw.result?).ok()?),
-            Kind::Initialize => ServerResult::InitializeResult(serde_json::from_value(raw.result?).ok()?),
-            Kind::Other => ServerResult::CustomResult(CustomResult::new(raw.result?)),
+            RequestKind::Discover => ServerResult::DiscoverResult(serde_json::from_value(raw.result?).ok()?),
+            RequestKind::Initialize => {
+                ServerResult::InitializeResult(serde_json::from_value(raw.result?).ok()?)
+            }
+            RequestKind::Other => ServerResult::CustomResult(CustomResult::new(raw.result?)),
         };
-        Some(ServerJsonRpcMessage::response(result, asked))
+        Some(ServerJsonRpcMessage::response(result, own))
     }
 }
 
 /// How reading a stream of events ended.
 #[derive(Debug)]
-pub(crate) enum Streamed {
-    /// With the answer.
-    Answer(Box<ServerJsonRpcMessage>),
-    /// Before the answer.
+pub(crate) enum StreamOutcome {
+    /// With the response.
+    Response(Box<ServerJsonRpcMessage>),
+    /// Before the response.
     Ended,
     /// With an event that has more values than the limits allow.
     TooManyValues,
 }
 
-/// The answer in a stream of events; what the server says or asks before it is passed over, since this client offers
-/// nothing that could be asked for.
-pub(crate) fn in_events(
+/// Reads the response in an event stream. Other messages before it are ignored, since this client has no capabilities
+/// that a server could use.
+pub(crate) fn response_in_events(
     reader: &mut impl BufRead,
-    asked: &Asked,
+    sent: &SentRequest,
     limits: &McpLimits,
-) -> std::io::Result<Streamed> {
+) -> std::io::Result<StreamOutcome> {
     let mut data = Vec::new();
     let mut line = Vec::new();
     loop {
@@ -145,18 +147,18 @@ pub(crate) fn in_events(
             data.extend_from_slice(part.strip_prefix(b" ").unwrap_or(part));
         } else if text.is_empty() && !data.is_empty() {
             if json_values(&data) > limits.answer_values {
-                return Ok(Streamed::TooManyValues);
+                return Ok(StreamOutcome::TooManyValues);
             }
-            let for_us = |head: &Head| head.is_answer() && (head.id.is_none() || head.id == asked.id);
-            let head = serde_json::from_slice::<Head>(&data).ok().filter(for_us);
-            let raw = head.and_then(|_| serde_json::from_slice::<Raw>(&data).ok());
-            if let Some(answer) = raw.and_then(|raw| asked.answer(raw)) {
-                return Ok(Streamed::Answer(Box::new(answer)));
+            let for_us = |head: &MessageHead| head.is_response() && (head.id.is_none() || head.id == sent.id);
+            let head = serde_json::from_slice::<MessageHead>(&data).ok().filter(for_us);
+            let raw = head.and_then(|_| serde_json::from_slice::<RawResponse>(&data).ok());
+            if let Some(response) = raw.and_then(|raw| sent.response(raw)) {
+                return Ok(StreamOutcome::Response(Box::new(response)));
             }
             data.clear();
         }
         if ended {
-            return Ok(Streamed::Ended);
+            return Ok(StreamOutcome::Ended);
         }
     }
 }
@@ -165,36 +167,40 @@ pub(crate) fn in_events(
 mod tests {
     use super::*;
 
-    fn asked(kind: Kind) -> Asked {
-        Asked { id: Some(RequestId::Number(7)), kind }
+    fn sent(kind: RequestKind) -> SentRequest {
+        SentRequest { id: Some(RequestId::Number(7)), kind }
     }
 
-    fn read(kind: Kind, text: &str) -> Option<ServerJsonRpcMessage> {
-        asked(kind).answer(serde_json::from_str(text).unwrap())
+    fn read(kind: RequestKind, text: &str) -> Option<ServerJsonRpcMessage> {
+        sent(kind).response(serde_json::from_str(text).unwrap())
     }
 
     #[test]
-    fn the_question_decides_what_an_answer_is() {
+    fn the_request_decides_the_type_of_the_result() {
         let text = r#"{"jsonrpc":"2.0","id":7,"result":{"skills":[],"_meta":{"x":1}}}"#;
-        let Some(ServerJsonRpcMessage::Response(response)) = read(Kind::Other, text) else { panic!() };
+        let Some(ServerJsonRpcMessage::Response(response)) = read(RequestKind::Other, text) else { panic!() };
         let ServerResult::CustomResult(result) = response.result else { panic!() };
         assert!(result.0["skills"].is_array());
-        assert!(read(Kind::Other, r#"{"id":8,"result":{}}"#).is_none(), "an answer to something else");
-        assert!(read(Kind::Other, r#"{"result":{}}"#).is_none(), "an answer to nothing");
-        assert!(read(Kind::Initialize, r#"{"id":7,"result":{}}"#).is_none(), "no handshake");
-        assert!(read(Kind::Other, r#"{"error":{"code":-32700,"message":"?"}}"#).is_some());
+        assert!(
+            read(RequestKind::Other, r#"{"id":8,"result":{}}"#).is_none(),
+            "a response to another request"
+        );
+        assert!(read(RequestKind::Other, r#"{"result":{}}"#).is_none(), "a response without an id");
+        assert!(read(RequestKind::Initialize, r#"{"id":7,"result":{}}"#).is_none(), "not a handshake");
+        assert!(read(RequestKind::Other, r#"{"error":{"code":-32700,"message":"?"}}"#).is_some());
     }
 
     #[test]
-    fn the_answer_is_found_among_events() {
+    fn the_response_is_found_among_events() {
         let text =
             ": hello\r\ndata: {\"method\":\"x\"}\r\n\r\nid: 1\ndata: {\"id\":7,\ndata:\"result\":{}}\n\n";
-        let answer = in_events(&mut text.as_bytes(), &asked(Kind::Other), &McpLimits::default()).unwrap();
-        assert!(
-            matches!(answer, Streamed::Answer(answer) if matches!(*answer, ServerJsonRpcMessage::Response(_)))
-        );
+        let read = |text: &str| {
+            response_in_events(&mut text.as_bytes(), &sent(RequestKind::Other), &McpLimits::default())
+                .unwrap()
+        };
+        let StreamOutcome::Response(response) = read(text) else { panic!() };
+        assert!(matches!(*response, ServerJsonRpcMessage::Response(_)));
         let cut = "data: {\"id\":7,\"result\":";
-        let ended = in_events(&mut cut.as_bytes(), &asked(Kind::Other), &McpLimits::default()).unwrap();
-        assert!(matches!(ended, Streamed::Ended));
+        assert!(matches!(read(cut), StreamOutcome::Ended));
     }
 }

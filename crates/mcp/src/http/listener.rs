@@ -1,7 +1,7 @@
-//! Connections: how many there may be, how long each may take, and how they end.
+//! The accept loop: the number of connections, the timeouts of each, and graceful shutdown.
 //!
-//! Beyond the last place a client is not left waiting, since it could not tell a server that is full from one that is
-//! dead. A few more places are there to say so; each is held so shortly that they cannot stay taken.
+//! When all connections are in use, further clients get a response that says so, since a client cannot tell a full
+//! server from a dead one. A few extra connections exist for that; each is so short that they cannot stay in use.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -16,61 +16,60 @@ use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
-use crate::http::Front;
+use crate::http::HttpServer;
 use crate::http::options::HttpOptions;
 use crate::http::sessions::Sessions;
-use crate::http::write_timeout::Patient;
+use crate::http::write_timeout::WriteTimeout;
 use crate::server::Shared;
 
-/// How long those who are told of the end have before their streams are closed.
-const LAST_WORDS: Duration = Duration::from_millis(200);
-/// How many can be told at once that there is no place.
-const REFUSALS: usize = 32;
-/// How long it may take to tell one of them, from the first byte to the last.
-const REFUSAL_TIME: Duration = Duration::from_secs(1);
+/// How long subscriptions have to send their result at shutdown before all streams are closed.
+const SUBSCRIPTION_GRACE: Duration = Duration::from_millis(200);
+/// The maximum number of refusals at once.
+const MAX_REFUSALS: usize = 32;
+/// How long a refusal may take, from the first byte to the last.
+const REFUSAL_TIMEOUT: Duration = Duration::from_secs(1);
+/// The smallest buffer that hyper accepts.
+const MIN_BUFFER: usize = 8192;
 
-/// The least that hyper works with.
-const LEAST_BUFFER: usize = 8192;
-
-/// Where a client sits.
-enum Place {
-    Inside(OwnedSemaphorePermit),
-    Outside(OwnedSemaphorePermit),
+/// How a connection is handled, with the permit that it holds.
+enum Admission {
+    Serve(OwnedSemaphorePermit),
+    Refuse(OwnedSemaphorePermit),
 }
 
-/// The places for clients.
-struct Places {
-    inside: Arc<Semaphore>,
-    outside: Arc<Semaphore>,
+/// The permits for connections.
+struct ConnectionLimits {
+    served: Arc<Semaphore>,
+    refused: Arc<Semaphore>,
 }
 
-impl Places {
+impl ConnectionLimits {
     fn new(max_connections: usize) -> Self {
         Self {
-            inside: Arc::new(Semaphore::new(max_connections)),
-            outside: Arc::new(Semaphore::new(REFUSALS)),
+            served: Arc::new(Semaphore::new(max_connections)),
+            refused: Arc::new(Semaphore::new(MAX_REFUSALS)),
         }
     }
 
-    /// The best place there is; waits when there is none at all.
-    async fn next(&self) -> Result<Place, AcquireError> {
+    /// A permit to serve if there is one, else one to refuse; waits when both are exhausted.
+    async fn next(&self) -> Result<Admission, AcquireError> {
         tokio::select! {
             biased;
-            place = Arc::clone(&self.inside).acquire_owned() => place.map(Place::Inside),
-            place = Arc::clone(&self.outside).acquire_owned() => place.map(Place::Outside),
+            permit = Arc::clone(&self.served).acquire_owned() => permit.map(Admission::Serve),
+            permit = Arc::clone(&self.refused).acquire_owned() => permit.map(Admission::Refuse),
         }
     }
 
-    /// A place inside, if one has become free while nobody came.
-    fn better(&self, place: Place) -> Place {
-        match (place, Arc::clone(&self.inside).try_acquire_owned()) {
-            (Place::Outside(_), Ok(inside)) => Place::Inside(inside),
-            (place, _) => place,
+    /// Turns a refusal into service if a permit was released while no client connected.
+    fn upgrade(&self, admission: Admission) -> Admission {
+        match (admission, Arc::clone(&self.served).try_acquire_owned()) {
+            (Admission::Refuse(_), Ok(permit)) => Admission::Serve(permit),
+            (admission, _) => admission,
         }
     }
 }
 
-/// Serves until `stop`; then lets what is under way end, for a while.
+/// Serves until `stop` is cancelled, then gives running requests time to finish.
 pub(crate) async fn serve(
     listener: TcpListener,
     shared: Arc<Shared>,
@@ -79,72 +78,72 @@ pub(crate) async fn serve(
 ) {
     let sessions = Arc::new(Sessions::new(options.max_sessions, options.session_time));
     let sweeper = tokio::spawn(Arc::clone(&sessions).sweep(stop.clone()));
-    // Ends what does not end by itself.
+    // Ends the streams that do not end by themselves.
     let streams = CancellationToken::new();
-    let front = Arc::new(Front::new(shared, Arc::clone(&sessions), options.clone(), streams.clone()));
-    let places = Places::new(options.max_connections);
+    let server = Arc::new(HttpServer::new(shared, Arc::clone(&sessions), options.clone(), streams.clone()));
+    let limits = ConnectionLimits::new(options.max_connections);
     let graceful = GracefulShutdown::new();
-    let mut inside = http1::Builder::new();
-    inside
+    let mut serving = http1::Builder::new();
+    serving
         .timer(TokioTimer::new())
         .header_read_timeout(options.header_time)
         .max_header_size(options.max_head)
-        // What is read ahead may be more than a head, and no less.
-        .max_buf_size(options.max_head.max(LEAST_BUFFER))
+        // The buffer must hold a whole head.
+        .max_buf_size(options.max_head.max(MIN_BUFFER))
         .keep_alive(true);
-    let mut outside = inside.clone();
-    outside.keep_alive(false);
+    let mut refusing = serving.clone();
+    refusing.keep_alive(false);
     loop {
         let next = async {
-            let place = places.next().await.ok()?;
-            Some((listener.accept().await, place))
+            let admission = limits.next().await.ok()?;
+            Some((listener.accept().await, admission))
         };
         let next = tokio::select! {
             () = stop.cancelled() => None,
             next = next => next,
         };
-        let Some((accepted, place)) = next else { break };
+        let Some((accepted, admission)) = next else { break };
         let stream = match accepted {
             Ok((stream, _peer)) => stream,
             Err(error) => {
-                // Out of descriptors, or the client is gone already: neither ends the server.
+                // Out of file descriptors, or the client has already disconnected: neither ends the server.
                 tracing::warn!(%error, "could not accept");
                 sleep(Duration::from_millis(50)).await;
                 continue;
             }
         };
         let _ = stream.set_nodelay(true);
-        let io = TokioIo::new(Patient::new(stream, options.stall_time, stop.clone()));
-        let front = Arc::clone(&front);
-        match places.better(place) {
-            Place::Inside(place) => {
+        let io = TokioIo::new(WriteTimeout::new(stream, options.stall_time, stop.clone()));
+        let server = Arc::clone(&server);
+        match limits.upgrade(admission) {
+            Admission::Serve(permit) => {
                 let service = service_fn(move |request| {
-                    let front = Arc::clone(&front);
-                    async move { Ok::<_, Infallible>(front.answer(request).await) }
+                    let server = Arc::clone(&server);
+                    async move { Ok::<_, Infallible>(server.respond(request).await) }
                 });
-                let connection = graceful.watch(inside.serve_connection(io, service));
+                let connection = graceful.watch(serving.serve_connection(io, service));
                 tokio::spawn(async move {
                     let _ = connection.await;
-                    drop(place);
+                    drop(permit);
                 });
             }
-            Place::Outside(place) => {
+            Admission::Refuse(permit) => {
                 let service = service_fn(move |request| {
-                    let front = Arc::clone(&front);
-                    async move { Ok::<_, Infallible>(front.refusal(&request)) }
+                    let server = Arc::clone(&server);
+                    async move { Ok::<_, Infallible>(server.refuse(&request)) }
                 });
-                let connection = graceful.watch(outside.serve_connection(io, service));
+                let connection = graceful.watch(refusing.serve_connection(io, service));
                 tokio::spawn(async move {
-                    let _ = timeout(REFUSAL_TIME, connection).await;
-                    drop(place);
+                    let _ = timeout(REFUSAL_TIMEOUT, connection).await;
+                    drop(permit);
                 });
             }
         }
     }
     drop(listener);
-    // Subscriptions end with their result; streams without one are closed when those had their time.
+    // Subscriptions end with their result; streams without a result are closed after that.
     let mut ending = std::pin::pin!(graceful.shutdown());
-    if timeout(LAST_WORDS, ending.as_mut()).await.is_err() {
+    if timeout(SUBSCRIPTION_GRACE, ending.as_mut()).await.is_err() {
         streams.cancel();
         let _ = timeout(options.grace, ending).await;
     }

@@ -1,4 +1,4 @@
-//! Streamable HTTP at `/mcp` and `/healthz`: who may ask, how much, how long; the protocol itself is rmcp's.
+//! Streamable HTTP at `/mcp`, and `/healthz`: authentication, limits and timeouts around rmcp's implementation.
 
 pub(crate) mod listener;
 pub(crate) mod options;
@@ -25,19 +25,21 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::http::options::HttpOptions;
-use crate::http::origin_check::Gatekeeper;
-use crate::http::permit_body::held;
-use crate::http::response::{Answer, Refusal, full, last, method_not_allowed, plain, problem, wrong};
+use crate::http::origin_check::OriginCheck;
+use crate::http::permit_body::with_permit;
+use crate::http::response::{
+    ErrorResponse, HttpResponse, closing, invalid_request, method_not_allowed, plain, rpc_error, unavailable,
+};
 use crate::http::sessions::Sessions;
-use crate::protocol::outgoing::Outgoing;
+use crate::protocol::outgoing::OutgoingMessage;
 use crate::protocol::values;
-use crate::server::prebuilt::{Left, Slot};
+use crate::server::prebuilt::{ResultSlot, SlotContent};
 use crate::server::{Server, Shared};
 
-/// What stands before the protocol.
-pub(crate) struct Front {
+/// Checks and limits requests, and passes them on to rmcp.
+pub(crate) struct HttpServer {
     service: StreamableHttpService<Server, Sessions>,
-    gatekeeper: Gatekeeper,
+    origin_check: OriginCheck,
     sessions: Arc<Sessions>,
     requests: Semaphore,
     streams: Arc<Semaphore>,
@@ -45,8 +47,8 @@ pub(crate) struct Front {
     options: HttpOptions,
 }
 
-impl Front {
-    /// `end` is of the streams that do not end by themselves.
+impl HttpServer {
+    /// `end` ends the streams that do not end by themselves.
     pub(crate) fn new(
         shared: Arc<Shared>,
         sessions: Arc<Sessions>,
@@ -60,9 +62,9 @@ impl Front {
             .with_sse_keep_alive(Some(Duration::from_secs(15)))
             .with_sse_retry(None)
             .with_cancellation_token(end)
-            // The gatekeeper reads names more exactly; a second list could only differ from the first.
+            // `OriginCheck` reads names more exactly; a second list could only differ from the first.
             .disable_allowed_hosts();
-        // One connection is always left for those who only ask.
+        // One connection is always left for plain requests.
         let max_streams = options.max_streams.min(options.max_connections.saturating_sub(1)).max(1);
         Self {
             service: StreamableHttpService::new(
@@ -70,7 +72,7 @@ impl Front {
                 Arc::clone(&sessions),
                 config,
             ),
-            gatekeeper: Gatekeeper::new(&options.hosts, &options.origins, options.token.is_some()),
+            origin_check: OriginCheck::new(&options.hosts, &options.origins, options.token.is_some()),
             sessions,
             requests: Semaphore::new(options.max_requests),
             streams: Arc::new(Semaphore::new(max_streams)),
@@ -79,28 +81,28 @@ impl Front {
         }
     }
 
-    /// The answer to any request.
-    pub(crate) async fn answer(&self, request: Request<Incoming>) -> Answer {
+    /// Responds to a request, and logs it.
+    pub(crate) async fn respond(&self, request: Request<Incoming>) -> HttpResponse {
         let started = Instant::now();
         let (method, path) = (request.method().clone(), request.uri().path().to_owned());
-        let answer = self.route(request).await;
-        log(&method, &path, &answer, started.elapsed());
-        answer
+        let response = self.route(request).await;
+        log(&method, &path, &response, started.elapsed());
+        response
     }
 
-    /// The answer to a client for whom there is no place. It costs nothing, so whoever asks for our health is told.
-    pub(crate) fn refusal(&self, request: &Request<Incoming>) -> Answer {
+    /// Responds to a client beyond the connection limit. `/healthz` costs nothing, so it still works.
+    pub(crate) fn refuse(&self, request: &Request<Incoming>) -> HttpResponse {
         let (method, path) = (request.method(), request.uri().path());
         let most = self.options.max_connections;
-        let answer = last(match path {
+        let response = closing(match path {
             "/healthz" => health(method),
-            _ => full(format_args!("there are as many connections as there may be: {most}")),
+            _ => unavailable(format_args!("all connections are in use: {most}")),
         });
-        log(method, path, &answer, Duration::ZERO);
-        answer
+        log(method, path, &response, Duration::ZERO);
+        response
     }
 
-    async fn route(&self, request: Request<Incoming>) -> Answer {
+    async fn route(&self, request: Request<Incoming>) -> HttpResponse {
         match request.uri().path() {
             "/healthz" => health(request.method()),
             "/mcp" => self.protocol(request).await,
@@ -108,53 +110,62 @@ impl Front {
         }
     }
 
-    async fn protocol(&self, request: Request<Incoming>) -> Answer {
+    async fn protocol(&self, request: Request<Incoming>) -> HttpResponse {
         if let Some(token) = &self.options.token
-            && !bearer(request.headers()).is_some_and(|given| token.is(given))
+            && !bearer(request.headers()).is_some_and(|given| token.matches(given))
         {
-            let mut answer = wrong(StatusCode::UNAUTHORIZED, "a bearer token is needed");
-            answer.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-            return answer;
+            let mut response = invalid_request(StatusCode::UNAUTHORIZED, "a bearer token is needed");
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+            return response;
         }
-        if let Err((status, message)) = self.gatekeeper.judge(request.uri(), request.headers()) {
-            return wrong(status, message);
+        if let Err((status, message)) = self.origin_check.check(request.uri(), request.headers()) {
+            return invalid_request(status, message);
         }
         let (mut parts, body) = request.into_parts();
-        let answer = if parts.method == Method::POST {
+        let response = if parts.method == Method::POST {
             if !is_json(&parts.headers) {
-                return wrong(StatusCode::UNSUPPORTED_MEDIA_TYPE, "the body must be application/json");
+                return invalid_request(
+                    StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                    "the body must be application/json",
+                );
             }
             // rmcp compares the beginning, letter by letter.
             parts.headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
             match self.read(body).await {
                 Ok(message) => self.message(parts, message).await,
-                // What is left of the body is not read.
-                Err(Refusal(answer)) => Err(last(*answer).into()),
+                // The rest of the body is not read.
+                Err(ErrorResponse(response)) => Err(closing(*response).into()),
             }
         } else {
             self.other(parts).await
         };
-        answer.unwrap_or_else(|Refusal(answer)| *answer)
+        response.unwrap_or_else(|ErrorResponse(response)| *response)
     }
 
-    /// The whole body, within its size and its time. It takes no place among the requests: who sends slowly keeps
-    /// nobody else waiting. So bodies take at most their size times the number of connections.
-    async fn read(&self, body: Incoming) -> Result<Bytes, Refusal> {
+    /// Reads the whole body, within its size limit and timeout. It holds no request permit, so that a slow sender
+    /// blocks no other client. Bodies in transit take at most their size limit times the number of connections.
+    async fn read(&self, body: Incoming) -> Result<Bytes, ErrorResponse> {
         let limit = self.options.max_body;
-        let too_large =
-            || wrong(StatusCode::PAYLOAD_TOO_LARGE, format!("the body is too large: at most {limit} bytes"));
-        // Before anything is read: hyper asks a client that waits for `100 Continue` only when a body is wanted.
+        let too_large = || {
+            invalid_request(
+                StatusCode::PAYLOAD_TOO_LARGE,
+                format!("the body is too large: at most {limit} bytes"),
+            )
+        };
+        // Before anything is read: hyper sends `100 Continue` only when the body is polled.
         if usize::try_from(body.size_hint().lower()).map_or(true, |size| size > limit) {
             return Err(too_large().into());
         }
         match timeout(self.options.body_time, Limited::new(body, limit).collect()).await {
-            Err(_elapsed) => Err(wrong(StatusCode::REQUEST_TIMEOUT, "the body did not come in time").into()),
+            Err(_elapsed) => {
+                Err(invalid_request(StatusCode::REQUEST_TIMEOUT, "the body did not come in time").into())
+            }
             Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large().into()),
-            // The client is gone: nobody reads this, and nothing was done.
-            Ok(Err(_gone)) => Err(wrong(StatusCode::BAD_REQUEST, "the body ended early").into()),
+            // The client has disconnected, so this response is never read.
+            Ok(Err(_gone)) => Err(invalid_request(StatusCode::BAD_REQUEST, "the body ended early").into()),
             Ok(Ok(body)) => {
                 let mut body = body.to_bytes();
-                // Some writers put a mark before all text; it is taken on a pipe too.
+                // Accept a byte order mark, as on stdio.
                 if body.starts_with(b"\xef\xbb\xbf") {
                     body.advance(3);
                 }
@@ -163,74 +174,76 @@ impl Front {
         }
     }
 
-    /// Answers a POST.
-    async fn message(&self, mut parts: Parts, body: Bytes) -> Result<Answer, Refusal> {
+    /// Responds to a POST.
+    async fn message(&self, mut parts: Parts, body: Bytes) -> Result<HttpResponse, ErrorResponse> {
         if values::too_many(&body) {
-            return Err(problem(StatusCode::BAD_REQUEST, None, values::complaint()).into());
+            return Err(rpc_error(StatusCode::BAD_REQUEST, None, values::too_many_error()).into());
         }
-        let asked = Asked::read(&body)?;
-        // The other half of the time is for the work.
-        let slot = Slot::new(self.options.request_time / 2);
+        let head = MessageHead::read(&body)?;
+        // The other half of the timeout is for the work.
+        let slot = ResultSlot::new(self.options.request_time / 2);
         parts.extensions.insert(slot.clone());
-        let _place = self.place().await?;
-        if asked.initialize()
+        let _permit = self.permit().await?;
+        if head.is_initialize()
             && let Some(reason) = self.sessions.full().await
         {
-            return Err(full(reason).into());
+            return Err(unavailable(reason).into());
         }
         let request = Request::from_parts(parts, Full::new(body.clone()));
-        if asked.listens() {
+        if head.is_listen() {
             return self.streamed(request).await;
         }
-        let (head, text) = self.whole(request, asked.id.clone()).await?;
-        // This is what rmcp says to JSON that is no message, in plain text; the type of the body was looked at before.
-        if head.status == StatusCode::UNSUPPORTED_MEDIA_TYPE {
-            return Err(no_message(&body));
+        let (parts, text) = self.whole(request, head.id.clone()).await?;
+        // rmcp responds like this to JSON that is not a message; the content type was checked before.
+        if parts.status == StatusCode::UNSUPPORTED_MEDIA_TYPE {
+            return Err(invalid_message(&body));
         }
-        // Another may have taken the last place in between, which rmcp calls an error of the server.
-        if asked.initialize()
-            && head.status == StatusCode::INTERNAL_SERVER_ERROR
+        // Another client may have taken the last session in between, which rmcp reports as an internal error.
+        if head.is_initialize()
+            && parts.status == StatusCode::INTERNAL_SERVER_ERROR
             && let Some(reason) = self.sessions.full().await
         {
-            return Err(full(reason).into());
+            return Err(unavailable(reason).into());
         }
-        match (slot.left(), asked.id) {
-            (Some(Left::NoRoom(reason)), _) => Err(full(reason).into()),
-            (Some(Left::Result(result)), Some(id)) => Ok(response::message(Outgoing::answer(&id, result))),
-            _ => Ok(Answer::from_parts(head, Full::new(text).boxed())),
+        match (slot.content(), head.id) {
+            (Some(SlotContent::BudgetExhausted(reason)), _) => Err(unavailable(reason).into()),
+            (Some(SlotContent::Result(result)), Some(id)) => {
+                Ok(response::message(OutgoingMessage::response(&id, result)))
+            }
+            _ => Ok(HttpResponse::from_parts(parts, Full::new(text).boxed())),
         }
     }
 
-    /// Answers a GET, which is a stream, a DELETE, or what there is not; none has a body.
-    async fn other(&self, parts: Parts) -> Result<Answer, Refusal> {
-        let _place = self.place().await?;
+    /// Responds to a GET, which opens a stream, a DELETE, or an unknown method; none has a body.
+    async fn other(&self, parts: Parts) -> Result<HttpResponse, ErrorResponse> {
+        let _permit = self.permit().await?;
         let stream = parts.method == Method::GET;
         let request = Request::from_parts(parts, Full::new(Bytes::new()));
         if stream {
             return self.streamed(request).await;
         }
-        let (head, text) = self.whole(request, None).await?;
-        Ok(Answer::from_parts(head, Full::new(text).boxed()))
+        let (parts, text) = self.whole(request, None).await?;
+        Ok(HttpResponse::from_parts(parts, Full::new(text).boxed()))
     }
 
-    /// What rmcp answers where a stream is wanted that stays open for as long as the client likes. Streams have places
-    /// of their own, fewer than connections: they never leave a client without an answer.
-    async fn streamed(&self, request: Request<Full<Bytes>>) -> Result<Answer, Refusal> {
-        let place = Arc::clone(&self.streams).try_acquire_owned().map_err(|_| {
-            full(format_args!("there are as many streams as there may be: {}", self.max_streams))
-        })?;
-        let answer = timeout(self.options.request_time, self.service.handle(request)).await;
-        let answer = answer.map_err(|_elapsed| too_long(None))?;
-        Ok(if is_stream(&answer) { held(answer, place) } else { answer })
+    /// Responds with a stream that stays open for as long as the client likes. Streams have their own limit, lower than
+    /// that of connections, so that they never block other requests.
+    async fn streamed(&self, request: Request<Full<Bytes>>) -> Result<HttpResponse, ErrorResponse> {
+        let permit = Arc::clone(&self.streams)
+            .try_acquire_owned()
+            .map_err(|_| unavailable(format_args!("all streams are in use: {}", self.max_streams)))?;
+        let response = timeout(self.options.request_time, self.service.handle(request)).await;
+        let response = response.map_err(|_elapsed| too_long(None))?;
+        Ok(if is_stream(&response) { with_permit(response, permit) } else { response })
     }
 
-    /// The whole of what rmcp answers, if it does in time. In the handshake eras this is a stream of one event, which
-    /// rmcp begins before the request is worked on; read to its end, it has a time and a size like any answer.
+    /// The complete response of rmcp, within the timeout. With handshake versions it is a stream of one event, which
+    /// rmcp begins before the request is handled; read to its end, it has a timeout and a length like any response.
     async fn whole(
         &self,
         request: Request<Full<Bytes>>,
         id: Option<RequestId>,
-    ) -> Result<(http::response::Parts, Bytes), Refusal> {
+    ) -> Result<(http::response::Parts, Bytes), ErrorResponse> {
         let answering = async {
             let (head, body) = self.service.handle(request).await.into_parts();
             match body.collect().await {
@@ -242,76 +255,76 @@ impl Front {
         Ok(timeout(self.options.request_time, answering).await.map_err(|_elapsed| too_long(id))?)
     }
 
-    /// A place among the requests. It is held until the answer begins, not while it is read: a slow reader takes
-    /// nobody's place.
-    async fn place(&self) -> Result<SemaphorePermit<'_>, Refusal> {
+    /// A request permit. It is held until the response begins, not while it is sent, so that a slow reader blocks no
+    /// other request.
+    async fn permit(&self) -> Result<SemaphorePermit<'_>, ErrorResponse> {
         match timeout(self.options.request_time, self.requests.acquire()).await {
-            Ok(Ok(place)) => Ok(place),
+            Ok(Ok(permit)) => Ok(permit),
             _ => {
                 let most = self.options.max_requests;
-                Err(full(format_args!("there are as many requests as there may be: {most}")).into())
+                Err(unavailable(format_args!("too many requests at once: at most {most}")).into())
             }
         }
     }
 }
 
-/// Never a header value, a body or a query: they may hold secrets.
-fn log(method: &Method, path: &str, answer: &Answer, time: Duration) {
-    tracing::info!(target: "prowess", method = %method, path = %path, status = answer.status().as_u16(),
+/// Logs a request. Header values, bodies and queries are never logged, since they may contain secrets.
+fn log(method: &Method, path: &str, response: &HttpResponse, time: Duration) {
+    tracing::info!(target: "prowess", method = %method, path = %path, status = response.status().as_u16(),
         ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX), "request");
 }
 
-fn too_long(id: Option<RequestId>) -> Answer {
+fn too_long(id: Option<RequestId>) -> HttpResponse {
     let error = ErrorData::internal_error("the request took too long", None);
-    problem(StatusCode::GATEWAY_TIMEOUT, id, error)
+    rpc_error(StatusCode::GATEWAY_TIMEOUT, id, error)
 }
 
-fn is_stream(answer: &Answer) -> bool {
-    answer.headers().get(header::CONTENT_TYPE).is_some_and(|kind| kind == "text/event-stream")
+fn is_stream(response: &HttpResponse) -> bool {
+    response.headers().get(header::CONTENT_TYPE).is_some_and(|kind| kind == "text/event-stream")
 }
 
-/// Says nothing about the library: it is open to everybody who reaches the port.
-fn health(method: &Method) -> Answer {
+/// The response of `/healthz`. It says nothing about the library, since it needs no token.
+fn health(method: &Method) -> HttpResponse {
     match *method {
         Method::GET | Method::HEAD => plain(StatusCode::OK, "application/json", r#"{"status":"ok"}"#),
         _ => method_not_allowed("GET"),
     }
 }
 
-/// What is to be known of a message before it is passed on: no more, since rmcp reads it again.
+/// The members of a message that are needed before rmcp reads it again.
 #[derive(Deserialize)]
-struct Asked {
-    /// Whose answer it wants.
+struct MessageHead {
+    /// The id of a request; notifications have none.
     #[serde(default)]
     id: Option<RequestId>,
     #[serde(default)]
     method: String,
 }
 
-impl Asked {
-    /// Of a body that is one message.
-    fn read(body: &[u8]) -> Result<Self, Refusal> {
-        serde_json::from_slice(body).map_err(|_| no_message(body))
+impl MessageHead {
+    /// Reads a body that is one message.
+    fn read(body: &[u8]) -> Result<Self, ErrorResponse> {
+        serde_json::from_slice(body).map_err(|_| invalid_message(body))
     }
 
-    /// Whether it asks for a session.
-    fn initialize(&self) -> bool {
+    /// Whether it begins a session.
+    fn is_initialize(&self) -> bool {
         self.method == "initialize"
     }
 
-    /// Whether it asks for a stream without an end.
-    fn listens(&self) -> bool {
+    /// Whether it opens a subscription, which is a stream without an end.
+    fn is_listen(&self) -> bool {
         self.method == "subscriptions/listen"
     }
 }
 
-/// What is said to a body that is no message.
-fn no_message(body: &[u8]) -> Refusal {
-    let (id, error) = crate::stdio::complaint(body);
-    problem(StatusCode::BAD_REQUEST, id, error).into()
+/// The response to a body that is not a message.
+fn invalid_message(body: &[u8]) -> ErrorResponse {
+    let (id, error) = crate::stdio::invalid_message(body);
+    rpc_error(StatusCode::BAD_REQUEST, id, error).into()
 }
 
-/// Whether a body is JSON by its one declared type; parameters such as a charset change nothing.
+/// Whether there is exactly one content type, and it is JSON. Parameters such as a charset are ignored.
 fn is_json(headers: &HeaderMap) -> bool {
     let mut kinds = headers.get_all(header::CONTENT_TYPE).iter();
     let (Some(kind), None) = (kinds.next(), kinds.next()) else { return false };

@@ -1,43 +1,43 @@
-//! Who may ask over HTTP, how much, and how long: the options, the token, and which address needs one.
+//! The options of HTTP: the bearer token, allowed names, limits and timeouts.
 
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// The limits of the HTTP side.
+/// Who may connect over HTTP, and the limits and timeouts.
 #[derive(Clone, Debug)]
 pub struct HttpOptions {
     /// The bearer token; without one, only loopback addresses are served.
-    pub token: Option<Token>,
-    /// Names besides those of loopback that a `Host` header may have, with or without a port. What is no
-    /// [host](crate::is_host) is passed over.
+    pub token: Option<BearerToken>,
+    /// Further names that a `Host` header may have besides loopback, with or without a port. Invalid
+    /// [hosts](crate::is_host) are ignored.
     pub hosts: Vec<String>,
-    /// Origins besides those of loopback that a browser may come from, such as `https://app.example`, with `:*` for
-    /// any port. What is no [origin](crate::is_origin) is passed over.
+    /// Further allowed origins of browsers besides loopback, such as `https://app.example`, with `:*` for any port.
+    /// Invalid [origins](crate::is_origin) are ignored.
     pub origins: Vec<String>,
-    /// The most bytes of the head of a request.
+    /// The maximum size of the head of a request, in bytes.
     pub max_head: usize,
-    /// The most bytes of the body of a request. Bodies under way take up to this much times the connections.
+    /// The maximum size of the body of a request, in bytes. Bodies in transit take up to this much per connection.
     pub max_body: usize,
-    /// The most connections at once; further clients are told to come back.
+    /// The maximum number of connections; further clients get 503.
     pub max_connections: usize,
-    /// The most streams that stay open: those of sessions, and subscriptions. One connection is always left for
+    /// The maximum number of open streams: those of sessions, and subscriptions. One connection is always left for
     /// requests.
     pub max_streams: usize,
-    /// The most requests at once; others wait, and are then told to come back.
+    /// The maximum number of requests at once; others wait for a permit, then get 503.
     pub max_requests: usize,
-    /// The most sessions of the handshake eras.
+    /// The maximum number of sessions, which protocol versions with a handshake have.
     pub max_sessions: usize,
-    /// How long a session lives without a word from its client, and without a stream that it has open.
+    /// How long a session lives without a request from its client and without an open stream.
     pub session_time: Duration,
     /// How long the head of a request may take.
     pub header_time: Duration,
     /// How long the body of a request may take.
     pub body_time: Duration,
-    /// How long the first byte of an answer may take.
+    /// How long the first byte of a response may take.
     pub request_time: Duration,
-    /// How long a reader may take not one byte of an answer.
+    /// How long a write to a client may make no progress.
     pub stall_time: Duration,
-    /// How long what is under way may take to end when the server stops.
+    /// How long running requests may take to finish when the server stops.
     pub grace: Duration,
 }
 
@@ -65,21 +65,21 @@ impl Default for HttpOptions {
     }
 }
 
-/// A token that is compared in constant time and shown to nobody.
+/// A bearer token, compared in constant time and never printed.
 #[derive(Clone)]
-pub struct Token(String);
+pub struct BearerToken(String);
 
-impl Token {
-    /// At least 16 visible ASCII characters.
+impl BearerToken {
+    /// The token in a text, which must be at least 16 visible ASCII characters.
     pub fn new(text: &str) -> Option<Self> {
         let text = text.trim();
         (text.len() >= 16 && text.bytes().all(|byte| byte.is_ascii_graphic())).then(|| Self(text.to_owned()))
     }
 
-    /// Whether this is it.
-    pub(crate) fn is(&self, given: &[u8]) -> bool {
+    /// Whether a client sent this token.
+    pub(crate) fn matches(&self, given: &[u8]) -> bool {
         let own = self.0.as_bytes();
-        // Every byte is looked at, whatever the first ones say.
+        // Compare every byte, also after a difference.
         let mut difference = u8::from(own.len() != given.len());
         for (at, byte) in own.iter().enumerate() {
             difference |= byte ^ given.get(at).copied().unwrap_or(0);
@@ -88,13 +88,13 @@ impl Token {
     }
 }
 
-impl std::fmt::Debug for Token {
+impl std::fmt::Debug for BearerToken {
     fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        to.write_str("Token(…)")
+        to.write_str("BearerToken(…)")
     }
 }
 
-/// Whether an address may be served: everybody on this machine may ask, others need a token.
+/// Whether an address may be served: one that other machines can reach needs a token.
 pub fn may_serve(address: SocketAddr, options: &HttpOptions) -> bool {
     address.ip().is_loopback() || options.token.is_some()
 }
@@ -104,19 +104,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_is_long_and_visible_and_shown_to_nobody() {
-        assert!(Token::new("short").is_none() && Token::new("0123456789 abcdef").is_none());
-        let token = Token::new("0123456789abcdef\n").unwrap();
-        assert!(token.is(b"0123456789abcdef"));
+    fn a_token_is_long_and_visible_and_never_printed() {
+        assert!(BearerToken::new("short").is_none() && BearerToken::new("0123456789 abcdef").is_none());
+        let token = BearerToken::new("0123456789abcdef\n").unwrap();
+        assert!(token.matches(b"0123456789abcdef"));
         for wrong in ["", "0123456789abcdeF", "0123456789abcdef0", "0123456789abcde"] {
-            assert!(!token.is(wrong.as_bytes()));
+            assert!(!token.matches(wrong.as_bytes()));
         }
         assert!(!format!("{token:?}").contains("0123"));
     }
 
     #[test]
     fn other_addresses_need_a_token() {
-        let token = HttpOptions { token: Token::new("0123456789abcdef"), ..HttpOptions::default() };
+        let token = HttpOptions { token: BearerToken::new("0123456789abcdef"), ..HttpOptions::default() };
         for (address, open) in
             [("127.0.0.1:1", true), ("[::1]:1", true), ("0.0.0.0:1", false), ("10.1.2.3:1", false)]
         {

@@ -1,4 +1,4 @@
-//! A body that keeps a place until it has ended or nobody wants it any more.
+//! A response body that holds a permit until it has been sent or dropped.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -10,19 +10,19 @@ use http_body_util::combinators::BoxBody;
 use hyper::body::{Body, Frame, SizeHint};
 use tokio::sync::OwnedSemaphorePermit;
 
-use crate::http::response::Answer;
+use crate::http::response::HttpResponse;
 
-struct Held {
+struct PermitBody {
     body: BoxBody<Bytes, Infallible>,
-    _place: OwnedSemaphorePermit,
+    _permit: OwnedSemaphorePermit,
 }
 
-/// The answer, which keeps the place for as long as it is sent.
-pub(crate) fn held(answer: Answer, place: OwnedSemaphorePermit) -> Answer {
-    answer.map(|body| Held { body, _place: place }.boxed())
+/// The response, which holds the permit for as long as it is being sent.
+pub(crate) fn with_permit(response: HttpResponse, permit: OwnedSemaphorePermit) -> HttpResponse {
+    response.map(|body| PermitBody { body, _permit: permit }.boxed())
 }
 
-impl Body for Held {
+impl Body for PermitBody {
     type Data = Bytes;
     type Error = Infallible;
 

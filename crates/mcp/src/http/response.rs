@@ -1,4 +1,4 @@
-//! The answers that the HTTP side gives by itself: plain ones, errors of JSON-RPC, and what is to come back or to close.
+//! The responses that the HTTP transport builds itself: plain text, JSON-RPC errors, 503 and 405.
 
 use std::convert::Infallible;
 use std::fmt::Display;
@@ -13,21 +13,21 @@ use hyper::body::{Body, Frame, SizeHint};
 use rmcp::ErrorData;
 use rmcp::model::{JsonRpcError, RequestId};
 
-use crate::protocol::outgoing::Outgoing;
+use crate::protocol::outgoing::OutgoingMessage;
 
-/// What goes back to a client.
-pub(crate) type Answer = Response<BoxBody<Bytes, Infallible>>;
+/// A response to a client.
+pub(crate) type HttpResponse = Response<BoxBody<Bytes, Infallible>>;
 
-/// An answer that says why there is no other; in a box, as those who get on should not carry its size around.
-pub(crate) struct Refusal(pub(crate) Box<Answer>);
+/// An error response, boxed to keep `Result` small.
+pub(crate) struct ErrorResponse(pub(crate) Box<HttpResponse>);
 
-impl From<Answer> for Refusal {
-    fn from(answer: Answer) -> Self {
-        Self(Box::new(answer))
+impl From<HttpResponse> for ErrorResponse {
+    fn from(response: HttpResponse) -> Self {
+        Self(Box::new(response))
     }
 }
 
-impl Body for Outgoing {
+impl Body for OutgoingMessage {
     type Data = Bytes;
     type Error = Infallible;
 
@@ -39,56 +39,57 @@ impl Body for Outgoing {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.left() == 0
+        self.remaining() == 0
     }
 
     fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(self.left())
+        SizeHint::with_exact(self.remaining())
     }
 }
 
-/// A message of the protocol.
-pub(crate) fn message(message: Outgoing) -> Answer {
-    let mut answer = Response::new(message.boxed());
-    answer.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    answer
+/// A response with one JSON-RPC message.
+pub(crate) fn message(message: OutgoingMessage) -> HttpResponse {
+    let mut response = Response::new(message.boxed());
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
 }
 
-/// A text of some kind.
-pub(crate) fn plain(status: StatusCode, kind: &'static str, text: impl Into<Bytes>) -> Answer {
-    let mut answer = Response::new(Full::new(text.into()).boxed());
-    *answer.status_mut() = status;
-    answer.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
-    answer
+/// A response with a short body of the given content type.
+pub(crate) fn plain(status: StatusCode, kind: &'static str, text: impl Into<Bytes>) -> HttpResponse {
+    let mut response = Response::new(Full::new(text.into()).boxed());
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    response
 }
 
-/// An error that a client of the protocol can read.
-pub(crate) fn problem(status: StatusCode, id: Option<RequestId>, error: ErrorData) -> Answer {
+/// A response with a JSON-RPC error.
+pub(crate) fn rpc_error(status: StatusCode, id: Option<RequestId>, error: ErrorData) -> HttpResponse {
     let text = serde_json::to_string(&JsonRpcError::new(id, error)).unwrap_or_default();
     plain(status, "application/json", text)
 }
 
-/// A request that is not as it should be.
-pub(crate) fn wrong(status: StatusCode, message: impl Into<String>) -> Answer {
-    problem(status, None, ErrorData::invalid_request(message.into(), None))
+/// A response that rejects an invalid request.
+pub(crate) fn invalid_request(status: StatusCode, message: impl Into<String>) -> HttpResponse {
+    rpc_error(status, None, ErrorData::invalid_request(message.into(), None))
 }
 
-/// Something is full, and will not be for ever.
-pub(crate) fn full(what: impl Display) -> Answer {
+/// A 503 response with `Retry-After`: a limit is exhausted for now.
+pub(crate) fn unavailable(what: impl Display) -> HttpResponse {
     let error = ErrorData::internal_error(what.to_string(), None);
-    let mut answer = problem(StatusCode::SERVICE_UNAVAILABLE, None, error);
-    answer.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
-    answer
+    let mut response = rpc_error(StatusCode::SERVICE_UNAVAILABLE, None, error);
+    response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+    response
 }
 
-/// The last answer on its connection.
-pub(crate) fn last(mut answer: Answer) -> Answer {
-    answer.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
-    answer
+/// The response, after which the connection is closed.
+pub(crate) fn closing(mut response: HttpResponse) -> HttpResponse {
+    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    response
 }
 
-pub(crate) fn method_not_allowed(allow: &'static str) -> Answer {
-    let mut answer = plain(StatusCode::METHOD_NOT_ALLOWED, "text/plain", "method not allowed");
-    answer.headers_mut().insert(header::ALLOW, HeaderValue::from_static(allow));
-    answer
+/// A 405 response with the allowed method.
+pub(crate) fn method_not_allowed(allow: &'static str) -> HttpResponse {
+    let mut response = plain(StatusCode::METHOD_NOT_ALLOWED, "text/plain", "method not allowed");
+    response.headers_mut().insert(header::ALLOW, HeaderValue::from_static(allow));
+    response
 }

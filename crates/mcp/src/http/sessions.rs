@@ -1,8 +1,8 @@
-//! The sessions of the handshake eras over HTTP: a cap, and a time to live that only the client itself extends.
+//! The sessions of protocol versions with a handshake, over HTTP: a limit, and a time to live that only clients extend.
 //!
-//! rmcp's own manager has no cap, and what the server tells extends the life of its sessions: a library that changes
-//! every minute would keep ten thousand dead sessions alive. So the clock is ours, and the only one: a client is there
-//! when it says something, and for as long as it has a stream open.
+//! rmcp's own manager has no limit, and notifications of the server extend the life of its sessions: a library that
+//! changes every minute would keep ten thousand abandoned sessions alive. So this wrapper has the only clock: a session
+//! is in use when its client sends something, and for as long as the client has a stream open.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -20,38 +20,38 @@ use tokio_util::sync::CancellationToken;
 
 use crate::lock::locked;
 
-/// How long a busy session may take to hear of its end; then its handle is dropped, which ends it too, as an error.
-const FAREWELL: Duration = Duration::from_secs(1);
+/// How long a busy session may take to close; then its handle is dropped, which ends it with an error.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Why there is no session.
+/// Why a session could not be opened or used.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SessionsError {
     #[error(transparent)]
     Local(#[from] LocalSessionManagerError),
-    #[error("there are as many sessions as there may be: {0}")]
+    #[error("all sessions are in use: {0}")]
     Full(usize),
 }
 
-/// What tells that a client is still there.
+/// When a session was last used.
 #[derive(Debug)]
-struct Presence {
-    /// When it last said something, or closed a stream.
+struct SessionUse {
+    /// When the client last sent something, or closed a stream.
     last: Instant,
-    /// How many streams it has open.
+    /// The number of open streams.
     streams: usize,
-    _place: OwnedSemaphorePermit,
+    _permit: OwnedSemaphorePermit,
 }
 
-type Present = Mutex<BTreeMap<SessionId, Presence>>;
+type OpenSessions = Mutex<BTreeMap<SessionId, SessionUse>>;
 
 /// The sessions of a server.
 #[derive(Debug)]
 pub(crate) struct Sessions {
     inner: LocalSessionManager,
-    /// The sessions that there are; what is not in here is over, even while rmcp still ends it.
-    present: Arc<Present>,
-    /// Counts places rather than entries, since a session has no entry before rmcp has made it.
-    places: Arc<Semaphore>,
+    /// The open sessions. A session that is not in here has ended, even while rmcp still closes it.
+    open: Arc<OpenSessions>,
+    /// One permit per session, since a session has no entry before rmcp has created it.
+    permits: Arc<Semaphore>,
     max: usize,
     time: Duration,
 }
@@ -59,29 +59,29 @@ pub(crate) struct Sessions {
 impl Sessions {
     pub(crate) fn new(max: usize, time: Duration) -> Self {
         let mut inner = LocalSessionManager::default();
-        // Would close the silent stream of a client that is there, and with it the session.
+        // It would close the idle stream of a connected client, and with it the session.
         inner.session_config.keep_alive = None;
         inner.session_config.init_timeout = Some(Duration::from_secs(10));
         inner.session_config.sse_retry = None;
         inner.session_config.completed_cache_ttl = Duration::from_secs(1);
-        Self { inner, present: Arc::default(), places: Arc::new(Semaphore::new(max)), max, time }
+        Self { inner, open: Arc::default(), permits: Arc::new(Semaphore::new(max)), max, time }
     }
 
-    /// A place for one more, if there is one.
-    async fn place(&self) -> Result<OwnedSemaphorePermit, SessionsError> {
-        if let Ok(place) = Arc::clone(&self.places).try_acquire_owned() {
-            return Ok(place);
+    /// A permit for one more session. Expired sessions are closed first when there is none.
+    async fn permit(&self) -> Result<OwnedSemaphorePermit, SessionsError> {
+        if let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() {
+            return Ok(permit);
         }
         self.expire().await;
-        Arc::clone(&self.places).try_acquire_owned().map_err(|_| SessionsError::Full(self.max))
+        Arc::clone(&self.permits).try_acquire_owned().map_err(|_| SessionsError::Full(self.max))
     }
 
-    /// Why there may be no more, if that is so.
+    /// The error for one more session, if the limit is reached.
     pub(crate) async fn full(&self) -> Option<SessionsError> {
-        self.place().await.err()
+        self.permit().await.err()
     }
 
-    /// Ends sessions nobody has used for too long, again and again.
+    /// Closes expired sessions from time to time, until `stop` is cancelled.
     pub(crate) async fn sweep(self: Arc<Self>, stop: CancellationToken) {
         let mut tick = tokio::time::interval((self.time / 4).max(Duration::from_millis(10)));
         loop {
@@ -93,59 +93,59 @@ impl Sessions {
     }
 
     async fn expire(&self) {
-        self.end(|presence| presence.streams == 0 && presence.last.elapsed() > self.time).await;
+        self.end(|session_use| session_use.streams == 0 && session_use.last.elapsed() > self.time).await;
     }
 
-    /// Ends all sessions. Each holds on to the manager and the manager to each, so none would end by itself.
+    /// Closes all sessions. Each refers to the manager and the manager to each, so none would end by itself.
     pub(crate) async fn end_all(&self) {
         self.end(|_| true).await;
     }
 
-    async fn end(&self, over: impl Fn(&Presence) -> bool) {
-        // Taken out in one go with the look at them: whoever is found there afterwards stays.
+    async fn end(&self, over: impl Fn(&SessionUse) -> bool) {
+        // Chosen and removed under one lock: a session that is found in the map afterwards stays open.
         let ended: Vec<SessionId> = {
-            let mut present = locked(&self.present);
+            let mut open = locked(&self.open);
             let over: Vec<SessionId> =
-                present.iter().filter(|(_, presence)| over(presence)).map(|(id, _)| id.clone()).collect();
+                open.iter().filter(|(_, session_use)| over(session_use)).map(|(id, _)| id.clone()).collect();
             for id in &over {
-                present.remove(id);
+                open.remove(id);
             }
             over
         };
         for id in ended {
             let handle = self.inner.sessions.write().await.remove(&id);
-            // A task for each, since one that is busy must not hold up the others.
+            // One task per session, since a busy one must not delay the others.
             if let Some(handle) = handle {
-                tokio::spawn(async move { timeout(FAREWELL, handle.close()).await });
+                tokio::spawn(async move { timeout(CLOSE_TIMEOUT, handle.close()).await });
             }
         }
     }
 
-    /// Whether a session is there; that it was asked for is a word of its client.
+    /// Whether a session is open. The lookup counts as use by its client.
     fn touch(&self, id: &SessionId) -> bool {
-        let mut present = locked(&self.present);
-        let presence = present.get_mut(id);
-        presence.map(|presence| presence.last = Instant::now()).is_some()
+        let mut open = locked(&self.open);
+        let session_use = open.get_mut(id);
+        session_use.map(|session_use| session_use.last = Instant::now()).is_some()
     }
 
     /// Counts a stream of a session until it is dropped.
-    fn listening(&self, id: &SessionId) -> Listening {
-        if let Some(presence) = locked(&self.present).get_mut(id) {
-            presence.streams += 1;
+    fn open_stream(&self, id: &SessionId) -> OpenStream {
+        if let Some(session_use) = locked(&self.open).get_mut(id) {
+            session_use.streams += 1;
         }
-        Listening { present: Arc::clone(&self.present), id: id.clone() }
+        OpenStream { open: Arc::clone(&self.open), id: id.clone() }
     }
 }
 
-/// A stream that a client has open.
-struct Listening {
-    present: Arc<Present>,
+/// Counts an open stream of a session.
+struct OpenStream {
+    open: Arc<OpenSessions>,
     id: SessionId,
 }
 
-impl Listening {
-    /// Counts for as long as the stream is held.
-    fn to<T>(self, stream: impl Stream<Item = T>) -> impl Stream<Item = T> {
+impl OpenStream {
+    /// Counts until the stream is dropped.
+    fn attach<T>(self, stream: impl Stream<Item = T>) -> impl Stream<Item = T> {
         stream.map(move |item| {
             let _ = &self;
             item
@@ -153,12 +153,12 @@ impl Listening {
     }
 }
 
-impl Drop for Listening {
+impl Drop for OpenStream {
     fn drop(&mut self) {
-        if let Some(presence) = locked(&self.present).get_mut(&self.id) {
-            presence.streams = presence.streams.saturating_sub(1);
-            // From here on the client has its whole time to come back.
-            presence.last = Instant::now();
+        if let Some(session_use) = locked(&self.open).get_mut(&self.id) {
+            session_use.streams = session_use.streams.saturating_sub(1);
+            // From here on the client has the whole time to live to reconnect.
+            session_use.last = Instant::now();
         }
     }
 }
@@ -168,10 +168,10 @@ impl SessionManager for Sessions {
     type Transport = <LocalSessionManager as SessionManager>::Transport;
 
     async fn create_session(&self) -> Result<(SessionId, Self::Transport), Self::Error> {
-        let place = self.place().await?;
+        let permit = self.permit().await?;
         let (id, transport) = self.inner.create_session().await?;
-        let presence = Presence { last: Instant::now(), streams: 0, _place: place };
-        locked(&self.present).insert(id.clone(), presence);
+        let session_use = SessionUse { last: Instant::now(), streams: 0, _permit: permit };
+        locked(&self.open).insert(id.clone(), session_use);
         Ok((id, transport))
     }
 
@@ -188,7 +188,7 @@ impl SessionManager for Sessions {
     }
 
     async fn close_session(&self, id: &SessionId) -> Result<(), Self::Error> {
-        locked(&self.present).remove(id);
+        locked(&self.open).remove(id);
         Ok(self.inner.close_session(id).await?)
     }
 
@@ -197,8 +197,8 @@ impl SessionManager for Sessions {
         id: &SessionId,
         message: ClientJsonRpcMessage,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
-        let listening = self.listening(id);
-        Ok(listening.to(self.inner.create_stream(id, message).await?))
+        let guard = self.open_stream(id);
+        Ok(guard.attach(self.inner.create_stream(id, message).await?))
     }
 
     async fn accept_message(&self, id: &SessionId, message: ClientJsonRpcMessage) -> Result<(), Self::Error> {
@@ -210,8 +210,8 @@ impl SessionManager for Sessions {
         &self,
         id: &SessionId,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
-        let listening = self.listening(id);
-        Ok(listening.to(self.inner.create_standalone_stream(id).await?))
+        let guard = self.open_stream(id);
+        Ok(guard.attach(self.inner.create_standalone_stream(id).await?))
     }
 
     async fn resume(
@@ -219,8 +219,8 @@ impl SessionManager for Sessions {
         id: &SessionId,
         last_event_id: String,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
-        let listening = self.listening(id);
-        Ok(listening.to(self.inner.resume(id, last_event_id).await?))
+        let guard = self.open_stream(id);
+        Ok(guard.attach(self.inner.resume(id, last_event_id).await?))
     }
 }
 
@@ -235,18 +235,18 @@ mod tests {
     const TIME: Duration = Duration::from_secs(300);
     const HOUR: Duration = Duration::from_secs(3600);
 
-    struct Silent;
-    impl rmcp::ServerHandler for Silent {}
+    struct EmptyServer;
+    impl rmcp::ServerHandler for EmptyServer {}
 
     fn message(value: Value) -> ClientJsonRpcMessage {
         serde_json::from_value(value).unwrap()
     }
 
-    /// A session that has begun, and the task that serves it.
-    async fn begun(sessions: &Sessions) -> (SessionId, JoinHandle<()>) {
+    /// An initialized session, and the task that serves it.
+    async fn initialized(sessions: &Sessions) -> (SessionId, JoinHandle<()>) {
         let (id, transport) = sessions.create_session().await.unwrap();
         let serving = tokio::spawn(async move {
-            let _ = serve_server(Silent, transport).await.unwrap().waiting().await;
+            let _ = serve_server(EmptyServer, transport).await.unwrap().waiting().await;
         });
         let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
         let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello});
@@ -256,34 +256,34 @@ mod tests {
         (id, serving)
     }
 
-    /// Whether a session is there after a look at the clock.
+    /// Whether a session is open after expired ones were closed.
     async fn lives(sessions: &Sessions, id: &SessionId) -> bool {
         sessions.expire().await;
-        locked(&sessions.present).contains_key(id)
+        locked(&sessions.open).contains_key(id)
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_stream_that_is_open_keeps_its_session_however_silent() {
+    async fn an_open_stream_keeps_its_session_alive_without_messages() {
         let sessions = Sessions::new(1, TIME);
-        let (id, _serving) = begun(&sessions).await;
+        let (id, _serving) = initialized(&sessions).await;
         let mut stream = Box::pin(sessions.create_standalone_stream(&id).await.unwrap());
-        assert!(timeout(HOUR, stream.next()).await.is_err(), "the stream has ended or said something");
+        assert!(timeout(HOUR, stream.next()).await.is_err(), "the stream ended or sent something");
         assert!(lives(&sessions, &id).await);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_stream_that_is_resumed_keeps_its_session_too() {
+    async fn a_resumed_stream_keeps_its_session_alive() {
         let sessions = Sessions::new(1, TIME);
-        let (id, _serving) = begun(&sessions).await;
+        let (id, _serving) = initialized(&sessions).await;
         let mut stream = Box::pin(sessions.resume(&id, "0".to_owned()).await.unwrap());
-        assert!(timeout(HOUR, stream.next()).await.is_err(), "the stream has ended or said something");
+        assert!(timeout(HOUR, stream.next()).await.is_err(), "the stream ended or sent something");
         assert!(lives(&sessions, &id).await);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_session_has_its_whole_time_after_its_stream_has_closed() {
+    async fn a_session_has_its_whole_time_to_live_after_its_stream_closes() {
         let sessions = Sessions::new(1, TIME);
-        let (id, _serving) = begun(&sessions).await;
+        let (id, _serving) = initialized(&sessions).await;
         let stream = sessions.create_standalone_stream(&id).await.unwrap();
         tokio::time::advance(HOUR).await;
         drop(stream);
@@ -295,10 +295,10 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn nothing_is_left_of_sessions_that_are_over() {
+    async fn expired_sessions_release_all_resources() {
         let sessions = Sessions::new(2, TIME);
-        let (first, first_serving) = begun(&sessions).await;
-        let (second, second_serving) = begun(&sessions).await;
+        let (first, first_serving) = initialized(&sessions).await;
+        let (second, second_serving) = initialized(&sessions).await;
         drop(sessions.create_standalone_stream(&first).await.unwrap());
         assert!(matches!(sessions.create_session().await, Err(SessionsError::Full(2))));
         tokio::time::advance(TIME * 2).await;
@@ -307,14 +307,14 @@ mod tests {
         for serving in [first_serving, second_serving] {
             serving.await.unwrap();
         }
-        assert!(locked(&sessions.present).is_empty() && sessions.inner.sessions.read().await.is_empty());
-        assert_eq!(sessions.places.available_permits(), 2);
+        assert!(locked(&sessions.open).is_empty() && sessions.inner.sessions.read().await.is_empty());
+        assert_eq!(sessions.permits.available_permits(), 2);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_end_of_the_server_ends_sessions_that_listen() {
+    async fn shutdown_ends_sessions_with_open_streams() {
         let sessions = Sessions::new(1, TIME);
-        let (id, serving) = begun(&sessions).await;
+        let (id, serving) = initialized(&sessions).await;
         let mut stream = Box::pin(sessions.create_standalone_stream(&id).await.unwrap());
         sessions.end_all().await;
         serving.await.unwrap();

@@ -1,4 +1,4 @@
-//! A stream that is patient within limits: with a reader who takes nothing, and with one who still sends at the end.
+//! A TCP stream with a write timeout, which drains unread input before it closes.
 
 use std::io;
 use std::pin::Pin;
@@ -10,28 +10,32 @@ use tokio::net::TcpStream;
 use tokio::time::{Sleep, sleep};
 use tokio_util::sync::CancellationToken;
 
-/// How long what a client still sends is taken after the last answer. A socket that is closed with bytes unread is
-/// reset, and a reset can overtake the answer.
+/// How long input is drained after the last response. Closing a socket with unread bytes resets the connection, and a
+/// reset can overtake the response.
 const LINGER: Duration = Duration::from_secs(1);
 
-/// A stream that gives up on a reader who takes nothing for too long. An idle stream of events writes nothing and is
-/// not meant; its comments are what finds out that a client is gone.
-pub(crate) struct Patient {
+/// A stream that fails when a write makes no progress for too long. An idle event stream writes nothing, so it never
+/// times out; its keep-alive comments detect that the client has disconnected.
+pub(crate) struct WriteTimeout {
     stream: TcpStream,
     limit: Duration,
     stalled: Option<Pin<Box<Sleep>>>,
-    /// Runs from the end of what is written.
+    /// Runs from the end of the output.
     lingering: Option<Pin<Box<Sleep>>>,
     stop: CancellationToken,
 }
 
-impl Patient {
-    /// After `stop`, nobody is waited for.
+impl WriteTimeout {
+    /// After `stop` is cancelled, input is not drained.
     pub(crate) fn new(stream: TcpStream, limit: Duration, stop: CancellationToken) -> Self {
         Self { stream, limit, stalled: None, lingering: None, stop }
     }
 
-    fn wait<T>(&mut self, polled: Poll<io::Result<T>>, context: &mut Context<'_>) -> Poll<io::Result<T>> {
+    fn with_timeout<T>(
+        &mut self,
+        polled: Poll<io::Result<T>>,
+        context: &mut Context<'_>,
+    ) -> Poll<io::Result<T>> {
         if polled.is_ready() {
             self.stalled = None;
             return polled;
@@ -42,7 +46,7 @@ impl Patient {
     }
 }
 
-impl AsyncRead for Patient {
+impl AsyncRead for WriteTimeout {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -52,18 +56,18 @@ impl AsyncRead for Patient {
     }
 }
 
-impl AsyncWrite for Patient {
+impl AsyncWrite for WriteTimeout {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let polled = Pin::new(&mut self.stream).poll_write(context, bytes);
-        self.wait(polled, context)
+        self.with_timeout(polled, context)
     }
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let polled = Pin::new(&mut self.stream).poll_flush(context);
-        self.wait(polled, context)
+        self.with_timeout(polled, context)
     }
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let this = &mut *self;
@@ -92,6 +96,6 @@ impl AsyncWrite for Patient {
         parts: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let polled = Pin::new(&mut self.stream).poll_write_vectored(context, parts);
-        self.wait(polled, context)
+        self.with_timeout(polled, context)
     }
 }

@@ -1,4 +1,4 @@
-//! The library as it is now: read on threads of its own, and followed as it changes.
+//! The live library: read on its own threads, and kept current as sources change.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -21,47 +21,47 @@ use crate::ServeOptions;
 use crate::library::snapshot::Snapshot;
 use crate::lock::locked;
 
-/// How often the thread that follows the library looks whether it is still wanted.
-const PATIENCE: Duration = Duration::from_millis(250);
-/// How often the library is looked at where the system does not tell of changes.
+/// How often the background threads check whether to stop.
+const TICK: Duration = Duration::from_millis(250);
+/// How often folders are polled where the system reports no changes.
 const POLL: Duration = Duration::from_secs(2);
-/// How soon sources elsewhere are asked again when something that one gave is not what it said.
-const ASK_SOON: Duration = Duration::from_secs(5);
-/// How long the first state waits for sources elsewhere. Whoever is slower comes with a later state.
-const FIRST_ASK: Duration = Duration::from_secs(2);
-/// How long the files of one remote source's skills may be fetched each time that it is asked.
+/// How soon remote sources are polled again after a file did not match what its source listed.
+const POLL_SOON: Duration = Duration::from_secs(5);
+/// How long the first snapshot waits for remote sources. Slower ones are in a later snapshot.
+const FIRST_POLL: Duration = Duration::from_secs(2);
+/// How long the files of one remote source's skills may be fetched after each poll.
 const FETCH_TIME: Duration = Duration::from_secs(60);
-/// How long clients may keep what nobody watches, in milliseconds.
+/// How long clients may cache results when changes are not watched, in milliseconds.
 const UNWATCHED_TTL: u64 = 60_000;
 
-/// The library as it is now.
-pub(crate) struct Live {
+/// The library with its current snapshot.
+pub(crate) struct LiveLibrary {
     pub(crate) registry: Arc<Registry>,
     policy: Policy,
     options: Options,
     watching: bool,
     ask_again: Duration,
     approvals: Option<PathBuf>,
-    /// What could not be read, as it was last told.
+    /// The problems that were logged last.
     problems: Mutex<BTreeSet<String>>,
-    /// Nothing until the library was read for the first time.
+    /// `None` until the library was read for the first time.
     current: Mutex<Option<Arc<Snapshot>>>,
     first: Condvar,
-    /// Counts how often the files of a skill were found to be others.
+    /// Counts the inspections that found changed files.
     file_changes: Arc<AtomicU64>,
     changed: watch::Sender<u64>,
-    /// Held while a state is made: two threads make them.
+    /// Locked while a snapshot is built, since two threads build them.
     publishing: Mutex<()>,
-    /// Whether sources elsewhere are to be asked soon.
-    nudged: AtomicBool,
-    /// The remote sources from which files are fetched right now.
+    /// Whether remote sources are to be polled soon.
+    poll_requested: AtomicBool,
+    /// The remote sources from which files are being fetched.
     fetching: Mutex<BTreeSet<Arc<str>>>,
-    /// The words of the skills, read at the first search.
+    /// The search index, built at the first search.
     pub(crate) index: LazyIndex<Arc<Registry>>,
 }
 
-impl Live {
-    /// Begins to read the library. Nobody waits for it who does not need it: a handshake does not.
+impl LiveLibrary {
+    /// Begins to read the library in the background. Requests that do not need it, such as a handshake, do not wait.
     pub(crate) fn start(registry: Registry, options: &ServeOptions, stop: CancellationToken) -> Arc<Self> {
         let mut session = Options::default()
             .with_naming(options.naming.clone())
@@ -69,7 +69,7 @@ impl Live {
             .with_show_folders(options.show_folders)
             .with_max_activation_bytes(options.max_activation_bytes);
         session.activation.plain = options.plain;
-        // Nothing is run here, so there is no tool for it, by any name.
+        // The server runs no scripts.
         session.tools.remove(&Tool::Run);
         let registry = Arc::new(registry);
         let live = Arc::new(Self {
@@ -88,111 +88,112 @@ impl Live {
             file_changes: Arc::default(),
             changed: watch::Sender::new(0),
             publishing: Mutex::default(),
-            nudged: AtomicBool::new(false),
+            poll_requested: AtomicBool::new(false),
             fetching: Mutex::default(),
         });
-        let (asked, first) = sync_channel(1);
+        let (polled, first_poll) = sync_channel(1);
         if live.registry.has_far() {
             let (own, stop) = (Arc::clone(&live), stop.clone());
-            std::thread::spawn(move || ask(&own, &asked, &stop));
+            std::thread::spawn(move || poll_remote(&own, &polled, &stop));
         } else {
-            drop(asked);
+            drop(polled);
         }
         let own = Arc::clone(&live);
-        std::thread::spawn(move || own.follow(&first, &stop));
+        std::thread::spawn(move || own.follow(&first_poll, &stop));
         if live.registry.has_preloads() {
-            // Their texts are part of the first thing that a client is told.
+            // Their texts are part of the instructions in the handshake.
             live.current();
         }
         live
     }
 
-    /// Fetches what the skills of remote sources are published by, for each source on a thread of its own: a slow one
-    /// delays no other. What is fetched is told by the thread that follows the library.
+    /// Fetches the files of remote skills, which are needed to publish them. Each source has its own thread, so that a
+    /// slow one delays no other. The thread that follows the library sends the notifications.
     fn fetch(self: &Arc<Self>, stop: &CancellationToken) {
         let Some(snapshot) = self.known() else { return };
         for source in snapshot.fetched_sources() {
-            // Its last turn may still be under way.
+            // The last fetch may still be running.
             if !locked(&self.fetching).insert(Arc::clone(&source)) {
                 continue;
             }
             let (own, snapshot, stop) = (Arc::clone(self), Arc::clone(&snapshot), stop.clone());
             std::thread::spawn(move || {
-                let _turn = Turn { live: &own, source: &source };
+                let _guard = FetchGuard { live: &own, source: &source };
                 snapshot.fetch(&source, FETCH_TIME, || stop.is_cancelled());
             });
         }
     }
 
-    /// Says that a source elsewhere gave something else than it had said, or nothing.
-    pub(crate) fn nudge(&self) {
-        self.nudged.store(true, Ordering::Relaxed);
+    /// Requests a poll of remote sources, after one returned another file than it listed, or none.
+    pub(crate) fn poll_soon(&self) {
+        self.poll_requested.store(true, Ordering::Relaxed);
     }
 
-    /// Reads the library, and again whenever it changes, until it is wanted no more.
-    fn follow(&self, asked: &Receiver<()>, stop: &CancellationToken) {
+    /// Reads the library, and again whenever it changes, until `stop` is cancelled.
+    fn follow(&self, first_poll: &Receiver<()>, stop: &CancellationToken) {
         self.refresh(Registry::refresh_near);
-        let _ = asked.recv_timeout(FIRST_ASK);
+        let _ = first_poll.recv_timeout(FIRST_POLL);
         self.publish();
         if !self.watching {
             return;
         }
-        // Between the first look and the watch something may have changed; the watcher begins with a look.
+        // The watcher begins with a refresh, which finds changes since the first one.
         let options = WatchOptions { ask: None, ..WatchOptions::default() };
         let mut watcher = match Watcher::new(Arc::clone(&self.registry), options) {
             Ok(watcher) => watcher,
             Err(error) => {
-                tracing::warn!(target: "prowess", reason = %error, "folders are looked at from time to time");
+                tracing::warn!(target: "prowess", reason = %error, "folders are polled");
                 return self.poll(stop);
             }
         };
         self.publish();
-        let mut seen = LookedAt::default();
+        let mut state = PollState::default();
         while !stop.is_cancelled() {
-            match watcher.next(Some(PATIENCE)) {
+            match watcher.next(Some(TICK)) {
                 Ok(Some(_)) => self.publish(),
                 Ok(None) => {}
-                // The old state is served on; a later look may succeed.
+                // Keep serving the old snapshot; a later refresh may succeed.
                 Err(error @ WatchError::Registry(_)) => {
                     tracing::warn!(target: "prowess", reason = %error, "the library could not be read");
                 }
                 Err(error) => {
-                    tracing::warn!(target: "prowess", reason = %error, "folders are looked at from time to time");
+                    tracing::warn!(target: "prowess", reason = %error, "folders are polled");
                     return self.poll(stop);
                 }
             }
-            self.look_around(&mut seen);
+            self.poll_unwatched(&mut state);
         }
     }
 
+    /// Polls folders, where they cannot be watched.
     fn poll(&self, stop: &CancellationToken) {
-        let mut seen = LookedAt::default();
+        let mut state = PollState::default();
         while !stop.is_cancelled() {
             std::thread::sleep(POLL);
             self.refresh(Registry::refresh_near);
             self.publish();
-            self.look_around(&mut seen);
+            self.poll_unwatched(&mut state);
         }
     }
 
-    /// Looks at what no watcher tells of.
-    fn look_around(&self, seen: &mut LookedAt) {
-        self.look_at_approvals(seen);
-        self.look_at_files(seen);
+    /// Polls what the watcher does not report.
+    fn poll_unwatched(&self, state: &mut PollState) {
+        self.poll_approvals(state);
+        self.poll_files(state);
     }
 
-    /// Follows what a person trusts. A file that cannot be read changes nothing.
-    fn look_at_approvals(&self, seen: &mut LookedAt) {
+    /// Applies changes of the approvals file. A file that cannot be read changes nothing.
+    fn poll_approvals(&self, state: &mut PollState) {
         let Some(file) = &self.approvals else { return };
         let stamp = std::fs::metadata(file).ok().and_then(|now| Some((now.modified().ok()?, now.len())));
-        if std::mem::replace(&mut seen.stamp, stamp) == stamp {
+        if std::mem::replace(&mut state.stamp, stamp) == stamp {
             return;
         }
         match Approvals::load(file) {
-            Ok(approvals) if seen.approvals.as_ref() == Some(&approvals) => {}
+            Ok(approvals) if state.approvals.as_ref() == Some(&approvals) => {}
             Ok(approvals) => {
                 self.registry.set_trust(Trust::in_approved(approvals.clone()));
-                seen.approvals = Some(approvals);
+                state.approvals = Some(approvals);
                 self.refresh(Registry::refresh_near);
                 self.publish();
             }
@@ -202,38 +203,38 @@ impl Live {
         }
     }
 
-    /// Looks at the files beside SKILL.md, which the watcher does not tell of: of skills that somebody was told of, while
-    /// there is somebody to tell, and for a hundredth of the time.
-    fn look_at_files(&self, seen: &mut LookedAt) {
+    /// Polls the files beside SKILL.md, which the watcher does not report: those of skills that a client has listed or
+    /// read, while there are clients to notify, and for a hundredth of the time.
+    fn poll_files(&self, state: &mut PollState) {
         let Some(snapshot) = self.known().filter(|_| self.changed.receiver_count() > 0) else { return };
-        seen.after = snapshot.look_again(seen.after.as_deref(), PATIENCE / 100);
+        state.after = snapshot.inspect_again(state.after.as_deref(), TICK / 100);
         let changes = snapshot.state().1;
-        if std::mem::replace(&mut seen.changes, changes) != changes {
+        if std::mem::replace(&mut state.changes, changes) != changes {
             self.changed.send_replace(snapshot.number);
         }
     }
 
+    /// Refreshes the registry, and logs an error.
     fn refresh(&self, how: fn(&Registry) -> Result<Delta, RegistryError>) {
         if let Err(error) = how(&self.registry) {
             tracing::warn!(target: "prowess", reason = %error, "the library could not be read");
         }
     }
 
-    /// Tells what could not be read, once for as long as it lasts. The rest is served.
-    fn tell_problems(&self) {
-        let mut told = locked(&self.problems);
+    /// Logs new problems of the registry. The rest of the library is served.
+    fn log_problems(&self) {
+        let mut logged = locked(&self.problems);
         let now = self.registry.problems();
         for problem in &now {
-            if !told.contains(&problem.to_string()) {
+            if !logged.contains(&problem.to_string()) {
                 let (reason, hint) = (problem.to_string(), problem.hint());
                 tracing::warn!(target: "prowess", reason, hint = %hint, "a part of the library could not be read");
             }
         }
-        *told = now.iter().map(ToString::to_string).collect();
+        *logged = now.iter().map(ToString::to_string).collect();
     }
 
-    /// Activates the skills that are to be active from the start. One that lies elsewhere would hold up the library, so
-    /// it is read when it is loaded.
+    /// Activates the preloaded skills. A remote one would delay the library, so it is read when it is loaded.
     fn preload(&self, session: &mut Session) {
         let performer = Performer::new(&self.registry, &self.index);
         for (name, step) in session.preload(&[]) {
@@ -241,7 +242,7 @@ impl Live {
             let result = match step {
                 Step::Need(ticket, _) if remote => {
                     session.cancel(ticket);
-                    tracing::info!(target: "prowess", skill = name, "not preloaded: it lies elsewhere");
+                    tracing::info!(target: "prowess", skill = name, "not preloaded: it is in a remote source");
                     continue;
                 }
                 step => finish(session, &performer, step),
@@ -252,10 +253,10 @@ impl Live {
         }
     }
 
-    /// Makes what the registry knows the state of now, if that is another one.
+    /// Makes a new snapshot of the registry the current one, if the catalog changed.
     fn publish(&self) {
         let _one_at_a_time = locked(&self.publishing);
-        self.tell_problems();
+        self.log_problems();
         let catalog = self.registry.catalog();
         let known = self.known();
         if let Some(now) = &known
@@ -268,12 +269,12 @@ impl Live {
         let mut session =
             Session::new("mcp", Arc::clone(&catalog), self.policy.clone(), self.options.clone());
         self.preload(&mut session);
-        // A call by itself has nothing that could be full or put away.
+        // A single call has no limit of active skills, and nothing to unload.
         let mut options = self.options.clone().with_max_active(0);
         options.tools.remove(&Tool::Unload);
         let single = Session::new("mcp", catalog, self.policy.clone(), options);
         tracing::info!(target: "prowess", state = number, skills = session.catalog().len(), "library");
-        // Made outside of the lock that the threads of the runtime take too.
+        // Built outside of the lock, which the threads of the runtime take too.
         let snapshot = Arc::new(Snapshot::new(
             number,
             known.as_deref(),
@@ -287,7 +288,7 @@ impl Live {
         self.changed.send_replace(number);
     }
 
-    /// The state of now. Waits for the first one: not for the threads of the runtime.
+    /// The current snapshot. Blocks until there is one, so it must not be called on a thread of the runtime.
     pub(crate) fn current(&self) -> Arc<Snapshot> {
         let mut current = locked(&self.current);
         loop {
@@ -298,70 +299,70 @@ impl Live {
         }
     }
 
-    /// The state of now, if there is one.
+    /// The current snapshot, if there is one.
     pub(crate) fn known(&self) -> Option<Arc<Snapshot>> {
         locked(&self.current).clone()
     }
 
-    /// Tells of new states by their numbers.
+    /// Receives the numbers of new snapshots.
     pub(crate) fn changes(&self) -> watch::Receiver<u64> {
         self.changed.subscribe()
     }
 
-    /// Whether changes are followed.
+    /// Whether changes are watched.
     pub(crate) fn watching(&self) -> bool {
         self.watching
     }
 
-    /// How long clients may keep what they were told. What is watched is told of at once.
+    /// How long clients may cache results. With notifications, not at all.
     pub(crate) fn ttl_ms(&self) -> u64 {
         if self.watching { 0 } else { UNWATCHED_TTL }
     }
 }
 
-/// Asks sources elsewhere, and again from time to time. Nothing on this machine waits for them.
-fn ask(live: &Arc<Live>, asked: &SyncSender<()>, stop: &CancellationToken) {
+/// Polls remote sources from time to time. Local skills do not wait for them.
+fn poll_remote(live: &Arc<LiveLibrary>, polled: &SyncSender<()>, stop: &CancellationToken) {
     while !stop.is_cancelled() {
         live.refresh(Registry::refresh);
         live.publish();
-        let _ = asked.try_send(());
+        let _ = polled.try_send(());
         live.fetch(stop);
         if !live.watching {
             return;
         }
         let begun = Instant::now();
         let due = || {
-            let soon = live.nudged.load(Ordering::Relaxed);
-            begun.elapsed() >= if soon { ASK_SOON.min(live.ask_again) } else { live.ask_again }
+            let soon = live.poll_requested.load(Ordering::Relaxed);
+            begun.elapsed() >= if soon { POLL_SOON.min(live.ask_again) } else { live.ask_again }
         };
         while !stop.is_cancelled() && !due() {
-            std::thread::sleep(PATIENCE.min(live.ask_again));
+            std::thread::sleep(TICK.min(live.ask_again));
         }
-        live.nudged.store(false, Ordering::Relaxed);
+        live.poll_requested.store(false, Ordering::Relaxed);
     }
 }
 
-/// The time in which files are fetched from one source. It ends also when the source panics.
-struct Turn<'l> {
-    live: &'l Live,
+/// Marks a source as being fetched until it is dropped, also when the source panics.
+struct FetchGuard<'l> {
+    live: &'l LiveLibrary,
     source: &'l str,
 }
 
-impl Drop for Turn<'_> {
+impl Drop for FetchGuard<'_> {
     fn drop(&mut self) {
         locked(&self.live.fetching).remove(self.source);
     }
 }
 
-/// What was seen of what no watcher tells of.
+/// The state of polling what the watcher does not report.
 #[derive(Default)]
-struct LookedAt {
-    /// The skill behind which the look at files goes on.
+struct PollState {
+    /// The key after which polling of files continues.
     after: Option<String>,
-    /// The changes of files that were told.
+    /// The number of file changes that clients were notified of.
     changes: u64,
-    /// When the file of approvals was last written, and its size; nothing when there is none.
+    /// The modification time and size of the approvals file, if there is one.
     stamp: Option<(SystemTime, u64)>,
-    /// What is trusted.
+    /// The approvals that are in effect.
     approvals: Option<Approvals>,
 }

@@ -1,5 +1,6 @@
-//! The skills that are served: what is published of each, the library in one state, and the library as it changes.
+//! The served library: published skills, snapshots of the library, and the live library that follows changes.
 
 pub(crate) mod live;
+mod pages;
 pub(crate) mod published;
 pub(crate) mod snapshot;

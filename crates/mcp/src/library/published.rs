@@ -1,4 +1,4 @@
-//! What is published of one skill: its entry, made of one look at its bytes, and its files under the names clients use.
+//! A published skill: its list entry and its files under the names that clients use.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,30 +12,31 @@ use serde_json::{Map, Value};
 use crate::protocol::uri;
 use crate::protocol::wire::{self, File, Resources, Skill};
 
-/// How often a skill is looked at again when it changes under our eyes.
-const LOOKS: usize = 3;
-/// How long the files of one skill may be read: one that takes longer is not published, and delays no other.
-const LOOK_TIME: Duration = Duration::from_secs(2);
+/// How often an inspection is repeated when the skill changes during it.
+const ATTEMPTS: usize = 3;
+/// The timeout for reading the files of one skill. A skill that takes longer is not published, and delays no other.
+const READ_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// A skill as clients see it.
+/// A published skill.
 #[derive(Debug)]
 pub(crate) struct Published {
     /// Its entry in the list.
     pub(crate) entry: Value,
-    /// Its files; its own is called SKILL.md, whatever it is called on the disk.
+    /// Its files. Its document is called SKILL.md, whatever its name on disk.
     pub(crate) files: Manifest,
     /// Its frontmatter, verbatim.
     pub(crate) frontmatter: Map<String, Value>,
 }
 
-/// The path by which a skill's own file is known.
+/// The path of a skill's document.
 pub(crate) fn own_path() -> Option<RelPath> {
     RelPath::parse("SKILL.md").ok()
 }
 
-/// Looks at a skill; the reason when it is gone, is not what was approved, or is withheld. What has not changed since
-/// `before` is not made again. Digests may be `remembered` until a read shows that they are not those of the bytes.
-pub(crate) fn look(
+/// Inspects a skill; the error is the reason why it is not published: it is gone, not the approved one, or withheld.
+/// Returns `before` if its files are unchanged. Cached digests are used if `remembered`, until a read shows that they
+/// are outdated.
+pub(crate) fn inspect(
     registry: &Registry,
     candidate: &Candidate,
     before: Option<&Arc<Published>>,
@@ -43,13 +44,13 @@ pub(crate) fn look(
 ) -> Result<Arc<Published>, String> {
     let key = candidate.entry.key.as_str();
     let mut limits = DigestLimits { remembered, ..DigestLimits::publishing() };
-    // What is elsewhere has a time of its own.
+    // Remote sources have their own timeout.
     if !registry.is_far(candidate) {
-        limits = limits.until(Instant::now() + LOOK_TIME);
+        limits = limits.until(Instant::now() + READ_TIMEOUT);
     }
-    for _ in 0..LOOKS {
+    for _ in 0..ATTEMPTS {
         let found = registry.manifest_within(candidate, &limits).map_err(|error| error.to_string())?;
-        // An approval is for these bytes and no others.
+        // An approval is for exact bytes.
         if candidate.approved.is_some() && candidate.approved != digests::of_skill(candidate, &found).ok() {
             return Err("it is not what was approved".to_owned());
         }
@@ -61,14 +62,14 @@ pub(crate) fn look(
             Some(frontmatter) if candidate.announced != Some(digests::of_frontmatter(&frontmatter)) => {
                 return Err("its server lists it otherwise by now".to_owned());
             }
-            // Its source holds every read to this, and nothing is read before somebody wants it.
+            // Its source checks every read against this, and nothing is read before a client requests it.
             Some(frontmatter) => announced(&frontmatter),
             None => {
                 let head = registry.head_of(candidate).map_err(|error| error.to_string())?;
                 if !head.is_whole() {
                     return Err("its SKILL.md is too large".to_owned());
                 }
-                // The list and the text are two looks at the disk: they must be of one state.
+                // The digests and the text are from two reads, which must match.
                 let own = own_path().and_then(|own| files.get(&own)).ok_or("it has no SKILL.md")?;
                 if own.digest.as_deref().is_some_and(|digest| digest != digests::of_bytes(&head.bytes)) {
                     limits.remembered = false;
@@ -94,12 +95,12 @@ pub(crate) fn look(
     Err("it changes all the time".to_owned())
 }
 
-/// A frontmatter by itself as a document, so that one reader and one set of rules are for all skills.
+/// A document with this frontmatter and no body, so that the same parser and rules apply to all skills.
 pub(crate) fn announced(frontmatter: &Map<String, Value>) -> Document {
     parse(prowess::document::markdown(frontmatter, "").as_bytes())
 }
 
-/// The files under the names clients use.
+/// The files under the names that clients use.
 fn presented(mut files: Manifest, candidate: &Candidate) -> Option<Manifest> {
     let own = own_path()?;
     let called = candidate.entry.origin.file.as_deref().filter(|name| *name != own.as_str());
@@ -124,7 +125,7 @@ fn published(key: &str, document: &Document, files: Manifest) -> Option<Publishe
     let entry = Skill {
         uri: uri::file(key, &own_path()?),
         frontmatter: frontmatter.clone(),
-        // A source that has no digests before reading says so, instead of half a list.
+        // A source without digests before reading is dynamic; a partial list is not valid.
         resources: resources.map_or(Resources::Dynamic, Resources::Files),
     };
     Some(Published { entry: serde_json::to_value(entry).ok()?, files, frontmatter })

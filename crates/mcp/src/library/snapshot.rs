@@ -1,4 +1,4 @@
-//! The library in one state: which skills are served to whom, and what was published of them a moment ago.
+//! A snapshot of the library: the served skills, who may see each, and what was last published of it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -11,91 +11,81 @@ use prowess::render::estimate_tokens;
 use prowess::session::{Actor, ReinjectBudget, Session};
 use prowess::{Candidate, Catalog, Registry, RelPath};
 
-use crate::library::published::{Published, look};
+use crate::library::pages::PageCache;
+use crate::library::published::{Published, inspect};
 use crate::lock::locked;
 use crate::protocol::uri;
 use crate::protocol::wire::Era;
 
-/// For how long a look at the files of a skill counts. The watcher tells of SKILL.md at once; the files beside it are
-/// looked at again when somebody asks, and no more often than this.
+/// How long an inspection of the files of a skill is fresh. The watcher reports changes of SKILL.md at once; the other
+/// files are inspected again on request, at most this often.
 const FRESH: Duration = Duration::from_millis(250);
-/// The same for a skill whose files are fetched from elsewhere for it. They are looked at by the thread that asks their
-/// source, and lists wait for none of them.
-const FRESH_FAR: Duration = Duration::from_secs(30);
-/// The same when a file that was read is not the listed one: each such read would fetch the whole skill otherwise.
-const FRESH_FAR_CHANGED: Duration = Duration::from_secs(5);
-/// The most pages that are kept; only cursors of ours get this far, and there are as many as pages.
-const MAX_PAGES: usize = 4096;
+/// The same for a skill whose files must be fetched from a remote source. The thread that polls the source inspects
+/// them, and lists do not wait for that.
+const FRESH_REMOTE: Duration = Duration::from_secs(30);
+/// The same after a read of a file that did not match its digest, so that not each such read fetches the whole skill.
+const FRESH_REMOTE_CHANGED: Duration = Duration::from_secs(5);
 
-/// One skill that is served, and what was last seen of it.
+/// One served skill, and the last inspection of its files.
 #[derive(Default)]
 struct Served {
-    /// Whether the model may start it: what a list shows.
+    /// Whether the model may start it, so that lists show it.
     listed: bool,
-    /// Whether a user may start it: what prompts show.
+    /// Whether a user may start it, so that it is a prompt.
     invocable: bool,
-    /// The remote source that it is read from, if it is.
+    /// Its remote source, if it has one.
     remote: Option<Arc<str>>,
-    /// Whether its files have to be fetched from there before it can be published.
+    /// Whether its files must be fetched from there before it can be published.
     fetched: bool,
-    /// Shared with the states before and after in which a skill that is fetched is the same.
-    looks: Arc<Looks>,
+    /// Shared with earlier and later snapshots in which a fetched skill is unchanged.
+    inspections: Arc<Inspections>,
 }
 
-/// The last look at the files of a skill.
+/// The last inspection of the files of a skill.
 #[derive(Default)]
-struct Looks {
-    /// Held while the files are looked at, which takes long if they are fetched.
-    looking: Mutex<()>,
-    /// Held for a moment only.
-    seen: Mutex<Option<Seen>>,
+struct Inspections {
+    /// Locked during an inspection, which takes long if files are fetched.
+    running: Mutex<()>,
+    /// Locked only for a moment.
+    last: Mutex<Option<Inspection>>,
 }
 
-impl Looks {
-    fn last(&self) -> Option<Seen> {
-        locked(&self.seen).clone()
+impl Inspections {
+    fn last(&self) -> Option<Inspection> {
+        locked(&self.last).clone()
     }
 
-    /// When the files were last looked at.
+    /// The time of the last inspection.
     fn at(&self) -> Option<Instant> {
-        locked(&self.seen).as_ref().map(|seen| seen.at)
+        locked(&self.last).as_ref().map(|last| last.at)
     }
 }
 
 #[derive(Clone)]
-struct Seen {
+struct Inspection {
     at: Instant,
     published: Result<Arc<Published>, String>,
 }
 
-struct Kept {
-    made: Instant,
-    /// The changes of files that it may know of.
-    changes: u64,
-    /// Whether somebody makes it anew.
-    looking: bool,
-    page: Bytes,
-}
-
-/// The library in one state.
+/// The library at one point in time.
 pub(crate) struct Snapshot {
-    /// Counts the states.
+    /// The number of this snapshot; later ones have higher numbers.
     pub(crate) number: u64,
     pub(crate) registry: Arc<Registry>,
-    /// Sessions in which nothing has happened, to be copied: for a connection, and for a single call.
+    /// Fresh sessions to be cloned: for a connection, and for a single call.
     pub(crate) session: Session,
     pub(crate) single: Session,
-    /// The texts of the skills that are active from the start, within the usual budget; empty when there are none.
+    /// The texts of the preloaded skills, within the usual budget; empty when there are none.
     pub(crate) preloaded: String,
     served: BTreeMap<String, Served>,
-    /// Counts how often the files of a skill were found to be others, over all states.
+    /// Counts the inspections that found changed files, over all snapshots.
     file_changes: Arc<AtomicU64>,
-    pages: Mutex<BTreeMap<(Option<String>, Era), Kept>>,
+    pages: PageCache,
 }
 
 impl Snapshot {
-    /// The state of a registry. Skills that the sessions' policy hides are not part of it, by any name. What was
-    /// fetched of a skill that is still the same is known from the state before.
+    /// The snapshot of a registry. It contains no skills that the policy of the sessions hides. Fetched files of
+    /// unchanged skills are taken over from the snapshot before.
     pub(crate) fn new(
         number: u64,
         before: Option<&Self>,
@@ -124,40 +114,40 @@ impl Snapshot {
             served.fetched = skill.announced.is_none();
             let known = before.filter(|before| before.catalog().get(key) == Some(skill));
             if let Some(known) = known.filter(|_| served.fetched).and_then(|before| before.served.get(key)) {
-                // Also what is fetched for the state before right now counts here.
-                served.looks = Arc::clone(&known.looks);
+                // An inspection that still runs for the snapshot before counts here too.
+                served.inspections = Arc::clone(&known.inspections);
             }
         }
         let preloaded = session.reinject(ReinjectBudget::default(), &estimate_tokens).text;
-        let pages = Mutex::default();
+        let pages = PageCache::default();
         Self { number, registry, session, single, preloaded, served, file_changes, pages }
     }
 
-    /// The remote source that the skill of this key is read from, if it is.
+    /// The remote source of a skill, if it has one.
     pub(crate) fn remote_source(&self, key: &str) -> Option<Arc<str>> {
         self.served.get(key)?.remote.clone()
     }
 
-    /// A skill for a list, if it is published. What has to be fetched for it is not waited for: until then it is not on
-    /// the list.
+    /// A published skill for a list. A skill whose files must be fetched is not listed before that, and this does not
+    /// wait for it.
     pub(crate) fn published_by_now(&self, key: &str) -> Option<Arc<Published>> {
         let served = self.served.get(key)?;
         if !served.fetched {
             return self.published(key);
         }
-        // While it is fetched again, what was fetched before counts.
-        served.looks.last().and_then(|seen| seen.published.ok())
+        // While it is fetched again, the last result counts.
+        served.inspections.last().and_then(|last| last.published.ok())
     }
 
-    /// The sources whose skills have to be fetched.
+    /// The sources whose skills must be fetched.
     pub(crate) fn fetched_sources(&self) -> BTreeSet<Arc<str>> {
         let fetched = self.served.values().filter(|served| served.fetched);
         fetched.filter_map(|served| served.remote.clone()).collect()
     }
 
-    /// Fetches the files of one source's skills, at least those of one, for so long and until `stopped`: first of new
-    /// skills, then of those that were looked at longest ago. So the next call goes on where this one ends, and skills
-    /// that take all the time keep no others off the list.
+    /// Fetches the files of one source's skills, of at least one skill, until `budget` is used up or `stopped`: first of
+    /// new skills, then of those that were inspected longest ago. The next call continues there, so that slow skills
+    /// keep no others off the list.
     pub(crate) fn fetch(&self, source: &str, budget: Duration, stopped: impl Fn() -> bool) {
         let begun = Instant::now();
         let of_source = |served: &Served| served.fetched && served.remote.as_deref() == Some(source);
@@ -165,7 +155,7 @@ impl Snapshot {
             .served
             .iter()
             .filter(|(_, served)| of_source(served))
-            .map(|(key, served)| (served.looks.at(), key.as_str()))
+            .map(|(key, served)| (served.inspections.at(), key.as_str()))
             .collect();
         due.sort_unstable();
         for (_, key) in due {
@@ -183,35 +173,34 @@ impl Snapshot {
         self.session.catalog()
     }
 
-    /// A skill that is served.
+    /// A served skill.
     pub(crate) fn candidate(&self, key: &str) -> Option<&Candidate> {
         self.served.get(key).and_then(|_| self.catalog().get(key))
     }
 
-    /// A skill, if it is published.
+    /// A published skill.
     pub(crate) fn published(&self, key: &str) -> Option<Arc<Published>> {
-        let fresh = if self.served.get(key)?.fetched { FRESH_FAR } else { FRESH };
+        let fresh = if self.served.get(key)?.fetched { FRESH_REMOTE } else { FRESH };
         self.published_within(key, fresh, true)
     }
 
-    /// A skill after a read has shown that it is not what was seen of it: the digests are made of the bytes that are
-    /// there now.
+    /// A published skill after a read did not match its digest: cached digests are not used.
     pub(crate) fn published_now(&self, key: &str) -> Option<Arc<Published>> {
-        let fresh = if self.served.get(key)?.fetched { FRESH_FAR_CHANGED } else { Duration::ZERO };
+        let fresh = if self.served.get(key)?.fetched { FRESH_REMOTE_CHANGED } else { Duration::ZERO };
         self.published_within(key, fresh, false)
     }
 
     fn published_within(&self, key: &str, fresh: Duration, remembered: bool) -> Option<Arc<Published>> {
         let served = self.served.get(key)?;
-        // Two who ask for one skill do the work once; nobody else waits.
-        let _one_at_a_time = locked(&served.looks.looking);
-        let before = served.looks.last();
-        if let Some(seen) = before.as_ref().filter(|seen| seen.at.elapsed() < fresh) {
-            return seen.published.clone().ok();
+        // Concurrent requests for one skill inspect it once; requests for other skills do not wait.
+        let _running = locked(&served.inspections.running);
+        let before = served.inspections.last();
+        if let Some(last) = before.as_ref().filter(|last| last.at.elapsed() < fresh) {
+            return last.published.clone().ok();
         }
-        let before = before.map(|seen| seen.published);
+        let before = before.map(|last| last.published);
         let known = before.as_ref().and_then(|before| before.as_ref().ok());
-        let published = look(&self.registry, self.catalog().get(key)?, known, remembered);
+        let published = inspect(&self.registry, self.catalog().get(key)?, known, remembered);
         if let Err(reason) = &published
             && before.as_ref().and_then(|before| before.as_ref().err()) != Some(reason)
         {
@@ -220,7 +209,7 @@ impl Snapshot {
         let same = match (&before, &published) {
             (Some(Ok(before)), Ok(now)) => Arc::ptr_eq(before, now),
             (Some(Err(before)), Err(now)) => before == now,
-            // What was fetched is on the list from now on.
+            // A fetched skill is listed from now on.
             (None, Ok(_)) => !served.fetched,
             (None, Err(_)) => true,
             _ => false,
@@ -228,15 +217,17 @@ impl Snapshot {
         if !same {
             self.file_changes.fetch_add(1, Ordering::Relaxed);
         }
-        *locked(&served.looks.seen) = Some(Seen { at: Instant::now(), published: published.clone() });
+        *locked(&served.inspections.last) =
+            Some(Inspection { at: Instant::now(), published: published.clone() });
         published.ok()
     }
 
-    /// Looks again at skills that somebody was told of, for so long, and says behind which one to go on.
-    pub(crate) fn look_again(&self, after: Option<&str>, budget: Duration) -> Option<String> {
+    /// Inspects skills again that a client has listed or read, until `budget` is used up. Returns the key after which to
+    /// continue.
+    pub(crate) fn inspect_again(&self, after: Option<&str>, budget: Duration) -> Option<String> {
         let begun = Instant::now();
-        let told = |(_, served): &(&String, &Served)| !served.fetched && served.looks.at().is_some();
-        for (key, _) in self.after(after).filter(told) {
+        let seen = |(_, served): &(&String, &Served)| !served.fetched && served.inspections.at().is_some();
+        for (key, _) in self.after(after).filter(seen) {
             self.published(key);
             if begun.elapsed() >= budget {
                 return Some(key.clone());
@@ -245,22 +236,22 @@ impl Snapshot {
         None
     }
 
-    /// What changes when anything does that clients are told of.
+    /// Identifies the state that clients are notified of: the snapshot and its file changes.
     pub(crate) fn state(&self) -> (u64, u64) {
         (self.number, self.file_changes.load(Ordering::Relaxed))
     }
 
-    /// How many entries a page has: clients walk no more than fifty pages.
+    /// The number of entries per page. Clients read no more than fifty pages.
     pub(crate) fn page_size(&self) -> usize {
         100.max(self.served.len().div_ceil(40))
     }
 
-    /// The keys behind a key, in order: of the skills that a list shows.
+    /// The keys of listed skills after a key, in order.
     pub(crate) fn listed_after(&self, after: Option<&str>) -> impl Iterator<Item = &str> {
         self.after(after).filter(|(_, served)| served.listed).map(|(key, _)| key.as_str())
     }
 
-    /// The skills behind a key, in order: those that a user may start.
+    /// The user-invocable skills after a key, in order.
     pub(crate) fn invocable_after(&self, after: Option<&str>) -> impl Iterator<Item = &Candidate> {
         self.after(after)
             .filter(|(_, served)| served.invocable)
@@ -277,32 +268,17 @@ impl Snapshot {
         self.served.range::<str, _>((from, Bound::Unbounded))
     }
 
-    /// A page of the list that was made a moment ago. When it is time to make it anew, one asker gets nothing and
-    /// makes it; the others have the last one until then.
-    pub(crate) fn page(&self, cursor: Option<&str>, era: Era) -> Option<Bytes> {
-        let mut pages = locked(&self.pages);
-        let kept = pages.get_mut(&(cursor.map(str::to_owned), era))?;
-        // Whoever is told of a change and asks must not be given what was so before.
-        if kept.changes != self.state().1 {
-            return None;
-        }
-        let age = kept.made.elapsed();
-        if age < FRESH || (kept.looking && age < 2 * FRESH) {
-            return Some(kept.page.clone());
-        }
-        kept.looking = true;
-        None
+    /// A cached page of the list. When it must be rebuilt, one request gets `None`.
+    pub(crate) fn cached_page(&self, cursor: Option<&str>, era: Era) -> Option<Bytes> {
+        self.pages.get(cursor, era, self.state().1, FRESH)
     }
 
-    /// Keeps a page for those who ask next. `changes` were known when it was begun.
-    pub(crate) fn keep_page(&self, cursor: Option<String>, era: Era, changes: u64, page: Bytes) {
-        let mut pages = locked(&self.pages);
-        if pages.len() < MAX_PAGES {
-            pages.insert((cursor, era), Kept { made: Instant::now(), changes, looking: false, page });
-        }
+    /// Caches a page. `changes` is the number of file changes when it was begun.
+    pub(crate) fn cache_page(&self, cursor: Option<String>, era: Era, changes: u64, page: Bytes) {
+        self.pages.insert(cursor, era, changes, page);
     }
 
-    /// What tells two states of a resource apart; nothing when it is not served. It waits for no remote source.
+    /// The digest of a served resource, which changes with its content. It does not wait for remote sources.
     pub(crate) fn state_of(&self, uri: &str) -> Option<String> {
         let (key, path) = uri::parse(uri)?;
         let published = self.published_by_now(&key)?;
@@ -310,17 +286,17 @@ impl Snapshot {
         Some(file.digest.clone().unwrap_or_default())
     }
 
-    /// What tells two states of each list apart.
-    pub(crate) fn marks(&self) -> Marks {
+    /// The versions of the lists, which change with their content.
+    pub(crate) fn list_versions(&self) -> ListVersions {
         let shown = |skill: &&Candidate| {
             let (entry, client) = (&skill.entry, &skill.entry.client);
             let shown = format!("{:?}", (&entry.description, &client.arguments, &client.argument_hint));
             (entry.key.clone(), shown)
         };
         let skills = || self.served.keys().filter_map(|key| self.catalog().get(key));
-        Marks {
+        ListVersions {
             files: self.state().1,
-            // Tools name the skills; beyond a number of them they name none.
+            // The schemas of tools name the skills, up to a number of them.
             tools: self.session.tools().into_iter().map(|tool| tool.input_schema.to_string()).collect(),
             prompts: self.invocable_after(None).map(|skill| shown(&skill)).collect(),
             resources: skills()
@@ -332,9 +308,9 @@ impl Snapshot {
     }
 }
 
-/// What tells two states of each list apart.
+/// The versions of the lists, which change with their content.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Marks {
+pub(crate) struct ListVersions {
     pub(crate) files: u64,
     pub(crate) tools: Vec<String>,
     pub(crate) prompts: BTreeMap<String, String>,
@@ -349,7 +325,7 @@ mod tests {
 
     use super::*;
 
-    /// A source whose skills have to be fetched.
+    /// A source whose skills must be fetched.
     struct Remote(MemorySource);
 
     impl Source for Remote {
@@ -370,7 +346,7 @@ mod tests {
         }
     }
 
-    fn of_remote(names: &[&str]) -> (Snapshot, Arc<str>) {
+    fn snapshot_of_remote(names: &[&str]) -> (Snapshot, Arc<str>) {
         let source = MemorySource::new("remote");
         for name in names {
             source.insert(*name, format!("---\nname: {name}\ndescription: d\n---\n"), Scope::Remote);
@@ -386,16 +362,16 @@ mod tests {
     }
 
     #[test]
-    fn what_is_fetched_goes_on_where_the_time_was_over() {
+    fn fetching_continues_where_the_time_budget_ended() {
         let names = ["a", "b", "c"];
-        let (snapshot, source) = of_remote(&names);
+        let (snapshot, source) = snapshot_of_remote(&names);
         let listed = || names.map(|name| snapshot.published_by_now(name).is_some());
         assert_eq!(listed(), [false; 3]);
         for expected in [[true, false, false], [true, true, false], [true; 3]] {
-            let told = snapshot.state();
+            let before = snapshot.state();
             snapshot.fetch(&source, Duration::ZERO, || false);
             assert_eq!(listed(), expected);
-            assert_ne!(snapshot.state(), told, "clients are told of each");
+            assert_ne!(snapshot.state(), before, "clients are notified of each");
         }
         snapshot.fetch("another", Duration::ZERO, || false);
         assert_eq!(listed(), [true; 3]);
@@ -403,9 +379,9 @@ mod tests {
 
     #[test]
     fn a_remote_skill_stays_on_the_list_while_it_is_fetched_again() {
-        let (snapshot, source) = of_remote(&["a"]);
+        let (snapshot, source) = snapshot_of_remote(&["a"]);
         snapshot.fetch(&source, Duration::ZERO, || false);
-        let _fetching = locked(&snapshot.served["a"].looks.looking);
+        let _fetching = locked(&snapshot.served["a"].inspections.running);
         assert!(snapshot.published_by_now("a").is_some());
         assert!(snapshot.state_of("skill://a/SKILL.md").is_some());
     }

@@ -1,4 +1,4 @@
-//! The protocol: the types of the extension, URIs of skills, cursors of lists, and messages on their way out.
+//! The protocol: the types of the extension, URIs of skills, cursors of lists, and outgoing messages.
 
 pub(crate) mod cursor;
 pub(crate) mod outgoing;

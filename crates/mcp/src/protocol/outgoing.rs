@@ -1,14 +1,14 @@
-//! A message on its way out. The bytes of a file become JSON bit by bit, as the reader takes them.
+//! An outgoing message, in which the bytes of a file are encoded as JSON piece by piece while they are sent.
 //!
-//! A file is an answer of up to twice its size. Made as a whole, it would be in memory twice, for as long as its reader
-//! likes.
+//! The response with a file is up to twice as large as the file. Encoded at once, it would be in memory a second time
+//! for as long as the client takes to read it.
 
 use std::collections::VecDeque;
 
 use bytes::Bytes;
 use rmcp::model::RequestId;
 
-/// How many bytes of a file are written at once. Base64 takes three at a time.
+/// The number of bytes of a file that are encoded at once; a multiple of three for Base64.
 const PIECE: usize = 48 * 1024;
 
 /// A part of a message.
@@ -16,14 +16,14 @@ const PIECE: usize = 48 * 1024;
 pub(crate) enum Part {
     /// JSON.
     Json(Bytes),
-    /// Text inside the quotes of a JSON string, and how long it becomes.
+    /// Text inside the quotes of a JSON string, and its length when escaped.
     Text(Bytes, u64),
-    /// Bytes inside the quotes of a JSON string.
+    /// Bytes inside the quotes of a JSON string, encoded as Base64.
     Base64(Bytes),
 }
 
 impl Part {
-    /// Text inside quotes, if it becomes no more than twice as long: most control characters take six bytes.
+    /// Text, unless escaping makes it more than twice as long: most control characters take six bytes.
     pub(crate) fn text(text: Bytes) -> Result<Self, Bytes> {
         let length: u64 = text.iter().map(|byte| escaped(*byte).0).sum();
         if length > 2 * text.len() as u64 || text.contains(&0) {
@@ -40,7 +40,7 @@ impl Part {
         }
     }
 
-    /// The next piece; nothing at the end.
+    /// The next encoded piece; `None` at the end.
     fn piece(&mut self) -> Option<Bytes> {
         let next = |bytes: &mut Bytes| bytes.split_to(bytes.len().min(PIECE));
         let piece = match self {
@@ -68,7 +68,7 @@ enum Escape {
     Long,
 }
 
-/// How many bytes a byte of text takes in JSON, and how it is written when not as it is.
+/// The length of a byte of text in JSON, and its escape if it needs one.
 fn escaped(byte: u8) -> (u64, Option<Escape>) {
     let letter = match byte {
         b'"' | b'\\' => byte,
@@ -83,45 +83,45 @@ fn escaped(byte: u8) -> (u64, Option<Escape>) {
     (2, Some(Escape::Short(letter)))
 }
 
-/// A whole message.
+/// A message, as an iterator over its pieces.
 #[derive(Debug)]
-pub(crate) struct Outgoing {
+pub(crate) struct OutgoingMessage {
     parts: VecDeque<Part>,
-    left: u64,
+    remaining: u64,
 }
 
-impl Outgoing {
+impl OutgoingMessage {
     fn new(parts: VecDeque<Part>) -> Self {
-        let left = parts.iter().map(Part::length).sum();
-        Self { parts, left }
+        let remaining = parts.iter().map(Part::length).sum();
+        Self { parts, remaining }
     }
 
-    /// A message that is written already.
-    pub(crate) fn written(message: Vec<u8>) -> Self {
+    /// A message that is already encoded.
+    pub(crate) fn encoded(message: Vec<u8>) -> Self {
         Self::new([Part::Json(message.into())].into())
     }
 
-    /// The answer to a request.
-    pub(crate) fn answer(id: &RequestId, result: &[Part]) -> Self {
+    /// The response to a request.
+    pub(crate) fn response(id: &RequestId, result: &[Part]) -> Self {
         let id = serde_json::to_string(id).unwrap_or_default();
         let begin = Part::Json(format!(r#"{{"jsonrpc":"2.0","id":{id},"result":"#).into());
         let end = Part::Json(Bytes::from_static(b"}"));
         Self::new([begin].into_iter().chain(result.iter().cloned()).chain([end]).collect())
     }
 
-    /// How many bytes are still to come.
-    pub(crate) fn left(&self) -> u64 {
-        self.left
+    /// The number of bytes that remain.
+    pub(crate) fn remaining(&self) -> u64 {
+        self.remaining
     }
 }
 
-impl Iterator for Outgoing {
+impl Iterator for OutgoingMessage {
     type Item = Bytes;
 
     fn next(&mut self) -> Option<Bytes> {
         loop {
             if let Some(piece) = self.parts.front_mut()?.piece() {
-                self.left = self.left.saturating_sub(piece.len() as u64);
+                self.remaining = self.remaining.saturating_sub(piece.len() as u64);
                 return Some(piece);
             }
             self.parts.pop_front();
@@ -135,24 +135,29 @@ mod tests {
 
     use super::*;
 
-    fn whole(mut message: Outgoing) -> Vec<u8> {
-        let length = message.left();
+    fn whole(mut message: OutgoingMessage) -> Vec<u8> {
+        let length = message.remaining();
         let bytes: Vec<u8> = message.by_ref().flatten().collect();
-        assert_eq!((bytes.len() as u64, message.left()), (length, 0));
+        assert_eq!((bytes.len() as u64, message.remaining()), (length, 0));
         bytes
     }
 
     #[test]
-    fn text_that_json_would_blow_up_is_not_sent_as_text() {
-        let said = |text: &str| Part::text(text.to_owned().into()).is_ok();
-        assert!(said("") && said("plain") && said("\"\\\n\r\t\u{8}\u{c}") && said("ä €\u{7f}\u{2028}"));
-        assert!(said(&"colour \u{1b}[31mred\u{1b}[0m".repeat(100)));
-        assert!(!said("\u{1}\u{1f}") && !said("a\u{1}") && !said("nothing\0"));
+    fn text_that_json_would_more_than_double_is_not_sent_as_text() {
+        let is_text = |text: &str| Part::text(text.to_owned().into()).is_ok();
+        assert!(
+            is_text("")
+                && is_text("plain")
+                && is_text("\"\\\n\r\t\u{8}\u{c}")
+                && is_text("ä €\u{7f}\u{2028}")
+        );
+        assert!(is_text(&"colour \u{1b}[31mred\u{1b}[0m".repeat(100)));
+        assert!(!is_text("\u{1}\u{1f}") && !is_text("a\u{1}") && !is_text("nothing\0"));
     }
 
     proptest! {
         #[test]
-        fn a_file_bit_by_bit_is_what_it_would_be_at_once(
+        fn a_file_encoded_in_pieces_equals_one_encoded_at_once(
             bytes in proptest::collection::vec(any::<u8>(), 0..40),
             times in prop_oneof![Just(1usize), Just(3000)],
         ) {
@@ -168,7 +173,7 @@ mod tests {
                     text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap().to_owned()
                 }
             };
-            let message = Outgoing::answer(&RequestId::Number(7), &[part]);
+            let message = OutgoingMessage::response(&RequestId::Number(7), &[part]);
             prop_assert_eq!(
                 String::from_utf8(whole(message)).unwrap(),
                 format!(r#"{{"jsonrpc":"2.0","id":7,"result":{expected}}}"#)

@@ -1,8 +1,8 @@
-//! The address of a skill and of its files: `skill://name/path`, or `skill://_prefix/name/path` for a prefixed key.
+//! URIs of skills and their files: `skill://name/path`, or `skill://_prefix/name/path` for a prefixed key.
 //!
-//! Names that are published are a-z, 0-9 and hyphens, so a first segment with `_` can only be a prefix: one URI means
-//! one skill and one path, without asking the catalog. Without the mark, `skill://a/b/SKILL.md` could be the skill
-//! `a:b` and also the file `b/SKILL.md` of the skill `a`.
+//! Published names consist of a-z, 0-9 and hyphens, so a first segment with `_` can only be a prefix: one URI means one
+//! skill and one path, without a look at the catalog. Without the underscore, `skill://a/b/SKILL.md` could be the skill
+//! `a:b` or the file `b/SKILL.md` of the skill `a`.
 
 use std::fmt::Write as _;
 
@@ -26,11 +26,11 @@ pub(crate) fn file(key: &str, path: &RelPath) -> String {
     uri
 }
 
-/// What a URI is about: the key of a skill and what follows it, empty for the skill's own folder.
+/// The key of a skill and the path in a URI; the path is empty for the skill's folder.
 ///
-/// Nothing but what [`root`] and [`file`] write is understood, so that nothing can be asked for under a second name
-/// (`%2e%2e`, `//`, escapes of letters, a query, a fragment). The one exception are characters that need no escape in a
-/// path, since a client that fills in the template of our addresses leaves them as they are.
+/// Only the spelling that [`root`] and [`file`] write is accepted, so that no file has a second name (`%2e%2e`, `//`,
+/// escaped letters, a query, a fragment). The one exception are characters that need no escape in a path, since a client
+/// that expands the URI template does not escape them.
 pub(crate) fn parse(uri: &str) -> Option<(String, String)> {
     let rest = uri.strip_prefix("skill://")?;
     let mut parts = rest.split('/');
@@ -43,12 +43,12 @@ pub(crate) fn parse(uri: &str) -> Option<(String, String)> {
         return None;
     }
     let path = parts.map(decode).collect::<Option<Vec<_>>>()?.join("/");
-    // The round trip is the check.
+    // The URI is valid if writing it again gives the same text.
     let written = if path.is_empty() { root(&key) } else { file(&key, &RelPath::from_request(&path).ok()?) };
     (written == escaped(uri)).then_some((key, path))
 }
 
-/// The same address with its plain characters escaped that need not be: RFC 3986 calls them sub-delims, `:` and `@`.
+/// The same URI with those characters escaped that RFC 3986 allows unescaped in a path: sub-delims, `:` and `@`.
 fn escaped(uri: &str) -> String {
     let (scheme, rest) = uri.split_at_checked("skill://".len()).unwrap_or(("", uri));
     let plain = |it: char| "!$&'()*+,;=:@".contains(it);
@@ -68,7 +68,7 @@ pub(crate) fn encode(text: &str) -> String {
     })
 }
 
-/// The text behind percent-encoding; nothing when that is broken or no UTF-8.
+/// The decoded text; `None` when the percent-encoding is invalid or the result is not UTF-8.
 pub(crate) fn decode(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_has_one_spelling() {
+    fn a_uri_has_one_spelling() {
         let path = |text: &str| RelPath::from_request(text).unwrap();
         for (key, file_path, uri) in [
             ("pdf", "SKILL.md", "skill://pdf/SKILL.md"),
@@ -124,7 +124,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read_back_and_nothing_else_means_it(
+        fn a_written_uri_is_read_back_and_has_no_second_spelling(
             prefix in proptest::option::of("[a-zA-Z0-9._ ü-]{1,8}"), name in "[a-z0-9][a-z0-9-]{0,8}",
             path in proptest::collection::vec("[ -~äß]{1,8}", 1..4).prop_map(|parts| parts.join("/")),
         ) {
@@ -138,7 +138,7 @@ mod tests {
         }
 
         #[test]
-        fn no_text_breaks_it_or_leads_out(uri in "(skill://)?[a-z%/._0-9A-F:@!~ä-]{0,40}") {
+        fn no_text_panics_or_escapes_the_folder(uri in "(skill://)?[a-z%/._0-9A-F:@!~ä-]{0,40}") {
             if let Some((_, path)) = parse(&uri) {
                 prop_assert!(path.is_empty() || RelPath::from_request(&path).is_ok_and(|read| read.as_str() == path));
             }

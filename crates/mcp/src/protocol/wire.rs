@@ -1,10 +1,10 @@
-//! The skills extension (SEP-2640) as it is on the wire, and nothing else: rmcp 3.8 has no types for it.
+//! The wire types of the skills extension (SEP-2640), for which rmcp 3.8 has none.
 
 use rmcp::model::CacheScope;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
-/// The name of the extension among the capabilities.
+/// The name of the extension in the capabilities.
 pub(crate) const EXTENSION: &str = "io.modelcontextprotocol/skills";
 /// Lists the skills of a server, in pages.
 pub(crate) const LIST: &str = "skills/list";
@@ -12,10 +12,10 @@ pub(crate) const LIST: &str = "skills/list";
 pub(crate) const GET: &str = "skills/get";
 /// The direct children of a folder.
 pub(crate) const DIRECTORY: &str = "resources/directory/read";
-/// What a folder is said to be.
+/// The MIME type of a folder.
 pub(crate) const FOLDER_TYPE: &str = "inode/directory";
 
-/// What every host must be able to take of one skill; a server should not serve more.
+/// The limits that every host must accept for one skill; a server should not exceed them.
 pub(crate) use prowess::limits::{MAX_SKILL_BYTES as MAX_BYTES, MAX_SKILL_FILES as MAX_RESOURCES};
 
 /// One skill of a list.
@@ -29,16 +29,16 @@ pub(crate) struct Skill {
     pub(crate) resources: Resources,
 }
 
-/// The files of a skill: all of them, or the word that they are made on demand.
+/// The files of a skill: a complete list, or `dynamic`.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Resources {
     /// Every file, SKILL.md included, each once.
     Files(Vec<File>),
-    /// Nobody knows before reading.
+    /// The files are not known before they are read.
     Dynamic,
 }
 
-/// One file of a skill. A strict reader takes these three members and no other.
+/// One file of a skill. Strict clients accept these three members and no others.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct File {
     pub(crate) uri: String,
@@ -56,20 +56,20 @@ impl Serialize for Resources {
     }
 }
 
-/// What `skills/list` is asked.
+/// The parameters of `skills/list`.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct ListParams {
     #[serde(default)]
     pub(crate) cursor: Option<String>,
 }
 
-/// What `skills/get` is asked.
+/// The parameters of `skills/get`.
 #[derive(Debug, Deserialize)]
 pub(crate) struct GetParams {
     pub(crate) uri: String,
 }
 
-/// What `resources/directory/read` is asked.
+/// The parameters of `resources/directory/read`.
 #[derive(Debug, Deserialize)]
 pub(crate) struct DirectoryParams {
     pub(crate) uri: String,
@@ -77,7 +77,7 @@ pub(crate) struct DirectoryParams {
     pub(crate) cursor: Option<String>,
 }
 
-/// What `skills/list` answers.
+/// The result of `skills/list`.
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ListResult {
@@ -86,13 +86,13 @@ pub(crate) struct ListResult {
     pub(crate) next_cursor: Option<String>,
 }
 
-/// What `skills/get` answers.
+/// The result of `skills/get`.
 #[derive(Debug, Serialize)]
 pub(crate) struct GetResult {
     pub(crate) skill: Value,
 }
 
-/// What `resources/directory/read` answers.
+/// The result of `resources/directory/read`.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct DirectoryResult {
@@ -101,17 +101,17 @@ pub(crate) struct DirectoryResult {
     pub(crate) next_cursor: Option<String>,
 }
 
-/// Which members a result has beside its own: they exist from 2026-07-28 on, and strict older peers refuse them.
-/// rmcp adds and strips them on its own results only.
+/// How the protocol version of a request was chosen. Results have more members from 2026-07-28 on, which strict older
+/// clients reject; rmcp adds and removes them on its own result types only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Era {
-    /// Negotiated by `initialize`.
+    /// Negotiated by `initialize`: versions before 2026-07-28.
     Handshake,
-    /// Said anew in each request.
+    /// Named in each request: 2026-07-28 and later.
     Sessionless,
 }
 
-/// Adds what the era wants. `ttl` is `None` for results that are not cacheable (`resources/directory/read`).
+/// Adds the members of the era. `ttl` is `None` for results that are not cacheable (`resources/directory/read`).
 pub(crate) fn finish(
     result: &impl Serialize,
     era: Era,
@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn resources_are_a_list_or_a_word() {
+    fn resources_are_a_list_or_dynamic() {
         assert_eq!(serde_json::to_string(&Resources::Dynamic).unwrap(), "\"dynamic\"");
         let file = File { uri: "skill://a/SKILL.md".to_owned(), digest: "sha256:00".to_owned(), size: 7 };
         let files = serde_json::to_string(&Resources::Files(vec![file])).unwrap();
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn members_of_the_sessionless_era_are_only_there() {
+    fn only_sessionless_results_have_cache_members() {
         let result = ListResult::default();
         let old = finish(&result, Era::Handshake, Some((0, CacheScope::Private))).unwrap();
         assert_eq!(old.to_string(), r#"{"skills":[]}"#);

@@ -1,4 +1,4 @@
-//! Blocking work away from the threads of the runtime: so much at once, for so long, and no panic gets out.
+//! Blocking work outside the runtime's threads, with limits, a timeout and no escaping panics.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -10,69 +10,68 @@ use tokio_util::sync::CancellationToken;
 
 use crate::lock::locked;
 
-/// The longest a request may work: longer than a source elsewhere may, so that its own error is heard.
-const WORK_TIME: Duration = Duration::from_secs(20);
-/// How long a list may look at files before it ends with the skill it is at; the next page goes on there.
+/// The timeout of a request: longer than that of a remote source, so that the source's own error is reported.
+const WORK_TIMEOUT: Duration = Duration::from_secs(20);
+/// How long a list may inspect files before it ends its page; the next page continues there.
 const LIST_TIME: Duration = Duration::from_secs(5);
-/// How many requests read from one source elsewhere at once.
-const FAR_AT_ONCE: usize = 4;
+/// The maximum number of requests that read from one remote source at once.
+const MAX_PER_SOURCE: usize = 4;
 
-/// Where requests wait for their turn, in queues and not in threads.
-pub(crate) struct Gates {
-    /// For what lies here.
-    pub(crate) near: Arc<Semaphore>,
-    /// For lists, which look at the files of many skills: however long that takes, other requests have their turn.
+/// The limits on blocking work. Requests wait for a permit as tasks, not as threads.
+pub(crate) struct WorkLimits {
+    /// For work on local skills.
+    pub(crate) local: Arc<Semaphore>,
+    /// For lists, which inspect the files of many skills and so must not block other requests.
     pub(crate) lists: Arc<Semaphore>,
-    /// For what is read from elsewhere, one for each source: one that does not answer takes no place of another, nor of
-    /// what is read here.
-    far: Mutex<BTreeMap<String, Arc<Semaphore>>>,
+    /// One for each remote source, so that a slow source blocks neither the others nor local work.
+    remote: Mutex<BTreeMap<String, Arc<Semaphore>>>,
 }
 
-impl Gates {
+impl WorkLimits {
     pub(crate) fn new() -> Self {
-        // Files are mostly in memory, so more at once than processors only take turns, and each waits longer.
+        // Files are mostly in the page cache, so more threads than processors only slow each other down.
         let processors = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
-        let near = processors.saturating_mul(2).max(4);
+        let local = processors.saturating_mul(2).max(4);
         Self {
-            near: Arc::new(Semaphore::new(near)),
+            local: Arc::new(Semaphore::new(local)),
             lists: Arc::new(Semaphore::new(processors.max(2))),
-            far: Mutex::default(),
+            remote: Mutex::default(),
         }
     }
 
-    /// The gate of a source elsewhere. There are as many as the library has such sources.
-    pub(crate) fn far(&self, source: &str) -> Arc<Semaphore> {
-        let new = || Arc::new(Semaphore::new(FAR_AT_ONCE));
-        Arc::clone(locked(&self.far).entry(source.to_owned()).or_insert_with(new))
+    /// The limit of a remote source.
+    pub(crate) fn remote(&self, source: &str) -> Arc<Semaphore> {
+        let new = || Arc::new(Semaphore::new(MAX_PER_SOURCE));
+        Arc::clone(locked(&self.remote).entry(source.to_owned()).or_insert_with(new))
     }
 }
 
-/// Does blocking work behind a gate, unless it is cancelled before its turn. A panic becomes an error: rmcp answers
-/// nothing when a handler panics, and the client would wait for ever.
+/// Runs blocking work with a permit, unless the request is cancelled before. A panic becomes an error: rmcp sends no
+/// response when a handler panics, and the client would wait forever.
 pub(crate) async fn work<T: Send + 'static>(
-    gate: &Arc<Semaphore>,
+    limit: &Arc<Semaphore>,
     cancelled: &CancellationToken,
     work: impl FnOnce() -> Result<T, ErrorData> + Send + 'static,
 ) -> Result<T, ErrorData> {
-    let permit = unless_cancelled(cancelled, Arc::clone(gate).acquire_owned()).await?;
+    let permit = unless_cancelled(cancelled, Arc::clone(limit).acquire_owned()).await?;
     let permit = permit.map_err(|_| stopping())?;
     let task = tokio::task::spawn_blocking(move || {
         let _permit = permit;
         work()
     });
-    match tokio::time::timeout(WORK_TIME, task).await {
+    match tokio::time::timeout(WORK_TIMEOUT, task).await {
         Ok(Ok(result)) => result,
         Ok(Err(_panic)) => Err(ErrorData::internal_error("the request could not be answered", None)),
         Err(_elapsed) => Err(ErrorData::internal_error("the request took too long", None)),
     }
 }
 
-/// When a list that begins now has to end.
+/// When a list that begins now must end its page.
 pub(crate) fn end_of_list() -> Instant {
     Instant::now() + LIST_TIME
 }
 
-/// Waits for something, unless the request is cancelled before.
+/// Waits for a future, unless the request is cancelled before.
 pub(crate) async fn unless_cancelled<T>(
     cancelled: &CancellationToken,
     waiting: impl Future<Output = T>,

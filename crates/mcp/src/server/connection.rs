@@ -1,4 +1,4 @@
-//! What one connection of the handshake eras has for itself: its session, and what it subscribed to.
+//! The state of one connection: its session and its subscriptions.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -11,26 +11,26 @@ use crate::library::snapshot::Snapshot;
 use crate::lock::locked;
 use crate::protocol::uri;
 use crate::server::Shared;
-use crate::server::skills::unknown;
+use crate::server::skills::not_served;
 
-/// The most resources one connection may subscribe to.
+/// The maximum number of resource subscriptions per connection.
 pub(crate) const MAX_SUBSCRIPTIONS: usize = 512;
 
 /// The state of one connection.
 #[derive(Default)]
 pub(crate) struct Connection {
-    /// Made when a tool or a prompt first asks: many handlers are made that never need one. With the number of the
-    /// library's state it knows.
+    /// Created on first use, since rmcp creates handlers that never need one. With the number of the snapshot that its
+    /// catalog is from.
     session: Mutex<Option<(u64, Session)>>,
-    /// URI, and the state that was last told or seen.
+    /// The subscribed URIs, and the last known state of each.
     subscribed: Mutex<BTreeMap<String, Option<String>>>,
-    /// Tells whoever notifies that there is more to look at.
+    /// Wakes the notification task after a new subscription.
     more: Notify,
-    /// What those know who are about to listen to some URIs.
-    expecting: Mutex<BTreeMap<Vec<String>, Baseline>>,
+    /// The baselines of subscriptions that are accepted and not started yet, by their URIs.
+    pending: Mutex<BTreeMap<Vec<String>, Baseline>>,
 }
 
-/// What somebody who listens may have seen before.
+/// The state against which a new subscription compares.
 pub(crate) struct Baseline {
     pub(crate) snapshot: Arc<Snapshot>,
     /// The state of each URI.
@@ -38,26 +38,26 @@ pub(crate) struct Baseline {
 }
 
 impl Connection {
-    /// Does something with the session, on the library of now. One call at a time: a session is a state machine.
+    /// Uses the session with the current catalog. One call at a time, since a session is a state machine.
     pub(crate) fn with_session<T>(&self, snapshot: &Snapshot, act: impl FnOnce(&mut Session) -> T) -> T {
-        let mut held = locked(&self.session);
-        let (number, session) = held.get_or_insert_with(|| (snapshot.number, snapshot.session.clone()));
-        // Of two calls at once, the one that began earlier may know an older state.
+        let mut guard = locked(&self.session);
+        let (number, session) = guard.get_or_insert_with(|| (snapshot.number, snapshot.session.clone()));
+        // Of two concurrent calls, the one that began earlier may have the older snapshot.
         if *number < snapshot.number {
-            // What is active stays so if it is still there; what changed is stated anew when it is loaded.
+            // Active skills that still exist stay active; a changed skill is updated when it is loaded again.
             session.set_catalog(snapshot.session.shared_catalog());
             *number = snapshot.number;
         }
         act(session)
     }
 
-    /// Remembers a URI, if there is something to subscribe to.
+    /// Subscribes to a URI, if a resource is served there.
     pub(crate) fn subscribe(&self, shared: &Shared, uri: String) -> Result<(), ErrorData> {
         let snapshot = shared.live.current();
-        // A subscription waits for a remote source; a notification does not.
+        // A subscription waits for a remote source; notifications do not.
         uri::parse(&uri).and_then(|(key, _)| snapshot.published(&key));
         let state = snapshot.state_of(&uri);
-        let state = state.ok_or_else(|| unknown("no resource is served at", &uri))?;
+        let state = state.ok_or_else(|| not_served("no resource is served at", &uri))?;
         let mut subscribed = locked(&self.subscribed);
         if subscribed.len() >= MAX_SUBSCRIPTIONS && !subscribed.contains_key(&uri) {
             let text = format!("a connection has at most {MAX_SUBSCRIPTIONS} subscriptions");
@@ -68,43 +68,43 @@ impl Connection {
         Ok(())
     }
 
-    /// Whether there are files to look at.
+    /// Whether there are subscriptions.
     pub(crate) fn is_subscribed(&self) -> bool {
         !locked(&self.subscribed).is_empty()
     }
 
-    /// Waits for a subscription.
+    /// Waits for a new subscription.
     pub(crate) async fn subscribing(&self) {
         self.more.notified().await;
     }
 
-    /// Notes the state of now for somebody who is about to listen to these URIs.
-    pub(crate) fn expect(&self, snapshot: Arc<Snapshot>, uris: &[String]) {
+    /// Stores the baseline for a subscription to these URIs that is about to start.
+    pub(crate) fn store_baseline(&self, snapshot: Arc<Snapshot>, uris: &[String]) {
         let states = uris.iter().map(|uri| snapshot.state_of(uri)).collect();
-        locked(&self.expecting).insert(uris.to_vec(), Baseline { snapshot, states });
+        locked(&self.pending).insert(uris.to_vec(), Baseline { snapshot, states });
     }
 
-    /// What was noted for them.
-    pub(crate) fn baseline(&self, uris: &[String]) -> Option<Baseline> {
-        locked(&self.expecting).remove(uris)
+    /// Takes the stored baseline for these URIs.
+    pub(crate) fn take_baseline(&self, uris: &[String]) -> Option<Baseline> {
+        locked(&self.pending).remove(uris)
     }
 
     pub(crate) fn unsubscribe(&self, uri: &str) {
         locked(&self.subscribed).remove(uri);
     }
 
-    /// The subscribed URIs whose state is news, which from now on is known.
-    pub(crate) fn news(&self, snapshot: &Snapshot) -> Vec<String> {
+    /// The subscribed URIs whose state changed since the last call.
+    pub(crate) fn take_updated(&self, snapshot: &Snapshot) -> Vec<String> {
         let uris: Vec<String> = locked(&self.subscribed).keys().cloned().collect();
-        let fresh = |uri: &String| {
+        let is_updated = |uri: &String| {
             let state = snapshot.state_of(uri);
             let mut subscribed = locked(&self.subscribed);
             subscribed.get_mut(uri).is_some_and(|before| {
-                let news = *before != state;
+                let changed = *before != state;
                 *before = state;
-                news
+                changed
             })
         };
-        uris.into_iter().filter(fresh).collect()
+        uris.into_iter().filter(is_updated).collect()
     }
 }

@@ -1,8 +1,8 @@
-//! Results as text: written once, counted while they wait for a reader, and sent past the protocol's own writing.
+//! Results that bypass rmcp's serialization: encoded once, and counted until they are sent.
 //!
-//! rmcp takes a result as a tree of values and copies it several times on its way out, where no limit reaches it. So
-//! each transport hands a [`Slot`] down with a request. A handler leaves the text of its result there and gives rmcp an
-//! empty one, and the transport sends the text. All checks of the protocol come before, as for every request.
+//! rmcp takes a result as a tree of values and copies it several times before it is sent, where no limit applies. So each
+//! transport attaches a [`ResultSlot`] to a request. The handler puts the encoded result into the slot and returns an
+//! empty result to rmcp, and the transport sends the text in the slot. rmcp checks the request before, as always.
 
 use std::io;
 use std::sync::{Arc, OnceLock};
@@ -14,66 +14,66 @@ use rmcp::model::{Extensions, ServerResult};
 use serde::Serialize;
 
 use crate::protocol::outgoing::Part;
-use crate::protocol::response_budget::NoRoom;
+use crate::protocol::response_budget::BudgetExhausted;
 use crate::protocol::wire::Era;
 use crate::server::skills::internal;
 
-/// Where a handler leaves the text of its result.
+/// The place for the encoded result of a request, shared by its handler and its transport.
 #[derive(Clone, Debug)]
-pub(crate) struct Slot(Arc<Inner>);
+pub(crate) struct ResultSlot(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    /// How long the result may wait for room.
-    patience: Duration,
-    left: OnceLock<Left>,
+    /// How long the result may wait for the response budget.
+    timeout: Duration,
+    content: OnceLock<SlotContent>,
 }
 
-/// What a handler left.
+/// What a handler put into a slot.
 #[derive(Clone, Debug)]
-pub(crate) enum Left {
-    /// The text of the result, in parts.
+pub(crate) enum SlotContent {
+    /// The encoded result, in parts.
     Result(Vec<Part>),
-    /// Why there is none.
-    NoRoom(String),
+    /// Why there is no result.
+    BudgetExhausted(String),
 }
 
-impl Slot {
-    pub(crate) fn new(patience: Duration) -> Self {
-        Self(Arc::new(Inner { patience, left: OnceLock::new() }))
+impl ResultSlot {
+    pub(crate) fn new(timeout: Duration) -> Self {
+        Self(Arc::new(Inner { timeout, content: OnceLock::new() }))
     }
 
-    /// The slot that came with a request: by itself on a pipe, with the head of the request over HTTP.
+    /// The slot of a request: in the extensions on a pipe, in those of the HTTP request over HTTP.
     pub(crate) fn of(request: &Extensions) -> Result<Self, ErrorData> {
         let over_http = || request.get::<http::request::Parts>()?.extensions.get();
         let slot = request.get().or_else(over_http).cloned();
         slot.ok_or_else(|| ErrorData::internal_error("there is no way back for a result", None))
     }
 
-    pub(crate) fn patience(&self) -> Duration {
-        self.0.patience
+    pub(crate) fn timeout(&self) -> Duration {
+        self.0.timeout
     }
 
-    /// Leaves the text of the result, or why there is no room for one.
-    pub(crate) fn fill(&self, result: Result<Vec<Part>, NoRoom>) -> Result<(), ErrorData> {
-        let (left, said) = match result {
-            Ok(parts) => (Left::Result(parts), Ok(())),
-            Err(full) => {
-                let reason = full.to_string();
-                (Left::NoRoom(reason.clone()), Err(ErrorData::internal_error(reason, None)))
+    /// Puts in the encoded result, or the error when the budget is exhausted.
+    pub(crate) fn fill(&self, result: Result<Vec<Part>, BudgetExhausted>) -> Result<(), ErrorData> {
+        let (content, outcome) = match result {
+            Ok(parts) => (SlotContent::Result(parts), Ok(())),
+            Err(exhausted) => {
+                let reason = exhausted.to_string();
+                (SlotContent::BudgetExhausted(reason.clone()), Err(ErrorData::internal_error(reason, None)))
             }
         };
-        let _ = self.0.left.set(left);
-        said
+        let _ = self.0.content.set(content);
+        outcome
     }
 
-    /// What was left here.
-    pub(crate) fn left(&self) -> Option<&Left> {
-        self.0.left.get()
+    /// The content, if the slot is filled.
+    pub(crate) fn content(&self) -> Option<&SlotContent> {
+        self.0.content.get()
     }
 }
 
-/// The text of a result of rmcp, with the members that rmcp would add or strip in an era.
+/// The text of a result of rmcp, with the members that rmcp would add or remove in an era.
 pub(crate) fn text_of(result: impl Into<ServerResult>, era: Era) -> Result<Bytes, ErrorData> {
     let mut result = result.into();
     match era {
@@ -83,7 +83,7 @@ pub(crate) fn text_of(result: impl Into<ServerResult>, era: Era) -> Result<Bytes
     text(&result)
 }
 
-/// A value as text that takes no more memory than its length: growing it would take twice as much.
+/// A value as JSON text, in a buffer of exactly its length: a growing buffer could take twice as much.
 pub(crate) fn text(value: &impl Serialize) -> Result<Bytes, ErrorData> {
     let mut length = Length(0);
     serde_json::to_writer(&mut length, value).map_err(internal)?;
@@ -92,7 +92,7 @@ pub(crate) fn text(value: &impl Serialize) -> Result<Bytes, ErrorData> {
     Ok(text.into())
 }
 
-/// Counts what is written.
+/// Counts the bytes that are written.
 struct Length(usize);
 
 impl io::Write for Length {

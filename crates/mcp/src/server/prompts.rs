@@ -1,4 +1,4 @@
-//! Skills that a user may start, as prompts; and the completion of names and paths.
+//! User-invocable skills as prompts, and the completion of names and paths.
 
 use std::time::Instant;
 
@@ -16,10 +16,10 @@ use crate::server::Shared;
 use crate::server::blocking;
 use crate::server::connection::Connection;
 use crate::server::resources::TEMPLATE;
-use crate::server::skills::shown;
-use crate::server::tools::answer;
+use crate::server::skills::excerpt;
+use crate::server::tools::run;
 
-/// The argument with everything a user may type behind a skill's name.
+/// The argument with everything that a user types after the name of a skill.
 const ALL: &str = "arguments";
 
 /// A prompt for each skill that a user may start, in pages.
@@ -35,7 +35,7 @@ pub(crate) fn list(shared: &Shared, cursor: Option<&str>) -> Result<ListPromptsR
     Ok(result)
 }
 
-/// Text for a person or a model, with hidden characters made visible.
+/// Text with hidden characters made visible.
 fn visible(text: &str) -> String {
     prowess::text::visible(text).into_owned()
 }
@@ -49,7 +49,7 @@ fn described(skill: &Candidate) -> Prompt {
     Prompt::new(entry.key.clone(), Some(visible(&entry.description)), Some(arguments))
 }
 
-/// Starts a skill for a user: its instructions, with the arguments in their places.
+/// Activates a skill for a user: its instructions, with the arguments filled in.
 pub(crate) fn get(
     shared: &Shared,
     connection: &Connection,
@@ -58,19 +58,19 @@ pub(crate) fn get(
 ) -> Result<GetPromptResult, ErrorData> {
     let snapshot = shared.live.current();
     let skill = snapshot.candidate(&request.name).filter(|_| snapshot.is_invocable(&request.name));
-    let shown = shown(&request.name);
+    let shown = excerpt(&request.name);
     let skill = skill.ok_or_else(|| {
         ErrorData::invalid_params(format!("no such prompt: {shown}"), Some(json!({ "name": shown })))
     })?;
     let given = |name: &str| request.arguments.as_ref().and_then(|given| given.get(name)).map(text);
     let named: Vec<String> =
         skill.entry.client.arguments.iter().map(|name| given(name).unwrap_or_default()).collect();
-    // Words that were given by name stand before the rest, each as one word.
+    // Named arguments come before the rest, each as one word.
     let used = named.iter().rposition(|word| !word.is_empty()).map_or(0, |last| last + 1);
     let mut words: Vec<String> = named.into_iter().take(used).map(|word| quoted(&word)).collect();
     words.extend(given(ALL).filter(|all| !all.is_empty()));
     let arguments = words.join(" ");
-    let result = answer(shared, connection, &snapshot, era, |session| {
+    let result = run(shared, connection, &snapshot, era, |session| {
         session.activate(&request.name, Actor::User, Some(Arguments::line(&arguments)), None)
     });
     if !result.is_ok() {
@@ -87,7 +87,7 @@ fn text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// A text as one word of a line.
+/// A text quoted as one word of a command line.
 fn quoted(word: &str) -> String {
     if !word.is_empty() && !word.contains(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '\\')) {
         return word.to_owned();
@@ -105,7 +105,7 @@ pub(crate) fn complete(
     let begun = request.argument.value.as_str();
     let values: Vec<String> = match &request.r#ref {
         Reference::Resource(template) if template.uri == TEMPLATE => match request.argument.name.as_str() {
-            // A prefixed skill has another form of address, and a withheld one has none.
+            // A prefixed skill has another form of URI, and an unpublished one has none.
             "name" => {
                 let end = blocking::end_of_list();
                 snapshot

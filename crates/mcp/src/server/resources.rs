@@ -1,4 +1,4 @@
-//! Skills' files as MCP resources: the list of SKILL.md, one file's bytes as they are, and how each is described.
+//! The files of skills as MCP resources: the list, the description and the content of each.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -16,17 +16,17 @@ use serde_json::Value;
 use crate::library::published::{Published, own_path};
 use crate::library::snapshot::Snapshot;
 use crate::protocol::outgoing::Part;
-use crate::protocol::response_budget::Share;
+use crate::protocol::response_budget::Reservation;
 use crate::protocol::wire::Era;
 use crate::protocol::{uri, wire};
 use crate::server::Shared;
-use crate::server::skills::{about, unknown};
+use crate::server::skills::{not_served, uri_data};
 use crate::server::{blocking, prebuilt};
 
-/// The template of every address.
+/// The URI template of all files.
 pub(crate) const TEMPLATE: &str = "skill://{name}/{+path}";
 
-/// SKILL.md of each listed skill, in pages. The other files are in the skill's entry and in its folders.
+/// SKILL.md of each listed skill, in pages. The other files are in the entry of the skill and in its folders.
 pub(crate) fn list(shared: &Shared, cursor: Option<&str>) -> Result<ListResourcesResult, ErrorData> {
     let after = shared.after("resources", cursor)?;
     let snapshot = shared.live.current();
@@ -44,13 +44,13 @@ pub(crate) fn list(shared: &Shared, cursor: Option<&str>) -> Result<ListResource
         }
         last = Some(key);
     }
-    // No time to live: rmcp adds one where it belongs, and would not take ours away for older peers.
+    // No time to live: rmcp adds one where it belongs, and would not remove ours for older clients.
     let mut result = ListResourcesResult::with_all_items(items);
     result.next_cursor = next;
     Ok(result)
 }
 
-/// How a file is described. SKILL.md has the name and the description of its frontmatter, to the letter.
+/// Describes a file. SKILL.md has the name and the description of its frontmatter, verbatim.
 pub(crate) fn describe(published: &Published, key: &str, file: &FileEntry) -> Resource {
     let own = file.path.as_str() == "SKILL.md";
     let text =
@@ -69,7 +69,7 @@ pub(crate) fn describe(published: &Published, key: &str, file: &FileEntry) -> Re
 }
 
 /// A file that is served.
-pub(crate) struct Found {
+pub(crate) struct ServedFile {
     snapshot: Arc<Snapshot>,
     uri: String,
     key: String,
@@ -77,71 +77,71 @@ pub(crate) struct Found {
     listed: FileEntry,
 }
 
-/// Finds the file at an address.
-pub(crate) fn find(shared: &Shared, uri: String) -> Result<Found, ErrorData> {
-    let not_found = || unknown("no resource is served at", &uri);
+/// Finds the file at a URI.
+pub(crate) fn find(shared: &Shared, uri: String) -> Result<ServedFile, ErrorData> {
+    let not_found = || not_served("no resource is served at", &uri);
     let (key, path) = uri::parse(&uri).filter(|(_, path)| !path.is_empty()).ok_or_else(not_found)?;
     let path = RelPath::from_request(&path).map_err(|_| not_found())?;
     let snapshot = shared.live.current();
     let published = snapshot.published(&key).ok_or_else(not_found)?;
-    // On the list, or not served: what the list leaves out cannot be had by name.
+    // Only listed files are served, also by name.
     let listed = published.files.get(&path).ok_or_else(not_found)?.clone();
     if listed.size > wire::MAX_BYTES {
-        return Err(unknown("too large to be served:", &uri));
+        return Err(not_served("too large to be served:", &uri));
     }
-    Ok(Found { snapshot, uri, key, path, listed })
+    Ok(ServedFile { snapshot, uri, key, path, listed })
 }
 
-impl Found {
-    /// How many bytes it had when it was listed.
+impl ServedFile {
+    /// The size of the file when it was listed.
     pub(crate) fn size(&self) -> usize {
         usize::try_from(self.listed.size).unwrap_or(usize::MAX)
     }
 
-    /// The result with the bytes of the file, which keep their share of the room: as text when they are UTF-8 that JSON
-    /// can say, as base64 when not. They are what the digest is over: nothing is made uniform.
+    /// The result with the content of the file, which holds the reservation: as text when it is UTF-8 that is short
+    /// enough in JSON, else as Base64. The bytes are not normalized, since the digest is computed from them.
     pub(crate) fn read(
         self,
         shared: &Shared,
         era: Era,
-        share: Option<Share>,
+        reservation: Option<Reservation>,
     ) -> Result<Vec<Part>, ErrorData> {
-        // Errors name the URI, never a path of this disk.
-        let not_found = || unknown("no resource is served at", &self.uri);
+        // Errors name the URI, never a path of the file system.
+        let not_found = || not_served("no resource is served at", &self.uri);
         let registry = &self.snapshot.registry;
         let candidate = self.snapshot.candidate(&self.key).ok_or_else(not_found)?;
-        // What has grown since it was listed is not read: there is no room for it.
+        // A file that has grown since it was listed is not read beyond its reservation.
         let chunk = registry.read(candidate, &self.path, Slice::first(self.size())).map_err(|error| {
             if !registry.is_far(candidate) {
                 return not_found();
             }
-            // What its server does not give is no fault of the address, and its list may be another one by now.
-            tracing::warn!(target: "prowess", reason = %error, "a file could not be had from another server");
-            shared.live.nudge();
-            ErrorData::internal_error("another server does not give this file", Some(about(&self.uri)))
+            // The URI was valid, and the list of the remote server may have changed.
+            tracing::warn!(target: "prowess", reason = %error, "a file could not be read from another server");
+            shared.live.poll_soon();
+            ErrorData::internal_error("another server does not give this file", Some(uri_data(&self.uri)))
         })?;
         if chunk.size > chunk.bytes.len() as u64 {
-            // The next who asks finds its new size.
+            // The next request finds the new size.
             self.snapshot.published_now(&self.key);
-            return Err(unknown("this file was changed a moment ago, ask again:", &self.uri));
+            return Err(not_served("this file was changed a moment ago, ask again:", &self.uri));
         }
-        // What is given is what a list says: that of a moment ago or, if the file was changed since, that of now.
+        // The content must match a digest: the listed one or, if the file was changed since, the current one.
         let digest = digests::of_bytes(&chunk.bytes);
-        let is_it = |listed: &FileEntry| listed.digest.as_ref().is_none_or(|listed| *listed == digest);
-        if !is_it(&self.listed) {
+        let matches = |listed: &FileEntry| listed.digest.as_ref().is_none_or(|listed| *listed == digest);
+        if !matches(&self.listed) {
             let now = self.snapshot.published_now(&self.key);
-            if !now.is_some_and(|now| now.files.get(&self.path).is_some_and(is_it)) {
+            if !now.is_some_and(|now| now.files.get(&self.path).is_some_and(matches)) {
                 return Err(not_found());
             }
         }
         let is_text = std::str::from_utf8(&chunk.bytes).is_ok();
         let bytes = Bytes::from(chunk.bytes);
-        let bytes = match share {
-            Some(share) => share.hold(bytes),
+        let bytes = match reservation {
+            Some(reservation) => reservation.hold(bytes),
             None => bytes,
         };
         let file = if is_text { Part::text(bytes).unwrap_or_else(Part::Base64) } else { Part::Base64(bytes) };
-        // The result with nothing in it, opened where the file belongs. Inside a string the quotes would be escaped.
+        // An empty result, split where the content belongs. The mark cannot occur in a string, where quotes are escaped.
         let (empty, mark) = match &file {
             Part::Base64(_) => (ResourceContents::blob("", &self.uri), r#""blob":""#),
             _ => (ResourceContents::text("", &self.uri), r#""text":""#),
@@ -154,7 +154,7 @@ impl Found {
     }
 }
 
-/// Where every file can be found.
+/// The URI templates.
 pub(crate) fn templates() -> Vec<ResourceTemplate> {
     vec![
         ResourceTemplate::new(TEMPLATE, "skill-file")
@@ -163,7 +163,7 @@ pub(crate) fn templates() -> Vec<ResourceTemplate> {
     ]
 }
 
-/// What a file is, by its name alone.
+/// The MIME type of a file, from its extension.
 fn mime(path: &str) -> &'static str {
     let extension =
         path.rsplit('/').next().unwrap_or_default().rsplit_once('.').map_or("", |(_, extension)| extension);

@@ -1,4 +1,4 @@
-//! The answers of the extension: a page of skills, one skill, the children of a folder.
+//! The methods of the skills extension: a page of skills, one skill, the children of a folder.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -15,11 +15,11 @@ use crate::server::Shared;
 use crate::server::prebuilt;
 use crate::server::{blocking, resources};
 
-/// What a host tells its model about this server when there are no tools.
+/// The instructions for a model when the server offers no tools.
 pub(crate) const INSTRUCTIONS: &str = "Skills are instructions for particular tasks. Before you begin a task, look \
      whether a skill fits it, read its SKILL.md, and follow it. Its other files are read when it points to them.";
 
-/// A page of the list: entries in the order of their keys, none split over pages.
+/// A page of the list: entries in the order of their keys.
 pub(crate) fn list(shared: &Shared, params: ListParams, era: Era) -> Result<Bytes, ErrorData> {
     let after = shared.after("skills", params.cursor.as_deref())?;
     let snapshot = shared.live.current();
@@ -31,7 +31,7 @@ pub(crate) fn list(shared: &Shared, params: ListParams, era: Era) -> Result<Byte
             result.next_cursor = last.map(|key: &str| shared.cursors.make("skills", key));
             break;
         }
-        // A skill that went away or is withheld is left out; the others stand.
+        // A skill that is gone or not published is left out.
         if let Some(published) = snapshot.published_by_now(key) {
             result.skills.push(published.entry.clone());
         }
@@ -40,7 +40,7 @@ pub(crate) fn list(shared: &Shared, params: ListParams, era: Era) -> Result<Byte
     let page =
         wire::finish(&result, era, Some((shared.live.ttl_ms(), CacheScope::Private))).map_err(internal)?;
     let page = prebuilt::text(&page)?;
-    snapshot.keep_page(params.cursor, era, changes, page.clone());
+    snapshot.cache_page(params.cursor, era, changes, page.clone());
     Ok(page)
 }
 
@@ -50,7 +50,7 @@ pub(crate) fn get(shared: &Shared, uri: &str, era: Era) -> Result<Bytes, ErrorDa
     let found = uri::parse(uri)
         .filter(|(_, path)| path == "SKILL.md")
         .and_then(|(key, _)| snapshot.published(&key))
-        .ok_or_else(|| unknown("no skill is served at", uri))?;
+        .ok_or_else(|| not_served("no skill is served at", uri))?;
     let result = GetResult { skill: found.entry.clone() };
     let result =
         wire::finish(&result, era, Some((shared.live.ttl_ms(), CacheScope::Private))).map_err(internal)?;
@@ -60,7 +60,7 @@ pub(crate) fn get(shared: &Shared, uri: &str, era: Era) -> Result<Bytes, ErrorDa
 /// The direct children of a folder of a skill.
 pub(crate) fn directory(shared: &Shared, params: DirectoryParams, era: Era) -> Result<Bytes, ErrorData> {
     let snapshot = shared.live.current();
-    let not_a_folder = || unknown("no folder is served at", &params.uri);
+    let not_a_folder = || not_served("no folder is served at", &params.uri);
     let (key, path) = uri::parse(&params.uri).ok_or_else(not_a_folder)?;
     let published = snapshot.published(&key).ok_or_else(not_a_folder)?;
     let below = if path.is_empty() { String::new() } else { format!("{path}/") };
@@ -80,7 +80,7 @@ pub(crate) fn directory(shared: &Shared, params: DirectoryParams, era: Era) -> R
             }
         }
     }
-    // A skill has its SKILL.md, and folders without files are in no list: no children means no folder.
+    // Every skill has a SKILL.md, and empty folders are not listed: no children means no folder.
     if children.is_empty() {
         return Err(not_a_folder());
     }
@@ -94,21 +94,22 @@ pub(crate) fn directory(shared: &Shared, params: DirectoryParams, era: Era) -> R
     prebuilt::text(&wire::finish(&DirectoryResult { resources, next_cursor }, era, None).map_err(internal)?)
 }
 
-/// The error for what is not there: the same in every era, with the URI as data.
-pub(crate) fn unknown(what: &str, uri: &str) -> ErrorData {
-    ErrorData::invalid_params(format!("{what} {}", shown(uri)), Some(about(uri)))
+/// The error for a URI that is not served, the same in every era, with the URI as data.
+pub(crate) fn not_served(what: &str, uri: &str) -> ErrorData {
+    ErrorData::invalid_params(format!("{what} {}", excerpt(uri)), Some(uri_data(uri)))
 }
 
-/// What an error is about, for programs.
-pub(crate) fn about(uri: &str) -> Value {
+/// The data of an error about a URI.
+pub(crate) fn uri_data(uri: &str) -> Value {
     json!({ "uri": uri.chars().take(4096).collect::<String>() })
 }
 
-/// A text from outside in an error: made harmless, and not all of it.
-pub(crate) fn shown(text: &str) -> String {
+/// The beginning of a client's text for an error message, with control characters escaped.
+pub(crate) fn excerpt(text: &str) -> String {
     text.chars().take(200).flat_map(char::escape_debug).collect()
 }
 
+/// The error for a result that could not be encoded.
 pub(crate) fn internal(error: serde_json::Error) -> ErrorData {
     ErrorData::internal_error(error.to_string(), None)
 }

@@ -1,7 +1,7 @@
-//! Who is told when the library changes: connections of the handshake eras, and those who listen since.
+//! Notifications about changes of the library: per connection before 2026-07-28, per subscription since.
 //!
-//! Each remembers what it was last told and compares: several changes become one, and a slow reader falls behind in
-//! time, never in truth.
+//! Each task keeps the state that its client was last notified of and compares: several changes become one notification,
+//! and a slow client gets notifications later, never wrong ones.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -14,50 +14,71 @@ use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::library::snapshot::{Marks, Snapshot};
+use crate::library::snapshot::{ListVersions, Snapshot};
 use crate::server::Shared;
 use crate::server::connection::{Connection, MAX_SUBSCRIPTIONS};
 
-/// How often files that somebody subscribed to are looked at; of SKILL.md the watcher tells sooner.
-const LOOK: Duration = Duration::from_secs(1);
+/// How often subscribed files are polled; the watcher reports changes of SKILL.md sooner.
+const POLL: Duration = Duration::from_secs(1);
 
-/// What is new in the lists.
-struct News {
+/// The lists that changed.
+struct ChangedLists {
     tools: bool,
     prompts: bool,
     resources: bool,
 }
 
-fn news(before: &Marks, after: &Marks) -> News {
-    News {
-        tools: before.tools != after.tools,
-        prompts: before.prompts != after.prompts,
-        resources: (&before.resources, before.files) != (&after.resources, after.files),
+/// The state of the lists that a client was last notified of.
+#[derive(Clone)]
+struct NotifiedState {
+    state: (u64, u64),
+    lists: ListVersions,
+}
+
+impl NotifiedState {
+    fn of(snapshot: &Snapshot) -> Self {
+        Self { state: snapshot.state(), lists: snapshot.list_versions() }
+    }
+
+    /// The current state of the lists. They are compared only if the state of the library is another one.
+    fn next(self, snapshot: &Snapshot) -> Self {
+        if snapshot.state() == self.state { self } else { Self::of(snapshot) }
+    }
+
+    /// Moves on to a later state, and returns the lists that changed.
+    fn advance(&mut self, next: Self) -> ChangedLists {
+        let (before, after) = (&self.lists, &next.lists);
+        let changed = ChangedLists {
+            tools: before.tools != after.tools,
+            prompts: before.prompts != after.prompts,
+            resources: (&before.resources, before.files) != (&after.resources, after.files),
+        };
+        *self = next;
+        changed
     }
 }
 
-/// Looks at the library away from the threads of the runtime.
-async fn look<T: Send + 'static>(
+/// Inspects the library outside the threads of the runtime.
+async fn inspect<T: Send + 'static>(
     shared: &Arc<Shared>,
-    look: impl FnOnce(&Snapshot) -> T + Send + 'static,
+    inspect: impl FnOnce(&Snapshot) -> T + Send + 'static,
 ) -> Option<T> {
     let shared = Arc::clone(shared);
-    tokio::task::spawn_blocking(move || look(&shared.live.current())).await.ok()
+    tokio::task::spawn_blocking(move || inspect(&shared.live.current())).await.ok()
 }
 
-/// Waits for a change, or until it is time to look at files that somebody subscribed to; nothing when there will be
-/// no more changes.
-async fn next(changed: &mut watch::Receiver<u64>, looking: bool) -> Option<()> {
-    if !looking {
+/// Waits for a change, or until subscribed files are to be polled; `None` when there will be no more changes.
+async fn next(changed: &mut watch::Receiver<u64>, polling: bool) -> Option<()> {
+    if !polling {
         return changed.changed().await.ok();
     }
-    match tokio::time::timeout(LOOK, changed.changed()).await {
+    match tokio::time::timeout(POLL, changed.changed()).await {
         Ok(Err(_)) => None,
         Ok(Ok(())) | Err(_) => Some(()),
     }
 }
 
-/// Tells a connection of the handshake eras, until it ends. `first` is what it may have seen so far.
+/// Notifies a connection with a handshake, until it ends. `first` is the snapshot that its client may have seen.
 pub(crate) async fn notify(
     shared: Arc<Shared>,
     connection: Arc<Connection>,
@@ -66,53 +87,46 @@ pub(crate) async fn notify(
     end: CancellationToken,
 ) {
     let mut changed = shared.live.changes();
-    let telling = async {
-        let (mut state, mut known) = look(&shared, move |now| {
-            let first = first.as_deref().unwrap_or(now);
-            (first.state(), first.marks())
-        })
-        .await?;
+    let notifying = async {
+        let mut notified =
+            inspect(&shared, move |now| NotifiedState::of(first.as_deref().unwrap_or(now))).await?;
         loop {
             tokio::select! {
                 next = next(&mut changed, connection.is_subscribed()) => next?,
-                // From now on there are files to look at.
+                // From now on there are files to poll.
                 () = connection.subscribing() => continue,
             }
-            let own = Arc::clone(&connection);
-            let seen = state;
-            let (reached, now, updated) = look(&shared, move |snapshot| {
-                // Its own files first: that look may find more that is new.
-                let updated = own.news(snapshot);
-                (snapshot.state(), (snapshot.state() != seen).then(|| snapshot.marks()), updated)
+            let (own, before) = (Arc::clone(&connection), notified.clone());
+            let (now, updated) = inspect(&shared, move |snapshot| {
+                // The subscribed files first: polling them may change the state of the library.
+                let updated = own.take_updated(snapshot);
+                (before.next(snapshot), updated)
             })
             .await?;
-            state = reached;
-            let now = now.unwrap_or_else(|| known.clone());
-            let news = news(&known, &now);
-            known = now;
-            tell(&peer, &news, shared.tools, updated).await.ok()?;
+            let changed = notified.advance(now);
+            notify_peer(&peer, &changed, shared.tools, updated).await.ok()?;
         }
     };
-    // A reader who does not read holds up this task and nothing else.
+    // A client that does not read blocks this task and nothing else.
     let _: Option<Option<()>> = tokio::select! {
         () = end.cancelled() => None,
-        told = telling => Some(told),
+        ended = notifying => Some(ended),
     };
 }
 
-async fn tell(
+async fn notify_peer(
     peer: &Peer<RoleServer>,
-    news: &News,
+    changed: &ChangedLists,
     tools: bool,
     updated: Vec<String>,
 ) -> Result<(), ServiceError> {
-    if news.tools && tools {
+    if changed.tools && tools {
         peer.notify_tool_list_changed().await?;
     }
-    if news.prompts {
+    if changed.prompts {
         peer.notify_prompt_list_changed().await?;
     }
-    if news.resources {
+    if changed.resources {
         peer.notify_resource_list_changed().await?;
     }
     for uri in updated {
@@ -121,8 +135,8 @@ async fn tell(
     Ok(())
 }
 
-/// The part of a wished-for filter that is served. What is told later is told against the state of now: whoever is
-/// acknowledged misses nothing.
+/// The part of a requested filter that is served. The current state becomes the baseline of the subscription, so that
+/// a client misses no change after the acknowledgement.
 pub(crate) fn accepted(
     requested: &SubscriptionFilter,
     shared: &Shared,
@@ -140,17 +154,17 @@ pub(crate) fn accepted(
     if let Some(snapshot) = shared.live.known() {
         let uris = accepted.resource_subscriptions.as_deref().unwrap_or_default();
         let several = Handle::try_current().map(|handle| handle.runtime_flavor());
-        // Files are looked at, and rmcp asks on a thread of the runtime: the others must go on.
+        // Files are read here, and rmcp calls this on a thread of the runtime, which must not block the others.
         if several.is_ok_and(|flavor| flavor == RuntimeFlavor::MultiThread) && !uris.is_empty() {
-            tokio::task::block_in_place(|| connection.expect(snapshot, uris));
+            tokio::task::block_in_place(|| connection.store_baseline(snapshot, uris));
         } else {
-            connection.expect(snapshot, uris);
+            connection.store_baseline(snapshot, uris);
         }
     }
     accepted
 }
 
-/// One subscription of the sessionless era. It ends with its result when the server stops.
+/// Runs one subscription of the sessionless era. It ends with its result when the server stops.
 pub(crate) async fn listen(
     shared: &Arc<Shared>,
     connection: &Connection,
@@ -160,36 +174,33 @@ pub(crate) async fn listen(
     let accepted = context.accepted().clone();
     let uris = Arc::new(accepted.resource_subscriptions.clone().unwrap_or_default());
     let wants = |flag: Option<bool>| flag == Some(true);
-    let telling = async {
+    let notifying = async {
         let own = Arc::clone(&uris);
         let states =
             move |snapshot: &Snapshot| own.iter().map(|uri| snapshot.state_of(uri)).collect::<Vec<_>>();
-        let (before, first) = (connection.baseline(&uris), states.clone());
-        let (mut state, mut known, mut seen) = look(shared, move |now| match before {
-            Some(before) => (before.snapshot.state(), before.snapshot.marks(), before.states),
-            None => (now.state(), now.marks(), first(now)),
+        let (baseline, first) = (connection.take_baseline(&uris), states.clone());
+        let (mut notified, mut seen) = inspect(shared, move |now| match baseline {
+            Some(baseline) => (NotifiedState::of(&baseline.snapshot), baseline.states),
+            None => (NotifiedState::of(now), first(now)),
         })
         .await?;
         loop {
             next(&mut changed, !uris.is_empty()).await?;
-            let (states, before) = (states.clone(), state);
-            let (reached, now, found) = look(shared, move |now| {
-                let found = states(now);
-                (now.state(), (now.state() != before).then(|| now.marks()), found)
+            let (states, before) = (states.clone(), notified.clone());
+            let (now, found) = inspect(shared, move |snapshot| {
+                let found = states(snapshot);
+                (before.next(snapshot), found)
             })
             .await?;
-            state = reached;
-            let now = now.unwrap_or_else(|| known.clone());
-            let news = news(&known, &now);
-            known = now;
+            let lists = notified.advance(now);
             let sink = context.sink();
-            if news.tools && wants(accepted.tools_list_changed) {
+            if lists.tools && wants(accepted.tools_list_changed) {
                 sink.notify_tool_list_changed().await.ok()?;
             }
-            if news.prompts && wants(accepted.prompts_list_changed) {
+            if lists.prompts && wants(accepted.prompts_list_changed) {
                 sink.notify_prompt_list_changed().await.ok()?;
             }
-            if news.resources && wants(accepted.resources_list_changed) {
+            if lists.resources && wants(accepted.resources_list_changed) {
                 sink.notify_resource_list_changed().await.ok()?;
             }
             for (uri, _) in
@@ -203,7 +214,7 @@ pub(crate) async fn listen(
     let _: Option<Option<()>> = tokio::select! {
         () = context.cancelled() => None,
         () = shared.stop.cancelled() => None,
-        told = telling => Some(told),
+        ended = notifying => Some(ended),
     };
     Ok(())
 }

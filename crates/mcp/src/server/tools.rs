@@ -1,4 +1,4 @@
-//! A session's tools as MCP tools: for the many hosts that know tools and nothing of skills.
+//! The tools of a session as MCP tools, for hosts without the skills extension.
 
 use std::sync::Arc;
 
@@ -11,11 +11,11 @@ use crate::protocol::wire::Era;
 use crate::server::Shared;
 use crate::server::connection::Connection;
 
-/// What a host tells its model about this server.
+/// The instructions for a model.
 pub(crate) const INSTRUCTIONS: &str = "Skills are instructions for particular tasks. Before you begin a task, look \
      whether a skill fits it, load the skill, and follow it. Its other files are read when it points to them.";
 
-/// The tools, in the order of a session: the first one needs no arguments.
+/// The tools, in the order of a session: the first needs no arguments.
 pub(crate) fn list(shared: &Shared, connection: &Connection, era: Era) -> ListToolsResult {
     let snapshot = shared.live.current();
     let tools = match era {
@@ -37,7 +37,7 @@ fn described(tool: &ToolDef) -> McpTool {
     McpTool::new(tool.name.clone(), tool.description.clone(), Arc::new(schema)).with_annotations(annotations)
 }
 
-/// A tool's name for people.
+/// The display name of a tool.
 fn title(tool: Tool) -> &'static str {
     match tool {
         Tool::List => "List skills",
@@ -63,21 +63,21 @@ pub(crate) fn skill_of(
     }
 }
 
-/// Answers a call: in the session of a connection, or in one that is there for this call alone.
+/// Handles a call, in the session of a connection or in a session for this call alone.
 pub(crate) fn call(shared: &Shared, connection: &Connection, era: Era, call: ToolCall) -> CallToolResult {
     let snapshot = shared.live.current();
-    let result = answer(shared, connection, &snapshot, era, |session| session.call(call));
+    let result = run(shared, connection, &snapshot, era, |session| session.call(call));
     if result.reason == Some(Reason::ReadFailed) {
-        shared.live.nudge();
+        shared.live.poll_soon();
     }
     described_result(result)
 }
 
-/// Begins something in the session that counts in an era, and performs what it asks for until it is done.
+/// Begins a step in the session of the era, and performs its effects until there is a result.
 ///
-/// The session of a connection is held for a step and not while a file is read: several calls at once are several
-/// tickets, and a server that does not answer holds up none but its own.
-pub(crate) fn answer(
+/// The session of a connection is locked for each step and not while a file is read: concurrent calls have a ticket
+/// each, and a slow source delays only its own calls.
+pub(crate) fn run(
     shared: &Shared,
     connection: &Connection,
     snapshot: &Snapshot,
@@ -95,7 +95,7 @@ pub(crate) fn answer(
         match step {
             Step::Done(result) => return result,
             Step::Need(ticket, effect) => {
-                let mut open = Open { connection, snapshot, ticket: Some(ticket) };
+                let mut open = OpenTicket { connection, snapshot, ticket: Some(ticket) };
                 let outcome = performer.perform(&effect);
                 open.ticket = None;
                 step = connection.with_session(snapshot, |session| session.resume(ticket, outcome));
@@ -104,14 +104,14 @@ pub(crate) fn answer(
     }
 }
 
-/// A ticket that is given up if its effect is never performed, because a source panicked.
-struct Open<'a> {
+/// A ticket that is cancelled if its effect is not performed, because a source panicked.
+struct OpenTicket<'a> {
     connection: &'a Connection,
     snapshot: &'a Snapshot,
     ticket: Option<Ticket>,
 }
 
-impl Drop for Open<'_> {
+impl Drop for OpenTicket<'_> {
     fn drop(&mut self) {
         if let Some(ticket) = self.ticket {
             self.connection.with_session(self.snapshot, |session| {

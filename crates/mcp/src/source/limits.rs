@@ -1,31 +1,31 @@
-//! The most that is taken from another server, and how long that may take.
+//! Limits on what is accepted from another server.
 
 use std::time::Duration;
 
 use crate::protocol::wire;
 
-/// The most that is taken from a server, and how long that may take.
+/// Limits and timeouts for another server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct McpLimits {
-    /// The size of one answer, in bytes: a file of 16 MiB as base64, and room around it.
+    /// The maximum size of one response, in bytes: a file of 16 MiB as Base64, and some more.
     pub answer_bytes: u64,
-    /// The number of values in one answer: 50 for each of 10 000 skills.
+    /// The maximum number of JSON values in one response: 50 for each of 10 000 skills.
     pub answer_values: usize,
-    /// The size of all answers that make up a list, in bytes.
+    /// The maximum size of all responses that make up a list, in bytes.
     pub list_bytes: u64,
-    /// The time to connect, and for each answer.
+    /// The timeout for connecting, and for each response.
     pub time: Duration,
-    /// The time for a whole list.
+    /// The timeout for a whole list.
     pub list_time: Duration,
-    /// The time for which a server that did not answer in time is not asked again.
+    /// How long a server gets no requests after a timeout.
     pub rest: Duration,
-    /// The number of pages of a list.
+    /// The maximum number of pages of a list.
     pub pages: usize,
-    /// The number of skills.
+    /// The maximum number of skills.
     pub skills: usize,
-    /// The number of files of a skill; every host must take this many.
+    /// The maximum number of files of a skill; every host must accept this many.
     pub files: usize,
-    /// The size of all files of a skill, in bytes; every host must take this many.
+    /// The maximum size of all files of a skill, in bytes; every host must accept this many.
     pub skill_bytes: u64,
 }
 

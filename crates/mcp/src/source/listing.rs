@@ -1,4 +1,4 @@
-//! An entry of a server's list, taken apart: what it promises of a skill, or why it is not believed.
+//! The validation of entries in the list of another server.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -10,47 +10,47 @@ use serde_json::{Map, Value};
 use crate::protocol::uri::decode;
 use crate::source::McpLimits;
 
-/// What ends the URI of every skill.
+/// The end of the URI of every skill.
 const OWN: &str = "/SKILL.md";
-/// The longest URI that is taken.
+/// The maximum length of a URI.
 const MAX_URI: usize = 2048;
-/// The most text of a frontmatter, in bytes of JSON.
+/// The maximum size of a frontmatter, in bytes of JSON.
 const MAX_FRONTMATTER: usize = prowess::limits::MAX_FILE_BYTES;
 
-/// What an entry promises of a skill.
+/// A skill in the list of another server.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::source) struct Promised {
+pub(in crate::source) struct ListedSkill {
     /// The URI of its SKILL.md.
     pub(in crate::source) uri: String,
-    /// Its frontmatter, all of it.
+    /// Its whole frontmatter.
     pub(in crate::source) frontmatter: Map<String, Value>,
-    /// Its files by path; nothing when they are made on demand and promise nothing.
-    pub(in crate::source) files: Option<BTreeMap<String, File>>,
+    /// Its files by path; `None` when they are dynamic.
+    pub(in crate::source) files: Option<BTreeMap<String, ListedFile>>,
 }
 
-/// What is promised of a file.
+/// A file of a listed skill.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::source) struct File {
-    /// As the server spells it, since that is what it will be asked for.
+pub(in crate::source) struct ListedFile {
+    /// Its URI as the server spells it, which is used in requests.
     pub(in crate::source) uri: String,
     path: RelPath,
     pub(in crate::source) size: u64,
     pub(in crate::source) digest: String,
 }
 
-/// Why an entry is not believed.
+/// Why an entry is rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::source) struct Bad {
-    /// The URI it goes by, as the server spells it.
+pub(in crate::source) struct InvalidEntry {
+    /// Its URI as the server spells it; may be empty.
     pub(in crate::source) uri: String,
     pub(in crate::source) reason: String,
 }
 
-impl Promised {
-    /// Takes an entry apart.
-    pub(in crate::source) fn read(entry: &Value, limits: &McpLimits) -> Result<Self, Bad> {
+impl ListedSkill {
+    /// Validates an entry.
+    pub(in crate::source) fn read(entry: &Value, limits: &McpLimits) -> Result<Self, InvalidEntry> {
         let uri = entry.get("uri").and_then(Value::as_str).unwrap_or_default();
-        let bad = |reason: String| Bad { uri: uri.to_owned(), reason };
+        let bad = |reason: String| InvalidEntry { uri: uri.to_owned(), reason };
         let name =
             plain_uri(uri).and_then(|()| name_in(uri)).map_err(|reason| bad(format!("uri: {reason}")))?;
         let Some(Value::Object(frontmatter)) = entry.get("frontmatter") else {
@@ -76,19 +76,19 @@ impl Promised {
             _ => return Err(bad("resources: a list or \"dynamic\" is wanted".to_owned())),
         };
         let mut frontmatter = frontmatter.clone();
-        // Written down, nothing would become the word for it.
+        // In YAML, null would become a text.
         frontmatter.retain(|_, value| !value.is_null());
         Ok(Self { uri: uri.to_owned(), frontmatter, files })
     }
 
-    /// The frontmatter as a document without a body: the same reader and the same rules as for a file.
+    /// The frontmatter as a document without a body, so that the same parser and rules apply as for a file.
     pub(in crate::source) fn document(&self) -> Document {
         crate::library::published::announced(&self.frontmatter)
     }
 
-    /// The files, if any are promised.
+    /// The files, unless they are dynamic.
     pub(in crate::source) fn manifest(&self) -> Option<Manifest> {
-        let file = |file: &File| {
+        let file = |file: &ListedFile| {
             let mut entry = FileEntry::new(file.path.clone(), file.size);
             entry.digest = Some(file.digest.clone());
             entry
@@ -96,8 +96,8 @@ impl Promised {
         Some(Manifest::new(self.files.as_ref()?.values().map(file).collect()))
     }
 
-    /// What bytes that came for a file have that was not promised.
-    pub(in crate::source) fn broken_by(&self, path: &str, file: &File, bytes: &[u8]) -> Option<String> {
+    /// Compares the received bytes of a file with the entry; returns how they differ.
+    pub(in crate::source) fn mismatch(&self, path: &str, file: &ListedFile, bytes: &[u8]) -> Option<String> {
         let size = bytes.len() as u64;
         if size != file.size {
             return Some(format!("its size is not the listed one: {size} bytes, listed {}", file.size));
@@ -114,7 +114,7 @@ impl Promised {
     }
 }
 
-/// A URI in the characters that one may have, with nothing after its path.
+/// Checks that a URI has only valid characters, and no query or fragment.
 fn plain_uri(uri: &str) -> Result<(), String> {
     let plain = |byte: u8| byte.is_ascii_graphic() && !b"?#\\\"<>^`{|}".contains(&byte);
     if uri.len() > MAX_URI {
@@ -131,14 +131,18 @@ fn plain_uri(uri: &str) -> Result<(), String> {
     if scheme.is_some_and(known) { Ok(()) } else { Err("skill://NAME/SKILL.md is wanted".to_owned()) }
 }
 
-/// The name that the URI of a SKILL.md ends in.
+/// The name of the skill in the URI of a SKILL.md.
 fn name_in(uri: &str) -> Result<String, String> {
     let root = uri.strip_suffix(OWN).and_then(|root| root.split_once("://")).map(|(_, path)| path);
     let name = root.and_then(|path| path.rsplit('/').next()).and_then(decode);
     name.filter(|name| !name.is_empty()).ok_or_else(|| "it does not end in NAME/SKILL.md".to_owned())
 }
 
-fn read_files(listed: &[Value], own: &str, limits: &McpLimits) -> Result<BTreeMap<String, File>, String> {
+fn read_files(
+    listed: &[Value],
+    own: &str,
+    limits: &McpLimits,
+) -> Result<BTreeMap<String, ListedFile>, String> {
     if listed.len() > limits.files {
         return Err(format!("it has {} files, at most {}", listed.len(), limits.files));
     }
@@ -152,7 +156,7 @@ fn read_files(listed: &[Value], own: &str, limits: &McpLimits) -> Result<BTreeMa
         plain_uri(uri).map_err(|reason| format!("{shown}: {reason}"))?;
         let path = segments_below(root, uri);
         let path = path.ok_or_else(|| format!("this is not a path in the skill: {shown}"))?;
-        // What a list names must all be there, so one bad name is the end of the skill.
+        // All listed files must exist, so one invalid path rejects the whole skill.
         let refused = |error: PathError| format!("this path is refused: {shown}: {}", error.rule().problem());
         let path = RelPath::parse(&path).map_err(refused)?;
         let digest = value.get("digest").and_then(Value::as_str).unwrap_or_default();
@@ -169,7 +173,7 @@ fn read_files(listed: &[Value], own: &str, limits: &McpLimits) -> Result<BTreeMa
         if total > limits.skill_bytes {
             return Err(format!("its files have more than {} bytes", limits.skill_bytes));
         }
-        let file = File { uri: uri.to_owned(), path: path.clone(), size, digest: digest.to_owned() };
+        let file = ListedFile { uri: uri.to_owned(), path: path.clone(), size, digest: digest.to_owned() };
         if files.insert(path.as_str().to_owned(), file).is_some() {
             return Err(format!("this file is listed twice: {shown}"));
         }
@@ -180,22 +184,22 @@ fn read_files(listed: &[Value], own: &str, limits: &McpLimits) -> Result<BTreeMa
     }
 }
 
-/// What a URI has below the folder of its skill, whose own URI ends in a slash.
+/// The decoded path of a URI below the folder of its skill, whose URI ends in a slash.
 fn segments_below(root: &str, uri: &str) -> Option<String> {
     let segments = uri.strip_prefix(root)?.split('/');
-    // What is decoded must not become more segments than were written.
+    // Decoding must not add segments.
     let plain = |segment: &str| decode(segment).filter(|text| !text.contains(['/', '\\']));
     Some(segments.map(plain).collect::<Option<Vec<_>>>()?.join("/"))
 }
 
-/// The first field in which two frontmatters differ. A field without a value is as good as none.
+/// The first field in which two frontmatters differ. A null field counts as absent.
 fn differing(file: &Map<String, Value>, listed: &Map<String, Value>) -> Option<String> {
     let of = |map: &Map<String, Value>, key: &str| map.get(key).cloned().unwrap_or(Value::Null);
     let mut keys = listed.keys().chain(file.keys());
     keys.find(|key| !same(&of(file, key), &of(listed, key))).cloned()
 }
 
-/// Whether two values are one as JSON. Numbers count by their value: 1 and 1.0 are one for many who write JSON.
+/// Whether two JSON values are equal. Numbers are compared by value: many writers do not distinguish 1 and 1.0.
 fn same(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => {
@@ -222,31 +226,31 @@ mod tests {
     }
 
     fn reason(entry: &Value) -> String {
-        Promised::read(entry, &McpLimits { files: 3, skill_bytes: 10, ..McpLimits::default() })
+        ListedSkill::read(entry, &McpLimits { files: 3, skill_bytes: 10, ..McpLimits::default() })
             .unwrap_err()
             .reason
     }
 
     #[test]
-    fn an_entry_in_order_is_taken_with_any_scheme_and_any_folders() {
+    fn a_valid_entry_is_accepted_with_any_scheme_and_folders() {
         for own in ["skill://pdf/SKILL.md", "skill://acme/a%20b/pdf/SKILL.md", "https://x.test/pdf/SKILL.md"]
         {
             let more = own.replace("SKILL.md", "sub/SKILL.md");
             let odd = own.replace("SKILL.md", "a%20b.md");
-            let promised =
-                Promised::read(&entry(own, &[file(own), file(&more), file(&odd)]), &McpLimits::default())
+            let listed =
+                ListedSkill::read(&entry(own, &[file(own), file(&more), file(&odd)]), &McpLimits::default())
                     .unwrap();
-            let files = promised.manifest().unwrap();
+            let files = listed.manifest().unwrap();
             let paths: Vec<&str> = files.files.iter().map(|file| file.path.as_str()).collect();
             assert_eq!(paths, ["SKILL.md", "a b.md", "sub/SKILL.md"]);
         }
         let mut dynamic = entry("skill://pdf/SKILL.md", &[]);
         dynamic["resources"] = "dynamic".into();
-        assert!(Promised::read(&dynamic, &McpLimits::default()).unwrap().manifest().is_none());
+        assert!(ListedSkill::read(&dynamic, &McpLimits::default()).unwrap().manifest().is_none());
     }
 
     #[test]
-    fn an_entry_that_breaks_a_rule_says_which() {
+    fn an_invalid_entry_names_the_broken_rule() {
         let own = "skill://pdf/SKILL.md";
         for (uri, wanted) in [
             ("", "uri: skill://NAME"),

@@ -1,4 +1,4 @@
-//! The connection of a source: made when it is first needed, again when it broke, and not for a while after it hung.
+//! The connection of a source: opened on first use, reopened after it closed, and paused after a timeout.
 
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
@@ -6,84 +6,83 @@ use std::time::Instant;
 use rmcp::model::ClientRequest;
 use serde_json::Value;
 
-use crate::client::{Connection, Failure, Reach};
+use crate::client::{ClientError, Connection, Endpoint};
 use crate::lock::locked;
 use crate::source::McpLimits;
 
-/// What can be asked, whether or not there is a connection now.
-pub(in crate::source) struct Link {
-    reach: Reach,
-    held: Mutex<Held>,
+/// A connection that is opened on demand.
+pub(in crate::source) struct Reconnecting {
+    endpoint: Endpoint,
+    state: Mutex<ConnectionState>,
 }
 
 #[derive(Default)]
-struct Held {
+struct ConnectionState {
     connection: Option<Arc<Connection>>,
-    /// Until when it is left alone.
-    resting: Option<Instant>,
+    /// Until when the server gets no requests.
+    paused_until: Option<Instant>,
 }
 
-/// Why there is no answer.
-pub(in crate::source) struct Unanswered {
-    /// Whether there was no connection to begin with.
+/// Why a request failed.
+pub(in crate::source) struct RequestError {
+    /// Whether the connection could not be opened.
     pub(in crate::source) connecting: bool,
-    pub(in crate::source) failure: Failure,
+    pub(in crate::source) error: ClientError,
 }
 
-impl Link {
-    pub(in crate::source) fn new(reach: Reach) -> Self {
-        Self { reach, held: Mutex::default() }
+impl Reconnecting {
+    pub(in crate::source) fn new(endpoint: Endpoint) -> Self {
+        Self { endpoint, state: Mutex::default() }
     }
 
-    pub(in crate::source) fn ask(
+    pub(in crate::source) fn request(
         &self,
         request: ClientRequest,
         limits: McpLimits,
-    ) -> Result<Value, Unanswered> {
+    ) -> Result<Value, RequestError> {
         let connection = self.connection(limits)?;
-        connection.ask(request, limits.time).map_err(|mut failure| {
-            if failure.late {
-                // First, so that nobody connects anew while a program takes its time to end.
-                self.rest(limits, &connection);
-                failure = connection.dying(failure);
+        connection.request(request, limits.time).map_err(|mut error| {
+            if error.timed_out {
+                // Pause first, so that no other request reconnects while the process ends.
+                self.pause(limits, &connection);
+                error = connection.close(error);
             }
-            Unanswered { connecting: false, failure }
+            RequestError { connecting: false, error }
         })
     }
 
-    /// The connection, made when it is first needed and again when it broke.
-    pub(in crate::source) fn connection(&self, limits: McpLimits) -> Result<Arc<Connection>, Unanswered> {
-        let mut held = locked(&self.held);
-        if held.resting.is_some_and(|until| Instant::now() < until) {
+    /// The open connection, or a new one.
+    pub(in crate::source) fn connection(&self, limits: McpLimits) -> Result<Arc<Connection>, RequestError> {
+        let mut state = locked(&self.state);
+        if state.paused_until.is_some_and(|until| Instant::now() < until) {
             let time = limits.rest.as_millis();
             let reason = format!("it did not answer a moment ago, and is left alone for {time} ms");
-            let failure = Failure::new(reason, "see whether the server runs, and try again later");
-            return Err(Unanswered { connecting: false, failure });
+            let error = ClientError::new(reason, "see whether the server runs, and try again later");
+            return Err(RequestError { connecting: false, error });
         }
-        if let Some(open) = held.connection.as_ref().filter(|connection| connection.is_open()) {
+        if let Some(open) = state.connection.as_ref().filter(|connection| connection.is_open()) {
             return Ok(Arc::clone(open));
         }
-        // It ends here, or with the last who still asks it.
-        held.connection = None;
-        match Connection::open(&self.reach, limits) {
-            Ok(made) => Ok(Arc::clone(held.connection.insert(Arc::new(made)))),
-            Err(failure) => {
-                if failure.late {
-                    held.resting = Instant::now().checked_add(limits.rest);
+        // The old connection ends here, or with the last request that uses it.
+        state.connection = None;
+        match Connection::open(&self.endpoint, limits) {
+            Ok(made) => Ok(Arc::clone(state.connection.insert(Arc::new(made)))),
+            Err(error) => {
+                if error.timed_out {
+                    state.paused_until = Instant::now().checked_add(limits.rest);
                 }
-                Err(Unanswered { connecting: true, failure })
+                Err(RequestError { connecting: true, error })
             }
         }
     }
 
-    /// Leaves the server alone for a while: whoever waits for all sources must not wait for one that hangs again and
-    /// again.
-    fn rest(&self, limits: McpLimits, hung: &Arc<Connection>) {
-        let mut held = locked(&self.held);
-        // Somebody else may have noticed before, and there may be a new one by now.
-        if held.connection.as_ref().is_some_and(|connection| Arc::ptr_eq(connection, hung)) {
-            held.connection = None;
-            held.resting = Instant::now().checked_add(limits.rest);
+    /// Pauses requests to the server, so that a refresh of all sources does not wait for the same timeout each time.
+    fn pause(&self, limits: McpLimits, hung: &Arc<Connection>) {
+        let mut state = locked(&self.state);
+        // Another request may have paused it before, and there may be a new connection.
+        if state.connection.as_ref().is_some_and(|connection| Arc::ptr_eq(connection, hung)) {
+            state.connection = None;
+            state.paused_until = Instant::now().checked_add(limits.rest);
         }
     }
 }

@@ -1,12 +1,12 @@
-//! The pipe: one message a line, of bounded length, at most so many under way; what is no message gets its error.
+//! The stdio transport: one message per line, with limits on the length of lines and the number of open requests.
 //!
-//! rmcp's own transport says nothing to malformed JSON and to a line that is too long, drops a last line without its
-//! end, and reads on without limit while answers pile up behind a reader that does not read.
+//! rmcp's own transport sends no error for malformed JSON or an oversized line, drops a last line without a newline, and
+//! reads without limit while responses pile up for a client that does not read.
 
 pub(crate) mod oversized;
 pub(crate) mod writer;
 
-// The ids of rmcp have no order; the map is never walked.
+// The ids of rmcp have no order; the map is never iterated.
 use std::collections::HashMap;
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -26,41 +26,41 @@ use tokio_util::sync::CancellationToken;
 
 use crate::ServeError;
 use crate::lock::locked;
-use crate::protocol::outgoing::Outgoing;
+use crate::protocol::outgoing::OutgoingMessage;
 use crate::protocol::values;
-use crate::server::prebuilt::{Left, Slot};
+use crate::server::prebuilt::{ResultSlot, SlotContent};
 use crate::server::{Server, Shared};
-use crate::stdio::oversized::{LongLine, MAX_ID};
+use crate::stdio::oversized::{MAX_ID, OversizedLine};
 use crate::stdio::writer::PipeWriter;
 
-/// The longest line that is read: as large as a request over HTTP may be.
+/// The maximum length of a line: the same as of a request over HTTP.
 pub(crate) const MAX_LINE: usize = 1 << 20;
-/// The most requests of one pipe under way; beyond, reading waits until an answer has been taken.
+/// The maximum number of open requests per pipe; beyond that, reading waits until a response has been sent.
 pub(crate) const MAX_OPEN: usize = 16;
-/// The most subscriptions of one pipe that are open at once.
-const MAX_LISTENING: usize = 64;
-/// How long an answer may wait for room; a client that reads makes some sooner.
-const PATIENCE: Duration = Duration::from_secs(15);
+/// The maximum number of open subscriptions per pipe.
+const MAX_SUBSCRIPTIONS: usize = 64;
+/// How long a response may wait for the response budget.
+const BUDGET_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// One client on a pipe.
 pub(crate) struct Pipe<R> {
     reader: BufReader<R>,
     /// The line so far: `receive` is dropped and called again in the middle of one.
     line: Vec<u8>,
-    /// What is known of a line that is too long.
-    too_long: Option<LongLine>,
+    /// The state of a line that is too long.
+    too_long: Option<OversizedLine>,
     ended: bool,
     begun: bool,
     writer: PipeWriter,
-    room: Arc<Semaphore>,
-    listening: Arc<Semaphore>,
-    open: Mutex<HashMap<RequestId, Open>>,
+    requests: Arc<Semaphore>,
+    subscriptions: Arc<Semaphore>,
+    open: Mutex<HashMap<RequestId, OpenRequest>>,
 }
 
-/// A request under way: its place, and where its result is left.
-struct Open {
-    place: OwnedSemaphorePermit,
-    slot: Slot,
+/// An open request: its permit, and the slot for its result.
+struct OpenRequest {
+    permit: OwnedSemaphorePermit,
+    slot: ResultSlot,
 }
 
 impl<R: AsyncRead + Send + Unpin> Pipe<R> {
@@ -72,13 +72,13 @@ impl<R: AsyncRead + Send + Unpin> Pipe<R> {
             ended: false,
             begun: false,
             writer: PipeWriter::new(writer),
-            room: Arc::new(Semaphore::new(MAX_OPEN)),
-            listening: Arc::new(Semaphore::new(MAX_LISTENING)),
+            requests: Arc::new(Semaphore::new(MAX_OPEN)),
+            subscriptions: Arc::new(Semaphore::new(MAX_SUBSCRIPTIONS)),
             open: Mutex::default(),
         }
     }
 
-    /// The next whole line in `self.line`; false at the end. Nothing is lost when the future is dropped.
+    /// Reads the next whole line into `self.line`; false at the end. Nothing is lost when the future is dropped.
     async fn next_line(&mut self) -> io::Result<bool> {
         loop {
             let (taken, whole) = {
@@ -90,11 +90,11 @@ impl<R: AsyncRead + Send + Unpin> Pipe<R> {
                 let newline = bytes.iter().position(|byte| *byte == b'\n');
                 let part = bytes.get(..newline.unwrap_or(bytes.len())).unwrap_or(&[]);
                 match &mut self.too_long {
-                    Some(long) => long.follow(part),
+                    Some(long) => long.scan(part),
                     None if self.line.len() + part.len() > MAX_LINE => {
-                        let mut long = LongLine::default();
-                        long.follow(&std::mem::take(&mut self.line));
-                        long.follow(part);
+                        let mut long = OversizedLine::default();
+                        long.scan(&std::mem::take(&mut self.line));
+                        long.scan(part);
                         self.too_long = Some(long);
                     }
                     None => self.line.extend_from_slice(part),
@@ -108,16 +108,16 @@ impl<R: AsyncRead + Send + Unpin> Pipe<R> {
         }
     }
 
-    /// Says what is wrong with a line. The complaint holds the place of the line until it is taken.
-    fn complain(&self, id: Option<RequestId>, error: ErrorData, place: OwnedSemaphorePermit) {
+    /// Sends an error response to a line. It holds the permit of the line until it is sent.
+    fn send_error(&self, id: Option<RequestId>, error: ErrorData, permit: OwnedSemaphorePermit) {
         let message = ServerJsonRpcMessage::Error(JsonRpcError::new(id, error));
         if let Ok(line) = serde_json::to_vec(&message) {
-            drop(self.writer.send(Outgoing::written(line), Some(place)));
+            drop(self.writer.send(OutgoingMessage::encoded(line), Some(permit)));
         }
     }
 
-    /// Takes back a request that is over.
-    fn over(&self, id: &RequestId) -> Option<Open> {
+    /// Removes a request that has ended.
+    fn close_request(&self, id: &RequestId) -> Option<OpenRequest> {
         locked(&self.open).remove(id)
     }
 }
@@ -134,17 +134,17 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for Pipe<R> {
             ServerJsonRpcMessage::Error(error) => error.id.as_ref(),
             _ => None,
         };
-        let open = id.and_then(|id| Some((id, self.over(id)?)));
-        let left = open.as_ref().and_then(|(id, open)| match open.slot.left() {
-            Some(Left::Result(result)) => Some(Outgoing::answer(id, result)),
+        let open = id.and_then(|id| Some((id, self.close_request(id)?)));
+        let left = open.as_ref().and_then(|(id, open)| match open.slot.content() {
+            Some(SlotContent::Result(result)) => Some(OutgoingMessage::response(id, result)),
             _ => None,
         });
-        let place = open.map(|(_, open)| open.place);
+        let permit = open.map(|(_, open)| open.permit);
         let line = match left {
             Some(answer) => Ok(answer),
-            None => serde_json::to_vec(&item).map(Outgoing::written),
+            None => serde_json::to_vec(&item).map(OutgoingMessage::encoded),
         };
-        let written = line.map(|line| self.writer.send(line, place));
+        let written = line.map(|line| self.writer.send(line, permit));
         async move { written?.await }
     }
 
@@ -153,8 +153,8 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for Pipe<R> {
             if self.ended {
                 return None;
             }
-            // A place first, then a line: whenever this is dropped, nothing is lost. Behind the line nothing waits.
-            let place = Arc::clone(&self.room).acquire_owned().await.ok()?;
+            // The permit first, then the line: there is no await after the line, so nothing is lost when this is dropped.
+            let permit = Arc::clone(&self.requests).acquire_owned().await.ok()?;
             let gone = self.writer.gone();
             let read = tokio::select! {
                 read = self.next_line() => read,
@@ -168,7 +168,7 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for Pipe<R> {
                 let error =
                     ErrorData::invalid_request(format!("a message has more than {MAX_LINE} bytes"), None);
                 if !long.is_notification() {
-                    self.complain(long.id(), error, place);
+                    self.send_error(long.id(), error, permit);
                 }
                 continue;
             }
@@ -179,51 +179,51 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for Pipe<R> {
                 continue;
             }
             if values::too_many(text) {
-                let mut long = LongLine::default();
-                long.follow(text);
+                let mut long = OversizedLine::default();
+                long.scan(text);
                 if !long.is_notification() {
-                    self.complain(long.id(), values::complaint(), place);
+                    self.send_error(long.id(), values::too_many_error(), permit);
                 }
                 continue;
             }
             match serde_json::from_slice::<ClientJsonRpcMessage>(text) {
                 Ok(ClientJsonRpcMessage::Request(mut request)) => {
                     self.begun = true;
-                    // Two answers could not be told apart, and each request has a place of its own.
+                    // Two responses could not be told apart.
                     if locked(&self.open).contains_key(&request.id) {
                         let error =
                             ErrorData::invalid_request("a request with this id is not answered yet", None);
-                        self.complain(Some(request.id), error, place);
+                        self.send_error(Some(request.id), error, permit);
                         continue;
                     }
-                    // A subscription is open for as long as it likes, so it takes a place among its own kind.
-                    let place = if matches!(request.request, ClientRequest::SubscriptionsListenRequest(_)) {
-                        match Arc::clone(&self.listening).try_acquire_owned() {
-                            Ok(listening) => listening,
+                    // A subscription may stay open forever, so it takes one of the permits for subscriptions.
+                    let permit = if matches!(request.request, ClientRequest::SubscriptionsListenRequest(_)) {
+                        match Arc::clone(&self.subscriptions).try_acquire_owned() {
+                            Ok(permit) => permit,
                             Err(_) => {
-                                let text = format!("a pipe has at most {MAX_LISTENING} subscriptions");
-                                self.complain(
+                                let text = format!("a pipe has at most {MAX_SUBSCRIPTIONS} subscriptions");
+                                self.send_error(
                                     Some(request.id),
                                     ErrorData::invalid_request(text, None),
-                                    place,
+                                    permit,
                                 );
                                 continue;
                             }
                         }
                     } else {
-                        place
+                        permit
                     };
-                    let slot = Slot::new(PATIENCE);
+                    let slot = ResultSlot::new(BUDGET_TIMEOUT);
                     request.request.extensions_mut().insert(slot.clone());
-                    locked(&self.open).insert(request.id.clone(), Open { place, slot });
+                    locked(&self.open).insert(request.id.clone(), OpenRequest { permit, slot });
                     return Some(ClientJsonRpcMessage::Request(request));
                 }
                 Ok(ClientJsonRpcMessage::Notification(note)) => {
-                    // What is cancelled is never answered, so its place comes back here.
+                    // A cancelled request gets no response, so its permit is released here.
                     if let ClientNotification::CancelledNotification(cancelled) = &note.notification
                         && let Some(id) = &cancelled.params.request_id
                     {
-                        self.over(id);
+                        self.close_request(id);
                     }
                     if self.begun {
                         return Some(ClientJsonRpcMessage::Notification(note));
@@ -232,8 +232,8 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for Pipe<R> {
                 Ok(other) if self.begun => return Some(other),
                 Ok(_) => {}
                 Err(_) => {
-                    let (id, error) = complaint(text);
-                    self.complain(id, error, place);
+                    let (id, error) = invalid_message(text);
+                    self.send_error(id, error, permit);
                 }
             }
         }
@@ -245,8 +245,8 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for Pipe<R> {
     }
 }
 
-/// What to say to text that is no message: -32700 when it is no JSON, -32600 when it is; with the id if there is one.
-pub(crate) fn complaint(text: &[u8]) -> (Option<RequestId>, ErrorData) {
+/// The error for text that is not a message: -32700 when it is not JSON, else -32600, with the id if there is one.
+pub(crate) fn invalid_message(text: &[u8]) -> (Option<RequestId>, ErrorData) {
     match serde_json::from_slice::<Value>(text) {
         Err(error) => (None, ErrorData::parse_error(format!("this is not JSON: {error}"), None)),
         Ok(Value::Array(_)) => (None, ErrorData::invalid_request("batches are not taken", None)),
@@ -258,21 +258,16 @@ pub(crate) fn complaint(text: &[u8]) -> (Option<RequestId>, ErrorData) {
     }
 }
 
-/// Serves one client until it hangs up, or until `stop`.
-pub(crate) async fn serve<R, W>(
+/// Serves one client until it disconnects or `stop` is cancelled.
+pub(crate) async fn serve<R: AsyncRead + Send + Unpin + 'static>(
     shared: Arc<Shared>,
-    reader: R,
-    writer: W,
+    pipe: Pipe<R>,
     stop: CancellationToken,
-) -> Result<(), ServeError>
-where
-    R: AsyncRead + Send + Unpin + 'static,
-    W: AsyncWrite + Send + Unpin + 'static,
-{
+) -> Result<(), ServeError> {
     let server = Server::new(shared);
-    let running = match serve_server_with_ct(server, Pipe::new(reader, writer), stop).await {
+    let running = match serve_server_with_ct(server, pipe, stop).await {
         Ok(running) => running,
-        // Whoever hangs up before saying anything is no error.
+        // A client that disconnects before its first message is not an error.
         Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => return Ok(()),
         Err(error) => return Err(ServeError::Handshake(error.to_string())),
     };

@@ -1,36 +1,37 @@
-//! Whose answer a message wants that is too long to be kept: its id, looked for while the message passes by.
+//! Finds the id of a message that is too long to be kept in memory.
 //!
-//! The id may stand anywhere, also behind the part that is too long, and other objects inside the message have ids of
-//! their own. So the bytes are followed as JSON is: only a member of the outermost object counts.
+//! The id may be anywhere in the message, and nested objects have their own ids. So the bytes are scanned as JSON: only
+//! a member of the outermost object counts.
 
 use rmcp::model::RequestId;
 
-/// The longest id that is remembered, and sent back with a complaint.
+/// The maximum length of an id that is sent back in an error response.
 pub(crate) const MAX_ID: usize = 256;
 
-/// Follows the bytes of a message that nobody keeps.
+/// Scans the bytes of an oversized message.
 #[derive(Debug, Default)]
-pub(crate) struct LongLine {
+pub(crate) struct OversizedLine {
     depth: usize,
     in_string: bool,
     escaped: bool,
-    /// The string, or the bare value, that is being read in the outermost object.
+    /// The string or bare value that is being read in the outermost object.
     word: Vec<u8>,
     /// The name of the member whose value comes next.
     member: Option<Vec<u8>>,
     id: Option<Vec<u8>>,
-    other: bool,
+    /// Whether the message is not an object.
+    not_an_object: bool,
 }
 
-impl LongLine {
-    /// Takes the next bytes.
-    pub(crate) fn follow(&mut self, bytes: &[u8]) {
+impl OversizedLine {
+    /// Scans the next bytes.
+    pub(crate) fn scan(&mut self, bytes: &[u8]) {
         for byte in bytes {
-            self.take(*byte);
+            self.scan_byte(*byte);
         }
     }
 
-    fn take(&mut self, byte: u8) {
+    fn scan_byte(&mut self, byte: u8) {
         if self.in_string {
             self.keep(byte);
             match byte {
@@ -47,7 +48,7 @@ impl LongLine {
                 self.keep(byte);
             }
             b'{' | b'[' => {
-                self.other |= self.depth == 0 && byte == b'[';
+                self.not_an_object |= self.depth == 0 && byte == b'[';
                 self.depth += 1;
                 self.word.clear();
             }
@@ -61,14 +62,14 @@ impl LongLine {
             }
             byte if byte.is_ascii_whitespace() => {}
             byte => {
-                self.other |= self.depth == 0;
+                self.not_an_object |= self.depth == 0;
                 self.keep(byte);
             }
         }
     }
 
     fn keep(&mut self, byte: u8) {
-        // One byte too many says that it is no id of ours.
+        // One byte more than the maximum marks an id that is too long.
         if self.depth == 1 && self.word.len() <= MAX_ID {
             self.word.push(byte);
         }
@@ -81,12 +82,12 @@ impl LongLine {
         }
     }
 
-    /// Whether nobody waits for an answer.
+    /// Whether it is a notification, which gets no response.
     pub(crate) fn is_notification(&self) -> bool {
-        self.id.is_none() && !self.other
+        self.id.is_none() && !self.not_an_object
     }
 
-    /// The id, if there is one to answer with.
+    /// The id for the error response, if there is a valid one.
     pub(crate) fn id(&self) -> Option<RequestId> {
         self.id.as_ref().filter(|id| id.len() <= MAX_ID).and_then(|id| serde_json::from_slice(id).ok())
     }
@@ -99,36 +100,36 @@ mod tests {
 
     use super::*;
 
-    fn followed(text: &str) -> LongLine {
-        let mut line = LongLine::default();
-        // In pieces, as it comes.
+    fn scanned(text: &str) -> OversizedLine {
+        let mut line = OversizedLine::default();
+        // In pieces, as it is read.
         for piece in text.as_bytes().chunks(3) {
-            line.follow(piece);
+            line.scan(piece);
         }
         line
     }
 
     #[test]
-    fn the_id_is_that_of_the_message_and_of_nothing_inside_it() {
+    fn the_id_is_that_of_the_message_and_not_of_a_nested_object() {
         for text in [
             r#"{"id":7,"method":"x"}"#,
             r#"{ "params" : {"id": 8, "more": [{"id": 9}]} , "id" : 7 }"#,
             r#"{"x":"\"id\":8,","y":"}{\\","id":7}"#,
         ] {
-            assert_eq!(followed(text).id(), Some(RequestId::Number(7)), "{text}");
+            assert_eq!(scanned(text).id(), Some(RequestId::Number(7)), "{text}");
         }
         let text = r#"{"method":"x","id":"a \"b\""}"#;
-        assert_eq!(followed(text).id(), Some(RequestId::String("a \"b\"".into())));
+        assert_eq!(scanned(text).id(), Some(RequestId::String("a \"b\"".into())));
     }
 
     #[test]
-    fn a_notification_wants_no_answer_and_nonsense_has_no_id() {
+    fn a_notification_gets_no_response_and_an_invalid_message_has_no_id() {
         for text in [r#"{"method":"x","params":{"id":7}}"#, r#"{"x":"id","y":{"z":1}}"#] {
-            assert!(followed(text).is_notification(), "{text}");
+            assert!(scanned(text).is_notification(), "{text}");
         }
         let long = format!(r#"{{"id":"{}"}}"#, "x".repeat(MAX_ID + 1));
         for text in ["nonsense", r#"[{"id":7}]"#, long.as_str(), r#"{"id":null}"#] {
-            let line = followed(text);
+            let line = scanned(text);
             assert_eq!((line.is_notification(), line.id()), (false, None), "{text}");
         }
     }
@@ -152,7 +153,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_id_of_any_message_is_the_one_that_a_whole_reader_finds(
+        fn the_id_of_any_message_is_the_one_that_a_parser_finds(
             before in json(3), id in proptest::option::of(prop_oneof![any::<i64>().prop_map(Value::from), "[a-z\"\\\\]{0,9}".prop_map(Value::from)]),
             after in json(3), pretty in any::<bool>(),
         ) {
@@ -163,15 +164,15 @@ mod tests {
             }
             message.insert("more".to_owned(), after);
             let text = if pretty { serde_json::to_string_pretty(&message) } else { serde_json::to_string(&message) };
-            let line = followed(&text.unwrap());
+            let line = scanned(&text.unwrap());
             prop_assert_eq!(line.is_notification(), id.is_none());
             prop_assert_eq!(line.id(), id.map(|id| serde_json::from_value(id).unwrap()));
         }
 
         #[test]
-        fn no_bytes_break_it(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
-            let mut line = LongLine::default();
-            line.follow(&bytes);
+        fn no_bytes_panic_and_memory_is_bounded(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let mut line = OversizedLine::default();
+            line.scan(&bytes);
             let _ = (line.is_notification(), line.id());
             prop_assert!(line.word.len() <= MAX_ID + 1);
         }

@@ -1,7 +1,7 @@
-//! The writing end of a pipe: whole lines in their order, on a task of its own.
+//! The writer of a pipe: whole lines in order, on its own task.
 //!
-//! Whoever hands over a line may be dropped before it is written, as everything may be that stands in a `select!`. The
-//! line is written all the same, and whole: half a line would spoil the one behind it.
+//! The future that sends a line may be dropped before the line is written, for example by `select!`. The line is written
+//! completely in any case, since half a line would corrupt the next one.
 
 use std::io;
 use std::time::Duration;
@@ -11,34 +11,34 @@ use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::protocol::outgoing::Outgoing;
-use crate::protocol::response_budget::SMALL;
+use crate::protocol::outgoing::OutgoingMessage;
+use crate::protocol::response_budget::SMALL_RESPONSE;
 
-/// How long a reader has for the last lines when the pipe is closed.
-const LAST_LINES: Duration = Duration::from_secs(2);
+/// How long the last lines may take when the pipe is closed.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// A line on its way out.
+/// A line in the queue.
 struct Line {
-    message: Outgoing,
-    /// The place of the request that it answers, given back when it is written.
-    _place: Option<OwnedSemaphorePermit>,
+    message: OutgoingMessage,
+    /// The permit of the request that it responds to, released when it is written.
+    _permit: Option<OwnedSemaphorePermit>,
     written: oneshot::Sender<io::Result<()>>,
 }
 
 /// The writing end of a pipe.
 pub(crate) struct PipeWriter {
-    /// Without a limit of its own: every answer and every complaint holds a place among those under way.
+    /// Unbounded, since every response and every error holds the permit of a request.
     lines: Option<mpsc::UnboundedSender<Line>>,
     task: JoinHandle<()>,
-    /// Cancelled when the reader is gone.
+    /// Cancelled when a write fails because the client has disconnected.
     gone: CancellationToken,
 }
 
-async fn write<W: AsyncWrite + Unpin>(writer: &mut W, mut message: Outgoing) -> io::Result<()> {
-    // One call for most lines.
+async fn write<W: AsyncWrite + Unpin>(writer: &mut W, mut message: OutgoingMessage) -> io::Result<()> {
+    // One write for most lines.
     let mut line = Vec::new();
     for piece in message.by_ref() {
-        if line.len() + piece.len() > SMALL {
+        if line.len() + piece.len() > SMALL_RESPONSE {
             writer.write_all(&std::mem::take(&mut line)).await?;
         }
         line.extend_from_slice(&piece);
@@ -68,28 +68,28 @@ impl PipeWriter {
         Self { lines: Some(lines), task, gone }
     }
 
-    /// Hands over a message; what comes back says when it is written, and need not be waited for.
+    /// Queues a message. The future resolves when it is written, and may be dropped.
     pub(crate) fn send(
         &self,
-        message: Outgoing,
-        place: Option<OwnedSemaphorePermit>,
+        message: OutgoingMessage,
+        permit: Option<OwnedSemaphorePermit>,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
-        let (written, told) = oneshot::channel();
+        let (written, outcome) = oneshot::channel();
         if let Some(lines) = &self.lines {
-            let _ = lines.send(Line { message, _place: place, written });
+            let _ = lines.send(Line { message, _permit: permit, written });
         }
-        async move { told.await.unwrap_or_else(|_| Err(io::ErrorKind::NotConnected.into())) }
+        async move { outcome.await.unwrap_or_else(|_| Err(io::ErrorKind::NotConnected.into())) }
     }
 
-    /// Is cancelled when the reader is gone.
+    /// The token that is cancelled when the client has disconnected.
     pub(crate) fn gone(&self) -> CancellationToken {
         self.gone.clone()
     }
 
-    /// Writes what is handed over already, for as long as somebody takes it.
+    /// Writes the queued lines, within a timeout.
     pub(crate) async fn close(&mut self) {
         self.lines = None;
-        if tokio::time::timeout(LAST_LINES, &mut self.task).await.is_err() {
+        if tokio::time::timeout(CLOSE_TIMEOUT, &mut self.task).await.is_err() {
             self.task.abort();
         }
     }

@@ -1,4 +1,4 @@
-//! The server, asked by rmcp's own client and by hand; and the client, with our server and with servers that lie.
+//! The server, tested with rmcp's client and with raw messages; and the client, with this server and with fake ones.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -9,25 +9,23 @@
     reason = "these are tests"
 )]
 
-mod bodies;
-mod changed;
-mod crowd;
-mod far;
-mod hidden;
-mod host;
-mod liar;
-mod lists;
-mod paths;
-mod pipe;
+mod changed_files;
+mod hidden_skills;
+mod http;
+mod http_bodies;
+mod http_streams;
+mod large_responses;
+mod many_clients;
+mod path_vectors;
 mod preload;
+mod protocol_versions;
+mod remote_sources;
+mod source_http_errors;
+mod source_lists;
 #[cfg(unix)]
-mod programs;
-mod rough_pipe;
-mod source;
-mod streams;
+mod source_processes;
+mod source_round_trip;
+mod source_trust;
+mod stdio;
+mod stdio_errors;
 mod support;
-mod support_web;
-mod transports;
-mod typed;
-mod unread;
-mod web;

@@ -1,4 +1,13 @@
-//! A server written by hand that tells whatever a test wants: over HTTP on this machine, one answer a connection.
+//! A fake MCP server for tests: over HTTP on loopback, with one response per connection. It may return invalid data.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::disallowed_methods,
+    clippy::missing_panics_doc,
+    missing_docs,
+    reason = "only tests use this module"
+)]
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -7,19 +16,20 @@ use std::sync::{Arc, Mutex};
 
 use prowess::registry::digests;
 use prowess::source::spec::{Place, SourceSpec};
-use prowess_mcp::{McpLimits, McpSource};
 use serde_json::{Value, json};
 
-/// What a server has, and says it has. Tests make it lie by changing one and not the other.
+use crate::{McpLimits, McpSource};
+
+/// The skills that a fake server lists, and the files that it serves. Tests change one without the other.
 #[derive(Clone, Default)]
-pub(crate) struct Story {
-    pub(crate) entries: Vec<Value>,
-    pub(crate) files: BTreeMap<String, Vec<u8>>,
+pub struct FakeContent {
+    pub entries: Vec<Value>,
+    pub files: BTreeMap<String, Vec<u8>>,
 }
 
-impl Story {
-    /// Adds a skill at a root such as `skill://pdf`, with files beside its SKILL.md, and lists it as it is.
-    pub(crate) fn skill(&mut self, root: &str, more: &str, files: &[(&str, &[u8])]) -> &mut Self {
+impl FakeContent {
+    /// Adds a skill at a root such as `skill://pdf`, with files beside its SKILL.md, and a valid entry in the list.
+    pub fn skill(&mut self, root: &str, more: &str, files: &[(&str, &[u8])]) -> &mut Self {
         let name = root.rsplit('/').next().unwrap();
         let text = format!("---\nname: {name}\ndescription: About {name}.\n{more}---\nDo {name}.\n");
         self.files.insert(format!("{root}/SKILL.md"), text.clone().into_bytes());
@@ -39,18 +49,18 @@ impl Story {
         self
     }
 
-    /// Puts other bytes where a file is, and lists nothing of it.
-    pub(crate) fn put(&mut self, uri: &str, bytes: &[u8]) {
+    /// Replaces the bytes of a file without a change of the list.
+    pub fn put(&mut self, uri: &str, bytes: &[u8]) {
         self.files.insert(uri.to_owned(), bytes.to_vec());
     }
 
     /// The entry of the skill that was added last.
-    pub(crate) fn last(&mut self) -> &mut Value {
+    pub fn last(&mut self) -> &mut Value {
         self.entries.last_mut().unwrap()
     }
 
-    /// The honest answer.
-    pub(crate) fn answer(&self, method: &str, params: &Value) -> Reply {
+    /// The reply of a correct server.
+    pub fn reply(&self, method: &str, params: &Value) -> Reply {
         let uri = params["uri"].as_str().unwrap_or_default();
         match method {
             "server/discover" => Reply::Result(json!({
@@ -80,49 +90,49 @@ impl Story {
     }
 }
 
-/// What comes back.
-pub(crate) enum Reply {
+/// The reply to a request.
+pub enum Reply {
     Result(Value),
     Error(i64),
-    /// All of it, from the status line on.
+    /// A whole HTTP response.
     Raw(Vec<u8>),
-    /// Nothing, until the client gives up.
+    /// None, until the client disconnects.
     Silence,
 }
 
-type Tell = Box<dyn Fn(&Story, &str, &Value) -> Reply + Send + Sync>;
+type Handler = Box<dyn Fn(&FakeContent, &str, &Value) -> Reply + Send + Sync>;
 
 struct Shared {
-    story: Mutex<Story>,
-    asked: Mutex<Vec<(String, Value)>>,
+    content: Mutex<FakeContent>,
+    requests: Mutex<Vec<(String, Value)>>,
     heads: Mutex<Vec<String>>,
-    tell: Tell,
+    handler: Handler,
 }
 
-/// A server that tells a story.
-pub(crate) struct Liar {
-    pub(crate) url: String,
+/// A fake server, which runs until the process ends.
+pub struct FakeServer {
+    pub url: String,
     shared: Arc<Shared>,
 }
 
-impl Liar {
-    /// A server that tells its story as it is.
-    pub(crate) fn telling(story: Story) -> Self {
-        Self::with(story, Story::answer)
+impl FakeServer {
+    /// A server that replies correctly.
+    pub fn serving(content: FakeContent) -> Self {
+        Self::with_handler(content, FakeContent::reply)
     }
 
-    /// A server that answers as a function wants.
-    pub(crate) fn with(
-        story: Story,
-        tell: impl Fn(&Story, &str, &Value) -> Reply + Send + Sync + 'static,
+    /// A server that replies with the result of a function.
+    pub fn with_handler(
+        content: FakeContent,
+        handler: impl Fn(&FakeContent, &str, &Value) -> Reply + Send + Sync + 'static,
     ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/mcp", listener.local_addr().unwrap());
         let shared = Arc::new(Shared {
-            story: Mutex::new(story),
-            asked: Mutex::default(),
+            content: Mutex::new(content),
+            requests: Mutex::default(),
             heads: Mutex::default(),
-            tell: Box::new(tell),
+            handler: Box::new(handler),
         });
         let own = Arc::clone(&shared);
         std::thread::spawn(move || {
@@ -134,30 +144,30 @@ impl Liar {
         Self { url, shared }
     }
 
-    /// Changes the story from now on.
-    pub(crate) fn change(&self, change: impl FnOnce(&mut Story)) {
-        change(&mut self.shared.story.lock().unwrap());
+    /// Changes the content.
+    pub fn change(&self, change: impl FnOnce(&mut FakeContent)) {
+        change(&mut self.shared.content.lock().unwrap());
     }
 
-    /// What was asked by a method, in order.
-    pub(crate) fn asked(&self, method: &str) -> Vec<Value> {
-        let asked = self.shared.asked.lock().unwrap();
-        asked.iter().filter(|(asked, _)| asked == method).map(|(_, params)| params.clone()).collect()
+    /// The parameters of all requests of a method, in order.
+    pub fn requests(&self, method: &str) -> Vec<Value> {
+        let requests = self.shared.requests.lock().unwrap();
+        requests.iter().filter(|(sent, _)| sent == method).map(|(_, params)| params.clone()).collect()
     }
 
-    /// The heads of all requests, in small letters.
-    pub(crate) fn heads(&self) -> Vec<String> {
+    /// The heads of all requests, in lower case.
+    pub fn request_heads(&self) -> Vec<String> {
         self.shared.heads.lock().unwrap().clone()
     }
 
-    /// It as a source, with these limits.
-    pub(crate) fn source(&self, limits: McpLimits) -> McpSource {
+    /// A source for this server, with these limits.
+    pub fn source(&self, limits: McpLimits) -> McpSource {
         source(&format!("mcp={}", self.url)).within(limits)
     }
 }
 
-/// The source of a spec, by itself and under the label `far`.
-pub(crate) fn source(spec: &str) -> McpSource {
+/// The source of a spec, with the label `far`.
+pub fn source(spec: &str) -> McpSource {
     let Place::Mcp(server) = SourceSpec::parse(spec).unwrap().place else { panic!("{spec}") };
     McpSource::new("far", &server).unwrap()
 }
@@ -185,8 +195,8 @@ impl Shared {
         let message: Value = serde_json::from_slice(&body).unwrap_or(Value::Null);
         let method = message["method"].as_str().unwrap_or_default().to_owned();
         let params = message["params"].clone();
-        self.asked.lock().unwrap().push((method.clone(), params.clone()));
-        let reply = (self.tell)(&self.story.lock().unwrap(), &method, &params);
+        self.requests.lock().unwrap().push((method.clone(), params.clone()));
+        let reply = (self.handler)(&self.content.lock().unwrap(), &method, &params);
         let answer = match reply {
             Reply::Result(result) => json!({"jsonrpc": "2.0", "id": message["id"], "result": result}),
             Reply::Error(code) => {
@@ -202,12 +212,12 @@ impl Shared {
             }
         };
         let answer = answer.to_string();
-        let _ = reader.get_mut().write_all(json_answer("200 OK", &answer).as_bytes());
+        let _ = reader.get_mut().write_all(json_response("200 OK", &answer).as_bytes());
     }
 }
 
-/// A whole answer over HTTP.
-pub(crate) fn json_answer(status: &str, body: &str) -> String {
+/// A whole HTTP response with a JSON body.
+pub fn json_response(status: &str, body: &str) -> String {
     let length = body.len();
     format!(
         "HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}"

@@ -1,18 +1,19 @@
-//! What goes over a pipe, line by line: the extension, tools and bad input.
+//! The server on a pipe: the extension, tools, notifications and bad input.
 
 use prowess::registry::digests;
 use prowess_mcp::ServeOptions;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 
-use crate::support::{Lines, library, registry, served, skill, write};
+use crate::support::{PipeClient, library, registry, served, skill, write};
 
 #[tokio::test]
-async fn what_is_listed_can_be_read_and_is_what_it_says() {
+async fn listed_files_can_be_read_and_match_their_digests() {
     let root = library();
     for sessionless in [false, true] {
         let mut client =
-            Lines::begun(served(registry(root.path()), ServeOptions::default()), sessionless).await;
+            PipeClient::initialized(served(registry(root.path()), ServeOptions::default()), sessionless)
+                .await;
         let page = client.result("skills/list", json!({})).await;
         let alpha = &page["skills"][0];
         assert_eq!(
@@ -37,7 +38,7 @@ async fn what_is_listed_can_be_read_and_is_what_it_says() {
         }
         let got = client.result("skills/get", json!({"uri": "skill://alpha/SKILL.md"})).await;
         assert_eq!(got["skill"], *alpha);
-        // Not on the list, and there for those who know its name.
+        // Not listed, but available by its URI.
         assert!(
             client.result("skills/get", json!({"uri": "skill://quiet/SKILL.md"})).await["skill"].is_object()
         );
@@ -59,11 +60,12 @@ async fn what_is_listed_can_be_read_and_is_what_it_says() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_one_error_everywhere() {
+async fn an_unknown_uri_gives_the_same_error_everywhere() {
     let root = library();
     for sessionless in [false, true] {
         let mut client =
-            Lines::begun(served(registry(root.path()), ServeOptions::default()), sessionless).await;
+            PipeClient::initialized(served(registry(root.path()), ServeOptions::default()), sessionless)
+                .await;
         for uri in [
             "skill://nowhere/SKILL.md",
             "skill://alpha/../beta/SKILL.md",
@@ -74,11 +76,11 @@ async fn what_is_not_there_is_one_error_everywhere() {
             "",
         ] {
             for method in ["skills/get", "resources/read", "resources/directory/read"] {
-                let answer = client.ask(method, json!({"uri": uri})).await;
-                assert_eq!(answer["error"]["code"], -32602, "{method} {uri}: {answer}");
-                assert_eq!(answer["error"]["data"]["uri"], uri);
+                let response = client.request(method, json!({"uri": uri})).await;
+                assert_eq!(response["error"]["code"], -32602, "{method} {uri}: {response}");
+                assert_eq!(response["error"]["data"]["uri"], uri);
                 let root = root.path().to_str().unwrap();
-                assert!(!answer.to_string().contains(root), "{answer}");
+                assert!(!response.to_string().contains(root), "{response}");
             }
         }
         for method in
@@ -105,12 +107,13 @@ async fn what_is_not_there_is_one_error_everywhere() {
 }
 
 #[tokio::test]
-async fn a_list_in_pages_shows_each_skill_once() {
+async fn a_list_in_pages_contains_each_skill_once() {
     let root = tempfile::tempdir().unwrap();
     for number in 0..250 {
         skill(root.path(), &format!("skill-{number:03}"), "");
     }
-    let mut client = Lines::begun(served(registry(root.path()), ServeOptions::default()), true).await;
+    let mut client =
+        PipeClient::initialized(served(registry(root.path()), ServeOptions::default()), true).await;
     for (method, list) in
         [("skills/list", "skills"), ("resources/list", "resources"), ("prompts/list", "prompts")]
     {
@@ -133,10 +136,10 @@ async fn a_list_in_pages_shows_each_skill_once() {
 }
 
 #[tokio::test]
-async fn a_connection_remembers_and_a_single_call_does_not() {
+async fn a_connection_has_a_session_and_a_single_call_has_none() {
     let root = library();
     let options = ServeOptions { max_active: 1, ..ServeOptions::default() };
-    let mut client = Lines::begun(served(registry(root.path()), options.clone()), false).await;
+    let mut client = PipeClient::initialized(served(registry(root.path()), options.clone()), false).await;
     let load = |name: &str| json!({"name": "load_skill", "arguments": {"name": name}});
     assert_eq!(client.result("tools/call", load("alpha")).await["isError"], false);
     let full = client.result("tools/call", load("beta")).await;
@@ -145,7 +148,7 @@ async fn a_connection_remembers_and_a_single_call_does_not() {
     assert_eq!(client.result("tools/call", put_away.clone()).await["isError"], false);
     assert_eq!(client.result("tools/call", load("beta")).await["isError"], false);
 
-    let mut client = Lines::begun(served(registry(root.path()), options), true).await;
+    let mut client = PipeClient::initialized(served(registry(root.path()), options), true).await;
     for name in ["alpha", "beta"] {
         assert_eq!(client.result("tools/call", load(name)).await["isError"], false);
     }
@@ -161,7 +164,8 @@ async fn prompts_take_arguments_and_names_are_completed() {
     let root = library();
     let text = "---\nname: greet\ndescription: Greets.\narguments: [who, how]\n---\nGreet $who ${how} $how: $ARGUMENTS\n";
     write(root.path(), "greet/SKILL.md", text);
-    let mut client = Lines::begun(served(registry(root.path()), ServeOptions::default()), false).await;
+    let mut client =
+        PipeClient::initialized(served(registry(root.path()), ServeOptions::default()), false).await;
     let arguments = json!({"who": "Ada L.", "how": "kindly", "arguments": "now"});
     let got = client.result("prompts/get", json!({"name": "greet", "arguments": arguments})).await;
     let message = got["messages"][0]["content"]["text"].as_str().unwrap();
@@ -179,7 +183,7 @@ async fn prompts_take_arguments_and_names_are_completed() {
 async fn without_tools_there_are_none() {
     let root = library();
     let options = ServeOptions { tools: false, ..ServeOptions::default() };
-    let mut client = Lines::new(served(registry(root.path()), options), true);
+    let mut client = PipeClient::new(served(registry(root.path()), options), true);
     let info = client.result("server/discover", json!({})).await;
     assert!(info["capabilities"].get("tools").is_none(), "{info}");
     assert_eq!(client.error("tools/list", json!({})).await, -32601);
@@ -187,9 +191,10 @@ async fn without_tools_there_are_none() {
 }
 
 #[tokio::test]
-async fn lines_that_are_no_message_get_their_error_and_the_pipe_lives_on() {
+async fn invalid_lines_get_an_error_and_the_pipe_stays_open() {
     let root = library();
-    let mut client = Lines::begun(served(registry(root.path()), ServeOptions::default()), false).await;
+    let mut client =
+        PipeClient::initialized(served(registry(root.path()), ServeOptions::default()), false).await;
     let deep = format!("{}{}", "[".repeat(300), "]".repeat(300));
     let long =
         format!(r#"{{"jsonrpc":"2.0","id":77,"method":"ping","params":{{"x":"{}"}}}}"#, "y".repeat(1 << 20));
@@ -202,63 +207,65 @@ async fn lines_that_are_no_message_get_their_error_and_the_pipe_lives_on() {
         (long.as_str(), -32600, json!(77)),
     ] {
         client.send(line).await;
-        let answer = client.next().await;
-        assert_eq!((&answer["error"]["code"], &answer["id"]), (&json!(code), &id), "{answer}");
-        assert_eq!(client.ask("ping", json!({})).await["result"], json!({}));
+        let response = client.next().await;
+        assert_eq!((&response["error"]["code"], &response["id"]), (&json!(code), &id), "{response}");
+        assert_eq!(client.request("ping", json!({})).await["result"], json!({}));
     }
 }
 
 #[tokio::test]
-async fn a_wrong_version_is_named_with_the_right_ones() {
+async fn an_unsupported_version_gives_an_error_with_the_supported_ones() {
     let root = library();
-    let mut client = Lines::new(served(registry(root.path()), ServeOptions::default()), false);
+    let mut client = PipeClient::new(served(registry(root.path()), ServeOptions::default()), false);
     let meta = json!({"io.modelcontextprotocol/protocolVersion": "2099-01-01", "io.modelcontextprotocol/clientCapabilities": {}});
-    let answer = client.ask("server/discover", json!({"_meta": meta})).await;
-    assert_eq!(answer["error"]["code"], -32022, "{answer}");
-    assert!(answer["error"]["data"]["supported"].as_array().unwrap().contains(&json!("2026-07-28")));
+    let response = client.request("server/discover", json!({"_meta": meta})).await;
+    assert_eq!(response["error"]["code"], -32022, "{response}");
+    assert!(response["error"]["data"]["supported"].as_array().unwrap().contains(&json!("2026-07-28")));
 }
 
 #[tokio::test]
-async fn what_changes_is_told_and_read_anew() {
+async fn a_change_is_announced_and_the_new_content_is_served() {
     let root = library();
-    let mut client = Lines::begun(served(registry(root.path()), ServeOptions::default()), false).await;
+    let mut client =
+        PipeClient::initialized(served(registry(root.path()), ServeOptions::default()), false).await;
     client.result("skills/list", json!({})).await;
     let beta = json!({"uri": "skill://beta/SKILL.md"});
     client.result("resources/subscribe", beta.clone()).await;
     assert_eq!(client.error("resources/subscribe", json!({"uri": "skill://none/SKILL.md"})).await, -32602);
     skill(root.path(), "beta", "license: MIT\n");
-    let told = client.told("notifications/resources/updated").await;
-    assert_eq!(told["params"]["uri"], beta["uri"]);
+    let notification = client.notification("notifications/resources/updated").await;
+    assert_eq!(notification["params"]["uri"], beta["uri"]);
     let read = client.result("resources/read", beta.clone()).await;
     assert!(read["contents"][0]["text"].as_str().unwrap().contains("license: MIT"));
     skill(root.path(), "gamma", "");
     let gamma = json!({"uri": "skill://gamma/SKILL.md"});
-    client.until("skills/get", gamma, |answer| answer["result"]["skill"].is_object()).await;
+    client.until("skills/get", gamma, |response| response["result"]["skill"].is_object()).await;
     std::fs::remove_dir_all(root.path().join("beta")).unwrap();
-    client.until("resources/read", beta, |answer| answer["error"]["code"] == -32602).await;
+    client.until("resources/read", beta, |response| response["error"]["code"] == -32602).await;
 }
 
 #[tokio::test]
-async fn a_file_beside_skill_md_is_news_for_those_who_have_the_list() {
+async fn a_change_of_another_file_is_announced_to_a_client_with_the_list() {
     let root = library();
-    let mut client = Lines::begun(served(registry(root.path()), ServeOptions::default()), false).await;
+    let mut client =
+        PipeClient::initialized(served(registry(root.path()), ServeOptions::default()), false).await;
     let before = client.result("skills/list", json!({})).await;
     write(root.path(), "alpha/new.md", "new");
-    let other = |answer: &Value| answer["result"]["skills"][0] != before["skills"][0];
+    let other = |response: &Value| response["result"]["skills"][0] != before["skills"][0];
     let after = client.until("skills/list", json!({}), other).await;
     assert_eq!(before["skills"][1], after["result"]["skills"][1]);
 }
 
 #[tokio::test]
-async fn what_was_not_declared_is_no_method() {
+async fn a_method_without_its_capability_is_unknown() {
     let root = library();
     let options = ServeOptions { watch: false, tools: false, ..ServeOptions::default() };
-    let mut client = Lines::begun(served(registry(root.path()), options), false).await;
+    let mut client = PipeClient::initialized(served(registry(root.path()), options), false).await;
     let uri = json!({"uri": "skill://alpha/SKILL.md"});
     for method in ["resources/subscribe", "resources/unsubscribe"] {
         assert_eq!(client.error(method, uri.clone()).await, -32601, "{method}");
     }
-    // Not even with params that do not fit.
+    // Not even with invalid params.
     assert_eq!(client.error("tools/call", json!({})).await, -32601);
     let named =
         json!({"ref": {"type": "ref/prompt", "name": "none"}, "argument": {"name": "a", "value": ""}});
@@ -266,10 +273,11 @@ async fn what_was_not_declared_is_no_method() {
 }
 
 #[tokio::test]
-async fn an_address_from_the_template_is_understood() {
+async fn a_uri_expanded_from_the_template_is_valid() {
     let root = library();
     write(root.path(), "alpha/it's (1)+&.md", "plain");
-    let mut client = Lines::begun(served(registry(root.path()), ServeOptions::default()), false).await;
+    let mut client =
+        PipeClient::initialized(served(registry(root.path()), ServeOptions::default()), false).await;
     for uri in ["skill://alpha/it's%20(1)+&.md", "skill://alpha/it%27s%20%281%29%2B%26.md"] {
         let read = client.result("resources/read", json!({"uri": uri})).await;
         assert_eq!(
@@ -281,10 +289,11 @@ async fn an_address_from_the_template_is_understood() {
 }
 
 #[tokio::test]
-async fn who_listens_is_told_what_they_asked_for() {
+async fn a_subscription_gets_the_requested_notifications() {
     let root = library();
-    let mut client = Lines::begun(served(registry(root.path()), ServeOptions::default()), true).await;
-    // What is there when the library is first read is no change.
+    let mut client =
+        PipeClient::initialized(served(registry(root.path()), ServeOptions::default()), true).await;
+    // The first read of the library is not a change.
     client.result("skills/list", json!({})).await;
     let more = "skill://alpha/references/deep/more.md";
     let wanted = json!({"notifications": {"resourcesListChanged": true, "resourceSubscriptions": [more]}, "_meta": crate::support::meta()});
@@ -294,15 +303,15 @@ async fn who_listens_is_told_what_they_asked_for() {
                 .to_string(),
         )
         .await;
-    client.told("notifications/subscriptions/acknowledged").await;
+    client.notification("notifications/subscriptions/acknowledged").await;
     write(root.path(), "alpha/references/deep/more.md", "changed");
-    assert_eq!(client.told("notifications/resources/updated").await["params"]["uri"], more);
+    assert_eq!(client.notification("notifications/resources/updated").await["params"]["uri"], more);
     skill(root.path(), "gamma", "");
-    client.told("notifications/resources/list_changed").await;
+    client.notification("notifications/resources/list_changed").await;
 }
 
 #[tokio::test]
-async fn a_reader_who_does_not_read_is_not_read_from() {
+async fn the_server_stops_reading_from_a_client_that_does_not_read() {
     let root = library();
     let pipe = served(registry(root.path()), ServeOptions::default());
     let (reader, mut writer) = tokio::io::split(pipe);
@@ -314,7 +323,7 @@ async fn a_reader_who_does_not_read_is_not_read_from() {
         }
         writer
     });
-    // Nobody reads: what is under way fills the pipe, and the server takes no more.
+    // The client does not read: the responses fill the pipe, and the server stops reading.
     for _ in 0..1000 {
         tokio::task::yield_now().await;
     }

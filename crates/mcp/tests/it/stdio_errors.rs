@@ -1,14 +1,14 @@
-//! A pipe whose other end misbehaves: it does not read, sends too much, or goes away.
+//! A client on a pipe that misbehaves: it does not read, sends too much, or disconnects.
 
 use prowess_mcp::{ServeOptions, serve_pipe};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio_util::sync::CancellationToken;
 
-use crate::support::{LONG, Lines, library, meta, registry, served, write};
+use crate::support::{LONG, PipeClient, library, meta, registry, served, write};
 
 #[tokio::test]
-async fn complaints_come_whole_however_slowly_they_are_read() {
+async fn errors_are_complete_lines_for_a_slow_reader() {
     let root = library();
     write(root.path(), "beta/large.txt", "x".repeat(200_000));
     let (reader, mut writer) = tokio::io::split(served(registry(root.path()), ServeOptions::default()));
@@ -22,16 +22,16 @@ async fn complaints_come_whole_however_slowly_they_are_read() {
         }
         writer
     });
-    let (mut answers, mut no_json, mut no_message) = (0, 0, 0);
+    let (mut responses, mut no_json, mut no_message) = (0, 0, 0);
     let mut lines = BufReader::with_capacity(512, reader).lines();
-    while answers + no_json + no_message < 3 * rounds {
+    while responses + no_json + no_message < 3 * rounds {
         let line =
             tokio::time::timeout(LONG, lines.next_line()).await.expect("an answer in time").unwrap().unwrap();
         let message: Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("{line:.200}"));
         match message["error"]["code"].as_i64() {
-            None => answers += 1,
+            None => responses += 1,
             Some(-32700) => no_json += 1,
-            // An id of any length would be a way to make us say it.
+            // A long id is not sent back.
             Some(-32600) => {
                 assert!(message.get("id").is_none());
                 no_message += 1;
@@ -39,14 +39,15 @@ async fn complaints_come_whole_however_slowly_they_are_read() {
             other => panic!("{other:?}"),
         }
     }
-    assert_eq!((answers, no_json, no_message), (rounds, rounds, rounds));
+    assert_eq!((responses, no_json, no_message), (rounds, rounds, rounds));
     writing.await.unwrap();
 }
 
 #[tokio::test]
-async fn what_is_too_long_is_answered_by_its_own_id_or_not_at_all() {
+async fn an_oversized_line_gets_an_error_with_its_own_id_or_none() {
     let root = library();
-    let mut client = Lines::begun(served(registry(root.path()), ServeOptions::default()), true).await;
+    let mut client =
+        PipeClient::initialized(served(registry(root.path()), ServeOptions::default()), true).await;
     let large = "x".repeat(1 << 20);
     let inside = json!({"id": 7, "x": large});
     client
@@ -54,17 +55,18 @@ async fn what_is_too_long_is_answered_by_its_own_id_or_not_at_all() {
             r#"{{"method":"tools/call","params":{{"arguments":{inside}}},"jsonrpc":"2.0","id":8}}"#
         ))
         .await;
-    let answer = client.next().await;
-    assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(8), &json!(-32600)));
-    // A notification has no answer, whatever it holds.
+    let response = client.next().await;
+    assert_eq!((&response["id"], &response["error"]["code"]), (&json!(8), &json!(-32600)));
+    // A notification gets no response, whatever it contains.
     client.send(&json!({"jsonrpc": "2.0", "method": "notifications/x", "params": inside}).to_string()).await;
     assert!(client.result("skills/list", json!({})).await["skills"].is_array());
 }
 
 #[tokio::test]
-async fn a_pipe_has_a_number_of_subscriptions_and_gets_them_back() {
+async fn a_pipe_has_a_limit_of_subscriptions_and_cancelling_releases_one() {
     let root = library();
-    let mut client = Lines::begun(served(registry(root.path()), ServeOptions::default()), true).await;
+    let mut client =
+        PipeClient::initialized(served(registry(root.path()), ServeOptions::default()), true).await;
     let listen = |id: usize| {
         let params = json!({"notifications": {"resourcesListChanged": true}, "_meta": meta()});
         json!({"jsonrpc": "2.0", "id": format!("l{id}"), "method": "subscriptions/listen", "params": params})
@@ -72,7 +74,7 @@ async fn a_pipe_has_a_number_of_subscriptions_and_gets_them_back() {
     };
     for id in 0..64 {
         client.send(&listen(id)).await;
-        client.told("notifications/subscriptions/acknowledged").await;
+        client.notification("notifications/subscriptions/acknowledged").await;
     }
     client.send(&listen(64)).await;
     let refused = client.next().await;
@@ -81,10 +83,10 @@ async fn a_pipe_has_a_number_of_subscriptions_and_gets_them_back() {
         json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "l3"}});
     client.send(&cancel.to_string()).await;
     client.send(&listen(65)).await;
-    client.told("notifications/subscriptions/acknowledged").await;
+    client.notification("notifications/subscriptions/acknowledged").await;
 }
 
-/// A server that has a large answer for somebody who does not read.
+/// A server with a large response for a client that does not read.
 async fn stuck(stop: CancellationToken) -> (tokio::io::DuplexStream, tokio::task::JoinHandle<()>) {
     let root = library();
     write(root.path(), "beta/large.txt", "x".repeat(3_000_000));
@@ -97,27 +99,27 @@ async fn stuck(stop: CancellationToken) -> (tokio::io::DuplexStream, tokio::task
     let read = json!({"jsonrpc": "2.0", "id": 1, "method": "resources/read",
         "params": {"uri": "skill://beta/large.txt", "_meta": meta()}});
     client.write_all(format!("{read}\n").as_bytes()).await.unwrap();
-    // The answer has begun.
+    // The response has begun.
     let mut first = [0];
     tokio::io::AsyncReadExt::read_exact(&mut client, &mut first).await.unwrap();
     (client, serving)
 }
 
 #[tokio::test]
-async fn the_end_does_not_wait_for_a_reader_who_does_not_read() {
+async fn shutdown_does_not_wait_for_a_client_that_does_not_read() {
     let stop = CancellationToken::new();
     let (client, serving) = stuck(stop.clone()).await;
     stop.cancel();
     tokio::time::timeout(LONG, serving).await.expect("an end in time").unwrap();
     drop(client);
-    // The same when the client says that it will ask no more.
+    // The same when the client closes its writing end.
     let (mut client, serving) = stuck(CancellationToken::new()).await;
     client.shutdown().await.unwrap();
     tokio::time::timeout(LONG, serving).await.expect("an end in time").unwrap();
 }
 
 #[tokio::test]
-async fn a_reader_who_is_gone_ends_the_pipe() {
+async fn a_client_that_closes_its_reading_end_ends_the_pipe() {
     let root = library();
     let (asking, answering) = (tokio::io::duplex(1 << 16), tokio::io::duplex(1 << 10));
     let serving = tokio::spawn(async move {
@@ -131,7 +133,7 @@ async fn a_reader_who_is_gone_ends_the_pipe() {
     let mut asking = asking.0;
     let list = json!({"jsonrpc": "2.0", "id": 1, "method": "skills/list", "params": {"_meta": meta()}});
     asking.write_all(format!("{list}\n").as_bytes()).await.unwrap();
-    // The way in stays open.
+    // The input stays open.
     tokio::time::timeout(LONG, serving).await.expect("an end in time").unwrap();
     drop(asking);
 }

@@ -1,4 +1,4 @@
-//! Servers at an address that say nothing, say too much, say what is no message, or send us elsewhere.
+//! Servers at an address that do not respond, respond with too much or invalid data, or redirect.
 
 use std::time::Duration;
 
@@ -7,41 +7,38 @@ use prowess::source::Source as _;
 use prowess_mcp::McpLimits;
 use serde_json::json;
 
-use crate::liar::{Liar, Reply, Story, json_answer, source};
+use prowess_mcp::testing::{FakeContent, FakeServer, Reply, json_response, source};
 
-pub(crate) fn story() -> Story {
-    let mut story = Story::default();
-    story.skill("skill://pdf", "", &[]);
-    story
+pub(crate) fn content() -> FakeContent {
+    let mut content = FakeContent::default();
+    content.skill("skill://pdf", "", &[]);
+    content
 }
 
-/// Long enough for a loaded machine, and short enough to be waited for.
+/// A short timeout, long enough for a busy machine.
 pub(crate) fn short() -> McpLimits {
     McpLimits { time: Duration::from_secs(2), answer_bytes: 10_000, ..McpLimits::default() }
 }
 
-pub(crate) fn patient() -> McpLimits {
+pub(crate) fn small_limits() -> McpLimits {
     McpLimits { answer_bytes: 10_000, ..McpLimits::default() }
 }
 
-/// What is said when one method is answered so.
-fn said(
+/// The error of a list when one method gets this reply.
+fn list_error(
     method: &'static str,
     limits: McpLimits,
     reply: impl Fn() -> Reply + Send + Sync + 'static,
 ) -> String {
-    let liar = Liar::with(
-        story(),
-        move |story, asked, params| {
-            if asked == method { reply() } else { story.answer(asked, params) }
-        },
-    );
-    // Where it listens is another place each time.
-    complaint(&liar.source(limits).list().unwrap_err()).replace(&liar.url, "URL")
+    let server = FakeServer::with_handler(content(), move |content, sent, params| {
+        if sent == method { reply() } else { content.reply(sent, params) }
+    });
+    // The port differs each time.
+    error_text(&server.source(limits).list().unwrap_err()).replace(&server.url, "URL")
 }
 
-/// An error in words, which always has a hint and never a control character.
-pub(crate) fn complaint(error: &SourceError) -> String {
+/// The text of an error, which must have a hint and no control characters.
+pub(crate) fn error_text(error: &SourceError) -> String {
     assert!(!error.hint().is_empty());
     let text = error.to_string();
     assert!(!text.contains(char::is_control), "{text}");
@@ -51,90 +48,103 @@ pub(crate) fn complaint(error: &SourceError) -> String {
 }
 
 #[test]
-fn a_server_that_never_answers_is_not_waited_for() {
+fn a_server_that_never_responds_gives_a_timeout() {
     assert_eq!(
-        said("server/discover", short(), || Reply::Silence),
+        list_error("server/discover", short(), || Reply::Silence),
         "connecting to URL: there was no answer within 2000 ms"
     );
     assert_eq!(
-        said("skills/list", short(), || Reply::Silence),
+        list_error("skills/list", short(), || Reply::Silence),
         "skills/list: there was no answer within 2000 ms"
     );
 }
 
 #[test]
-fn a_server_that_did_not_answer_is_left_alone_for_a_while_and_no_longer() {
+fn requests_are_paused_for_a_while_after_a_timeout() {
     let rests = [Duration::from_secs(3600), Duration::ZERO];
     for (rest, wanted) in rests.into_iter().zip([1, 2]) {
-        let liar = Liar::with(story(), |story, asked, params| match asked {
+        let server = FakeServer::with_handler(content(), |content, sent, params| match sent {
             "skills/list" => Reply::Silence,
-            _ => story.answer(asked, params),
+            _ => content.reply(sent, params),
         });
-        let far = liar.source(McpLimits { rest, ..short() });
-        let texts: Vec<String> = (0..2).map(|_| complaint(&far.list().unwrap_err())).collect();
+        let remote = server.source(McpLimits { rest, ..short() });
+        let texts: Vec<String> = (0..2).map(|_| error_text(&remote.list().unwrap_err())).collect();
         assert_eq!(texts[0], "skills/list: there was no answer within 2000 ms");
         let alone = "skills/list: it did not answer a moment ago, and is left alone for 3600000 ms";
         assert_eq!(texts[1] == alone, wanted == 1, "{texts:?}");
-        assert_eq!(liar.asked("skills/list").len(), wanted);
+        assert_eq!(server.requests("skills/list").len(), wanted);
     }
 }
 
 #[test]
-fn an_answer_that_breaks_off_or_is_too_large_is_none() {
+fn an_incomplete_or_oversized_response_is_an_error() {
     let cut = || {
         Reply::Raw(
             b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 500\r\n\r\n{\"id\":"
                 .to_vec(),
         )
     };
-    let text = said("skills/list", patient(), cut);
+    let text = list_error("skills/list", small_limits(), cut);
     assert!(text.starts_with("skills/list: "), "{text}");
     let huge =
-        || Reply::Raw(json_answer("200 OK", &format!("{{\"x\":\"{}\"}}", "y".repeat(20_000))).into_bytes());
-    assert_eq!(said("skills/list", patient(), huge), "skills/list: its answer has more than 10000 bytes");
+        || Reply::Raw(json_response("200 OK", &format!("{{\"x\":\"{}\"}}", "y".repeat(20_000))).into_bytes());
+    assert_eq!(
+        list_error("skills/list", small_limits(), huge),
+        "skills/list: its answer has more than 10000 bytes"
+    );
     let events = || {
         let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
         Reply::Raw(format!("{head}{}", "data: x\n".repeat(5_000)).into_bytes())
     };
-    assert_eq!(said("skills/list", patient(), events), "skills/list: its answer has more than 10000 bytes");
+    assert_eq!(
+        list_error("skills/list", small_limits(), events),
+        "skills/list: its answer has more than 10000 bytes"
+    );
     let ended = || {
         Reply::Raw(
             b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n: bye\n\n"
                 .to_vec(),
         )
     };
-    assert_eq!(said("skills/list", patient(), ended), "skills/list: its stream ended before the answer");
+    assert_eq!(
+        list_error("skills/list", small_limits(), ended),
+        "skills/list: its stream ended before the answer"
+    );
 }
 
 #[test]
-fn an_answer_with_too_many_values_is_refused_before_it_is_read() {
+fn a_response_with_too_many_values_is_refused_before_it_is_parsed() {
     let few = McpLimits { answer_values: 100, ..McpLimits::default() };
     let zeros = format!(r#"{{"jsonrpc":"2.0","id":1,"result":[{}0]}}"#, "0,".repeat(100));
     let said_of = "skills/list: its answer has more than 100 values";
     let (plain, event) = (zeros.clone(), zeros);
     assert_eq!(
-        said("skills/list", few, move || Reply::Raw(json_answer("200 OK", &plain).into_bytes())),
+        list_error("skills/list", few, move || Reply::Raw(json_response("200 OK", &plain).into_bytes())),
         said_of
     );
     let events = move || {
         let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
         Reply::Raw(format!("{head}data: {event}\n\n").into_bytes())
     };
-    assert_eq!(said("skills/list", few, events), said_of);
+    assert_eq!(list_error("skills/list", few, events), said_of);
 }
 
 #[test]
-fn what_is_no_message_is_shown_harmlessly() {
-    let page = || Reply::Raw(json_answer("200 OK", "<html>\u{1b}[31m").into_bytes());
-    let text = said("skills/list", patient(), page);
+fn an_invalid_response_is_escaped_in_the_error() {
+    let page = || Reply::Raw(json_response("200 OK", "<html>\u{1b}[31m").into_bytes());
+    let text = list_error("skills/list", small_limits(), page);
     assert!(text.starts_with("skills/list: its answer is no JSON-RPC message: "), "{text}");
     assert!(text.ends_with("<html>\\u{1b}[31m"), "{text}");
-    let other = || Reply::Raw(json_answer("200 OK", r#"{"jsonrpc":"2.0","id":99,"result":{}}"#).into_bytes());
-    assert_eq!(said("skills/list", patient(), other), "skills/list: it does not answer what was asked");
+    let other =
+        || Reply::Raw(json_response("200 OK", r#"{"jsonrpc":"2.0","id":99,"result":{}}"#).into_bytes());
+    assert_eq!(
+        list_error("skills/list", small_limits(), other),
+        "skills/list: it does not answer what was asked"
+    );
 }
 
 #[test]
-fn statuses_and_errors_are_named_with_what_helps() {
+fn statuses_and_errors_have_a_hint() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("token");
     std::fs::write(&file, "s3cret").unwrap();
@@ -147,48 +157,43 @@ fn statuses_and_errors_are_named_with_what_helps() {
         ("401 Unauthorized", false, "it refuses with status 401", "name a file with the token"),
         ("403 Forbidden", false, "it refuses with status 403", "name a file with the token"),
         ("401 Unauthorized", true, "it does not accept the token: status 401", "still the right one"),
-        (
-            "403 Forbidden",
-            true,
-            "it does not allow this with the token: status 403",
-            "what the token is good",
-        ),
+        ("403 Forbidden", true, "it does not allow this with the token: status 403", "what the token allows"),
     ] {
-        // No content has no length.
-        let answer = match status {
+        // 204 has no content length.
+        let response = match status {
             "204 Empty" => "HTTP/1.1 204 Empty\r\nconnection: close\r\n\r\n".to_owned(),
-            _ => json_answer(status, "no"),
+            _ => json_response(status, "no"),
         };
         for method in ["server/discover", "skills/list"] {
-            // There an older server is what it may be.
+            // It may be an older server.
             if method == "server/discover" && status.starts_with("404") {
                 continue;
             }
-            let answer = answer.clone();
-            let liar = Liar::with(story(), move |story, asked, params| {
-                if asked == method {
-                    Reply::Raw(answer.clone().into_bytes())
+            let response = response.clone();
+            let server = FakeServer::with_handler(content(), move |content, sent, params| {
+                if sent == method {
+                    Reply::Raw(response.clone().into_bytes())
                 } else {
-                    story.answer(asked, params)
+                    content.reply(sent, params)
                 }
             });
             let token = if token { format!(",token_file={}", file.display()) } else { String::new() };
-            let error = source(&format!("mcp={}{token}", liar.url)).list().unwrap_err();
-            assert!(complaint(&error).ends_with(&format!(": {text}")), "{method}: {error}");
+            let error = source(&format!("mcp={}{token}", server.url)).list().unwrap_err();
+            assert!(error_text(&error).ends_with(&format!(": {text}")), "{method}: {error}");
             assert!(error.hint().contains(hint), "{method} {status}: {}", error.hint());
         }
     }
-    let liar = Liar::with(story(), |story, method, params| match method {
+    let server = FakeServer::with_handler(content(), |content, method, params| match method {
         "skills/list" => Reply::Error(-32601),
-        _ => story.answer(method, params),
+        _ => content.reply(method, params),
     });
-    let error = liar.source(patient()).list().unwrap_err();
-    assert_eq!(complaint(&error), "skills/list: it answers with error -32601: no\\u{1b}[31m");
-    assert_eq!(error.hint(), "ask whoever runs the server");
+    let error = server.source(small_limits()).list().unwrap_err();
+    assert_eq!(error_text(&error), "skills/list: it answers with error -32601: no\\u{1b}[31m");
+    assert_eq!(error.hint(), "ask the operator of the server");
 }
 
 #[test]
-fn a_file_that_is_missing_is_told_with_the_server_it_was_named_for() {
+fn the_error_for_a_missing_file_names_its_server() {
     for key in ["token_file", "ca_file"] {
         let spec = format!("mcp=https://x.test/mcp,{key}=/no/such/file");
         let prowess::source::spec::Place::Mcp(server) = prowess::SourceSpec::parse(&spec).unwrap().place
@@ -197,7 +202,7 @@ fn a_file_that_is_missing_is_told_with_the_server_it_was_named_for() {
         };
         let error = prowess_mcp::McpSource::new("far", &server).unwrap_err();
         assert_eq!(
-            complaint(&error),
+            error_text(&error),
             format!("https://x.test/mcp: {key}: there is no such file or folder: /no/such/file")
         );
     }
@@ -205,20 +210,20 @@ fn a_file_that_is_missing_is_told_with_the_server_it_was_named_for() {
 
 #[test]
 fn a_redirect_is_not_followed() {
-    let other = Liar::telling(story());
+    let other = FakeServer::serving(content());
     let to = format!(
         "HTTP/1.1 307 Elsewhere\r\nlocation: {}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n",
         other.url
     );
     let url = other.url.clone();
-    let text = said("server/discover", patient(), move || Reply::Raw(to.clone().into_bytes()));
+    let text = list_error("server/discover", small_limits(), move || Reply::Raw(to.clone().into_bytes()));
     assert_eq!(text, format!("connecting to URL: it answers with a redirect, which is not followed: {url}"));
-    assert!(other.heads().is_empty());
+    assert!(other.request_heads().is_empty());
 }
 
 #[test]
-fn a_server_without_the_extension_is_no_source() {
-    let text = said("server/discover", patient(), || {
+fn a_server_without_the_extension_is_an_error() {
+    let text = list_error("server/discover", small_limits(), || {
         Reply::Result(
             json!({"supportedVersions": ["2026-07-28"], "capabilities": {"resources": {}}, "resultType": "complete", "ttlMs": 0, "cacheScope": "private"}),
         )
@@ -230,31 +235,31 @@ fn a_server_without_the_extension_is_no_source() {
 }
 
 #[test]
-fn nobody_at_an_address_is_an_error_and_others_stand() {
+fn a_refused_connection_is_an_error() {
     let error = source("mcp=http://127.0.0.1:1/mcp").list().unwrap_err();
-    assert!(complaint(&error).starts_with("connecting to http://127.0.0.1:1/mcp: "), "{error}");
+    assert!(error_text(&error).starts_with("connecting to http://127.0.0.1:1/mcp: "), "{error}");
 }
 
 #[test]
-fn an_older_server_is_asked_in_its_own_way_and_its_session_ended() {
-    let liar = Liar::with(story(), |story, method, params| match method {
-        "server/discover" => Reply::Raw(json_answer("400 Bad Request", "what?").into_bytes()),
+fn an_older_server_gets_a_handshake_and_its_session_is_closed() {
+    let server = FakeServer::with_handler(content(), |content, method, params| match method {
+        "server/discover" => Reply::Raw(json_response("400 Bad Request", "what?").into_bytes()),
         "initialize" => {
             let result = json!({"protocolVersion": "2025-11-25", "serverInfo": {"name": "old", "version": "1"},
                 "capabilities": {"resources": {}, "extensions": {"io.modelcontextprotocol/skills": {}}}});
             let body = json!({"jsonrpc": "2.0", "id": 1, "result": result}).to_string();
-            let answer = json_answer("200 OK", &body).replacen("\r\n", "\r\nmcp-session-id: s1\r\n", 1);
-            Reply::Raw(answer.into_bytes())
+            let response = json_response("200 OK", &body).replacen("\r\n", "\r\nmcp-session-id: s1\r\n", 1);
+            Reply::Raw(response.into_bytes())
         }
         "notifications/initialized" => {
             Reply::Raw(b"HTTP/1.1 202 Accepted\r\ncontent-length: 0\r\nconnection: close\r\n\r\n".to_vec())
         }
-        _ => story.answer(method, params),
+        _ => content.reply(method, params),
     });
-    let far = liar.source(patient());
-    assert_eq!(far.list().unwrap().candidates.len(), 1);
-    drop(far);
-    let heads = liar.heads();
+    let remote = server.source(small_limits());
+    assert_eq!(remote.list().unwrap().candidates.len(), 1);
+    drop(remote);
+    let heads = server.request_heads();
     assert!(
         heads.iter().any(|head| head.starts_with("post") && head.contains("mcp-session-id: s1")),
         "{heads:?}"
@@ -263,15 +268,15 @@ fn an_older_server_is_asked_in_its_own_way_and_its_session_ended() {
 }
 
 #[test]
-fn a_token_goes_to_its_server_and_nowhere_in_the_open() {
+fn a_token_is_sent_only_to_its_server_and_never_in_the_clear() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("token");
     std::fs::write(&file, "s3cret\n").unwrap();
-    let liar = Liar::telling(story());
-    let far = source(&format!("mcp={},token_file={}", liar.url, file.display()));
-    far.list().unwrap();
-    assert!(liar.heads().iter().all(|head| head.contains("authorization: bearer s3cret")));
-    assert!(!format!("{far:?}").contains("s3cret"));
+    let server = FakeServer::serving(content());
+    let remote = source(&format!("mcp={},token_file={}", server.url, file.display()));
+    remote.list().unwrap();
+    assert!(server.request_heads().iter().all(|head| head.contains("authorization: bearer s3cret")));
+    assert!(!format!("{remote:?}").contains("s3cret"));
     for (url, token) in [("http://x.test/mcp", "s3cret"), ("https://x.test/mcp", "two words")] {
         std::fs::write(&file, token).unwrap();
         let server = prowess::source::spec::Server::At {

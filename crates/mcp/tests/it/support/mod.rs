@@ -1,4 +1,6 @@
-//! Libraries on the disk and servers on pipes.
+//! Shared helpers: libraries on disk, servers on pipes, and a client for them.
+
+pub(crate) mod http;
 
 use std::path::Path;
 use std::time::Duration;
@@ -9,12 +11,12 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, ReadHalf, WriteHalf};
 use tokio_util::sync::CancellationToken;
 
-/// No test waits longer than this for what must come.
+/// The timeout of tests for what must happen.
 pub(crate) const LONG: Duration = Duration::from_secs(60);
 
 const LIST_CHANGED: &str = "notifications/resources/list_changed";
 
-/// What a request of the sessionless era carries.
+/// The `_meta` of a request of the sessionless era.
 pub(crate) fn meta() -> Value {
     json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -54,7 +56,7 @@ pub(crate) fn registry(root: &Path) -> Registry {
     registry
 }
 
-/// A server, and the client's end of its pipe.
+/// Starts a server, and returns the client's end of its pipe.
 pub(crate) fn served(registry: Registry, options: ServeOptions) -> DuplexStream {
     let (client, server) = tokio::io::duplex(1 << 16);
     tokio::spawn(async move {
@@ -64,8 +66,8 @@ pub(crate) fn served(registry: Registry, options: ServeOptions) -> DuplexStream 
     client
 }
 
-/// A client that writes lines by hand.
-pub(crate) struct Lines {
+/// A client that writes and reads lines.
+pub(crate) struct PipeClient {
     reader: BufReader<ReadHalf<DuplexStream>>,
     writer: WriteHalf<DuplexStream>,
     next: u64,
@@ -73,18 +75,18 @@ pub(crate) struct Lines {
     passed_change: bool,
 }
 
-impl Lines {
+impl PipeClient {
     pub(crate) fn new(pipe: DuplexStream, sessionless: bool) -> Self {
         let (reader, writer) = tokio::io::split(pipe);
         Self { reader: BufReader::new(reader), writer, next: 1, sessionless, passed_change: false }
     }
 
-    /// A client that has said hello in the way of its era.
-    pub(crate) async fn begun(pipe: DuplexStream, sessionless: bool) -> Self {
+    /// A client after the handshake of its era.
+    pub(crate) async fn initialized(pipe: DuplexStream, sessionless: bool) -> Self {
         let mut client = Self::new(pipe, sessionless);
         if !sessionless {
             let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
-            assert!(client.ask("initialize", hello).await["result"].is_object());
+            assert!(client.request("initialize", hello).await["result"].is_object());
             client.send(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
         }
         client
@@ -104,19 +106,19 @@ impl Lines {
         serde_json::from_str(&line).unwrap()
     }
 
-    /// The answer to a request; what is told in between is passed over.
-    pub(crate) async fn ask(&mut self, method: &str, mut params: Value) -> Value {
+    /// Sends a request and returns the response; notifications before it are skipped.
+    pub(crate) async fn request(&mut self, method: &str, mut params: Value) -> Value {
         let id = self.next;
         self.next += 1;
         if self.sessionless {
             params["_meta"] = meta();
         }
         self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string()).await;
-        self.answer(id).await
+        self.response(id).await
     }
 
-    /// The answer to a request that was sent; what is told in between is passed over.
-    pub(crate) async fn answer(&mut self, id: u64) -> Value {
+    /// The response to a request that was sent; notifications before it are skipped.
+    pub(crate) async fn response(&mut self, id: u64) -> Value {
         loop {
             let message = self.next().await;
             if message["id"] == id {
@@ -127,7 +129,7 @@ impl Lines {
     }
 
     /// Waits for a notification.
-    pub(crate) async fn told(&mut self, method: &str) -> Value {
+    pub(crate) async fn notification(&mut self, method: &str) -> Value {
         loop {
             let message = self.next().await;
             if message["method"] == method {
@@ -136,7 +138,7 @@ impl Lines {
         }
     }
 
-    /// Waits until a list has changed so that an answer is as wanted: another change may be told before.
+    /// Repeats a request after each change of a list, until the response is the wanted one.
     pub(crate) async fn until(
         &mut self,
         method: &str,
@@ -144,25 +146,25 @@ impl Lines {
         wanted: impl Fn(&Value) -> bool,
     ) -> Value {
         loop {
-            // What was told while an answer was waited for counts too.
+            // Skipped notifications count too.
             if !std::mem::take(&mut self.passed_change) {
-                self.told(LIST_CHANGED).await;
+                self.notification(LIST_CHANGED).await;
             }
-            let answer = self.ask(method, params.clone()).await;
-            if wanted(&answer) {
-                return answer;
+            let response = self.request(method, params.clone()).await;
+            if wanted(&response) {
+                return response;
             }
         }
     }
 
     pub(crate) async fn result(&mut self, method: &str, params: Value) -> Value {
-        let answer = self.ask(method, params).await;
-        assert!(answer["error"].is_null(), "{method}: {answer}");
-        answer["result"].clone()
+        let response = self.request(method, params).await;
+        assert!(response["error"].is_null(), "{method}: {response}");
+        response["result"].clone()
     }
 
     pub(crate) async fn error(&mut self, method: &str, params: Value) -> i64 {
-        let answer = self.ask(method, params).await;
-        answer["error"]["code"].as_i64().unwrap_or_else(|| panic!("{method}: {answer}"))
+        let response = self.request(method, params).await;
+        response["error"]["code"].as_i64().unwrap_or_else(|| panic!("{method}: {response}"))
     }
 }

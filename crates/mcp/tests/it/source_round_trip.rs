@@ -1,4 +1,4 @@
-//! Our client and our server: over HTTP and on pipes, in both eras, and one behind the other.
+//! The client with this server: over HTTP and on pipes, in both eras, and one server behind another.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -9,13 +9,13 @@ use prowess::{DirSource, Registry, ScanOptions};
 use prowess_mcp::{HttpOptions, McpSource, ServeOptions, serve_listener, serve_stdio};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use crate::liar::{Liar, Story, source};
 use crate::support::{library, registry};
+use prowess_mcp::testing::{FakeContent, FakeServer, source};
 
-/// The library that the program at the other end of a pipe serves.
+/// The library that the child process serves.
 const ROOT: &str = "PROWESS_TEST_ROOT";
 
-/// Our server on an address, for as long as the guard is held.
+/// A server at an address, until the guard is dropped.
 fn served(registry: Registry) -> (SocketAddr, DropGuard) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.set_nonblocking(true).unwrap();
@@ -32,7 +32,7 @@ fn served(registry: Registry) -> (SocketAddr, DropGuard) {
     (at, stop.drop_guard())
 }
 
-/// A door to a server that does not know the question of the newer era.
+/// A proxy that does not know `server/discover`, as an older server.
 fn older(server: SocketAddr) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let at = listener.local_addr().unwrap();
@@ -66,14 +66,14 @@ fn pass(stream: TcpStream, server: SocketAddr) {
     let head = head.replacen("\r\n", "\r\nconnection: close\r\n", 1);
     server.write_all(head.as_bytes()).unwrap();
     server.write_all(&body).unwrap();
-    let mut answer = Vec::new();
-    server.read_to_end(&mut answer).unwrap();
-    let _ = client.get_mut().write_all(&answer);
+    let mut response = Vec::new();
+    server.read_to_end(&mut response).unwrap();
+    let _ = client.get_mut().write_all(&response);
 }
 
-/// Everything that our library holds comes through as it is.
-fn whole_library(far: &McpSource) {
-    let offer = far.list().unwrap();
+/// Checks that the whole library is available, with the same bytes.
+fn whole_library(remote: &McpSource) {
+    let offer = remote.list().unwrap();
     assert!(offer.problems.is_empty(), "{:?}", offer.problems);
     let names: Vec<&str> = offer.candidates.iter().map(|skill| skill.entry.name.as_str()).collect();
     assert_eq!(names, ["alpha", "beta", "staff"]);
@@ -81,21 +81,21 @@ fn whole_library(far: &McpSource) {
     let here = DirSource::new(root.path(), ScanOptions::unbounded());
     for skill in here.list().unwrap().candidates {
         let name = skill.entry.name.as_str();
-        let Some(same) = offer.candidates.iter().find(|far| far.entry.name == name) else { continue };
+        let Some(same) = offer.candidates.iter().find(|remote| remote.entry.name == name) else { continue };
         assert_eq!(same.entry.origin.location.to_string(), format!("mcp:far:skill://{name}/SKILL.md"));
         let files = here.manifest(&skill, &DigestLimits::default()).unwrap();
-        assert_eq!(far.manifest(same, &DigestLimits::default()).unwrap(), files, "{name}");
+        assert_eq!(remote.manifest(same, &DigestLimits::default()).unwrap(), files, "{name}");
         for file in &files.files {
             let bytes = |source: &dyn prowess::Source, skill| {
                 source.read(skill, &file.path, Slice::first(1 << 20)).unwrap()
             };
-            assert_eq!(bytes(far, same), bytes(&here, &skill), "{name} {}", file.path);
+            assert_eq!(bytes(remote, same), bytes(&here, &skill), "{name} {}", file.path);
         }
     }
-    // Only users may start it, so no list has it; whoever knows its address does.
-    assert_eq!(far.get("skill://quiet/SKILL.md").unwrap().entry.name, "quiet");
+    // Only users may start it, so it is not listed, but it is available by its URI.
+    assert_eq!(remote.get("skill://quiet/SKILL.md").unwrap().entry.name, "quiet");
     let names: Vec<String> =
-        far.list().unwrap().candidates.iter().map(|skill| skill.entry.name.clone()).collect();
+        remote.list().unwrap().candidates.iter().map(|skill| skill.entry.name.clone()).collect();
     assert_eq!(names, ["alpha", "beta", "staff", "quiet"]);
 }
 
@@ -107,7 +107,7 @@ fn over_http_in_both_eras() {
     whole_library(&source(&format!("mcp=http://{}/mcp", older(at))));
 }
 
-/// Not a test by itself: the program that others start as a server on a pipe.
+/// Not a test: the child process that other tests start as a server.
 #[test]
 #[ignore = "the other end of a pipe"]
 fn other_end() {
@@ -117,11 +117,11 @@ fn other_end() {
 }
 
 #[cfg(unix)]
-/// The command line of that program. What the harness writes around it is noise on the pipe.
+/// The command line of that process. The output of the test harness is noise on the pipe.
 fn program(root: &std::path::Path) -> String {
     let own = std::env::current_exe().unwrap();
     format!(
-        "env {ROOT}='{}' '{}' --ignored --exact source::other_end --nocapture",
+        "env {ROOT}='{}' '{}' --ignored --exact source_round_trip::other_end --nocapture",
         root.display(),
         own.display()
     )
@@ -132,7 +132,7 @@ fn program(root: &std::path::Path) -> String {
 fn on_a_pipe_in_both_eras() {
     let root = library();
     whole_library(&source(&format!("mcp=\"{}\"", program(root.path()))));
-    // A program in between that does not know the question of the newer era, and answers without an id.
+    // A script in between that does not know `server/discover`, and responds without an id.
     let refusal = r#"{"jsonrpc":"2.0","error":{"code":-32601,"message":"no such method"}}"#;
     let script = format!(
         "exec 3>&1; while read -r line; do case $line in *server/discover*) printf '%s\\n' '{refusal}' >&3 ;; \
@@ -144,24 +144,24 @@ fn on_a_pipe_in_both_eras() {
 }
 
 #[test]
-fn skills_of_another_server_are_served_on_and_read_only_when_somebody_reads() {
-    let mut story = Story::default();
-    story.skill("skill://acme/pdf", "license: MIT\n", &[("references/a.md", b"a")]);
-    let liar = Liar::telling(story);
+fn skills_of_another_server_are_served_and_their_files_read_on_demand() {
+    let mut content = FakeContent::default();
+    content.skill("skill://acme/pdf", "license: MIT\n", &[("references/a.md", b"a")]);
+    let server = FakeServer::serving(content);
     let mut between = Registry::new();
-    between.add(prowess::Layer::from(source(&format!("mcp={}", liar.url))).with_prefix("far"));
+    between.add(prowess::Layer::from(source(&format!("mcp={}", server.url))).with_prefix("far"));
     between.refresh().unwrap();
     let (at, _guard) = served(between);
-    let near = source(&format!("mcp=http://{at}/mcp"));
-    let skill = near.list().unwrap().candidates.remove(0);
+    let local = source(&format!("mcp=http://{at}/mcp"));
+    let skill = local.list().unwrap().candidates.remove(0);
     assert_eq!(skill.entry.origin.location, "mcp:far:skill://_far/pdf/SKILL.md");
-    assert_eq!(near.manifest(&skill, &DigestLimits::default()).unwrap().files.len(), 2);
-    assert!(liar.asked("resources/read").is_empty(), "a list is no reading, however far it goes");
+    assert_eq!(local.manifest(&skill, &DigestLimits::default()).unwrap().files.len(), 2);
+    assert!(server.requests("resources/read").is_empty(), "a list reads no files");
     for file in ["SKILL.md", "references/a.md"] {
         let path = prowess::RelPath::parse(file).unwrap();
-        near.read(&skill, &path, Slice::first(1 << 20)).unwrap();
+        local.read(&skill, &path, Slice::first(1 << 20)).unwrap();
     }
     let read: Vec<String> =
-        liar.asked("resources/read").iter().map(|asked| asked["uri"].to_string()).collect();
+        server.requests("resources/read").iter().map(|params| params["uri"].to_string()).collect();
     assert!(read.iter().all(|uri| uri.contains("skill://acme/pdf/")) && read.len() >= 2, "{read:?}");
 }

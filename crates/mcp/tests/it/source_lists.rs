@@ -1,24 +1,24 @@
-//! Lists that break the rules: one bad entry never hides the others, and no list is without end.
+//! Invalid lists of another server: an invalid entry never hides the others, and every list ends.
 
 use prowess::SourceError;
 use prowess::source::{Offer, Source as _};
 use prowess_mcp::McpLimits;
 use serde_json::{Value, json};
 
-use crate::liar::{Liar, Reply, Story};
+use prowess_mcp::testing::{FakeContent, FakeServer, Reply};
 
-fn story() -> Story {
-    let mut story = Story::default();
-    story.skill("skill://good", "", &[]).skill("skill://bad", "", &[("file", b"x")]);
-    story
+fn content() -> FakeContent {
+    let mut content = FakeContent::default();
+    content.skill("skill://good", "", &[]).skill("skill://bad", "", &[("file", b"x")]);
+    content
 }
 
-/// What makes a story untrue.
-type Lie<'l> = &'l dyn Fn(&mut Story);
+/// A change that makes the content invalid.
+type Change<'l> = &'l dyn Fn(&mut FakeContent);
 
-/// What a server with this list makes of it.
-fn offered(story: Story) -> Offer {
-    Liar::telling(story)
+/// The result of listing this content.
+fn offered(content: FakeContent) -> Offer {
+    FakeServer::serving(content)
         .source(McpLimits { files: 4, skill_bytes: 1000, ..McpLimits::default() })
         .list()
         .unwrap()
@@ -29,48 +29,55 @@ fn names(offer: &Offer) -> Vec<&str> {
 }
 
 #[test]
-fn an_entry_that_is_wrong_is_named_and_the_others_stand() {
+fn an_invalid_entry_is_reported_and_the_others_are_kept() {
     let file = |uri: &str| json!({"uri": uri, "digest": format!("sha256:{}", "0".repeat(64)), "size": 1});
-    let push =
-        |story: &mut Story, uri: &str| story.last()["resources"].as_array_mut().unwrap().push(file(uri));
-    let lies: [(Lie<'_>, &str); 11] = [
+    let push = |content: &mut FakeContent, uri: &str| {
+        content.last()["resources"].as_array_mut().unwrap().push(file(uri))
+    };
+    let changes: [(Change<'_>, &str); 11] = [
         (
-            &|story| push(story, "skill://good/SKILL.md"),
+            &|content| push(content, "skill://good/SKILL.md"),
             "this is not a path in the skill: skill://good/SKILL.md",
         ),
         (
-            &|story| push(story, "skill://bad/../good/x"),
+            &|content| push(content, "skill://bad/../good/x"),
             "this path is refused: skill://bad/../good/x: path steps out with `..`",
         ),
-        (&|story| push(story, "skill://bad/file"), "this file is listed twice: skill://bad/file"),
+        (&|content| push(content, "skill://bad/file"), "this file is listed twice: skill://bad/file"),
         (
-            &|story| (0..5).for_each(|at| push(story, &format!("skill://bad/{at}"))),
+            &|content| (0..5).for_each(|at| push(content, &format!("skill://bad/{at}"))),
             "it has 7 files, at most 4",
         ),
-        (&|story| story.last()["resources"][0]["size"] = 1001.into(), "its files have more than 1000 bytes"),
         (
-            &|story| story.last()["frontmatter"]["name"] = "worse".into(),
+            &|content| content.last()["resources"][0]["size"] = 1001.into(),
+            "its files have more than 1000 bytes",
+        ),
+        (
+            &|content| content.last()["frontmatter"]["name"] = "worse".into(),
             "is not the last segment of the uri before SKILL.md: bad",
         ),
         (
-            &|story| story.last()["resources"][0]["digest"] = "md5:0".into(),
+            &|content| content.last()["resources"][0]["digest"] = "md5:0".into(),
             "64 hexadecimal digits in lower case are wanted",
         ),
         (
-            &|story| drop(story.last()["resources"][0].as_object_mut().unwrap().remove("size")),
+            &|content| drop(content.last()["resources"][0].as_object_mut().unwrap().remove("size")),
             "size: a number of bytes is wanted",
         ),
         (
-            &|story| drop(story.last().as_object_mut().unwrap().remove("resources")),
+            &|content| drop(content.last().as_object_mut().unwrap().remove("resources")),
             "resources: a list or \"dynamic\" is wanted",
         ),
-        (&|story| story.last()["frontmatter"] = json!("name: bad"), "frontmatter: an object is wanted"),
-        (&|story| drop(story.last()["resources"].as_array_mut().unwrap().remove(0)), "SKILL.md is missing"),
+        (&|content| content.last()["frontmatter"] = json!("name: bad"), "frontmatter: an object is wanted"),
+        (
+            &|content| drop(content.last()["resources"].as_array_mut().unwrap().remove(0)),
+            "SKILL.md is missing",
+        ),
     ];
-    for (lie, reason) in lies {
-        let mut story = story();
-        lie(&mut story);
-        let offer = offered(story);
+    for (change, reason) in changes {
+        let mut content = content();
+        change(&mut content);
+        let offer = offered(content);
         assert_eq!(names(&offer), ["good"], "{reason}");
         let [problem] = offer.problems.as_slice() else { panic!("{reason}: {:?}", offer.problems) };
         let text = problem.to_string();
@@ -84,16 +91,16 @@ fn an_entry_that_is_wrong_is_named_and_the_others_stand() {
 }
 
 #[test]
-fn entries_that_are_nothing_at_all_are_counted_and_not_shouted() {
-    let mut story = story();
-    story.entries.extend((0..50).map(|_| json!(7)));
-    story.entries.push(json!({"uri": "skill://\u{1b}[31m/SKILL.md"}));
-    let again = story.entries[0].clone();
-    story
+fn many_invalid_entries_are_counted_and_not_all_reported() {
+    let mut content = content();
+    content.entries.extend((0..50).map(|_| json!(7)));
+    content.entries.push(json!({"uri": "skill://\u{1b}[31m/SKILL.md"}));
+    let again = content.entries[0].clone();
+    content
         .entries
         .insert(0, json!({"uri": "skill://\u{1b}]0;x/SKILL.md", "frontmatter": {}, "resources": []}));
-    story.entries.insert(2, again);
-    let offer = offered(story);
+    content.entries.insert(2, again);
+    let offer = offered(content);
     assert_eq!(names(&offer), ["good", "bad"]);
     assert_eq!(offer.problems.len(), 21);
     let text: Vec<String> = offer.problems.iter().map(ToString::to_string).collect();
@@ -107,16 +114,16 @@ fn entries_that_are_nothing_at_all_are_counted_and_not_shouted() {
 }
 
 #[test]
-fn a_frontmatter_that_makes_no_skill_is_a_broken_one() {
-    let lies: [Lie<'_>; 2] = [
-        &|story| drop(story.last()["frontmatter"].as_object_mut().unwrap().remove("description")),
-        // A description of nothing is none, and not the word for it.
-        &|story| story.last()["frontmatter"]["description"] = Value::Null,
+fn a_frontmatter_without_a_description_is_a_broken_skill() {
+    let changes: [Change<'_>; 2] = [
+        &|content| drop(content.last()["frontmatter"].as_object_mut().unwrap().remove("description")),
+        // A null description is absent, and not the text `null`.
+        &|content| content.last()["frontmatter"]["description"] = Value::Null,
     ];
-    for lie in lies {
-        let mut story = story();
-        lie(&mut story);
-        let offer = offered(story);
+    for change in changes {
+        let mut content = content();
+        change(&mut content);
+        let offer = offered(content);
         assert_eq!(names(&offer), ["good", "bad"]);
         let bad = &offer.candidates[1];
         assert!(matches!(bad.obstacle, Some(prowess::Obstacle::Broken { .. })), "{:?}", bad.entry);
@@ -124,44 +131,44 @@ fn a_frontmatter_that_makes_no_skill_is_a_broken_one() {
     }
 }
 
-/// A list of pages: each has what the function gives for its number, and leads to the cursor it gives.
+/// A list of pages: the function returns the skills and the next cursor of each page.
 fn paged(
     limits: McpLimits,
     page: impl Fn(u64) -> (Vec<Value>, Value) + Send + Sync + 'static,
-) -> (Liar, Result<Offer, SourceError>) {
-    let liar = Liar::with(story(), move |story, method, params| {
+) -> (FakeServer, Result<Offer, SourceError>) {
+    let server = FakeServer::with_handler(content(), move |content, method, params| {
         if method != "skills/list" {
-            return story.answer(method, params);
+            return content.reply(method, params);
         }
         let number = params["cursor"].as_str().map_or(0, |cursor| cursor.parse().unwrap());
         let (skills, next) = page(number);
         Reply::Result(json!({"skills": skills, "nextCursor": next}))
     });
-    let offer = liar.source(limits).list();
-    (liar, offer)
+    let offer = server.source(limits).list();
+    (server, offer)
 }
 
 fn one(number: u64) -> Vec<Value> {
-    let mut story = Story::default();
-    story.skill(&format!("skill://s{number}"), "", &[]);
-    story.entries
+    let mut content = FakeContent::default();
+    content.skill(&format!("skill://s{number}"), "", &[]);
+    content.entries
 }
 
 #[test]
-fn pages_are_walked_to_the_end() {
+fn all_pages_are_read() {
     let next = |number: u64| if number < 4 { json!((number + 1).to_string()) } else { Value::Null };
     let (_, offer) = paged(McpLimits::default(), move |number| (one(number), next(number)));
     assert_eq!(names(&offer.unwrap()), ["s0", "s1", "s2", "s3", "s4"]);
 }
 
 #[test]
-fn a_list_without_end_is_cut_and_what_came_before_stands() {
+fn an_endless_list_is_cut_and_earlier_skills_are_kept() {
     let small = McpLimits { pages: 5, skills: 3, ..McpLimits::default() };
     let many = McpLimits { pages: 5, ..McpLimits::default() };
     let bytes = McpLimits { list_bytes: 1000, ..McpLimits::default() };
     let on = |number: u64| json!((number + 1).to_string());
-    let (liar, offer) = paged(many, move |number| (one(number), on(number)));
-    assert_eq!(liar.asked("skills/list").len(), 5);
+    let (server, offer) = paged(many, move |number| (one(number), on(number)));
+    assert_eq!(server.requests("skills/list").len(), 5);
     let circle = paged(many, |number| (one(number), json!(((number + 1) % 2).to_string()))).1;
     let all = [
         (offer, 5, "its list has more than 5 pages"),
@@ -182,26 +189,28 @@ fn a_list_without_end_is_cut_and_what_came_before_stands() {
 }
 
 #[test]
-fn a_list_that_is_none_is_an_error() {
+fn a_result_without_a_list_is_an_error() {
     for result in [json!({}), json!({"skills": 1}), json!({"skills": [], "resultType": "input_required"})] {
-        let liar = Liar::with(story(), move |story, method, params| match method {
+        let server = FakeServer::with_handler(content(), move |content, method, params| match method {
             "skills/list" => Reply::Result(result.clone()),
-            _ => story.answer(method, params),
+            _ => content.reply(method, params),
         });
-        let error = liar.source(McpLimits::default()).list().unwrap_err();
+        let error = server.source(McpLimits::default()).list().unwrap_err();
         assert!(error.to_string().contains("far: skills/list: "), "{error}");
     }
 }
 
 #[test]
-fn members_that_nobody_asked_for_change_nothing() {
-    let liar = Liar::with(story(), |story, method, params| match story.answer(method, params) {
-        Reply::Result(mut result) => {
-            result["_meta"] = json!({"io.modelcontextprotocol/serverInfo": {"name": "x", "version": "1"}});
-            result["more"] = json!([1]);
-            Reply::Result(result)
-        }
-        other => other,
-    });
-    assert_eq!(names(&liar.source(McpLimits::default()).list().unwrap()), ["good", "bad"]);
+fn unknown_members_are_ignored() {
+    let server =
+        FakeServer::with_handler(content(), |content, method, params| match content.reply(method, params) {
+            Reply::Result(mut result) => {
+                result["_meta"] =
+                    json!({"io.modelcontextprotocol/serverInfo": {"name": "x", "version": "1"}});
+                result["more"] = json!([1]);
+                Reply::Result(result)
+            }
+            other => other,
+        });
+    assert_eq!(names(&server.source(McpLimits::default()).list().unwrap()), ["good", "bad"]);
 }

@@ -1,4 +1,4 @@
-//! Paths that lead elsewhere: no route of the server follows any of them, in any spelling.
+//! Paths that lead out of a skill: no route of the server follows them, in any spelling.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -6,9 +6,9 @@ use std::path::Path;
 use prowess_mcp::ServeOptions;
 use serde_json::{Value, json};
 
-use crate::support::{Lines, registry, served, skill, write};
+use crate::support::{PipeClient, registry, served, skill, write};
 
-/// What stands in every file that nobody may read.
+/// The content of every file outside of the skill.
 const SECRET: &str = "TOP-SECRET";
 
 /// The path of a vector: a text, or parts of which some are repeated.
@@ -39,7 +39,7 @@ async fn no_path_vector_leads_out_of_a_skill() {
     let vectors: Value = serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
     let root = tempfile::tempdir().unwrap();
     let skills = root.path().join("skills");
-    // What a step out would find.
+    // The files that a path out of the skill would find.
     for outside in ["x", "b", "secret", "skills/x", "skills/b", "skills/secret", "skills/other/SKILL.md"] {
         write(root.path(), outside, SECRET);
     }
@@ -54,7 +54,8 @@ async fn no_path_vector_leads_out_of_a_skill() {
         ["out/secret", "out", "out.md", "a/../../../secret", "a/..%2f..%2fx", "..%5cx"].map(str::to_owned),
     );
     for sessionless in [false, true] {
-        let mut client = Lines::begun(served(registry(&skills), ServeOptions::default()), sessionless).await;
+        let mut client =
+            PipeClient::initialized(served(registry(&skills), ServeOptions::default()), sessionless).await;
         let listed = client.result("skills/list", json!({})).await;
         let files: Vec<&str> = listed["skills"][0]["resources"]
             .as_array()
@@ -67,21 +68,21 @@ async fn no_path_vector_leads_out_of_a_skill() {
             for spelt in [path.clone(), escaped(path, false), escaped(path, true)] {
                 let uri = format!("skill://alpha/{spelt}");
                 for method in ["resources/read", "resources/directory/read", "skills/get"] {
-                    let answer = client.ask(method, json!({"uri": uri})).await;
-                    assert!(!answer.to_string().contains(SECRET), "{method} {uri}: {answer}");
-                    // A file is what the list says, by the one spelling it has.
+                    let response = client.request(method, json!({"uri": uri})).await;
+                    assert!(!response.to_string().contains(SECRET), "{method} {uri}: {response}");
+                    // Only listed files are served, with one spelling each.
                     let there = files.contains(&uri.as_str()) && method != "resources/directory/read";
-                    let code = answer["error"]["code"].as_i64();
-                    assert_eq!(code, (!there).then_some(-32602), "{method} {uri}: {answer}");
+                    let code = response["error"]["code"].as_i64();
+                    assert_eq!(code, (!there).then_some(-32602), "{method} {uri}: {response}");
                 }
                 let call =
                     json!({"name": "read_skill_resource", "arguments": {"name": "alpha", "path": spelt}});
-                let answer = client.result("tools/call", call).await;
-                assert!(!answer.to_string().contains(SECRET), "{spelt}: {answer}");
-                // A model may write `./` before a path; what is read is a file of the skill all the same.
-                let read = answer["structuredContent"]["path"].as_str();
+                let response = client.result("tools/call", call).await;
+                assert!(!response.to_string().contains(SECRET), "{spelt}: {response}");
+                // A model may write `./` before a path; it is still a file of the skill.
+                let read = response["structuredContent"]["path"].as_str();
                 let there = matches!(read, Some("SKILL.md" | "a/b"));
-                assert_eq!(answer["isError"], !there, "{spelt}: {answer}");
+                assert_eq!(response["isError"], !there, "{spelt}: {response}");
             }
         }
     }

@@ -1,4 +1,4 @@
-//! rmcp's own client in every version of the protocol.
+//! rmcp's client with every version of the protocol.
 
 use prowess_mcp::ServeOptions;
 use rmcp::ClientServiceExt as _;

@@ -8,10 +8,10 @@ use prowess::{DirSource, Registry, ScanOptions, Scope};
 use prowess_mcp::ServeOptions;
 use serde_json::json;
 
-use crate::support::{Lines, library, served, skill};
+use crate::support::{PipeClient, library, served, skill};
 
 #[tokio::test]
-async fn what_may_not_be_used_is_on_no_route() {
+async fn a_skill_that_may_not_be_used_is_on_no_route() {
     let root = library();
     let project = tempfile::tempdir().unwrap();
     skill(project.path(), "theirs", "");
@@ -25,13 +25,13 @@ async fn what_may_not_be_used_is_on_no_route() {
         // Long names only: beta is too short.
         let filter: Filter = "?????*".parse().unwrap();
         let options = ServeOptions { filter, ..ServeOptions::default() };
-        let mut client = Lines::begun(served(registry, options), sessionless).await;
+        let mut client = PipeClient::initialized(served(registry, options), sessionless).await;
         // One is not trusted, one turned off, one filtered.
         for name in ["theirs", "staff", "beta"] {
             let uri = format!("skill://{name}/SKILL.md");
             for method in ["skills/list", "resources/list", "tools/list", "prompts/list"] {
-                let answer = client.result(method, json!({})).await.to_string();
-                assert!(answer.contains("alpha") && !answer.contains(name), "{method}: {answer}");
+                let response = client.result(method, json!({})).await.to_string();
+                assert!(response.contains("alpha") && !response.contains(name), "{method}: {response}");
             }
             for method in ["skills/get", "resources/read"] {
                 assert_eq!(client.error(method, json!({"uri": uri})).await, -32602);
@@ -52,10 +52,10 @@ async fn what_may_not_be_used_is_on_no_route() {
                 json!({"name": "list_skills"}),
                 json!({"name": "search_skills", "arguments": {"query": name}}),
             ] {
-                let answer = client.result("tools/call", call).await;
+                let response = client.result("tools/call", call).await;
                 assert!(
-                    !answer["structuredContent"].to_string().contains(&format!("\"{name}\"")),
-                    "{answer}"
+                    !response["structuredContent"].to_string().contains(&format!("\"{name}\"")),
+                    "{response}"
                 );
             }
             let argument = json!({"name": "name", "value": name});
@@ -69,7 +69,7 @@ async fn what_may_not_be_used_is_on_no_route() {
 }
 
 #[tokio::test]
-async fn trust_that_is_taken_back_counts_at_once() {
+async fn revoked_trust_takes_effect_at_once() {
     let (root, home) = (library(), tempfile::tempdir().unwrap());
     let file = home.path().join("trust.json");
     let trust = |folder: Option<&std::path::Path>| {
@@ -85,11 +85,11 @@ async fn trust_that_is_taken_back_counts_at_once() {
         .add(DirSource::new(root.path(), ScanOptions::unbounded()).in_scope(Scope::Project))
         .trust(Trust::in_approved(trust(Some(root.path()))));
     let options = ServeOptions { approvals: Some(file.clone()), ..ServeOptions::default() };
-    let mut client = Lines::begun(served(registry, options), false).await;
+    let mut client = PipeClient::initialized(served(registry, options), false).await;
     let uri = json!({"uri": "skill://alpha/SKILL.md"});
     assert!(client.result("resources/read", uri.clone()).await["contents"].is_array());
     trust(None);
-    client.until("resources/read", uri.clone(), |answer| answer["error"]["code"] == -32602).await;
+    client.until("resources/read", uri.clone(), |response| response["error"]["code"] == -32602).await;
     trust(Some(root.path()));
-    client.until("resources/read", uri, |answer| answer["result"]["contents"].is_array()).await;
+    client.until("resources/read", uri, |response| response["result"]["contents"].is_array()).await;
 }

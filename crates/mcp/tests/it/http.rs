@@ -1,15 +1,15 @@
-//! The server over HTTP, asked on raw sockets of this machine.
+//! The server over HTTP, tested on raw sockets.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use prowess_mcp::{HttpOptions, Token};
+use prowess_mcp::{BearerToken, HttpOptions};
 use serde_json::json;
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 
+use crate::support::http::{HttpTestServer, sessionless};
 use crate::support::{LONG, meta, skill};
-use crate::support_web::{Web, sessionless};
 
 fn request(method: &str) -> String {
     json!({"jsonrpc": "2.0", "id": 2, "method": method, "params": {}}).to_string()
@@ -17,13 +17,13 @@ fn request(method: &str) -> String {
 
 #[tokio::test]
 async fn both_eras_are_served_on_one_address() {
-    let web = Web::with(HttpOptions::default()).await;
-    let listed = web.ask("skills/list", json!({})).await.json();
+    let web = HttpTestServer::with(HttpOptions::default()).await;
+    let listed = web.request("skills/list", json!({})).await.json();
     assert_eq!(listed["result"]["skills"].as_array().unwrap().len(), 3, "{listed}");
-    let read = web.ask("resources/read", json!({"uri": "skill://alpha/SKILL.md"})).await.json();
+    let read = web.request("resources/read", json!({"uri": "skill://alpha/SKILL.md"})).await.json();
     assert!(read["result"]["contents"][0]["text"].is_string(), "{read}");
     let loaded =
-        web.ask("tools/call", json!({"name": "load_skill", "arguments": {"name": "alpha"}})).await.json();
+        web.request("tools/call", json!({"name": "load_skill", "arguments": {"name": "alpha"}})).await.json();
     assert_eq!(loaded["result"]["isError"], false, "{loaded}");
 
     let hello = web.session().await;
@@ -42,8 +42,8 @@ async fn both_eras_are_served_on_one_address() {
 }
 
 #[tokio::test]
-async fn bad_requests_get_their_error_and_others_live_on() {
-    let web = Web::with(HttpOptions { max_body: 4096, ..HttpOptions::default() }).await;
+async fn bad_requests_get_an_error_and_later_requests_work() {
+    let web = HttpTestServer::with(HttpOptions { max_body: 4096, ..HttpOptions::default() }).await;
     let large =
         format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"x":"{}"}}}}"#, "y".repeat(5000));
     for (body, status, code) in [
@@ -52,15 +52,15 @@ async fn bad_requests_get_their_error_and_others_live_on() {
         (r#"{"jsonrpc":"2.0"}"#, 400, -32600),
         (large.as_str(), 413, -32600),
     ] {
-        let answer = web.post(&[], body).await;
-        assert_eq!((answer.0, &answer.json()["error"]["code"]), (status, &json!(code)), "{body}");
+        let response = web.post(&[], body).await;
+        assert_eq!((response.0, &response.json()["error"]["code"]), (status, &json!(code)), "{body}");
     }
-    assert_eq!(web.ask("no/such", json!({})).await.0, 404);
+    assert_eq!(web.request("no/such", json!({})).await.0, 404);
     let mismatch =
         json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": meta()}}).to_string();
     let headers = [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "prompts/list")];
     assert_eq!(web.post(&headers, &mismatch).await.json()["error"]["code"], -32020);
-    // Gone in the middle of a body.
+    // A client that disconnects in the middle of a body.
     let mut gone = TcpStream::connect(web.at).await.unwrap();
     gone.write_all(b"POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-length: 100\r\n\r\n{").await.unwrap();
     drop(gone);
@@ -68,14 +68,15 @@ async fn bad_requests_get_their_error_and_others_live_on() {
     assert_eq!(web.raw(b"PUT /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").await.0, 405);
     let health = web.raw(b"GET /healthz HTTP/1.1\r\nhost: anything\r\nconnection: close\r\n\r\n").await;
     assert_eq!((health.0, health.2.as_str()), (200, r#"{"status":"ok"}"#));
-    assert_eq!(web.ask("skills/list", json!({})).await.0, 200);
+    assert_eq!(web.request("skills/list", json!({})).await.0, 200);
     web.end().await;
 }
 
 #[tokio::test]
 async fn foreign_names_and_origins_are_refused() {
     let web =
-        Web::with(HttpOptions { hosts: vec!["box.example".to_owned()], ..HttpOptions::default() }).await;
+        HttpTestServer::with(HttpOptions { hosts: vec!["box.example".to_owned()], ..HttpOptions::default() })
+            .await;
     let port = web.at.port();
     for (header, value, fine) in [
         ("host", format!("localhost:{port}"), true),
@@ -98,7 +99,7 @@ async fn foreign_names_and_origins_are_refused() {
         assert_eq!(status == 200, fine, "{header}: {value}: {status}");
         assert!(fine || status == 403, "{status}");
     }
-    // Names that could be read in two ways.
+    // Ambiguous names.
     for (target, headers, status) in [
         ("/mcp", "host: localhost\r\nhost: localhost", 400),
         ("/mcp", "host: localhost\r\nhost: evil.example", 400),
@@ -112,17 +113,20 @@ async fn foreign_names_and_origins_are_refused() {
         let head = format!(
             "DELETE {target} HTTP/1.1\r\n{headers}\r\nmcp-session-id: none\r\nconnection: close\r\n\r\n"
         );
-        let answer = web.raw(head.as_bytes()).await;
-        // The end of a session that is not there is accepted.
-        assert_eq!(answer.0, status, "{target} {headers}");
+        let response = web.raw(head.as_bytes()).await;
+        // Deleting an unknown session is accepted.
+        assert_eq!(response.0, status, "{target} {headers}");
     }
     web.end().await;
 }
 
 #[tokio::test]
-async fn a_token_is_wanted_when_there_is_one() {
-    let web =
-        Web::with(HttpOptions { token: Token::new("0123456789abcdef"), ..HttpOptions::default() }).await;
+async fn a_configured_token_is_required() {
+    let web = HttpTestServer::with(HttpOptions {
+        token: BearerToken::new("0123456789abcdef"),
+        ..HttpOptions::default()
+    })
+    .await;
     let body =
         json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": meta()}}).to_string();
     let headers = [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tools/list")];
@@ -138,45 +142,45 @@ async fn a_token_is_wanted_when_there_is_one() {
 }
 
 #[tokio::test]
-async fn folders_are_told_on_this_machine_and_to_nobody_with_a_token() {
+async fn folders_are_shown_to_local_clients_and_not_with_a_token() {
     let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "load_skill",
         "arguments": {"name": "alpha"}, "_meta": meta()}})
     .to_string();
-    for token in [None, Token::new("0123456789abcdef")] {
-        let near = token.is_none();
-        let web = Web::with(HttpOptions { token, ..HttpOptions::default() }).await;
+    for token in [None, BearerToken::new("0123456789abcdef")] {
+        let local = token.is_none();
+        let web = HttpTestServer::with(HttpOptions { token, ..HttpOptions::default() }).await;
         let headers = [
             ("mcp-protocol-version", "2026-07-28"),
             ("mcp-method", "tools/call"),
             ("mcp-name", "load_skill"),
             ("authorization", "Bearer 0123456789abcdef"),
         ];
-        let answer = web.post(&headers, &call).await;
-        assert_eq!(answer.json()["result"]["isError"], false, "{}", answer.2);
-        assert_eq!(answer.2.contains(web.root.path().to_str().unwrap()), near, "{}", answer.2);
+        let response = web.post(&headers, &call).await;
+        assert_eq!(response.json()["result"]["isError"], false, "{}", response.2);
+        assert_eq!(response.2.contains(web.root.path().to_str().unwrap()), local, "{}", response.2);
         web.end().await;
     }
 }
 
 #[tokio::test]
-async fn sessions_have_a_cap_and_end_by_themselves() {
+async fn sessions_have_a_limit_and_expire() {
     let http =
         HttpOptions { max_sessions: 2, session_time: Duration::from_millis(300), ..HttpOptions::default() };
-    let web = Web::with(http).await;
+    let web = HttpTestServer::with(http).await;
     let first = web.session().await;
     let id = first.header("mcp-session-id").unwrap().to_owned();
     assert_eq!((first.0, web.session().await.0), (200, 200));
-    // More than there may be: told to come back, until the others have ended.
+    // Beyond the limit: 503 until the other sessions have expired.
     let mut told = 0;
     let deadline = tokio::time::Instant::now() + LONG;
     loop {
-        let answer = web.session().await;
-        match answer.0 {
+        let response = web.session().await;
+        match response.0 {
             200 => break,
             503 => {
-                assert_eq!(answer.header("retry-after"), Some("1"));
-                let message = "there are as many sessions as there may be: 2";
-                assert_eq!(answer.json()["error"]["message"], message);
+                assert_eq!(response.header("retry-after"), Some("1"));
+                let message = "all sessions are in use: 2";
+                assert_eq!(response.json()["error"]["message"], message);
             }
             other => panic!("{other}"),
         }
@@ -189,25 +193,25 @@ async fn sessions_have_a_cap_and_end_by_themselves() {
 }
 
 #[tokio::test]
-async fn sessions_asked_for_at_once_keep_to_the_cap() {
-    let web = Arc::new(Web::with(HttpOptions { max_sessions: 5, ..HttpOptions::default() }).await);
-    let mut asking = tokio::task::JoinSet::new();
+async fn concurrent_sessions_respect_the_limit() {
+    let web = Arc::new(HttpTestServer::with(HttpOptions { max_sessions: 5, ..HttpOptions::default() }).await);
+    let mut requests = tokio::task::JoinSet::new();
     for _ in 0..40 {
         let web = Arc::clone(&web);
-        asking.spawn(async move { web.session().await.0 });
+        requests.spawn(async move { web.session().await.0 });
     }
-    let answers = asking.join_all().await;
-    let count = |status: u16| answers.iter().filter(|answer| **answer == status).count();
-    assert_eq!((count(200), count(503)), (5, 35), "{answers:?}");
+    let responses = requests.join_all().await;
+    let count = |status: u16| responses.iter().filter(|response| **response == status).count();
+    assert_eq!((count(200), count(503)), (5, 35), "{responses:?}");
     Arc::into_inner(web).unwrap().end().await;
 }
 
 #[tokio::test]
-async fn sessions_know_nothing_of_each_other() {
-    let web = Web::with(HttpOptions::default()).await;
+async fn sessions_are_independent() {
+    let web = HttpTestServer::with(HttpOptions::default()).await;
     let mut ids = Vec::new();
     for _ in 0..2 {
-        ids.push(web.begun().await);
+        ids.push(web.initialized().await);
     }
     let call = |name: &str| {
         json!({"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": {"name": name, "arguments": {"name": "alpha"}}}).to_string()
@@ -224,10 +228,10 @@ async fn sessions_know_nothing_of_each_other() {
 }
 
 #[tokio::test]
-async fn an_end_closes_what_is_open() {
-    let web = Web::with(HttpOptions::default()).await;
-    // What is there when the library is first read is no change.
-    assert_eq!(web.ask("skills/list", json!({})).await.0, 200);
+async fn shutdown_ends_subscriptions_with_their_result() {
+    let web = HttpTestServer::with(HttpOptions::default()).await;
+    // The first read of the library is not a change.
+    assert_eq!(web.request("skills/list", json!({})).await.0, 200);
     let mut stream = web.subscription().await;
     stream.until("notifications/subscriptions/acknowledged").await;
     skill(web.root.path(), "gamma", "");
@@ -238,22 +242,22 @@ async fn an_end_closes_what_is_open() {
 }
 
 #[tokio::test]
-async fn slow_clients_hold_up_nobody() {
+async fn slow_clients_do_not_delay_others() {
     let short = Duration::from_millis(200);
     let http =
         HttpOptions { body_time: short, header_time: short, stall_time: short, ..HttpOptions::default() };
-    let web = Web::with(http).await;
-    // A body that does not come, and a head that does not.
+    let web = HttpTestServer::with(http).await;
+    // A body and a head that do not arrive.
     let part = b"POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length: 100\r\n\r\n{";
     assert_eq!(web.raw(part).await.0, 408);
     assert!([0, 408].contains(&web.raw(b"POST /mcp HTTP/1.1\r\nhost: ").await.0));
-    // A reader who takes nothing is cut off in the end, and the others are answered all the while.
+    // A client that reads nothing is disconnected, and the others get responses in the meantime.
     let text = sessionless("skills/list", "", json!({}));
     let mut slow = TcpStream::connect(web.at).await.unwrap();
     let cut = async { while slow.write_all(&text).await.is_ok() {} };
     let others = async {
         for _ in 0..20 {
-            assert_eq!(web.ask("skills/list", json!({})).await.0, 200);
+            assert_eq!(web.request("skills/list", json!({})).await.0, 200);
         }
     };
     tokio::join!(async { tokio::time::timeout(LONG, cut).await.expect("an end in time") }, others);
@@ -261,8 +265,8 @@ async fn slow_clients_hold_up_nobody() {
 }
 
 #[tokio::test]
-async fn a_head_has_the_size_it_may_have_and_no_more() {
-    let web = Web::with(HttpOptions::default()).await;
+async fn the_size_limit_of_a_head_is_exact() {
+    let web = HttpTestServer::with(HttpOptions::default()).await;
     // To the byte, in one header and in many.
     for (length, status) in [(65_536, 200), (65_537, 431), (100_000, 431), (1_000_000, 431)] {
         for part in [length, 1000] {
@@ -275,8 +279,8 @@ async fn a_head_has_the_size_it_may_have_and_no_more() {
             }
             head.push_str("\r\n");
             assert_eq!(head.len(), length);
-            let answer = web.raw(head.as_bytes()).await;
-            assert_eq!(answer.0, status, "{length} in parts of {part}");
+            let response = web.raw(head.as_bytes()).await;
+            assert_eq!(response.0, status, "{length} in parts of {part}");
         }
     }
     web.end().await;

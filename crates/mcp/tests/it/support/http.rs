@@ -1,4 +1,4 @@
-//! A server over HTTP, asked on raw sockets of this machine.
+//! Shared helpers: a server over HTTP, and requests to it on raw sockets.
 
 use std::net::SocketAddr;
 
@@ -12,19 +12,19 @@ use tokio_util::sync::CancellationToken;
 
 use crate::support::{LONG, library, meta, registry};
 
-pub(crate) struct Web {
+pub(crate) struct HttpTestServer {
     pub(crate) root: tempfile::TempDir,
     pub(crate) at: SocketAddr,
     pub(crate) stop: CancellationToken,
     serving: JoinHandle<()>,
 }
 
-/// Status, headers in small letters, and body.
-pub(crate) struct Answer(pub(crate) u16, pub(crate) String, pub(crate) String);
+/// Status, headers in lower case, and body.
+pub(crate) struct HttpResponse(pub(crate) u16, pub(crate) String, pub(crate) String);
 
-impl Answer {
+impl HttpResponse {
     pub(crate) fn json(&self) -> Value {
-        // A stream of events has the message in the last line of data.
+        // An event stream has the message in the last data line.
         let data = self.2.lines().rev().find_map(|line| line.strip_prefix("data: ")).unwrap_or(&self.2);
         serde_json::from_str(data).unwrap_or_else(|_| panic!("{}: {}", self.0, self.2))
     }
@@ -34,20 +34,20 @@ impl Answer {
     }
 }
 
-/// A connection that is read bit by bit.
-pub(crate) struct Open {
+/// A connection that is read piece by piece.
+pub(crate) struct RawConnection {
     stream: TcpStream,
     pub(crate) text: String,
 }
 
-impl Open {
+impl RawConnection {
     pub(crate) async fn send(&mut self, bytes: &[u8]) {
         self.stream.write_all(bytes).await.unwrap();
     }
 
-    /// Reads until a word has come.
+    /// Reads until a text has arrived.
     pub(crate) async fn until(&mut self, word: &str) {
-        // Comments keep a stream alive: the time is for all of it.
+        // Comments arrive on every stream, so the timeout is for the whole wait.
         let deadline = tokio::time::Instant::now() + LONG;
         let mut buffer = [0; 4096];
         while !self.text.contains(word) {
@@ -72,14 +72,14 @@ pub(crate) fn sessionless(method: &str, name: &str, mut params: Value) -> Vec<u8
     .into_bytes()
 }
 
-impl Web {
+impl HttpTestServer {
     pub(crate) async fn with(http: HttpOptions) -> Self {
         let root = library();
         let registry = registry(root.path());
         Self::over(registry, root, http).await
     }
 
-    /// A server over a registry, which may have to do with a folder.
+    /// A server with a registry; the folder is kept until the end.
     pub(crate) async fn over(registry: Registry, root: tempfile::TempDir, http: HttpOptions) -> Self {
         Self::serving(registry, root, ServeOptions::default(), http).await
     }
@@ -101,15 +101,16 @@ impl Web {
         Self { root, at, stop, serving }
     }
 
-    /// A connection on which something has been sent.
-    pub(crate) async fn open(&self, bytes: &[u8]) -> Open {
-        let mut open = Open { stream: TcpStream::connect(self.at).await.unwrap(), text: String::new() };
+    /// A connection on which these bytes were sent.
+    pub(crate) async fn open(&self, bytes: &[u8]) -> RawConnection {
+        let mut open =
+            RawConnection { stream: TcpStream::connect(self.at).await.unwrap(), text: String::new() };
         open.send(bytes).await;
         open
     }
 
     /// The stream of a session.
-    pub(crate) async fn stream_of(&self, session: &str, more: &str) -> Open {
+    pub(crate) async fn stream_of(&self, session: &str, more: &str) -> RawConnection {
         let head = format!(
             "GET /mcp HTTP/1.1\r\nhost: localhost\r\naccept: text/event-stream\r\nmcp-session-id: {session}\r\n{more}\r\n"
         );
@@ -117,26 +118,29 @@ impl Web {
     }
 
     /// A subscription to changes of the library.
-    pub(crate) async fn subscription(&self) -> Open {
+    pub(crate) async fn subscription(&self) -> RawConnection {
         let wish = json!({"notifications": {"resourcesListChanged": true}});
         self.open(&sessionless("subscriptions/listen", "", wish)).await
     }
 
-    /// A connection whose system takes next to nothing that is not read.
-    pub(crate) async fn narrow(&self, bytes: &[u8]) -> Open {
+    /// A connection with a tiny receive buffer.
+    pub(crate) async fn open_slow(&self, bytes: &[u8]) -> RawConnection {
         let socket = TcpSocket::new_v4().unwrap();
         socket.set_recv_buffer_size(4096).unwrap();
-        let mut open = Open { stream: socket.connect(self.at).await.unwrap(), text: String::new() };
+        let mut open = RawConnection { stream: socket.connect(self.at).await.unwrap(), text: String::new() };
         open.send(bytes).await;
         open
     }
 
-    /// Sends bytes and reads until the server has nothing more to say.
-    pub(crate) async fn raw(&self, bytes: &[u8]) -> Answer {
+    /// Sends bytes and reads until the server closes the connection.
+    pub(crate) async fn raw(&self, bytes: &[u8]) -> HttpResponse {
         let mut stream = TcpStream::connect(self.at).await.unwrap();
         stream.write_all(bytes).await.unwrap();
         let mut text = Vec::new();
-        tokio::time::timeout(LONG, stream.read_to_end(&mut text)).await.expect("an answer in time").unwrap();
+        tokio::time::timeout(LONG, stream.read_to_end(&mut text))
+            .await
+            .expect("an response in time")
+            .unwrap();
         let text = String::from_utf8(text).unwrap();
         let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
         let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0);
@@ -147,10 +151,10 @@ impl Web {
         } else {
             body.to_owned()
         };
-        Answer(status, head, body)
+        HttpResponse(status, head, body)
     }
 
-    pub(crate) async fn post(&self, headers: &[(&str, &str)], body: &str) -> Answer {
+    pub(crate) async fn post(&self, headers: &[(&str, &str)], body: &str) -> HttpResponse {
         let mut lines = vec![
             format!("host: 127.0.0.1:{}", self.at.port()),
             "connection: close".to_owned(),
@@ -166,7 +170,7 @@ impl Web {
     }
 
     /// A request of the sessionless era.
-    pub(crate) async fn ask(&self, method: &str, mut params: Value) -> Answer {
+    pub(crate) async fn request(&self, method: &str, mut params: Value) -> HttpResponse {
         params["_meta"] = meta();
         let name =
             params.get("name").or_else(|| params.get("uri")).and_then(Value::as_str).unwrap_or_default();
@@ -176,15 +180,15 @@ impl Web {
         self.post(used, &body).await
     }
 
-    /// A session of the handshake eras.
-    pub(crate) async fn session(&self) -> Answer {
+    /// Begins a session with a handshake.
+    pub(crate) async fn session(&self) -> HttpResponse {
         let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
         let body = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}).to_string();
         self.post(&[], &body).await
     }
 
-    /// The id of a session that has begun.
-    pub(crate) async fn begun(&self) -> String {
+    /// The id of an initialized session.
+    pub(crate) async fn initialized(&self) -> String {
         let id = self.session().await.header("mcp-session-id").unwrap().to_owned();
         let done = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
         assert_eq!(self.post(&[("mcp-session-id", &id)], done).await.0, 202);

@@ -1,4 +1,4 @@
-//! Files that are exchanged behind the back of a server that does not watch.
+//! Files that change while the server does not watch.
 
 use std::os::unix::fs::symlink;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use prowess::{Candidate, Manifest, MemorySource, Registry, RelPath, Scope, Sourc
 use prowess_mcp::ServeOptions;
 use serde_json::{Value, json};
 
-use crate::support::{LONG, Lines, library, registry, served, write};
+use crate::support::{LONG, PipeClient, library, registry, served, write};
 
 const KEY: &str = "PRIVATE-KEY";
 
@@ -28,13 +28,13 @@ fn everything(name: &str) -> [(&'static str, Value); 5] {
 }
 
 #[tokio::test]
-async fn a_file_that_became_a_link_to_a_key_is_not_given_by_any_route() {
+async fn a_file_that_became_a_link_to_a_key_is_not_served_by_any_route() {
     let outside = tempfile::tempdir().unwrap();
     write(outside.path(), "key", format!("---\nname: alpha\ndescription: {KEY}\n---\n{KEY}\n"));
     for sessionless in [false, true] {
         let root = library();
         let options = ServeOptions { watch: false, ..ServeOptions::default() };
-        let mut client = Lines::begun(served(registry(root.path()), options), sessionless).await;
+        let mut client = PipeClient::initialized(served(registry(root.path()), options), sessionless).await;
         for (method, params) in everything("alpha") {
             client.result(method, params).await;
         }
@@ -49,30 +49,30 @@ async fn a_file_that_became_a_link_to_a_key_is_not_given_by_any_route() {
             ("tools/call", json!({"name": "read_skill_resource", "arguments": read})),
         ];
         for (method, params) in everything("alpha").into_iter().chain(more) {
-            let answer = client.ask(method, params).await.to_string();
-            assert!(!answer.contains(KEY), "{method}: {answer}");
+            let response = client.request(method, params).await.to_string();
+            assert!(!response.contains(KEY), "{method}: {response}");
         }
         client.result("resources/read", json!({"uri": "skill://beta/SKILL.md"})).await;
     }
 }
 
 #[tokio::test]
-async fn what_is_read_is_what_a_list_says_of_it() {
+async fn the_content_of_a_file_matches_its_listed_digest() {
     let root = library();
     let options = ServeOptions { watch: false, ..ServeOptions::default() };
-    let mut client = Lines::begun(served(registry(root.path()), options), true).await;
+    let mut client = PipeClient::initialized(served(registry(root.path()), options), true).await;
     let skill = json!({"uri": "skill://alpha/SKILL.md"});
     let deadline = std::time::Instant::now() + LONG;
     let (mut round, mut given) = (0, 0);
-    // A read may come between two looks and fail; it must not fail each time.
+    // A read between two inspections may fail, but not each one.
     while round < 20 || given < 5 {
         assert!(std::time::Instant::now() < deadline, "{given} of {round} reads were answered");
         round += 1;
-        // Longer and shorter, and read before the last look at it is old.
+        // Longer and shorter, and read while the last inspection is still fresh.
         let text = "x".repeat(if round % 2 == 0 { 10 } else { 5000 });
         write(root.path(), "alpha/references/deep/more.md", &text);
         let read =
-            client.ask("resources/read", json!({"uri": "skill://alpha/references/deep/more.md"})).await;
+            client.request("resources/read", json!({"uri": "skill://alpha/references/deep/more.md"})).await;
         let listed = client.result("skills/get", skill.clone()).await["skill"].to_string();
         if let Some(read) = read["result"]["contents"][0]["text"].as_str() {
             assert_eq!(read, text);
@@ -82,10 +82,10 @@ async fn what_is_read_is_what_a_list_says_of_it() {
     }
 }
 
-/// A source that remembers wrong digests.
-struct Forgetful(MemorySource);
+/// A source whose cached digests are wrong.
+struct StaleDigests(MemorySource);
 
-impl Source for Forgetful {
+impl Source for StaleDigests {
     fn id(&self) -> &str {
         self.0.id()
     }
@@ -108,13 +108,13 @@ impl Source for Forgetful {
 }
 
 #[tokio::test]
-async fn a_file_whose_remembered_digest_is_wrong_is_served() {
+async fn a_file_whose_cached_digest_is_wrong_is_served() {
     let source = MemorySource::new("memory");
     source.insert("gamma", "---\nname: gamma\ndescription: Does gamma.\n---\n", Scope::User);
     source.insert_file("gamma", RelPath::parse("note.md").unwrap(), "note");
     let mut registry = Registry::new();
-    registry.add(Layer::shared(Arc::new(Forgetful(source))));
-    let mut client = Lines::begun(served(registry, ServeOptions::default()), true).await;
+    registry.add(Layer::shared(Arc::new(StaleDigests(source))));
+    let mut client = PipeClient::initialized(served(registry, ServeOptions::default()), true).await;
     for file in ["SKILL.md", "note.md"] {
         let uri = format!("skill://gamma/{file}");
         let read = client.result("resources/read", json!({ "uri": uri })).await;

@@ -1,12 +1,12 @@
-//! Answers that are large, and clients that do not read them.
+//! Large responses, and clients that do not read them.
 
 use prowess_mcp::{HttpOptions, ServeOptions};
 use serde_json::{Value, json};
 
-use crate::support::{LONG, Lines, library, registry, served, write};
-use crate::support_web::{Web, sessionless};
+use crate::support::http::{HttpTestServer, sessionless};
+use crate::support::{LONG, PipeClient, library, registry, served, write};
 
-/// Files of several kinds, each many times what is sent at once.
+/// Files of several kinds, each much larger than one piece.
 fn files() -> [(&'static str, Vec<u8>); 4] {
     [
         ("text.txt", "plain ä \"quoted\" \\ text\r\n".repeat(20_000).into_bytes()),
@@ -17,7 +17,7 @@ fn files() -> [(&'static str, Vec<u8>); 4] {
 }
 
 #[tokio::test]
-async fn a_large_file_comes_whole_on_every_way_and_control_characters_as_base64() {
+async fn a_large_file_is_complete_on_every_transport_and_control_characters_are_base64() {
     let root = library();
     for (name, bytes) in files() {
         write(root.path(), &format!("alpha/{name}"), bytes);
@@ -25,16 +25,16 @@ async fn a_large_file_comes_whole_on_every_way_and_control_characters_as_base64(
     let mut pipes = Vec::new();
     for sessionless in [false, true] {
         let pipe = served(registry(root.path()), ServeOptions::default());
-        pipes.push(Lines::begun(pipe, sessionless).await);
+        pipes.push(PipeClient::initialized(pipe, sessionless).await);
     }
     let registry = registry(root.path());
-    let web = Web::over(registry, root, HttpOptions::default()).await;
-    let session = web.begun().await;
+    let web = HttpTestServer::over(registry, root, HttpOptions::default()).await;
+    let session = web.initialized().await;
     for (name, bytes) in files() {
         let uri = format!("skill://alpha/{name}");
         let body = json!({"jsonrpc": "2.0", "id": 7, "method": "resources/read", "params": {"uri": uri}});
         let mut results = vec![
-            web.ask("resources/read", json!({ "uri": uri })).await.json()["result"].clone(),
+            web.request("resources/read", json!({ "uri": uri })).await.json()["result"].clone(),
             web.post(&[("mcp-session-id", &session)], &body.to_string()).await.json()["result"].clone(),
         ];
         for pipe in &mut pipes {
@@ -54,7 +54,7 @@ async fn a_large_file_comes_whole_on_every_way_and_control_characters_as_base64(
 }
 
 #[tokio::test]
-async fn every_kind_of_answer_counts_until_its_client_reads_it() {
+async fn every_kind_of_response_counts_until_its_client_reads_it() {
     let root = library();
     let body = "Do it well.\n".repeat(20_000);
     write(root.path(), "long/SKILL.md", format!("---\nname: long\ndescription: Is long.\n---\n{body}"));
@@ -62,7 +62,7 @@ async fn every_kind_of_answer_counts_until_its_client_reads_it() {
         write(root.path(), &format!("long/references/{number:0100}.md"), "");
     }
     write(root.path(), "alpha/large.txt", "x".repeat(8 << 20));
-    // Room for the large file, and for nothing else beside it.
+    // The budget fits the large file and nothing else.
     let options = ServeOptions { max_unsent: 9 << 20, ..ServeOptions::default() };
     let http = HttpOptions {
         request_time: std::time::Duration::from_secs(2),
@@ -70,7 +70,7 @@ async fn every_kind_of_answer_counts_until_its_client_reads_it() {
         ..HttpOptions::default()
     };
     let registry = registry(root.path());
-    let web = Web::serving(registry, root, options, http).await;
+    let web = HttpTestServer::serving(registry, root, options, http).await;
     let asked = [
         ("skills/list", json!({})),
         ("skills/get", json!({"uri": "skill://long/SKILL.md"})),
@@ -79,24 +79,24 @@ async fn every_kind_of_answer_counts_until_its_client_reads_it() {
         ("prompts/get", json!({"name": "long"})),
     ];
     let until = async |status: u16, method: &str, params: &Value| {
-        // A busy machine may be late with other answers.
+        // A busy machine may time out before.
         let deadline = tokio::time::Instant::now() + LONG;
         loop {
-            let answer = web.ask(method, params.clone()).await;
-            if answer.0 == status {
-                return answer;
+            let response = web.request(method, params.clone()).await;
+            if response.0 == status {
+                return response;
             }
-            assert!(tokio::time::Instant::now() < deadline, "{method}: {} {}", answer.0, answer.2.len());
+            assert!(tokio::time::Instant::now() < deadline, "{method}: {} {}", response.0, response.2.len());
         }
     };
     for (method, params) in &asked {
         assert!(until(200, method, params).await.2.len() > 64 * 1024, "{method}");
     }
     let file = "skill://alpha/large.txt";
-    // Also this one may be late, and is asked for again then.
+    // This one may time out too, and is then requested again.
     let deadline = tokio::time::Instant::now() + LONG;
     let slow = loop {
-        let mut slow = web.narrow(&sessionless("resources/read", file, json!({ "uri": file }))).await;
+        let mut slow = web.open_slow(&sessionless("resources/read", file, json!({ "uri": file }))).await;
         slow.until("HTTP/1.1 ").await;
         slow.until("\r\n").await;
         if slow.text.starts_with("HTTP/1.1 200") {
@@ -106,10 +106,10 @@ async fn every_kind_of_answer_counts_until_its_client_reads_it() {
     };
     for (method, params) in &asked {
         let refused = until(503, method, params).await;
-        let said = "there is no room for more answers that nobody reads: 9437184 bytes";
+        let said = "the budget for responses that clients have not read is exhausted: 9437184 bytes";
         assert_eq!(refused.json()["error"]["message"], said);
     }
-    // Small answers have a way.
+    // Small responses get through.
     until(200, "resources/read", &json!({"uri": "skill://beta/SKILL.md"})).await;
     drop(slow);
     for (method, params) in &asked {
@@ -119,12 +119,12 @@ async fn every_kind_of_answer_counts_until_its_client_reads_it() {
 }
 
 #[tokio::test]
-async fn a_pipe_has_the_same_room_and_says_when_there_is_none() {
+async fn a_pipe_has_the_same_budget_and_an_error_when_it_is_exhausted() {
     let root = library();
     write(root.path(), "alpha/large.txt", "x".repeat(8 << 20));
     let options = ServeOptions { max_unsent: 12 << 20, ..ServeOptions::default() };
-    let mut client = Lines::begun(served(registry(root.path()), options), false).await;
-    // Reads nothing until all are asked; the second waits for room in vain, or for the first to be read.
+    let mut client = PipeClient::initialized(served(registry(root.path()), options), false).await;
+    // The client reads nothing until all requests are sent; the second waits for the budget or times out.
     let deadline = tokio::time::Instant::now() + LONG;
     let mut read = 0;
     while read == 0 {
@@ -134,15 +134,18 @@ async fn a_pipe_has_the_same_room_and_says_when_there_is_none() {
             client.send(&read.to_string()).await;
         }
         for _ in 0..4 {
-            let answer = client.next().await;
-            match answer["error"]["message"].as_str() {
+            let response = client.next().await;
+            match response["error"]["message"].as_str() {
                 None => {
-                    assert_eq!(answer["result"]["contents"][0]["text"].as_str().map(str::len), Some(8 << 20));
+                    assert_eq!(
+                        response["result"]["contents"][0]["text"].as_str().map(str::len),
+                        Some(8 << 20)
+                    );
                     read += 1;
                 }
-                // On a machine that stalls, the look at its files may take too long; then they are asked for again.
+                // On a stalled machine, the inspection of the files may time out; then they are requested again.
                 Some(said) if said.starts_with("no resource is served") => {}
-                Some(said) => assert!(said.starts_with("there is no room"), "{said}"),
+                Some(said) => assert!(said.starts_with("the budget for responses"), "{said}"),
             }
         }
     }
@@ -153,9 +156,10 @@ async fn one_skill_that_is_too_large_is_left_out_and_the_others_are_listed() {
     let root = library();
     write(root.path(), "huge/SKILL.md", "---\nname: huge\ndescription: Is huge.\n---\n");
     let file = std::fs::File::create(root.path().join("huge/huge.bin")).unwrap();
-    // Sparse: it takes no room on the disk.
+    // Sparse: it takes no space on disk.
     file.set_len(1 << 40).unwrap();
-    let mut client = Lines::begun(served(registry(root.path()), ServeOptions::default()), true).await;
+    let mut client =
+        PipeClient::initialized(served(registry(root.path()), ServeOptions::default()), true).await;
     let listed = client.result("skills/list", json!({})).await.to_string();
     assert!(listed.contains("skill://alpha/SKILL.md") && !listed.contains("huge"), "{listed}");
     let listed = client.result("resources/list", json!({})).await.to_string();
@@ -170,17 +174,18 @@ async fn one_skill_that_is_too_large_is_left_out_and_the_others_are_listed() {
 }
 
 #[tokio::test]
-async fn a_message_with_more_values_than_it_may_have_is_refused_before_it_is_read() {
-    let web = Web::with(HttpOptions::default()).await;
-    let mut pipe = Lines::begun(served(registry(web.root.path()), ServeOptions::default()), true).await;
+async fn a_message_with_too_many_values_is_refused_before_it_is_parsed() {
+    let web = HttpTestServer::with(HttpOptions::default()).await;
+    let mut pipe =
+        PipeClient::initialized(served(registry(web.root.path()), ServeOptions::default()), true).await;
     let many = json!({"name": "load_skill", "arguments": {"name": vec![0; 400_000]}});
     let said = "a message has more than 10000 values";
-    let refused = web.ask("tools/call", many.clone()).await;
+    let refused = web.request("tools/call", many.clone()).await;
     assert_eq!((refused.0, &refused.json()["error"]["message"]), (400, &json!(said)));
-    // By its own id: the next message is another one.
-    assert_eq!(pipe.ask("tools/call", many).await["error"]["message"], said);
+    // With its own id, and the pipe stays open.
+    assert_eq!(pipe.request("tools/call", many).await["error"]["message"], said);
     let long = json!({"name": "load_skill", "arguments": {"name": "beta, [{:".repeat(50_000)}});
-    assert_eq!(web.ask("tools/call", long.clone()).await.0, 200);
+    assert_eq!(web.request("tools/call", long.clone()).await.0, 200);
     assert_eq!(pipe.result("tools/call", long).await["isError"], true);
     web.end().await;
 }

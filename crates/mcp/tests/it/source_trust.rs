@@ -1,4 +1,4 @@
-//! What a host owes its user when skills come from another server: each rule of the extension, held to.
+//! The rules of the extension for hosts, for skills from another server: approval, digests and reads.
 
 use std::sync::Arc;
 
@@ -14,19 +14,19 @@ use prowess::{Duplicates, MemorySource, Obstacle, Registry, RelPath, Scope};
 use prowess_mcp::{McpLimits, Servers};
 use serde_json::json;
 
-use crate::liar::{Liar, Reply, Story};
+use prowess_mcp::testing::{FakeContent, FakeServer, Reply};
 
-fn story() -> Story {
-    let mut story = Story::default();
-    story.skill(
+fn content() -> FakeContent {
+    let mut content = FakeContent::default();
+    content.skill(
         "skill://pdf",
         "allowed-tools: Bash(rm:*)\n",
         &[("references/FORMS.md", b"forms"), ("blob", b"\xff\x00")],
     );
-    story
+    content
 }
 
-/// A registry as a library makes it.
+/// A registry as a library builds it.
 fn registry(specs: &[&str], approvals: &Approvals) -> Registry {
     let mut opening = Opening::named(std::path::Path::new("/"), None);
     opening.servers = Some(Arc::new(Servers::default()));
@@ -51,13 +51,13 @@ fn path(text: &str) -> RelPath {
 }
 
 #[test]
-fn nothing_is_asked_before_the_first_list_and_nothing_read_before_somebody_reads() {
-    let liar = Liar::telling(story());
-    let spec = format!("mcp={},prefix=far", liar.url);
+fn no_request_is_sent_before_the_first_list_and_no_file_is_read_before_it_is_needed() {
+    let server = FakeServer::serving(content());
+    let spec = format!("mcp={},prefix=far", server.url);
     let opening =
         Opening { servers: Some(Arc::new(Servers::default())), ..Opening::named("/".as_ref(), None) };
     let layer = opening.open(&SourceSpec::parse(&spec).unwrap(), &Environment::of([])).unwrap();
-    assert!(liar.heads().is_empty(), "opening asks nothing");
+    assert!(server.request_heads().is_empty(), "opening sends no request");
     drop(layer);
 
     let first = registry(&[&spec], &Approvals::default());
@@ -68,36 +68,36 @@ fn nothing_is_asked_before_the_first_list_and_nothing_read_before_somebody_reads
     assert_eq!(second.files("far:pdf").unwrap().files.len(), 3);
     second.digest("far:pdf").unwrap();
     assert!(
-        liar.asked("resources/read").is_empty(),
+        server.requests("resources/read").is_empty(),
         "listing, approving, searching and digests read nothing"
     );
 
     assert_eq!(second.document("far:pdf").unwrap().body(), "Do pdf.");
-    assert_eq!(liar.asked("resources/read").len(), 1);
-    assert_eq!(liar.asked("resources/read")[0]["uri"], "skill://pdf/SKILL.md");
+    assert_eq!(server.requests("resources/read").len(), 1);
+    assert_eq!(server.requests("resources/read")[0]["uri"], "skill://pdf/SKILL.md");
 }
 
 #[test]
-fn every_read_is_held_to_size_digest_and_frontmatter() {
-    let liar = Liar::telling(story());
-    let source = liar.source(McpLimits::default());
+fn every_read_is_checked_against_size_digest_and_frontmatter() {
+    let server = FakeServer::serving(content());
+    let source = server.source(McpLimits::default());
     let skill = source.list().unwrap().candidates.remove(0);
     let read = |file: &str| source.read(&skill, &path(file), Slice::first(1 << 20));
     assert_eq!(read("blob").unwrap().bytes, b"\xff\x00");
     assert_eq!(read("references/FORMS.md").unwrap().bytes, b"forms");
 
-    // What was right once is asked for again, and held to the same.
-    liar.change(|story| story.put("skill://pdf/references/FORMS.md", b"f0rms"));
+    // Each read is a new request with the same checks.
+    server.change(|content| content.put("skill://pdf/references/FORMS.md", b"f0rms"));
     let error = read("references/FORMS.md").unwrap_err();
     assert!(error.to_string().starts_with(
         "could not take this from an MCP server: far: skill://pdf/references/FORMS.md: its digest is not the listed one: sha256:"
     ), "{error}");
-    liar.change(|story| story.put("skill://pdf/references/FORMS.md", b"more forms"));
+    server.change(|content| content.put("skill://pdf/references/FORMS.md", b"more forms"));
     let error = read("references/FORMS.md").unwrap_err().to_string();
     assert!(error.ends_with("its size is not the listed one: 10 bytes, listed 5"), "{error}");
 
-    // Another description with the right digest of the wrong text.
-    liar.change(|story| story.last()["frontmatter"]["description"] = "Another.".into());
+    // Another description, with the digest of the old text.
+    server.change(|content| content.last()["frontmatter"]["description"] = "Another.".into());
     let skill = source.list().unwrap().candidates.remove(0);
     let error = source.read(&skill, &path("SKILL.md"), Slice::first(9)).unwrap_err().to_string();
     assert!(error.ends_with("its frontmatter is not the listed one: description"), "{error}");
@@ -105,49 +105,49 @@ fn every_read_is_held_to_size_digest_and_frontmatter() {
 }
 
 #[test]
-fn who_goes_on_with_a_file_gets_its_parts_of_one_reading() {
-    let liar = Liar::telling(story());
-    let source = liar.source(McpLimits::default());
+fn the_parts_of_a_file_come_from_one_request() {
+    let server = FakeServer::serving(content());
+    let source = server.source(McpLimits::default());
     let skill = source.list().unwrap().candidates.remove(0);
     let part =
         |offset| source.read(&skill, &path("references/FORMS.md"), Slice { offset, limit: 2 }).unwrap().bytes;
     assert_eq!([part(0), part(2), part(4)].concat(), b"forms");
-    assert_eq!(liar.asked("resources/read").len(), 1);
+    assert_eq!(server.requests("resources/read").len(), 1);
     part(0);
-    assert_eq!(liar.asked("resources/read").len(), 2, "a new reading asks anew");
+    assert_eq!(server.requests("resources/read").len(), 2, "a new read is a new request");
 }
 
 #[test]
-fn a_file_that_is_not_listed_is_not_asked_for() {
-    let mut story = story();
-    story.files.insert("skill://pdf/secret".to_owned(), b"s".to_vec());
-    let liar = Liar::telling(story);
-    let source = liar.source(McpLimits::default());
+fn a_file_that_is_not_listed_is_not_requested() {
+    let mut content = content();
+    content.files.insert("skill://pdf/secret".to_owned(), b"s".to_vec());
+    let server = FakeServer::serving(content);
+    let source = server.source(McpLimits::default());
     let skill = source.list().unwrap().candidates.remove(0);
     let error = source.read(&skill, &path("secret"), Slice::first(9)).unwrap_err();
     assert!(error.to_string().contains("not among those that the server lists"), "{error}");
-    assert!(liar.asked("resources/read").is_empty());
+    assert!(server.requests("resources/read").is_empty());
 }
 
 #[test]
-fn an_approval_is_for_all_files_and_the_frontmatter_as_they_are_listed_and_ends_with_any_change() {
-    let changes: [fn(&mut Story); 7] = [
-        |story| story.last()["resources"][0]["digest"] = format!("sha256:{}", "0".repeat(64)).into(),
-        |story| story.last()["resources"][2]["size"] = 99.into(),
-        |story| drop(story.last()["resources"].as_array_mut().unwrap().pop()),
-        |story| {
+fn an_approval_covers_all_listed_files_and_the_frontmatter_and_ends_with_any_change() {
+    let changes: [fn(&mut FakeContent); 7] = [
+        |content| content.last()["resources"][0]["digest"] = format!("sha256:{}", "0".repeat(64)).into(),
+        |content| content.last()["resources"][2]["size"] = 99.into(),
+        |content| drop(content.last()["resources"].as_array_mut().unwrap().pop()),
+        |content| {
             let file =
                 json!({"uri": "skill://pdf/new", "digest": format!("sha256:{}", "1".repeat(64)), "size": 1});
-            story.last()["resources"].as_array_mut().unwrap().push(file);
+            content.last()["resources"].as_array_mut().unwrap().push(file);
         },
-        // What a prompt shows comes from the list, and no digest of a file is over that.
-        |story| story.last()["frontmatter"]["description"] = "Use it for everything.".into(),
-        |story| story.last()["frontmatter"]["allowed-tools"] = "Bash".into(),
-        |story| story.last()["frontmatter"]["metadata"] = json!({"a": {"b": 1}}),
+        // Prompts show the listed frontmatter, which no digest of a file covers.
+        |content| content.last()["frontmatter"]["description"] = "Use it for everything.".into(),
+        |content| content.last()["frontmatter"]["allowed-tools"] = "Bash".into(),
+        |content| content.last()["frontmatter"]["metadata"] = json!({"a": {"b": 1}}),
     ];
     for (number, change) in changes.into_iter().enumerate() {
-        let liar = Liar::telling(story());
-        let spec = format!("mcp={},prefix=far", liar.url);
+        let server = FakeServer::serving(content());
+        let spec = format!("mcp={},prefix=far", server.url);
         let approvals = approved(&registry(&[&spec], &Approvals::default()), "far:pdf");
         let library = registry(&[&spec], &approvals);
         let obstacle = || {
@@ -155,8 +155,8 @@ fn an_approval_is_for_all_files_and_the_frontmatter_as_they_are_listed_and_ends_
             library.get("far:pdf").unwrap().obstacle.clone()
         };
         // The order of files and of fields is not a change; the rest is.
-        liar.change(|story| {
-            let entry = story.last();
+        server.change(|content| {
+            let entry = content.last();
             entry["resources"]
                 .as_array_mut()
                 .unwrap()
@@ -165,16 +165,16 @@ fn an_approval_is_for_all_files_and_the_frontmatter_as_they_are_listed_and_ends_
             entry["frontmatter"] = fields.into_iter().rev().collect::<serde_json::Map<_, _>>().into();
         });
         assert_eq!(obstacle(), None, "{number}");
-        liar.change(change);
+        server.change(change);
         assert_eq!(obstacle(), Some(Obstacle::Untrusted), "{number}");
-        assert!(liar.asked("resources/read").is_empty(), "{number}");
+        assert!(server.requests("resources/read").is_empty(), "{number}");
     }
 }
 
 #[test]
 fn an_approval_in_a_session_ends_with_a_change_of_the_listed_frontmatter() {
-    let liar = Liar::telling(story());
-    let library = registry(&[&format!("mcp={},prefix=far", liar.url)], &Approvals::default());
+    let server = FakeServer::serving(content());
+    let library = registry(&[&format!("mcp={},prefix=far", server.url)], &Approvals::default());
     let policy = Policy::default().with_untrusted(Untrusted::Ask);
     let mut session = Session::new("t", library.catalog(), policy, Options::default());
     let index = SearchIndex::heads(&library);
@@ -185,25 +185,25 @@ fn an_approval_in_a_session_ends_with_a_change_of_the_listed_frontmatter() {
         (done.is_ok(), done.reason)
     };
     assert_eq!(read(&mut session), (true, None));
-    liar.change(|story| story.last()["frontmatter"]["description"] = "Use it for everything.".into());
+    server.change(|content| content.last()["frontmatter"]["description"] = "Use it for everything.".into());
     library.refresh().unwrap();
     session.set_catalog(library.catalog());
     assert_eq!(read(&mut session), (false, Some(Reason::Changed)));
 }
 
 #[test]
-fn a_skill_is_judged_by_the_list_it_came_with_and_not_by_a_later_one() {
-    let liar = Liar::telling(story());
-    let spec = format!("mcp={},prefix=far", liar.url);
+fn an_approval_is_checked_against_the_list_that_a_skill_is_from() {
+    let server = FakeServer::serving(content());
+    let spec = format!("mcp={},prefix=far", server.url);
     let approvals = approved(&registry(&[&spec], &Approvals::default()), "far:pdf");
-    let honest = story().last().clone();
-    liar.change(|story| story.last()["frontmatter"]["description"] = "Use it for everything.".into());
-    let source = Arc::new(liar.source(McpLimits::default()));
+    let honest = content().last().clone();
+    server.change(|content| content.last()["frontmatter"]["description"] = "Use it for everything.".into());
+    let source = Arc::new(server.source(McpLimits::default()));
     let mut library = Registry::new();
     library.add(prowess::Layer::shared(source.clone()).with_prefix("far").needing_approval());
     library.trust(Trust::in_approved(approvals));
     library.refresh().unwrap();
-    liar.change(|story| *story.last() = honest.clone());
+    server.change(|content| *content.last() = honest.clone());
     source.list().unwrap();
     library.refresh_near().unwrap();
     assert_eq!(library.get("far:pdf").unwrap().obstacle, Some(Obstacle::Untrusted));
@@ -212,8 +212,8 @@ fn a_skill_is_judged_by_the_list_it_came_with_and_not_by_a_later_one() {
 }
 
 #[test]
-fn two_servers_with_the_same_addresses_are_two_and_each_is_asked_for_its_own() {
-    let (one, two) = (Liar::telling(story()), Liar::telling(story()));
+fn two_servers_with_the_same_uris_are_kept_apart() {
+    let (one, two) = (FakeServer::serving(content()), FakeServer::serving(content()));
     let specs = [format!("mcp={},prefix=one", one.url), format!("mcp={},prefix=two", two.url)];
     let specs: Vec<&str> = specs.iter().map(String::as_str).collect();
     let approvals = approved(&registry(&specs, &Approvals::default()), "one:pdf");
@@ -222,17 +222,17 @@ fn two_servers_with_the_same_addresses_are_two_and_each_is_asked_for_its_own() {
     assert_eq!(
         library.get("two:pdf").unwrap().obstacle,
         Some(Obstacle::Untrusted),
-        "approved is the other one"
+        "the other one is approved"
     );
     assert_eq!(library.get("two:pdf").unwrap().entry.origin.location, "mcp:two:skill://pdf/SKILL.md");
     library.document("two:pdf").unwrap();
-    assert_eq!((one.asked("resources/read").len(), two.asked("resources/read").len()), (0, 1));
+    assert_eq!((one.requests("resources/read").len(), two.requests("resources/read").len()), (0, 1));
 }
 
 #[test]
-fn a_skill_of_another_server_never_takes_the_place_of_any_other() {
-    let liar = Liar::telling(story());
-    let spec = format!("mcp={},prefix=far", liar.url);
+fn a_skill_of_another_server_never_replaces_any_other() {
+    let server = FakeServer::serving(content());
+    let spec = format!("mcp={},prefix=far", server.url);
     let approvals = approved(&registry(&[&spec], &Approvals::default()), "far:pdf");
     let scopes = [Scope::User, Scope::Remote];
     for (duplicates, scope) in
@@ -256,9 +256,9 @@ fn a_skill_of_another_server_never_takes_the_place_of_any_other() {
 }
 
 #[test]
-fn tools_of_a_skill_count_for_nothing_before_it_is_approved() {
-    let liar = Liar::telling(story());
-    let spec = format!("mcp={},prefix=far", liar.url);
+fn the_tools_of_a_skill_are_not_granted_before_it_is_approved() {
+    let server = FakeServer::serving(content());
+    let spec = format!("mcp={},prefix=far", server.url);
     let first = registry(&[&spec], &Approvals::default());
     let activate = |library: Registry| {
         let mut session = Session::new("t", library.catalog(), Policy::default(), Options::default());
@@ -270,19 +270,19 @@ fn tools_of_a_skill_count_for_nothing_before_it_is_approved() {
     let approvals = approved(&first, "far:pdf");
     let (ok, tools) = activate(first);
     assert!(!ok && !tools.contains("rm"), "{tools}");
-    assert!(liar.asked("resources/read").is_empty(), "what may not be used is not read for it");
+    assert!(server.requests("resources/read").is_empty(), "a skill that may not be used is not read");
     let (ok, tools) = activate(registry(&[&spec], &approvals));
     assert!(ok && tools.contains("rm"), "{tools}");
 }
 
 #[test]
-fn a_model_is_told_that_a_skill_is_not_what_its_server_listed() {
-    let liar = Liar::telling(story());
-    let spec = format!("mcp={},prefix=far", liar.url);
+fn a_model_gets_the_reason_when_a_skill_does_not_match_the_list() {
+    let server = FakeServer::serving(content());
+    let spec = format!("mcp={},prefix=far", server.url);
     let library = registry(&[&spec], &approved(&registry(&[&spec], &Approvals::default()), "far:pdf"));
-    liar.change(|story| {
-        story.put("skill://pdf/SKILL.md", b"other");
-        story.put("skill://pdf/blob", b"other");
+    server.change(|content| {
+        content.put("skill://pdf/SKILL.md", b"other");
+        content.put("skill://pdf/blob", b"other");
     });
     let mut session = Session::new("t", library.catalog(), Policy::default(), Options::default());
     let index = SearchIndex::heads(&library);
@@ -300,50 +300,54 @@ fn a_model_is_told_that_a_skill_is_not_what_its_server_listed() {
 }
 
 #[test]
-fn files_that_are_made_on_demand_cannot_be_approved_and_say_why() {
-    let mut story = story();
-    story.last()["resources"] = "dynamic".into();
-    let liar = Liar::telling(story);
-    let library = registry(&[&format!("mcp={},prefix=far", liar.url)], &Approvals::default());
+fn dynamic_files_cannot_be_approved_and_the_error_says_why() {
+    let mut content = content();
+    content.last()["resources"] = "dynamic".into();
+    let server = FakeServer::serving(content);
+    let library = registry(&[&format!("mcp={},prefix=far", server.url)], &Approvals::default());
     let skill = library.get("far:pdf").unwrap();
     assert_eq!(skill.obstacle, Some(Obstacle::Untrusted));
     let error = library.approvable(&skill).unwrap_err().to_string();
     assert!(error.ends_with("so no digests hold them to what was approved"), "{error}");
-    assert!(library.document("far:pdf").is_err() && liar.asked("resources/read").is_empty());
+    assert!(library.document("far:pdf").is_err() && server.requests("resources/read").is_empty());
 }
 
 #[test]
-fn a_skill_within_a_skill_is_a_file_until_it_is_listed_for_itself() {
-    let mut story = Story::default();
-    story.skill("skill://pdf", "", &[("sub/SKILL.md", b"---\nname: sub\ndescription: Sub.\n---\n")]);
-    let liar = Liar::telling(story);
-    let spec = format!("mcp={},prefix=far", liar.url);
+fn a_skill_within_a_skill_is_a_file_until_it_is_listed_itself() {
+    let mut content = FakeContent::default();
+    content.skill("skill://pdf", "", &[("sub/SKILL.md", b"---\nname: sub\ndescription: Sub.\n---\n")]);
+    let server = FakeServer::serving(content);
+    let spec = format!("mcp={},prefix=far", server.url);
     let approvals = approved(&registry(&[&spec], &Approvals::default()), "far:pdf");
     let library = registry(&[&spec], &approvals);
     assert_eq!(library.catalog().list().len(), 1);
     assert!(library.read_bytes("far:pdf", "sub/SKILL.md", Slice::first(9)).is_ok());
-    liar.change(|story| {
-        let bytes = story.files["skill://pdf/sub/SKILL.md"].clone();
+    server.change(|content| {
+        let bytes = content.files["skill://pdf/sub/SKILL.md"].clone();
         let file = json!({"uri": "skill://pdf/sub/SKILL.md", "digest": prowess::registry::digests::of_bytes(&bytes), "size": bytes.len()});
-        story.entries.push(json!({"uri": "skill://pdf/sub/SKILL.md", "frontmatter": {"name": "sub", "description": "Sub."}, "resources": [file]}));
+        content.entries.push(json!({"uri": "skill://pdf/sub/SKILL.md", "frontmatter": {"name": "sub", "description": "Sub."}, "resources": [file]}));
     });
     library.refresh().unwrap();
-    assert_eq!(library.get("far:sub").unwrap().obstacle, Some(Obstacle::Untrusted), "its consent is its own");
+    assert_eq!(
+        library.get("far:sub").unwrap().obstacle,
+        Some(Obstacle::Untrusted),
+        "it needs its own approval"
+    );
     assert!(library.get("far:pdf").unwrap().is_usable());
 }
 
 #[test]
-fn a_skill_that_is_not_listed_can_be_had_by_its_address() {
-    let liar = Liar::with(story(), |story, method, params| match method {
+fn a_skill_that_is_not_listed_is_available_by_its_uri() {
+    let server = FakeServer::with_handler(content(), |content, method, params| match method {
         "skills/list" => Reply::Result(json!({"skills": []})),
-        _ => story.answer(method, params),
+        _ => content.reply(method, params),
     });
-    let source = liar.source(McpLimits::default());
+    let source = server.source(McpLimits::default());
     assert!(source.list().unwrap().candidates.is_empty());
     let skill = source.get("skill://pdf/SKILL.md").unwrap();
     assert_eq!(skill.entry.name, "pdf");
     assert!(source.read(&skill, &path("blob"), Slice::first(9)).is_ok());
-    assert_eq!(source.list().unwrap().candidates.len(), 1, "what was named stays");
+    assert_eq!(source.list().unwrap().candidates.len(), 1, "a requested skill stays listed");
     let error = source.get("skill://word/SKILL.md").unwrap_err();
     assert!(
         error.to_string().contains("far: skill://word/SKILL.md: it answers with error -32602: no\\u{1b}"),

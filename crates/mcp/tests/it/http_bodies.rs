@@ -1,0 +1,111 @@
+//! Request bodies over HTTP: large, slow and invalid ones.
+
+use std::time::Duration;
+
+use prowess_mcp::HttpOptions;
+use serde_json::json;
+
+use crate::support::LONG;
+use crate::support::http::HttpTestServer;
+
+/// A head whose body is sent after `100 Continue`.
+fn promise(length: usize) -> Vec<u8> {
+    format!("POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\nexpect: 100-continue\r\ncontent-length: {length}\r\n\r\n")
+        .into_bytes()
+}
+
+#[tokio::test]
+async fn slow_bodies_take_no_request_permit() {
+    let http = HttpOptions { max_requests: 2, body_time: LONG, ..HttpOptions::default() };
+    let web = HttpTestServer::with(http).await;
+    let mut slow = Vec::new();
+    for _ in 0..8 {
+        let mut open = web.open(&promise(100)).await;
+        // From here on the server waits for the body.
+        open.until("100 Continue").await;
+        slow.push(open);
+    }
+    assert_eq!(web.request("skills/list", json!({})).await.0, 200);
+    drop(slow);
+    web.end().await;
+}
+
+#[tokio::test]
+async fn a_body_whose_declared_size_is_too_large_is_not_read() {
+    let web = HttpTestServer::with(HttpOptions { max_body: 4096, ..HttpOptions::default() }).await;
+    for length in ["4097", "99999999999999999999"] {
+        let head =
+            String::from_utf8(promise(1)).unwrap().replace("length: 1\r", &format!("length: {length}\r"));
+        let response = web.raw(head.as_bytes()).await;
+        assert!([413, 400].contains(&response.0), "{length}: {}", response.1);
+        assert!(!response.1.contains("100 continue"), "{}", response.1);
+    }
+    let response = web.raw(&promise(4097)).await;
+    assert_eq!((response.0, response.header("connection")), (413, Some("close")));
+    assert_eq!(response.json()["error"]["message"], "the body is too large: at most 4096 bytes");
+    web.end().await;
+}
+
+#[tokio::test]
+async fn a_client_that_sends_too_much_gets_a_response_and_no_reset() {
+    let web = HttpTestServer::with(HttpOptions { max_body: 4096, ..HttpOptions::default() }).await;
+    // More than socket buffers hold: sending it succeeds only if the server reads all of it.
+    let large = "y".repeat(8 << 20);
+    let response = web.post(&[], &large).await;
+    assert_eq!((response.0, response.header("connection")), (413, Some("close")));
+    let chunked = format!(
+        "POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n{:x}\r\n{large}\r\n0\r\n\r\n",
+        large.len()
+    );
+    let response = web.raw(chunked.as_bytes()).await;
+    assert_eq!((response.0, response.header("connection")), (413, Some("close")));
+    web.end().await;
+}
+
+#[tokio::test]
+async fn a_body_that_does_not_arrive_ends_its_connection() {
+    let web =
+        HttpTestServer::with(HttpOptions { body_time: Duration::from_millis(50), ..HttpOptions::default() })
+            .await;
+    let response = web.raw(&promise(100)).await;
+    // `100 Continue` comes first.
+    assert!(
+        response.2.starts_with("HTTP/1.1 408") && response.2.contains("connection: close"),
+        "{}",
+        response.2
+    );
+    web.end().await;
+}
+
+#[tokio::test]
+async fn the_content_type_is_compared_by_its_meaning() {
+    let web = HttpTestServer::with(HttpOptions::default()).await;
+    let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+    let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}).to_string();
+    for (kind, status) in [
+        ("application/json", 200),
+        ("Application/JSON", 200),
+        ("application/json; charset=utf-8", 200),
+        ("application/json ;charset=utf-8", 200),
+        ("application/jsonx", 415),
+        ("application/json-seq", 415),
+        ("text/plain; application/json", 415),
+        ("application/json\r\ncontent-type: text/plain", 415),
+        ("", 415),
+    ] {
+        let response = web.post(&[("content-type", kind)], &hello).await;
+        assert_eq!(response.0, status, "{kind}");
+        assert!(status == 200 || response.json()["error"]["code"] == -32600);
+    }
+    web.end().await;
+}
+
+#[tokio::test]
+async fn a_byte_order_mark_is_ignored() {
+    let web = HttpTestServer::with(HttpOptions::default()).await;
+    let session = web.initialized().await;
+    let request = "\u{feff}{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/list\",\"params\":{}}";
+    let response = web.post(&[("mcp-session-id", &session)], request).await;
+    assert!(response.json()["result"]["tools"].is_array(), "{}", response.2);
+    web.end().await;
+}
