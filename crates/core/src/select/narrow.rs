@@ -32,7 +32,7 @@ pub enum OnSelectError {
     Fail,
 }
 
-/// SelectOptions of every selector.
+/// The options of every selector.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SelectOptions {
