@@ -32,7 +32,7 @@ fn names(offer: &Offer) -> Vec<&str> {
 fn an_invalid_entry_is_reported_and_the_others_are_kept() {
     let file = |uri: &str| json!({"uri": uri, "digest": format!("sha256:{}", "0".repeat(64)), "size": 1});
     let push = |content: &mut FakeContent, uri: &str| {
-        content.last()["resources"].as_array_mut().unwrap().push(file(uri))
+        content.last()["resources"].as_array_mut().unwrap().push(file(uri));
     };
     let changes: [(Change<'_>, &str); 11] = [
         (
