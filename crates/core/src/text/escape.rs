@@ -195,11 +195,11 @@ fn begins_wrapper_tag(character: char, after: &str, more: &[&str]) -> bool {
 /// Whether what follows a `<` is the name of a wrapper, slash and spaces before it allowed.
 fn is_wrapper_tag(rest: &str, more: &[&str]) -> bool {
     let wrappers = || WRAPPERS.iter().chain(more);
-    let begins =
-        |first: char| wrappers().any(|wrapper| wrapper.starts_with(|c: char| c.eq_ignore_ascii_case(&first)));
-    // Most tags are other tags, and their first letter tells.
+    // Most tags are other tags, and their first letter tells. Bytes of two lists, because this runs for every `<`.
     let first = rest.bytes().find(|byte| *byte != b'/').unwrap_or(b' ');
-    if first.is_ascii_graphic() && !begins(char::from(first)) {
+    let begins =
+        |wrapper: &&str| wrapper.as_bytes().first().is_some_and(|byte| byte.eq_ignore_ascii_case(&first));
+    if first.is_ascii_graphic() && !WRAPPERS.iter().any(begins) && !more.iter().any(begins) {
         return false;
     }
     // What is not seen in or before a name does not make it another name, and neither do marks above or through its
