@@ -1,7 +1,7 @@
 //! The fields of frontmatter: one table of what clients understand beyond the specification, and the shape of each.
 //!
 //! A new client field is one row of the table below. Reading, the JSON form, the shape checks of `check` and the list
-//! of known keys follow from it; `docs/schemas/show.json` needs the same name, and a test says so.
+//! of known keys follow from it; `docs/schemas/show.json` needs the same name.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
