@@ -7,13 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::document::rules::YAML_ANCHOR;
 use crate::document::{Document, Node, NodeKind, Pair, Style, looks_like_number, rules};
-
-/// The most characters of a description, as it stands in the file.
-const MAX_DESCRIPTION: usize = 1024;
-/// The most characters of `compatibility`.
-const MAX_COMPATIBILITY: usize = 500;
-/// The most characters of a name.
-const MAX_NAME: usize = 64;
+use crate::limits::{MAX_COMPATIBILITY_CHARS, MAX_DESCRIPTION_CHARS, MAX_NAME_CHARS};
 
 /// Why a skill that may be used is not published: a strict reader would refuse it, and the whole list with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,10 +44,10 @@ impl fmt::Display for Withheld {
             Self::NotAtTheStart => to.write_str("its file does not begin with the frontmatter"),
             Self::Duplicate(key) => write!(to, "a key stands twice in its frontmatter: {key}"),
             Self::Name => {
-                write!(to, "its name is not 1 to {MAX_NAME} small letters, digits and single hyphens")
+                write!(to, "its name is not 1 to {MAX_NAME_CHARS} small letters, digits and single hyphens")
             }
             Self::Description => {
-                write!(to, "its description is not a text of 1 to {MAX_DESCRIPTION} characters")
+                write!(to, "its description is not a text of 1 to {MAX_DESCRIPTION_CHARS} characters")
             }
             Self::Shape(field) => write!(to, "{field} has not the shape of the specification"),
             Self::NotJson(text) => write!(to, "JSON cannot say a value of its frontmatter: {text}"),
@@ -88,7 +82,8 @@ pub fn withheld(document: &Document, name: &str) -> Option<Withheld> {
         _ => return Some(Withheld::Name),
     }
     match front.get("description") {
-        Some(Value::String(text)) if !text.trim().is_empty() && text.chars().count() <= MAX_DESCRIPTION => {}
+        Some(Value::String(text))
+            if !text.trim().is_empty() && text.chars().count() <= MAX_DESCRIPTION_CHARS => {}
         _ => return Some(Withheld::Description),
     }
     misshapen(&front).map(Withheld::Shape)
@@ -103,7 +98,7 @@ fn misshapen(front: &Map<String, Value>) -> Option<&'static str> {
         return Some(field);
     }
     let length = front.get("compatibility").and_then(Value::as_str).map(|text| text.chars().count());
-    if length.is_some_and(|length| !(1..=MAX_COMPATIBILITY).contains(&length)) {
+    if length.is_some_and(|length| !(1..=MAX_COMPATIBILITY_CHARS).contains(&length)) {
         return Some("compatibility");
     }
     let texts = |value: &Value| value.as_object().is_some_and(|map| map.values().all(Value::is_string));
@@ -112,7 +107,7 @@ fn misshapen(front: &Map<String, Value>) -> Option<&'static str> {
 
 /// Whether a name is what every reader takes for one.
 fn is_plain(name: &str) -> bool {
-    (1..=MAX_NAME).contains(&name.len())
+    (1..=MAX_NAME_CHARS).contains(&name.len())
         && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
         && !name.starts_with('-')
         && !name.ends_with('-')
