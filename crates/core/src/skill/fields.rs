@@ -12,7 +12,7 @@ use crate::skill::tool_list::ToolList;
 
 /// What a field holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shape {
+pub enum FieldShape {
     /// One text.
     Text,
     /// One text, also when it is in square brackets, which YAML reads as a list.
@@ -31,7 +31,7 @@ pub enum Shape {
     Any,
 }
 
-impl Shape {
+impl FieldShape {
     /// Whether a value can be read as this.
     pub(crate) fn fits(self, value: &Node) -> bool {
         match self {
@@ -45,12 +45,12 @@ impl Shape {
 
 /// The shape of a field that the specification or a client knows. The name and the description have rules of their
 /// own, so any shape passes here.
-pub(crate) fn shape(key: &str) -> Option<Shape> {
+pub(crate) fn shape(key: &str) -> Option<FieldShape> {
     match key {
-        "name" | "description" => Some(Shape::Any),
-        "license" | "compatibility" => Some(Shape::Text),
-        "metadata" => Some(Shape::Mapping),
-        "allowed-tools" => Some(Shape::Tools),
+        "name" | "description" => Some(FieldShape::Any),
+        "license" | "compatibility" => Some(FieldShape::Text),
+        "metadata" => Some(FieldShape::Mapping),
+        "allowed-tools" => Some(FieldShape::Tools),
         _ => client_field(key).map(|field| field.shape),
     }
 }
@@ -71,7 +71,7 @@ pub struct ClientField {
     /// Its key in the frontmatter.
     pub key: &'static str,
     /// What it holds.
-    pub shape: Shape,
+    pub shape: FieldShape,
     /// Its value in the specification's form; nothing when the skill does not have it.
     pub(crate) json: fn(&Entry) -> Option<Value>,
 }
@@ -81,7 +81,7 @@ trait FieldValue: Sized {
     /// The value of a field that is not there.
     const NONE: Self;
 
-    fn read(document: &Document, key: &str, shape: Shape) -> Self;
+    fn read(document: &Document, key: &str, shape: FieldShape) -> Self;
     fn is_none(&self) -> bool;
     fn json(&self) -> Option<Value>;
 }
@@ -89,8 +89,8 @@ trait FieldValue: Sized {
 impl FieldValue for Option<String> {
     const NONE: Self = None;
 
-    fn read(document: &Document, key: &str, shape: Shape) -> Self {
-        if shape == Shape::Bracketed { bracketed(document, key) } else { text(document, key) }
+    fn read(document: &Document, key: &str, shape: FieldShape) -> Self {
+        if shape == FieldShape::Bracketed { bracketed(document, key) } else { text(document, key) }
     }
 
     fn is_none(&self) -> bool {
@@ -105,8 +105,8 @@ impl FieldValue for Option<String> {
 impl FieldValue for Vec<String> {
     const NONE: Self = Self::new();
 
-    fn read(document: &Document, key: &str, shape: Shape) -> Self {
-        let read = if shape == Shape::Words { words } else { list_of_texts };
+    fn read(document: &Document, key: &str, shape: FieldShape) -> Self {
+        let read = if shape == FieldShape::Words { words } else { list_of_texts };
         document.field(key).map(read).unwrap_or_default()
     }
 
@@ -122,7 +122,7 @@ impl FieldValue for Vec<String> {
 impl FieldValue for Option<ToolList> {
     const NONE: Self = None;
 
-    fn read(document: &Document, key: &str, _: Shape) -> Self {
+    fn read(document: &Document, key: &str, _: FieldShape) -> Self {
         document.field(key).map(tool_list)
     }
 
@@ -138,7 +138,7 @@ impl FieldValue for Option<ToolList> {
 impl FieldValue for Option<Value> {
     const NONE: Self = None;
 
-    fn read(document: &Document, key: &str, _: Shape) -> Self {
+    fn read(document: &Document, key: &str, _: FieldShape) -> Self {
         document.field(key).filter(|node| !node.is_null()).map(Node::to_json)
     }
 
@@ -176,7 +176,7 @@ macro_rules! client_fields {
             }
 
             fn read(document: &Document) -> Self {
-                Self { $($($member: FieldValue::read(document, $key, Shape::$shape),)?)* }
+                Self { $($($member: FieldValue::read(document, $key, FieldShape::$shape),)?)* }
             }
         }
 
@@ -184,7 +184,7 @@ macro_rules! client_fields {
         pub static CLIENT_FIELDS: &[ClientField] = &[
             $(ClientField {
                 key: $key,
-                shape: Shape::$shape,
+                shape: FieldShape::$shape,
                 json: $(|entry| entry.client.$member.json())? $(|$entry| $json)?,
             },)*
         ];

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::document::{Document, markdown, parse, without_blank_lines};
 use crate::skill::location::{Location, Origin};
-use crate::skill::{CLIENT_FIELDS, Entry, Shape, known_keys, shape, tool_list};
+use crate::skill::{CLIENT_FIELDS, Entry, FieldShape, known_keys, shape, tool_list};
 
 /// A whole skill: what a catalog holds of it, and its instructions.
 #[derive(Clone, Debug, PartialEq)]
@@ -118,7 +118,7 @@ impl SkillData {
         {
             return Err(JsonError::TwoTools);
         }
-        for key in known_keys().filter(|key| shape(key) == Some(Shape::Tools)) {
+        for key in known_keys().filter(|key| shape(key) == Some(FieldShape::Tools)) {
             if let Some(tools) = fields.get(key) {
                 let expected = "a text or a list of texts";
                 let wrong = || JsonError::WrongType { key: key.to_owned(), expected };

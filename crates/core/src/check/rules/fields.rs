@@ -5,7 +5,7 @@ use crate::document::{Document, Node, Pair, SPEC_FIELDS};
 use crate::finding::Finding;
 use crate::finding::rule::rules;
 use crate::limits::MAX_COMPATIBILITY_CHARS;
-use crate::skill::{Shape, boolean, client_field, shape};
+use crate::skill::{FieldShape, boolean, client_field, shape};
 use crate::text::inline;
 
 rules! {
@@ -70,7 +70,7 @@ pub(in crate::check) fn check(document: &Document, findings: &mut Found<'_>) {
                 findings.push(about(pair, Finding::new(&FIELD_CLIENT, message)));
             }
             // Tools have rules of their own.
-            let fits = shape.is_none_or(|shape| shape == Shape::Tools || shape.fits(&pair.value));
+            let fits = shape.is_none_or(|shape| shape == FieldShape::Tools || shape.fits(&pair.value));
             if !fits {
                 let message = format!("{key} is {}, not text", pair.value.shape());
                 findings.push(about(pair, Finding::new(&FIELD_NOT_TEXT, message)).with_span(pair.value.span));
@@ -84,14 +84,14 @@ pub(in crate::check) fn check(document: &Document, findings: &mut Found<'_>) {
             );
             findings.push(about(pair, Finding::new(&FIELD_UNKNOWN, message).with_help(help)));
         }
-        if matches!(shape, Some(Shape::Text | Shape::Bracketed)) {
+        if matches!(shape, Some(FieldShape::Text | FieldShape::Bracketed)) {
             check_value(key, pair, findings);
         }
         match key {
             "license" => check_license(pair, findings),
             "compatibility" => check_compatibility(pair, findings),
             "metadata" => check_metadata(pair, findings),
-            _ if shape == Some(Shape::Switch) && boolean(&pair.value).is_none() => {
+            _ if shape == Some(FieldShape::Switch) && boolean(&pair.value).is_none() => {
                 let message = format!("{key} is neither true nor false: {}", inline(&pair.value.to_text()));
                 let finding =
                     Finding::new(&INVOCATION_NOT_BOOLEAN, message).with_help("write `true` or `false`");
