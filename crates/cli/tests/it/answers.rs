@@ -1,6 +1,6 @@
 //! Answers and hints that fit the question: what a person typed is what they are told about.
 
-use crate::library::{json_of, run};
+use crate::shelf::{json_of, run};
 use crate::{GOOD, Place, code};
 
 /// The lines of a run that begin with `hint:`.

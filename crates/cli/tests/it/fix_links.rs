@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 
 use crate::Place;
-use crate::library::{output, run};
+use crate::shelf::{output, run};
 use insta::assert_snapshot;
 
 /// A skill that a safe fix changes.
@@ -52,7 +52,7 @@ fn a_linked_file_outside_of_the_tree_is_left_alone() {
     // The folder of the skill is not the file.
     run(&place, &["check", "--fix", "repo/skills/mail"]);
     assert!(!is_fixed(&place, "outside/mail/SKILL.md"));
-    let value = crate::library::json_of(&place, &["check", "--fix", "--json", "repo/skills"]);
+    let value = crate::shelf::json_of(&place, &["check", "--fix", "--json", "repo/skills"]);
     assert!(value["failures"].to_string().contains("outside/mail/SKILL.md"), "{value}");
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::library::{command, run};
+use crate::shelf::{command, run};
 use crate::{GOOD, Place};
 use insta::assert_snapshot;
 

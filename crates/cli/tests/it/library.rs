@@ -1,54 +1,16 @@
-//! `prowess list`, `why` and `trust`: what is offered here, what is not and why, and what a person lets agents use.
+//! `prowess list`: what is offered here, and what is said of the rest.
 
 use std::ffi::OsStr;
 use std::fs::{self, Permissions};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
-use std::process::{Command, Output};
+use std::process::Command;
 
-use crate::{GOOD, Place, code, skipped};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-/// Skills of a project and of its user: offered, shadowed, broken and turned off.
-pub(crate) fn shelf() -> Place {
-    Place::with(&[
-        (".claude/skills/pdf/SKILL.md", "---\nname: pdf\ndescription: Reads PDF files.\n---\nRead.\n"),
-        (".claude/skills/pdf/scripts/read.sh", "echo\n"),
-        (".claude/skills/loud/SKILL.md", "---\nname: loud\ndescription: Use when: loud\n---\n"),
-        (".claude/skills/torn/SKILL.md", "---\nname: torn\nname: again\ndescription: d\n---\n"),
-        (".claude/skills/draft/SKILL.md", "---\nname: draft\ndescription: Not ready.\n---\n"),
-        ("home/.claude/skills/pdf/SKILL.md", "---\nname: pdf\ndescription: The user's own.\n---\n"),
-        ("home/.codex/skills/mail/SKILL.md", "---\nname: mail\ndescription: Writes letters.\n---\n"),
-        ("prowess.toml", "[skills]\ndisable = [\"draft\"]\n"),
-    ])
-}
-
-/// The command with a user's folders inside the place.
-pub(crate) fn command(place: &Place) -> Command {
-    let mut command = place.command();
-    for (name, folder) in [
-        ("HOME", "home"),
-        ("XDG_CACHE_HOME", "cache"),
-        ("XDG_CONFIG_HOME", "config"),
-        ("XDG_STATE_HOME", "state"),
-    ] {
-        command.env(name, place.path().join(folder));
-    }
-    command
-}
-
-pub(crate) fn output<S: AsRef<OsStr>>(place: &Place, args: &[S]) -> Output {
-    command(place).args(args).output().unwrap()
-}
-
-pub(crate) fn run<S: AsRef<OsStr>>(place: &Place, args: &[S]) -> String {
-    place.transcript(&output(place, args))
-}
-
-pub(crate) fn json_of(place: &Place, args: &[&str]) -> Value {
-    serde_json::from_slice(&output(place, args).stdout).unwrap()
-}
+use crate::shelf::{json_of, output, run, shelf};
+use crate::{GOOD, Place, code, skipped};
 
 #[test]
 fn a_list_shows_what_is_offered_and_counts_the_rest() {
@@ -181,103 +143,6 @@ fn a_list_as_json_says_the_same() {
     let all = json_of(&place, &["list", "--json", "--all"]);
     let states: Vec<&Value> = all["skills"].as_array().unwrap().iter().map(|skill| &skill["state"]).collect();
     assert_eq!(states, ["untrusted", "active", "active", "broken", "disabled", "shadowed"]);
-}
-
-#[test]
-fn why_names_the_place_and_the_reason() {
-    let place = shelf();
-    let why = |name: &str| run(&place, &["why", "--client", "claude-code", name]);
-    assert_snapshot!(why("loud"), @"
-    exit 1
-    --- stdout
-    loud: seen, not trusted
-      found: [DIR]/.claude/skills/loud/SKILL.md
-      path for filters: loud
-      read by: claude-code
-      warning[yaml-syntax]: the frontmatter is not valid YAML: a colon and a blank inside a value without quotes
-      parsed: after a repair of its YAML; prowess check says what is wrong
-      hint: agents may use it after: prowess trust loud --client claude-code
-    ");
-    output(&place, &["trust", "loud"]);
-    assert_snapshot!(why("loud"), @"
-    exit 0
-    --- stdout
-    loud: offered
-      found: [DIR]/.claude/skills/loud/SKILL.md
-      path for filters: loud
-      read by: claude-code
-      warning[yaml-syntax]: the frontmatter is not valid YAML: a colon and a blank inside a value without quotes
-      parsed: after a repair of its YAML; prowess check says what is wrong
-      not published over MCP: its YAML had to be repaired
-    ");
-    assert_snapshot!(why("torn"), @"
-    exit 1
-    --- stdout
-    again: broken
-      found: [DIR]/.claude/skills/torn/SKILL.md
-      path for filters: torn
-      read by: claude-code
-      error[duplicate-identity]: the key stands twice: name
-      info[name-folder-mismatch]: the name is not the name of the folder: again in torn
-      hint: see how to correct it with: prowess check [DIR]/.claude/skills/torn/SKILL.md
-    ");
-    assert_snapshot!(why("draft"), @"
-    exit 1
-    --- stdout
-    draft: turned off
-      found: [DIR]/.claude/skills/draft/SKILL.md
-      path for filters: draft
-      read by: claude-code
-      turned off by: [DIR]/prowess.toml
-      hint: change skills.disable or skills.enable in that file to use it
-    ");
-    assert_snapshot!(why("pfd"), @"
-    exit 1
-    --- stderr
-    error: no skill of this name was found: pfd
-      hint: there is pdf
-    ");
-    assert_snapshot!(why("something-else"), @"
-    exit 1
-    --- stderr
-    error: no skill of this name was found: something-else
-      hint: a skill is a folder with a SKILL.md in a place where agents look; --in names another
-    ");
-    // Folders that were named need no trust; without it, the user's own skill is the one that is offered.
-    assert_snapshot!(run(&place, &["why", "pdf", "--in", ".claude/skills", "--in", "home"]), @"
-    exit 0
-    --- stdout
-    pdf: offered
-      found: [DIR]/.claude/skills/pdf/SKILL.md
-      path for filters: pdf
-    pdf: shadowed
-      found: [DIR]/home/.claude/skills/pdf/SKILL.md
-      path for filters: .claude/skills/pdf
-      shadowed by: [DIR]/.claude/skills/pdf/SKILL.md
-      hint: rename one of the two, or take one away
-    ");
-    assert_snapshot!(run(&place, &["why", "pdf"]).replace(&readers(&place), "[READERS]"), @"
-    exit 0
-    --- stdout
-    pdf: shadowed
-      found: [DIR]/.claude/skills/pdf/SKILL.md
-      path for filters: pdf
-      read by: [READERS]
-      shadowed by: [DIR]/home/.claude/skills/pdf/SKILL.md
-      hint: rename one of the two, or take one away
-      hint: it is not trusted; prowess trust pdf
-    pdf: offered
-      found: [DIR]/home/.claude/skills/pdf/SKILL.md
-      path for filters: pdf
-      read by: [READERS]
-    ");
-    let unknown = json_of(&place, &["why", "--json", "pfd"]);
-    assert_eq!((unknown["offered"].clone(), unknown["candidates"].clone()), (json!(false), json!([])));
-    assert_eq!(unknown["similar"], json!(["pdf"]));
-    let torn = json_of(&place, &["why", "--json", "torn"]);
-    assert_eq!(torn["candidates"][0]["problems"][0]["code"], "duplicate-identity");
-    let draft = json_of(&place, &["why", "--json", "draft"]);
-    assert_eq!(draft["candidates"][0]["disabled_by"], json!(place.path().join("prowess.toml")));
 }
 
 /// A name that would set the title of a terminal.
@@ -449,34 +314,6 @@ fn skills_come_from_lines_from_pairs_and_from_what_a_configuration_names() {
 }
 
 #[test]
-fn why_speaks_of_filters_of_prompts_and_of_what_is_odd() {
-    let long = "x".repeat(400);
-    let big = format!("---\nname: big\ndescription: Big.\n---\n{}", "x".repeat(1 << 21));
-    let place = Place::with(&[
-        ("skills/good/SKILL.md", GOOD),
-        ("skills/wordy/SKILL.md", &format!("---\nname: wordy\ndescription: {long}\n---\n")),
-        ("skills/quiet/SKILL.md", "---\nname: quiet\ndescription: d\ndisable-model-invocation: true\n---\n"),
-        ("skills/odd/SKILL.md", "---\nname: ../../odd\ndescription: d\n---\n"),
-        ("skills/big/SKILL.md", &big),
-    ]);
-    let why = |args: &[&str]| run(&place, &[&["why", "--in", "skills"], args].concat());
-    assert!(why(&["good"]).starts_with("exit 0\n"));
-    assert!(why(&["good", "--filter", "other/**"]).contains("  filtered by: other/**\n"));
-    assert!(why(&["wordy", "--budget", "400c"]).contains("with a shorter description"));
-    let cut = why(&["wordy", "--budget", "1c"]);
-    assert!(cut.starts_with("exit 1\n") && cut.contains("the budget is too small"), "{cut}");
-    assert!(why(&["wordy", "--query", "does it well"]).contains("other skills fit the task better"));
-    assert!(why(&["quiet"]).contains("only a user may start it"));
-    assert!(why(&["../../odd"]).contains("warning[name-invalid-character]"));
-    let large = why(&["big"]);
-    assert!(large.starts_with("exit 1\n") && large.contains("error[file-too-large]"), "{large}");
-    assert_eq!(
-        json_of(&place, &["why", "good", "--json", "--in", "skills", "--filter", "none"])["prompt"],
-        "filtered"
-    );
-}
-
-#[test]
 fn a_list_warns_of_a_description_that_a_comment_cuts_as_a_check_does() {
     let place = Place::with(&[
         ("skills/cut/SKILL.md", "---\nname: cut\ndescription: Fix issue #12 today\n---\nDo it.\n"),
@@ -495,18 +332,6 @@ fn a_list_warns_of_a_description_that_a_comment_cuts_as_a_check_does() {
     for (row, file) in [(0, 0), (1, 1)] {
         assert_eq!(codes(&listed["skills"][row]["problems"]), codes(&checked["files"][file]["problems"]));
     }
-}
-
-/// The clients that read the user's `.claude/skills`, as they are shown.
-fn readers(place: &Place) -> String {
-    let why = json_of(place, &["why", "--json", "pdf"]);
-    let names: Vec<&str> = why["candidates"][0]["readers"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|name| name.as_str().unwrap())
-        .collect();
-    names.join(", ")
 }
 
 #[test]

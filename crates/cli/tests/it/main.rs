@@ -35,11 +35,14 @@ mod search;
 mod serve;
 mod server_trust;
 mod session;
+mod session_vectors;
+mod shelf;
 mod show;
 mod small;
 mod surroundings;
 mod trust;
 mod watch;
+mod why;
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::io::Read as _;
 use std::process::Stdio;
 
-use crate::library::{command, json_of, output, run};
+use crate::shelf::{command, json_of, output, run};
 use crate::{Place, code};
 use insta::assert_snapshot;
 use serde_json::{Value, json};

@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use crate::library::{command, json_of, output, run};
+use crate::shelf::{command, json_of, output, run};
 use crate::{Place, code};
 
 fn skill(name: &str) -> String {

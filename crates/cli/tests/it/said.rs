@@ -3,7 +3,7 @@
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
 
-use crate::library::{json_of, output, run};
+use crate::shelf::{json_of, output, run};
 use crate::{GOOD, Place, code, skipped};
 use insta::assert_snapshot;
 

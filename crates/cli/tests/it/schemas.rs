@@ -6,7 +6,7 @@ use std::path::Path;
 use prowess::{Origin, Profile, Severity, parse};
 use serde_json::{Value, json};
 
-use crate::{BAD, GOOD, Place, library};
+use crate::{BAD, GOOD, Place, shelf};
 
 fn repository(path: &str) -> String {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path);
@@ -162,8 +162,8 @@ fn every_output_fits_its_schema() {
 
 #[test]
 fn every_output_about_the_library_fits_its_schema() {
-    let place = library::shelf();
-    let json_of = |args: &[&str]| library::json_of(&place, args);
+    let place = shelf::shelf();
+    let json_of = |args: &[&str]| shelf::json_of(&place, args);
     let list = json_of(&["list", "--json", "--all"]);
     assert_eq!(list["skills"].as_array().unwrap().len(), 6);
     assert_fits("list", &list);
@@ -233,7 +233,7 @@ fn every_command_that_fails_says_so_in_json_too() {
         &["prompt", "--json", "--budget", "much"],
     ];
     for args in failing {
-        let output = library::command(&place).args(*args).output().unwrap();
+        let output = shelf::command(&place).args(*args).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{args:?}");
         let said: Value = serde_json::from_slice(&output.stdout).unwrap();
         assert_fits("error", &said);

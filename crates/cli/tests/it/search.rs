@@ -1,6 +1,6 @@
 //! `prowess search` and `prowess prompt`: what fits a task, and what an agent would see of it.
 
-use crate::{Place, code, library};
+use crate::{Place, code, shelf};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
@@ -23,11 +23,11 @@ fn skills() -> Place {
 }
 
 fn run(place: &Place, args: &[&str]) -> String {
-    place.transcript(&library::command(place).args(args).output().unwrap())
+    place.transcript(&shelf::command(place).args(args).output().unwrap())
 }
 
 fn found(place: &Place, args: &[&str]) -> Vec<String> {
-    let value = library::json_of(place, &[&["search", "--json", "--in", "."], args].concat());
+    let value = shelf::json_of(place, &[&["search", "--json", "--in", "."], args].concat());
     let hits = value["hits"].as_array().unwrap_or_else(|| panic!("{args:?}: {value}"));
     hits.iter().map(|hit| hit["key"].as_str().unwrap().to_owned()).collect()
 }
@@ -94,7 +94,7 @@ fn a_skill_that_is_not_trusted_is_marked_and_its_body_is_not_read() {
     2 of 2 skills
     ");
     let keys = |query: &str| -> Vec<Value> {
-        let found = library::json_of(&place, &["search", "--json", query]);
+        let found = shelf::json_of(&place, &["search", "--json", query]);
         found["hits"].as_array().unwrap().iter().map(|hit| hit["key"].clone()).collect()
     };
     assert_eq!(keys("zebra"), ["mine"]);
@@ -120,7 +120,7 @@ fn another_program_may_rank() {
     let ranked = found(&place, &["--selector", "command:sh rank.sh", "x"]);
     assert_eq!(ranked, ["commits", "web-forms"]);
     assert_eq!(found(&place, &["--selector", "command:[\"sh\", \"rank.sh\"]", "x"]), ranked);
-    let eval = library::json_of(&place, &["eval", "--json", "--selector", "command:sh rank.sh"]);
+    let eval = shelf::json_of(&place, &["eval", "--json", "--selector", "command:sh rank.sh"]);
     assert_eq!((eval["selector"].as_str(), eval["skills"].as_u64()), (Some("command"), Some(3)));
     for (program, said) in [
         ("command:echo no", "its output is not JSON"),
@@ -128,7 +128,7 @@ fn another_program_may_rank() {
         ("command:./nowhere", "it could not be started"),
     ] {
         let output =
-            library::command(&place).args(["search", "--in", ".", "x", "--selector", program]).output();
+            shelf::command(&place).args(["search", "--in", ".", "x", "--selector", program]).output();
         let output = output.unwrap();
         let error = String::from_utf8(output.stderr.clone()).unwrap();
         assert!(code(&output) == 2 && error.contains(said), "{program}: {error}");
@@ -161,7 +161,7 @@ fn every_query_has_an_answer() {
         let shown: String = query.chars().take(20).collect();
         assert_eq!(found(&place, &["--", query]), *expected, "{shown:?}");
         for args in [&["search", "--in", ".", "--", query][..], &["prompt", "--in", ".", "--query", query]] {
-            let output = library::command(&place).args(args).output().unwrap();
+            let output = shelf::command(&place).args(args).output().unwrap();
             assert_eq!(code(&output), 0, "{shown:?}");
             let text = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
             assert!(!text.chars().any(|c| c.is_control() && c != '\n'), "{shown:?}: {text:?}");
@@ -185,12 +185,12 @@ fn no_skills_one_skill_and_the_same_skill_often() {
     no skills here
     ");
     place.write("one/a/SKILL.md", b"---\nname: a\ndescription: Bakes bread.\n---\n");
-    assert_eq!(library::json_of(&place, &["search", "--json", "--in", "one", "bread"])["summary"]["hits"], 1);
+    assert_eq!(shelf::json_of(&place, &["search", "--json", "--in", "one", "bread"])["summary"]["hits"], 1);
     for number in (0..30).rev() {
         let text = format!("---\nname: copy-{number:02}\ndescription: Bakes bread.\n---\nKnead.\n");
         place.write(&format!("many/{number}/SKILL.md"), text.as_bytes());
     }
-    let value = library::json_of(&place, &["search", "--json", "--in", "many", "bread", "--limit", "all"]);
+    let value = shelf::json_of(&place, &["search", "--json", "--in", "many", "bread", "--limit", "all"]);
     let keys: Vec<&str> =
         value["hits"].as_array().unwrap().iter().map(|hit| hit["key"].as_str().unwrap()).collect();
     assert!(keys.len() == 30 && keys.is_sorted(), "{keys:?}");
@@ -265,7 +265,7 @@ fn a_prompt_keeps_within_its_budget_and_says_what_it_cut() {
     ");
     let share = |budget: &str| {
         let args = ["prompt", "--json", "--in", ".", "--window", "1000", "--budget", budget];
-        let report = library::json_of(&place, &args)["report"].clone();
+        let report = shelf::json_of(&place, &args)["report"].clone();
         (report["unit"].clone(), report["limit"].clone())
     };
     assert_eq!(share("1%"), (json!("tokens"), json!(10)));
@@ -300,7 +300,7 @@ fn what_was_remembered_changes_no_answer() {
 fn a_prompt_leaves_out_skills_whose_tools_are_not_at_hand_with_or_without_a_query() {
     let place = skills();
     let shown = |args: &[&str]| {
-        let value = library::json_of(&place, &[&["prompt", "--json", "--in", "."], args].concat());
+        let value = shelf::json_of(&place, &[&["prompt", "--json", "--in", "."], args].concat());
         let keys = value["skills"].as_array().unwrap().iter().map(|key| key.as_str().unwrap().to_owned());
         (keys.collect::<Vec<_>>().join(" "), value["narrowed"].as_str().unwrap().to_owned())
     };
@@ -334,7 +334,7 @@ fn a_prompt_has_the_text_of_preloaded_skills() {
     assert!(text.contains("Take the zebra library.") && !text.contains("Open the page."), "{text}");
     let json = run(&place, &[&args[..], &["--format", "json"]].concat());
     assert!(!json.contains("zebra") && json.contains("1 skill preloaded"), "{json}");
-    let value = library::json_of(&place, &[&args[..], &["--json"]].concat());
+    let value = shelf::json_of(&place, &[&args[..], &["--json"]].concat());
     assert_eq!(value["preloaded"][0]["key"], "pdf-forms");
     assert!(value["preloaded"][0]["text"].as_str().unwrap().contains("zebra"));
 }

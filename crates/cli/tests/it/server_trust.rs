@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use insta::assert_snapshot;
 
 use crate::Place;
-use crate::library::{command, run};
+use crate::shelf::{command, run};
 use prowess_mcp::testing::{FakeContent, FakeServer};
 
 fn skill(name: &str, description: &str) -> String {

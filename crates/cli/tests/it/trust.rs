@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use insta::assert_snapshot;
 use serde_json::json;
 
-use crate::library::{command, json_of, output, run, shelf};
+use crate::shelf::{command, json_of, output, run, shelf};
 use crate::{GOOD, Place, code};
 
 #[test]

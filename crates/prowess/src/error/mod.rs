@@ -1,120 +1,19 @@
 //! [`SourceError`]: why a place could not be read.
 
-use std::borrow::Cow;
+mod hints;
+mod words;
+
 use std::io;
 use std::path::{Path, PathBuf};
 
 use prowess_core::catalog::WhyNot;
-use prowess_core::finding::rule::Preset;
-use prowess_core::path::MAX_DEPTH;
 
-use crate::library::config::{ConfigError, FILE_NAME};
+use crate::library::config::ConfigError;
 use crate::source::PLUGIN_FILES;
 
-/// A path as people know it: without the `./` that a walk of the current folder begins with.
-pub(crate) fn shown(path: &Path) -> std::path::Display<'_> {
-    path.strip_prefix(".").ok().filter(|rest| !rest.as_os_str().is_empty()).unwrap_or(path).display()
-}
-
-/// A text from outside on one line, with nothing in it that controls a terminal or is hidden. What is made harmless
-/// twice does not grow.
-pub fn escape_control(text: &str) -> String {
-    prowess_core::text::inline(text).into_owned()
-}
-
-/// A text as a shell takes it for one word, so that a command that names it can be copied and run.
-pub fn shell_word(text: &str) -> String {
-    let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | ':' | '.' | '/');
-    if !text.is_empty() && !text.starts_with('-') && text.chars().all(plain) {
-        return text.to_owned();
-    }
-    let quoted = format!("'{}'", escape_control(text).replace('\'', r"'\''"));
-    if text.starts_with('-') { format!("-- {quoted}") } else { quoted }
-}
-
-/// A command about a skill, to be copied and run. The options, each after a space, say again where the skill was found.
-pub fn command_for(verb: &str, name: &str, options: &str) -> String {
-    let word = shell_word(name);
-    // Behind `--` nothing is an option any more.
-    if name.starts_with('-') {
-        format!("prowess {verb}{options} {word}")
-    } else {
-        format!("prowess {verb} {word}{options}")
-    }
-}
-
-/// A message of the system without its number and its capital letter.
-pub fn plain_cause(message: &str) -> String {
-    let words = message.split(" (os error").next().unwrap_or(message);
-    let mut characters = words.chars();
-    match (characters.next(), characters.clone().next()) {
-        (Some(first), Some(second)) if first.is_uppercase() && second.is_lowercase() => {
-            first.to_lowercase().chain(characters).collect()
-        }
-        _ => words.to_owned(),
-    }
-}
-
-/// Whether links that lead to each other are the reason.
-fn is_loop(error: &io::Error) -> bool {
-    #[cfg(unix)]
-    return error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error());
-    #[cfg(not(unix))]
-    {
-        let _ = error;
-        false
-    }
-}
-
-/// Whether a path is the address of a page.
-fn is_address(path: &Path) -> bool {
-    path.to_str().is_some_and(|path| path.starts_with("https://") || path.starts_with("http://"))
-}
-
-/// The keys that may have been meant.
-fn also(similar: &[String]) -> String {
-    if similar.is_empty() { String::new() } else { format!("; did you mean {}?", similar.join(" or ")) }
-}
-
-/// The next step for a skill that is not offered.
-fn not_offered_hint(key: &str, why: &WhyNot, path: &Path, options: &str) -> String {
-    let command = |verb| command_for(verb, key, options);
-    match why.state {
-        // What lies in an archive or elsewhere is no file that could be checked.
-        "broken" if path.is_file() => {
-            format!("see every problem with: {}", check_command(&path.to_string_lossy(), why.profile))
-        }
-        "turned off" if why.reason.ends_with("which unregistered it") => {
-            "the host puts it back with Registry::restore".to_owned()
-        }
-        "turned off" if why.reason.starts_with("by --") => "run the command without that option".to_owned(),
-        "turned off" => "change skills.disable or skills.enable in that file to use it".to_owned(),
-        "not trusted" => {
-            format!("look at it with: {}; then trust it with: {}", command("show"), command("trust"))
-        }
-        _ => format!("see all skills of this name with: {}", command("why")),
-    }
-}
-
-/// The command that shows every problem of a SKILL.md, by the profile that found it broken.
-pub fn check_command(path: &str, profile: Option<Preset>) -> String {
-    let options = profile.map(|profile| format!(" --profile {}", profile.name())).unwrap_or_default();
-    command_for("check", path, &options)
-}
-
-/// A name, and the key of the skill when that is another.
-fn called(name: &str, key: &str) -> String {
-    if name == key {
-        escape_control(key)
-    } else {
-        format!("{}, which is called {}", escape_control(name), escape_control(key))
-    }
-}
-
-/// A reason behind a colon, if there is one.
-fn after_colon(reason: &str) -> String {
-    if reason.is_empty() { String::new() } else { format!(": {}", escape_control(reason)) }
-}
+pub(crate) use words::shown;
+use words::{after_colon, also, called};
+pub use words::{check_command, command_for, escape_control, plain_cause, shell_word};
 
 /// Why a place could not be read. Each variant names the path and knows what to do about it.
 #[derive(Debug, thiserror::Error)]
@@ -483,102 +382,6 @@ impl SourceError {
             Self::Config(error) => error.path(),
         }
     }
-
-    /// What to do about it.
-    pub fn hint(&self) -> Cow<'static, str> {
-        self.hint_with("")
-    }
-
-    /// The same after a search with options, such as ` --in team`: the commands in the hint repeat them.
-    pub fn hint_with(&self, options: &str) -> Cow<'static, str> {
-        match self {
-            Self::Config(error) => error.hint().into_owned().into(),
-            Self::Entry { error, .. } => error.hint_with(options),
-            Self::NotOffered { key, why, path, .. } => not_offered_hint(key, why, path, options).into(),
-            Self::Unknown { .. } => format!("list the skills with: prowess list{options}").into(),
-            _ => self.usual_hint().into(),
-        }
-    }
-
-    fn usual_hint(&self) -> &'static str {
-        match self {
-            Self::Config(_) | Self::NotOffered { .. } | Self::Unknown { .. } | Self::Entry { .. } => "",
-            Self::Ambiguous { .. } => "name one of them by its whole key",
-            Self::Missing { .. } => "check the spelling, and that a link does not lead nowhere",
-            Self::NoSkill { .. } => {
-                "a skill is a folder with a file SKILL.md; give such a folder or one above it"
-            }
-            Self::NotFolder { .. } => {
-                "give the folder that holds the skills, a .skill, .zip, .tar.gz or .tgz archive, or a .jsonl file"
-            }
-            Self::Outside { .. } => "only files below the skill's own folder can be read",
-            Self::BadPath { error, .. } => error.hint(),
-            Self::Damaged { path, .. } if is_address(path) => "tell the people who run the site",
-            Self::Damaged { .. } => "correct it, or restore it from a copy",
-            Self::IsArchive { .. } => {
-                "see its skills with: prowess list --in and the archive; unpack it to check them"
-            }
-            Self::NotPlugin { .. } => "give the folder of a plugin; skills without one are named by dir=",
-            Self::NoVariables { .. } => "write the path itself",
-            Self::NoValue { .. } => "set it to an absolute path, or write the path in full",
-            Self::Folder { path } if path.file_name().is_some_and(|name| name == "SKILL.md") => {
-                "SKILL.md must be a file; rename or remove the folder"
-            }
-            Self::Folder { path } if path.file_name().is_some_and(|name| name == FILE_NAME) => {
-                "a file is wanted here; rename or remove the folder"
-            }
-            Self::Folder { .. } => "name a file, such as one in this folder",
-            Self::NotRegular { kind: "a FIFO", .. } => {
-                "put a regular file in its place, or pipe the text into: prowess check -"
-            }
-            Self::NotRegular { .. } => "put a regular file in its place, or leave it out",
-            Self::TooLarge { .. } => "make the file smaller, or split it",
-            Self::Stopped { .. } => "try again with more time, or make the skill smaller",
-            Self::Changed { .. } => "list the skills again",
-            Self::Broken { .. } => "check it, then list the skills again",
-            Self::OtherFile { .. } => "put the file itself there, or link to a file of the same name",
-            #[cfg(feature = "archive")]
-            Self::Archive { .. } => "pack the skill's folder anew, as plain files",
-            #[cfg(feature = "http")]
-            Self::Http { .. } => "check the address and the network, or report it to the owner of the site",
-            #[cfg(feature = "http")]
-            Self::NoIndex { .. } => "a site offers skills at /.well-known/agent-skills/index.json",
-            Self::NotBuilt { feature: "mcp", .. } => {
-                "open it with the crate prowess-mcp: its Servers belong into the options of the library"
-            }
-            Self::NotBuilt { .. } => "turn the feature on where the crate prowess is depended on",
-            Self::Uncovered { .. } => "remove it, or trust the folder that the skill lies in",
-            Self::OutsideProject { .. } => "trust the project's folder with: prowess trust .",
-            Self::ProjectTooLarge { .. } => {
-                "trust the project's folder with: prowess trust ., or name the folders you want with --in"
-            }
-            Self::NoHome { .. } => "set HOME, or write the path in full",
-            Self::NotBelow { .. } => {
-                "give a folder above it; its virtual paths are relative to itself until then"
-            }
-            Self::OtherOwner { .. } => "write a prowess.toml of your own in a folder below it",
-            Self::NotAsked { .. } => "trust the project's folder with: prowess trust .",
-            Self::ServerOfProject { .. } => "name it in your own prowess.toml, or with --in",
-            Self::SameLabel { .. } => "give one of them a prefix of its own",
-            Self::Server { hint, .. } => hint,
-            Self::NotAsListed { .. } => "list the skills anew; if it persists, do not use them",
-            Self::TooDeep { limit, .. } if *limit < MAX_DEPTH => {
-                "look deeper with --depth or with depth in [scan] of prowess.toml, or give a folder nearer to the skills"
-            }
-            Self::TooDeep { .. } => "give a folder nearer to the skills",
-            Self::TooMany { what: "lines", .. } => "split the file, and name each part",
-            Self::TooMany { .. } => "give a folder with fewer entries below it, or raise the limit",
-            Self::Io { source, .. } if is_loop(source) => {
-                "the link leads in a circle; remove it, or let it lead to a file"
-            }
-            Self::Io { source, .. } => match source.kind() {
-                io::ErrorKind::PermissionDenied => {
-                    "make it readable for this user, or leave it out of what you name"
-                }
-                _ => "try again; if it persists, the disk or its connection may be at fault",
-            },
-        }
-    }
 }
 
 #[cfg(test)]
@@ -586,33 +389,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_word_for_a_shell_is_quoted_where_it_must_be() {
-        assert_eq!(shell_word("team:pdf-tools"), "team:pdf-tools");
-        assert_eq!(shell_word("it's"), r"'it'\''s'");
-        assert_eq!(shell_word("-x"), "-- '-x'");
-        assert_eq!(shell_word(""), "''");
-        assert_eq!(command_for("why", "pdf", " --in team"), "prowess why pdf --in team");
-        assert_eq!(command_for("why", "-x", " --in team"), "prowess why --in team -- '-x'");
-    }
-
-    #[test]
-    fn causes_are_lower_case_and_carry_no_numbers() {
-        assert_eq!(plain_cause("Permission denied (os error 13)"), "permission denied");
-        assert_eq!(plain_cause("YAML is hard"), "YAML is hard");
-        assert_eq!(plain_cause(""), "");
+    fn an_error_with_its_cause_is_one_text() {
         let denied = io::Error::from(io::ErrorKind::PermissionDenied);
         assert_eq!(
             SourceError::io(Path::new("a"), denied).with_cause(),
             "could not read: a: permission denied"
         );
-    }
-
-    #[test]
-    fn what_is_made_harmless_twice_is_as_after_the_first_time() {
-        let text = "\u{1b}[31m it's \"C:\\x\"\n\u{202e}é\\";
-        let safe = escape_control(text);
-        assert_eq!(safe, "\\u{1b}[31m it's \"C:\\x\"\\n\\u{202e}é\\");
-        assert_eq!(escape_control(&safe), safe);
-        assert_eq!(escape_control(""), "");
     }
 }

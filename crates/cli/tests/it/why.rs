@@ -1,0 +1,132 @@
+//! `prowess why`: where a skill is, and why it is offered or not.
+
+use insta::assert_snapshot;
+use serde_json::json;
+
+use crate::shelf::{json_of, output, readers, run, shelf};
+use crate::{GOOD, Place};
+
+#[test]
+fn why_names_the_place_and_the_reason() {
+    let place = shelf();
+    let why = |name: &str| run(&place, &["why", "--client", "claude-code", name]);
+    assert_snapshot!(why("loud"), @"
+    exit 1
+    --- stdout
+    loud: seen, not trusted
+      found: [DIR]/.claude/skills/loud/SKILL.md
+      path for filters: loud
+      read by: claude-code
+      warning[yaml-syntax]: the frontmatter is not valid YAML: a colon and a blank inside a value without quotes
+      parsed: after a repair of its YAML; prowess check says what is wrong
+      hint: agents may use it after: prowess trust loud --client claude-code
+    ");
+    output(&place, &["trust", "loud"]);
+    assert_snapshot!(why("loud"), @"
+    exit 0
+    --- stdout
+    loud: offered
+      found: [DIR]/.claude/skills/loud/SKILL.md
+      path for filters: loud
+      read by: claude-code
+      warning[yaml-syntax]: the frontmatter is not valid YAML: a colon and a blank inside a value without quotes
+      parsed: after a repair of its YAML; prowess check says what is wrong
+      not published over MCP: its YAML had to be repaired
+    ");
+    assert_snapshot!(why("torn"), @"
+    exit 1
+    --- stdout
+    again: broken
+      found: [DIR]/.claude/skills/torn/SKILL.md
+      path for filters: torn
+      read by: claude-code
+      error[duplicate-identity]: the key stands twice: name
+      info[name-folder-mismatch]: the name is not the name of the folder: again in torn
+      hint: see how to correct it with: prowess check [DIR]/.claude/skills/torn/SKILL.md
+    ");
+    assert_snapshot!(why("draft"), @"
+    exit 1
+    --- stdout
+    draft: turned off
+      found: [DIR]/.claude/skills/draft/SKILL.md
+      path for filters: draft
+      read by: claude-code
+      turned off by: [DIR]/prowess.toml
+      hint: change skills.disable or skills.enable in that file to use it
+    ");
+    assert_snapshot!(why("pfd"), @"
+    exit 1
+    --- stderr
+    error: no skill of this name was found: pfd
+      hint: there is pdf
+    ");
+    assert_snapshot!(why("something-else"), @"
+    exit 1
+    --- stderr
+    error: no skill of this name was found: something-else
+      hint: a skill is a folder with a SKILL.md in a place where agents look; --in names another
+    ");
+    // Folders that were named need no trust; without it, the user's own skill is the one that is offered.
+    assert_snapshot!(run(&place, &["why", "pdf", "--in", ".claude/skills", "--in", "home"]), @"
+    exit 0
+    --- stdout
+    pdf: offered
+      found: [DIR]/.claude/skills/pdf/SKILL.md
+      path for filters: pdf
+    pdf: shadowed
+      found: [DIR]/home/.claude/skills/pdf/SKILL.md
+      path for filters: .claude/skills/pdf
+      shadowed by: [DIR]/.claude/skills/pdf/SKILL.md
+      hint: rename one of the two, or take one away
+    ");
+    assert_snapshot!(run(&place, &["why", "pdf"]).replace(&readers(&place), "[READERS]"), @"
+    exit 0
+    --- stdout
+    pdf: shadowed
+      found: [DIR]/.claude/skills/pdf/SKILL.md
+      path for filters: pdf
+      read by: [READERS]
+      shadowed by: [DIR]/home/.claude/skills/pdf/SKILL.md
+      hint: rename one of the two, or take one away
+      hint: it is not trusted; prowess trust pdf
+    pdf: offered
+      found: [DIR]/home/.claude/skills/pdf/SKILL.md
+      path for filters: pdf
+      read by: [READERS]
+    ");
+    let unknown = json_of(&place, &["why", "--json", "pfd"]);
+    assert_eq!((unknown["offered"].clone(), unknown["candidates"].clone()), (json!(false), json!([])));
+    assert_eq!(unknown["similar"], json!(["pdf"]));
+    let torn = json_of(&place, &["why", "--json", "torn"]);
+    assert_eq!(torn["candidates"][0]["problems"][0]["code"], "duplicate-identity");
+    let draft = json_of(&place, &["why", "--json", "draft"]);
+    assert_eq!(draft["candidates"][0]["disabled_by"], json!(place.path().join("prowess.toml")));
+}
+
+#[test]
+fn why_speaks_of_filters_of_prompts_and_of_what_is_odd() {
+    let long = "x".repeat(400);
+    let big = format!("---\nname: big\ndescription: Big.\n---\n{}", "x".repeat(1 << 21));
+    let place = Place::with(&[
+        ("skills/good/SKILL.md", GOOD),
+        ("skills/wordy/SKILL.md", &format!("---\nname: wordy\ndescription: {long}\n---\n")),
+        ("skills/quiet/SKILL.md", "---\nname: quiet\ndescription: d\ndisable-model-invocation: true\n---\n"),
+        ("skills/odd/SKILL.md", "---\nname: ../../odd\ndescription: d\n---\n"),
+        ("skills/big/SKILL.md", &big),
+    ]);
+    let why = |args: &[&str]| run(&place, &[&["why", "--in", "skills"], args].concat());
+    assert!(why(&["good"]).starts_with("exit 0\n"));
+    assert!(why(&["good", "--filter", "other/**"]).contains("  filtered by: other/**\n"));
+    assert!(why(&["wordy", "--budget", "400c"]).contains("with a shorter description"));
+    let cut = why(&["wordy", "--budget", "1c"]);
+    assert!(cut.starts_with("exit 1\n") && cut.contains("the budget is too small"), "{cut}");
+    assert!(why(&["wordy", "--query", "does it well"]).contains("other skills fit the task better"));
+    assert!(why(&["quiet"]).contains("only a user may start it"));
+    assert!(why(&["../../odd"]).contains("warning[name-invalid-character]"));
+    let large = why(&["big"]);
+    assert!(large.starts_with("exit 1\n") && large.contains("error[file-too-large]"), "{large}");
+    assert_eq!(
+        json_of(&place, &["why", "good", "--json", "--in", "skills", "--filter", "none"])["prompt"],
+        "filtered"
+    );
+}
