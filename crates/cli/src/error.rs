@@ -63,34 +63,36 @@ impl Failure {
 
 impl From<&SourceError> for Failure {
     fn from(error: &SourceError) -> Self {
-        let here = env::absolute(Path::new("."));
-        let hint = in_project(error, clients::project(&here)).unwrap_or_else(|| error.hint().into_owned());
+        let hint = in_project(error, None).unwrap_or_else(|| error.hint().into_owned());
         Self::of(error, shown(error.path()), &hint)
     }
 }
 
 impl From<&ConfigError> for Failure {
     fn from(error: &ConfigError) -> Self {
-        let project = error.path().parent().map(clients::project);
-        let hint = match (error, project) {
-            (ConfigError::Read(error), Some(project)) => in_project(error, project),
-            _ => None,
-        };
-        let hint = hint.unwrap_or_else(|| error.hint().into_owned());
+        let hint = of_config(error).unwrap_or_else(|| error.hint().into_owned());
         Self::of(error, shown(error.path()), &hint)
     }
 }
 
-/// What to do when trust in a project is what is missing: the folder is named, since a command may run below it.
-fn in_project(error: &SourceError, project: &Path) -> Option<String> {
-    let trust = format!("trust the project's folder with: {}", trust_command(project));
+fn of_config(error: &ConfigError) -> Option<String> {
     match error {
-        SourceError::OutsideProject { .. } | SourceError::NotAsked { .. } => Some(trust),
-        SourceError::ProjectTooLarge { .. } => {
-            Some(format!("{trust}; or name the folders you want with --in"))
-        }
-        _ => None,
+        ConfigError::Read(read) => in_project(read, error.path().parent()),
+        ConfigError::Content { .. } => None,
     }
+}
+
+/// What to do when trust in a project is what is missing: the folder is named, since a command may run below it.
+fn in_project(error: &SourceError, from: Option<&Path>) -> Option<String> {
+    let more = match error {
+        SourceError::Config(error) => return of_config(error),
+        SourceError::Entry { error, .. } => return in_project(error, from),
+        SourceError::OutsideProject { .. } | SourceError::NotAsked { .. } => "",
+        SourceError::ProjectTooLarge { .. } => "; or name the folders you want with --in",
+        _ => return None,
+    };
+    let from = from.map_or_else(|| env::absolute(Path::new(".")), Path::to_owned);
+    Some(format!("trust the project's folder with: {}{more}", trust_command(clients::project(&from))))
 }
 
 impl From<&RelativePath> for Failure {

@@ -6,7 +6,7 @@ use prowess::select::All;
 use prowess::session::{Act, Actor, Arguments, Hidden, Reason, Session, ToolResult};
 use serde_json::json;
 
-use super::{ended, filter_place, registry, say_problems, session_defaults, usable};
+use super::{ended, filter_place, opened, say_problems, session_defaults, usable};
 use crate::Outcome;
 use crate::args::Activate;
 use crate::error::{CommandError, Failure};
@@ -15,12 +15,12 @@ use crate::ui::Ui;
 
 /// Runs the command.
 pub(crate) fn run(args: &Activate, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
-    let registry = registry(&args.places)?;
+    let (registry, said) = opened(&args.places)?;
     let first = usable(&args.name, &registry, &args.places, ui)?;
     let also: Result<Vec<_>, _> =
         args.also.iter().map(|name| usable(name, &registry, &args.places, ui)).collect();
     say_problems(&registry, ui);
-    let said = session_defaults(None, None)?;
+    let said = session_defaults(said, None, None);
     let mut options = said.options();
     options.activation.plain |= args.plain;
     options.inline_resources |= args.inline;

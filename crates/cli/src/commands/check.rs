@@ -178,7 +178,12 @@ impl Checker<'_> {
     }
 
     fn stdin(&mut self, path: Option<&Path>) -> Result<(), CommandError> {
-        let head = Head::whole(ui::read_input(MAX_FILE_BYTES)?);
+        let head = match ui::read_input(MAX_FILE_BYTES) {
+            Ok(bytes) => Head::whole(bytes),
+            // The report may have begun, so this belongs into it.
+            Err(CommandError::Failed(failure)) => return self.failed(failure),
+            Err(error) => return Err(error),
+        };
         if self.fixing.is_some() && head.bytes.len() > MAX_FILE_BYTES {
             let (path, size, limit) = ("<stdin>".into(), head.size, MAX_FILE_BYTES as u64);
             return self.failed(&SourceError::TooLarge { path, size, limit });

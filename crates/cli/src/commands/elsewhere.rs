@@ -42,7 +42,7 @@ impl Elsewhere {
             return Ok(Self::default());
         }
         let everywhere = Places { no_cache: places.no_cache, ..Places::default() };
-        let registry = unread_registry(&everywhere, false)?;
+        let (registry, _) = unread_registry(&everywhere, false)?;
         registry
             .refresh_near()
             .map_err(|error| Failure::new(error.to_string(), "list all skills with: prowess list --all"))?;

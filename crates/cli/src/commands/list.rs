@@ -12,7 +12,7 @@ use prowess::{Candidate, Entry, HostTools, Location, Obstacle, Registry, Scope, 
 use serde::Serialize;
 
 use super::hints::trust_commands;
-use super::{advice, ended, filter_place, registry, say_problems, session_defaults};
+use super::{advice, ended, filter_place, opened, say_problems};
 use crate::Outcome;
 use crate::args::List;
 use crate::error::{CommandError, Failure};
@@ -24,13 +24,13 @@ const SHOWN: usize = 100;
 
 /// Runs the command.
 pub(crate) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
-    let registry = registry(&args.places)?;
+    let (registry, said) = opened(&args.places)?;
     // The command ends with the list: giving back skill by skill would cost as much as finding them did.
     let catalog = ManuallyDrop::new(registry.catalog());
     say_problems(&registry, ui);
     let outcome = ended(Outcome::Fine, &registry);
     let wanted = Wanted::of(args);
-    let in_prompt = Sessions::new()?;
+    let in_prompt = Sessions::new(said);
     let listed: Vec<&Candidate> = catalog.iter().filter(|candidate| wanted.has(candidate)).collect();
     let mut left_out: Vec<(&Candidate, &Standing)> = catalog
         .all()
@@ -113,11 +113,10 @@ struct Sessions {
 }
 
 impl Sessions {
-    fn new() -> Result<Self, CommandError> {
-        let said = session_defaults(None, None)?;
+    fn new(said: SessionConfig) -> Self {
         let mut style = CatalogStyle::new(Shape::Xml);
         style.location |= said.location.unwrap_or_default();
-        Ok(Self { said, style })
+        Self { said, style }
     }
 
     /// Whether a skill that may be used is hidden by the filter.

@@ -1,4 +1,4 @@
-//! One file for each command.
+//! One file for each command, and what several of them share: opening the library, naming a skill, hints.
 
 pub(crate) mod activate;
 mod advice;
@@ -34,8 +34,8 @@ use prowess::fs::location::path_of;
 use prowess::fs::read::Head;
 use prowess::fs::walk::FILE_NAMES;
 use prowess::library::clients::{self, CLIENTS};
-use prowess::library::config::{ConfigLimits, SessionConfig};
-use prowess::library::{LibraryError, LibraryOptions, library, session_config, terms_file};
+use prowess::library::config::SessionConfig;
+use prowess::library::{LibraryError, LibraryOptions, library_with_session, terms_file};
 use prowess::search::LazyIndex;
 use prowess::session::Filter;
 use prowess::source::open::OpenServer;
@@ -77,7 +77,7 @@ fn refuse_archive(path: &Path, head: &Head) -> Result<(), SourceError> {
 
 /// The skills in the places that were asked for, before they are looked at; a server has those of ours too, and ends in
 /// its own way.
-fn unread_registry(places: &Places, serving: bool) -> Result<Registry, CommandError> {
+fn unread_registry(places: &Places, serving: bool) -> Result<(Registry, SessionConfig), CommandError> {
     let client = match &places.client {
         None => None,
         Some(id) => Some(clients::client(id).ok_or_else(|| {
@@ -106,7 +106,8 @@ fn unread_registry(places: &Places, serving: bool) -> Result<Registry, CommandEr
         duplicates: places.scan.duplicates.map(Into::into),
         ..LibraryOptions::default()
     };
-    library(Path::new("."), &Environment::current(), &options).map_err(|error| no_library(&error))
+    library_with_session(Path::new("."), &Environment::current(), &options)
+        .map_err(|error| no_library(&error))
 }
 
 fn no_library(error: &LibraryError) -> CommandError {
@@ -118,16 +119,14 @@ fn no_library(error: &LibraryError) -> CommandError {
 }
 
 /// What the configurations say of sessions; a filter and tools of the command line count before theirs.
-fn session_defaults(filter: Option<&Filter>, tools: Option<&str>) -> Result<SessionConfig, CommandError> {
-    let said = session_config(Path::new("."), &Environment::current(), ConfigLimits::default())
-        .map_err(|error| no_library(&error))?;
+fn session_defaults(said: SessionConfig, filter: Option<&Filter>, tools: Option<&str>) -> SessionConfig {
     let of_file = |file: &PathBuf| filter.is_none().then(|| file.clone());
-    Ok(SessionConfig {
+    SessionConfig {
         filter: filter.cloned().or(said.filter),
         filter_file: said.filter_file.as_ref().and_then(of_file),
         tools: tools.map(HostTools::parse).or(said.tools),
         ..said
-    })
+    }
 }
 
 /// Where the filter of a session is written, in words.
@@ -140,7 +139,12 @@ fn filter_place(said: &SessionConfig) -> String {
 
 /// The skills in the places that were asked for. What could not be looked at is for the command to say.
 fn registry(places: &Places) -> Result<Registry, CommandError> {
-    let registry = unread_registry(places, false)?;
+    opened(places).map(|(registry, _)| registry)
+}
+
+/// The same, with what the configurations say of sessions.
+fn opened(places: &Places) -> Result<(Registry, SessionConfig), CommandError> {
+    let (registry, said) = unread_registry(places, false)?;
     registry
         .refresh()
         .map_err(|error| Failure::new(error.to_string(), "check the folders that were named"))?;
@@ -149,7 +153,7 @@ fn registry(places: &Places) -> Result<Registry, CommandError> {
     if let Some(problem) = registry.problems().first().filter(|_| nothing) {
         return Err(Failure::from(&**problem).into());
     }
-    Ok(registry)
+    Ok((registry, said))
 }
 
 /// Says what could not be looked at; the rest stands.

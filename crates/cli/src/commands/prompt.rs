@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::hints::trust_commands;
 use super::list::Unread;
 use super::search::{failed, options, selector};
-use super::{ended, registry, say_problems, session_defaults};
+use super::{ended, opened, say_problems, session_defaults};
 use crate::Outcome;
 use crate::args::{Places, Prompt};
 use crate::error::CommandError;
@@ -22,12 +22,12 @@ const NAMED: usize = 20;
 
 /// Runs the command.
 pub(crate) fn run(args: &Prompt, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
-    let registry = registry(&args.places)?;
+    let (registry, said) = opened(&args.places)?;
     say_problems(&registry, ui);
     let outcome = ended(Outcome::Fine, &registry);
     let catalog = registry.catalog();
     // The command shows the catalog itself; what a host says about it is the host's.
-    let said = session_defaults(args.filter.as_ref(), None)?;
+    let said = session_defaults(said, args.filter.as_ref(), None);
     let bare = said.options().with_instruction(Some(String::new()));
     let mut session = Session::new("prompt", registry.catalog(), said.policy(), bare);
     let preloaded = preload(&mut session, &Performer::new(&registry, &All));

@@ -30,9 +30,9 @@ pub(crate) fn run(args: &Serve, ui: &mut Ui) -> Result<Outcome, CommandError> {
         return print_config(client, args, ui);
     }
     all_there(&args.places)?;
-    let registry = unread_registry(&args.places, true)?;
+    let (registry, said) = unread_registry(&args.places, true)?;
     let terms = if args.places.no_cache { None } else { terms_file(&Environment::current(), &registry) };
-    let said = session_defaults(args.filter.as_ref(), None)?;
+    let said = session_defaults(said, args.filter.as_ref(), None);
     let session = said.options();
     let options = ServeOptions {
         naming: args.naming.clone(),

@@ -3,7 +3,7 @@
 use prowess::session::Session;
 use serde_json::json;
 
-use super::{ended, registry, say_problems, session_defaults};
+use super::{ended, opened, say_problems, session_defaults};
 use crate::Outcome;
 use crate::args::Tools;
 use crate::error::CommandError;
@@ -12,9 +12,9 @@ use crate::ui::Ui;
 
 /// Runs the command.
 pub(crate) fn run(args: &Tools, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
-    let registry = registry(&args.places)?;
+    let (registry, said) = opened(&args.places)?;
     say_problems(&registry, ui);
-    let said = session_defaults(None, None)?;
+    let said = session_defaults(said, None, None);
     let options = said.options().with_naming(args.naming.clone());
     let session = Session::new("tools", registry.catalog(), said.policy(), options);
     let tools = args.dialect.tools(&session.tools());

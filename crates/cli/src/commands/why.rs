@@ -14,7 +14,7 @@ use super::advice::Advice;
 use super::elsewhere::Elsewhere;
 use super::in_prompt::InPrompt;
 use super::list::{Row, Unread};
-use super::{ended, registry, say_problems, session_defaults};
+use super::{ended, opened, say_problems, session_defaults};
 use crate::Outcome;
 use crate::args::{Places, Why};
 use crate::error::{CommandError, Failure};
@@ -32,11 +32,11 @@ struct Explained<'c> {
 
 /// Runs the command.
 pub(crate) fn run(args: &Why, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
-    let registry = registry(&args.places)?;
+    let (registry, said) = opened(&args.places)?;
     say_problems(&registry, ui);
     let catalog = registry.catalog();
     let found = catalog.why(&args.name);
-    let said = session_defaults(args.filter.as_ref(), None)?;
+    let said = session_defaults(said, args.filter.as_ref(), None);
     // Several only when the name is that of several keys.
     let places: Vec<(&str, InPrompt)> = found
         .iter()

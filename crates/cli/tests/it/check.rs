@@ -321,3 +321,14 @@ fn what_is_only_worth_knowing_is_counted_unless_quiet() {
     1 skill checked: no problems
     ");
 }
+
+#[test]
+fn a_report_stays_one_document_when_standard_input_cannot_be_read() {
+    let place = Place::with(&[("good/SKILL.md", GOOD)]);
+    let folder = std::fs::File::open(place.path()).unwrap();
+    let output = place.command().args(["check", "good", "-", "--json"]).stdin(folder).output().unwrap();
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["files"].as_array().unwrap().len(), 1);
+    assert_eq!(report["failures"][0]["error"], "could not read standard input");
+    assert_eq!(code(&output), 2);
+}

@@ -32,9 +32,13 @@ impl LoadError {
 impl Document {
     /// The skill, unless the profile sees an error; then every problem.
     pub fn load(&self, at: &Origin, files: Option<&Manifest>, profile: &Profile) -> Result<Entry, LoadError> {
-        let problems = profile.check(self, files, at);
-        if problems.iter().any(|problem| problem.severity == Severity::Error) {
-            return Err(LoadError { location: at.location.clone(), problems });
+        let is_error = |problem: &Problem| problem.severity == Severity::Error;
+        if profile.check_only(self, files, at).iter().any(is_error) {
+            // Fixes cost more than the check, so only a skill that does not load gets them.
+            return Err(LoadError {
+                location: at.location.clone(),
+                problems: profile.check(self, files, at),
+            });
         }
         Ok(self.entry(at))
     }

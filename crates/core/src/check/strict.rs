@@ -63,7 +63,7 @@ pub fn withheld(document: &Document, name: &str) -> Option<Withheld> {
     if document.repaired() {
         return Some(Withheld::Repaired);
     }
-    if document.findings().iter().any(|finding| finding.code() == rules::NOT_UTF8.code) {
+    if document.findings().iter().any(|finding| finding.rule == &rules::NOT_UTF8) {
         return Some(Withheld::NotUtf8);
     }
     if document.findings().iter().any(|finding| finding.rule == &YAML_ANCHOR) {

@@ -77,27 +77,33 @@ pub fn library(
     environment: &Environment,
     options: &LibraryOptions,
 ) -> Result<Registry, LibraryError> {
-    let mut registry = Registry::new();
-    add_library(&mut registry, from, environment, options)?;
-    Ok(registry)
+    library_with_session(from, environment, options).map(|(registry, _)| registry)
 }
 
-/// Adds the library as seen from a folder behind what a registry has already.
+/// The same, with what the configurations say of sessions: see [`session_config`].
+pub fn library_with_session(
+    from: &Path,
+    environment: &Environment,
+    options: &LibraryOptions,
+) -> Result<(Registry, SessionConfig), LibraryError> {
+    let mut registry = Registry::new();
+    let said = add_library(&mut registry, from, environment, options)?;
+    Ok((registry, said))
+}
+
+/// Adds the library as seen from a folder behind what a registry has already; what its configurations say of sessions.
 pub(crate) fn add_library(
     registry: &mut Registry,
     from: &Path,
     environment: &Environment,
     options: &LibraryOptions,
-) -> Result<(), LibraryError> {
+) -> Result<SessionConfig, LibraryError> {
     environment.check()?;
     let from = env::absolute(from);
     let cache = environment.xdg("XDG_CACHE_HOME", ".cache").filter(|_| options.cache);
     let mut opening = Opening::named(&from, cache.map(|cache| cache.join("prowess")));
     opening.servers.clone_from(&options.servers);
-    let approvals = match Approvals::file(environment) {
-        Some(file) => Approvals::load(&file)?,
-        None => Approvals::default(),
-    };
+    let approvals = approvals(environment)?;
     let budget = Arc::new(ProjectBudget::new(options.project_limits));
     registry.budget(Arc::clone(&budget));
     // A folder that is gone or a site that does not answer takes nothing else along.
@@ -146,7 +152,12 @@ pub(crate) fn add_library(
         registry.add(builtin::source());
     }
     registry.trust(Trust::in_approved(approvals));
-    Ok(())
+    Ok(said_of_sessions(&configs))
+}
+
+/// What the user trusts; nothing when there is no file.
+fn approvals(environment: &Environment) -> Result<Approvals, SourceError> {
+    Approvals::file(environment).map_or_else(|| Ok(Approvals::default()), |file| Approvals::load(&file))
 }
 
 /// What the configurations say of sessions, as seen from a folder: the user's own, then that of a project that the user
@@ -156,20 +167,23 @@ pub fn session_config(
     environment: &Environment,
     limits: ConfigLimits,
 ) -> Result<SessionConfig, LibraryError> {
-    let approvals = match Approvals::file(environment) {
-        Some(file) => Approvals::load(&file)?,
-        None => Approvals::default(),
-    };
-    let mut said = SessionConfig::default();
+    let approvals = approvals(environment)?;
     // What is wrong with a project's file is told with the skills.
-    for found in configs(&env::absolute(from), environment, limits, &approvals, &mut Registry::new())? {
+    let configs = configs(&env::absolute(from), environment, limits, &approvals, &mut Registry::new())?;
+    Ok(said_of_sessions(&configs))
+}
+
+/// What these say of sessions: the user's own, then that of a project that the user trusts.
+fn said_of_sessions(configs: &[FoundConfig]) -> SessionConfig {
+    let mut said = SessionConfig::default();
+    for found in configs {
         match (found.own, found.trusted) {
-            (true, _) => said = found.config.session,
+            (true, _) => said = found.config.session.clone(),
             (false, true) => said.add_project(&found.config.session),
             (false, false) => {}
         }
     }
-    Ok(said)
+    said
 }
 
 /// A configuration that counts here.
@@ -205,7 +219,7 @@ fn configs(
         };
         match read {
             Ok(config) => {
-                let trusted = own || approvals.folders.iter().any(|folder| config.file.starts_with(folder));
+                let trusted = own || approvals.folder_of(&config.file).is_some();
                 found.push(FoundConfig { config, own, trusted });
             }
             // A project's mistake must not take the user's own skills away.
@@ -355,8 +369,7 @@ impl Finding<'_> {
     /// The skills in a folder. Before a project is trusted, nothing that really lies outside of it is looked at.
     fn open(&self, root: Root) -> Result<Layer, SourceError> {
         let Root { path, scope, readers, depth } = root;
-        let trusted =
-            scope != Scope::Project || self.approvals.folders.iter().any(|folder| path.starts_with(folder));
+        let trusted = scope != Scope::Project || self.approvals.folder_of(&path).is_some();
         let project = (!trusted).then(|| self.project.to_owned());
         let budget = (!trusted).then(|| Arc::clone(self.budget));
         let scan = self.shown.scan(scope, ScanOptions { max_depth: depth, ..ScanOptions::default() });

@@ -117,7 +117,7 @@ impl SearchIndex {
     fn update(&mut self, registry: &Registry, catalog: &Catalog, bodies: bool) -> Refreshed {
         let settled = frontmatter_cache::settled();
         let mut kept: Vec<Option<u32>> = vec![None; self.known.len()];
-        let mut fresh: Vec<(u32, &Candidate)> = Vec::new();
+        let mut fresh: Vec<(u32, &Candidate, bool)> = Vec::new();
         let mut known = Vec::with_capacity(catalog.len());
         let mut here = 0;
         let keys = self.index.keys();
@@ -130,14 +130,14 @@ impl SearchIndex {
             }
             let same = keys.get(at).filter(|known| *known == key).and_then(|_| self.known.get(at));
             here += usize::from(same.is_some());
-            let wanted = bodies && may_read(registry, candidate);
+            let wanted = bodies && may_read(candidate);
             match (same.filter(|same| same.is(candidate, wanted)), kept.get_mut(at)) {
                 (Some(same), Some(slot)) => {
                     *slot = Some(number);
                     known.push(same.clone());
                 }
                 _ => {
-                    fresh.push((number, candidate));
+                    fresh.push((number, candidate, wanted));
                     known.push(Known::new(candidate, wanted, settled));
                 }
             }
@@ -152,8 +152,8 @@ impl SearchIndex {
         }
         let unread: Mutex<Vec<u32>> = Mutex::default();
         let new = gather(fresh.len(), threads(), |at, reader| {
-            let Some((number, candidate)) = fresh.get(at) else { return };
-            if !add(registry, candidate, bodies && may_read(registry, candidate), reader) {
+            let Some((number, candidate, wanted)) = fresh.get(at) else { return };
+            if !add(registry, candidate, *wanted, reader) {
                 unread.lock().unwrap_or_else(PoisonError::into_inner).push(*number);
             }
         });
@@ -162,7 +162,7 @@ impl SearchIndex {
                 known.stamp = None;
             }
         }
-        let numbers = fresh.iter().map(|(number, _)| Some(*number)).collect();
+        let numbers = fresh.iter().map(|(number, ..)| Some(*number)).collect();
         let keys = catalog.iter().map(|candidate| candidate.entry.key.clone()).collect();
         let empty = Bm25::new(Vec::new(), Postings::default(), Settings::default());
         let (_, old) = std::mem::replace(&mut self.index, empty).into_parts();
@@ -189,8 +189,8 @@ impl SearchIndex {
 }
 
 /// Whether a search may read the body of a skill: it may be used, and its source lets everybody read.
-fn may_read(registry: &Registry, candidate: &Candidate) -> bool {
-    candidate.is_usable() && registry.announced(candidate).is_none()
+fn may_read(candidate: &Candidate) -> bool {
+    candidate.is_usable() && candidate.announced.is_none()
 }
 
 /// Analyses one skill. One that cannot be read is found by its name and description, and false is returned.

@@ -11,7 +11,7 @@ use prowess_core::{Candidate, Duplicates, Profile};
 
 use super::{Shared, Skill, Skills, SkillsError};
 use crate::env::Environment;
-use crate::library::{LibraryOptions, add_library, session_config, terms_file};
+use crate::library::{LibraryOptions, add_library, terms_file};
 use crate::registry::Registry;
 use crate::registry::trust::Trust;
 use crate::search::LazyIndex;
@@ -207,11 +207,10 @@ impl SkillsBuilder {
         let mut terms = None;
         if let Some((from, environment, mut options)) = self.library.take() {
             options.servers = options.servers.or_else(|| self.servers.clone());
-            let said = session_config(&from, &environment, options.limits)?;
+            let said = add_library(&mut registry, &from, &environment, &options)?;
             self.policy.get_or_insert_with(|| said.policy());
             self.options.get_or_insert_with(|| said.options());
             self.style.get_or_insert_with(usual_style).location |= said.location.unwrap_or_default();
-            add_library(&mut registry, &from, &environment, &options)?;
             terms = terms_file(&environment, &registry).filter(|_| options.cache);
         }
         if let Some(trust) = self.trust.take() {

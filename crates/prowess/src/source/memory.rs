@@ -10,6 +10,7 @@ use prowess_core::{
 
 use super::{Chunk, Offer, Slice, Source, candidate};
 use crate::error::SourceError;
+use crate::registry::frontmatter_cache::checksum;
 
 /// Skills that live in memory, by key.
 #[derive(Debug)]
@@ -153,9 +154,7 @@ impl Source for MemorySource {
                 listed.overrides = true;
             }
             // The text itself tells two states apart.
-            let sum = held.text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |sum, byte| {
-                (sum ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-            });
+            let sum = checksum(held.text.as_bytes());
             listed.stamp = Stamp::new(0, [held.text.len() as u64, sum, 0, 0]);
             offer.candidates.push(Arc::new(listed));
         }

@@ -12,7 +12,7 @@ use prowess::session::{Filter, Reason, ToolCall, ToolResult};
 use prowess::{Chat, Skills};
 use serde_json::{Map, Value};
 
-use super::{STDIN, registry, say_problems, session_defaults};
+use super::{STDIN, opened, say_problems, session_defaults};
 use crate::Outcome;
 use crate::args::Replay;
 use crate::error::{CommandError, Failure};
@@ -25,9 +25,9 @@ const MAX_FILE: usize = 256 << 20;
 
 /// Runs the command.
 pub(crate) fn run(args: &Replay, ui: &mut Ui) -> Result<Outcome, CommandError> {
-    let registry = registry(&args.places)?;
+    let (registry, said) = opened(&args.places)?;
     say_problems(&registry, ui);
-    let said = session_defaults(args.filter.as_ref(), args.tools.as_deref())?;
+    let said = session_defaults(said, args.filter.as_ref(), args.tools.as_deref());
     let options = said.options().with_naming(args.naming.clone()).with_max_active(args.max_active);
     let approving = Arc::new(AtomicBool::new(false));
     let approves = Arc::clone(&approving);

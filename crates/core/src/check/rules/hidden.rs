@@ -131,15 +131,6 @@ struct Hidden {
     count: usize,
 }
 
-/// The rules about hidden text.
-const RULES_OF_KINDS: [&Rule; 5] = [
-    &HIDDEN_BIDI,
-    &HIDDEN_ZERO_WIDTH,
-    &HIDDEN_TAG_CHARACTERS,
-    &HIDDEN_VARIATION_SELECTORS,
-    &CONTROL_CHARACTER,
-];
-
 /// The rule that a kind of hidden character breaks.
 const fn rule_of(kind: Unseen) -> &'static Rule {
     match kind {
@@ -156,7 +147,7 @@ fn scan(text: &str) -> impl Iterator<Item = Hidden> {
     let mut found: [Option<Hidden>; 5] = [const { None }; 5];
     for (at, character, kind) in hidden(text) {
         let rule = rule_of(kind);
-        let place = RULES_OF_KINDS.iter().position(|other| *other == rule);
+        let place = RULES.iter().position(|other| *other == rule);
         if let Some(slot) = place.and_then(|place| found.get_mut(place)) {
             let first = at..at + character.len_utf8();
             let code_point = u32::from(character);

@@ -20,8 +20,7 @@ impl Session {
         if let Goal::Load { key, preload, .. } = &want
             && let Some(refusal) = self.refusal_if_full(key, *preload)
         {
-            self.record(EventKind::Refused { reason: Reason::TooManyActive.code().to_owned() });
-            return Step::Done(refusal);
+            return self.refused(refusal);
         }
         let Some(candidate) = want.key().and_then(|key| self.catalog.get(key)) else {
             return self.skill_gone(&want);
@@ -111,8 +110,6 @@ impl Session {
         }
         match (stage, outcome) {
             (Stage::Approval, Outcome::Approved { digest }) => {
-                let Some(candidate) = self.catalog.get(key) else { return self.skill_gone(&want) };
-                let location = candidate.entry.origin.location.clone();
                 let key = key.to_owned();
                 self.state.approvals.insert(key.clone(), Approval { location, digest: digest.clone() });
                 self.record(EventKind::Approved { key, digest });

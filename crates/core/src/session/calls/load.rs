@@ -52,9 +52,7 @@ impl Session {
             }
             Err(refusal) => {
                 let refusal = self.explain_to_person(wanted, by, filter.as_ref()).unwrap_or(*refusal);
-                let reason = refusal.reason.map_or("", Reason::code).to_owned();
-                self.record(EventKind::Refused { reason });
-                Step::Done(refusal)
+                self.refused(refusal)
             }
         }
     }
@@ -103,8 +101,7 @@ impl Session {
             return self.skill_gone_for(&again(key), by, own);
         }
         if let Some(refusal) = self.refusal_if_full(&key, preload) {
-            self.record(EventKind::Refused { reason: Reason::TooManyActive.code().to_owned() });
-            return Step::Done(refusal);
+            return self.refused(refusal);
         }
         entry.key.clone_from(&key);
         let (activation, text) =

@@ -74,17 +74,17 @@ impl Session {
         active.and_then(|active| active.filter.as_ref()).unwrap_or_else(|| self.filter_for(own))
     }
 
-    /// Refuses a call, and records the reason.
+    /// Refuses a call for a reason.
     pub(in crate::session) fn refuse(
         &mut self,
         reason: Reason,
         error: impl Into<String>,
         hint: impl Into<String>,
     ) -> Step {
-        self.record(EventKind::Refused { reason: reason.code().to_owned() });
-        Step::Done(ToolResult::refused(reason, error, hint))
+        self.refused(ToolResult::refused(reason, error, hint))
     }
 
+    /// Refuses a call with this result, and records its reason.
     pub(in crate::session) fn refused(&mut self, refusal: ToolResult) -> Step {
         self.record(EventKind::Refused { reason: refusal.reason.map_or("", Reason::code).to_owned() });
         Step::Done(refusal)

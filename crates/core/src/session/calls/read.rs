@@ -36,12 +36,9 @@ impl Session {
     }
 
     pub(in crate::session) fn bad_path(&mut self, error: &PathError) -> Step {
-        let mut step =
-            self.refuse(Reason::BadPath, format!("the {}", for_message(&error.to_string())), error.hint());
-        if let Step::Done(result) = &mut step {
-            result.data = json!({"rule": error.rule()});
-        }
-        step
+        let text = format!("the {}", for_message(&error.to_string()));
+        let refusal = ToolResult::refused(Reason::BadPath, text, error.hint());
+        self.refused(refusal.with_data(json!({"rule": error.rule()})))
     }
 
     pub(in crate::session) fn list_files(

@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::catalog::Candidate;
 use crate::session::calls::join_names;
 use crate::session::effect::{Step, ToolCall};
-use crate::session::event::{Actor, EventKind};
+use crate::session::event::Actor;
 use crate::session::interface::arguments::{self, for_message};
 use crate::session::interface::naming::Tool;
 use crate::session::interface::result::{Reason, ToolResult};
@@ -117,21 +117,19 @@ impl Session {
         filter: Option<&Filter>,
     ) -> Step {
         let refusal = self.unknown(want.key().unwrap_or_default(), by, self.filter_for(filter));
-        self.record(EventKind::Refused { reason: refusal.reason.map_or("", Reason::code).to_owned() });
-        Step::Done(refusal)
+        self.refused(refusal)
     }
 }
 
 /// The refusal of a name that several skills have.
 pub(in crate::session) fn ambiguous<'k>(wanted: &str, keys: impl Iterator<Item = &'k str>) -> ToolResult {
     let keys: Vec<&str> = keys.take(ALL_NAMES).collect();
-    let mut refusal = ToolResult::refused(
+    ToolResult::refused(
         Reason::AmbiguousSkill,
         format!("several skills have this name: {}", for_message(wanted)),
         format!("name one of {}", join_names(keys.iter().copied())),
-    );
-    refusal.data = json!({"keys": keys});
-    refusal
+    )
+    .with_data(json!({"keys": keys}))
 }
 
 /// The keys that are nearest to a name.

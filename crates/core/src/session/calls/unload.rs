@@ -6,7 +6,6 @@ use crate::session::Session;
 use crate::session::calls::join_names;
 use crate::session::calls::resolve::ambiguous;
 use crate::session::effect::Step;
-use crate::session::event::EventKind;
 use crate::session::interface::arguments::for_message;
 use crate::session::interface::result::{Reason, ToolResult};
 
@@ -19,8 +18,7 @@ impl Session {
         };
         if keys.len() > 1 {
             let refusal = ambiguous(wanted, keys.into_iter());
-            self.record(EventKind::Refused { reason: Reason::AmbiguousSkill.code().to_owned() });
-            return Step::Done(refusal);
+            return self.refused(refusal);
         }
         let Some(key) = keys.first().map(|key| (*key).to_owned()) else {
             let active = self.active_skills();

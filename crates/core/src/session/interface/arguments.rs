@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::render::{cut, inline};
 use crate::session::interface::naming::{Naming, Tool};
+use crate::text::parse_json;
 
 /// One argument of a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -149,7 +150,7 @@ impl Values {
 }
 
 fn reparsed(text: &str) -> Value {
-    serde_json::from_str(text).unwrap_or_default()
+    parse_json(text.as_bytes()).unwrap_or_default()
 }
 
 fn text<'v>(name: &str, value: &'v Value) -> Result<&'v str, Refusal> {
@@ -257,6 +258,8 @@ mod tests {
             (Tool::Load, json!({"name": "a", "id": "b"}), "two arguments say different things: name and id"),
             (Tool::Load, json!([1]), "the arguments are not an object: a list"),
             (Tool::Load, json!("pdf"), "the arguments are not an object: a text"),
+            // Two readers could take different values.
+            (Tool::Load, json!(r#"{"name": "a", "name": "b"}"#), "the arguments are not an object: a text"),
             (
                 Tool::Read,
                 json!({"name": "a", "offset": -1}),
