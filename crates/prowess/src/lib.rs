@@ -57,6 +57,8 @@ pub mod drive;
 pub mod env;
 mod error;
 pub mod fs;
+#[cfg(feature = "install")]
+pub mod install;
 pub mod library;
 #[cfg(feature = "http")]
 pub mod net;

@@ -1,0 +1,260 @@
+//! [`SkillTree`]: the files of one skill in memory, checked once, as they are stored and installed.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use prowess_core::path::first_collision;
+use prowess_core::{Document, FileEntry, Manifest, RelPath, parse};
+
+use super::error::{InstallError, InstallErrorKind};
+use crate::fs::atomic::is_temporary;
+use crate::fs::walk::{FILE_NAMES, LEFT_OUT};
+use crate::registry::digests;
+
+/// The largest skill that is installed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct InstallLimits {
+    /// The most files.
+    pub files: usize,
+    /// The most bytes in all files together.
+    pub bytes: u64,
+    /// The most bytes in one file.
+    pub file_bytes: u64,
+    /// The most folders between the skill's folder and a file.
+    pub depth: usize,
+}
+
+impl Default for InstallLimits {
+    fn default() -> Self {
+        Self { files: 1_000, bytes: 25 << 20, file_bytes: 10 << 20, depth: 16 }
+    }
+}
+
+impl InstallLimits {
+    /// An error when a file is too large or too deep.
+    pub(crate) fn check_file(&self, path: &str, size: u64) -> Result<(), InstallError> {
+        if size > self.file_bytes {
+            let message = format!(
+                "a file of the skill is too large: {path}: {size} bytes, at most {}",
+                self.file_bytes
+            );
+            return Err(too_large(message, "max-file-bytes"));
+        }
+        if path.split('/').count() > self.depth + 1 {
+            let message =
+                format!("a file of the skill is too deep: {path}: more than {} folders", self.depth);
+            return Err(too_large(message, "max-depth"));
+        }
+        Ok(())
+    }
+
+    /// An error when files are too many or too large together.
+    pub(crate) fn check_sum(&self, files: usize, bytes: u64) -> Result<(), InstallError> {
+        if files > self.files {
+            return Err(too_large(format!("the skill has more than {} files", self.files), "max-files"));
+        }
+        if bytes > self.bytes {
+            return Err(too_large(format!("the skill has more than {} bytes", self.bytes), "max-bytes"));
+        }
+        Ok(())
+    }
+}
+
+fn too_large(message: String, option: &str) -> InstallError {
+    let hint = format!("if you want it nonetheless, raise the limit with --{option}");
+    InstallError::new(InstallErrorKind::TooLarge, message, hint)
+}
+
+/// One file on its way into a tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct TreeFile {
+    /// Its path below the skill's folder.
+    pub(crate) path: RelPath,
+    /// Whether its owner may execute it.
+    pub(crate) executable: bool,
+    /// Its bytes.
+    pub(crate) bytes: Arc<[u8]>,
+}
+
+/// The files of one skill: within the limits, with paths that every system can keep, with digests of the bytes that are
+/// here. Nothing is installed that was not one of these.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SkillTree {
+    manifest: Manifest,
+    /// The bytes of each file of the manifest, in its order.
+    contents: Vec<Arc<[u8]>>,
+    digest: String,
+}
+
+impl SkillTree {
+    /// Checks files and makes a tree of them.
+    pub(crate) fn new(mut files: Vec<TreeFile>, limits: &InstallLimits) -> Result<Self, InstallError> {
+        files.sort_by(|a, b| a.path.cmp(&b.path));
+        let mut bytes = 0_u64;
+        for file in &files {
+            let size = file.bytes.len() as u64;
+            limits.check_file(file.path.as_str(), size)?;
+            bytes = bytes.saturating_add(size);
+            check_name(&file.path)?;
+        }
+        limits.check_sum(files.len(), bytes)?;
+        if let Some((one, other)) = first_collision(files.iter().map(|file| &file.path)) {
+            let message = format!("two files of the skill are one on some systems: {one}: {other}");
+            return Err(refused(message));
+        }
+        let entries = files.iter().map(|file| {
+            let mut entry = FileEntry::new(file.path.clone(), file.bytes.len() as u64);
+            (entry.executable, entry.digest) = (file.executable, Some(digests::of_bytes(&file.bytes)));
+            entry
+        });
+        let manifest = Manifest::new(entries.collect());
+        if manifest.own().is_none() {
+            return Err(refused(format!("there is no {} in the skill's folder", FILE_NAMES[0])));
+        }
+        let digest = digests::of_tree(&manifest).unwrap_or_default();
+        Ok(Self { manifest, contents: files.into_iter().map(|file| file.bytes).collect(), digest })
+    }
+
+    /// The files with their sizes, modes and digests, sorted by path.
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// The tree digest v1: `sha256:` and 64 hexadecimal digits.
+    pub fn digest(&self) -> &str {
+        &self.digest
+    }
+
+    /// Each file with its bytes.
+    pub fn files(&self) -> impl Iterator<Item = (&FileEntry, &[u8])> {
+        self.manifest.files.iter().zip(self.contents.iter().map(|bytes| &**bytes))
+    }
+
+    /// What its SKILL.md says.
+    pub fn document(&self) -> Document {
+        let own = self.manifest.own().map(|own| &own.path);
+        let bytes = self.files().find(|(file, _)| Some(&file.path) == own).map(|(_, bytes)| bytes);
+        parse(bytes.unwrap_or_default())
+    }
+}
+
+/// An error for names that the rest of Prowess takes for no part of a skill, so that no digest would cover them.
+pub(crate) fn check_name(path: &RelPath) -> Result<(), InstallError> {
+    match path.components().find(|name| LEFT_OUT.contains(name) || is_temporary(name)) {
+        Some(name) => Err(refused(format!("{name} is no part of a skill, and is not installed: {path}"))),
+        None => Ok(()),
+    }
+}
+
+/// Something that is never installed.
+pub(crate) fn refused(message: impl AsRef<str>) -> InstallError {
+    let hint = "nothing was installed; ask the author to change this, or install another version";
+    InstallError::new(InstallErrorKind::Refused, message, hint)
+}
+
+/// How a file of an installed skill differs from the tree that was installed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum FileChange {
+    /// Its bytes are others.
+    Changed,
+    /// Only its executable bit is another.
+    Mode,
+    /// It is there and was not installed.
+    Added,
+    /// It was installed and is not there.
+    Missing,
+}
+
+/// What is different between the files that were installed and those that are there, by path.
+pub(crate) fn changes(installed: &Manifest, there: &Manifest) -> Vec<(String, FileChange)> {
+    let by_path = |manifest: &Manifest| -> BTreeMap<String, (Option<String>, bool)> {
+        let files = manifest.files.iter();
+        files.map(|file| (file.path.to_string(), (file.digest.clone(), file.executable))).collect()
+    };
+    let (before, after) = (by_path(installed), by_path(there));
+    let mut changes: Vec<(String, FileChange)> = Vec::new();
+    for (path, (digest, executable)) in &before {
+        match after.get(path) {
+            None => changes.push((path.clone(), FileChange::Missing)),
+            Some((now, _)) if now != digest => changes.push((path.clone(), FileChange::Changed)),
+            Some((_, now)) if now != executable => changes.push((path.clone(), FileChange::Mode)),
+            Some(_) => {}
+        }
+    }
+    let added = after.keys().filter(|path| !before.contains_key(*path));
+    changes.extend(added.map(|path| (path.clone(), FileChange::Added)));
+    changes.extend(there.left_out.iter().map(|left| (left.path.clone(), FileChange::Added)));
+    changes.sort();
+    changes.dedup();
+    changes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(path: &str, executable: bool, bytes: &str) -> TreeFile {
+        TreeFile { path: RelPath::parse(path).unwrap(), executable, bytes: bytes.as_bytes().into() }
+    }
+
+    fn tree(files: &[(&str, bool, &str)]) -> Result<SkillTree, InstallError> {
+        let files = files.iter().map(|(path, executable, bytes)| file(path, *executable, bytes));
+        SkillTree::new(files.collect(), &InstallLimits::default())
+    }
+
+    #[test]
+    fn a_digest_changes_with_a_name_a_byte_or_a_mode_and_not_with_the_order() {
+        let digest = |files| tree(files).unwrap().digest().to_owned();
+        let plain = digest(&[("SKILL.md", false, "x"), ("a", false, "bc")]);
+        assert_eq!(plain, digest(&[("a", false, "bc"), ("SKILL.md", false, "x")]));
+        for other in [
+            digest(&[("SKILL.md", false, "x"), ("ab", false, "c")]),
+            digest(&[("SKILL.md", false, "x"), ("a", true, "bc")]),
+            digest(&[("SKILL.md", false, "y"), ("a", false, "bc")]),
+        ] {
+            assert_ne!(plain, other);
+        }
+    }
+
+    #[test]
+    fn a_tree_has_a_skill_file_and_no_names_that_are_one_file_elsewhere() {
+        for files in [
+            &[("readme.md", false, "x")][..],
+            &[("SKILL.md", false, "x"), ("A.md", false, ""), ("a.md", false, "")],
+            &[("SKILL.md", false, "x"), ("node_modules/a.js", false, "")],
+            &[("SKILL.md", false, "x"), ("sub/.git/config", false, "")],
+        ] {
+            assert_eq!(tree(files).unwrap_err().kind(), InstallErrorKind::Refused, "{files:?}");
+        }
+    }
+
+    #[test]
+    fn limits_name_the_file_and_the_option_that_raises_them() {
+        let limits = InstallLimits { file_bytes: 1, ..InstallLimits::default() };
+        let error = SkillTree::new(vec![file("SKILL.md", false, "xx")], &limits).unwrap_err();
+        assert_eq!(error.to_string(), "a file of the skill is too large: SKILL.md: 2 bytes, at most 1");
+        assert!(error.hint().ends_with("--max-file-bytes"));
+        let limits = InstallLimits { depth: 1, ..InstallLimits::default() };
+        let files = vec![file("SKILL.md", false, ""), file("a/b/c", false, "")];
+        assert_eq!(SkillTree::new(files, &limits).unwrap_err().kind(), InstallErrorKind::TooLarge);
+    }
+
+    #[test]
+    fn a_changed_an_added_and_a_missing_file_are_told_apart() {
+        let old = tree(&[("SKILL.md", false, "x"), ("a", false, "1"), ("b", false, "1"), ("c", false, "1")])
+            .unwrap();
+        let new = tree(&[("SKILL.md", false, "x"), ("a", false, "2"), ("b", true, "1"), ("d", false, "1")])
+            .unwrap();
+        let changes = changes(old.manifest(), new.manifest());
+        let expected = [
+            ("a", FileChange::Changed),
+            ("b", FileChange::Mode),
+            ("c", FileChange::Missing),
+            ("d", FileChange::Added),
+        ];
+        assert_eq!(changes, expected.map(|(path, change)| (path.to_owned(), change)));
+    }
+}
