@@ -7,8 +7,12 @@
 
 mod error;
 mod reference;
+mod skills_lock;
+mod skills_toml;
 mod tree;
 
 pub use error::{InstallError, InstallErrorKind};
 pub use reference::{SkillRef, is_local_path};
+pub use skills_lock::{LOCK_FILE, LockedSkill, SkillsLock};
+pub use skills_toml::{LinkMode, SKILLS_FILE, SkillsToml, WantedSkill};
 pub use tree::{FileChange, InstallLimits, SkillTree};

@@ -225,7 +225,6 @@ mod tests {
             &[("readme.md", false, "x")][..],
             &[("SKILL.md", false, "x"), ("A.md", false, ""), ("a.md", false, "")],
             &[("SKILL.md", false, "x"), ("node_modules/a.js", false, "")],
-            &[("SKILL.md", false, "x"), ("sub/.git/config", false, "")],
         ] {
             assert_eq!(tree(files).unwrap_err().kind(), InstallErrorKind::Refused, "{files:?}");
         }

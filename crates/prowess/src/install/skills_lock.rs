@@ -1,0 +1,301 @@
+//! `skills.lock`: exactly which bytes are installed, and where they came from.
+//!
+//! TOML, sorted by name, without times and absolute paths, one block a skill that begins with its name, so that two
+//! branches that add skills merge. A file that is not understood is an error and never counts as empty: what it lists
+//! would be lost.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use prowess_core::RelPath;
+use toml_edit::{Document, Item, Table, Value};
+
+use super::error::{InstallError, InstallErrorKind};
+use crate::error::shown;
+
+/// The name of the file.
+pub const LOCK_FILE: &str = "skills.lock";
+/// The version that is written and read.
+const VERSION: i64 = 1;
+/// How the file begins.
+const HEADING: &str =
+    "# Written by prowess. It says which bytes are installed; commit it, and do not edit it.\n";
+
+/// One skill that is installed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LockedSkill {
+    /// The name of its folder.
+    pub name: String,
+    /// Where it came from: `git+` and a URL, or `path+` and a path relative to the folder of the lock.
+    pub source: String,
+    /// Its folder within the source; nothing when that is the whole source.
+    pub path: Option<RelPath>,
+    /// The version that was asked for, such as `tag:v1`; nothing means the default branch.
+    pub requested: Option<String>,
+    /// The commit that it was taken from.
+    pub commit: Option<String>,
+    /// The id that git gives its folder.
+    pub git_tree: Option<String>,
+    /// The tree digest of its files.
+    pub digest: String,
+    /// The organisation and name that it was asked for by: `@org/name`.
+    pub reference: Option<String>,
+    /// The name in its frontmatter, when its folder has another.
+    pub upstream_name: Option<String>,
+    /// The version in its frontmatter.
+    pub declared_version: Option<String>,
+}
+
+/// What a `skills.lock` says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SkillsLock {
+    /// The skills, sorted by name.
+    skills: Vec<LockedSkill>,
+}
+
+impl SkillsLock {
+    /// The skills, sorted by name.
+    pub fn skills(&self) -> &[LockedSkill] {
+        &self.skills
+    }
+
+    /// The skill with this name.
+    pub fn get(&self, name: &str) -> Option<&LockedSkill> {
+        self.skills.iter().find(|skill| skill.name == name)
+    }
+
+    /// Adds a skill, or replaces the one of its name.
+    pub(crate) fn insert(&mut self, skill: LockedSkill) {
+        self.remove(&skill.name);
+        let at = self.skills.partition_point(|other| other.name < skill.name);
+        self.skills.insert(at, skill);
+    }
+
+    /// Removes the skill with this name.
+    pub(crate) fn remove(&mut self, name: &str) {
+        self.skills.retain(|skill| skill.name != name);
+    }
+
+    /// Reads the text of a lock; `file` is what errors name.
+    pub fn parse(text: &str, file: &Path) -> Result<Self, InstallError> {
+        let damaged = |reason: String| damaged(file, &reason);
+        let document = Document::parse(text).map_err(|error| {
+            let conflict = text.contains("<<<<<<<") && text.contains(">>>>>>>");
+            damaged(if conflict {
+                "it has conflict markers of a merge".to_owned()
+            } else {
+                first_line(&error.to_string())
+            })
+        })?;
+        let table = document.as_table();
+        match table.get("version").and_then(Item::as_integer) {
+            Some(VERSION) => {}
+            Some(newer) if newer > VERSION => {
+                return Err(InstallError::new(
+                    InstallErrorKind::Damaged,
+                    format!("a newer prowess wrote this file: {}: version {newer}", shown(file)),
+                    "use that version of prowess, or a newer one",
+                ));
+            }
+            _ => return Err(damaged("it has no version".to_owned())),
+        }
+        let mut lock = Self::default();
+        for (key, item) in table {
+            match (key, item) {
+                ("version", _) => {}
+                ("skill", Item::ArrayOfTables(tables)) => {
+                    for table in tables {
+                        let skill = read(table).map_err(&damaged)?;
+                        if lock.skills.iter().any(|other| same_folder(&other.name, &skill.name)) {
+                            return Err(damaged(format!("two skills are called {}", skill.name)));
+                        }
+                        lock.insert(skill);
+                    }
+                }
+                _ => return Err(damaged(format!("the key {key} is not known"))),
+            }
+        }
+        Ok(lock)
+    }
+
+    /// The text of the file: the same for the same skills.
+    pub fn to_text(&self) -> String {
+        let mut text = format!("{HEADING}version = {VERSION}\n");
+        for skill in &self.skills {
+            text.push_str("\n[[skill]]\n");
+            for (key, value) in skill.members() {
+                if let Some(value) = value {
+                    let _ = writeln!(text, "{key} = {}", Value::from(value));
+                }
+            }
+        }
+        text
+    }
+}
+
+impl LockedSkill {
+    /// The keys and values, in the order in which they are written.
+    fn members(&self) -> [(&'static str, Option<&str>); 10] {
+        [
+            ("name", Some(&self.name)),
+            ("source", Some(&self.source)),
+            ("path", self.path.as_ref().map(RelPath::as_str)),
+            ("requested", self.requested.as_deref()),
+            ("commit", self.commit.as_deref()),
+            ("git-tree", self.git_tree.as_deref()),
+            ("digest", Some(&self.digest)),
+            ("reference", self.reference.as_deref()),
+            ("upstream-name", self.upstream_name.as_deref()),
+            ("declared-version", self.declared_version.as_deref()),
+        ]
+    }
+
+    /// Whether it comes from the same place as another one.
+    pub(crate) fn is_from(&self, other: &Self) -> bool {
+        self.source == other.source && self.path == other.path
+    }
+}
+
+fn read(table: &Table) -> Result<LockedSkill, String> {
+    let mut skill = LockedSkill::default();
+    for (key, item) in table {
+        let text = item.as_str().ok_or_else(|| format!("{key} is no text"))?;
+        if text.chars().any(char::is_control) {
+            return Err(format!("{key} has control characters"));
+        }
+        let text = text.to_owned();
+        match key {
+            "name" => skill.name = text,
+            "source" => skill.source = text,
+            "path" => skill.path = Some(RelPath::parse(&text).map_err(|error| error.to_string())?),
+            "requested" => skill.requested = Some(text),
+            "commit" => skill.commit = Some(text),
+            "git-tree" => skill.git_tree = Some(text),
+            "digest" => skill.digest = text,
+            "reference" => skill.reference = Some(text),
+            "upstream-name" => skill.upstream_name = Some(text),
+            "declared-version" => skill.declared_version = Some(text),
+            _ => return Err(format!("the key {key} is not known")),
+        }
+    }
+    check_folder_name(&skill.name)?;
+    let git = skill.source.strip_prefix("git+").is_some_and(|url| !url.is_empty() && !url.starts_with('-'));
+    let path = skill.source.strip_prefix("path+").is_some_and(|path| !Path::new(path).is_absolute());
+    if !git && !path {
+        return Err(format!("the source of {} is neither git+URL nor path+PATH", skill.name));
+    }
+    let hex = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'a'..=b'f'));
+    if !skill.digest.strip_prefix("sha256:").is_some_and(|digits| digits.len() == 64 && hex(digits)) {
+        return Err(format!("the digest of {} is not sha256: and 64 digits", skill.name));
+    }
+    for id in [&skill.commit, &skill.git_tree].into_iter().flatten() {
+        if !matches!(id.len(), 40 | 64) || !hex(id) {
+            return Err(format!("the commit of {} is not 40 or 64 digits", skill.name));
+        }
+    }
+    if git && skill.commit.is_none() {
+        return Err(format!("{} is from git and has no commit", skill.name));
+    }
+    Ok(skill)
+}
+
+/// An error when a name cannot be that of an installed skill's folder.
+pub(crate) fn check_folder_name(name: &str) -> Result<(), String> {
+    if name.is_empty() {
+        return Err("a skill has no name".to_owned());
+    }
+    if name.starts_with('.') {
+        return Err(format!("the name begins with a dot: {name}"));
+    }
+    RelPath::from_name(name).map(drop).map_err(|error| error.to_string())
+}
+
+/// Whether two names are one folder on some system.
+pub(crate) fn same_folder(one: &str, other: &str) -> bool {
+    let key =
+        |name: &str| RelPath::from_name(name).map_or_else(|_| name.to_owned(), |name| name.collision_key());
+    one == other || key(one) == key(other)
+}
+
+fn damaged(file: &Path, reason: &str) -> InstallError {
+    let message = format!("this file is not understood, so nothing was changed: {}: {reason}", shown(file));
+    let hint = "repair it, restore it from version control, or move it away and install the skills again";
+    InstallError::new(InstallErrorKind::Damaged, message, hint)
+}
+
+/// The first line of a message, for errors that show their input below it.
+pub(crate) fn first_line(message: &str) -> String {
+    message.lines().next().unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn skill(name: &str) -> LockedSkill {
+        LockedSkill {
+            name: name.to_owned(),
+            source: "git+https://example.org/a/b.git".to_owned(),
+            path: Some(RelPath::parse("skills/pdf").unwrap()),
+            commit: Some("0".repeat(40)),
+            digest: format!("sha256:{}", "a".repeat(64)),
+            declared_version: Some("1.0 \"beta\"".to_owned()),
+            ..LockedSkill::default()
+        }
+    }
+
+    fn parse(text: &str) -> Result<SkillsLock, InstallError> {
+        SkillsLock::parse(text, Path::new("skills.lock"))
+    }
+
+    #[test]
+    fn a_lock_reads_what_it_writes_sorted_and_each_block_begins_with_the_name() {
+        let mut lock = SkillsLock::default();
+        lock.insert(skill("zebra"));
+        lock.insert(skill("apple"));
+        let text = lock.to_text();
+        assert_eq!(parse(&text).unwrap(), lock);
+        let names: Vec<&str> = text.lines().filter(|line| line.starts_with("name = ")).collect();
+        assert_eq!(names, ["name = \"apple\"", "name = \"zebra\""]);
+        assert_eq!(text.matches("[[skill]]\nname = ").count(), 2);
+        assert_eq!(parse(&SkillsLock::default().to_text()).unwrap(), SkillsLock::default());
+    }
+
+    #[test]
+    fn a_lock_that_is_damaged_or_newer_is_an_error_and_never_empty() {
+        let good = {
+            let mut lock = SkillsLock::default();
+            lock.insert(skill("pdf"));
+            lock.to_text()
+        };
+        for (bad, part) in [
+            (String::new(), "no version"),
+            ("version = 2\n".to_owned(), "newer"),
+            ("version = \"1\"\n".to_owned(), "no version"),
+            ("version = 1\nskill = 3\n".to_owned(), "skill"),
+            ("version = 1\nother = 3\n".to_owned(), "other"),
+            (format!("<<<<<<< a\n{good}=======\n>>>>>>> b\n"), "conflict"),
+            (good.replace("pdf\"\nsource", "../x\"\nsource"), ".."),
+            (good.replace("name = \"pdf\"", "name = \".pdf\""), "dot"),
+            (good.replace("name = \"pdf\"", "name = \"a/b\""), "a/b"),
+            (good.replace("skills/pdf", "../pdf"), ".."),
+            (good.replace("git+", "hg+"), "git+URL"),
+            (good.replace("git+https://example.org/a/b.git", "path+/etc"), "path+PATH"),
+            (good.replace("sha256:", "sha1:"), "digest"),
+            (good.replace(&"0".repeat(40), "0123"), "commit"),
+            (good.replace("digest", "digset"), "digset"),
+            (
+                format!(
+                    "{good}{}",
+                    good.split_once("\n\n").unwrap().1.replace("pdf\"\nsource", "PDF\"\nsource")
+                ),
+                "PDF",
+            ),
+        ] {
+            let error = parse(&bad).expect_err(&bad);
+            assert_eq!(error.kind(), InstallErrorKind::Damaged, "{bad}");
+            assert!(error.to_string().contains(part), "{error} should name {part}");
+        }
+    }
+}

@@ -1,0 +1,327 @@
+//! `skills.toml`: which skills a project or a user wants, and for which clients. People edit it too, so comments, order
+//! and everything that is not about a change stay as they are.
+
+use std::path::Path;
+
+use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, Value};
+
+use super::error::{InstallError, InstallErrorKind};
+use super::skills_lock::{check_folder_name, first_line, same_folder};
+use crate::error::shown;
+use crate::library::clients;
+
+/// The name of the file.
+pub const SKILLS_FILE: &str = "skills.toml";
+
+/// How clients that do not read `.agents/skills` get at a skill.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LinkMode {
+    /// By a link where the system has them, else by a copy.
+    #[default]
+    Auto,
+    /// By a link.
+    Symlink,
+    /// By a copy.
+    Copy,
+}
+
+impl LinkMode {
+    /// The word for it in `skills.toml`.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Symlink => "symlink",
+            Self::Copy => "copy",
+        }
+    }
+
+    /// The mode of a word.
+    pub fn of(word: &str) -> Option<Self> {
+        [Self::Auto, Self::Symlink, Self::Copy].into_iter().find(|mode| mode.word() == word)
+    }
+
+    /// Whether files are copied, on this system.
+    pub(crate) fn copies(self) -> bool {
+        self == Self::Copy || (self == Self::Auto && !cfg!(unix))
+    }
+}
+
+/// One skill that is wanted, as the file says it: a text such as `owner/repo@skill`, or its parts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WantedSkill {
+    /// All of it in one text.
+    pub text: Option<String>,
+    /// The URL of a git repository.
+    pub git: Option<String>,
+    /// A folder on this machine; with `git` a folder in the repository.
+    pub path: Option<String>,
+    /// The name of the skill in the repository.
+    pub skill: Option<String>,
+    /// A branch, tag or commit.
+    pub reference: Option<String>,
+}
+
+impl WantedSkill {
+    /// The keys of its table and their values.
+    fn members(&self) -> [(&'static str, Option<&String>); 4] {
+        [
+            ("git", self.git.as_ref()),
+            ("path", self.path.as_ref()),
+            ("skill", self.skill.as_ref()),
+            ("ref", self.reference.as_ref()),
+        ]
+    }
+
+    fn to_value(&self) -> Value {
+        if let Some(text) = &self.text {
+            return Value::from(text.as_str());
+        }
+        let mut table = InlineTable::new();
+        for (key, value) in self.members() {
+            if let Some(value) = value {
+                table.insert(key, value.as_str().into());
+            }
+        }
+        Value::InlineTable(table)
+    }
+}
+
+/// What a `skills.toml` says.
+#[derive(Clone, Debug)]
+pub struct SkillsToml {
+    document: DocumentMut,
+    skills: Vec<(String, WantedSkill)>,
+    clients: Vec<String>,
+    link: LinkMode,
+}
+
+impl Default for SkillsToml {
+    fn default() -> Self {
+        let (skills, clients, link) = Default::default();
+        Self { document: DocumentMut::new(), skills, clients, link }
+    }
+}
+
+impl SkillsToml {
+    /// Reads the text of the file; `file` is what errors name.
+    pub fn parse(text: &str, file: &Path) -> Result<Self, InstallError> {
+        let failed = |reason: String| {
+            let message =
+                format!("this file is not understood, so nothing was changed: {}: {reason}", shown(file));
+            InstallError::new(InstallErrorKind::Damaged, message, "repair it, then run the command again")
+        };
+        let document: DocumentMut =
+            text.parse().map_err(|error: toml_edit::TomlError| failed(first_line(&error.to_string())))?;
+        let mut this = Self { document, ..Self::default() };
+        for (key, item) in this.document.as_table() {
+            match (key, item.as_table_like()) {
+                ("skills", Some(table)) => {
+                    for (name, item) in table.iter() {
+                        check_folder_name(name).map_err(failed)?;
+                        if this.skills.iter().any(|(other, _)| same_folder(other, name)) {
+                            return Err(failed(format!("two skills are called {name}")));
+                        }
+                        this.skills.push((name.to_owned(), wanted(name, item).map_err(failed)?));
+                    }
+                }
+                ("settings", Some(table)) => {
+                    for (name, item) in table.iter() {
+                        match name {
+                            "clients" => this.clients = client_ids(item).map_err(failed)?,
+                            "link" => {
+                                let mode = item.as_str().and_then(LinkMode::of);
+                                this.link =
+                                    mode.ok_or_else(|| failed("link is auto, symlink or copy".to_owned()))?;
+                            }
+                            _ => return Err(failed(format!("the key settings.{name} is not known"))),
+                        }
+                    }
+                }
+                _ => return Err(failed(format!("the key {key} is not known"))),
+            }
+        }
+        Ok(this)
+    }
+
+    /// The text of the file.
+    pub fn to_text(&self) -> String {
+        self.document.to_string()
+    }
+
+    /// The skills that are wanted, by the names of their folders, in the order of the file.
+    pub fn skills(&self) -> &[(String, WantedSkill)] {
+        &self.skills
+    }
+
+    /// The skill with this name.
+    pub fn get(&self, name: &str) -> Option<&WantedSkill> {
+        self.skills.iter().find(|(other, _)| other == name).map(|(_, wanted)| wanted)
+    }
+
+    /// The clients that get links or copies.
+    pub fn clients(&self) -> &[String] {
+        &self.clients
+    }
+
+    /// How clients get at a skill.
+    pub fn link(&self) -> LinkMode {
+        self.link
+    }
+
+    /// Adds a skill at the end, or replaces the one of its name where it is.
+    pub(crate) fn insert(&mut self, name: &str, wanted: WantedSkill) {
+        set(&mut self.document, "skills", name, wanted.to_value());
+        match self.skills.iter_mut().find(|(other, _)| other == name) {
+            Some((_, old)) => *old = wanted,
+            None => self.skills.push((name.to_owned(), wanted)),
+        }
+    }
+
+    /// Removes the skill with this name.
+    pub(crate) fn remove(&mut self, name: &str) {
+        if let Some(table) = self.document.get_mut("skills").and_then(Item::as_table_like_mut) {
+            table.remove(name);
+        }
+        self.skills.retain(|(other, _)| other != name);
+    }
+
+    /// Remembers clients, and how they get at skills.
+    pub(crate) fn set_clients(&mut self, added: &[String], link: Option<LinkMode>) {
+        let new: Vec<&String> = added.iter().filter(|client| !self.clients.contains(client)).collect();
+        if !new.is_empty() {
+            self.clients.extend(new.into_iter().cloned());
+            let list: Array = self.clients.iter().map(String::as_str).collect();
+            set(&mut self.document, "settings", "clients", list.into());
+        }
+        if let Some(link) = link.filter(|link| *link != self.link) {
+            self.link = link;
+            set(&mut self.document, "settings", "link", link.word().into());
+        }
+    }
+}
+
+/// The table with this name, made if it is not there. A file in which it is anything else was not read.
+fn table_mut<'d>(document: &'d mut DocumentMut, name: &str) -> Option<&'d mut dyn toml_edit::TableLike> {
+    document.as_table_mut().entry(name).or_insert(Item::Table(Table::new())).as_table_like_mut()
+}
+
+/// Sets a key of a table.
+fn set(document: &mut DocumentMut, table: &str, key: &str, value: Value) {
+    let Some(table) = table_mut(document, table) else { return };
+    match table.get_mut(key).and_then(Item::as_value_mut) {
+        // What surrounds a value is its comment.
+        Some(old) => {
+            let around = old.decor().clone();
+            *old = value;
+            *old.decor_mut() = around;
+        }
+        None => {
+            table.insert(key, Item::Value(value));
+        }
+    }
+}
+
+fn wanted(name: &str, item: &Item) -> Result<WantedSkill, String> {
+    let mut wanted = WantedSkill::default();
+    if let Some(text) = item.as_str() {
+        wanted.text = Some(text.to_owned());
+        return Ok(wanted);
+    }
+    let table = item.as_table_like().ok_or_else(|| format!("skills.{name} is neither a text nor a table"))?;
+    for (key, item) in table.iter() {
+        let text = item.as_str().ok_or_else(|| format!("skills.{name}.{key} is no text"))?.to_owned();
+        match key {
+            "git" => wanted.git = Some(text),
+            "path" => wanted.path = Some(text),
+            "skill" => wanted.skill = Some(text),
+            "ref" | "tag" | "branch" | "rev" if wanted.reference.is_none() => wanted.reference = Some(text),
+            "ref" | "tag" | "branch" | "rev" => {
+                return Err(format!("skills.{name} has more than one of ref, tag, branch, rev"));
+            }
+            _ => return Err(format!("the key skills.{name}.{key} is not known: use git, path, skill, ref")),
+        }
+    }
+    match (&wanted.git, &wanted.path) {
+        (None, None) => Err(format!("skills.{name} has neither git nor path")),
+        (None, _) if wanted.reference.is_some() => Err(format!("skills.{name} has a ref and no git")),
+        _ => Ok(wanted),
+    }
+}
+
+fn client_ids(item: &Item) -> Result<Vec<String>, String> {
+    let list = item.as_array().ok_or("clients is no list")?;
+    list.iter()
+        .map(|value| {
+            let id = value.as_str().ok_or("clients is a list of texts")?;
+            match clients::client(id) {
+                Some(client) => Ok(client.id.to_owned()),
+                None => Err(format!("there is no client called {id}")),
+            }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<SkillsToml, InstallError> {
+        SkillsToml::parse(text, Path::new("skills.toml"))
+    }
+
+    #[test]
+    fn comments_order_and_unrelated_lines_survive_a_change() {
+        let text = "# ours\n[settings]\nclients = [\"claude-code\"] # only this one\n\n[skills]\n# money\nzinvoice = \"acme/skills@invoice\" # keep\n\npdf = { git = \"https://example.org/a.git\", path = \"skills/pdf\", tag = \"v1\" }\n";
+        let mut file = parse(text).unwrap();
+        assert_eq!(file.to_text(), text);
+        assert_eq!(file.clients(), ["claude-code"]);
+        assert_eq!(file.get("pdf").unwrap().reference.as_deref(), Some("v1"));
+        file.insert("review", WantedSkill { path: Some("../review".into()), ..WantedSkill::default() });
+        file.insert(
+            "zinvoice",
+            WantedSkill { text: Some("acme/skills@invoice#v2".into()), ..WantedSkill::default() },
+        );
+        let changed = text.replace("@invoice\"", "@invoice#v2\"") + "review = { path = \"../review\" }\n";
+        assert_eq!(file.to_text(), changed);
+        file.remove("review");
+        assert_eq!(file.to_text(), text.replace("@invoice\"", "@invoice#v2\""));
+        assert_eq!(parse(&file.to_text()).unwrap().skills(), file.skills());
+    }
+
+    #[test]
+    fn an_empty_file_gets_its_tables_and_reads_back() {
+        let mut file = SkillsToml::default();
+        file.insert(
+            "pdf",
+            WantedSkill { git: Some("https://example.org/a.git".into()), ..WantedSkill::default() },
+        );
+        file.set_clients(&["claude-code".to_owned()], Some(LinkMode::Copy));
+        let again = parse(&file.to_text()).unwrap();
+        assert_eq!(
+            (again.skills(), again.clients(), again.link()),
+            (file.skills(), file.clients(), LinkMode::Copy)
+        );
+    }
+
+    #[test]
+    fn a_file_that_is_not_understood_names_the_key() {
+        for (text, part) in [
+            ("[skills]\n\"../x\" = \"a/b\"\n", ".."),
+            ("[skills]\nA = \"a/b\"\na = \"a/b\"\n", "two skills"),
+            ("[skills]\nx = 3\n", "skills.x"),
+            ("[skills]\nx = {}\n", "neither git nor path"),
+            ("[skills]\nx = { gti = \"u\" }\n", "skills.x.gti"),
+            ("[skills]\nx = { git = \"u\", tag = \"1\", branch = \"2\" }\n", "more than one"),
+            ("[skills]\nx = { path = \"u\", tag = \"1\" }\n", "no git"),
+            ("[settings]\nclients = [\"nope\"]\n", "nope"),
+            ("[settings]\nlink = \"hard\"\n", "link"),
+            ("[other]\n", "other"),
+            ("skills = 3\n", "skills"),
+            ("[skills\n", "not understood"),
+        ] {
+            let error = parse(text).expect_err(text);
+            assert!(error.to_string().contains(part), "{error}: {part}");
+        }
+    }
+}
