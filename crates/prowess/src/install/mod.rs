@@ -9,6 +9,7 @@ mod error;
 mod reference;
 mod skills_lock;
 mod skills_toml;
+mod target;
 mod tree;
 
 pub use error::{InstallError, InstallErrorKind};

@@ -170,6 +170,15 @@ impl Approvals {
         self.skills.sort_by(|a, b| a.location.cmp(&b.location));
     }
 
+    /// Trusts an installed skill, by the place of its SKILL.md, as long as it has this digest.
+    #[cfg(feature = "install")]
+    pub(crate) fn trust_file(&mut self, name: &str, file: &Path, digest: &str) {
+        let location = Location::from(file.to_string_lossy().into_owned());
+        self.skills.retain(|approval| approval.location != location);
+        self.skills.push(Approval { name: name.to_owned(), key: None, location, digest: digest.to_owned() });
+        self.skills.sort_by(|a, b| a.location.cmp(&b.location));
+    }
+
     /// The trusted folder that a place lies in, if there is one.
     pub fn folder_of(&self, place: &Path) -> Option<&Path> {
         self.folders.iter().map(PathBuf::as_path).find(|folder| place.starts_with(folder))

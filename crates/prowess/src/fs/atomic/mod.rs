@@ -207,6 +207,19 @@ pub(crate) fn write_own(path: &Path, parts: &[&[u8]], durability: Durability) ->
     Ok(())
 }
 
+/// Makes a file with these bytes, whole or not at all. Something of its name is never replaced.
+pub(crate) fn create(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
+    let failed = |error| WriteError::io(path, error);
+    let (temporary, mut file) = Temporary::file(path, File::options().write(true)).map_err(failed)?;
+    file.write_all(bytes).and_then(|()| file.sync_all()).map_err(failed)?;
+    rename_to_new(&temporary.path, path).map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => WriteError::Exists { path: path.to_owned() },
+        _ => failed(error),
+    })?;
+    sync_folder_of(path);
+    Ok(())
+}
+
 /// How long another process may hold a lock before waiting for it ends with an error.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -217,7 +230,7 @@ pub(crate) fn lock_own(path: &Path) -> io::Result<File> {
     lock_within(path, LOCK_TIMEOUT)
 }
 
-fn lock_within(path: &Path, timeout: Duration) -> io::Result<File> {
+pub(crate) fn lock_within(path: &Path, timeout: Duration) -> io::Result<File> {
     fs::create_dir_all(path.parent().unwrap_or(Path::new(".")))?;
     let mut options = File::options();
     options.write(true).create(true).truncate(false);
@@ -346,7 +359,7 @@ fn remove(path: &Path) {
 }
 
 /// A hidden name that no other process guesses or uses.
-fn unused_name() -> String {
+pub(crate) fn unused_name() -> String {
     use std::hash::{BuildHasher as _, RandomState};
     let random = RandomState::new().hash_one(std::process::id());
     format!("{}{random:016x}{}", UNFINISHED.0, UNFINISHED.1)

@@ -1,0 +1,115 @@
+//! [`Journal`]: what a transaction is about to do, written before it does it, so that the next process can complete it.
+//!
+//! It is kept in the user's own state folder and never in a project: a repository could bring one along.
+
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use serde::{Deserialize, Serialize};
+
+use crate::fs::atomic::{self, Durability};
+use crate::fs::read;
+
+/// The largest journal that is read.
+const MAX_BYTES: usize = 64 << 20;
+
+/// What has a name in a folder of skills.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum State {
+    /// A skill with this tree digest.
+    Tree(String),
+    /// A link with this target.
+    Link(String),
+    /// Something that is never installed, or a folder that could not be read.
+    Other,
+}
+
+/// One change of one name in one folder.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Step {
+    /// The folder of skills.
+    pub(crate) folder: PathBuf,
+    /// The name in it.
+    pub(crate) name: String,
+    /// The name in the staging folder: first of what is new, after the step of what was old.
+    pub(crate) staged: String,
+    /// What has the name before; nothing when it is free.
+    pub(crate) before: Option<State>,
+    /// What has the name afterwards; nothing when it is removed.
+    pub(crate) after: Option<State>,
+}
+
+/// One file that gets another text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct FileStep {
+    /// The file.
+    pub(crate) path: PathBuf,
+    /// Its text before; nothing when there was no file.
+    pub(crate) before: Option<String>,
+    /// Its text afterwards.
+    pub(crate) after: String,
+}
+
+/// An approval that the user gave for what is installed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Accepted {
+    /// The name in the frontmatter.
+    pub(crate) name: String,
+    /// The place of the SKILL.md.
+    pub(crate) skill_file: PathBuf,
+    /// The tree digest.
+    pub(crate) digest: String,
+}
+
+/// Everything that a transaction does.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Journal {
+    version: u32,
+    /// The name of the staging folder in each folder of skills.
+    pub(crate) stage: String,
+    /// The changes, in their order.
+    pub(crate) steps: Vec<Step>,
+    /// The files that are written after them.
+    pub(crate) files: Vec<FileStep>,
+    /// What the user accepted.
+    pub(crate) accepted: Vec<Accepted>,
+}
+
+impl Journal {
+    /// An empty journal for a staging folder.
+    pub(crate) fn new(stage: String) -> Self {
+        Self { version: 1, stage, ..Self::default() }
+    }
+
+    /// Reads the journal that a process left behind, if there is one.
+    pub(crate) fn load(file: &Path) -> io::Result<Option<Self>> {
+        if !file.try_exists()? {
+            return Ok(None);
+        }
+        let bytes = read::read_small(file, MAX_BYTES).map_err(io::Error::other)?;
+        let journal: Self = serde_json::from_slice(&bytes)?;
+        if journal.version != 1 || !atomic::is_temporary(&journal.stage) {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "another version of prowess wrote it"));
+        }
+        Ok(Some(journal))
+    }
+
+    /// Writes it to the disk. From here on the transaction will be completed.
+    pub(crate) fn save(&self, file: &Path) -> io::Result<()> {
+        atomic::write_own(file, &[&serde_json::to_vec(self)?], Durability::Synced)
+    }
+
+    /// Removes it: the transaction is complete, or undone.
+    pub(crate) fn clear(file: &Path) -> io::Result<()> {
+        fs::remove_file(file)
+    }
+
+    /// The folders that its steps change, each once.
+    pub(crate) fn folders(&self) -> Vec<&Path> {
+        let mut folders: Vec<&Path> = self.steps.iter().map(|step| step.folder.as_path()).collect();
+        folders.sort();
+        folders.dedup();
+        folders
+    }
+}
