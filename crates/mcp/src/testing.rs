@@ -1,4 +1,5 @@
-//! A fake MCP server for tests: over HTTP on loopback, with one response per connection. It may return invalid data.
+//! What tests of this crate and of the command line share: above all a fake MCP server, over HTTP on loopback, with one
+//! response per connection. It may return invalid data.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -19,6 +20,17 @@ use prowess::source::spec::{Place, SourceSpec};
 use serde_json::{Value, json};
 
 use crate::{McpLimits, McpSource};
+
+/// A text of a conformance vector: a string, or parts of which some are repeated.
+pub fn vector_text(given: &Value) -> String {
+    let part = |part: &Value| match part.as_str() {
+        Some(text) => text.to_owned(),
+        None => {
+            part["repeat"].as_str().unwrap().repeat(usize::try_from(part["times"].as_u64().unwrap()).unwrap())
+        }
+    };
+    given.as_array().map_or_else(|| part(given), |parts| parts.iter().map(part).collect())
+}
 
 /// The skills that a fake server lists, and the files that it serves. Tests change one without the other.
 #[derive(Clone, Default)]

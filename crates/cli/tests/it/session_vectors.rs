@@ -5,6 +5,7 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
 use std::process::Stdio;
 
+use prowess_mcp::testing::vector_text;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -193,17 +194,6 @@ fn every_vector_of_sessions_holds_through_replay() {
     }
 }
 
-/// The path of a vector; a long one is given in parts.
-fn path(given: &Value) -> String {
-    let part = |part: &Value| match part.as_str() {
-        Some(text) => text.to_owned(),
-        None => {
-            part["repeat"].as_str().unwrap().repeat(usize::try_from(part["times"].as_u64().unwrap()).unwrap())
-        }
-    };
-    given.as_array().map_or_else(|| part(given), |parts| parts.iter().map(part).collect())
-}
-
 #[test]
 fn every_path_vector_is_refused_or_read_as_it_says() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance/paths.json");
@@ -212,7 +202,7 @@ fn every_path_vector_is_refused_or_read_as_it_says() {
     let calls: Vec<String> = cases
         .iter()
         .map(|case| {
-            json!({"tool": "read_skill_resource", "arguments": {"name": "good", "path": path(&case["path"])}})
+            json!({"tool": "read_skill_resource", "arguments": {"name": "good", "path": vector_text(&case["path"])}})
                 .to_string()
         })
         .collect();

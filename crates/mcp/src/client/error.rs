@@ -31,6 +31,11 @@ impl ClientError {
         Self { reason: reason.into(), hint, timed_out: false }
     }
 
+    /// The error after the connection was closed.
+    pub(crate) fn closed() -> Self {
+        Self::new("the connection was closed", "try again")
+    }
+
     /// The error after a timeout.
     pub(crate) fn timeout(time: Duration) -> Self {
         let reason = format!("there was no answer within {} ms", time.as_millis());

@@ -153,7 +153,7 @@ impl Connection {
     }
 
     fn runtime(&self) -> Result<&Runtime, ClientError> {
-        self.runtime.as_ref().ok_or_else(|| ClientError::new("the connection was closed", "try again"))
+        self.runtime.as_ref().ok_or_else(ClientError::closed)
     }
 
     /// Whether it can still be used.
@@ -169,8 +169,7 @@ impl Connection {
     /// Sends a request and waits for the response, up to `time`. After a timeout, the caller must call
     /// [`close`](Self::close).
     pub(crate) fn request(&self, request: ClientRequest, time: Duration) -> Result<Value, ClientError> {
-        let closed = || ClientError::new("the connection was closed", "try again");
-        let peer = self.service.as_ref().ok_or_else(closed)?.peer().clone();
+        let peer = self.service.as_ref().ok_or_else(ClientError::closed)?.peer().clone();
         let lists = matches!(&request, ClientRequest::CustomRequest(request) if request.method == wire::LIST);
         let (sender, receiver) = mpsc::sync_channel(1);
         self.runtime()?.spawn(async move {
@@ -185,7 +184,7 @@ impl Connection {
         let (id, answer) = match receiver.recv_timeout(time + CLOSE_TIMEOUT) {
             Ok(answer) => answer,
             Err(RecvTimeoutError::Timeout) => return Err(ClientError::timeout(time)),
-            Err(RecvTimeoutError::Disconnected) => return Err(closed()),
+            Err(RecvTimeoutError::Disconnected) => return Err(ClientError::closed()),
         };
         let result = match answer {
             Ok(ServerResult::CustomResult(result)) => result.0,

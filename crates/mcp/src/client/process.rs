@@ -122,7 +122,7 @@ fn read_messages(
             );
         }
         if message.is_some_and(|message| sender.blocking_send(message).is_err()) {
-            return ClientError::new("the connection was closed", "try again");
+            return ClientError::closed();
         }
     }
 }

@@ -262,22 +262,27 @@ mod tests {
         locked(&sessions.open).contains_key(id)
     }
 
+    /// Fails unless a session outlives its time while a stream without messages is open.
+    async fn assert_keeps_alive<T>(sessions: &Sessions, id: &SessionId, stream: impl Stream<Item = T>) {
+        let mut stream = std::pin::pin!(stream);
+        assert!(timeout(HOUR, stream.next()).await.is_err(), "the stream ended or sent something");
+        assert!(lives(sessions, id).await);
+    }
+
     #[tokio::test(start_paused = true)]
     async fn an_open_stream_keeps_its_session_alive_without_messages() {
         let sessions = Sessions::new(1, TIME);
         let (id, _serving) = initialized(&sessions).await;
-        let mut stream = Box::pin(sessions.create_standalone_stream(&id).await.unwrap());
-        assert!(timeout(HOUR, stream.next()).await.is_err(), "the stream ended or sent something");
-        assert!(lives(&sessions, &id).await);
+        let stream = sessions.create_standalone_stream(&id).await.unwrap();
+        assert_keeps_alive(&sessions, &id, stream).await;
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_resumed_stream_keeps_its_session_alive() {
         let sessions = Sessions::new(1, TIME);
         let (id, _serving) = initialized(&sessions).await;
-        let mut stream = Box::pin(sessions.resume(&id, "0".to_owned()).await.unwrap());
-        assert!(timeout(HOUR, stream.next()).await.is_err(), "the stream ended or sent something");
-        assert!(lives(&sessions, &id).await);
+        let stream = sessions.resume(&id, "0".to_owned()).await.unwrap();
+        assert_keeps_alive(&sessions, &id, stream).await;
     }
 
     #[tokio::test(start_paused = true)]

@@ -11,7 +11,7 @@ use crate::library::snapshot::Snapshot;
 use crate::lock::locked;
 use crate::protocol::uri;
 use crate::server::Shared;
-use crate::server::skills::not_served;
+use crate::server::errors::not_served;
 
 /// The maximum number of resource subscriptions per connection.
 pub(crate) const MAX_SUBSCRIPTIONS: usize = 512;

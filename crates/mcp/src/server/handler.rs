@@ -6,9 +6,9 @@ use std::sync::Arc;
 use prowess::session::ToolCall;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CustomRequest,
-    CustomResult, ErrorCode, ExtensionCapabilities, GetPromptRequestParams, GetPromptResponse,
-    Implementation, JsonObject, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
-    ListToolsResult, PaginatedRequestParams, PromptsCapability, ProtocolVersion, ReadResourceRequestParams,
+    CustomResult, ExtensionCapabilities, GetPromptRequestParams, GetPromptResponse, Implementation,
+    JsonObject, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+    PaginatedRequestParams, PromptsCapability, ProtocolVersion, ReadResourceRequestParams,
     ReadResourceResponse, ReadResourceResult, ResourcesCapability, ServerCapabilities, ServerConfig,
     SubscribeRequestParams, SubscriptionFilter, ToolsCapability, UnsubscribeRequestParams,
 };
@@ -19,13 +19,9 @@ use serde_json::{Value, json};
 use crate::protocol::response_budget::SMALL_RESPONSE;
 use crate::protocol::wire::{self, Era};
 use crate::server::connection::Connection;
+use crate::server::errors::no_such_method;
 use crate::server::prebuilt::ResultSlot;
 use crate::server::{Server, Shared, blocking, era, prompts, resources, skills, subscriptions, tools};
-
-fn no_such_method(method: &str) -> ErrorData {
-    let text = format!("no such method: {}", skills::excerpt(method));
-    ErrorData::new(ErrorCode::METHOD_NOT_FOUND, text, None)
-}
 
 /// Whether rmcp has types for a method: such a custom request has params that do not fit them.
 fn is_malformed(method: &str, era: Era) -> bool {
@@ -123,9 +119,7 @@ impl ServerHandler for Server {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        let cursor = request.and_then(|request| request.cursor);
-        let limit = &self.shared.work_limits.lists;
-        self.respond(limit, &context, move |shared, _| resources::list(shared, cursor.as_deref())).await
+        self.respond_with_page(&self.shared.work_limits.lists, request, &context, resources::list).await
     }
 
     async fn list_resource_templates(
@@ -264,9 +258,7 @@ impl ServerHandler for Server {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        let cursor = request.and_then(|request| request.cursor);
-        let limit = &self.shared.work_limits.local;
-        self.respond(limit, &context, move |shared, _| prompts::list(shared, cursor.as_deref())).await
+        self.respond_with_page(&self.shared.work_limits.local, request, &context, prompts::list).await
     }
 
     async fn get_prompt(

@@ -2,6 +2,7 @@
 
 pub(crate) mod blocking;
 pub(crate) mod connection;
+pub(crate) mod errors;
 mod handler;
 pub(crate) mod prebuilt;
 pub(crate) mod prompts;
@@ -141,6 +142,18 @@ impl Server {
         });
         self.fill_slot(context, text.await?).await?;
         Ok(T::default())
+    }
+
+    /// Runs blocking work that builds a page of a list, as [`Self::respond`] does.
+    async fn respond_with_page<T: Into<ServerResult> + Default + 'static>(
+        &self,
+        limit: &Arc<Semaphore>,
+        request: Option<PaginatedRequestParams>,
+        context: &RequestContext<RoleServer>,
+        list: fn(&Shared, Option<&str>) -> Result<T, ErrorData>,
+    ) -> Result<T, ErrorData> {
+        let cursor = request.and_then(|request| request.cursor);
+        self.respond(limit, context, move |shared, _| list(shared, cursor.as_deref())).await
     }
 
     /// Runs blocking work that builds the text of a result, and fills the slot of the request with it.

@@ -16,7 +16,7 @@ use serde::Serialize;
 use crate::protocol::outgoing::Part;
 use crate::protocol::response_budget::BudgetExhausted;
 use crate::protocol::wire::Era;
-use crate::server::skills::internal;
+use crate::server::errors::internal;
 
 /// The place for the encoded result of a request, shared by its handler and its transport.
 #[derive(Clone, Debug)]

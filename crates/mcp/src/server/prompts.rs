@@ -15,8 +15,8 @@ use crate::protocol::wire::Era;
 use crate::server::Shared;
 use crate::server::blocking;
 use crate::server::connection::Connection;
+use crate::server::errors::excerpt;
 use crate::server::resources::TEMPLATE;
-use crate::server::skills::excerpt;
 use crate::server::tools::run;
 
 /// The argument with everything that a user types after the name of a skill.

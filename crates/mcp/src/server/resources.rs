@@ -20,7 +20,7 @@ use crate::protocol::response_budget::Reservation;
 use crate::protocol::wire::Era;
 use crate::protocol::{uri, wire};
 use crate::server::Shared;
-use crate::server::skills::{not_served, uri_data};
+use crate::server::errors::{not_served, uri_data};
 use crate::server::{blocking, prebuilt};
 
 /// The URI template of all files.

@@ -7,13 +7,11 @@ use bytes::Bytes;
 use prowess::RelPath;
 use rmcp::ErrorData;
 use rmcp::model::{CacheScope, Resource};
-use serde_json::{Value, json};
 
 use crate::protocol::uri;
 use crate::protocol::wire::{self, DirectoryParams, DirectoryResult, Era, GetResult, ListParams, ListResult};
-use crate::server::Shared;
-use crate::server::prebuilt;
-use crate::server::{blocking, resources};
+use crate::server::errors::{internal, not_served};
+use crate::server::{Shared, blocking, prebuilt, resources};
 
 /// The instructions for a model when the server offers no tools.
 pub(crate) const INSTRUCTIONS: &str = "Skills are instructions for particular tasks. Before you begin a task, look \
@@ -92,24 +90,4 @@ pub(crate) fn directory(shared: &Shared, params: DirectoryParams, era: Era) -> R
     let next_cursor = page.last().filter(|_| more).map(|(name, _)| shared.cursors.make(&list, name));
     let resources = page.into_iter().map(|(_, resource)| resource).collect();
     prebuilt::text(&wire::finish(&DirectoryResult { resources, next_cursor }, era, None).map_err(internal)?)
-}
-
-/// The error for a URI that is not served, the same in every era, with the URI as data.
-pub(crate) fn not_served(what: &str, uri: &str) -> ErrorData {
-    ErrorData::invalid_params(format!("{what} {}", excerpt(uri)), Some(uri_data(uri)))
-}
-
-/// The data of an error about a URI.
-pub(crate) fn uri_data(uri: &str) -> Value {
-    json!({ "uri": uri.chars().take(4096).collect::<String>() })
-}
-
-/// The beginning of a client's text for an error message, with control characters escaped.
-pub(crate) fn excerpt(text: &str) -> String {
-    text.chars().take(200).flat_map(char::escape_debug).collect()
-}
-
-/// The error for a result that could not be encoded.
-pub(crate) fn internal(error: serde_json::Error) -> ErrorData {
-    ErrorData::internal_error(error.to_string(), None)
 }

@@ -4,23 +4,13 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use prowess_mcp::ServeOptions;
+use prowess_mcp::testing::vector_text;
 use serde_json::{Value, json};
 
 use crate::support::{PipeClient, registry, served, skill, write};
 
 /// The content of every file outside of the skill.
 const SECRET: &str = "TOP-SECRET";
-
-/// The path of a vector: a text, or parts of which some are repeated.
-fn path(given: &Value) -> String {
-    let part = |part: &Value| match part.as_str() {
-        Some(text) => text.to_owned(),
-        None => {
-            part["repeat"].as_str().unwrap().repeat(usize::try_from(part["times"].as_u64().unwrap()).unwrap())
-        }
-    };
-    given.as_array().map_or_else(|| part(given), |parts| parts.iter().map(part).collect())
-}
 
 fn escaped(text: &str, all: bool) -> String {
     text.bytes().fold(String::new(), |mut out, byte| {
@@ -48,7 +38,7 @@ async fn no_path_vector_leads_out_of_a_skill() {
     std::os::unix::fs::symlink(root.path(), skills.join("alpha/out")).unwrap();
     std::os::unix::fs::symlink("../../secret", skills.join("alpha/out.md")).unwrap();
     let mut paths: Vec<String> =
-        vectors["cases"].as_array().unwrap().iter().map(|case| path(&case["path"])).collect();
+        vectors["cases"].as_array().unwrap().iter().map(|case| vector_text(&case["path"])).collect();
     assert!(paths.len() > 100);
     paths.extend(
         ["out/secret", "out", "out.md", "a/../../../secret", "a/..%2f..%2fx", "..%5cx"].map(str::to_owned),

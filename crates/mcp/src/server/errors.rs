@@ -1,0 +1,31 @@
+//! The errors of requests.
+
+use rmcp::ErrorData;
+use rmcp::model::ErrorCode;
+use serde_json::{Value, json};
+
+/// The error for a method that is not served.
+pub(crate) fn no_such_method(method: &str) -> ErrorData {
+    let text = format!("no such method: {}", excerpt(method));
+    ErrorData::new(ErrorCode::METHOD_NOT_FOUND, text, None)
+}
+
+/// The error for a URI that is not served, the same in every era, with the URI as data.
+pub(crate) fn not_served(what: &str, uri: &str) -> ErrorData {
+    ErrorData::invalid_params(format!("{what} {}", excerpt(uri)), Some(uri_data(uri)))
+}
+
+/// The data of an error about a URI.
+pub(crate) fn uri_data(uri: &str) -> Value {
+    json!({ "uri": uri.chars().take(4096).collect::<String>() })
+}
+
+/// The beginning of a client's text for an error message, with control characters escaped.
+pub(crate) fn excerpt(text: &str) -> String {
+    text.chars().take(200).flat_map(char::escape_debug).collect()
+}
+
+/// The error for a result that could not be encoded.
+pub(crate) fn internal(error: serde_json::Error) -> ErrorData {
+    ErrorData::internal_error(error.to_string(), None)
+}
