@@ -92,6 +92,8 @@ pub enum Placement {
     Shortened,
     /// The policy hides it.
     Hidden(Hidden),
+    /// It asks for tools that the host does not have.
+    LacksTools,
     /// The query or the folder selects other skills.
     NotSelected,
     /// The budget has no room for it.
@@ -108,7 +110,9 @@ impl Session {
         }
         let skills = self.selected(self.catalog(), options)?.skills;
         let Some(entry) = skills.iter().find(|entry| entry.key == key) else {
-            return Ok(Placement::NotSelected);
+            let tools = self.catalog().get(key).and_then(|skill| skill.entry.allowed_tools.as_ref());
+            let lacks_tools = options.narrow.is_some_and(|(.., asked)| !asked.available_tools.suffice(tools));
+            return Ok(if lacks_tools { Placement::LacksTools } else { Placement::NotSelected });
         };
         let report = render_within(&skills, options.style, options.budget, options.tokens).report;
         let too_long = |most: usize| entry.description.chars().count() > most;

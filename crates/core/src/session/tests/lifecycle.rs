@@ -337,18 +337,28 @@ fn a_long_log_is_summed_up_and_still_explains_the_state() {
 
 #[test]
 fn a_session_says_what_a_prompt_does_with_one_skill() {
-    let shelf = Shelf::with(&[("a", ""), ("b", ""), ("user", "disable-model-invocation: true")]);
+    let shelf = Shelf::with(&[
+        ("a", ""),
+        ("b", ""),
+        ("tools", "allowed-tools: WebFetch"),
+        ("user", "disable-model-invocation: true"),
+    ]);
     let policy = Policy::default().with_filter("shelf/[!b]*".parse().unwrap());
     let session = shelf.session(policy, Options::default());
     let (style, query, select) =
         (CatalogStyle::default(), Query::text("b"), crate::select::SelectOptions::default());
+    let mut reads = select.clone();
+    reads.available_tools = crate::skill::tool_list::HostTools::only(["Read"]);
     let wide = || PromptOptions::new(&style, Budget::Unlimited);
     let narrow = || PromptOptions::new(&style, Budget::Characters(10));
     let asked = || wide().with_query(&query, &crate::select::All, &select).with_folder("elsewhere");
+    let reading = || wide().with_query(&query, &crate::select::All, &reads);
     for (key, options, placement) in [
         ("a", wide(), Placement::Whole),
         ("a", narrow(), Placement::OverBudget),
         ("a", asked(), Placement::NotSelected),
+        ("tools", wide(), Placement::Whole),
+        ("tools", reading(), Placement::LacksTools),
         ("b", wide(), Placement::Hidden(Hidden::Filtered)),
         ("user", wide(), Placement::Hidden(Hidden::NotForModel)),
         ("none", wide(), Placement::Hidden(Hidden::Blocked)),
