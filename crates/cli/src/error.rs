@@ -1,6 +1,7 @@
 //! [`CommandError`]: why a command could not do its work, as error, cause and hint.
 
 use std::error::Error;
+use std::fmt::Display;
 use std::io;
 use std::path::Path;
 
@@ -39,6 +40,12 @@ impl Failure {
     /// A failure in these words, with what to do about it.
     pub(crate) fn new(error: impl Into<String>, hint: impl Into<String>) -> Self {
         Self { path: None, error: error.into(), causes: Vec::new(), hints: vec![hint.into()] }
+    }
+
+    /// The same with one more cause.
+    pub(crate) fn with_cause(mut self, cause: impl Display) -> Self {
+        self.causes.push(cause.to_string());
+        self
     }
 
     /// The failure in the envelope of every JSON output.
@@ -125,16 +132,14 @@ impl CommandError {
         if error.kind() == io::ErrorKind::BrokenPipe {
             return Self::ClosedPipe;
         }
-        let mut failure = Failure::new("could not write the result", "look at where the output goes");
-        failure.causes.push(plain_cause(&error.to_string()));
-        Self::Failed(failure)
+        let failure = Failure::new("could not write the result", "look at where the output goes");
+        Self::Failed(failure.with_cause(plain_cause(&error.to_string())))
     }
 
     /// The error of reading standard input.
     pub(crate) fn reading_input(error: &io::Error) -> Self {
-        let mut failure =
+        let failure =
             Failure::new("could not read standard input", "pipe a SKILL.md into it, or name a path");
-        failure.causes.push(plain_cause(&error.to_string()));
-        Self::Failed(failure)
+        Self::Failed(failure.with_cause(plain_cause(&error.to_string())))
     }
 }

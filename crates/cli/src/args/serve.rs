@@ -4,10 +4,11 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{ValueEnum, value_parser};
-use prowess::session::{Filter, Naming};
-use prowess_mcp::{CLIENTS, ClientConfig, HttpOptions, ServeOptions, is_host, is_origin};
+use prowess_mcp::{ClientConfig, HttpOptions, ServeOptions, is_host, is_origin};
 
-use super::{Places, namings};
+use super::places::Places;
+use super::using::SessionArgs;
+use super::values::clients;
 
 /// Serve skills over the Model Context Protocol
 ///
@@ -18,19 +19,11 @@ use super::{Places, namings};
 pub(crate) struct Serve {
     #[command(flatten)]
     pub(crate) places: Places,
-    /// Only skills at paths that match: billing or billing/** for all below a folder, billing/* for those directly in it,
-    /// none for no skill
-    #[arg(long, value_name = "GLOB")]
-    pub(crate) filter: Option<Filter>,
-    /// What the tools are called
-    #[arg(long, value_name = "NAMING", default_value = "default", value_parser = namings())]
-    pub(crate) naming: Naming,
+    #[command(flatten)]
+    pub(crate) session: SessionArgs,
     /// Offer no tools: only the extension, resources and prompts
     #[arg(long)]
     pub(crate) no_tools: bool,
-    /// The most skills that are active at once in a connection; 0 for no limit
-    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
-    pub(crate) max_active: usize,
     /// Do not tell models in which folders skills lie; an address with a token or beyond this machine never tells
     #[arg(long)]
     pub(crate) hide_folders: bool,
@@ -116,11 +109,4 @@ fn origin(text: &str) -> Result<String, &'static str> {
     is_origin(text)
         .then(|| text.to_owned())
         .ok_or("a scheme and a host are wanted, such as https://app.example")
-}
-
-/// The clients, from the one table.
-fn clients() -> impl clap::builder::TypedValueParser<Value = &'static ClientConfig> {
-    use clap::builder::{PossibleValuesParser, TypedValueParser as _};
-    PossibleValuesParser::new(CLIENTS.each_ref().map(|client| client.name))
-        .try_map(|name| CLIENTS.iter().find(|client| client.name == name).ok_or("no such client"))
 }

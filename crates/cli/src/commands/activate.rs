@@ -6,7 +6,8 @@ use prowess::select::All;
 use prowess::session::{Act, Actor, Arguments, Hidden, Reason, Session, ToolResult};
 use serde_json::json;
 
-use super::{ended, filter_place, opened, say_problems, session_defaults, usable};
+use super::unread::{ended, say_problems};
+use super::{filter_place, opened, session_defaults, usable};
 use crate::Outcome;
 use crate::args::Activate;
 use crate::error::{CommandError, Failure};

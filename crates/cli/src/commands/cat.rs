@@ -8,7 +8,8 @@ use prowess::source::Slice;
 use prowess::{Candidate, Obstacle, Registry, SourceError};
 use serde_json::json;
 
-use super::{ended, named, registry, say_problems};
+use super::unread::{ended, say_problems};
+use super::{named, registry};
 use crate::Outcome;
 use crate::args::Cat;
 use crate::error::{CommandError, Failure};

@@ -17,7 +17,7 @@ use prowess::{
 
 use super::fixable::Fixable;
 use super::patch_base::PatchBase;
-use super::{STDIN, refuse_archive, shown};
+use super::{STDIN, read_skill, shown, skill_file};
 use crate::Outcome;
 use crate::args::{Check, Format};
 use crate::error::{CommandError, Failure};
@@ -154,7 +154,9 @@ impl Checker<'_> {
             self.failed(problem)?;
         }
         if scan.skills.is_empty() && scan.problems.is_empty() {
-            self.failed(&SourceError::NoSkill { path: path.to_owned() })?;
+            // A SKILL.md may be there that is no file.
+            let unread = skill_file(path).and_then(|file| read_skill(&file).err());
+            self.failed(&unread.unwrap_or_else(|| SourceError::NoSkill { path: path.to_owned() }))?;
         }
         for skill in &scan.skills {
             self.file(skill)?;
@@ -167,8 +169,7 @@ impl Checker<'_> {
             return Ok(());
         }
         let Some(profile) = self.profile(&skill.path)? else { return Ok(()) };
-        let read = read::read_skill(&skill.path);
-        let head = match read.and_then(|head| refuse_archive(&skill.path, &head).map(|()| head)) {
+        let head = match read_skill(&skill.path) {
             Ok(head) => head,
             Err(error) => return self.failed(&error),
         };

@@ -8,6 +8,7 @@ use prowess::source::spec::Place;
 use prowess::{Candidate, env, shell_word};
 
 use crate::args::Places;
+use crate::ui::count;
 
 /// The most folders that one line names.
 const MAX_FOLDERS: usize = 3;
@@ -41,15 +42,20 @@ pub(crate) fn trust_command(folder: &Path) -> String {
     format!("prowess trust {}", shell_word(&folder.to_string_lossy()))
 }
 
-/// The commands that trust these skills: their folders, each once.
-pub(super) fn trust_commands<'c>(skills: impl IntoIterator<Item = &'c Candidate>) -> String {
-    let mut folders: Vec<PathBuf> = skills.into_iter().map(folder_to_trust).collect();
+/// The commands that trust these skills: their folders, each once. A skill of a server is trusted by its name, and trust
+/// in a folder has nothing to do with it.
+pub(super) fn trust_hint<'c>(skills: impl IntoIterator<Item = &'c Candidate>, places: &Places) -> String {
+    let of_projects = skills.into_iter().filter(|skill| !skill.wants_approval);
+    let mut folders: Vec<PathBuf> = of_projects.map(folder_to_trust).collect();
+    if folders.is_empty() {
+        return format!("prowess trust NAME{}", places.options());
+    }
     folders.sort();
     folders.dedup();
     let mut commands: Vec<String> =
         folders.iter().take(MAX_FOLDERS).map(|folder| trust_command(folder)).collect();
     if folders.len() > MAX_FOLDERS {
-        commands.push(format!("and {} more folders", folders.len() - MAX_FOLDERS));
+        commands.push(format!("and {}", count(folders.len() - MAX_FOLDERS, "more folder")));
     }
     commands.join(", ")
 }

@@ -2,20 +2,20 @@
 
 use std::fmt::Write as _;
 use std::mem::ManuallyDrop;
-use std::sync::Arc;
 
-use prowess::catalog::WhyNot;
-use prowess::library::config::SessionConfig;
-use prowess::render::{CatalogStyle, Shape, collapse, cut, estimate_tokens, render_catalog};
-use prowess::session::Filter;
-use prowess::{Candidate, Entry, HostTools, Location, Obstacle, Registry, Scope, SourceError, Standing};
+use prowess::render::{collapse, cut};
+use prowess::session::{Act, Actor, Filter, Hidden, Session};
+use prowess::{Candidate, HostTools, Standing};
 use serde::Serialize;
 
-use super::hints::trust_commands;
-use super::{advice, ended, filter_place, opened, say_problems};
+use super::cost::{Cost, Prompts};
+use super::hints::trust_hint;
+use super::row::Row;
+use super::unread::{Unread, ended, say_problems};
+use super::{advice, filter_place, opened};
 use crate::Outcome;
 use crate::args::List;
-use crate::error::{CommandError, Failure};
+use crate::error::CommandError;
 use crate::report::json::VERSION;
 use crate::ui::{FAINT, STRONG, Ui, clean, count};
 
@@ -30,7 +30,7 @@ pub(crate) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
     say_problems(&registry, ui);
     let outcome = ended(Outcome::Fine, &registry);
     let wanted = Wanted::of(args);
-    let in_prompt = Sessions::new(said);
+    let prompts = args.cost.then(|| Prompts::new(registry.catalog(), &said));
     let listed: Vec<&Candidate> = catalog.iter().filter(|candidate| wanted.has(candidate)).collect();
     let mut left_out: Vec<(&Candidate, &Standing)> = catalog
         .all()
@@ -42,12 +42,17 @@ pub(crate) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
     let rows: Vec<Row<'_>> = shown
         .map(|(candidate, standing)| {
             let mut row = Row::new(candidate, standing, &registry);
-            row.cost = args.cost.then(|| Cost::of(candidate, &registry, &in_prompt));
+            row.cost = prompts.as_ref().map(|prompts| Cost::of(candidate, standing, &registry, prompts));
             row
         })
         .collect();
-    let filtered = listed.iter().filter(|skill| in_prompt.filters_out(skill)).count();
-    let prompt_tokens = args.cost.then(|| in_prompt.tokens(&listed));
+    // Nothing is hidden by a filter that is not there, and many skills take time.
+    let filtered = said.filter.as_ref().map_or(0, |_| {
+        let session = Session::new("list", registry.catalog(), said.policy(), said.options());
+        let why = |skill: &&Candidate| session.why_hidden(&skill.entry.key, Act::See, Actor::Model);
+        listed.iter().copied().filter(|skill| why(skill) == Some(Hidden::Filtered)).count()
+    });
+    let prompt_tokens = prompts.as_ref().map(|prompts| prompts.tokens(&listed));
     if json {
         ui.json_of(&Report {
             version: VERSION,
@@ -81,12 +86,7 @@ pub(crate) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
             .filter(|candidate| !candidate.is_usable())
             .partition(|candidate| advice::never(candidate, &registry).is_some());
         if !untrusted.is_empty() {
-            let of_projects = untrusted.iter().copied().filter(|skill| !skill.wants_approval);
-            // Trust in a folder has nothing to do with a server.
-            let trust = match trust_commands(of_projects) {
-                none if none.is_empty() => format!("prowess trust NAME{options}"),
-                commands => commands,
-            };
+            let trust = trust_hint(untrusted.iter().copied(), &args.places);
             let _ = write!(text, "; {} not trusted: {}", untrusted.len(), clean(&trust));
         }
         if !never.is_empty() {
@@ -95,7 +95,7 @@ pub(crate) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
         text.push('\n');
     }
     if filtered > 0 {
-        let place = filter_place(&in_prompt.said);
+        let place = filter_place(&said);
         let _ = writeln!(text, "{filtered} hidden from agents by {}", clean(&place));
     }
     if !left_out.is_empty() && !args.all {
@@ -106,69 +106,25 @@ pub(crate) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
     Ok(outcome)
 }
 
-/// Which skills the prompts of sessions have, as the configurations say it.
-struct Sessions {
-    said: SessionConfig,
-    style: CatalogStyle,
-}
-
-impl Sessions {
-    fn new(said: SessionConfig) -> Self {
-        let mut style = CatalogStyle::new(Shape::Xml);
-        style.location |= said.location.unwrap_or_default();
-        Self { said, style }
-    }
-
-    /// Whether a skill that may be used is hidden by the filter.
-    fn filters_out(&self, skill: &Candidate) -> bool {
-        skill.is_usable()
-            && self.said.filter.as_ref().is_some_and(|filter| !filter.passes(&skill.virtual_path))
-    }
-
-    /// Whether a skill is in prompts, if it is trusted.
-    fn shows(&self, skill: &Candidate) -> bool {
-        let tools = self.said.tools.as_ref();
-        skill.entry.invocation.model
-            && !self.filters_out(skill)
-            && tools.is_none_or(|tools| tools.suffice(skill.entry.allowed_tools.as_ref()))
-    }
-
-    /// About how many tokens the skills that may be used have in a prompt, as `prompt` writes and counts them.
-    fn tokens(&self, skills: &[&Candidate]) -> usize {
-        let shown = skills.iter().filter(|skill| skill.is_usable() && self.shows(skill));
-        let entries: Vec<&Entry> = shown.map(|skill| &skill.entry).collect();
-        estimate_tokens(&render_catalog(&entries, &self.style))
-    }
-
-    /// How many more tokens a prompt has with a skill than without it.
-    fn tokens_more(&self, skill: &Candidate) -> u64 {
-        if !self.shows(skill) {
-            return 0;
-        }
-        let tokens = |skills: &[&Entry]| estimate_tokens(&render_catalog(skills, &self.style));
-        (tokens(&[&skill.entry, &skill.entry]) - tokens(&[&skill.entry])) as u64
-    }
-}
-
 /// Which of the skills are wanted.
 struct Wanted<'w> {
     folder: &'w str,
-    filter: &'w Filter,
+    filter: Option<&'w Filter>,
     tools: HostTools,
 }
 
 impl<'w> Wanted<'w> {
     fn of(args: &'w List) -> Self {
         Self {
-            folder: &args.folder,
-            filter: &args.filter,
+            folder: &args.subset.folder,
+            filter: args.subset.filter.as_ref(),
             tools: args.tools.as_deref().map(HostTools::parse).unwrap_or_default(),
         }
     }
 
     fn has(&self, candidate: &Candidate) -> bool {
         candidate.is_in(self.folder)
-            && self.filter.passes(&candidate.virtual_path)
+            && self.filter.is_none_or(|filter| filter.passes(&candidate.virtual_path))
             && self.tools.suffice(candidate.entry.allowed_tools.as_ref())
     }
 }
@@ -213,153 +169,4 @@ struct Summary {
     filtered: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     prompt_tokens: Option<usize>,
-}
-
-/// A file or folder that could not be read.
-#[derive(Serialize)]
-pub(super) struct Unread {
-    error: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cause: Option<String>,
-    hint: String,
-}
-
-impl Unread {
-    /// What could not be read at the last look.
-    pub(super) fn all(registry: &Registry) -> Vec<Self> {
-        let problems = registry.problems();
-        let unread = |problem: &Arc<SourceError>| Self {
-            error: problem.to_string(),
-            cause: std::error::Error::source(&**problem).map(ToString::to_string),
-            hint: Failure::from(&**problem).hints.join("; "),
-        };
-        problems.iter().map(unread).collect()
-    }
-}
-
-/// A skill and what became of it.
-#[derive(Serialize)]
-pub(super) struct Row<'r> {
-    name: &'r str,
-    key: &'r str,
-    description: &'r str,
-    path: &'r Location,
-    source: &'r str,
-    virtual_path: &'r str,
-    scope: Scope,
-    pub(super) state: &'static str,
-    trusted: bool,
-    /// Whether it was, and changed since then.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub(super) changed_since_trusted: bool,
-    /// Why it can never be.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    never_trusted: Option<String>,
-    preload: bool,
-    repaired: bool,
-    readers: &'r [&'static str],
-    /// Where else the same folder was found, through links.
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    also_at: &'r [Location],
-    problems: Vec<Brief<'r>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    shadowed_by: Option<&'r Location>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    disabled_by: Option<&'r str>,
-    #[serde(skip)]
-    why_not: Option<WhyNot>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cost: Option<Cost>,
-}
-
-/// A problem in short.
-#[derive(Serialize)]
-struct Brief<'r> {
-    code: &'static str,
-    severity: &'static str,
-    message: &'r str,
-}
-
-/// About how many tokens a skill costs at each level: in a prompt as that is counted, of files four bytes a token.
-#[derive(Clone, Copy, Serialize)]
-struct Cost {
-    catalog: u64,
-    /// Nothing where the sizes of files are not known without fetching them.
-    instructions: Option<u64>,
-    resources: Option<u64>,
-}
-
-impl Cost {
-    fn of(candidate: &Candidate, registry: &Registry, in_prompt: &Sessions) -> Self {
-        let entry = &candidate.entry;
-        let tokens = |bytes: u64| bytes.div_ceil(4);
-        let files = registry.files_of(candidate).unwrap_or_default();
-        let own = entry.origin.file.as_deref().unwrap_or("SKILL.md");
-        let names = [own, "SKILL.md"];
-        let catalog = in_prompt.tokens_more(candidate);
-        if files.files.iter().any(|file| file.unmeasured) {
-            return Self { catalog, instructions: None, resources: None };
-        }
-        let own =
-            files.files.iter().find(|file| names.contains(&file.path.as_str())).map_or(0, |file| file.size);
-        Self {
-            catalog,
-            instructions: Some(tokens(own.saturating_sub(entry.body_offset as u64))),
-            resources: Some(tokens(files.total_size().saturating_sub(own))),
-        }
-    }
-}
-
-impl<'r> Row<'r> {
-    pub(super) fn new(candidate: &'r Candidate, standing: &'r Standing, registry: &Registry) -> Self {
-        let entry = &candidate.entry;
-        let untrusted = candidate.obstacle == Some(Obstacle::Untrusted);
-        let brief = |problem: &'r prowess::Problem| Brief {
-            code: problem.code,
-            severity: problem.severity.name(),
-            message: &problem.message,
-        };
-        let mut problems: Vec<Brief<'r>> =
-            candidate.problems.iter().flat_map(|problems| problems.iter()).map(brief).collect();
-        let (mut shadowed_by, mut disabled_by) = (None, None);
-        let state = match standing {
-            Standing::Listed if untrusted => "untrusted",
-            Standing::Listed => "active",
-            Standing::Shadowed { by } => {
-                shadowed_by = Some(by);
-                "shadowed"
-            }
-            Standing::Blocked { obstacle: Obstacle::Broken { problems: why, .. } } => {
-                problems = why.iter().map(brief).collect();
-                "broken"
-            }
-            Standing::Blocked { obstacle: Obstacle::Disabled { by } } => {
-                disabled_by = Some(by.as_str());
-                "disabled"
-            }
-            Standing::Blocked { obstacle: Obstacle::Untrusted } => "untrusted",
-        };
-        Self {
-            name: &entry.name,
-            key: &entry.key,
-            description: &entry.description,
-            path: &entry.origin.location,
-            source: &candidate.source,
-            virtual_path: &candidate.virtual_path,
-            scope: entry.origin.scope,
-            state,
-            trusted: !untrusted,
-            changed_since_trusted: registry.changed_since_approval(candidate),
-            never_trusted: advice::never(candidate, registry),
-            preload: candidate.preload,
-            repaired: entry.repaired,
-            readers: &candidate.readers,
-            also_at: &candidate.also_at,
-            problems,
-            shadowed_by,
-            disabled_by,
-            why_not: standing.why_not(),
-            cost: None,
-        }
-    }
 }

@@ -4,16 +4,19 @@ pub(crate) mod activate;
 mod advice;
 pub(crate) mod cat;
 pub(crate) mod check;
+mod cost;
 mod elsewhere;
 pub(crate) mod eval;
 mod fixable;
 pub(crate) mod hints;
 mod in_prompt;
 pub(crate) mod list;
+mod near_miss;
 pub(crate) mod new;
 mod patch_base;
 pub(crate) mod prompt;
 pub(crate) mod replay;
+mod row;
 pub(crate) mod rule;
 pub(crate) mod search;
 pub(crate) mod serve;
@@ -21,6 +24,7 @@ pub(crate) mod show;
 pub(crate) mod tools;
 pub(crate) mod trust;
 pub(crate) mod try_;
+mod unread;
 pub(crate) mod watch;
 pub(crate) mod why;
 
@@ -28,10 +32,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use prowess::archive::ArchiveFormat;
+use prowess::catalog::WhyNot;
 use prowess::command_for;
 use prowess::env::Environment;
 use prowess::fs::location::path_of;
-use prowess::fs::read::Head;
+use prowess::fs::read::{self, Head};
 use prowess::fs::walk::FILE_NAMES;
 use prowess::library::clients::{self, CLIENTS};
 use prowess::library::config::SessionConfig;
@@ -43,7 +48,7 @@ use prowess::source::spec::{Place, Server};
 use prowess::{Candidate, HostTools, Profile, Registry, SourceError};
 
 use self::advice::Advice;
-use crate::Outcome;
+use self::unread::say_problems;
 use crate::args::Places;
 use crate::error::{CommandError, Failure};
 use crate::signals::EndingServers;
@@ -66,12 +71,13 @@ fn skill_file(folder: &Path) -> Option<PathBuf> {
     Some(folder.join(name))
 }
 
-/// An error when a file that was named is an archive and not a SKILL.md.
-fn refuse_archive(path: &Path, head: &Head) -> Result<(), SourceError> {
+/// Reads a file that was named as a SKILL.md; an archive is an error.
+fn read_skill(path: &Path) -> Result<Head, SourceError> {
+    let head = read::read_skill(path)?;
     let own = FILE_NAMES.iter().any(|name| path.ends_with(name));
     match ArchiveFormat::of(&head.bytes) {
         Some(_) if !own => Err(SourceError::IsArchive { path: path.to_owned() }),
-        _ => Ok(()),
+        _ => Ok(head),
     }
 }
 
@@ -156,18 +162,6 @@ fn opened(places: &Places) -> Result<(Registry, SessionConfig), CommandError> {
     Ok((registry, said))
 }
 
-/// Says what could not be looked at; the rest stands.
-fn say_problems(registry: &Registry, ui: &mut Ui) {
-    for problem in registry.problems() {
-        ui.failure(&Failure::from(&*problem));
-    }
-}
-
-/// How a command ends that opened the library: what could not be looked at may be what was asked for.
-fn ended(outcome: Outcome, registry: &Registry) -> Outcome {
-    if registry.problems().is_empty() { outcome } else { Outcome::Incomplete }
-}
-
 /// The offered skill that a name means, whether it is trusted or not.
 fn named(
     name: &str,
@@ -188,9 +182,7 @@ fn usable(
     let skill = named(name, registry, places, ui)?;
     let options = places.options();
     let Some(obstacle) = &skill.obstacle else { return Ok(skill) };
-    let (key, path) = (skill.entry.key.clone(), path_of(&skill.entry.origin.location));
-    let error = SourceError::NotOffered { name: name.to_owned(), key, why: obstacle.why_not().into(), path };
-    let mut failure = Failure::from(&error);
+    let mut failure = Failure::from(&not_offered(name, &skill, obstacle.why_not()));
     match Advice::on(&skill, registry, &registry.catalog()) {
         Some(Advice::Trust(name)) => {
             let command = |verb| command_for(verb, &name, &options);
@@ -210,6 +202,12 @@ fn usable(
         None => {}
     }
     Err(failure.into())
+}
+
+/// The error about a skill that is not offered.
+fn not_offered(name: &str, skill: &Candidate, why: WhyNot) -> SourceError {
+    let (key, path) = (skill.entry.key.clone(), path_of(&skill.entry.origin.location));
+    SourceError::NotOffered { name: name.to_owned(), key, why: why.into(), path }
 }
 
 /// A skill was asked for and could not be had: it may lie in what could not be looked at.

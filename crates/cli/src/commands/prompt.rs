@@ -7,10 +7,10 @@ use prowess::select::{All, NotNarrowed, Query};
 use prowess::session::{PromptOptions, Session};
 use serde_json::{Value, json};
 
-use super::hints::trust_commands;
-use super::list::Unread;
+use super::hints::trust_hint;
 use super::search::{failed, options, selector};
-use super::{ended, opened, say_problems, session_defaults};
+use super::unread::{Unread, ended, say_problems};
+use super::{opened, session_defaults};
 use crate::Outcome;
 use crate::args::{Places, Prompt};
 use crate::error::CommandError;
@@ -27,7 +27,7 @@ pub(crate) fn run(args: &Prompt, json: bool, ui: &mut Ui) -> Result<Outcome, Com
     let outcome = ended(Outcome::Fine, &registry);
     let catalog = registry.catalog();
     // The command shows the catalog itself; what a host says about it is the host's.
-    let said = session_defaults(said, args.filter.as_ref(), None);
+    let said = session_defaults(said, args.subset.filter.as_ref(), None);
     let bare = said.options().with_instruction(Some(String::new()));
     let mut session = Session::new("prompt", registry.catalog(), said.policy(), bare);
     let preloaded = preload(&mut session, &Performer::new(&registry, &All));
@@ -39,9 +39,9 @@ pub(crate) fn run(args: &Prompt, json: bool, ui: &mut Ui) -> Result<Outcome, Com
     let selector = selector(&args.selection, &args.places, &registry);
     let mut style = CatalogStyle::new(args.format);
     style.location |= args.location || said.location.unwrap_or_default();
-    let asked = PromptOptions::new(&style, args.budget.of(args.window))
+    let asked = PromptOptions::new(&style, args.size.budget())
         .with_query(&query, &*selector, &select)
-        .with_folder(&args.folder)
+        .with_folder(&args.subset.folder)
         // Text after a JSON list is not JSON.
         .with_preloaded(!json && args.format != Shape::Json);
     let mut prompt = session.prompt(&asked).map_err(|error| failed(&error))?;
@@ -106,11 +106,7 @@ pub(crate) fn run(args: &Prompt, json: bool, ui: &mut Ui) -> Result<Outcome, Com
         ));
     }
     if untrusted > 0 {
-        let skills = catalog.iter().filter(|skill| !skill.is_usable());
-        let trust = match trust_commands(skills.filter(|skill| !skill.wants_approval)) {
-            none if none.is_empty() => format!("prowess trust NAME{}", args.places.options()),
-            commands => commands,
-        };
+        let trust = trust_hint(catalog.iter().filter(|skill| !skill.is_usable()), &args.places);
         ui.note(&format!("{} not trusted and left out: {trust}", count(untrusted, "skill")));
     }
     Ok(outcome)

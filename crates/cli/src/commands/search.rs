@@ -7,8 +7,9 @@ use prowess::select::{Field, Hit, HitReason, Query, SelectError, SelectOptions, 
 use prowess::{Candidate, Entry, HostTools, Registry, Standing};
 use serde::Serialize;
 
-use super::list::{Row, Unread};
-use super::{ended, registry, say_problems, search_index};
+use super::row::Row;
+use super::unread::{Unread, ended, say_problems};
+use super::{registry, search_index};
 use crate::Outcome;
 use crate::args::{Places, Search, Selection};
 use crate::error::{CommandError, Failure};

@@ -32,12 +32,12 @@ pub(crate) fn run(args: &Serve, ui: &mut Ui) -> Result<Outcome, CommandError> {
     all_there(&args.places)?;
     let (registry, said) = unread_registry(&args.places, true)?;
     let terms = if args.places.no_cache { None } else { terms_file(&Environment::current(), &registry) };
-    let said = session_defaults(said, args.filter.as_ref(), None);
+    let said = session_defaults(said, args.session.filter.as_ref(), None);
     let session = said.options();
     let options = ServeOptions {
-        naming: args.naming.clone(),
+        naming: args.session.naming.clone(),
         tools: !args.no_tools,
-        max_active: args.max_active,
+        max_active: args.session.max_active,
         filter: said.filter.clone().unwrap_or_default(),
         host_tools: said.tools.clone().unwrap_or_default(),
         plain: session.activation.plain,

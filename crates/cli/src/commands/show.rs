@@ -13,11 +13,12 @@ use prowess::{
 };
 use serde_json::{Map, Value, json};
 
-use super::{STDIN, ended, refuse_archive, registry, say_problems, shown, skill_file};
+use super::unread::say_problems;
+use super::{STDIN, read_skill, registry, shown, skill_file};
 use crate::Outcome;
 use crate::args::{Places, Show};
 use crate::error::{CommandError, Failure};
-use crate::report::json::VERSION;
+use crate::report::json::{VERSION, brief};
 use crate::ui::{self, STRONG, Ui, clean, count, size, wrap};
 
 /// The width of the card.
@@ -130,8 +131,7 @@ fn read(args: &Show, ui: &mut Ui) -> Result<Shown, CommandError> {
     } else {
         path.to_owned()
     };
-    let head = read::read_skill(&path)?;
-    refuse_archive(&path, &head)?;
+    let head = read_skill(&path)?;
     let found = Found { path };
     let files = read::list(found.folder()).map(|listing| listing.manifest);
     Ok(Shown::of(head, shown(&found.path), found.origin(), Some(files)))
@@ -173,7 +173,7 @@ fn listed(name: &str, places: &Places, ui: &mut Ui) -> Result<Shown, CommandErro
         _ => None,
     };
     let note = aside(candidate, standing, places);
-    let complete = ended(Outcome::Fine, &registry) == Outcome::Fine;
+    let complete = registry.problems().is_empty();
     Ok(Shown { note, strict, complete, ..Shown::of(head, path, origin, files) })
 }
 
@@ -195,21 +195,8 @@ impl Card {
         let metadata: Map<String, Value> =
             entry.metadata.iter().map(|(key, value)| (key.clone(), value.clone().into())).collect();
         let lines = LineIndex::new(self.document.text());
-        let problems: Vec<Value> = self
-            .problems
-            .iter()
-            .map(|problem| {
-                let position = problem.span.map(|span| lines.position(span.start));
-                json!({
-                    "code": problem.code,
-                    "field": problem.field,
-                    "severity": problem.severity.name(),
-                    "message": problem.message,
-                    "line": position.map(|position| position.line),
-                    "column": position.map(|position| position.column),
-                })
-            })
-            .collect();
+        let problems: Vec<Value> =
+            self.problems.iter().map(|problem| Value::Object(brief(problem, &lines))).collect();
         json!({
             "version": VERSION,
             "path": self.path,

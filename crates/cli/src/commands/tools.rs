@@ -3,7 +3,8 @@
 use prowess::session::Session;
 use serde_json::json;
 
-use super::{ended, opened, say_problems, session_defaults};
+use super::unread::{ended, say_problems};
+use super::{opened, session_defaults};
 use crate::Outcome;
 use crate::args::Tools;
 use crate::error::CommandError;

@@ -5,11 +5,12 @@ use std::path::Path;
 
 use prowess::env::{self, Environment};
 use prowess::registry::trust::Approvals;
-use prowess::{Candidate, Catalog, Entry, Location, Obstacle, Registry, SourceError, shell_word};
+use prowess::{Candidate, Catalog, Entry, Location, Obstacle, Registry, SourceError, command_for};
 use serde_json::json;
 
 use super::advice::{kept_from_its_key_by, name_of};
-use super::{not_had, registry, say_problems};
+use super::unread::say_problems;
+use super::{not_had, registry};
 use crate::Outcome;
 use crate::args::Trust;
 use crate::error::{CommandError, Failure};
@@ -49,8 +50,7 @@ fn revoke(what: &str, approvals: &mut Approvals) -> Result<String, CommandError>
         approvals.called(what).iter().map(|approval| approval.location.to_string()).collect();
     if meant.len() > 1 {
         let error = format!("several trusted skills have this name: {}", clean(what));
-        let one =
-            |place: &String| format!("take the trust from one: prowess trust --revoke {}", clean(place));
+        let one = |place: &String| format!("take the trust from one: {}", revoke_command(place));
         let hints = meant.iter().map(one).collect();
         return Err(Failure { hints, ..Failure::new(error, "") }.into());
     }
@@ -77,7 +77,7 @@ fn revoke(what: &str, approvals: &mut Approvals) -> Result<String, CommandError>
         }
         (0, Some(still)) => {
             let error = format!("this is trusted through a folder that it lies in: {still}");
-            let hint = format!("take the trust from the folder: prowess trust --revoke {still}");
+            let hint = format!("take the trust from the folder: {}", revoke_command(&still));
             Err(Failure::new(error, hint).into())
         }
         (_, None) => Ok(format!("no longer trusted: {shown}")),
@@ -85,6 +85,10 @@ fn revoke(what: &str, approvals: &mut Approvals) -> Result<String, CommandError>
             Ok(format!("no longer trusted by itself: {shown}; still trusted through: {still}"))
         }
     }
+}
+
+fn revoke_command(what: &str) -> String {
+    command_for("trust --revoke", what, "")
 }
 
 fn trust_folder(what: &str, file: &Path) -> Result<String, CommandError> {
@@ -171,7 +175,10 @@ fn meant<'c>(
     let others: Vec<String> = of_servers
         .iter()
         .filter(nameable)
-        .map(|other| format!("trust the one of a server: prowess trust {}", clean(&name_of(other, catalog))))
+        .map(|other| {
+            let command = command_for("trust", &name_of(other, catalog), &args.places.options());
+            format!("trust the one of a server: {command}")
+        })
         .collect();
     let mut failure = match registry.get(what) {
         Ok(offered) => {
@@ -182,8 +189,8 @@ fn meant<'c>(
         // A repository must not steer what a bare word means, so a folder is named as a path.
         Err(SourceError::Unknown { .. }) if others.is_empty() && Path::new(what).is_dir() => {
             let error = format!("there is no such skill: {}", clean(what));
-            let folder = shell_word(&format!("./{what}"));
-            Failure::new(error, format!("the folder of this name is trusted by: prowess trust {folder}"))
+            let command = command_for("trust", &format!("./{what}"), "");
+            Failure::new(error, format!("the folder of this name is trusted by: {command}"))
         }
         Err(error) if others.is_empty() => return Err(not_had(&error, registry, &args.places, ui)),
         Err(_) => {

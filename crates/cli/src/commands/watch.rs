@@ -7,7 +7,8 @@ use prowess::Delta;
 use prowess::watch::{WatchError, WatchOptions, Watcher};
 use serde::Serialize;
 
-use super::{ended, registry, say_problems};
+use super::registry;
+use super::unread::{ended, say_problems};
 use crate::Outcome;
 use crate::args::Watch;
 use crate::error::{CommandError, Failure};

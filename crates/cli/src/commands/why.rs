@@ -4,17 +4,18 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use prowess::check::strict;
-use prowess::fs::location::path_of;
 use prowess::limits::{MAX_SKILL_BYTES, MAX_SKILL_FILES};
-use prowess::{Candidate, Obstacle, Problem, Registry, SourceError, Standing, check_command, command_for};
+use prowess::{Candidate, Obstacle, Problem, Registry, Standing, check_command, command_for};
 use serde::Serialize;
 use serde_json::json;
 
 use super::advice::Advice;
 use super::elsewhere::Elsewhere;
 use super::in_prompt::InPrompt;
-use super::list::{Row, Unread};
-use super::{ended, opened, say_problems, session_defaults};
+use super::near_miss::NearMiss;
+use super::row::Row;
+use super::unread::{Unread, ended, say_problems};
+use super::{not_offered, opened, session_defaults};
 use crate::Outcome;
 use crate::args::{Places, Why};
 use crate::error::{CommandError, Failure};
@@ -48,8 +49,14 @@ pub(crate) fn run(args: &Why, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
     let best = places.iter().find(|(_, place)| place.is_there()).or(places.first()).map(|(_, place)| *place);
     let offered = best.is_some_and(InPrompt::is_there);
     let outcome = ended(if offered { Outcome::Fine } else { Outcome::Problems }, &registry);
-    let elsewhere =
-        if found.is_empty() { Elsewhere::of(&args.name, &args.places)? } else { Elsewhere::default() };
+    let near_miss = match found.as_slice() {
+        [] => NearMiss::of(&args.name, &args.places, &catalog),
+        _ => None,
+    };
+    let elsewhere = match (found.as_slice(), &near_miss) {
+        ([], None) => Elsewhere::of(&args.name, &args.places)?,
+        _ => Elsewhere::default(),
+    };
     if json {
         let candidates: Vec<Explained<'_>> = found
             .iter()
@@ -61,17 +68,25 @@ pub(crate) fn run(args: &Why, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
         let is_found = |key: &&str| found.iter().any(|(candidate, _)| candidate.entry.key == *key);
         let similar: Vec<&str> =
             catalog.similar(&args.name).into_iter().filter(|key| !is_found(key)).collect();
-        let mut report = json!({"version": VERSION, "name": args.name, "offered": offered, "candidates": candidates, "similar": similar, "prompt": best.map(InPrompt::word), "unread": Unread::all(&registry)});
+        let mut unread = Unread::all(&registry);
+        if let Some(NearMiss::Unreadable(error)) = &near_miss {
+            unread.push(Unread::of(error));
+        }
+        let mut report = json!({"version": VERSION, "name": args.name, "offered": offered, "candidates": candidates, "similar": similar, "prompt": best.map(InPrompt::word), "unread": unread});
         if let (Some(report), Ok(serde_json::Value::Object(elsewhere))) =
             (report.as_object_mut(), serde_json::to_value(&elsewhere))
         {
             report.extend(elsewhere);
+            if let Some(NearMiss::Link(link)) = &near_miss {
+                report.insert("link".to_owned(), json!(link));
+            }
         }
         ui.json(&report)?;
         return Ok(outcome);
     }
     if found.is_empty() {
-        if let Some(failure) = elsewhere.failure(&args.name) {
+        let near_miss = near_miss.map(|near_miss| near_miss.failure(&args.name, &args.places));
+        if let Some(failure) = near_miss.or_else(|| elsewhere.failure(&args.name)) {
             ui.failure(&failure);
             return Ok(outcome);
         }
@@ -184,10 +199,9 @@ fn page(
         }
         Standing::Blocked { obstacle: Obstacle::Disabled { by } } => {
             let _ = writeln!(text, "  turned off by: {}", clean(by));
-            let (name, path) = (entry.key.clone(), path_of(&entry.origin.location));
-            let why = Obstacle::Disabled { by: by.clone() }.why_not();
-            let error = SourceError::NotOffered { key: name.clone(), name, why: why.into(), path };
-            let _ = writeln!(text, "  hint: {}", error.hint());
+            if let Some(why) = standing.why_not() {
+                let _ = writeln!(text, "  hint: {}", not_offered(&entry.key, candidate, why).hint());
+            }
         }
         Standing::Blocked { obstacle: Obstacle::Broken { problems, profile } } => {
             if let Some(profile) = profile {

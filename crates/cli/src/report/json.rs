@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use prowess::{Fix, LineIndex, Problem, Related, Span};
-use serde_json::{Value, json};
+use prowess::{Fix, LineIndex, Problem, Related};
+use serde_json::{Map, Value, json};
 
 use super::{Checked, MAX_EDITS, Reporter, Summary};
 use crate::error::{CommandError, Failure};
@@ -69,23 +69,36 @@ impl Reporter for Json {
     }
 }
 
+/// One problem in short: what it is, and where it begins.
+pub(crate) fn brief(problem: &Problem, lines: &LineIndex<'_>) -> Map<String, Value> {
+    let start = problem.span.map(|span| lines.position(span.start));
+    members([
+        ("code", json!(problem.code)),
+        ("field", json!(problem.field)),
+        ("severity", json!(problem.severity.name())),
+        ("message", json!(problem.message)),
+        ("line", json!(start.map(|position| position.line))),
+        ("column", json!(start.map(|position| position.column))),
+    ])
+}
+
 /// One problem with everything that is known about it.
-pub(crate) fn problem(problem: &Problem, lines: &LineIndex<'_>) -> Value {
-    let (start, end) = ends(problem.span, lines);
-    json!({
-        "code": problem.code,
-        "field": problem.field,
-        "severity": problem.severity.name(),
-        "message": problem.message,
-        "line": start.map(|position| position.line),
-        "column": start.map(|position| position.column),
-        "end_line": end.map(|position| position.line),
-        "end_column": end.map(|position| position.column),
-        "span": problem.span,
-        "help": problem.help,
-        "related": problem.related.iter().map(|place| related(place, lines)).collect::<Vec<_>>(),
-        "fix": problem.fix.as_ref().map(fix),
-    })
+fn problem(problem: &Problem, lines: &LineIndex<'_>) -> Value {
+    let end = problem.span.map(|span| lines.position(span.end));
+    let mut whole = brief(problem, lines);
+    whole.extend(members([
+        ("end_line", json!(end.map(|position| position.line))),
+        ("end_column", json!(end.map(|position| position.column))),
+        ("span", json!(problem.span)),
+        ("help", json!(problem.help)),
+        ("related", problem.related.iter().map(|place| related(place, lines)).collect()),
+        ("fix", json!(problem.fix.as_ref().map(fix))),
+    ]));
+    Value::Object(whole)
+}
+
+fn members<const N: usize>(pairs: [(&str, Value); N]) -> Map<String, Value> {
+    pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 /// A fix. One with very many edits is named without them: applying only some would be wrong.
@@ -105,10 +118,4 @@ fn applied(problem: &Problem) -> Value {
 fn related(place: &Related, lines: &LineIndex<'_>) -> Value {
     let position = lines.position(place.span.start);
     json!({ "message": place.message, "line": position.line, "column": position.column, "span": place.span })
-}
-
-type Ends = (Option<prowess::Position>, Option<prowess::Position>);
-
-fn ends(span: Option<Span>, lines: &LineIndex<'_>) -> Ends {
-    (span.map(|span| lines.position(span.start)), span.map(|span| lines.position(span.end)))
 }

@@ -168,7 +168,8 @@ mod tests {
 
     #[test]
     fn paths_become_references() {
-        assert_eq!(uri("a b/é:1.md"), "a%20b/%C3%A9%3A1.md");
-        assert_eq!(uri("/a/%.md"), "file:///a/%25.md");
+        for (path, reference) in [("a b/é:1.md", "a%20b/%C3%A9%3A1.md"), ("/a/%.md", "file:///a/%25.md")] {
+            assert_eq!(uri(path), reference);
+        }
     }
 }

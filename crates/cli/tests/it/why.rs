@@ -1,5 +1,7 @@
 //! `prowess why`: where a skill is, and why it is offered or not.
 
+use std::os::unix::fs::symlink;
+
 use insta::assert_snapshot;
 use serde_json::json;
 
@@ -129,4 +131,46 @@ fn why_speaks_of_filters_of_prompts_and_of_what_is_odd() {
         json_of(&place, &["why", "good", "--json", "--in", "skills", "--filter", "none"])["prompt"],
         "filtered"
     );
+}
+
+#[test]
+fn why_names_the_skill_that_a_linked_folder_or_file_leads_to() {
+    let place = Place::with(&[("skills/good/SKILL.md", GOOD), ("skills/file/notes.md", "x")]);
+    symlink("../good/SKILL.md", place.path().join("skills/file/SKILL.md")).unwrap();
+    symlink("good", place.path().join("skills/folder")).unwrap();
+    assert_snapshot!(run(&place, &["why", "file", "--in", "skills"]), @"
+    exit 1
+    --- stderr
+    error: no skill of this name was found: file
+      cause: [DIR]/skills/file/SKILL.md is a link to [DIR]/skills/good/SKILL.md
+      cause: that skill is listed once, as good
+      hint: see that skill with: prowess why good --in skills
+    ");
+    assert_snapshot!(run(&place, &["why", "folder", "--in", "skills"]), @"
+    exit 1
+    --- stderr
+    error: no skill of this name was found: folder
+      cause: [DIR]/skills/folder is a link to [DIR]/skills/good
+      cause: that skill is listed once, as good
+      hint: see that skill with: prowess why good --in skills
+    ");
+    let why = json_of(&place, &["why", "file", "--in", "skills", "--json"]);
+    let (path, target) =
+        (place.path().join("skills/file/SKILL.md"), place.path().join("skills/good/SKILL.md"));
+    assert_eq!(why["link"], json!({"path": path, "target": target, "key": "good"}));
+}
+
+#[test]
+fn a_folder_called_like_a_skill_file_is_explained_by_why_check_and_show() {
+    let place = Place::with(&[("skills/good/SKILL.md", GOOD), ("skills/odd/SKILL.md/x.md", "x")]);
+    let said =
+        "error: this is a folder, not a file: [DIR]/skills/odd/SKILL.md\n  hint: SKILL.md must be a file";
+    let why = run(&place, &["why", "odd", "--in", "skills"]);
+    assert!(why.starts_with("exit 1\n") && why.contains(said), "{why}");
+    for command in ["check", "show"] {
+        let output = run(&place, &[command, "skills/odd"]);
+        assert!(output.starts_with("exit 2\n") && output.contains(&said.replace("[DIR]/", "")), "{output}");
+    }
+    let why = json_of(&place, &["why", "odd", "--in", "skills", "--json"]);
+    assert_eq!(why["unread"][0]["hint"], "SKILL.md must be a file; rename or remove the folder");
 }

@@ -66,12 +66,8 @@ pub(super) fn run(
     }
     if let Some(path) = &args.run {
         std::fs::write(path, &written).map_err(|error| {
-            let mut failure = Failure::new(
-                format!("could not write the rankings: {}", path.display()),
-                "look at the folder it should lie in",
-            );
-            failure.causes.push(error.to_string());
-            failure
+            let what = format!("could not write the rankings: {}", path.display());
+            Failure::new(what, "look at the folder it should lie in").with_cause(error)
         })?;
     }
     let name = args.selector.name();

@@ -30,12 +30,8 @@ pub(super) fn lines(path: &Path) -> Result<Vec<(usize, Value)>, CommandError> {
             continue;
         }
         let value = serde_json::from_slice(line).map_err(|error| {
-            let mut failure = Failure::new(
-                format!("this line is not JSON: {}:{number}", path.display()),
-                "the file must hold one JSON object a line",
-            );
-            failure.causes.push(error.to_string());
-            failure
+            let what = format!("this line is not JSON: {}:{number}", path.display());
+            Failure::new(what, "the file must hold one JSON object a line").with_cause(error)
         })?;
         values.push((number, value));
     }
@@ -73,9 +69,7 @@ fn embedding(args: &Eval, skills: &[Skill]) -> Result<Embedding, CommandError> {
         return Err(Failure::new("this selector needs vectors: --vectors", hint).into());
     };
     let failed = |error: &dyn std::fmt::Display| {
-        let mut failure = Failure::new(format!("the vectors cannot be used: {}", path.display()), hint);
-        failure.causes.push(error.to_string());
-        failure
+        Failure::new(format!("the vectors cannot be used: {}", path.display()), hint).with_cause(error)
     };
     let mut vectors = Vectors::default();
     for (_, line) in lines(path)? {

@@ -12,7 +12,8 @@ use prowess::session::{Filter, Reason, ToolCall, ToolResult};
 use prowess::{Chat, Skills};
 use serde_json::{Map, Value};
 
-use super::{STDIN, opened, say_problems, session_defaults};
+use super::unread::{ended, say_problems};
+use super::{STDIN, opened, session_defaults};
 use crate::Outcome;
 use crate::args::Replay;
 use crate::error::{CommandError, Failure};
@@ -27,8 +28,9 @@ const MAX_FILE: usize = 256 << 20;
 pub(crate) fn run(args: &Replay, ui: &mut Ui) -> Result<Outcome, CommandError> {
     let (registry, said) = opened(&args.places)?;
     say_problems(&registry, ui);
-    let said = session_defaults(said, args.filter.as_ref(), args.tools.as_deref());
-    let options = said.options().with_naming(args.naming.clone()).with_max_active(args.max_active);
+    let said = session_defaults(said, args.session.filter.as_ref(), args.tools.as_deref());
+    let options =
+        said.options().with_naming(args.session.naming.clone()).with_max_active(args.session.max_active);
     let approving = Arc::new(AtomicBool::new(false));
     let approves = Arc::clone(&approving);
     let skills = Skills::builder()
@@ -47,7 +49,7 @@ pub(crate) fn run(args: &Replay, ui: &mut Ui) -> Result<Outcome, CommandError> {
             replay.line(line, ui)?;
         }
     }
-    Ok(if skills.problems().is_empty() { Outcome::Fine } else { Outcome::Incomplete })
+    Ok(ended(Outcome::Fine, skills.registry()))
 }
 
 /// A host whose model is a file.

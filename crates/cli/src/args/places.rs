@@ -1,8 +1,56 @@
-//! The options that say which skills are found and offered, for every command that looks for skills.
+//! Where skills are looked for, and which of them a command is about.
 
+use std::path::PathBuf;
+
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use prowess::finding::rule::Preset;
 use prowess::path::glob::Glob;
-use prowess::{Duplicates, ScanChanges};
+use prowess::session::Filter;
+use prowess::{Duplicates, ScanChanges, SourceSpec};
+
+use super::values::profiles;
+
+/// Where skills are looked for.
+#[derive(Debug, Default, clap::Args)]
+pub(crate) struct Places {
+    /// Take skills from here instead of where agents keep them: a folder, a .skill, .zip or .tar.gz file, a .jsonl
+    /// file, an https:// address, or key=value pairs such as dir=./skills,prefix=team or mcp=https://example.com/mcp;
+    /// may be given more than once
+    #[arg(long = "in", value_name = "SPEC", value_parser = source_specs())]
+    pub(crate) sources: Vec<SourceSpec>,
+    /// Certificates, as PEM, to trust for sites and MCP servers instead of those of the web
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ca_file: Option<PathBuf>,
+    /// See what this client would see, such as codex or claude-code
+    #[arg(long, value_name = "CLIENT", conflicts_with = "sources")]
+    pub(crate) client: Option<String>,
+    /// Read every skill anew instead of what was remembered of it
+    #[arg(long)]
+    pub(crate) no_cache: bool,
+    #[command(flatten)]
+    pub(crate) scan: Scan,
+}
+
+/// Which of the skills count.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Subset {
+    /// Only skills in or below this folder, as filters see it
+    #[arg(long, value_name = "FOLDER", default_value = "")]
+    pub(crate) folder: String,
+    /// Only skills that this filter lets through, as for replay
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) filter: Option<Filter>,
+}
+
+/// The words for a source; a name that is no text can only be that of a folder.
+fn source_specs() -> impl TypedValueParser<Value = SourceSpec> {
+    OsStringValueParser::new().try_map(|text| match text.to_str() {
+        Some(text) => {
+            SourceSpec::parse(text).map_err(|error| format!("{}\n  hint: {}", error.reason, error.hint))
+        }
+        None => Ok(SourceSpec::dir(text)),
+    })
+}
 
 /// Which skills are found and offered.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -14,7 +62,7 @@ pub(crate) struct Scan {
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = glob)]
     pub(crate) except: Vec<Glob>,
     /// Do not offer skills that have an error under this profile; all that can be loaded are, without it
-    #[arg(long, value_name = "PROFILE", value_parser = super::profiles())]
+    #[arg(long, value_name = "PROFILE", value_parser = profiles())]
     pub(crate) strict: Option<Preset>,
     /// How many folders below the start are looked into
     #[arg(long, value_name = "N")]

@@ -1,0 +1,184 @@
+//! The options of the commands for authors: `check`, `rule`, `new`, `show`, `eval` and `try`.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+use prowess::finding::rule::Preset;
+use prowess::select::Settings;
+
+use super::places::Places;
+use super::values::profiles;
+use crate::selector::{SelectorName, SelectorParser};
+
+/// Check skills and show each problem at its place in the file
+///
+/// A path is a SKILL.md, the folder of a skill, or a folder with skills anywhere below it. Folders whose name
+/// begins with a dot are skipped, except those where agents keep skills, such as .claude and .agents. Levels
+/// of rules and paths to ignore may stand in a file prowess.toml, in the folder or above it.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Check {
+    /// What to check; - reads a SKILL.md from standard input [default: .]
+    #[arg(value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+    /// Where the text from standard input belongs: gives the folder's name, levels and ignores
+    #[arg(long, value_name = "PATH")]
+    pub(crate) path: Option<PathBuf>,
+    /// Whose rules count
+    #[arg(long, value_name = "PROFILE", value_parser = profiles())]
+    pub(crate) profile: Option<Preset>,
+    /// Turn a rule off
+    #[arg(long, value_name = "CODE", value_delimiter = ',')]
+    pub(crate) allow: Vec<String>,
+    /// Make a rule a warning
+    #[arg(long, value_name = "CODE", value_delimiter = ',')]
+    pub(crate) warn: Vec<String>,
+    /// Make a rule an error
+    #[arg(long, value_name = "CODE", value_delimiter = ',')]
+    pub(crate) deny: Vec<String>,
+    /// How to write the problems [default: human]
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<Format>,
+    /// Do not show what is only worth knowing
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+    /// Apply the safe fixes and report what is left; of standard input, write the fixed text
+    #[arg(long)]
+    pub(crate) fix: bool,
+    /// Apply all fixes, also those that rename, drop or change something
+    #[arg(long)]
+    pub(crate) unsafe_fixes: bool,
+    /// Show what the fixes would change and change nothing; exit code 1 when something would change
+    #[arg(long, conflicts_with_all = ["json", "format"])]
+    pub(crate) diff: bool,
+}
+
+/// How problems are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For people, with the place in the file
+    Human,
+    /// One JSON object
+    Json,
+    /// Workflow commands that GitHub shows beside the lines
+    Github,
+    /// SARIF 2.1.0, for code scanning and editors
+    Sarif,
+}
+
+/// Explain a rule, or list all rules
+#[derive(Debug, clap::Args)]
+pub(crate) struct Rule {
+    /// The code of the rule, such as name-too-long
+    #[arg(value_name = "CODE")]
+    pub(crate) code: Option<String>,
+}
+
+/// Make a new skill that has no problems under any profile
+///
+/// The folder is made complete or not at all, and nothing that is there is touched.
+#[derive(Debug, clap::Args)]
+pub(crate) struct New {
+    /// The name: small letters, digits and single hyphens
+    #[arg(value_name = "NAME")]
+    pub(crate) name: String,
+    /// Where to make it; the folder must be there
+    #[arg(long, value_name = "FOLDER", default_value = ".")]
+    pub(crate) dir: PathBuf,
+    /// Which folders to begin with
+    #[arg(long, value_name = "PARTS", value_delimiter = ',')]
+    pub(crate) with: Vec<Part>,
+    /// What the skill does and when to use it
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) description: Option<String>,
+}
+
+/// A folder of a skill.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+pub(crate) enum Part {
+    /// Programs the agent runs
+    Scripts,
+    /// Pages the agent reads when it needs them
+    References,
+    /// Files the agent uses, such as templates
+    Assets,
+}
+
+/// Show how Prowess reads one skill
+///
+/// Whatever can be read is shown, also of a broken skill. With --in or --client, a name is that of a listed skill, also
+/// where a file or folder is called so. The exit code is 1 when the skill does not load, or is listed as broken.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Show {
+    /// A SKILL.md, the folder of a skill, or the name of one that is listed; - reads standard input
+    #[arg(value_name = "PATH|NAME")]
+    pub(crate) path: PathBuf,
+    /// Whose rules count for the problems [default: spec, or the profile by which a listed skill is broken]
+    #[arg(long, value_name = "PROFILE", value_parser = profiles())]
+    pub(crate) profile: Option<Preset>,
+    #[command(flatten)]
+    pub(crate) places: Places,
+    /// Write the instructions only, byte for byte
+    #[arg(long, conflicts_with_all = ["raw", "json"])]
+    pub(crate) body: bool,
+    /// Write the file, byte for byte
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) raw: bool,
+}
+
+/// Measure how well skills are found
+///
+/// In a folder: runs the trigger queries that skills carry in evals/eval_queries.json against all skills below the
+/// folder, and names the skill that comes first instead. The file is a list of objects, each with a "query" and with
+/// "should_trigger": true or false. With --pool and --queries: ranks skills from a file for queries with known
+/// answers. Nothing leaves the machine. The exit code is 1 when a query fails.
+#[allow(clippy::doc_markdown, reason = "help that is shown in a terminal")]
+#[derive(Debug, clap::Args)]
+pub(crate) struct Eval {
+    /// The folder with skills [default: .]
+    #[arg(value_name = "DIR", conflicts_with_all = ["pool", "queries", "run"])]
+    pub(crate) folder: Option<PathBuf>,
+    /// Skills, one a line: {"id", "name", "description", "body"}
+    #[arg(long, value_name = "FILE")]
+    pub(crate) pool: Option<PathBuf>,
+    // In an attribute, since brackets are links to the documentation.
+    #[arg(help = r#"Queries, one a line: {"id", "query", "relevant": [ids]}"#)]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) queries: Option<PathBuf>,
+    #[arg(help = r#"Where to write the rankings, one a line: {"id", "ranked": [ids]}"#)]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) run: Option<PathBuf>,
+    /// What ranks the skills
+    #[arg(long, value_name = "SELECTOR", default_value = "bm25", value_parser = SelectorParser::all())]
+    pub(crate) selector: SelectorName,
+    /// Vectors for embedding and fused, one a line: {"text", "vector"}
+    #[arg(long, value_name = "FILE")]
+    pub(crate) vectors: Option<PathBuf>,
+    /// How much meaning counts beside words, for fused
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) weight: Option<f32>,
+    /// Other settings of bm25, as JSON: {"pair": 0}
+    #[arg(long, value_name = "JSON", value_parser = settings)]
+    pub(crate) settings: Option<Settings>,
+    /// A query that should find its skill passes when the skill is among the first K
+    #[arg(long, value_name = "K", default_value = "1", conflicts_with_all = ["pool", "queries"])]
+    pub(crate) top: NonZeroUsize,
+    /// Also list skills that compete for the same queries
+    #[arg(long, conflicts_with_all = ["pool", "queries"])]
+    pub(crate) overlap: bool,
+}
+
+/// Take a task through the stages that exist, with two built-in skills
+///
+/// Shows what an agent sees of all skills, which skill fits the task, and what is loaded when it is used.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Try {
+    /// The task, in plain words
+    #[arg(value_name = "TASK", required = true)]
+    pub(crate) task: Vec<String>,
+}
+
+/// Settings as JSON; what is not said is as usual.
+fn settings(text: &str) -> Result<Settings, serde_json::Error> {
+    serde_json::from_str(text)
+}

@@ -1,0 +1,53 @@
+//! Values that a table of the library names, with its summaries.
+
+use std::error::Error;
+use std::str::FromStr;
+
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use prowess::finding::rule::Preset;
+use prowess::render::Shape;
+use prowess::session::{Dialect, NAMINGS, Naming};
+use prowess_mcp::{CLIENTS, ClientConfig};
+
+/// The dialects of models' interfaces.
+pub(super) fn dialects() -> impl TypedValueParser<Value = Dialect> {
+    one_of(Dialect::ALL.map(Dialect::name))
+}
+
+/// The namings of the tools.
+pub(super) fn namings() -> impl TypedValueParser<Value = Naming> {
+    one_of(NAMINGS.each_ref().map(|row| PossibleValue::new(row.name).help(row.summary)))
+}
+
+/// The profiles.
+pub(super) fn profiles() -> impl TypedValueParser<Value = Preset> {
+    one_of(Preset::ALL.map(|preset| PossibleValue::new(preset.name()).help(preset.summary())))
+}
+
+/// The layouts of a catalog.
+pub(super) fn shapes() -> impl TypedValueParser<Value = Shape> {
+    found_in(Shape::ALL.map(|shape| (shape.name(), shape)))
+}
+
+/// The clients whose configuration can be written.
+pub(super) fn clients() -> impl TypedValueParser<Value = &'static ClientConfig> {
+    found_in(CLIENTS.each_ref().map(|client| (client.name, client)))
+}
+
+/// One of some values, which the type itself reads.
+fn one_of<T>(values: impl IntoIterator<Item = impl Into<PossibleValue>>) -> impl TypedValueParser<Value = T>
+where
+    T: FromStr<Err: Into<Box<dyn Error + Send + Sync>>> + Clone + Send + Sync + 'static,
+{
+    PossibleValuesParser::new(values).try_map(|name| name.parse::<T>())
+}
+
+/// One of some values by their names.
+fn found_in<T, const N: usize>(table: [(&'static str, T); N]) -> impl TypedValueParser<Value = T>
+where
+    T: Copy + Send + Sync + 'static,
+{
+    PossibleValuesParser::new(table.map(|(name, _)| name)).try_map(move |name| {
+        table.iter().find(|(known, _)| *known == name).map(|(_, value)| *value).ok_or("no such value")
+    })
+}

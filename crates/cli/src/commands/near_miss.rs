@@ -1,0 +1,95 @@
+//! What is in a folder of some name when no skill was found there: a link to another skill, or a SKILL.md that cannot be
+//! read.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+use prowess::env::{self, Environment};
+use prowess::fs::walk::FILE_NAMES;
+use prowess::library::clients::{self, CLIENTS};
+use prowess::{Catalog, SourceError, command_for};
+use serde::Serialize;
+
+use super::{read_skill, shown};
+use crate::args::Places;
+use crate::error::Failure;
+
+/// Why a folder is no skill of its own.
+pub(super) enum NearMiss {
+    /// It is a link to another skill, or its SKILL.md is.
+    Link(Link),
+    /// Its SKILL.md cannot be read.
+    Unreadable(SourceError),
+}
+
+/// A link to a skill that is listed by its own path.
+#[derive(Serialize)]
+pub(super) struct Link {
+    path: PathBuf,
+    target: PathBuf,
+    /// The key of that skill.
+    key: String,
+}
+
+impl NearMiss {
+    /// Looks for a folder of this name beside the skills that were found, and where skills are looked for.
+    pub(super) fn of(name: &str, places: &Places, catalog: &Catalog) -> Option<Self> {
+        let mut parts = Path::new(name).components();
+        let (Some(Component::Normal(name)), None) = (parts.next(), parts.next()) else { return None };
+        folders(places, catalog).into_iter().find_map(|folder| {
+            let folder = folder.join(name);
+            let mut files = FILE_NAMES.iter().map(|file| folder.join(file));
+            let file = files.find(|file| file.symlink_metadata().is_ok())?;
+            let links = [folder, file.clone()];
+            let link = links.into_iter().find(|path| path.is_symlink());
+            match link.and_then(|link| Link::to_listed(link, &file, catalog)) {
+                Some(link) => Some(Self::Link(link)),
+                None => read_skill(&file).err().map(Self::Unreadable),
+            }
+        })
+    }
+
+    /// The answer for people.
+    pub(super) fn failure(&self, name: &str, places: &Places) -> Failure {
+        match self {
+            Self::Link(Link { path, target, key }) => {
+                let hint = format!("see that skill with: {}", command_for("why", key, &places.options()));
+                Failure::new(format!("no skill of this name was found: {name}"), hint)
+                    .with_cause(format!("{} is a link to {}", shown(path), shown(target)))
+                    .with_cause(format!("that skill is listed once, as {key}"))
+            }
+            Self::Unreadable(error) => Failure::from(error),
+        }
+    }
+}
+
+impl Link {
+    /// The link, if it leads to a skill that is listed.
+    fn to_listed(link: PathBuf, file: &Path, catalog: &Catalog) -> Option<Self> {
+        let real = fs::canonicalize(file).ok()?;
+        let is_it = |path: &str| fs::canonicalize(path).is_ok_and(|path| path == real);
+        let mut listed = catalog.all().map(|(skill, _)| &skill.entry);
+        let entry = listed.find(|entry| entry.origin.location.path().is_some_and(is_it))?;
+        let target = fs::canonicalize(&link).ok()?;
+        Some(Self { path: link, target, key: entry.key.clone() })
+    }
+}
+
+/// The folders in which skills are found, or are looked for.
+fn folders(places: &Places, catalog: &Catalog) -> BTreeSet<PathBuf> {
+    let found = catalog.all().filter_map(|(skill, _)| {
+        let file = Path::new(skill.entry.origin.location.path()?);
+        file.parent()?.parent().map(Path::to_owned)
+    });
+    let named = places.sources.iter().filter_map(|source| source.place.path().map(env::absolute));
+    let client = places.client.as_deref().and_then(clients::client);
+    let clients: Vec<_> = match client {
+        Some(client) => vec![client],
+        None if places.sources.is_empty() => CLIENTS.iter().collect(),
+        None => Vec::new(),
+    };
+    let (here, environment) = (env::absolute(Path::new(".")), Environment::current());
+    let roots = clients.into_iter().flat_map(|client| client.roots(&here, &environment));
+    found.chain(named).chain(roots.map(|root| root.path)).collect()
+}
