@@ -5,12 +5,11 @@ use std::fmt::Display;
 use std::io;
 use std::path::Path;
 
-use prowess::env::{self, RelativePath};
-use prowess::library::clients;
-use prowess::{ConfigError, SourceError, WriteError, plain_cause};
+use prowess::env::RelativePath;
+use prowess::{ConfigError, LookupError, SourceError, WriteError, plain_cause};
 use serde_json::{Value, json};
 
-use crate::commands::hints::trust_command;
+use crate::commands::hints;
 use crate::commands::shown;
 use crate::report::json::VERSION;
 
@@ -70,36 +69,20 @@ impl Failure {
 
 impl From<&SourceError> for Failure {
     fn from(error: &SourceError) -> Self {
-        let hint = in_project(error, None).unwrap_or_else(|| error.hint().into_owned());
-        Self::of(error, shown(error.path()), &hint)
+        Self::of(error, shown(Path::new(&*error.at.text())), &hints::of_source(error))
+    }
+}
+
+impl From<&LookupError> for Failure {
+    fn from(error: &LookupError) -> Self {
+        Self::new(error.to_string(), hints::of_lookup(error, ""))
     }
 }
 
 impl From<&ConfigError> for Failure {
     fn from(error: &ConfigError) -> Self {
-        let hint = of_config(error).unwrap_or_else(|| error.hint().into_owned());
-        Self::of(error, shown(error.path()), &hint)
+        Self::of(error, shown(error.path()), &hints::of_config(error))
     }
-}
-
-fn of_config(error: &ConfigError) -> Option<String> {
-    match error {
-        ConfigError::Read(read) => in_project(read, error.path().parent()),
-        ConfigError::Content { .. } => None,
-    }
-}
-
-/// What to do when trust in a project is what is missing: the folder is named, since a command may run below it.
-fn in_project(error: &SourceError, from: Option<&Path>) -> Option<String> {
-    let more = match error {
-        SourceError::Config(error) => return of_config(error),
-        SourceError::Entry { error, .. } => return in_project(error, from),
-        SourceError::OutsideProject { .. } | SourceError::NotAsked { .. } => "",
-        SourceError::ProjectTooLarge { .. } => "; or name the folders you want with --in",
-        _ => return None,
-    };
-    let from = from.map_or_else(|| env::absolute(Path::new(".")), Path::to_owned);
-    Some(format!("trust the project's folder with: {}{more}", trust_command(clients::project(&from))))
 }
 
 impl From<&RelativePath> for Failure {
@@ -117,6 +100,12 @@ impl From<&WriteError> for Failure {
 impl From<Failure> for CommandError {
     fn from(failure: Failure) -> Self {
         Self::Failed(failure)
+    }
+}
+
+impl From<LookupError> for CommandError {
+    fn from(error: LookupError) -> Self {
+        Self::Failed(Failure::from(&error))
     }
 }
 

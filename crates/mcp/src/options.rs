@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use prowess::HostTools;
 use prowess::session::{Filter, Naming};
+use prowess::{HostTools, SourceError};
 
 /// What a server offers, and the limits that all transports share.
 #[derive(Clone, Debug)]
@@ -39,6 +39,8 @@ pub struct ServeOptions {
     pub approvals: Option<PathBuf>,
     /// The file that caches the search index.
     pub terms: Option<PathBuf>,
+    /// The hint that the log gives for a problem of the library. A program with commands of its own can name them.
+    pub hint: fn(&SourceError) -> String,
 }
 
 impl Default for ServeOptions {
@@ -58,6 +60,7 @@ impl Default for ServeOptions {
             max_unsent: 256 << 20,
             approvals: None,
             terms: None,
+            hint: |error| error.hint().into_owned(),
         }
     }
 }

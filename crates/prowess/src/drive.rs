@@ -33,8 +33,7 @@ use prowess_core::select::{SelectOptions, Selector, search};
 use prowess_core::session::{Effect, Failure, Outcome, Session, Step, ToolCall, ToolResult};
 use prowess_core::{Candidate, Entry, Location};
 
-use crate::error::SourceError;
-use crate::fs::location::path_of;
+use crate::error::{SourceError, SourceErrorKind};
 use crate::registry::Registry;
 use crate::source::Slice;
 
@@ -128,25 +127,22 @@ impl<'h> Performer<'h> {
         if candidate.entry.origin.location == *location {
             Ok(candidate)
         } else {
-            Err(SourceError::Missing { path: path_of(location) })
+            Err(SourceErrorKind::Missing.at_location(location.clone()))
         }
     }
 }
 
 /// What an error is to a session: as much as a model may know of it.
 pub fn failed(error: &SourceError) -> Outcome {
-    let why = match error {
-        SourceError::Missing { .. }
-        | SourceError::NoSkill { .. }
-        | SourceError::Unknown { .. }
-        | SourceError::NotOffered { .. } => Failure::Missing,
-        SourceError::Outside { .. } | SourceError::BadPath { .. } => Failure::Outside,
-        SourceError::Folder { .. } | SourceError::NotFolder { .. } | SourceError::NotRegular { .. } => {
+    let why = match &error.kind {
+        SourceErrorKind::Missing | SourceErrorKind::NoSkill | SourceErrorKind::Lookup(_) => Failure::Missing,
+        SourceErrorKind::Outside | SourceErrorKind::BadPath(_) => Failure::Outside,
+        SourceErrorKind::Folder | SourceErrorKind::NotFolder | SourceErrorKind::NotRegular { .. } => {
             Failure::NotAFile
         }
-        SourceError::TooLarge { .. } => Failure::TooLarge,
-        SourceError::Broken { .. } => Failure::Broken,
-        SourceError::NotAsListed { .. } | SourceError::Changed { .. } => Failure::NotAsListed,
+        SourceErrorKind::TooLarge { .. } => Failure::TooLarge,
+        SourceErrorKind::Broken => Failure::Broken,
+        SourceErrorKind::NotAsListed { .. } | SourceErrorKind::Changed => Failure::NotAsListed,
         _ => Failure::Failed,
     };
     Outcome::Failed { why }

@@ -71,7 +71,7 @@ pub mod source;
 #[cfg(feature = "watch")]
 pub mod watch;
 
-pub use error::{SourceError, check_command, command_for, escape_control, plain_cause, shell_word};
+pub use error::{LookupError, SourceError, SourceErrorKind, escape_control, plain_cause};
 pub use fs::atomic::WriteError;
 pub use fs::walk::{Found, Scan, ScanChanges, ScanOptions, scan};
 pub use library::config::{Config, ConfigError};

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use prowess::source::{Chunk, Offer, Slice, candidate};
-use prowess::{Candidate, FileEntry, Location, Manifest, Origin, RelPath, Scope, Source, SourceError, parse};
+use prowess::{Candidate, FileEntry, Location, Manifest, Origin, RelPath, Scope, Source, SourceError, SourceErrorKind, parse};
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 /// The tables: a skill has a SKILL.md, and may have other files.
@@ -32,10 +32,7 @@ impl SqliteSource {
     /// Asks the database, and says of which place when it fails.
     fn ask<T>(&self, ask: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, SourceError> {
         let database = self.database.lock().unwrap_or_else(PoisonError::into_inner);
-        ask(&database).map_err(|error| SourceError::Io {
-            path: self.id.clone().into(),
-            source: std::io::Error::other(error),
-        })
+        ask(&database).map_err(|error| SourceError::io(&self.id, std::io::Error::other(error)))
     }
 
     /// The id of a skill that was listed.
@@ -80,7 +77,7 @@ impl Source for SqliteSource {
             }
         })?;
         let missing =
-            || SourceError::Missing { path: format!("{}/{path}", skill.entry.origin.location).into() };
+            || SourceErrorKind::Missing.at(format!("{}/{path}", skill.entry.origin.location));
         Ok(slice.of(&found.ok_or_else(missing)?))
     }
 

@@ -1,11 +1,11 @@
 //! `prowess activate`: what a model gets when a user starts a skill.
 
-use prowess::command_for;
 use prowess::drive::{Performer, failed, finish_with};
 use prowess::select::All;
 use prowess::session::{Act, Actor, Arguments, Hidden, Reason, Session, ToolResult};
 use serde_json::json;
 
+use super::hints::command_for;
 use super::unread::{ended, say_problems};
 use super::{filter_place, opened, session_defaults, usable};
 use crate::Outcome;

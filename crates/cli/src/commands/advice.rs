@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use prowess::{Candidate, Catalog, Entry, Obstacle, Registry, SourceError};
+use prowess::{Candidate, Catalog, Entry, Obstacle, Registry, SourceError, SourceErrorKind};
 
 /// What helps a skill that is not trusted.
 #[derive(Debug, PartialEq, Eq)]
@@ -37,7 +37,7 @@ pub(super) fn never(skill: &Candidate, registry: &Registry) -> Option<String> {
         return None;
     }
     registry.approvable(skill).err().map(|error| match error {
-        SourceError::Server { reason, .. } => reason,
+        SourceError { kind: SourceErrorKind::Server { reason, .. }, .. } => reason,
         other => other.to_string(),
     })
 }

@@ -1,11 +1,10 @@
 //! `prowess cat`: the instructions of a skill, or one of its files, byte for byte.
 
-use prowess::fs::location::path_of;
 use prowess::limits::{MAX_FILE_BYTES, MAX_SKILL_BYTES};
 use prowess::path::RelPath;
 use prowess::resources::base64;
 use prowess::source::Slice;
-use prowess::{Candidate, Obstacle, Registry, SourceError};
+use prowess::{Candidate, Obstacle, Registry, SourceError, SourceErrorKind};
 use serde_json::json;
 
 use super::unread::{ended, say_problems};
@@ -69,8 +68,7 @@ pub(crate) fn run(args: &Cat, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
 /// The file that is meant, as a person wrote it.
 fn requested(args: &Cat) -> Result<RelPath, CommandError> {
     let path = args.resource.as_deref().unwrap_or("SKILL.md");
-    RelPath::from_request(path)
-        .map_err(|error| SourceError::BadPath { path: error.path().into(), error }.into())
+    RelPath::from_request(path).map_err(|error| SourceError::from(error).into())
 }
 
 /// Bytes as a text of JSON: verbatim when they are text, base64 of others. What holds a zero byte is no text.
@@ -103,8 +101,8 @@ impl File<'_> {
     fn body(&self) -> Result<(Vec<u8>, u64), SourceError> {
         let head = self.registry.head_of(self.skill)?;
         if !head.is_whole() {
-            let path = path_of(&self.skill.entry.origin.location);
-            return Err(SourceError::TooLarge { path, size: head.size, limit: MAX_FILE_BYTES as u64 });
+            let kind = SourceErrorKind::TooLarge { size: head.size, limit: MAX_FILE_BYTES as u64 };
+            return Err(kind.at_location(self.skill.entry.origin.location.clone()));
         }
         let document = head.document();
         let body = document.raw().get(document.body_offset()..).unwrap_or(&[]).to_vec();

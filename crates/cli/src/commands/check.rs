@@ -11,8 +11,8 @@ use prowess::library::config::{ConfigLimits, refuse_level};
 use prowess::limits::MAX_FILE_BYTES;
 use prowess::registry::trust::Approvals;
 use prowess::{
-    Config, FixMode, Found, Level, Manifest, Origin, Profile, ScanOptions, SourceError, WriteError, env, fix,
-    scan,
+    Config, FixMode, Found, Level, Manifest, Origin, Profile, ScanOptions, SourceErrorKind, WriteError, env,
+    fix, scan,
 };
 
 use super::fixable::Fixable;
@@ -156,7 +156,7 @@ impl Checker<'_> {
         if scan.skills.is_empty() && scan.problems.is_empty() {
             // A SKILL.md may be there that is no file.
             let unread = skill_file(path).and_then(|file| read_skill(&file).err());
-            self.failed(&unread.unwrap_or_else(|| SourceError::NoSkill { path: path.to_owned() }))?;
+            self.failed(unread.unwrap_or_else(|| Failure::from(&SourceErrorKind::NoSkill.at(path))))?;
         }
         for skill in &scan.skills {
             self.file(skill)?;
@@ -171,7 +171,7 @@ impl Checker<'_> {
         let Some(profile) = self.profile(&skill.path)? else { return Ok(()) };
         let head = match read_skill(&skill.path) {
             Ok(head) => head,
-            Err(error) => return self.failed(&error),
+            Err(failure) => return self.failed(failure),
         };
         let files = self.manifest(skill)?;
         let subject = Subject { head, files, at: skill.origin(), path: shown(&skill.path) };
@@ -186,8 +186,8 @@ impl Checker<'_> {
             Err(error) => return Err(error),
         };
         if self.fixing.is_some() && head.bytes.len() > MAX_FILE_BYTES {
-            let (path, size, limit) = ("<stdin>".into(), head.size, MAX_FILE_BYTES as u64);
-            return self.failed(&SourceError::TooLarge { path, size, limit });
+            let (size, limit) = (head.size, MAX_FILE_BYTES as u64);
+            return self.failed(&SourceErrorKind::TooLarge { size, limit }.at("<stdin>"));
         }
         let Some(path) = path else {
             let profile = self.with_levels(Profile::new(self.preset.unwrap_or(Preset::Spec)));
@@ -283,7 +283,7 @@ impl Checker<'_> {
         let found = path.parent().map(Config::find).unwrap_or_default();
         for path in found.ignored {
             if self.ignored_configs.insert(path.clone()) {
-                let error = SourceError::OtherOwner { path };
+                let error = SourceErrorKind::OtherOwner.at(path);
                 self.ui.note(&format!("warning: {error}"));
                 self.ui.note(&format!("  hint: {}", error.hint()));
             }

@@ -1,11 +1,14 @@
-//! Commands that hints name: each can be copied and run where it is read.
+//! Hints in the words of the command line. Each command in them can be copied and run where it is read.
 
 use std::path::{Path, PathBuf};
 
 use prowess::fs::location::path_of;
 use prowess::library::clients;
+use prowess::path::MAX_DEPTH;
 use prowess::source::spec::Place;
-use prowess::{Candidate, env, shell_word};
+use prowess::{
+    Candidate, ConfigError, LookupError, Preset, SourceError, SourceErrorKind, env, escape_control,
+};
 
 use crate::args::Places;
 use crate::ui::count;
@@ -31,6 +34,98 @@ fn value_of(value: &str) -> String {
     match shell_word(value).strip_prefix("-- ") {
         Some(word) => format!("={word}"),
         None => format!(" {}", shell_word(value)),
+    }
+}
+
+/// A text as one word of a shell, so that a command that contains it can be copied and run.
+pub(super) fn shell_word(text: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | ':' | '.' | '/');
+    if !text.is_empty() && !text.starts_with('-') && text.chars().all(plain) {
+        return text.to_owned();
+    }
+    let quoted = format!("'{}'", escape_control(text).replace('\'', r"'\''"));
+    if text.starts_with('-') { format!("-- {quoted}") } else { quoted }
+}
+
+/// A command about a skill. The options, each after a space, repeat where the skill was looked for.
+pub(super) fn command_for(verb: &str, name: &str, options: &str) -> String {
+    let word = shell_word(name);
+    // After `--`, nothing is an option.
+    if name.starts_with('-') {
+        format!("prowess {verb}{options} {word}")
+    } else {
+        format!("prowess {verb} {word}{options}")
+    }
+}
+
+/// The command that shows every problem of a SKILL.md, by the profile that found it broken.
+pub(super) fn check_command(path: &str, profile: Option<Preset>) -> String {
+    let options = profile.map(|profile| format!(" --profile {}", profile.name())).unwrap_or_default();
+    command_for("check", path, &options)
+}
+
+/// What to do about an error of a source.
+pub(crate) fn of_source(error: &SourceError) -> String {
+    hint(error, None)
+}
+
+/// What to do about an error of a configuration.
+pub(crate) fn of_config(error: &ConfigError) -> String {
+    match error {
+        ConfigError::Read(read) => hint(read, error.path().parent()),
+        ConfigError::Content { hint, .. } => hint.clone(),
+    }
+}
+
+/// What to do about an error of a source. The project is the one around `from`, or around the current folder.
+fn hint(error: &SourceError, from: Option<&Path>) -> String {
+    // The folder is named, since the command may run below it.
+    let trust = || {
+        let from = from.map_or_else(|| env::absolute(Path::new(".")), Path::to_owned);
+        format!("trust the project's folder with: {}", trust_command(clients::project(&from)))
+    };
+    match &error.kind {
+        SourceErrorKind::Config(error) => of_config(error),
+        SourceErrorKind::Entry { error, .. } => hint(error, from),
+        SourceErrorKind::Lookup(error) => of_lookup(error, ""),
+        SourceErrorKind::OutsideProject | SourceErrorKind::SiteOfProject => trust(),
+        SourceErrorKind::ProjectTooLarge { .. } => {
+            format!("{}; or name the folders you want with --in", trust())
+        }
+        SourceErrorKind::ServerOfProject => "name it in your own prowess.toml, or with --in".to_owned(),
+        SourceErrorKind::NotRegular { found: "a FIFO" } => {
+            "put a regular file in its place, or pipe the text into: prowess check -".to_owned()
+        }
+        SourceErrorKind::TooDeep { limit } if *limit < MAX_DEPTH => {
+            "look deeper with --depth or with depth in [scan] of prowess.toml, or give a folder nearer to the \
+             skills"
+                .to_owned()
+        }
+        _ => error.hint().into_owned(),
+    }
+}
+
+/// What to do when no skill was found by its name. The options repeat where it was looked for.
+pub(crate) fn of_lookup(error: &LookupError, options: &str) -> String {
+    let LookupError::NotOffered { key, why, location, .. } = error else {
+        return match error {
+            LookupError::Unknown { .. } => format!("list the skills with: prowess list{options}"),
+            other => other.hint().into_owned(),
+        };
+    };
+    let command = |verb| command_for(verb, key, options);
+    // A skill in an archive or on another machine has no file that could be checked.
+    let file = location.path().filter(|path| Path::new(path).is_file());
+    match (why.state, file) {
+        ("broken", Some(file)) => format!("see every problem with: {}", check_command(file, why.profile)),
+        ("turned off", _) if why.reason.starts_with("by --") => {
+            "run the command without that option".to_owned()
+        }
+        ("turned off", _) => error.hint().into_owned(),
+        ("not trusted", _) => {
+            format!("look at it with: {}; then trust it with: {}", command("show"), command("trust"))
+        }
+        _ => format!("see all skills of this name with: {}", command("why")),
     }
 }
 
@@ -69,4 +164,19 @@ fn folder_to_trust(skill: &Candidate) -> PathBuf {
     let around = [Some(clients::project(&here)), Some(source), source.parent()];
     let found = around.into_iter().flatten().find(|folder| folder.is_dir() && location.starts_with(folder));
     found.or(location.parent()).unwrap_or(location).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_for_a_shell_is_quoted_where_it_must_be() {
+        assert_eq!(shell_word("team:pdf-tools"), "team:pdf-tools");
+        assert_eq!(shell_word("it's"), r"'it'\''s'");
+        assert_eq!(shell_word("-x"), "-- '-x'");
+        assert_eq!(shell_word(""), "''");
+        assert_eq!(command_for("why", "pdf", " --in team"), "prowess why pdf --in team");
+        assert_eq!(command_for("why", "-x", " --in team"), "prowess why --in team -- '-x'");
+    }
 }

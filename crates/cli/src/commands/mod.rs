@@ -33,9 +33,7 @@ use std::sync::Arc;
 
 use prowess::archive::ArchiveFormat;
 use prowess::catalog::WhyNot;
-use prowess::command_for;
 use prowess::env::Environment;
-use prowess::fs::location::path_of;
 use prowess::fs::read::{self, Head};
 use prowess::fs::walk::FILE_NAMES;
 use prowess::library::clients::{self, CLIENTS};
@@ -45,9 +43,10 @@ use prowess::search::LazyIndex;
 use prowess::session::Filter;
 use prowess::source::open::OpenServer;
 use prowess::source::spec::{Place, Server};
-use prowess::{Candidate, HostTools, Profile, Registry, SourceError};
+use prowess::{Candidate, Entry, HostTools, LookupError, Profile, Registry};
 
 use self::advice::Advice;
+use self::hints::command_for;
 use self::unread::say_problems;
 use crate::args::Places;
 use crate::error::{CommandError, Failure};
@@ -72,11 +71,15 @@ fn skill_file(folder: &Path) -> Option<PathBuf> {
 }
 
 /// Reads a file that was named as a SKILL.md; an archive is an error.
-fn read_skill(path: &Path) -> Result<Head, SourceError> {
-    let head = read::read_skill(path)?;
+fn read_skill(path: &Path) -> Result<Head, Failure> {
+    let head = read::read_skill(path).map_err(|error| Failure::from(&error))?;
     let own = FILE_NAMES.iter().any(|name| path.ends_with(name));
     match ArchiveFormat::of(&head.bytes) {
-        Some(_) if !own => Err(SourceError::IsArchive { path: path.to_owned() }),
+        Some(_) if !own => {
+            let error = format!("this is an archive, not a SKILL.md: {}", shown(path));
+            let hint = "see its skills with: prowess list --in and the archive; unpack it to check them";
+            Err(Failure { path: Some(shown(path)), ..Failure::new(error, hint) })
+        }
         _ => Ok(head),
     }
 }
@@ -205,17 +208,22 @@ fn usable(
 }
 
 /// The error about a skill that is not offered.
-fn not_offered(name: &str, skill: &Candidate, why: WhyNot) -> SourceError {
-    let (key, path) = (skill.entry.key.clone(), path_of(&skill.entry.origin.location));
-    SourceError::NotOffered { name: name.to_owned(), key, why: why.into(), path }
+fn not_offered(name: &str, skill: &Candidate, why: WhyNot) -> LookupError {
+    let Entry { key, origin, .. } = &skill.entry;
+    LookupError::NotOffered {
+        name: name.to_owned(),
+        key: key.clone(),
+        why,
+        location: origin.location.clone(),
+    }
 }
 
 /// A skill was asked for and could not be had: it may lie in what could not be looked at.
-fn not_had(error: &SourceError, registry: &Registry, places: &Places, ui: &mut Ui) -> CommandError {
+fn not_had(error: &LookupError, registry: &Registry, places: &Places, ui: &mut Ui) -> CommandError {
     let mut failure = Failure::from(error);
-    if matches!(error, SourceError::Unknown { .. } | SourceError::NotOffered { .. }) {
+    if matches!(error, LookupError::Unknown { .. } | LookupError::NotOffered { .. }) {
         say_problems(registry, ui);
-        failure.hints = vec![error.hint_with(&places.options()).into_owned()];
+        failure.hints = vec![hints::of_lookup(error, &places.options())];
     }
     failure.into()
 }

@@ -6,12 +6,14 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use prowess::env::{self, Environment};
+use prowess::fs::read::read_skill;
 use prowess::fs::walk::FILE_NAMES;
 use prowess::library::clients::{self, CLIENTS};
-use prowess::{Catalog, SourceError, command_for};
+use prowess::{Catalog, SourceError};
 use serde::Serialize;
 
-use super::{read_skill, shown};
+use super::hints::command_for;
+use super::shown;
 use crate::args::Places;
 use crate::error::Failure;
 

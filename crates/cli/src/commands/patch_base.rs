@@ -2,8 +2,9 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use prowess::{env, shell_word};
+use prowess::env;
 
+use super::hints::shell_word;
 use super::shown;
 
 /// The folder in which a diff is to be applied.

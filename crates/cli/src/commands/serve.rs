@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use prowess::SourceError;
+use prowess::SourceErrorKind;
 use prowess::env::{Environment, TOKEN};
 use prowess::fs::read;
 use prowess::library::terms_file;
@@ -15,7 +15,7 @@ use prowess_mcp::{
 };
 use serde_json::json;
 
-use super::{session_defaults, unread_registry};
+use super::{hints, session_defaults, unread_registry};
 use crate::Outcome;
 use crate::args::{Log, Places, Serve};
 use crate::error::{CommandError, Failure};
@@ -48,6 +48,7 @@ pub(crate) fn run(args: &Serve, ui: &mut Ui) -> Result<Outcome, CommandError> {
         ask_again: Duration::from_secs(args.ask_again),
         max_unsent: args.max_unsent,
         terms,
+        hint: hints::of_source,
     };
     let format = match args.log {
         Log::Off => None,
@@ -86,7 +87,7 @@ fn all_there(places: &Places) -> Result<(), CommandError> {
         let Some(path) = source.place.path() else { continue };
         let expanded = path.to_str().and_then(|text| environment.expand(text));
         if !expanded.as_deref().unwrap_or(path).exists() {
-            return Err(Failure::from(&SourceError::Missing { path: path.to_owned() }).into());
+            return Err(Failure::from(&SourceErrorKind::Missing.at(path)).into());
         }
     }
     Ok(())

@@ -8,11 +8,12 @@ use prowess::fs::location::path_of;
 use prowess::fs::read::{self, Head};
 use prowess::limits::MAX_FILE_BYTES;
 use prowess::{
-    Candidate, Document, Entry, FileKind, Found, LineIndex, Manifest, Obstacle, Origin, Problem, Profile,
-    Severity, SourceError, Standing, ToolList, check_command, command_for,
+    Candidate, Document, Entry, FileKind, Found, LineIndex, LookupError, Manifest, Obstacle, Origin, Problem,
+    Profile, Severity, SourceError, SourceErrorKind, Standing, ToolList,
 };
 use serde_json::{Map, Value, json};
 
+use super::hints::{check_command, command_for};
 use super::unread::say_problems;
 use super::{STDIN, read_skill, registry, shown, skill_file};
 use crate::Outcome;
@@ -46,8 +47,8 @@ pub(crate) fn run(args: &Show, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
     let document = head.document();
     if args.body || args.raw {
         if !head.is_whole() || head.bytes.len() > MAX_FILE_BYTES {
-            let (path, limit) = (path.into(), MAX_FILE_BYTES as u64);
-            return Err(SourceError::TooLarge { path, size: head.size, limit }.into());
+            let limit = MAX_FILE_BYTES as u64;
+            return Err(SourceErrorKind::TooLarge { size: head.size, limit }.at(path).into());
         }
         let from = if args.body { document.body_offset() } else { 0 };
         ui.raw(head.bytes.get(from..).unwrap_or(&[]))?;
@@ -149,7 +150,7 @@ fn listed(name: &str, places: &Places, ui: &mut Ui) -> Result<Shown, CommandErro
     };
     let Some((candidate, standing)) = found else {
         return Err(match registry.named(name) {
-            Err(error @ SourceError::Ambiguous { .. }) => error.into(),
+            Err(error @ LookupError::Ambiguous { .. }) => error.into(),
             _ => {
                 say_problems(&registry, ui);
                 let meant = match catalog.similar(name).as_slice() {

@@ -5,10 +5,11 @@ use std::path::Path;
 
 use prowess::env::{self, Environment};
 use prowess::registry::trust::Approvals;
-use prowess::{Candidate, Catalog, Entry, Location, Obstacle, Registry, SourceError, command_for};
+use prowess::{Candidate, Catalog, Entry, Location, LookupError, Obstacle, Registry};
 use serde_json::json;
 
 use super::advice::{kept_from_its_key_by, name_of};
+use super::hints::command_for;
 use super::unread::say_problems;
 use super::{not_had, registry};
 use crate::Outcome;
@@ -187,7 +188,7 @@ fn meant<'c>(
             Failure::new(error, "only a project's own skills do, and those of MCP servers")
         }
         // A repository must not steer what a bare word means, so a folder is named as a path.
-        Err(SourceError::Unknown { .. }) if others.is_empty() && Path::new(what).is_dir() => {
+        Err(LookupError::Unknown { .. }) if others.is_empty() && Path::new(what).is_dir() => {
             let error = format!("there is no such skill: {}", clean(what));
             let command = command_for("trust", &format!("./{what}"), "");
             Failure::new(error, format!("the folder of this name is trusted by: {command}"))

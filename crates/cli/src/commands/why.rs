@@ -5,12 +5,13 @@ use std::path::Path;
 
 use prowess::check::strict;
 use prowess::limits::{MAX_SKILL_BYTES, MAX_SKILL_FILES};
-use prowess::{Candidate, Obstacle, Problem, Registry, Standing, check_command, command_for};
+use prowess::{Candidate, Obstacle, Problem, Registry, Standing};
 use serde::Serialize;
 use serde_json::json;
 
 use super::advice::Advice;
 use super::elsewhere::Elsewhere;
+use super::hints::{self, check_command, command_for};
 use super::in_prompt::InPrompt;
 use super::near_miss::NearMiss;
 use super::row::Row;
@@ -200,7 +201,8 @@ fn page(
         Standing::Blocked { obstacle: Obstacle::Disabled { by } } => {
             let _ = writeln!(text, "  turned off by: {}", clean(by));
             if let Some(why) = standing.why_not() {
-                let _ = writeln!(text, "  hint: {}", not_offered(&entry.key, candidate, why).hint());
+                let error = not_offered(&entry.key, candidate, why);
+                let _ = writeln!(text, "  hint: {}", hints::of_lookup(&error, ""));
             }
         }
         Standing::Blocked { obstacle: Obstacle::Broken { problems, profile } } => {

@@ -13,7 +13,7 @@ use prowess::registry::trust::{Approvals, Trust};
 use prowess::search::LazyIndex;
 use prowess::session::{Options, Policy, Session, Step, Tool};
 use prowess::watch::{WatchError, WatchOptions, Watcher};
-use prowess::{Delta, Registry};
+use prowess::{Delta, Registry, SourceError};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
@@ -42,6 +42,7 @@ pub(crate) struct LiveLibrary {
     watching: bool,
     ask_again: Duration,
     approvals: Option<PathBuf>,
+    hint: fn(&SourceError) -> String,
     /// The problems that were logged last.
     problems: Mutex<BTreeSet<String>>,
     /// `None` until the library was read for the first time.
@@ -82,6 +83,7 @@ impl LiveLibrary {
             watching: options.watch,
             ask_again: options.ask_again,
             approvals: options.approvals.clone(),
+            hint: options.hint,
             problems: Mutex::default(),
             current: Mutex::default(),
             first: Condvar::new(),
@@ -227,7 +229,7 @@ impl LiveLibrary {
         let now = self.registry.problems();
         for problem in &now {
             if !logged.contains(&problem.to_string()) {
-                let (reason, hint) = (problem.to_string(), problem.hint());
+                let (reason, hint) = (problem.to_string(), (self.hint)(problem));
                 tracing::warn!(target: "prowess", reason, hint = %hint, "a part of the library could not be read");
             }
         }

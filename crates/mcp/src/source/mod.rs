@@ -6,17 +6,18 @@ mod reconnect;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use prowess::fs::location::path_of;
 use prowess::net::{HttpError, UreqClient, is_fetchable, is_local, is_protected};
 use prowess::registry::digests::DigestLimits;
 use prowess::source::open::OpenServer;
 use prowess::source::spec::Server;
 use prowess::source::{Chunk, Offer, Slice, Source, candidate};
-use prowess::{Candidate, Location, Manifest, Obstacle, Origin, RelPath, Scope, SourceError};
+use prowess::{
+    Candidate, Location, Manifest, Obstacle, Origin, RelPath, Scope, SourceError, SourceErrorKind,
+};
 use rmcp::model::{ClientRequest, CustomRequest};
 use serde_json::{Map, Value, json};
 
@@ -84,8 +85,7 @@ impl McpSource {
             }
             Server::At { url, ca_file, token_file } => {
                 let refused = |reason: String, hint| {
-                    let path = format!("{label}: {}", server.shown()).into();
-                    SourceError::Server { path, reason, hint }
+                    SourceErrorKind::Server { reason, hint }.at_location(about(label, &server.shown()))
                 };
                 if !is_fetchable(url) {
                     return Err(refused(HttpError::BadAddress.to_string(), "check the address"));
@@ -244,7 +244,7 @@ impl McpSource {
     fn listed(&self, skill: &Candidate) -> Result<Arc<ListedSkill>, SourceError> {
         let location = &skill.entry.origin.location;
         let listed = locked(&self.listed);
-        listed.get(location).cloned().ok_or_else(|| SourceError::Missing { path: path_of(location) })
+        listed.get(location).cloned().ok_or_else(|| SourceErrorKind::Missing.at_location(location.clone()))
     }
 
     /// The bytes of a file, if they match the list.
@@ -269,7 +269,7 @@ impl McpSource {
         };
         match listed.mismatch(path, file, &bytes) {
             None => Ok(bytes),
-            Some(reason) => Err(SourceError::NotAsListed { path: self.about(&file.uri), reason }),
+            Some(reason) => Err(SourceErrorKind::NotAsListed { reason }.at_location(self.about(&file.uri))),
         }
     }
 
@@ -288,12 +288,12 @@ impl McpSource {
     }
 
     fn error(&self, about: &str, reason: String, hint: &'static str) -> SourceError {
-        SourceError::Server { path: self.about(about), reason, hint }
+        SourceErrorKind::Server { reason, hint }.at_location(self.about(about))
     }
 
     /// The subject of an error: the label, and what was requested.
-    fn about(&self, what: &str) -> PathBuf {
-        format!("{}: {}", self.label, shown(what)).into()
+    fn about(&self, what: &str) -> Location {
+        about(&self.label, &shown(what))
     }
 
     fn dynamic_files(&self, listed: &ListedSkill) -> SourceError {
@@ -376,6 +376,11 @@ impl Source for McpSource {
     }
 }
 
+/// The subject of an error.
+fn about(label: &str, what: &str) -> Location {
+    Location::Text(format!("{label}: {what}").into())
+}
+
 /// The token in a file.
 fn token(file: &Path) -> Result<String, SourceError> {
     let bytes = prowess::fs::read::read_small(file, MAX_TOKEN)?;
@@ -383,7 +388,7 @@ fn token(file: &Path) -> Result<String, SourceError> {
     let token = text.trim();
     if token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
         let reason = "a token is visible characters without spaces".to_owned();
-        return Err(SourceError::Damaged { path: file.to_owned(), reason });
+        return Err(SourceErrorKind::Damaged { reason }.at(file));
     }
     Ok(token.to_owned())
 }

@@ -6,7 +6,7 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use crate::error::SourceError;
+use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::dir::{Folder, place_of};
 use crate::fs::read;
 
@@ -32,7 +32,7 @@ impl Within {
     pub(crate) fn check(&self, file: &File, path: &Path) -> Result<(), SourceError> {
         match place_of(file, path) {
             Ok(place) if place.starts_with(&self.real) => Ok(()),
-            Ok(_) => Err(SourceError::OutsideProject { path: path.to_owned() }),
+            Ok(_) => Err(SourceErrorKind::OutsideProject.at(path)),
             Err(error) => Err(SourceError::io(path, error)),
         }
     }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use prowess_core::path::MAX_DEPTH;
 use prowess_core::{FileEntry, LeftOut, Manifest, RelPath};
 
-use crate::error::SourceError;
+use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::atomic::is_temporary;
 use crate::fs::dir::{Folder, Kind, Name, Want};
 use crate::fs::read::word_for;
@@ -36,8 +36,8 @@ impl Listing {
     /// All files of the folder; an error when there are more than were listed.
     pub fn complete(self, folder: &Path) -> Result<Manifest, SourceError> {
         if self.cut {
-            let (path, limit) = (folder.to_owned(), MAX_LISTED_ENTRIES);
-            return Err(SourceError::TooMany { path, what: "entries", limit });
+            let limit = MAX_LISTED_ENTRIES;
+            return Err(SourceErrorKind::TooMany { what: "entries", limit }.at(folder));
         }
         Ok(self.manifest)
     }
@@ -173,7 +173,9 @@ impl Lister<'_> {
     fn link(&mut self, relative: &str, above: &mut Vec<Identity>) -> Result<(), Unlisted> {
         let (target, inside) =
             self.skill.reach(Path::new(relative), Want::Look).map_err(|error| match error {
-                SourceError::Outside { .. } => Unlisted::from("the link leads out of the skill"),
+                SourceError { kind: SourceErrorKind::Outside, .. } => {
+                    Unlisted::from("the link leads out of the skill")
+                }
                 _ => Unlisted::from("the link leads nowhere"),
             })?;
         let metadata = target.metadata()?;

@@ -7,7 +7,7 @@ use std::path::Path;
 use prowess_core::limits::MAX_FILE_BYTES;
 use prowess_core::{Document, RelPath, parse_head};
 
-use crate::error::SourceError;
+use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::sandbox::{self, SkillFolder};
 use crate::source::Slice;
 
@@ -57,7 +57,7 @@ pub fn read_small(path: &Path, limit: usize) -> Result<Vec<u8>, SourceError> {
 
 /// Reads a whole open file of at most `limit` bytes.
 pub(crate) fn read_whole(file: File, path: &Path, limit: usize) -> Result<Vec<u8>, SourceError> {
-    let too_large = |size| SourceError::TooLarge { path: path.to_owned(), size, limit: limit as u64 };
+    let too_large = |size| SourceErrorKind::TooLarge { size, limit: limit as u64 }.at(path);
     // Its size says it first: nothing of a file that is too large is read.
     let length = file.metadata().map_err(|error| SourceError::io(path, error))?.len();
     if length > limit as u64 {
@@ -69,7 +69,7 @@ pub(crate) fn read_whole(file: File, path: &Path, limit: usize) -> Result<Vec<u8
 
 /// Reads a whole file of a skill of at most `limit` bytes; nothing when there is none.
 ///
-/// No link leads out of the skill, whatever `path` is: see [`SourceError::Outside`].
+/// No link leads out of the skill, whatever `path` is: see [`SourceErrorKind::Outside`].
 pub fn read_of_skill(
     skill: &crate::Found,
     path: &RelPath,
@@ -78,12 +78,12 @@ pub fn read_of_skill(
     let shown = skill.folder().join(path.as_str());
     let file = match SkillFolder::first_seen(skill.folder()).and_then(|folder| folder.file(path)) {
         Ok(file) => file,
-        Err(SourceError::Missing { .. }) => return Ok(None),
+        Err(SourceError { kind: SourceErrorKind::Missing, .. }) => return Ok(None),
         Err(error) => return Err(error),
     };
     let chunk = sandbox::read_slice(file, &shown, Slice::first(limit.saturating_add(1)))?;
     if chunk.bytes.len() > limit {
-        return Err(SourceError::TooLarge { path: shown, size: chunk.size, limit: limit as u64 });
+        return Err(SourceErrorKind::TooLarge { size: chunk.size, limit: limit as u64 }.at(shown));
     }
     Ok(Some(chunk.bytes))
 }
@@ -138,9 +138,9 @@ pub(crate) fn regular(path: &Path, metadata: &Metadata) -> Result<(), SourceErro
     if kind.is_file() {
         Ok(())
     } else if kind.is_dir() {
-        Err(SourceError::Folder { path: path.to_owned() })
+        Err(SourceErrorKind::Folder.at(path))
     } else {
-        Err(SourceError::NotRegular { path: path.to_owned(), kind: word_for(kind) })
+        Err(SourceErrorKind::NotRegular { found: word_for(kind) }.at(path))
     }
 }
 
@@ -176,14 +176,20 @@ mod tests {
         assert_eq!((head.bytes.len(), head.size), (MAX_FILE_BYTES + 1, 50 << 20));
         assert!(!head.is_whole());
         assert!(head.document().findings()[0].message.contains("52428800"));
-        assert!(matches!(read_small(&path, 10), Err(SourceError::TooLarge { size: 52_428_800, .. })));
+        assert!(matches!(
+            read_small(&path, 10),
+            Err(SourceError { kind: SourceErrorKind::TooLarge { size: 52_428_800, .. }, .. })
+        ));
     }
 
     #[test]
     fn what_is_no_regular_file_is_named_and_never_waited_for() {
         let device = read_skill(Path::new("/dev/null")).unwrap_err();
         assert_eq!(device.to_string(), "this is a device, not a regular file: /dev/null");
-        assert!(matches!(read_skill(Path::new("/")), Err(SourceError::Folder { .. })));
-        assert!(matches!(read_skill(Path::new("/no/such")), Err(SourceError::Missing { .. })));
+        assert!(matches!(read_skill(Path::new("/")), Err(SourceError { kind: SourceErrorKind::Folder, .. })));
+        assert!(matches!(
+            read_skill(Path::new("/no/such")),
+            Err(SourceError { kind: SourceErrorKind::Missing, .. })
+        ));
     }
 }

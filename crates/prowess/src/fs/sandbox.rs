@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use prowess_core::RelPath;
 
-use crate::error::SourceError;
+use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::atomic::is_temporary;
 use crate::fs::dir::{Folder, Kind, Links, Want, leads_out, stamp_of};
 use crate::fs::read;
@@ -101,23 +101,23 @@ impl<'s> SkillFolder<'s> {
     fn own_file_elsewhere(&self, target: &Path) -> Result<File, SourceError> {
         let shown = self.path.join(self.own);
         let (Some(folder), Some(name)) = (target.parent(), target.file_name()) else {
-            return Err(SourceError::Outside { path: shown });
+            return Err(SourceErrorKind::Outside.at(shown));
         };
         let failed = |error| SourceError::io(&shown, error);
         // A device or a folder is named as such, and never opened.
         read::regular(&shown, &fs::metadata(target).map_err(failed)?)?;
         if !self.is_own_name(name) {
-            return Err(SourceError::OtherFile { path: shown });
+            return Err(SourceErrorKind::OtherFile.at(shown));
         }
         if !FOLLOWS_OUT {
-            return Err(SourceError::Outside { path: shown });
+            return Err(SourceErrorKind::Outside.at(shown));
         }
         // Whatever is swapped on the way: what is opened has this name, and is no link.
         let folder = Folder::open_through(folder).map_err(failed)?;
         let file = folder.open_below(Path::new(name), Links::Refuse).map_err(failed)?;
         let stamp = stamp_of(&file.metadata().map_err(failed)?);
         match self.seen {
-            Some(seen) if !same_file(&stamp, &seen) => Err(SourceError::Changed { path: shown }),
+            Some(seen) if !same_file(&stamp, &seen) => Err(SourceErrorKind::Changed.at(shown)),
             _ => Ok(file),
         }
     }
@@ -131,7 +131,7 @@ impl<'s> SkillFolder<'s> {
         let shown = self.path.join(path.as_str());
         // What is in no list of the skill's files is in no digest of them either, so it is not to be had.
         if path.components().any(|component| LEFT_OUT.contains(&component) || is_temporary(component)) {
-            return Err(SourceError::Missing { path: shown });
+            return Err(SourceErrorKind::Missing.at(shown));
         }
         let (file, _) = self.reach(Path::new(path.as_str()), Want::Bytes)?;
         read::regular(&shown, &file.metadata().map_err(|error| SourceError::io(&shown, error))?)?;
@@ -150,7 +150,7 @@ impl<'s> SkillFolder<'s> {
         }
         // A link that leads out, or one that leads around and back, such as an absolute one.
         let target = fs::canonicalize(&shown).map_err(failed)?;
-        let outside = || SourceError::Outside { path: shown.clone() };
+        let outside = || SourceErrorKind::Outside.at(&shown);
         let real = self.real()?;
         if let Ok(below) = target.strip_prefix(&real) {
             return self.root.without_links(below, want).map(|file| (file, true)).map_err(|_| outside());

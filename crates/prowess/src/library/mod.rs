@@ -11,10 +11,10 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use prowess_core::{Duplicates, Profile, Scope};
+use prowess_core::{Duplicates, Location, Profile, Scope};
 
 use crate::env::{self, Environment, RelativePath};
-use crate::error::SourceError;
+use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::walk::{MissingRoot, OnError, ScanChanges, ScanOptions};
 use crate::library::clients::{Client, Root};
 use crate::library::config::{Config, ConfigError, ConfigLimits, SessionConfig};
@@ -207,7 +207,7 @@ fn configs(
     let own = own.map(|folder| folder.join(config::FILE_NAME)).filter(|file| file.exists());
     let project = Config::find(from);
     for path in project.ignored {
-        registry.note(SourceError::OtherOwner { path });
+        registry.note(SourceErrorKind::OtherOwner.at(path));
     }
     let project = project.file.filter(|file| Some(file) != own.as_ref());
     let mut found = Vec::new();
@@ -224,7 +224,7 @@ fn configs(
             }
             // A project's mistake must not take the user's own skills away.
             Err(error) if !own => {
-                registry.note(SourceError::Config(Box::new(error)));
+                registry.note(error.into());
             }
             Err(error) => return Err(error.into()),
         }
@@ -260,10 +260,10 @@ impl FoundConfig {
         let scan = if self.own { ScanOptions::unbounded() } else { searched() };
         opening.scan = shown.scan(opening.scope, scan);
         opening.project = (!self.trusted).then(|| folder.to_owned());
-        for (number, spec) in self.config.sources.iter().enumerate() {
-            let entry = || format!("{}: skills.sources[{number}]", self.config.file.display());
-            let unused =
-                |error: SourceError| SourceError::Entry { path: entry().into(), error: Box::new(error) };
+        for (entry, spec) in self.config.sources.iter().enumerate() {
+            let unused = |error: SourceError| {
+                SourceErrorKind::Entry { entry, error: Box::new(error) }.at(&self.config.file)
+            };
             let outside = match opening.place(spec, environment) {
                 Ok(place) => place.filter(|place| !place.starts_with(folder)),
                 Err(error) => {
@@ -277,10 +277,10 @@ impl FoundConfig {
             }
             match (&spec.place, outside) {
                 (Place::Url { url, .. }, _) if !self.trusted => {
-                    registry.note(SourceError::NotAsked { path: url.into() });
+                    registry.note(SourceErrorKind::SiteOfProject.at_url(url));
                 }
                 (_, Some(path)) if !self.trusted => {
-                    registry.note(SourceError::OutsideProject { path });
+                    registry.note(SourceErrorKind::OutsideProject.at(path));
                 }
                 _ => match named.open(spec, &opening, environment) {
                     Ok(Some(layer)) => {
@@ -296,7 +296,7 @@ impl FoundConfig {
     fn server_allowed(&self, spec: &SourceSpec) -> Result<(), SourceError> {
         match &spec.place {
             Place::Mcp(server) if !self.own => {
-                Err(SourceError::ServerOfProject { path: server.shown().into() })
+                Err(SourceErrorKind::ServerOfProject.at_location(Location::Text(server.shown().into())))
             }
             _ => Ok(()),
         }
@@ -317,8 +317,11 @@ impl Named {
     fn free(&self, spec: &SourceSpec) -> Result<(), SourceError> {
         let Place::Mcp(server) = &spec.place else { return Ok(()) };
         let label = spec.label_of(server);
-        let path = format!("{label}: {}", server.shown()).into();
-        if self.labels.contains(&label) { Err(SourceError::SameLabel { path }) } else { Ok(()) }
+        if self.labels.contains(&label) {
+            let server = Location::Text(format!("{label}: {}", server.shown()).into());
+            return Err(SourceErrorKind::SameLabel.at_location(server));
+        }
+        Ok(())
     }
 
     /// Opens a source; nothing when it is one that is open already. One that could not be opened takes no label.

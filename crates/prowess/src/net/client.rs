@@ -17,7 +17,7 @@ use ureq::{Agent, Error};
 
 use super::address::{checked, is_private, names_private};
 use super::{HttpClient, HttpError, HttpRequest, HttpResponse};
-use crate::error::SourceError;
+use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::read;
 
 /// The largest file of certificates that is read.
@@ -53,7 +53,7 @@ impl UreqClient {
                 .collect();
             if certificates.is_empty() {
                 let reason = "there is no certificate in it".to_owned();
-                return Err(SourceError::Damaged { path: path.to_owned(), reason });
+                return Err(SourceErrorKind::Damaged { reason }.at(path));
             }
             tls = tls.root_certs(RootCerts::from(certificates));
         }

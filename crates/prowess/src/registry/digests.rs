@@ -15,9 +15,8 @@ use prowess_core::{Candidate, Manifest};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
-use crate::error::SourceError;
+use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::dir::stamp_of;
-use crate::fs::location::path_of;
 use crate::fs::stamp::FileStamp;
 use crate::registry::frontmatter_cache::{Index, is_settled};
 
@@ -40,9 +39,9 @@ pub fn of_tree(files: &Manifest) -> Option<String> {
 ///
 /// Behind the files there is a line more then: `frontmatter`, and the SHA-256 of it.
 pub fn of_skill(skill: &Candidate, files: &Manifest) -> Result<String, SourceError> {
-    with_frontmatter(files, skill.announced.as_deref()).ok_or_else(|| SourceError::Damaged {
-        path: path_of(&skill.entry.origin.location),
-        reason: "its source gives no digests".to_owned(),
+    with_frontmatter(files, skill.announced.as_deref()).ok_or_else(|| {
+        let reason = "its source gives no digests".to_owned();
+        SourceErrorKind::Damaged { reason }.at_location(skill.entry.origin.location.clone())
     })
 }
 
@@ -129,16 +128,16 @@ impl DigestLimits {
     /// Starts the work on a skill whose files have these sizes; an error when they are too many or too large.
     pub(crate) fn admit<'l>(&'l self, files: &Manifest, at: &Path) -> Result<Allowance<'l>, SourceError> {
         if files.files.len() > self.files {
-            let (path, limit) = (at.to_owned(), self.files);
-            return Err(SourceError::TooMany { path, what: "files", limit });
+            let limit = self.files;
+            return Err(SourceErrorKind::TooMany { what: "files", limit }.at(at));
         }
         if let Some(file) = files.files.iter().find(|file| file.size > self.file_bytes) {
             let (path, size) = (at.join(file.path.as_str()), file.size);
-            return Err(SourceError::TooLarge { path, size, limit: self.file_bytes });
+            return Err(SourceErrorKind::TooLarge { size, limit: self.file_bytes }.at(path));
         }
         let size = files.files.iter().fold(0, |sum: u64, file| sum.saturating_add(file.size));
         if size > self.bytes {
-            return Err(SourceError::TooLarge { path: at.to_owned(), size, limit: self.bytes });
+            return Err(SourceErrorKind::TooLarge { size, limit: self.bytes }.at(at));
         }
         let allowance = Allowance { limits: self, left: self.bytes };
         allowance.go_on(at)?;
@@ -158,7 +157,7 @@ impl Allowance<'_> {
     fn go_on(&self, path: &Path) -> Result<(), SourceError> {
         let stopped = self.limits.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed));
         if stopped || self.limits.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-            return Err(SourceError::Stopped { path: path.to_owned() });
+            return Err(SourceErrorKind::Stopped.at(path));
         }
         Ok(())
     }
@@ -175,7 +174,7 @@ impl Allowance<'_> {
             self.go_on(path)?;
             let more = next(&mut running)?;
             if running.size > most {
-                return Err(SourceError::TooLarge { path: path.to_owned(), size: running.size, limit: most });
+                return Err(SourceErrorKind::TooLarge { size: running.size, limit: most }.at(path));
             }
             if !more {
                 self.left -= running.size;

@@ -56,8 +56,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use prowess_core::catalog::{DuplicateError, Named};
 use prowess_core::{Candidate, Catalog, Duplicates, Obstacle, Profile};
 
-use crate::error::{SourceError, escape_control};
-use crate::fs::location::path_of;
+use crate::error::{LookupError, SourceError, SourceErrorKind};
 use crate::fs::walk::OnError;
 use crate::registry::digests::DigestLimits;
 use crate::registry::trust::Trust;
@@ -71,6 +70,9 @@ pub enum RegistryError {
     /// A source could not be read.
     #[error(transparent)]
     Source(#[from] SourceError),
+    /// No skill has this key, or it is not offered.
+    #[error(transparent)]
+    Lookup(#[from] LookupError),
     /// Two skills have one key, and that was to be an error.
     #[error(transparent)]
     Duplicate(#[from] DuplicateError),
@@ -308,45 +310,44 @@ impl Registry {
     }
 
     /// The offered skill with this key.
-    pub fn get(&self, key: &str) -> Result<Arc<Candidate>, SourceError> {
+    pub fn get(&self, key: &str) -> Result<Arc<Candidate>, LookupError> {
         self.catalog().shared(key).ok_or_else(|| self.unknown(key))
     }
 
     /// The offered skill that a name means: by its key, else by its name or its folder's, else without regard to case.
-    pub fn named(&self, name: &str) -> Result<Arc<Candidate>, SourceError> {
+    pub fn named(&self, name: &str) -> Result<Arc<Candidate>, LookupError> {
         let catalog = self.catalog();
         let shared = |skill: &Candidate| catalog.shared(&skill.entry.key);
         match catalog.named(name) {
             Named::One(skill) => shared(skill).ok_or_else(|| self.unknown(name)),
             Named::Several(skills) => {
-                let keys = skills.into_iter().map(|skill| escape_control(&skill.entry.key)).collect();
-                Err(SourceError::Ambiguous { name: escape_control(name), keys, path: PathBuf::from(name) })
+                let keys = skills.into_iter().map(|skill| skill.entry.key.clone()).collect();
+                Err(LookupError::Ambiguous { name: name.to_owned(), keys })
             }
             Named::NotOffered(_) | Named::Unknown => Err(self.unknown(name)),
         }
     }
 
     /// Why no skill with this key is offered: one was found and something is against it, or there is none.
-    fn unknown(&self, key: &str) -> SourceError {
+    fn unknown(&self, key: &str) -> LookupError {
         let catalog = self.catalog();
         if let Named::NotOffered(found) = catalog.named(key)
             && let Some((skill, why)) = found.iter().find_map(|(skill, it)| Some((skill, it.why_not()?)))
         {
             let (name, key) = (key.to_owned(), skill.entry.key.clone());
-            let (why, path) = (Box::new(why), path_of(&skill.entry.origin.location));
-            return SourceError::NotOffered { name, key, why, path };
+            return LookupError::NotOffered { name, key, why, location: skill.entry.origin.location.clone() };
         }
         // A name that is not a key leads to the key.
         let similar = match catalog.named(key) {
             Named::One(skill) => vec![skill.entry.key.clone()],
             _ => catalog.similar(key).into_iter().map(str::to_owned).collect(),
         };
-        SourceError::unknown(key, similar)
+        LookupError::Unknown { key: key.to_owned(), similar }
     }
 
     fn layer(&self, candidate: &Candidate) -> Result<&Layer, SourceError> {
         let layer = self.labels.owner(candidate).and_then(|at| self.layers.get(at));
-        layer.ok_or_else(|| self.unknown(&candidate.entry.key))
+        layer.ok_or_else(|| self.unknown(&candidate.entry.key).into())
     }
 
     /// Whether any source asks for its skills to be active from the start.
@@ -369,6 +370,6 @@ impl Registry {
 /// Why a skill is broken, for those who want to be told of each.
 fn damage(candidate: &Candidate) -> Option<SourceError> {
     let Some(Obstacle::Broken { problems, .. }) = &candidate.obstacle else { return None };
-    let path = path_of(&candidate.entry.origin.location);
-    Some(SourceError::Damaged { path, reason: source::reasons(problems) })
+    let location = candidate.entry.origin.location.clone();
+    Some(SourceErrorKind::Damaged { reason: source::reasons(problems) }.at_location(location))
 }

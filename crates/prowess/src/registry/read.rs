@@ -4,7 +4,6 @@
 //! what takes a key looks the candidate up once. Of a skill that was approved by its digest, only bytes that were counted
 //! in that digest are given.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use prowess_core::files::page::MARGIN;
@@ -12,8 +11,7 @@ use prowess_core::{Candidate, Document, FileEntry, Manifest, Obstacle, RelPath, 
 use serde_json::{Map, Value};
 
 use super::Registry;
-use crate::error::SourceError;
-use crate::fs::location::path_of;
+use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::read::Head;
 use crate::registry::digests::{self, DigestLimits};
 use crate::resources::{Resource, TooLarge};
@@ -150,7 +148,7 @@ impl Registry {
         let margin = Slice { offset: slice.offset, limit: slice.limit.saturating_add(MARGIN) };
         let chunk = self.read(candidate, &path, margin)?;
         Resource::of(&path, chunk.bytes, chunk.size, slice.offset, slice.limit, too_large).map_err(|over| {
-            SourceError::TooLarge { path: path.as_str().into(), size: over.size, limit: over.limit }
+            SourceErrorKind::TooLarge { size: over.size, limit: over.limit }.at(path.as_str())
         })
     }
 }
@@ -194,7 +192,7 @@ fn counted<'f>(
 ) -> Result<&'f FileEntry, SourceError> {
     let own = candidate.entry.origin.file.as_deref().filter(|_| path.as_str() == "SKILL.md");
     let own = own.and_then(|own| files.files.iter().find(|file| file.path.as_str() == own));
-    own.or_else(|| files.get(path)).ok_or_else(|| SourceError::Missing { path: path.as_str().into() })
+    own.or_else(|| files.get(path)).ok_or_else(|| SourceErrorKind::Missing.at(path.as_str()))
 }
 
 /// All bytes of a file that was counted; an error when it has grown since.
@@ -210,11 +208,10 @@ fn whole(
 }
 
 fn changed(candidate: &Candidate) -> SourceError {
-    SourceError::Changed { path: path_of(&candidate.entry.origin.location) }
+    SourceErrorKind::Changed.at_location(candidate.entry.origin.location.clone())
 }
 
 /// The path of a file as a model or a person wrote it.
 fn requested(path: &str) -> Result<RelPath, SourceError> {
-    RelPath::from_request(path)
-        .map_err(|error| SourceError::BadPath { path: PathBuf::from(error.path()), error })
+    RelPath::from_request(path).map_err(SourceError::from)
 }

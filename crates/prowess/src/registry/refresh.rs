@@ -11,7 +11,7 @@ use prowess_core::{Candidate, Catalog, Delta, Obstacle, Stamp};
 
 use super::read::take_approved;
 use super::{Registry, RegistryError, Seen, damage};
-use crate::error::SourceError;
+use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::walk::OnError;
 use crate::registry::digests;
 use crate::registry::trust::{Trust, Verdict};
@@ -107,10 +107,8 @@ impl Registry {
         let offers: Vec<Result<Offer, SourceError>> = std::thread::scope(|scope| {
             let asked: Vec<_> =
                 far.iter().map(|(_, layer)| scope.spawn(|| layer.list(self.profile.as_ref()))).collect();
-            let broken = |layer: &Layer| SourceError::Damaged {
-                path: layer.label().into(),
-                reason: "its source panicked".to_owned(),
-            };
+            let reason = || "its source panicked".to_owned();
+            let broken = |layer: &Layer| SourceErrorKind::Damaged { reason: reason() }.at(layer.label());
             let answers = asked.into_iter().zip(&far);
             answers.map(|(asked, (_, layer))| asked.join().unwrap_or_else(|_| Err(broken(layer)))).collect()
         });

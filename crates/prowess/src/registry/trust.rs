@@ -9,7 +9,7 @@ use prowess_core::{Candidate, Location, Scope};
 use serde::{Deserialize, Serialize};
 
 use crate::env::Environment;
-use crate::error::SourceError;
+use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::atomic::{self, Durability};
 use crate::fs::location::is_in;
 use crate::fs::read;
@@ -118,10 +118,12 @@ impl Approvals {
     pub fn load(file: &Path) -> Result<Self, SourceError> {
         let bytes = match read::read_small(file, MAX_BYTES) {
             Ok(bytes) => bytes,
-            Err(SourceError::Missing { .. }) => return Ok(Self { version: 1, ..Self::default() }),
+            Err(SourceError { kind: SourceErrorKind::Missing, .. }) => {
+                return Ok(Self { version: 1, ..Self::default() });
+            }
             Err(error) => return Err(error),
         };
-        let damaged = |reason: String| SourceError::Damaged { path: file.to_owned(), reason };
+        let damaged = |reason: String| SourceErrorKind::Damaged { reason }.at(file);
         let approvals: Self = serde_json::from_slice(&bytes).map_err(|error| damaged(error.to_string()))?;
         if approvals.version != 1 {
             return Err(damaged(format!("version {} is not known", approvals.version)));

@@ -5,7 +5,7 @@ use prowess_core::catalog::DuplicateError;
 use prowess_core::select::SelectError;
 use prowess_core::session::RestoreError;
 
-use crate::error::SourceError;
+use crate::error::{LookupError, SourceError};
 use crate::library::LibraryError;
 use crate::registry::RegistryError;
 
@@ -16,6 +16,9 @@ pub enum SkillsError {
     /// A folder, a file or a server could not be read.
     #[error(transparent)]
     Source(#[from] SourceError),
+    /// No skill has this key, or it is not offered.
+    #[error(transparent)]
+    Lookup(#[from] LookupError),
     /// A document is not a skill: every problem is in the error.
     #[error(transparent)]
     Load(#[from] LoadError),
@@ -50,6 +53,7 @@ impl From<RegistryError> for SkillsError {
     fn from(error: RegistryError) -> Self {
         match error {
             RegistryError::Source(error) => Self::Source(error),
+            RegistryError::Lookup(error) => Self::Lookup(error),
             RegistryError::Duplicate(error) => Self::Duplicate(error),
             RegistryError::Taken(key) => Self::Taken(key),
         }

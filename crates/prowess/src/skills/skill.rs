@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::SkillsError;
 use crate::env;
-use crate::error::SourceError;
+use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::sandbox::{self, SkillFolder};
 use crate::fs::walk::ScanOptions;
 use crate::fs::{read, walk};
@@ -65,7 +65,7 @@ impl Skill {
         let file = if path.is_dir() {
             let names = walk::FILE_NAMES.map(|name| path.join(name));
             let found = names.into_iter().find(|file| file.symlink_metadata().is_ok());
-            found.ok_or(SourceError::NoSkill { path })?
+            found.ok_or(SourceErrorKind::NoSkill.at(path))?
         } else {
             path
         };
@@ -179,7 +179,7 @@ impl Skill {
     /// Bytes of one of its files. No path and no link leads out of the skill.
     pub fn read(&self, path: &RelPath, slice: Slice) -> Result<Chunk, SkillsError> {
         Ok(match &self.home {
-            Home::Text => return Err(SourceError::Missing { path: path.as_str().into() }.into()),
+            Home::Text => return Err(SourceErrorKind::Missing.at(path.as_str()).into()),
             Home::Folder(own) => {
                 let folder = own.parent().unwrap_or(own);
                 let file = SkillFolder::first_seen(folder)?.file(path)?;

@@ -11,7 +11,7 @@ use prowess_core::{
 use super::{Chunk, Offer, Slice, Source, candidate, check_still};
 use crate::archive::{ArchiveLimits, Files, PackedFile, unpack};
 use crate::env;
-use crate::error::SourceError;
+use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::confine;
 use crate::fs::dir::stamp_of;
 use crate::fs::location::path_of;
@@ -145,7 +145,7 @@ impl ArchiveSource {
         let packed = self.packed();
         let bytes = match &packed {
             Ok(packed) => packed.files.values().map(|file| file.bytes.len() as u64).sum(),
-            Err(SourceError::Archive { .. }) => {
+            Err(SourceError { kind: SourceErrorKind::Archive(_), .. }) => {
                 let packed = std::fs::metadata(&self.file).map_or(0, |metadata| metadata.len());
                 self.limits.most_unpacked(packed)
             }
@@ -166,13 +166,13 @@ impl ArchiveSource {
             return Ok(Arc::clone(packed));
         }
         if stamp.size > self.limits.packed_bytes {
-            let (path, size, limit) = (self.file.clone(), stamp.size, self.limits.packed_bytes);
-            return Err(SourceError::TooLarge { path, size, limit });
+            let (size, limit) = (stamp.size, self.limits.packed_bytes);
+            return Err(SourceErrorKind::TooLarge { size, limit }.at(&self.file));
         }
         let mut bytes = Vec::new();
         file.take(self.limits.packed_bytes).read_to_end(&mut bytes).map_err(failed)?;
-        let files = unpack(&bytes, &self.limits)
-            .map_err(|error| SourceError::Archive { path: self.file.clone(), error })?;
+        let files =
+            unpack(&bytes, &self.limits).map_err(|error| SourceErrorKind::Archive(error).at(&self.file))?;
         let packed = Arc::new(Packed::new(files));
         *unpacked = Some((stamp, Arc::clone(&packed)));
         Ok(packed)
@@ -186,7 +186,7 @@ impl ArchiveSource {
     fn skill(&self, packed: &Packed, skill: &Candidate) -> Result<RelPath, SourceError> {
         let location = &skill.entry.origin.location;
         let found = packed.skills().iter().find(|path| self.location(path) == *location);
-        let found = found.ok_or_else(|| SourceError::Missing { path: path_of(location) })?;
+        let found = found.ok_or_else(|| SourceErrorKind::Missing.at_location(location.clone()))?;
         // The archive may be another one by now.
         let broken = matches!(skill.obstacle, Some(Obstacle::Broken { .. }));
         let document = packed.get(found).and_then(|file| parse_prefix(&file.bytes, true));
@@ -209,11 +209,13 @@ impl Source for ArchiveSource {
 
     fn list(&self) -> Result<Offer, SourceError> {
         let packed = match self.packed_within_budget() {
-            Err(SourceError::ProjectTooLarge { .. }) => return Ok(Offer::default()),
+            Err(SourceError { kind: SourceErrorKind::ProjectTooLarge { .. }, .. }) => {
+                return Ok(Offer::default());
+            }
             packed => packed?,
         };
         if packed.skills().is_empty() {
-            return Err(SourceError::NoSkill { path: self.file.clone() });
+            return Err(SourceErrorKind::NoSkill.at(&self.file));
         }
         let mut offer = Offer::default();
         for path in packed.skills() {
@@ -243,7 +245,7 @@ impl Source for ArchiveSource {
         let packed = self.packed()?;
         let own = self.skill(&packed, skill)?;
         let bytes = packed.read(&own, path);
-        bytes.map(|bytes| slice.of(bytes)).ok_or_else(|| SourceError::Missing { path: path.as_str().into() })
+        bytes.map(|bytes| slice.of(bytes)).ok_or_else(|| SourceErrorKind::Missing.at(path.as_str()))
     }
 }
 

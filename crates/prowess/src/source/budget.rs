@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use crate::error::SourceError;
+use crate::error::{SourceError, SourceErrorKind};
 
 /// The most that is looked at in a project that is not trusted, with each list of all its sources together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,7 +105,7 @@ impl ProjectBudget {
 impl Spent {
     fn problem(&self) -> Option<SourceError> {
         let (what, limit, path) = self.over.clone()?;
-        Some(SourceError::ProjectTooLarge { path, what, limit })
+        Some(SourceErrorKind::ProjectTooLarge { what, limit }.at(path))
     }
 }
 
@@ -124,8 +124,9 @@ mod tests {
         let spend = |at: &str| budget.spend(Cost::Skill(1), Path::new(at)).is_ok();
         assert!(spend("a") && spend("b") && !spend("c") && !spend("d"));
         assert!(budget.spend(Cost::Read(0), Path::new("e")).is_err());
-        let Some(SourceError::ProjectTooLarge { path, what, limit }) = budget.problem() else { panic!() };
-        assert_eq!((path.to_str(), what, limit), (Some("c"), "skills", 2));
+        let problem = budget.problem().unwrap();
+        assert!(matches!(problem.kind, SourceErrorKind::ProjectTooLarge { what: "skills", limit: 2 }));
+        assert_eq!(problem.at, "c");
         budget.reset();
         assert!(budget.problem().is_none() && spend("a"));
     }

@@ -17,7 +17,7 @@ use gather::{Gather, read_prefix};
 
 use super::{Chunk, Offer, Slice, Source, check_still, judge, reasons};
 use crate::env;
-use crate::error::SourceError;
+use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::confine::Within;
 use crate::fs::dir::stamp_of;
 use crate::fs::location::path_of;
@@ -155,7 +155,7 @@ fn opened<'s>(
     if let Some(within) = within
         && !Within::new(within)?.holds_folder(opened.root(), folder)
     {
-        return Err(SourceError::OutsideProject { path: folder.to_owned() });
+        return Err(SourceErrorKind::OutsideProject.at(folder));
     }
     // Of one that could not be read, nothing is known to compare.
     if !is_unread(skill) && !opened.holds_what_was_listed()? {
@@ -174,7 +174,7 @@ fn own_file(folder: &SkillFolder<'_>, skill: &Candidate) -> Result<File, SourceE
     }
     // There is no name that it could have kept.
     if is_broken(skill) {
-        return Err(SourceError::Changed { path: path() });
+        return Err(SourceErrorKind::Changed.at(path()));
     }
     let document = read_prefix(&mut file, &mut Vec::new()).map_err(failed)?;
     check_still(&document, skill, path)?;
@@ -203,7 +203,7 @@ impl Source for DirSource {
 
     fn list(&self) -> Result<Offer, SourceError> {
         if env::is_homeless(&self.root) {
-            return Err(SourceError::NoHome { path: self.root.clone() });
+            return Err(SourceErrorKind::NoHome.at(&self.root));
         }
         if self.budget.as_ref().is_some_and(|budget| budget.problem().is_some()) {
             return Ok(Offer::default());
@@ -222,7 +222,7 @@ impl Source for DirSource {
             offer: Offer::default(),
         };
         let mut problems = walk(&self.root, &self.options, &mut gather);
-        problems.retain(|problem| !matches!(problem, SourceError::ProjectTooLarge { .. }));
+        problems.retain(|problem| !matches!(problem.kind, SourceErrorKind::ProjectTooLarge { .. }));
         let Gather { hits, fresh, mut offer, .. } = gather;
         offer.candidates.sort_by(|a, b| a.entry.origin.location.cmp(&b.entry.origin.location));
         // A start that is not there, or a skill that must not be passed over, ends the whole list.
@@ -265,7 +265,7 @@ impl Source for DirSource {
         let folder = opened(&path, skill, self.within())?;
         let listing = read::list_in(&folder)?;
         match listing.uncovered() {
-            Some(uncovered) if !listing.cut => Err(SourceError::Uncovered { path: path.join(uncovered) }),
+            Some(uncovered) if !listing.cut => Err(SourceErrorKind::Uncovered.at(path.join(uncovered))),
             _ => {
                 self.digested(skill, &folder, listing, &DigestLimits { remembered: false, ..within.clone() })
             }
@@ -299,7 +299,9 @@ impl DirSource {
         let above = std::fs::canonicalize(base).ok();
         match above.and_then(|above| Some(real.strip_prefix(above).ok()?.to_owned())) {
             Some(below) => Ok(below),
-            None => Err(SourceError::NotBelow { path: self.root.clone(), base: base.clone() }),
+            None => {
+                Err(SourceErrorKind::NotBelow { base: base.to_string_lossy().as_ref().into() }.at(&self.root))
+            }
         }
     }
 
@@ -338,8 +340,8 @@ impl DirSource {
             if let (Some(Obstacle::Broken { problems, .. }), walk::OnError::Fail) =
                 (&candidate.obstacle, self.options.on_error)
             {
-                let path = path_of(&candidate.entry.origin.location);
-                return Err(SourceError::Damaged { path, reason: reasons(problems) });
+                let location = candidate.entry.origin.location.clone();
+                return Err(SourceErrorKind::Damaged { reason: reasons(problems) }.at_location(location));
             }
         }
         if self.options.on_error == walk::OnError::Ignore {
@@ -349,8 +351,8 @@ impl DirSource {
     }
 
     fn is_fatal(&self, problem: &SourceError) -> bool {
-        let missing = matches!(problem, SourceError::Missing { path } if *path == self.root);
-        let not_folder = matches!(problem, SourceError::NotFolder { path } if *path == self.root);
-        missing || not_folder || self.options.on_error == walk::OnError::Fail
+        let unusable = matches!(problem.kind, SourceErrorKind::Missing | SourceErrorKind::NotFolder);
+        let of_root = || problem.at.path().is_some_and(|path| path == self.root.to_string_lossy());
+        (unusable && of_root()) || self.options.on_error == walk::OnError::Fail
     }
 }

@@ -12,9 +12,8 @@ use serde_json::Value;
 
 use super::{Chunk, Offer, Slice, Source, candidate};
 use crate::env;
-use crate::error::{SourceError, escape_control};
+use crate::error::{SourceError, SourceErrorKind, escape_control};
 use crate::fs::confine;
-use crate::fs::location::path_of;
 use crate::source::budget::{self, Cost, ProjectBudget};
 
 /// The most of a file that is read.
@@ -119,7 +118,7 @@ impl JsonlSource {
         let mut file = confine::open_regular(&self.file, self.project.as_deref())?;
         // Asked first: a file with holes in it may be larger than any disk.
         let size = file.metadata().map_err(failed)?.len();
-        let too_large = |size| SourceError::TooLarge { path: self.file.clone(), size, limit: file_bytes };
+        let too_large = |size| SourceErrorKind::TooLarge { size, limit: file_bytes }.at(&self.file);
         if size > file_bytes {
             return Err(too_large(size));
         }
@@ -152,8 +151,7 @@ impl JsonlSource {
                 read(&line, number == 1 && from == 0, line_values)
             };
             if visited == lines {
-                let path = self.file.clone();
-                return Err(SourceError::TooMany { path, what: "lines", limit: lines });
+                return Err(SourceErrorKind::TooMany { what: "lines", limit: lines }.at(&self.file));
             }
             visited += 1;
             if let Visit::Enough = visit(read, number, start) {
@@ -164,8 +162,9 @@ impl JsonlSource {
 
     /// The line of a skill: where it was, or wherever it is now.
     fn line(&self, skill: &Candidate) -> Result<Line, SourceError> {
-        let unknown = || SourceError::unknown(&skill.entry.key, Vec::new());
-        let Location::Record { id, .. } = &skill.entry.origin.location else { return Err(unknown()) };
+        let location = &skill.entry.origin.location;
+        let missing = || SourceErrorKind::Missing.at_location(location.clone());
+        let Location::Record { id, .. } = location else { return Err(missing()) };
         let known = self.lines.lock().unwrap_or_else(PoisonError::into_inner).get(&**id).copied();
         let mut found = None;
         for from in known.into_iter().chain([0]) {
@@ -178,7 +177,7 @@ impl JsonlSource {
                 return Ok(line);
             }
         }
-        Err(unknown())
+        Err(missing())
     }
 }
 
@@ -272,7 +271,7 @@ impl Source for JsonlSource {
         let cut = self.visit(0, budget, |line, number, start| {
             let mut complain = |reason| {
                 bad += 1;
-                let problem = || SourceError::Damaged { path: at_line(&self.file, number), reason };
+                let problem = || SourceErrorKind::Damaged { reason }.at(at_line(&self.file, number));
                 offer.problems.extend((bad <= MAX_PROBLEMS).then(problem));
             };
             match line {
@@ -296,13 +295,15 @@ impl Source for JsonlSource {
         });
         if bad > MAX_PROBLEMS {
             let reason = format!("{} more of its lines are not understood", bad - MAX_PROBLEMS);
-            offer.problems.push(SourceError::Damaged { path: self.file.clone(), reason });
+            offer.problems.push(SourceErrorKind::Damaged { reason }.at(&self.file));
         }
         match cut {
             // The owner of the budget reports what is over it.
-            Ok(()) | Err(SourceError::ProjectTooLarge { .. }) => {}
+            Ok(()) | Err(SourceError { kind: SourceErrorKind::ProjectTooLarge { .. }, .. }) => {}
             // The lines up to the limit stand.
-            Err(error @ SourceError::TooMany { .. }) => offer.problems.push(error),
+            Err(error @ SourceError { kind: SourceErrorKind::TooMany { .. }, .. }) => {
+                offer.problems.push(error)
+            }
             Err(error) => return Err(error),
         }
         *self.lines.lock().unwrap_or_else(PoisonError::into_inner) = lines;
@@ -311,12 +312,12 @@ impl Source for JsonlSource {
 
     fn read(&self, skill: &Candidate, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
         if path.as_str() != "SKILL.md" {
-            return Err(SourceError::Missing { path: path.as_str().into() });
+            return Err(SourceErrorKind::Missing.at(path.as_str()));
         }
         let line = self.line(skill)?;
         // The file may be another one by now.
         if line.skill.entry.name != skill.entry.name {
-            return Err(SourceError::Changed { path: path_of(&skill.entry.origin.location) });
+            return Err(SourceErrorKind::Changed.at_location(skill.entry.origin.location.clone()));
         }
         Ok(slice.of(line.skill.to_markdown().as_bytes()))
     }

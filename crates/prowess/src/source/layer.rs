@@ -10,7 +10,7 @@ use prowess_core::{Candidate, Manifest, Profile, RelPath, Scope};
 use serde_json::{Map, Value};
 
 use super::{Chunk, Offer, Slice, Source, judge};
-use crate::error::{SourceError, escape_control};
+use crate::error::{SourceError, SourceErrorKind, escape_control};
 use crate::fs::location::is_in;
 use crate::registry::digests::{self, DigestLimits};
 use crate::source::budget::ProjectBudget;
@@ -251,7 +251,7 @@ impl Layer {
     /// The skills of the source as they appear here, judged by the profile of this layer and by the one that is given.
     pub(crate) fn list(&self, profile: Option<&Profile>) -> Result<Offer, SourceError> {
         let mut offer = match self.source.list() {
-            Err(SourceError::Missing { .. }) if self.optional => Offer::default(),
+            Err(SourceError { kind: SourceErrorKind::Missing, .. }) if self.optional => Offer::default(),
             listed => listed?,
         };
         let profiles = [self.profile.as_deref(), profile];

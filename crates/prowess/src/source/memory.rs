@@ -9,7 +9,7 @@ use prowess_core::{
 };
 
 use super::{Chunk, Offer, Slice, Source, candidate};
-use crate::error::SourceError;
+use crate::error::{SourceError, SourceErrorKind};
 use crate::registry::frontmatter_cache::checksum;
 
 /// Skills that live in memory, by key.
@@ -131,7 +131,7 @@ impl MemorySource {
             Location::Memory { key, .. } => skills.get(&**key),
             _ => skills.values().find(|held| held.beside.as_ref().is_some_and(|it| it.is_at(location))),
         };
-        held.cloned().ok_or_else(|| SourceError::unknown(&skill.entry.key, Vec::new()))
+        held.cloned().ok_or_else(|| SourceErrorKind::Missing.at_location(skill.entry.origin.location.clone()))
     }
 }
 
@@ -186,7 +186,7 @@ impl Source for MemorySource {
         let bytes = match held.files.get(path) {
             Some(bytes) => bytes.as_slice(),
             None if is_own(skill, path) => held.text.as_bytes(),
-            None => return Err(SourceError::Missing { path: path.as_str().into() }),
+            None => return Err(SourceErrorKind::Missing.at(path.as_str())),
         };
         Ok(slice.of(bytes))
     }

@@ -4,7 +4,7 @@ use prowess_core::{Candidate, Manifest, RelPath};
 use serde_json::{Map, Value};
 
 use super::{Chunk, Labels, Layer, Offer, Slice, Source};
-use crate::error::SourceError;
+use crate::error::{SourceError, SourceErrorKind};
 use crate::registry::digests::DigestLimits;
 
 /// Several sources as one.
@@ -41,7 +41,7 @@ impl MergedSource {
 
     fn layer(&self, skill: &Candidate) -> Result<&Layer, SourceError> {
         let layer = self.labels.owner(skill).and_then(|at| self.layers.get(at));
-        layer.ok_or_else(|| SourceError::unknown(&skill.entry.key, Vec::new()))
+        layer.ok_or_else(|| SourceErrorKind::Missing.at_location(skill.entry.origin.location.clone()))
     }
 }
 

@@ -36,7 +36,7 @@ pub use memory::MemorySource;
 pub use merged::MergedSource;
 pub use plugin::{PLUGIN_FILES, PluginSource, is_plugin};
 
-use crate::error::SourceError;
+use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::location::path_of;
 use crate::registry::digests::DigestLimits;
 
@@ -146,7 +146,7 @@ pub trait Source: Send + Sync {
 
 /// The path by which a skill's own file is asked for.
 pub(crate) fn skill_md() -> Result<RelPath, SourceError> {
-    RelPath::parse("SKILL.md").map_err(|error| SourceError::BadPath { path: "SKILL.md".into(), error })
+    RelPath::parse("SKILL.md").map_err(SourceError::from)
 }
 
 /// What a document makes in a catalog: a skill, or a broken one with the reasons.
@@ -162,8 +162,8 @@ pub(crate) fn check_still(
 ) -> Result<(), SourceError> {
     match document.skill(&skill.entry.origin) {
         Some(entry) if entry.name == skill.entry.name => Ok(()),
-        Some(_) => Err(SourceError::Changed { path: at() }),
-        None => Err(SourceError::Broken { path: at() }),
+        Some(_) => Err(SourceErrorKind::Changed.at(at())),
+        None => Err(SourceErrorKind::Broken.at(at())),
     }
 }
 

@@ -4,10 +4,10 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use prowess_core::Scope;
+use prowess_core::{Location, Scope};
 
 use crate::env::{self, Environment};
-use crate::error::SourceError;
+use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::walk::ScanOptions;
 use crate::registry::digests::Digests;
 use crate::source::budget::ProjectBudget;
@@ -112,10 +112,8 @@ impl Opening {
             Place::Inline { name, description, instructions } => {
                 let source = MemorySource::inline(&self.written, name, description, instructions, self.scope);
                 Layer::from(
-                    source.map_err(|error| SourceError::Damaged {
-                        path: name.into(),
-                        reason: error.to_string(),
-                    })?,
+                    source
+                        .map_err(|error| SourceErrorKind::Damaged { reason: error.to_string() }.at(name))?,
                 )
             }
         };
@@ -133,7 +131,8 @@ impl Opening {
         environment: &Environment,
     ) -> Result<Layer, SourceError> {
         let Some(servers) = &self.servers else {
-            return Err(SourceError::NotBuilt { path: server.shown().into(), feature: "mcp" });
+            return Err(SourceErrorKind::NotBuilt { feature: "mcp" }
+                .at_location(Location::Text(server.shown().into())));
         };
         // By the words themselves, as labels are compared.
         let label = spec.label_of(server);
@@ -170,10 +169,10 @@ impl Opening {
         // What is not text has no `~` and no variable in it.
         let Some(text) = path.to_str() else { return Ok(env::absolute(&self.base.join(path))) };
         if text.starts_with("${") && !self.variables {
-            return Err(SourceError::NoVariables { path: path.to_owned() });
+            return Err(SourceErrorKind::NoVariables.at(path));
         }
         let expanded = environment.expand(text);
-        let expanded = expanded.ok_or_else(|| SourceError::NoValue { path: path.to_owned() })?;
+        let expanded = expanded.ok_or_else(|| SourceErrorKind::NoValue.at(path))?;
         Ok(env::absolute(&self.base.join(expanded)))
     }
 
@@ -192,7 +191,7 @@ impl Opening {
     #[cfg(not(feature = "archive"))]
     #[expect(clippy::unused_self, reason = "with the feature it is used")]
     fn archive(&self, file: &Path) -> Result<Layer, SourceError> {
-        Err(SourceError::NotBuilt { path: file.to_owned(), feature: "archive" })
+        Err(SourceErrorKind::NotBuilt { feature: "archive" }.at(file))
     }
 
     #[cfg(feature = "http")]
@@ -209,7 +208,7 @@ impl Opening {
     #[cfg(not(feature = "http"))]
     #[expect(clippy::unused_self, reason = "with the feature it is used")]
     fn site(&self, url: &str, _: Option<PathBuf>, _: bool) -> Result<Layer, SourceError> {
-        Err(SourceError::NotBuilt { path: url.into(), feature: "http" })
+        Err(SourceErrorKind::NotBuilt { feature: "http" }.at_url(url))
     }
 }
 

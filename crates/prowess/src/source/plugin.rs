@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::{Chunk, DirSource, Offer, Slice, Source, judge, unread};
 use crate::env;
-use crate::error::SourceError;
+use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::confine;
 use crate::fs::walk::{FileName, MissingRoot, ScanOptions};
 use crate::registry::digests::{DigestLimits, Digests};
@@ -124,9 +124,9 @@ impl PluginSource {
         let Some(file) = file else {
             // Tells a folder that is not there from one that is no plugin.
             fs::metadata(&self.folder).map_err(|error| SourceError::io(&self.folder, error))?;
-            return Err(SourceError::NotPlugin { path: self.folder.clone() });
+            return Err(SourceErrorKind::NotPlugin.at(&self.folder));
         };
-        let damaged = |reason: String| SourceError::Damaged { path: file.clone(), reason };
+        let damaged = |reason: String| SourceErrorKind::Damaged { reason }.at(&file);
         let bytes = confine::read_small(&file, MAX_BYTES, self.project.as_deref())?;
         let manifest: Map<String, Value> =
             serde_json::from_slice(&bytes).map_err(|error| damaged(error.to_string()))?;
@@ -187,7 +187,7 @@ impl Source for PluginSource {
             if self.holds(&own) {
                 judge(&self.inner, Arc::make_mut(skill), &profile, self.budget.as_deref());
             } else {
-                let problem = SourceError::Outside { path: own };
+                let problem = SourceErrorKind::Outside.at(own);
                 let broken = unread(&problem, &skill.entry.origin).obstacle;
                 Arc::make_mut(skill).obstacle = broken;
             }
@@ -211,7 +211,7 @@ impl Source for PluginSource {
         // One that was found to lie outside is not read for those who ask what is wrong with it either.
         let own = self.own_file(skill);
         if matches!(skill.obstacle, Some(Obstacle::Broken { .. })) && !self.holds(&own) {
-            return Err(SourceError::Outside { path: own });
+            return Err(SourceErrorKind::Outside.at(own));
         }
         self.inner.read(skill, path, slice)
     }

@@ -7,7 +7,7 @@ use flate2::Compression;
 use flate2::write::{DeflateEncoder, GzEncoder};
 use prowess::archive::{ArchiveError, ArchiveLimits, Files, unpack};
 use prowess::source::Slice;
-use prowess::{ArchiveSource, Registry, SourceError, TooLarge};
+use prowess::{ArchiveSource, Registry, SourceError, SourceErrorKind, TooLarge};
 
 use crate::conformance::vectors::{list, load, text};
 use crate::trees::{keys, skill};
@@ -362,5 +362,8 @@ fn a_packed_skill_is_a_skill_like_any_other() {
     assert!(error.contains("tools.skill: it is neither a zip nor a gzip file"), "{error}");
     fs::write(&path, zip(&[file("README.md", b"x")])).unwrap();
     let none = registry.refresh();
-    assert!(matches!(none, Err(prowess::RegistryError::Source(SourceError::NoSkill { .. }))));
+    assert!(matches!(
+        none,
+        Err(prowess::RegistryError::Source(SourceError { kind: SourceErrorKind::NoSkill, .. }))
+    ));
 }

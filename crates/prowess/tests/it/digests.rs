@@ -13,7 +13,9 @@ use prowess::fs::walk::FileName;
 use prowess::registry::digests::{DigestLimits, Digests, of_bytes};
 use prowess::registry::trust::{Approvals, Trust};
 use prowess::source::Slice;
-use prowess::{DirSource, Layer, Registry, RelPath, ScanOptions, Scope, SourceError, TooLarge};
+use prowess::{
+    DirSource, Layer, Registry, RelPath, ScanOptions, Scope, SourceError, SourceErrorKind, TooLarge,
+};
 
 use crate::trees::{registry, skill, tree, write};
 
@@ -60,13 +62,16 @@ fn a_file_of_terabytes_is_never_read_for_a_digest_and_never_approved() {
         changed.digest_of(&candidate).map(drop),
         changed.read_with_digest_of(&candidate, &note, Slice::first(10)).map(drop),
     ] {
-        assert!(matches!(result, Err(SourceError::TooLarge { .. })), "{result:?}");
+        assert!(
+            matches!(result, Err(SourceError { kind: SourceErrorKind::TooLarge { .. }, .. })),
+            "{result:?}"
+        );
     }
     // What needs no digest is there all the same.
     assert_eq!(changed.files("a").unwrap().files.len(), 3);
     assert_eq!(changed.read_bytes("a", "huge.bin", Slice::first(10)).unwrap().bytes, [0; 10]);
     let refused = changed.read_resource("a", "huge.bin", Slice::first(10), TooLarge::Refuse);
-    assert!(matches!(refused, Err(SourceError::TooLarge { .. })));
+    assert!(matches!(refused, Err(SourceError { kind: SourceErrorKind::TooLarge { .. }, .. })));
 }
 
 #[test]
@@ -80,18 +85,33 @@ fn limits_are_of_files_of_one_file_and_of_all_together() {
     let limits = DigestLimits::publishing();
     assert!(within(DigestLimits { files: 3, file_bytes: size, bytes: size + 20, ..limits.clone() }).is_ok());
     let files = within(DigestLimits { files: 2, ..limits.clone() });
-    assert!(matches!(files, Err(SourceError::TooMany { what: "files", limit: 2, .. })), "{files:?}");
+    assert!(
+        matches!(
+            files,
+            Err(SourceError { kind: SourceErrorKind::TooMany { what: "files", limit: 2, .. }, .. })
+        ),
+        "{files:?}"
+    );
     let file = within(DigestLimits { file_bytes: 9, ..limits.clone() });
-    assert!(matches!(file, Err(SourceError::TooLarge { limit: 9, .. })), "{file:?}");
+    assert!(
+        matches!(file, Err(SourceError { kind: SourceErrorKind::TooLarge { limit: 9, .. }, .. })),
+        "{file:?}"
+    );
     let all = within(DigestLimits { bytes: size + 19, ..limits.clone() });
-    assert!(matches!(all, Err(SourceError::TooLarge { size: found, .. }) if found == size + 20), "{all:?}");
+    assert!(
+        matches!(all, Err(SourceError { kind: SourceErrorKind::TooLarge { size: found, .. }, .. }) if found == size + 20),
+        "{all:?}"
+    );
 
     let late = within(limits.clone().until(Instant::now()));
-    assert!(matches!(late, Err(SourceError::Stopped { .. })), "{late:?}");
+    assert!(matches!(late, Err(SourceError { kind: SourceErrorKind::Stopped, .. })), "{late:?}");
     let stop = Arc::new(AtomicBool::new(false));
     assert!(within(limits.clone().stopped_by(Arc::clone(&stop))).is_ok());
     stop.store(true, std::sync::atomic::Ordering::Relaxed);
-    assert!(matches!(within(limits.stopped_by(stop)), Err(SourceError::Stopped { .. })));
+    assert!(matches!(
+        within(limits.stopped_by(stop)),
+        Err(SourceError { kind: SourceErrorKind::Stopped, .. })
+    ));
 }
 
 #[test]
@@ -101,7 +121,7 @@ fn an_approval_has_the_limits_that_the_host_sets() {
     registry.digest_limits(DigestLimits { files: 1, ..DigestLimits::approving() });
     registry.refresh().unwrap();
     let refused = registry.approvable(&registry.get("a").unwrap());
-    assert!(matches!(refused, Err(SourceError::TooMany { .. })), "{refused:?}");
+    assert!(matches!(refused, Err(SourceError { kind: SourceErrorKind::TooMany { .. }, .. })), "{refused:?}");
 }
 
 /// A cache file with a valid checksum, as anyone can write it.
@@ -213,14 +233,17 @@ fn of_a_skill_that_was_approved_only_the_approved_bytes_are_read() {
     let note = || registry.read_bytes("a", "note.md", Slice { offset: 1, limit: 2 });
     assert_eq!(note().unwrap().bytes, b"oo");
     write(folder.path(), "a/note.md", "evil");
-    assert!(matches!(note(), Err(SourceError::Changed { .. })));
+    assert!(matches!(note(), Err(SourceError { kind: SourceErrorKind::Changed, .. })));
     write(folder.path(), "a/note.md", "good, and more");
-    assert!(matches!(note(), Err(SourceError::Changed { .. })));
+    assert!(matches!(note(), Err(SourceError { kind: SourceErrorKind::Changed, .. })));
     write(folder.path(), "a/new.md", "new");
-    assert!(matches!(registry.read_bytes("a", "new.md", Slice::first(9)), Err(SourceError::Missing { .. })));
+    assert!(matches!(
+        registry.read_bytes("a", "new.md", Slice::first(9)),
+        Err(SourceError { kind: SourceErrorKind::Missing, .. })
+    ));
     assert_eq!(registry.document("a").unwrap().body(), "Body of a.");
     write(folder.path(), "a/SKILL.md", &skill("a").replace("Body", "Evil"));
-    assert!(matches!(registry.document("a"), Err(SourceError::Changed { .. })));
+    assert!(matches!(registry.document("a"), Err(SourceError { kind: SourceErrorKind::Changed, .. })));
 }
 
 #[test]
@@ -326,7 +349,10 @@ for line in sys.stdin:
             assert_eq!(candidate.entry.description, "Does a.");
             assert!(registry.document_of(&candidate).is_ok());
             put("EVIL");
-            assert!(matches!(registry.document_of(&candidate), Err(SourceError::Changed { .. })));
+            assert!(matches!(
+                registry.document_of(&candidate),
+                Err(SourceError { kind: SourceErrorKind::Changed, .. })
+            ));
         }
     }
     drop(say);

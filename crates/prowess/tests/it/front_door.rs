@@ -6,7 +6,7 @@ use std::process::Command;
 use prowess::session::{Filter, Options, OriginRule, Policy, SessionState};
 use prowess::{
     Chat, Dialect, Duplicates, Entry, MemorySource, Profile, Scope, Skill, Skills, SkillsError, SourceError,
-    SourceSpec,
+    SourceErrorKind, SourceSpec,
 };
 use serde_json::{Value, json};
 
@@ -230,7 +230,10 @@ fn in_home(home: &Path, project: &Path, function: &str) {
 fn a_folder_that_is_missing_is_an_error_that_names_it() {
     let folder = tempfile::tempdir().unwrap();
     let error = Skills::open([folder.path().join("nowhere")]).unwrap_err();
-    assert!(matches!(error, SkillsError::Source(SourceError::Missing { .. })), "{error:?}");
+    assert!(
+        matches!(error, SkillsError::Source(SourceError { kind: SourceErrorKind::Missing, .. })),
+        "{error:?}"
+    );
     assert!(error.to_string().contains("nowhere"), "{error}");
 }
 

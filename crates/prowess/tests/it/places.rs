@@ -5,8 +5,8 @@ use std::process::{Command, Output};
 
 use prowess::source::Slice;
 use prowess::{
-    DirSource, JsonlSource, PluginSource, Registry, ScanOptions, Skill, Source, SourceError, TooLarge,
-    discover,
+    DirSource, JsonlSource, PluginSource, Registry, ScanOptions, Skill, Source, SourceError, SourceErrorKind,
+    TooLarge, discover,
 };
 
 use crate::trees::{keys, skill, tree, write};
@@ -114,7 +114,7 @@ fn lists_without_a_home() {
         return;
     }
     let listed = DirSource::new("~/.agents/skills", ScanOptions::default()).list();
-    assert!(matches!(listed, Err(SourceError::NoHome { .. })), "{listed:?}");
+    assert!(matches!(listed, Err(SourceError { kind: SourceErrorKind::NoHome, .. })), "{listed:?}");
     assert!(JsonlSource::new("~/lines.jsonl").list().is_err());
     assert!(PluginSource::new("~/plugin").list().is_err());
     assert!(discover(&[Path::new("~/.agents/skills")], &ScanOptions::default()).is_err());

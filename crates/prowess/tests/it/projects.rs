@@ -8,7 +8,7 @@ use prowess::library::config::{Config, ConfigLimits};
 use prowess::library::{LibraryError, LibraryOptions, library};
 use prowess::registry::trust::Approvals;
 use prowess::source::JsonlLimits;
-use prowess::{ConfigError, JsonlSource, Registry, Source, SourceError, SourceSpec};
+use prowess::{ConfigError, JsonlSource, Registry, Source, SourceError, SourceErrorKind, SourceSpec};
 
 use crate::data::skipped;
 use crate::trees::{keys, skill, tree};
@@ -153,8 +153,7 @@ fn a_file_is_refused_by_its_size_wherever_one_is_read_whole() {
             return skipped("this file system has no files of two terabytes");
         }
     }
-    let too_large =
-        |error: &SourceError| matches!(error, SourceError::TooLarge { size, .. } if *size == 2 << 40);
+    let too_large = |error: &SourceError| matches!(error, SourceError { kind: SourceErrorKind::TooLarge { size, .. }, .. } if *size == 2 << 40);
     assert!(too_large(&JsonlSource::new(path("huge.jsonl")).list().unwrap_err()));
     assert!(too_large(&Approvals::load(&path("trust.json")).unwrap_err()));
     assert!(
@@ -178,10 +177,17 @@ fn a_file_of_lines_has_limits_and_what_is_within_them_stands() {
     let usual = JsonlLimits::default();
     let cut = list("three.jsonl", JsonlLimits { lines: 2, ..usual }).unwrap();
     assert_eq!(cut.candidates.len(), 2);
-    assert!(matches!(cut.problems[..], [SourceError::TooMany { limit: 2, .. }]), "{:?}", cut.problems);
+    assert!(
+        matches!(cut.problems[..], [SourceError { kind: SourceErrorKind::TooMany { limit: 2, .. }, .. }]),
+        "{:?}",
+        cut.problems
+    );
     assert_eq!(list("three.jsonl", JsonlLimits { lines: 3, ..usual }).unwrap().problems.len(), 0);
     let large = list("three.jsonl", JsonlLimits { file_bytes: 20, ..usual }).unwrap_err();
-    assert!(matches!(large, SourceError::TooLarge { limit: 20, .. }), "{large}");
+    assert!(
+        matches!(large, SourceError { kind: SourceErrorKind::TooLarge { limit: 20, .. }, .. }),
+        "{large}"
+    );
     let long = list("three.jsonl", JsonlLimits { line_bytes: 20, ..usual }).unwrap();
     assert_eq!((long.candidates.len(), long.problems.len()), (0, 3));
     let crowded = list("three.jsonl", JsonlLimits { line_values: 4, ..usual }).unwrap();

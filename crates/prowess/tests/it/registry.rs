@@ -14,7 +14,7 @@ use prowess::resources::Contents;
 use prowess::source::Slice;
 use prowess::{
     DirSource, Duplicates, Layer, MemorySource, Obstacle, Profile, Registry, RegistryError, ScanOptions,
-    Scope, Skill, SkillData, SkillsError, Source, SourceError, Standing, TooLarge, discover,
+    Scope, Skill, SkillData, SkillsError, Source, SourceError, SourceErrorKind, Standing, TooLarge, discover,
 };
 
 use crate::trees::{keys, registry, skill, tree, write};
@@ -42,7 +42,10 @@ fn errors_may_also_end_the_list_or_be_passed_over() {
         registry.add(DirSource::new(folder.path(), ScanOptions { on_error, ..ScanOptions::unbounded() }));
         registry.refresh().map(|_| registry.catalog().all().count())
     };
-    assert!(matches!(with(OnError::Fail), Err(RegistryError::Source(SourceError::Damaged { .. }))));
+    assert!(matches!(
+        with(OnError::Fail),
+        Err(RegistryError::Source(SourceError { kind: SourceErrorKind::Damaged { .. }, .. }))
+    ));
     assert_eq!(with(OnError::Report).unwrap(), 2);
     assert_eq!(with(OnError::Ignore).unwrap(), 1);
 }
@@ -207,8 +210,14 @@ fn a_root_may_be_missing_a_file_or_a_skill() {
     let missing = folder.path().join("nowhere");
     assert_eq!(list(&missing, ScanOptions::default()).unwrap(), 0);
     let strict = ScanOptions { missing_root: MissingRoot::Error, ..ScanOptions::default() };
-    assert!(matches!(list(&missing, strict.clone()), Err(SourceError::Missing { .. })));
-    assert!(matches!(list(&folder.path().join("SKILL.md"), strict), Err(SourceError::NotFolder { .. })));
+    assert!(matches!(
+        list(&missing, strict.clone()),
+        Err(SourceError { kind: SourceErrorKind::Missing, .. })
+    ));
+    assert!(matches!(
+        list(&folder.path().join("SKILL.md"), strict),
+        Err(SourceError { kind: SourceErrorKind::NotFolder, .. })
+    ));
     assert_eq!(list(folder.path(), ScanOptions::default()).unwrap(), 2);
     let alone = ScanOptions { stop_at_skill: true, ..ScanOptions::default() };
     assert_eq!(list(folder.path(), alone).unwrap(), 1);
@@ -305,7 +314,7 @@ fn a_refresh_names_what_changed_and_bodies_are_never_stale() {
     );
     assert_eq!(registry.document("a").unwrap().body(), "New body.", "the fence is found again each time");
     fs::remove_dir_all(folder.path().join("b")).unwrap();
-    assert!(matches!(registry.document("b"), Err(SourceError::Missing { .. })));
+    assert!(matches!(registry.document("b"), Err(SourceError { kind: SourceErrorKind::Missing, .. })));
     write(folder.path(), "c/SKILL.md", "broken\n");
     write(folder.path(), "d/SKILL.md", &skill("d"));
     let delta = registry.refresh().unwrap();
@@ -361,7 +370,7 @@ fn one_skill_is_loaded_from_a_folder_a_file_or_a_text() {
     assert_eq!(Skill::load(folder.path().join("a/SKILL.md")).unwrap().entry().name, "a");
     assert!(matches!(
         Skill::load(folder.path().join("empty")),
-        Err(SkillsError::Source(SourceError::NoSkill { .. }))
+        Err(SkillsError::Source(SourceError { kind: SourceErrorKind::NoSkill, .. }))
     ));
     assert_eq!(Skill::parse(&skill("b")).unwrap().entry().name, "b");
     assert!(Skill::parse("x").is_err());
@@ -419,7 +428,7 @@ fn a_skill_that_is_not_offered_is_named_with_the_reason_and_never_suggested_in_i
         said("NODESC"),
         "this skill is broken: NODESC, which is called nodesc: there is no description"
     );
-    assert!(registry.get("nodesc").unwrap_err().hint().contains("prowess check "));
+    assert!(registry.get("nodesc").unwrap_err().hint().contains("check the skill"));
     assert_eq!(said("nope"), "there is no such skill: nope");
     for name in ["pdf", "PDF-Tools", "pdf-tools"] {
         assert_eq!(registry.named(name).unwrap().entry.key, "PDF-Tools");

@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use prowess::resources::{Contents, Groups};
 use prowess::session::{Policy, Session, ToolCall};
 use prowess::source::Slice;
-use prowess::{DirSource, Registry, RelPath, ScanOptions, SourceError, TooLarge};
+use prowess::{DirSource, Registry, RelPath, ScanOptions, SourceError, SourceErrorKind, TooLarge};
 
 use crate::trees::{registry, skill, tree};
 
@@ -42,7 +42,10 @@ fn resources_are_listed_in_groups_and_read_in_part() {
     );
     let small = Slice::first(7);
     let path = "references/deep/x.md";
-    assert!(matches!(read(path, small, TooLarge::Refuse), Err(SourceError::TooLarge { size: 200, .. })));
+    assert!(matches!(
+        read(path, small, TooLarge::Refuse),
+        Err(SourceError { kind: SourceErrorKind::TooLarge { size: 200, .. }, .. })
+    ));
     assert_eq!(read(path, small, TooLarge::List).unwrap().contents, Contents::Omitted);
     let page = read(path, small, TooLarge::Page).unwrap();
     assert_eq!(
@@ -134,7 +137,7 @@ fn files_that_are_links_into_a_store_are_read_from_there() {
     assert_eq!(registry.document("pdf").unwrap().body(), "Body of pdf.");
     assert_eq!(read("scripts/x.sh").unwrap().contents, Contents::Text("echo".into()));
     assert_eq!(read("notes.md").unwrap().contents, Contents::Text("n".into()));
-    assert!(matches!(read("secret"), Err(SourceError::Outside { .. })));
+    assert!(matches!(read("secret"), Err(SourceError { kind: SourceErrorKind::Outside, .. })));
 }
 
 #[test]
@@ -157,7 +160,7 @@ fn a_note_that_a_link_takes_for_a_skill_opens_nothing_beside_it() {
     let catalog = registry.catalog();
     let (candidate, _) = catalog.why("hh")[0];
     let read = registry.read(candidate, &RelPath::parse("e").unwrap(), Slice::first(99));
-    assert!(matches!(read, Err(SourceError::Outside { .. })), "{read:?}");
+    assert!(matches!(read, Err(SourceError { kind: SourceErrorKind::Outside, .. })), "{read:?}");
     let files = registry.files_of(candidate).unwrap();
     assert!(!format!("{:?}", files.files).contains("\"e\""));
     assert!(files.left_out.iter().any(|left| left.path == "e"));
@@ -173,7 +176,7 @@ fn a_link_in_the_place_of_a_skill_opens_nothing() {
     assert_eq!(read("note.md").unwrap().contents, Contents::Text("note".into()));
     std::fs::rename(&skills, folder.path().join("away")).unwrap();
     symlink(folder.path().join("elsewhere"), &skills).unwrap();
-    assert!(matches!(read("note.md"), Err(SourceError::Missing { .. })));
+    assert!(matches!(read("note.md"), Err(SourceError { kind: SourceErrorKind::Missing, .. })));
     assert!(read("SKILL.md").is_err());
 }
 
@@ -194,7 +197,7 @@ fn files_whose_names_only_this_system_has_can_be_asked_for() {
         assert_eq!(read(loose).unwrap().contents, Contents::Text("in docs/a.md".into()), "{loose}");
     }
     for out in ["/docs/a.md", "//docs/a.md", "docs/../docs/a.md", "docs/.//../a.md", "..//a", "C:\\a.md"] {
-        assert!(matches!(read(out), Err(SourceError::BadPath { .. })), "{out}");
+        assert!(matches!(read(out), Err(SourceError { kind: SourceErrorKind::BadPath(_), .. })), "{out}");
     }
 }
 

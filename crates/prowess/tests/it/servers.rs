@@ -7,7 +7,7 @@ use prowess::env::Environment;
 use prowess::library::{LibraryOptions, library};
 use prowess::source::open::OpenServer;
 use prowess::source::spec::Server;
-use prowess::{MemorySource, Obstacle, Registry, Scope, Source, SourceError, SourceSpec};
+use prowess::{MemorySource, Obstacle, Registry, Scope, Source, SourceError, SourceErrorKind, SourceSpec};
 
 use crate::trees::tree;
 
@@ -18,7 +18,7 @@ struct Notes(Mutex<Vec<(Server, String)>>);
 impl OpenServer for Notes {
     fn open(&self, server: &Server, label: &str) -> Result<Arc<dyn Source>, SourceError> {
         if server.shown().ends_with("broken") {
-            return Err(SourceError::Missing { path: "token".into() });
+            return Err(SourceErrorKind::Missing.at("token"));
         }
         self.0.lock().unwrap().push((server.clone(), label.to_owned()));
         let source = MemorySource::new(format!("mcp:{label}"));
@@ -117,8 +117,8 @@ fn a_project_starts_no_program_and_asks_no_server_trusted_or_not() {
     let config = "[[skills.sources]]\nmcp = 'touch pwned'\n[[skills.sources]]\nmcp = 'https://x.test/mcp'\nprefix = 'x'\n";
     let home = Home::with(&[("project/.git/HEAD", ""), ("project/prowess.toml", config)]);
     let wanted = [
-        "a project names an MCP server, which was neither started nor asked: touch (name it in your own prowess.toml, or with --in)",
-        "a project names an MCP server, which was neither started nor asked: https://x.test/mcp (name it in your own prowess.toml, or with --in)",
+        "a project names an MCP server, which was neither started nor asked: touch (name it in your own prowess.toml)",
+        "a project names an MCP server, which was neither started nor asked: https://x.test/mcp (name it in your own prowess.toml)",
     ];
     assert_eq!(problems(&home.library(&[], true)), wanted);
     let state = home.folder.path().join("home/.local/state/prowess");

@@ -8,7 +8,7 @@ use std::time::Duration;
 use prowess::archive::ArchiveLimits;
 use prowess::net::{HttpClient, HttpError, HttpLimits, HttpRequest, HttpResponse, UreqClient};
 use prowess::source::Slice;
-use prowess::{HttpSource, Obstacle, Registry, SourceError, TooLarge};
+use prowess::{HttpSource, Obstacle, Registry, SourceError, SourceErrorKind, TooLarge};
 use serde_json::json;
 
 use crate::trees::{keys, skill};
@@ -35,7 +35,7 @@ fn within(site: &Server, limits: HttpLimits) -> Registry {
 
 fn error_of<T: std::fmt::Debug>(result: Result<T, SourceError>) -> HttpError {
     match result {
-        Err(SourceError::Http { error, .. }) => error,
+        Err(SourceError { kind: SourceErrorKind::Http(error), .. }) => error,
         other => panic!("{other:?}"),
     }
 }
@@ -167,13 +167,16 @@ fn a_file_that_no_list_names_is_asked_for_only_when_that_was_wanted() {
     let registry = listed(source.asking_for_unlisted(true)).unwrap();
     assert_eq!(read(&registry, "references/x y.md").unwrap(), 4);
     assert_eq!(read(&registry, "moved.md").unwrap(), 4, "a redirect on the same site is followed");
-    assert!(matches!(read(&registry, "gone.md"), Err(SourceError::Missing { .. })));
+    assert!(matches!(read(&registry, "gone.md"), Err(SourceError { kind: SourceErrorKind::Missing, .. })));
     assert_eq!(error_of(read(&registry, "large.md")), HttpError::TooLarge(100));
     assert!(matches!(error_of(read(&registry, "away.md")), HttpError::OtherSite(_)));
     assert!(elsewhere.asked().is_empty());
     site.asked();
     for path in ["../index.json", "/index.json", "a/../../b", "..\\index.json"] {
-        assert!(matches!(read(&registry, path), Err(SourceError::BadPath { .. })), "{path}");
+        assert!(
+            matches!(read(&registry, path), Err(SourceError { kind: SourceErrorKind::BadPath(_), .. })),
+            "{path}"
+        );
     }
     assert!(site.asked().is_empty());
     // No list has it, so no approval covers it.

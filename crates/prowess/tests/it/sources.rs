@@ -7,7 +7,7 @@ use std::path::Path;
 use prowess::source::{Layer, Mount, Slice};
 use prowess::{
     DirSource, JsonlSource, MemorySource, MergedSource, Obstacle, PluginSource, Profile, Registry,
-    ScanOptions, Scope, Source, SourceError, Standing, TooLarge,
+    ScanOptions, Scope, Source, SourceError, SourceErrorKind, Standing, TooLarge,
 };
 
 use crate::trees::{keys, skill, tree, write};
@@ -65,7 +65,7 @@ fn a_layer_that_cannot_be_listed_takes_no_other_along() {
         .with(memory("memory", "a", "x"));
     let registry = refreshed(merged);
     assert_eq!(keys(&registry), ["a"]);
-    assert!(matches!(*registry.problems()[0], SourceError::Missing { .. }));
+    assert!(matches!(*registry.problems()[0], SourceError { kind: SourceErrorKind::Missing, .. }));
 }
 
 #[test]
@@ -94,7 +94,10 @@ fn virtual_paths_may_be_relative_to_another_folder() {
     let based = DirSource::new(&root, ScanOptions::unbounded()).relative_to(folder.path().join("repo"));
     assert_eq!(path(based), "skills/billing/refunds");
     let elsewhere = DirSource::new(&root, ScanOptions::unbounded()).relative_to("/somewhere/else");
-    assert!(matches!(elsewhere.list().unwrap().problems.as_slice(), [SourceError::NotBelow { .. }]));
+    assert!(matches!(
+        elsewhere.list().unwrap().problems.as_slice(),
+        [SourceError { kind: SourceErrorKind::NotBelow { .. }, .. }]
+    ));
     assert_eq!(path(elsewhere), "billing/refunds");
 }
 
@@ -189,7 +192,7 @@ fn a_file_with_a_skill_on_each_line_is_a_source() {
     assert_eq!(registry.document("7").unwrap().body(), "");
     assert_eq!(registry.files("a").unwrap().files.len(), 1, "it has no resources");
     let read = registry.read_resource("a", "references/x.md", Slice::first(9), TooLarge::Refuse);
-    assert!(matches!(read, Err(SourceError::Missing { .. })));
+    assert!(matches!(read, Err(SourceError { kind: SourceErrorKind::Missing, .. })));
 
     // The lines move; what is read is the skill that was asked for, or nothing.
     let text = fs::read_to_string(&file).unwrap();
@@ -259,11 +262,17 @@ fn the_manifest_of_a_plugin_is_held_to_its_rules() {
     for text in
         ["{", "[]", "{\"name\":\"x\"}", &PLUGIN.replace("1.0.0", "2.0.0"), &PLUGIN.replace("tools", "To_ols")]
     {
-        assert!(matches!(with("plugin.json", text), Err(SourceError::Damaged { .. })), "{text}");
+        assert!(
+            matches!(
+                with("plugin.json", text),
+                Err(SourceError { kind: SourceErrorKind::Damaged { .. }, .. })
+            ),
+            "{text}"
+        );
     }
     let none = with("readme", "").unwrap_err();
-    assert!(matches!(none, SourceError::NotPlugin { .. }), "{none}");
+    assert!(matches!(none, SourceError { kind: SourceErrorKind::NotPlugin, .. }), "{none}");
     assert!(none.hint().contains("dir="), "{}", none.hint());
     let nowhere = PluginSource::new(Path::new("/nowhere/at/all")).list();
-    assert!(matches!(nowhere, Err(SourceError::Missing { .. })));
+    assert!(matches!(nowhere, Err(SourceError { kind: SourceErrorKind::Missing, .. })));
 }

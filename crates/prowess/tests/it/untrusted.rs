@@ -9,7 +9,7 @@ use prowess::env::Environment;
 use prowess::library::config::ConfigLimits;
 use prowess::library::{LibraryOptions, library, session_config};
 use prowess::registry::trust::Approvals;
-use prowess::{ConfigError, Obstacle, ProjectLimits, Registry, SourceError};
+use prowess::{ConfigError, Obstacle, ProjectLimits, Registry, SourceError, SourceErrorKind};
 
 use crate::trees::{keys, skill, tree, write};
 
@@ -35,7 +35,7 @@ fn trust(home: &Path) {
 fn too_large(registry: &Registry) -> Vec<(&'static str, u64)> {
     let problems = registry.problems();
     let what = |problem: &SourceError| match problem {
-        SourceError::ProjectTooLarge { what, limit, .. } => (*what, *limit),
+        SourceError { kind: SourceErrorKind::ProjectTooLarge { what, limit, .. }, .. } => (*what, *limit),
         other => panic!("{other}"),
     };
     problems.iter().map(|problem| what(problem)).collect()
@@ -53,7 +53,10 @@ fn a_folder_that_a_project_names_and_does_not_have_is_reported() {
     ]);
     trust(home.path());
     let problems = seen(home.path(), ProjectLimits::default()).problems();
-    assert!(matches!(&*problems[0], SourceError::Missing { path } if path.ends_with("gone")), "{problems:?}");
+    assert!(
+        matches!(&*problems[0], SourceError { kind: SourceErrorKind::Missing, at, .. } if at.text().ends_with("/gone")),
+        "{problems:?}"
+    );
     assert_eq!(problems.len(), 1);
 }
 
@@ -104,7 +107,7 @@ fn one_folder_under_many_prefixes_is_listed_within_the_limits_of_a_project() {
         assert_eq!(too_large(&registry), [("skills", 25)]);
     }
     let hint = registry.problems()[0].hint();
-    assert!(hint.contains("prowess trust ."), "{hint}");
+    assert!(hint.contains("trust the project's folder"), "{hint}");
     // By the usual limits all are there, and folders without any skill count too.
     assert_eq!(seen(home.path(), ProjectLimits::default()).catalog().all().count(), 2_002);
     let limits = ProjectLimits { entries: 100, ..ProjectLimits::default() };
@@ -280,8 +283,9 @@ fn a_configuration_that_leads_out_of_a_project_is_not_read_before_it_is_trusted(
     let registry = seen(home.path(), ProjectLimits::default());
     assert_eq!(keys(&registry), ["a"]);
     let problems = registry.problems();
-    let SourceError::Config(error) = &*problems[0] else { panic!("{problems:?}") };
-    let outside = matches!(&**error, ConfigError::Read(SourceError::OutsideProject { .. }));
+    let SourceErrorKind::Config(error) = &problems[0].kind else { panic!("{problems:?}") };
+    let outside =
+        matches!(&**error, ConfigError::Read(SourceError { kind: SourceErrorKind::OutsideProject, .. }));
     assert!(outside && !said(&registry).contains("aws"), "{}", said(&registry));
     // A link inside of it is a file of it.
     fs::remove_file(home.path().join("project/prowess.toml")).unwrap();

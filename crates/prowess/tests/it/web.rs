@@ -12,7 +12,8 @@ use prowess::net::{HttpClient, HttpError, HttpLimits, HttpRequest, HttpResponse,
 use prowess::registry::digests;
 use prowess::source::Slice;
 use prowess::{
-    HttpSource, Layer, MemorySource, Registry, RegistryError, Scope, Source, SourceError, TooLarge,
+    HttpSource, Layer, MemorySource, Registry, RegistryError, Scope, Source, SourceError, SourceErrorKind,
+    TooLarge,
 };
 use serde_json::json;
 
@@ -138,7 +139,7 @@ pub(crate) fn index(value: &serde_json::Value) -> Answer {
 
 pub(crate) fn http_error(result: Result<Registry, RegistryError>) -> HttpError {
     match result {
-        Err(RegistryError::Source(SourceError::Http { error, .. })) => error,
+        Err(RegistryError::Source(SourceError { kind: SourceErrorKind::Http(error), .. })) => error,
         Err(other) => panic!("{other}"),
         Ok(_) => panic!("it was listed"),
     }
@@ -201,7 +202,7 @@ fn a_site_of_version_0_2_is_listed_without_bodies_and_read_with_digests() {
     let other = registry.document("other").unwrap_err();
     assert!(other.to_string().contains("calls itself something else"), "{other}");
     let mistyped = registry.document("mistyped").unwrap_err();
-    assert!(matches!(mistyped, SourceError::Archive { .. }), "{mistyped}");
+    assert!(matches!(mistyped, SourceError { kind: SourceErrorKind::Archive(_), .. }), "{mistyped}");
 
     // What has a digest is fetched once, and what is remembered is held to it each time.
     site.asked();
@@ -270,7 +271,10 @@ fn an_unknown_schema_is_said_and_not_read() {
     let error = listed(site.source("")).err().unwrap().to_string();
     assert!(error.contains("this $schema is not known"), "{error}");
     let empty = Server::start(&[]);
-    assert!(matches!(listed(empty.source("")), Err(RegistryError::Source(SourceError::NoIndex { .. }))));
+    assert!(matches!(
+        listed(empty.source("")),
+        Err(RegistryError::Source(SourceError { kind: SourceErrorKind::NoIndex, .. }))
+    ));
 }
 
 #[test]
@@ -351,7 +355,7 @@ fn a_bomb_is_defused() {
     site.set("/bomb", Answer::Ok(bomb));
     let registry = listed(site.source("")).unwrap();
     let error = registry.document("bomb").unwrap_err();
-    assert!(matches!(error, SourceError::Archive { .. }), "{error}");
+    assert!(matches!(error, SourceError { kind: SourceErrorKind::Archive(_), .. }), "{error}");
 }
 
 #[test]
@@ -401,7 +405,10 @@ fn a_public_site_never_leads_to_a_private_address() {
         assert!(matches!(http_error(listed(source("/moved.json"))), HttpError::Private(_)), "{host}");
         let registry = listed(source("/index.json")).unwrap();
         let error = registry.document("secret").unwrap_err();
-        assert!(matches!(error, SourceError::Http { error: HttpError::Private(_), .. }), "{host}: {error}");
+        assert!(
+            matches!(error, SourceError { kind: SourceErrorKind::Http(HttpError::Private(_)), .. }),
+            "{host}: {error}"
+        );
     }
     assert!(inside.asked().is_empty(), "it was never asked");
     // The name is looked up where the connection is made, and refused there.
@@ -454,6 +461,9 @@ fn certificates_of_ones_own_are_trusted_when_they_are_named() {
     let _ = server.kill();
     let _ = server.wait();
     assert!(trusted.is_ok(), "{trusted:?}");
-    assert!(matches!(strange, Err(SourceError::Http { error: HttpError::Failed(_), .. })), "{strange:?}");
+    assert!(
+        matches!(strange, Err(SourceError { kind: SourceErrorKind::Http(HttpError::Failed(_)), .. })),
+        "{strange:?}"
+    );
     assert!(UreqClient::new(Some(&folder.path().join("key.pem"))).is_err(), "no certificate in it");
 }

@@ -11,7 +11,7 @@ use prowess::select::{
     Bm25, OTHER_TRIGGER_FILES, Query, SelectOptions, Selector as _, TRIGGER_FILE, Trigger, TriggerError,
     search, triggers,
 };
-use prowess::{Entry, Found, ScanOptions, SourceError, scan};
+use prowess::{Entry, Found, ScanOptions, SourceError, SourceErrorKind, scan};
 use serde_json::{Value, json};
 
 use super::percent;
@@ -99,7 +99,7 @@ struct Refused {
 fn read(folder: &Path, ui: &mut Ui) -> Result<Read, CommandError> {
     let mut found = scan(folder, &ScanOptions::unbounded());
     if found.skills.is_empty() {
-        let nothing = || SourceError::NoSkill { path: folder.to_owned() };
+        let nothing = || SourceErrorKind::NoSkill.at(folder);
         return Err(found.problems.pop().unwrap_or_else(nothing).into());
     }
     let mut read = Read { skills: Vec::new(), queries: Vec::new(), refused: Vec::new(), incomplete: false };
@@ -145,7 +145,7 @@ impl Read {
         for name in std::iter::once(TRIGGER_FILE).chain(OTHER_TRIGGER_FILES) {
             let shown = shown(&skill.folder().join(name));
             let bytes = RelPath::parse(name)
-                .map_err(|error| SourceError::BadPath { path: name.into(), error })
+                .map_err(SourceError::from)
                 .and_then(|path| read::read_of_skill(skill, &path, MAX_TRIGGER_BYTES));
             match bytes.map(|bytes| bytes.map(|bytes| triggers(&bytes))) {
                 Ok(None) => {}

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::steps::{Identity, Opened, Visitor, Walk};
 use super::{FILE_NAMES, FileName, ScanOptions, is_missing, joined};
-use crate::error::SourceError;
+use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::confine::Within;
 use crate::fs::dir::{Folder, Kind, Links, Name, is_link_error, stamp_of};
 use crate::fs::stamp::FileStamp;
@@ -195,7 +195,7 @@ impl<V: Visitor> Walk<'_, V> {
                 Some(Err(problem)) => Probe::Skill(path, None, Opened::Failed(problem)),
                 _ => opened(path, file),
             },
-            Err(SourceError::Folder { .. }) => Probe::Other,
+            Err(SourceError { kind: SourceErrorKind::Folder, .. }) => Probe::Other,
             // A link that leads nowhere or to another file is found all the same: it can be asked what is wrong.
             Err(problem) => Probe::Skill(path, None, Opened::Failed(problem)),
         };

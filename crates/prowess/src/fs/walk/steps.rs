@@ -17,7 +17,7 @@ use super::ahead::{FIRST_BATCH, MAX_BATCH, available, in_order};
 use super::ignore::Ignores;
 use super::probe::Probe;
 use super::{MAX_THREADS, MissingRoot, OnError, ScanOptions, is_left_out, is_missing, joined};
-use crate::error::SourceError;
+use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::confine::Within;
 use crate::fs::dir::{Folder, Kind, Links, Name, is_link_error};
 use crate::fs::read;
@@ -92,8 +92,9 @@ pub(crate) fn walk(root: &Path, options: &ScanOptions, visitor: &mut impl Visito
         walk.problems.push(problem);
     }
     if options.on_error == OnError::Ignore {
-        walk.problems
-            .retain(|problem| matches!(problem, SourceError::TooMany { .. } | SourceError::TooDeep { .. }));
+        walk.problems.retain(|problem| {
+            matches!(problem.kind, SourceErrorKind::TooMany { .. } | SourceErrorKind::TooDeep { .. })
+        });
     }
     walk.problems
 }
@@ -167,14 +168,14 @@ impl<V: Visitor> Walk<'_, V> {
                 return Ok(());
             }
             Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
-                return Err(SourceError::NotFolder { path: root.to_owned() });
+                return Err(SourceErrorKind::NotFolder.at(root));
             }
             Err(error) => return Err(SourceError::io(root, error)),
         };
         // Most starts are not there, so this is asked only now.
         self.within = self.options.within.as_deref().map(Within::new).transpose()?;
         if !self.holds(&folder, root) {
-            return Err(SourceError::OutsideProject { path: root.to_owned() });
+            return Err(SourceErrorKind::OutsideProject.at(root));
         }
         // A start that is a skill is a folder of skills all the same: what lies beside its SKILL.md is not inside it.
         let start = Place { path: root.to_owned(), depth: 0, linked: false, inside: false, ignores: None };
@@ -215,7 +216,7 @@ impl<V: Visitor> Walk<'_, V> {
         match Folder::open(&place.path) {
             // A link may have taken its place since it was listed.
             Ok(folder) if !self.holds(&folder, &place.path) => {
-                self.note(SourceError::OutsideProject { path: place.path.clone() })
+                self.note(SourceErrorKind::OutsideProject.at(&place.path))
             }
             Ok(folder) => self.look_into(&folder, place),
             // A folder that vanished since it was listed is no problem of anyone.
@@ -236,7 +237,7 @@ impl<V: Visitor> Walk<'_, V> {
             return Ok(());
         }
         if !self.holds(&folder, &place.path) {
-            return self.note(SourceError::OutsideProject { path: place.path });
+            return self.note(SourceErrorKind::OutsideProject.at(place.path));
         }
         let skill = self.probe(&folder, &place.path, Path::new(""), true)?;
         if skill && (self.options.stop_at_skill || place.depth >= self.options.max_depth) {
@@ -250,7 +251,7 @@ impl<V: Visitor> Walk<'_, V> {
         self.outside += 1;
         let limit = self.options.max_outside;
         if self.outside == limit + 1 {
-            self.note(SourceError::TooMany { path: path.to_owned(), what: "folders behind links", limit })?;
+            self.note(SourceErrorKind::TooMany { what: "folders behind links", limit }.at(path))?;
         }
         Ok(self.outside <= limit)
     }
@@ -259,7 +260,7 @@ impl<V: Visitor> Walk<'_, V> {
         self.counted += 1;
         let limit = self.options.max_folders;
         if self.counted > limit {
-            return Err(SourceError::TooMany { path: path.to_owned(), what: "folders", limit });
+            return Err(SourceErrorKind::TooMany { what: "folders", limit }.at(path));
         }
         Ok(())
     }
@@ -322,13 +323,13 @@ impl<V: Visitor> Walk<'_, V> {
                 return Ok(());
             }
             let what = "entries inside skills";
-            return self.note(SourceError::TooMany { path: place.path.clone(), what, limit });
+            return self.note(SourceErrorKind::TooMany { what, limit }.at(&place.path));
         }
         if more {
-            return Err(SourceError::TooMany { path: place.path.clone(), what: "entries", limit });
+            return Err(SourceErrorKind::TooMany { what: "entries", limit }.at(&place.path));
         }
         match too_deep {
-            Some(path) => self.note(SourceError::TooDeep { path, limit: self.options.max_depth }),
+            Some(path) => self.note(SourceErrorKind::TooDeep { limit: self.options.max_depth }.at(path)),
             None => Ok(()),
         }
     }

@@ -1,6 +1,7 @@
 //! Tests of what a walk finds, what it leaves out and where it ends.
 
 use super::*;
+use crate::error::SourceErrorKind;
 use std::fs;
 use std::os::unix::fs::symlink;
 
@@ -19,7 +20,7 @@ fn found(folder: &Path, options: &ScanOptions) -> (Vec<String>, Vec<String>) {
     let below = |path: &Path| path.strip_prefix(folder).unwrap().to_string_lossy().into_owned();
     (
         scan.skills.iter().map(|skill| below(&skill.path)).collect(),
-        scan.problems.iter().map(|problem| below(problem.path())).collect(),
+        scan.problems.iter().map(|problem| below(Path::new(problem.at.path().unwrap()))).collect(),
     )
 }
 
@@ -108,12 +109,16 @@ fn a_start_may_be_a_skill_a_file_or_nothing() {
     let stop = ScanOptions { stop_at_skill: true, ..ScanOptions::default() };
     assert_eq!(found(folder.path(), &stop).0, ["SKILL.md"]);
     let file = scan(&folder.path().join("SKILL.md"), &ScanOptions::default());
-    assert!(matches!(file.problems.as_slice(), [SourceError::NotFolder { .. }]), "{:?}", file.problems);
+    assert!(
+        matches!(file.problems.as_slice(), [SourceError { kind: SourceErrorKind::NotFolder, .. }]),
+        "{:?}",
+        file.problems
+    );
     let nowhere = folder.path().join("nowhere");
     assert!(scan(&nowhere, &ScanOptions::default()).problems.is_empty());
     assert!(matches!(
         scan(&nowhere, &ScanOptions::unbounded()).problems.as_slice(),
-        [SourceError::Missing { .. }]
+        [SourceError { kind: SourceErrorKind::Missing, .. }]
     ));
 }
 
@@ -208,7 +213,7 @@ fn nothing_leads_out_of_the_folder_that_a_walk_is_held_to() {
     assert_eq!(problems, ["out"]);
     let root = scan(&project.join("root"), &held);
     assert!(root.skills.is_empty());
-    assert!(matches!(root.problems.as_slice(), [SourceError::OutsideProject { .. }]));
+    assert!(matches!(root.problems.as_slice(), [SourceError { kind: SourceErrorKind::OutsideProject, .. }]));
     assert_eq!(found(&skills, &ScanOptions::default()).0.len(), 4, "without it links are followed");
     // The folder itself may be reached by a link.
     symlink(&project, folder.path().join("by-link")).unwrap();
@@ -250,7 +255,7 @@ fn a_folder_that_becomes_a_link_while_it_is_walked_leads_nowhere_outside() {
     let problems = walk(&project, &held, &mut swap);
     assert_eq!(swap.found, [project.join("a/SKILL.md")]);
     assert!(
-        matches!(problems.as_slice(), [SourceError::OutsideProject { path }] if path.ends_with("b")),
+        matches!(problems.as_slice(), [SourceError { kind: SourceErrorKind::OutsideProject, at }] if at.text().ends_with("/b")),
         "{problems:?}"
     );
 }

@@ -119,7 +119,7 @@ impl ConfigError {
     /// The file it is about.
     pub fn path(&self) -> &Path {
         match self {
-            Self::Read(error) => error.path(),
+            Self::Read(error) => Path::new(error.at.path().unwrap_or_default()),
             Self::Content { file, .. } => file,
         }
     }

@@ -8,7 +8,7 @@ use std::sync::{Arc, PoisonError};
 use prowess_core::{Candidate, Document, Obstacle, parse, parse_prefix};
 
 use super::DirSource;
-use crate::error::SourceError;
+use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::stamp::FileStamp;
 use crate::fs::walk::{self, OnError, Opened, Visitor};
 use crate::registry::frontmatter_cache::Index;
@@ -113,7 +113,7 @@ impl Visitor for Gather<'_> {
         budget::spend(self.source.budget.as_deref(), Cost::Skill(head), &path)?;
         if let Some(Obstacle::Broken { problems, .. }) = &candidate.obstacle {
             match self.source.options.on_error {
-                OnError::Fail => return Err(SourceError::Damaged { path, reason: reasons(problems) }),
+                OnError::Fail => return Err(SourceErrorKind::Damaged { reason: reasons(problems) }.at(path)),
                 OnError::Ignore => return Ok(()),
                 OnError::Report => {}
             }

@@ -13,7 +13,7 @@ use prowess_core::{Candidate, FileEntry, Location, Manifest, Origin, RelPath, Sc
 use super::archive::Packed;
 use super::{Chunk, Offer, Slice, Source, candidate, skill_md};
 use crate::archive::{ArchiveLimits, unpack};
-use crate::error::{SourceError, escape_control};
+use crate::error::{SourceError, SourceErrorKind, escape_control};
 use crate::fs::location::path_of;
 use crate::net::{Deadline, Fetcher, HttpClient, HttpError, HttpLimits, Permission, below, checked, shown};
 use crate::registry::digests::DigestLimits;
@@ -54,7 +54,7 @@ impl HttpSource {
     /// The skills of a site. Nothing is fetched before they are listed.
     pub fn new(url: &str, client: Arc<dyn HttpClient>) -> Result<Self, SourceError> {
         let url =
-            checked(url).map_err(|error| SourceError::Http { path: shown(url).into(), error })?.into_string();
+            checked(url).map_err(|error| SourceErrorKind::Http(error).at_url(&shown(url)))?.into_string();
         Ok(Self {
             id: url.clone(),
             url,
@@ -111,12 +111,12 @@ impl HttpSource {
             let error = match self.fetcher.fetch(url, permission) {
                 Ok(fetched) => match Index::read(&fetched.body, &fetched.url, self.fetcher.limits()) {
                     Ok(index) => return Ok((index, fetched.private, fetched.url)),
-                    Err(reason) => SourceError::Damaged { path: url.into(), reason },
+                    Err(reason) => SourceErrorKind::Damaged { reason }.at_url(url),
                 },
                 Err(HttpError::Status(404 | 410)) => continue,
                 Err(error) => {
                     let answered = matches!(error, HttpError::Status(_));
-                    let error = SourceError::Http { path: url.into(), error };
+                    let error = SourceErrorKind::Http(error).at_url(url);
                     // A site that cannot be reached at one address cannot be at another.
                     if !answered {
                         return Err(error);
@@ -127,13 +127,13 @@ impl HttpSource {
             // Some sites answer every address with a page or a refusal; the index may lie further on.
             first.get_or_insert(error);
         }
-        Err(first.unwrap_or_else(|| SourceError::NoIndex { path: self.url.clone().into() }))
+        Err(first.unwrap_or_else(|| SourceErrorKind::NoIndex.at_url(&self.url)))
     }
 
     fn place(&self, skill: &Candidate) -> Result<Place, SourceError> {
         let location = &skill.entry.origin.location;
         let listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
-        listed.get(location).cloned().ok_or_else(|| SourceError::Missing { path: path_of(location) })
+        listed.get(location).cloned().ok_or_else(|| SourceErrorKind::Missing.at_location(location.clone()))
     }
 
     /// The bytes of one file that has no digest.
@@ -145,14 +145,13 @@ impl HttpSource {
         listed: bool,
         deadline: Deadline,
     ) -> Result<Vec<u8>, SourceError> {
-        let url =
-            below(base, path.as_str()).map_err(|error| SourceError::Http { path: base.into(), error })?;
+        let url = below(base, path.as_str()).map_err(|error| SourceErrorKind::Http(error).at_url(base))?;
         let limit = self.fetcher.limits().file_bytes;
         let permission = Permission { limit, private: place.private, other_sites: listed, deadline };
         match self.fetcher.fetch(&url, permission) {
             Ok(fetched) => Ok(fetched.body),
-            Err(HttpError::Status(404 | 410)) => Err(SourceError::Missing { path: url.into() }),
-            Err(error) => Err(SourceError::Http { path: url.into(), error }),
+            Err(HttpError::Status(404 | 410)) => Err(SourceErrorKind::Missing.at_url(&url)),
+            Err(error) => Err(SourceErrorKind::Http(error).at_url(&url)),
         }
     }
 
@@ -167,7 +166,7 @@ impl HttpSource {
         let permission = Permission { limit, private: place.private, other_sites: true, deadline };
         self.fetcher
             .fetch_exactly(url, digest, permission)
-            .map_err(|error| SourceError::Http { path: url.into(), error })
+            .map_err(|error| SourceErrorKind::Http(error).at_url(url))
     }
 
     fn archive(
@@ -182,8 +181,8 @@ impl HttpSource {
             return Ok(Arc::clone(packed));
         }
         let bytes = self.promised(place, url, digest, self.archives.packed_bytes, deadline)?;
-        let files = unpack(&bytes, &self.archives)
-            .map_err(|error| SourceError::Archive { path: url.into(), error })?;
+        let files =
+            unpack(&bytes, &self.archives).map_err(|error| SourceErrorKind::Archive(error).at_url(url))?;
         let packed = Arc::new(Packed::new(files));
         let mut kept = kept();
         if kept.len() >= KEPT {
@@ -194,7 +193,7 @@ impl HttpSource {
     }
 
     fn bytes(&self, place: &Place, path: &RelPath, deadline: Deadline) -> Result<Vec<u8>, SourceError> {
-        let missing = || SourceError::Missing { path: format!("{}: {path}", place.content.address()).into() };
+        let missing = || SourceErrorKind::Missing.at_url(&format!("{}: {path}", place.content.address()));
         match &place.content {
             Content::Text { url, digest } if path.as_str() == "SKILL.md" => {
                 self.promised(place, url, digest, self.fetcher.limits().file_bytes, deadline)
@@ -223,11 +222,10 @@ impl HttpSource {
         if let Content::Text { .. } | Content::Archive { .. } = place.content
             && name.trim() != place.id
         {
-            let path = place.content.address().into();
             let name = escape_control(&cut(name, Some(100)));
             let reason =
                 format!("the index calls it {}, and it calls itself something else: {name}", place.id);
-            return Err(SourceError::Damaged { path, reason });
+            return Err(SourceErrorKind::Damaged { reason }.at_url(&place.content.address()));
         }
         Ok(bytes)
     }
@@ -274,7 +272,7 @@ impl Source for HttpSource {
         let deadline = Deadline::after(self.fetcher.limits().list_timeout);
         let (index, private, url) = self.index(deadline)?;
         let mut offer = Offer::default();
-        let damaged = |reason: String| SourceError::Damaged { path: (&*url).into(), reason };
+        let damaged = |reason: String| SourceErrorKind::Damaged { reason }.at_url(&url);
         offer.problems.extend(index.problems.into_iter().map(damaged));
         let mut places = BTreeMap::new();
         let mut late = 0;
@@ -293,13 +291,13 @@ impl Source for HttpSource {
                     places.insert(location, place);
                     offer.candidates.push(Arc::new(candidate));
                 }
-                Err(SourceError::Http { error: HttpError::NotInTime(_), .. }) => late += 1,
+                Err(SourceError { kind: SourceErrorKind::Http(HttpError::NotInTime(_)), .. }) => late += 1,
                 Err(error) => offer.problems.push(error),
             }
         }
         if late > 0 {
-            let path = format!("{url}: {late} of its skills").into();
-            offer.problems.push(SourceError::Http { path, error: deadline.missed() });
+            let skills = format!("{url}: {late} of its skills");
+            offer.problems.push(SourceErrorKind::Http(deadline.missed()).at_url(&skills));
         }
         *self.listed.lock().unwrap_or_else(PoisonError::into_inner) = places;
         Ok(offer)
@@ -334,8 +332,8 @@ impl Source for HttpSource {
             };
             total += bytes.len() as u64;
             if total > limit {
-                let path = place.content.address().into();
-                return Err(SourceError::TooLarge { path, size: total, limit });
+                let kind = SourceErrorKind::TooLarge { size: total, limit };
+                return Err(kind.at_url(&place.content.address()));
             }
             let (digest, size) = allowed.digest(Path::new(file.path.as_str()), |running| {
                 running.update(&bytes);

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use prowess::{Preset, Profile, ScanOptions, SkillsError, SourceError};
+use prowess::{Preset, Profile, ScanOptions, SkillsError, SourceError, SourceErrorKind};
 use serde_json::{Map, Value, json};
 
 use super::vectors::{Reading, Verdict, codes, list, load, report, text, word};
@@ -56,9 +56,15 @@ fn outcome(case: &Value) -> Value {
             let descriptions: Vec<&str> = entries.iter().map(|entry| entry.description.as_str()).collect();
             json!({ "descriptions": descriptions })
         }
-        Err(SkillsError::Source(SourceError::NoSkill { .. })) => json!({ "error": "no-skill" }),
-        Err(SkillsError::Source(SourceError::Missing { .. })) => json!({ "error": "missing" }),
-        Err(SkillsError::Source(SourceError::NotFolder { .. })) => json!({ "error": "not-a-folder" }),
+        Err(SkillsError::Source(SourceError { kind: SourceErrorKind::NoSkill, .. })) => {
+            json!({ "error": "no-skill" })
+        }
+        Err(SkillsError::Source(SourceError { kind: SourceErrorKind::Missing, .. })) => {
+            json!({ "error": "missing" })
+        }
+        Err(SkillsError::Source(SourceError { kind: SourceErrorKind::NotFolder, .. })) => {
+            json!({ "error": "not-a-folder" })
+        }
         Err(error) => panic!("{}: {error}", case["id"]),
     }
 }

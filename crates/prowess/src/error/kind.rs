@@ -1,0 +1,136 @@
+//! [`SourceErrorKind`]: what can go wrong with a source.
+
+use std::io;
+
+use prowess_core::Location;
+use prowess_core::path::PathError;
+
+use super::LookupError;
+use super::SourceError;
+use crate::library::config::ConfigError;
+
+/// What went wrong at the place of a [`SourceError`].
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum SourceErrorKind {
+    /// There is nothing at this place, or a source does not list the skill any more.
+    Missing,
+    /// There is no skill in this folder or archive.
+    NoSkill,
+    /// This is a folder, and a file is required.
+    Folder,
+    /// This is a file, and a folder is required.
+    NotFolder,
+    /// This is neither a file nor a folder.
+    NotRegular {
+        /// What it is, with its article: `a FIFO`.
+        found: &'static str,
+    },
+    /// This folder was named as a plugin, and it has no manifest.
+    NotPlugin,
+    /// The content of this file is invalid.
+    Damaged {
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// This file is larger than the limit for its kind.
+    TooLarge {
+        /// Its size in bytes.
+        size: u64,
+        /// The largest size that is read.
+        limit: u64,
+    },
+    /// This path, which comes from outside, breaks a rule of paths.
+    BadPath(PathError),
+    /// This path or link leads out of its skill.
+    Outside,
+    /// This SKILL.md is a link to a file with another name outside of its folder.
+    OtherFile,
+    /// This is part of a skill, and no digest of the skill's files covers it.
+    Uncovered,
+    /// This is not the skill that was listed here.
+    Changed,
+    /// A skill was listed here, and what is there now does not load.
+    Broken,
+    /// Reading the files took too long or was cancelled.
+    Stopped,
+    /// This folder is deeper than the walk goes.
+    TooDeep {
+        /// The limit.
+        limit: usize,
+    },
+    /// The walk reached a limit here.
+    TooMany {
+        /// What was counted: `folders`, `entries`, `files` or `lines`.
+        what: &'static str,
+        /// The limit.
+        limit: usize,
+    },
+    /// An untrusted project names this place outside of itself, or a link in it leads here.
+    OutsideProject,
+    /// An untrusted project reached one of its limits here.
+    ProjectTooLarge {
+        /// What there is too much of.
+        what: &'static str,
+        /// The limit.
+        limit: u64,
+    },
+    /// An untrusted project names this site, which was not contacted.
+    SiteOfProject,
+    /// A project names this MCP server, which was neither started nor contacted.
+    ServerOfProject,
+    /// This MCP server has the label of another.
+    SameLabel,
+    /// This path begins with `~`, and the user's home folder is not known.
+    NoHome,
+    /// This path in a project's configuration begins with a variable.
+    NoVariables,
+    /// This path begins with a variable or `~` that is not set to an absolute path.
+    NoValue,
+    /// The virtual paths of this folder should be relative to a folder that it is not in.
+    NotBelow {
+        /// The folder that it should be in.
+        base: Location,
+    },
+    /// This configuration belongs to another user.
+    OtherOwner,
+    /// This configuration could not be used.
+    Config(Box<ConfigError>),
+    /// A source that this configuration names could not be used.
+    Entry {
+        /// Its index in `skills.sources`.
+        entry: usize,
+        /// What is wrong with it.
+        error: Box<SourceError>,
+    },
+    /// This build of the library cannot read such a place.
+    NotBuilt {
+        /// The feature of the crate that is needed.
+        feature: &'static str,
+    },
+    /// This archive could not be unpacked.
+    #[cfg(feature = "archive")]
+    Archive(crate::archive::ArchiveError),
+    /// This address could not be fetched.
+    #[cfg(feature = "http")]
+    Http(crate::net::HttpError),
+    /// This site has no index of skills.
+    #[cfg(feature = "http")]
+    NoIndex,
+    /// A request to an MCP server failed, or its result is invalid.
+    Server {
+        /// What went wrong, and what was expected.
+        reason: String,
+        /// What to do about it.
+        hint: &'static str,
+    },
+    /// An MCP server sent something other than what it had listed.
+    NotAsListed {
+        /// The difference.
+        reason: String,
+    },
+    /// No skill could be found by its key.
+    Lookup(Box<LookupError>),
+    /// The system returned an error.
+    Io(io::Error),
+}
