@@ -208,6 +208,20 @@ mod unix {
             Ok(Self { handle: rustix::fs::openat(&self.handle, name, flags, Mode::empty())? })
         }
 
+        /// Opens a folder below it to be listed, when no part of the path is a link.
+        #[cfg(feature = "install")]
+        pub(crate) fn folder_without_links(&self, path: &Path) -> io::Result<Self> {
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            Ok(Self { handle: open_without_links(&self.handle, path, flags)?.into() })
+        }
+
+        /// Where a link right below it leads.
+        #[cfg(feature = "install")]
+        pub(crate) fn link_below(&self, name: &Path) -> io::Result<PathBuf> {
+            let target = rustix::fs::readlinkat(&self.handle, name, Vec::new())?;
+            Ok(PathBuf::from(OsString::from_vec(target.into_bytes())))
+        }
+
         /// Opens what a path below it leads to. Links that stay below it are followed where the system can hold them
         /// to that; [`leads_out`] knows the error for others.
         pub(crate) fn beneath(&self, path: &Path, want: Want) -> io::Result<File> {
@@ -434,6 +448,16 @@ mod portable {
         pub(crate) fn folder_below(&self, name: &Path) -> io::Result<Self> {
             self.no_links(name)?;
             Self::open(&self.path.join(name))
+        }
+
+        #[cfg(feature = "install")]
+        pub(crate) fn folder_without_links(&self, path: &Path) -> io::Result<Self> {
+            self.folder_below(path)
+        }
+
+        #[cfg(feature = "install")]
+        pub(crate) fn link_below(&self, name: &Path) -> io::Result<PathBuf> {
+            fs::read_link(self.path.join(name))
         }
 
         pub(crate) fn beneath(&self, path: &Path, want: Want) -> io::Result<File> {

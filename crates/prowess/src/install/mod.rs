@@ -6,9 +6,12 @@
 //! state or the new one for each skill, and the next command completes it.
 
 mod error;
+mod fetch;
 mod reference;
 mod skills_lock;
 mod skills_toml;
+mod spec;
+mod store;
 mod target;
 mod tree;
 
@@ -16,4 +19,5 @@ pub use error::{InstallError, InstallErrorKind};
 pub use reference::{SkillRef, is_local_path};
 pub use skills_lock::{LOCK_FILE, LockedSkill, SkillsLock};
 pub use skills_toml::{LinkMode, SKILLS_FILE, SkillsToml, WantedSkill};
+pub use spec::{InstallPlace, InstallSpec};
 pub use tree::{FileChange, InstallLimits, SkillTree};

@@ -4,6 +4,7 @@
 //! a list names digests. Trust never depends on it: an approval is compared with the bytes that are there now.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -12,6 +13,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use prowess_core::{Candidate, Manifest};
+#[cfg(feature = "install")]
+use prowess_core::{FileEntry, RelPath};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
@@ -19,6 +22,12 @@ use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::dir::stamp_of;
 use crate::fs::stamp::FileStamp;
 use crate::registry::frontmatter_cache::{Index, is_settled};
+
+/// The first line of a listing.
+const LISTING: &str = "agent-skill-tree 1\n";
+/// The modes of files in a listing, as git writes them.
+const EXECUTABLE: &str = "100755";
+const PLAIN: &str = "100644";
 
 /// The digest of some bytes: `sha256:` and 64 hexadecimal digits.
 pub fn of_bytes(bytes: &[u8]) -> String {
@@ -46,17 +55,42 @@ pub fn of_skill(skill: &Candidate, files: &Manifest) -> Result<String, SourceErr
 }
 
 fn with_frontmatter(files: &Manifest, announced: Option<&str>) -> Option<String> {
-    let mut tree = Sha256::new();
-    tree.update(b"agent-skill-tree 1\n");
+    let mut tree = listing(files)?;
+    if let Some(frontmatter) = announced {
+        let _ = writeln!(tree, "frontmatter {}", frontmatter.strip_prefix("sha256:")?);
+    }
+    Some(of_bytes(tree.as_bytes()))
+}
+
+/// The text whose digest is that of the tree: a first line, then one for each file.
+pub(crate) fn listing(files: &Manifest) -> Option<String> {
+    let mut text = String::from(LISTING);
     for file in &files.files {
         let digest = file.digest.as_deref()?.strip_prefix("sha256:")?;
-        let mode = if file.executable { "100755" } else { "100644" };
-        tree.update(format!("{mode} {digest} {} {}\n", file.size, file.path));
+        let mode = if file.executable { EXECUTABLE } else { PLAIN };
+        let _ = writeln!(text, "{mode} {digest} {} {}", file.size, file.path);
     }
-    if let Some(frontmatter) = announced {
-        tree.update(format!("frontmatter {}\n", frontmatter.strip_prefix("sha256:")?));
-    }
-    Some(named(&tree.finalize()))
+    Some(text)
+}
+
+/// The files that a listing names; nothing when it is none.
+#[cfg(feature = "install")]
+pub(crate) fn files_of(listing: &str) -> Option<Manifest> {
+    let line = |line: &str| {
+        let mut parts = line.splitn(4, ' ');
+        let (mode, digest) = (parts.next()?, parts.next()?);
+        let (size, path) = (parts.next()?.parse().ok()?, parts.next()?);
+        let mut file = FileEntry::new(RelPath::parse(path).ok()?, size);
+        file.digest = Some(format!("sha256:{digest}"));
+        file.executable = match mode {
+            EXECUTABLE => true,
+            PLAIN => false,
+            _ => return None,
+        };
+        Some(file)
+    };
+    let files = listing.strip_prefix(LISTING)?.lines().map(line).collect::<Option<Vec<FileEntry>>>()?;
+    Some(Manifest::new(files))
 }
 
 /// The digest of a frontmatter: of its JSON without spaces and with the keys of every object in order.
@@ -218,7 +252,6 @@ pub(crate) fn of_file(
 }
 
 fn named(hash: &[u8]) -> String {
-    use std::fmt::Write as _;
     hash.iter().fold(String::from("sha256:"), |mut text, byte| {
         let _ = write!(text, "{byte:02x}");
         text

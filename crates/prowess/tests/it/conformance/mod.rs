@@ -4,6 +4,8 @@
 mod discover;
 mod documents;
 mod five_systems;
+#[cfg(feature = "install")]
+mod install;
 mod keys;
 mod page;
 mod paths;

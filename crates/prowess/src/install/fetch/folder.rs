@@ -1,0 +1,129 @@
+//! A folder on this machine, read through its open handle: no link leads out of it, whatever changes meanwhile.
+
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::contents::{Contents, Item, Kind, Planned};
+use crate::fs::dir::{self, Folder, Links};
+use crate::install::error::{InstallError, InstallErrorKind};
+use crate::install::tree::{InstallLimits, TreeFile, refused};
+
+/// The most entries of one folder.
+const MAX_ENTRIES: usize = 100_000;
+
+/// An open folder.
+#[derive(Debug)]
+pub(super) struct FolderContents {
+    root: Folder,
+    path: PathBuf,
+}
+
+impl FolderContents {
+    pub(super) fn open(path: &Path) -> Result<Self, InstallError> {
+        let root = Folder::open(path).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => {
+                let message = format!("there is no such folder: {}", path.display());
+                InstallError::new(
+                    InstallErrorKind::NotFound,
+                    message,
+                    "check the path, then run the command again",
+                )
+            }
+            io::ErrorKind::NotADirectory => {
+                let message = format!("this is no folder: {}", path.display());
+                InstallError::new(InstallErrorKind::Request, message, "name the folder that holds SKILL.md")
+            }
+            _ => InstallError::io("open the folder", path, error),
+        })?;
+        Ok(Self { root, path: path.to_owned() })
+    }
+
+    fn failed(&self, doing: &str, below: &str, error: io::Error) -> InstallError {
+        // A link on the way was none when the folder was listed.
+        if dir::leads_out(&error) || dir::is_link_error(&error) {
+            return refused(format!(
+                "this was replaced while it was read: {}",
+                self.path.join(below).display()
+            ));
+        }
+        InstallError::io(doing, &self.path.join(below), error)
+    }
+
+    fn folder(&self, below: &str) -> Result<Folder, InstallError> {
+        let opened = if below.is_empty() {
+            self.root.to_list()
+        } else {
+            self.root.folder_without_links(below.as_ref())
+        };
+        opened.map_err(|error| self.failed("open the folder", below, error))
+    }
+
+    /// Reads a file. What is no regular file any more is refused, and a larger one is not read.
+    pub(super) fn read(&self, planned: &Planned, limits: &InstallLimits) -> Result<TreeFile, InstallError> {
+        let failed = |error| self.failed("read the file", &planned.real, error);
+        let file = self.root.open_below(planned.real.as_ref(), Links::RefuseAll).map_err(failed)?;
+        let metadata = file.metadata().map_err(failed)?;
+        if !metadata.is_file() {
+            return Err(refused(format!("this is no regular file: {}", planned.real)));
+        }
+        limits.check_file(planned.path.as_str(), metadata.len())?;
+        let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or_default());
+        // It may grow while it is read.
+        file.take(limits.file_bytes.saturating_add(1)).read_to_end(&mut bytes).map_err(failed)?;
+        limits.check_file(planned.path.as_str(), bytes.len() as u64)?;
+        let executable = is_executable(&metadata);
+        Ok(TreeFile { path: planned.path.clone(), executable, bytes: bytes.into() })
+    }
+}
+
+#[cfg(unix)]
+fn is_executable(metadata: &std::fs::Metadata) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    metadata.permissions().mode() & 0o100 != 0
+}
+
+#[cfg(not(unix))]
+fn is_executable(_: &std::fs::Metadata) -> bool {
+    false
+}
+
+impl Contents for FolderContents {
+    fn list(&mut self, folder: &str) -> Result<Arc<[Item]>, InstallError> {
+        let listed = self.folder(folder)?.entries(MAX_ENTRIES);
+        let (names, more) = listed.map_err(|error| self.failed("list the folder", folder, error))?;
+        if more {
+            let message = format!("the folder has more than {MAX_ENTRIES} entries: {folder}");
+            return Err(InstallError::new(
+                InstallErrorKind::TooLarge,
+                message,
+                "name the folder of the skill itself",
+            ));
+        }
+        let item = |entry: dir::Name| {
+            let text = entry.name.to_str().is_some();
+            let kind = match entry.kind {
+                _ if !text => Kind::Other("a name that is not UTF-8"),
+                // Whether it is executable is asked of the open file.
+                dir::Kind::File => Kind::File { executable: false },
+                dir::Kind::Folder => Kind::Folder,
+                dir::Kind::Link => Kind::Link,
+                dir::Kind::Special => Kind::Other("a device, a FIFO or a socket"),
+            };
+            Item { name: entry.name.to_string_lossy().into_owned(), kind, id: String::new() }
+        };
+        Ok(names.into_iter().map(item).collect())
+    }
+
+    fn target(&mut self, folder: &str, link: &Item) -> Result<Option<String>, InstallError> {
+        let failed = |error| self.failed("read the link", folder, error);
+        let target = self.folder(folder)?.link_below(link.name.as_ref()).map_err(failed)?;
+        let text = target.to_str().map(str::to_owned);
+        text.map(Some)
+            .ok_or_else(|| refused(format!("a link leads to a name that is not UTF-8: {}", link.name)))
+    }
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests;

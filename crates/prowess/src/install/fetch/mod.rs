@@ -1,0 +1,4 @@
+//! Fetching skills from folders and git repositories. Nothing that is installed is changed here.
+
+mod contents;
+mod folder;
