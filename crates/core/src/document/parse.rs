@@ -34,18 +34,18 @@ impl Document {
                     }),
             );
         }
-        let mut document = Self { text, raw, fences: None, root: None, repaired: false, whole, findings };
+        let mut reading = Reading { text: &text, fences: None, root: None, repaired: false, findings };
         match outline.split {
-            Split::Found(fences) => document.read_between(fences, outline.near_close),
-            Split::Unclosed { open, yaml } => document.read_unclosed(open, yaml, outline.near_close),
-            Split::NoFrontmatter | Split::NeedMore => document.add(
+            Split::Found(fences) => reading.read_between(fences, outline.near_close),
+            Split::Unclosed { open, yaml } => reading.read_unclosed(open, yaml, outline.near_close),
+            Split::NoFrontmatter | Split::NeedMore => reading.add(
                 Finding::new(&FRONTMATTER_MISSING, "there is no frontmatter")
-                    .with_span(first_line(&document.text))
+                    .with_span(first_line(&text))
                     .with_help(
                         "begin the file with a line `---`, then name and description, then another `---`",
                     ),
             ),
-            Split::TooLarge { open } => document.add(
+            Split::TooLarge { open } => reading.add(
                 Finding::new(
                     &FRONTMATTER_TOO_LARGE,
                     format!("the frontmatter does not end within {MAX_FRONTMATTER_BYTES} bytes"),
@@ -54,9 +54,21 @@ impl Document {
                 .with_help("close it with a line `---`, or move text into the body"),
             ),
         }
-        document
+        let Reading { fences, root, repaired, findings, .. } = reading;
+        Self { text, raw, fences, root, repaired, whole, findings }
     }
+}
 
+/// What is known of a document while it is read. It borrows the text, so that no part of it is copied.
+struct Reading<'t> {
+    text: &'t str,
+    fences: Option<Fences>,
+    root: Option<Node>,
+    repaired: bool,
+    findings: Vec<Finding>,
+}
+
+impl Reading<'_> {
     fn add(&mut self, finding: Finding) {
         self.findings.push(finding);
     }
@@ -64,8 +76,8 @@ impl Document {
     /// Both fences are there.
     fn read_between(&mut self, fences: Fences, near_close: Option<(Span, usize)>) {
         self.check_leading(fences.open);
-        let yaml = fences.yaml.slice(&self.text).unwrap_or("").to_owned();
-        let read = yaml::read(&yaml, fences.yaml.start);
+        let yaml = fences.yaml.slice(self.text).unwrap_or("");
+        let read = yaml::read(yaml, fences.yaml.start);
         let several = read.findings.iter().any(|finding| finding.rule == &rules::YAML_SEVERAL_DOCUMENTS);
         if read.error.is_some() || several {
             // Perhaps the frontmatter ends earlier, at a line that was meant as a fence.
@@ -78,11 +90,11 @@ impl Document {
                 return;
             }
         }
-        if read.error.is_some() && self.read_to_prose(fences.open, fences.yaml.start, &yaml) {
+        if read.error.is_some() && self.read_to_prose(fences.open, fences.yaml.start, yaml) {
             return;
         }
         self.fences = Some(fences);
-        self.take(&yaml, fences.yaml, read);
+        self.take(yaml, fences.yaml, read);
     }
 
     /// Takes prose at the left margin for the body of a file whose closing fence is missing.
@@ -102,8 +114,8 @@ impl Document {
             return;
         }
         let capped = Span::new(yaml.start, yaml.end.min(yaml.start + MAX_FRONTMATTER_BYTES));
-        let text = capped.slice(&self.text).unwrap_or("").to_owned();
-        if self.read_to_prose(open, yaml.start, &text) {
+        let text = capped.slice(self.text).unwrap_or("");
+        if self.read_to_prose(open, yaml.start, text) {
             return;
         }
         self.add(
@@ -112,17 +124,17 @@ impl Document {
                 .with_help("end it with a line that holds `---` and nothing else"),
         );
         // Whatever fields stand at the top stay available.
-        self.root = yaml::read(&text, yaml.start).root;
+        self.root = yaml::read(text, yaml.start).root;
     }
 
     /// Takes an irregular closing fence when the text before it reads as a mapping; without a regular one, also
     /// when it can be repaired into one.
     fn read_to_near_close(&mut self, open: Span, start: usize, close: Span, body: usize, only: bool) -> bool {
         let place = Span::new(start, close.start);
-        let Some(yaml) = place.slice(&self.text).map(str::to_owned) else { return false };
-        let read = yaml::read(&yaml, start);
+        let Some(yaml) = place.slice(self.text) else { return false };
+        let read = yaml::read(yaml, start);
         let mapping = read.root.as_ref().is_some_and(|root| root.pairs().is_some());
-        let reads = if read.error.is_some() { only && repair::repair(&yaml).is_some() } else { mapping };
+        let reads = if read.error.is_some() { only && repair::repair(yaml).is_some() } else { mapping };
         if !reads {
             return false;
         }
@@ -144,7 +156,7 @@ impl Document {
                 }),
         );
         self.fences = Some(Fences { open, yaml: place, close, body });
-        self.take(&yaml, place, read);
+        self.take(yaml, place, read);
         true
     }
 
@@ -153,7 +165,7 @@ impl Document {
         let start = if self.text.starts_with('\u{feff}') { BOM.len() } else { 0 };
         if open.start > start {
             let span = Span::new(start, open.start);
-            let leading = span.slice(&self.text).unwrap_or("");
+            let leading = span.slice(self.text).unwrap_or("");
             let blank = leading.trim().is_empty();
             let what = if blank { "blank lines or spaces stand" } else { "text stands" };
             self.add(
@@ -178,7 +190,7 @@ impl Document {
         };
         let Some(repaired) = repair::repair(yaml) else {
             self.findings.extend(findings);
-            self.add(yaml_errors::syntax_finding(&YAML_UNREADABLE, &error, &self.text, place));
+            self.add(yaml_errors::syntax_finding(&YAML_UNREADABLE, &error, self.text, place));
             self.root = root;
             return;
         };
@@ -193,7 +205,7 @@ impl Document {
             edits: edits.collect(),
             safe: true,
         };
-        self.add(yaml_errors::syntax_finding(&YAML_SYNTAX, &error, &self.text, place).with_fix(fix));
+        self.add(yaml_errors::syntax_finding(&YAML_SYNTAX, &error, self.text, place).with_fix(fix));
         self.findings.extend(second.findings.into_iter().map(|mut finding| {
             finding.span = finding.span.map(to_source);
             for related in &mut finding.related {

@@ -11,6 +11,9 @@ const MAX_LINES: usize = 500;
 
 /// Reads the text if there is nothing in it that needs the full reader.
 pub(crate) fn read(yaml: &str, base: usize) -> Option<Node> {
+    if has_block_scalar(yaml.as_bytes()) {
+        return None;
+    }
     let mut top: Vec<Pair> = Vec::with_capacity(8);
     let mut nested: Vec<Pair> = Vec::new();
     let mut at = 0;
@@ -43,6 +46,13 @@ pub(crate) fn read(yaml: &str, base: usize) -> Option<Node> {
     }
     attach(&mut top, &mut nested)?;
     mapping(top)
+}
+
+/// Whether a value begins with `>` or `|`. This is the usual reason to need the full reader, and finding it first saves
+/// the work on the lines before it.
+fn has_block_scalar(yaml: &[u8]) -> bool {
+    memchr::memchr2_iter(b'>', b'|', yaml)
+        .any(|at| yaml.get(..at).is_some_and(|before| before.ends_with(b": ")))
 }
 
 /// Puts the nested lines below their parent.
@@ -110,7 +120,8 @@ fn is_plain(text: &str) -> bool {
     if !begins || bytes.last().is_none_or(|byte| matches!(byte, b' ' | b':')) {
         return false;
     }
-    if bytes.iter().any(|byte| *byte < b' ' || *byte == 0x7F) {
+    // Without an early exit, so that the compiler looks at many bytes at once.
+    if bytes.iter().fold(false, |found, byte| found | byte.is_ascii_control()) {
         return false;
     }
     let cut = memchr::memchr2_iter(b':', b'#', bytes).any(|at| match bytes.get(at) {

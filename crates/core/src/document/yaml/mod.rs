@@ -140,13 +140,9 @@ impl Builder<'_> {
             Event::MappingStart(style, anchor, tag) => {
                 self.start(style, anchor, tag.is_some(), span)?;
                 let flow = style == StructureStyle::Flow;
-                self.open.push(Open::Mapping {
-                    start: span.start,
-                    flow,
-                    anchor,
-                    pairs: Vec::new(),
-                    key: None,
-                });
+                // Most frontmatter has more than the four fields that a list begins with.
+                let pairs = if self.open.is_empty() { Vec::with_capacity(8) } else { Vec::new() };
+                self.open.push(Open::Mapping { start: span.start, flow, anchor, pairs, key: None });
             }
             Event::SequenceEnd | Event::MappingEnd => return self.close(span.end),
             Event::Alias(anchor) => self.repeat(anchor, span)?,
