@@ -4,11 +4,9 @@ mod chars;
 mod distance;
 mod escape;
 mod json;
-mod json_values;
 
 pub use chars::{Unseen, hidden, unseen};
 pub(crate) use chars::{is_blank, may_have_hidden};
 pub(crate) use distance::{distance, typos};
 pub use escape::{collapse, cut, inline, json, neutralize, visible, xml};
-pub use json::parse_json;
-pub use json_values::json_values;
+pub use json::{json_values, parse_json};
