@@ -28,10 +28,19 @@ impl Budget {
         Self::Tokens(window / 50)
     }
 
-    fn limit(self) -> usize {
+    /// The size of a text in the unit of the budget; in characters when it is unlimited.
+    fn size(self, text: &str, tokens: &dyn Fn(&str) -> usize) -> usize {
         match self {
-            Self::Tokens(limit) | Self::Characters(limit) => limit,
-            Self::Unlimited => usize::MAX,
+            Self::Tokens(_) => tokens(text),
+            Self::Characters(_) | Self::Unlimited => text.chars().count(),
+        }
+    }
+
+    /// Whether a text fits. `tokens` counts tokens.
+    pub(crate) fn fits(self, text: &str, tokens: &dyn Fn(&str) -> usize) -> bool {
+        match self {
+            Self::Tokens(limit) | Self::Characters(limit) => self.size(text, tokens) <= limit,
+            Self::Unlimited => true,
         }
     }
 }
@@ -95,16 +104,12 @@ pub fn render_within(
     budget: Budget,
     tokens: &dyn Fn(&str) -> usize,
 ) -> Budgeted {
-    let cost = |text: &str| match budget {
-        Budget::Tokens(_) => tokens(text),
-        Budget::Characters(_) | Budget::Unlimited => text.chars().count(),
-    };
-    let fits = |text: &str| cost(text) <= budget.limit();
+    let fits = |text: &str| budget.fits(text, tokens);
     let longest = style.max_description.unwrap_or(usize::MAX);
     let length = |entry: &Entry| entry.description.chars().count().min(longest);
     let report = |text: &str, included: usize, cap: Option<usize>| BudgetReport {
         budget,
-        used: cost(text),
+        used: budget.size(text, tokens),
         total: skills.len(),
         included,
         omitted: skills.iter().skip(included).map(|entry| entry.key.clone()).collect(),

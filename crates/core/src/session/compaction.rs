@@ -49,7 +49,7 @@ impl Session {
             let room = |text: &str| {
                 let mut all: Vec<&str> = texts.iter().map(String::as_str).collect();
                 all.push(text);
-                fits(text, budget.each, tokens) && fits(&compose(&all), budget.total, tokens)
+                budget.each.fits(text, tokens) && budget.total.fits(&compose(&all), tokens)
             };
             let text = active.text();
             if room(&text) {
@@ -70,23 +70,15 @@ impl Session {
     }
 }
 
-fn fits(text: &str, budget: Budget, tokens: &dyn Fn(&str) -> usize) -> bool {
-    match budget {
-        Budget::Tokens(most) => tokens(text) <= most,
-        Budget::Characters(most) => text.chars().count() <= most,
-        Budget::Unlimited => true,
-    }
-}
-
 /// As much of an activation as fits, inside its wrapper: cut at the end of a line, else between two characters.
 fn shortened(activation: &Activation, loadable: bool, room: &dyn Fn(&str) -> bool) -> Option<String> {
     let body = activation.instructions();
     let again = if loadable { "; load the skill again to see the rest" } else { "" };
     let note = format!("[cut here to save space{again}]");
+    let ends: Vec<usize> = body.char_indices().map(|(at, _)| at).skip(1).collect();
     // The folder and the hint are kept if some of the instructions fit beside them.
     for details in [true, false] {
         let made = |end: usize| activation.cut_text(end, &note, details);
-        let ends: Vec<usize> = body.char_indices().map(|(at, _)| at).skip(1).collect();
         let fitting = ends.partition_point(|end| made(*end).is_some_and(|text| room(&text)));
         let Some(end) = fitting.checked_sub(1).and_then(|at| ends.get(at)) else { continue };
         let line = body.get(..*end).and_then(|part| part.rfind('\n'));

@@ -109,7 +109,9 @@ impl Session {
         for (key, why) in &ending {
             self.state.deactivate(key, *why, self.options.max_events);
         }
-        ending.extend(self.evict_excess());
+        let mut deactivated: Vec<String> = ending.into_iter().map(|(key, _)| key).collect();
+        // A stored session may have had a higher limit.
+        deactivated.extend(self.evict(0));
         for key in changed {
             if let Some(active) = self.state.active.iter_mut().find(|active| active.key == key) {
                 active.changed = true;
@@ -117,14 +119,16 @@ impl Session {
             self.record(EventKind::Changed { key });
         }
         self.record_discovered();
-        ending.into_iter().map(|(key, _)| key).collect()
+        deactivated
     }
 
-    /// Deactivates the oldest skills when more are active than the limit allows, preloaded ones last: a stored session
-    /// may have had a higher limit.
-    fn evict_excess(&mut self) -> Vec<(String, EndReason)> {
+    /// Deactivates the oldest skills until the limit leaves room for `coming` more, preloaded ones last.
+    pub(super) fn evict(&mut self, coming: usize) -> Vec<String> {
         let most = self.options.max_active;
-        let excess = self.state.active.len().saturating_sub(if most == 0 { usize::MAX } else { most });
+        if most == 0 {
+            return Vec::new();
+        }
+        let excess = (self.state.active.len() + coming).saturating_sub(most);
         let (last, first): (Vec<&Active>, Vec<&Active>) =
             self.state.active.iter().partition(|active| active.preloaded);
         let keys: Vec<String> =
@@ -132,7 +136,7 @@ impl Session {
         for key in &keys {
             self.state.deactivate(key, EndReason::Evicted, self.options.max_events);
         }
-        keys.into_iter().map(|key| (key, EndReason::Evicted)).collect()
+        keys
     }
 
     /// Records how many skills are visible, if that changed.

@@ -22,8 +22,9 @@ impl Session {
         {
             return self.refused(refusal);
         }
-        let Some(candidate) = want.key().and_then(|key| self.catalog.get(key)) else {
-            return self.skill_gone(&want);
+        let key = want.key().unwrap_or_default();
+        let Some(candidate) = self.catalog.get(key) else {
+            return self.skill_gone(key, by, filter.as_ref());
         };
         if self.needs_approval(candidate) {
             return self.suspend(by, filter, want, Stage::Approval);
@@ -44,8 +45,9 @@ impl Session {
     }
 
     fn read_bytes(&mut self, by: Actor, filter: Option<Filter>, want: Goal, files: Option<Manifest>) -> Step {
-        let Some(candidate) = want.key().and_then(|key| self.catalog.get(key)) else {
-            return self.skill_gone(&want);
+        let key = want.key().unwrap_or_default();
+        let Some(candidate) = self.catalog.get(key) else {
+            return self.skill_gone(key, by, filter.as_ref());
         };
         let expect_digest = self.approved(candidate).map(str::to_owned);
         match want {
@@ -93,7 +95,7 @@ impl Session {
             now.entry.origin.location == location && self.judge(now, act, by, own).is_ok()
         });
         let Some(now) = now else {
-            return self.skill_gone_for(&want, by, filter.as_ref());
+            return self.skill_gone(key, by, filter.as_ref());
         };
         match &stage {
             Stage::Approval => {}

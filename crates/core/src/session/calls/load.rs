@@ -9,7 +9,7 @@ use crate::render::{Activation, Inlined};
 use crate::session::calls::join_names;
 use crate::session::calls::substitute::{Arguments, substitute, substituted_size};
 use crate::session::effect::Step;
-use crate::session::event::{Actor, EndReason, EventKind};
+use crate::session::event::{Actor, EventKind};
 use crate::session::interface::arguments::for_message;
 use crate::session::interface::naming::Tool;
 use crate::session::interface::result::{Reason, ToolResult};
@@ -80,9 +80,9 @@ impl Session {
     pub(in crate::session) fn finish_load(&mut self, given: LoadInput, bytes: &[u8], size: u64) -> Step {
         let LoadInput { key, by, filter, arguments, preload, files, inlined } = given;
         let (document, fingerprint) = (parse_head(bytes, size), fingerprint(bytes));
-        let again = |key| Goal::Load { key, arguments: None, preload };
+        let own = filter.as_ref();
         let Some(candidate) = self.catalog.get(&key) else {
-            return self.skill_gone(&again(key));
+            return self.skill_gone(&key, by, own);
         };
         let Some(mut entry) = document.skill(&candidate.entry.origin) else {
             let error = format!("this skill can no longer be loaded: {}", for_message(&key));
@@ -96,9 +96,8 @@ impl Session {
             };
             return self.refuse(Reason::Changed, error, hint);
         }
-        let own = filter.as_ref();
         if self.judge_as(candidate, Act::Activate, by, self.filter_for(own), entry.invocation).is_err() {
-            return self.skill_gone_for(&again(key), by, own);
+            return self.skill_gone(&key, by, own);
         }
         if let Some(refusal) = self.refusal_if_full(&key, preload) {
             return self.refused(refusal);
@@ -116,7 +115,7 @@ impl Session {
         let before = self.active_tools();
         let old = self.state.active.iter().position(|active| active.key == key);
         let old = old.map(|at| self.state.active.remove(at));
-        let evicted = self.make_room();
+        let evicted = self.evict(1);
         let same = old.as_ref().is_some_and(|old| old.fingerprint == fingerprint);
         // With other arguments the text differs even when the file is the same.
         let receipt = self.options.repeat == Repeat::Receipt
@@ -162,21 +161,6 @@ impl Session {
             return Step::Done(ToolResult::done(receipt, data));
         }
         Step::Done(ToolResult::done(text, data))
-    }
-
-    /// Deactivates the oldest skills until there is room for one more.
-    fn make_room(&mut self) -> Vec<String> {
-        let most = self.options.max_active;
-        let mut evicted = Vec::new();
-        while most > 0 && self.state.active.len() >= most {
-            let oldest = self.state.active.iter().find(|active| !active.preloaded);
-            let Some(key) = oldest.or(self.state.active.first()).map(|active| active.key.clone()) else {
-                break;
-            };
-            self.state.deactivate(&key, EndReason::Evicted, self.options.max_events);
-            evicted.push(key);
-        }
-        evicted
     }
 
     /// Refuses a skill whose text is too long.

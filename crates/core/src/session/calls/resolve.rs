@@ -10,7 +10,6 @@ use crate::session::interface::arguments::{self, for_message};
 use crate::session::interface::naming::Tool;
 use crate::session::interface::result::{Reason, ToolResult};
 use crate::session::policy::Act;
-use crate::session::state::Goal;
 use crate::session::{Filter, Session};
 
 /// Up to this many skills, a refusal lists all their names.
@@ -105,18 +104,9 @@ impl Session {
         )
     }
 
-    /// Refuses a call about a skill that is no longer in the catalog.
-    pub(in crate::session) fn skill_gone(&mut self, want: &Goal) -> Step {
-        self.skill_gone_for(want, Actor::Model, None)
-    }
-
-    pub(in crate::session) fn skill_gone_for(
-        &mut self,
-        want: &Goal,
-        by: Actor,
-        filter: Option<&Filter>,
-    ) -> Step {
-        let refusal = self.unknown(want.key().unwrap_or_default(), by, self.filter_for(filter));
+    /// Refuses a call about a skill that is gone, or hidden by now.
+    pub(in crate::session) fn skill_gone(&mut self, key: &str, by: Actor, filter: Option<&Filter>) -> Step {
+        let refusal = self.unknown(key, by, self.filter_for(filter));
         self.refused(refusal)
     }
 }

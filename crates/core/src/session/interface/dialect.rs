@@ -50,7 +50,7 @@ impl Dialect {
         match self {
             Self::Gemini if tools.is_empty() => json!([]),
             Self::Gemini => json!([{"functionDeclarations": Value::Array(each)}]),
-            _ => Value::Array(each),
+            Self::Mcp | Self::Anthropic | Self::OpenAi => Value::Array(each),
         }
     }
 

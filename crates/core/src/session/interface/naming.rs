@@ -45,20 +45,17 @@ pub struct NamingRow {
     pub path: &'static str,
 }
 
+/// The names that most frameworks use.
+const USUAL_TOOLS: [&str; 6] =
+    ["list_skills", "search_skills", "load_skill", "unload_skill", "read_skill_resource", "run_skill_script"];
+
 /// The namings. The first is the default.
 pub static NAMINGS: [NamingRow; 4] = [
     NamingRow {
         name: "default",
         summary: "the words most frameworks use",
         namespace: "",
-        tools: [
-            "list_skills",
-            "search_skills",
-            "load_skill",
-            "unload_skill",
-            "read_skill_resource",
-            "run_skill_script",
-        ],
+        tools: USUAL_TOOLS,
         skill: ["name", "name"],
         path: "path",
     },
@@ -89,14 +86,7 @@ pub static NAMINGS: [NamingRow; 4] = [
         name: "deuz",
         summary: "the default names, with the skill as id",
         namespace: "",
-        tools: [
-            "list_skills",
-            "search_skills",
-            "load_skill",
-            "unload_skill",
-            "read_skill_resource",
-            "run_skill_script",
-        ],
+        tools: USUAL_TOOLS,
         skill: ["id", "id"],
         path: "path",
     },

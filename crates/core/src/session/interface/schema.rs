@@ -91,15 +91,20 @@ impl Session {
             description.push_str("\n\n");
             description.push_str(list);
         }
+        let (read_only, idempotent) = match tool {
+            Tool::List | Tool::Search | Tool::Load | Tool::Read => (true, true),
+            // A skill that was unloaded cannot be unloaded again.
+            Tool::Unload => (true, false),
+            Tool::Run => (false, false),
+        };
         ToolDef {
             tool,
             name: self.options().naming.tool_name(tool).into_owned(),
             description,
             input_schema: self.schema(tool, keys),
-            read_only: tool != Tool::Run,
-            // A skill that was unloaded cannot be unloaded again.
-            idempotent: !matches!(tool, Tool::Run | Tool::Unload),
-            parallel_safe: tool != Tool::Run,
+            read_only,
+            idempotent,
+            parallel_safe: read_only,
         }
     }
 
