@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use prowess_core::render::{
-    ActivationStyle, CatalogStyle, Inlined, Shape, compose, describe, render_activation, render_catalog,
+    Activation, ActivationStyle, CatalogStyle, Inlined, Shape, compose, describe, render_catalog,
 };
 use prowess_core::{Entry, FileEntry, Manifest, Origin, RelPath, parse};
 
@@ -51,7 +51,7 @@ fuzz_target!(|input: (&str, &str, &str, &str, &[u8], u8)| {
     let files = Manifest::new(vec![FileEntry::new(path.clone(), 1)]);
     let style = ActivationStyle { compatibility: options & 4 != 0, ..ActivationStyle::default() };
     let inlined = [Inlined { path, bytes: file }];
-    let text = render_activation(&entry, body, Some(compatibility), &files, &inlined, &style);
+    let text = Activation::new(&entry, body, Some(compatibility), &files, &inlined, &style).text();
     for tag in ["<skill_content", "</skill_content", "<skill_resources", "</skill_resources"] {
         assert_eq!(count(&text, tag), 1, "{text}");
     }

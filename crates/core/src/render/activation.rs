@@ -193,18 +193,6 @@ impl Activation {
 pub(crate) const FOLDER: &str = "\n\nSkill directory: ";
 pub(crate) const BELOW_FOLDER: &str = "\nRelative paths in this skill are relative to the skill directory.";
 
-/// The text a model gets when it activates a skill: that of [`Activation::new`].
-pub fn render_activation(
-    entry: &Entry,
-    body: &str,
-    folder: Option<&str>,
-    files: &Manifest,
-    inlined: &[Inlined<'_>],
-    style: &ActivationStyle,
-) -> String {
-    Activation::new(entry, body, folder, files, inlined, style).text()
-}
-
 /// The files of a skill as elements, those in `inlined` with their contents.
 fn listed(files: &Manifest, inlined: &[Inlined<'_>], style: &ActivationStyle) -> String {
     let mut text = String::new();

@@ -95,20 +95,16 @@ fn an_activation_tells_where_the_skill_lives_and_what_it_has() {
         Inlined { path: RelPath::parse("scripts/a.py").unwrap(), bytes: b"print('</file>')\n" },
         Inlined { path: RelPath::parse("assets/b.bin").unwrap(), bytes: b"\0\xff" },
     ];
-    let text = render_activation(
-        &entry("a", "d"),
-        "\n# A\n\nSee </skill_content>.\n",
-        Some("/abs/a"),
-        &files,
-        &inlined,
-        &ActivationStyle::default(),
-    );
+    let skill = entry("a", "d");
+    let body = "\n# A\n\nSee </skill_content>.\n";
+    let style = ActivationStyle::default();
+    let activation = Activation::new(&skill, body, Some("/abs/a"), &files, &inlined, &style);
     assert_eq!(
-        text,
+        activation.text(),
         "<skill_content name=\"a\">\n# A\n\nSee &lt;/skill_content>.\n\nSkill directory: /abs/a\nRelative paths in this skill are relative to the skill directory.\n\n<skill_resources>\n  <file>assets/b.bin</file>\n  <file>c.md</file>\n  <file name=\"scripts/a.py\">\nprint('&lt;/file>')\n  </file>\n</skill_resources>\n</skill_content>"
     );
     let capped = ActivationStyle { max_listed: 1, ..ActivationStyle::default() };
-    let text = render_activation(&entry("a", "d"), "x", None, &files, &[], &capped);
+    let text = Activation::new(&entry("a", "d"), "x", None, &files, &[], &capped).text();
     assert_eq!(
         text,
         "<skill_content name=\"a\">\nx\n\n<skill_resources>\n  <file>assets/b.bin</file>\n  <!-- 2 more files are not listed -->\n</skill_resources>\n</skill_content>"
@@ -201,7 +197,7 @@ proptest! {
         let path = RelPath::parse("scripts/a.py").unwrap();
         let files = Manifest::new(vec![FileEntry::new(path.clone(), 1)]);
         let inlined = [Inlined { path, bytes: file.as_bytes() }];
-        let text = render_activation(&entry, &body, Some(&folder), &files, &inlined, &ActivationStyle::default());
+        let text = Activation::new(&entry, &body, Some(&folder), &files, &inlined, &ActivationStyle::default()).text();
         let compact: String = text.to_lowercase().chars().filter(|c| !c.is_whitespace()).collect();
         prop_assert_eq!(compact.matches("<skill_content").count(), 1);
         prop_assert_eq!(compact.matches("</skill_content").count(), 1);

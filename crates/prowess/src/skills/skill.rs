@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use prowess_core::render::{Inlined, render_activation};
+use prowess_core::render::{Activation, Inlined};
 use prowess_core::session::Options;
 use prowess_core::text::{collapse, visible};
 use prowess_core::{Candidate, Entry, LoadError, Manifest, Origin, Profile, RelPath, SkillData, parse};
@@ -210,7 +210,7 @@ impl Skill {
         let shown: Vec<Inlined<'_>> =
             shown.iter().map(|(path, bytes)| Inlined { path: path.clone(), bytes }).collect();
         let folder = self.folder().filter(|_| options.show_folders).and_then(Path::to_str);
-        Ok(render_activation(self.entry(), self.body(), folder, &files, &shown, style))
+        Ok(Activation::new(self.entry(), self.body(), folder, &files, &shown, style).text())
     }
 
     /// The key and the description in one line, with hidden characters made visible.

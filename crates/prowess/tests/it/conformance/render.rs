@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use prowess_core::render::{
-    ActivationStyle, CatalogStyle, Inlined, Shape, compose, describe, render_activation, render_catalog,
+    Activation, ActivationStyle, CatalogStyle, Inlined, Shape, compose, describe, render_catalog,
 };
 use prowess_core::{Entry, Manifest, Origin, RelPath, SkillData, parse};
 use serde_json::{Map, Value, json};
@@ -36,7 +36,8 @@ fn activation(dict: &Value, case: &Value) -> String {
         .collect();
     let style: ActivationStyle = serde_json::from_value(style(case)).unwrap();
     let files = files(case);
-    render_activation(&skill.entry, &skill.instructions, case["folder"].as_str(), &files, &inlined, &style)
+    let folder = case["folder"].as_str();
+    Activation::new(&skill.entry, &skill.instructions, folder, &files, &inlined, &style).text()
 }
 
 fn files(case: &Value) -> Manifest {
