@@ -25,13 +25,6 @@ macro_rules! reasons {
                     $(Self::$reason => $code,)+
                 }
             }
-
-            /// When a call is refused with this reason.
-            pub const fn meaning(self) -> &'static str {
-                match self {
-                    $(Self::$reason => $meaning,)+
-                }
-            }
         }
     };
 }
