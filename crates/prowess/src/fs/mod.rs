@@ -3,7 +3,7 @@
 pub mod atomic;
 pub(crate) mod confine;
 pub(crate) mod dir;
-pub mod listing;
+pub(crate) mod listing;
 pub mod location;
 pub mod read;
 pub(crate) mod sandbox;

@@ -1,93 +1,19 @@
 //! Changing what lies on disk: a reader sees all of the old or all of the new, and nothing is lost on the way.
 
+mod error;
+mod held;
+mod lock;
+mod temporary;
+
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read as _, Write as _};
-use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::path::Path;
 
-use crate::error::shown;
-
-mod held;
-
+pub use error::WriteError;
 use held::Held;
-
-/// Why something could not be written. Each variant names the path; whatever was there before is still there.
-#[derive(Debug, thiserror::Error)]
-pub enum WriteError {
-    /// The file is not the one that was read.
-    #[error("the file has changed since it was read, so it is left alone: {}", shown(.path))]
-    Changed {
-        /// The file.
-        path: PathBuf,
-    },
-    /// The file lies elsewhere, behind a link, and was not named itself.
-    #[error("a link leads to a file outside of what was named, so it is left alone: {}: {}", shown(.path), .target.display())]
-    Outside {
-        /// The path that was to be written.
-        path: PathBuf,
-        /// The file that it leads to.
-        target: PathBuf,
-    },
-    /// The file may not be written.
-    #[error("the file is read-only, so it is left alone: {}", shown(.path))]
-    ReadOnly {
-        /// The file.
-        path: PathBuf,
-    },
-    /// Something of that name is there already.
-    #[error("there is something of this name already: {}", shown(.path))]
-    Exists {
-        /// What should have been made.
-        path: PathBuf,
-    },
-    /// The system refused or failed.
-    #[error("could not write: {}", shown(.path))]
-    Io {
-        /// What should have been written.
-        path: PathBuf,
-        /// What the system said.
-        #[source]
-        source: io::Error,
-    },
-}
-
-impl WriteError {
-    fn io(path: &Path, source: io::Error) -> Self {
-        Self::Io { path: path.to_owned(), source }
-    }
-
-    /// The path it is about.
-    pub fn path(&self) -> &Path {
-        match self {
-            Self::Changed { path }
-            | Self::Outside { path, .. }
-            | Self::ReadOnly { path }
-            | Self::Exists { path }
-            | Self::Io { path, .. } => path,
-        }
-    }
-
-    /// What to do about it.
-    pub fn hint(&self) -> &'static str {
-        match self {
-            Self::Changed { .. } => "run the command again",
-            Self::Outside { .. } => "name the file itself to have it changed",
-            Self::ReadOnly { .. } => "make the file writable for this user, or leave it out",
-            Self::Exists { .. } => "choose another name or another folder",
-            Self::Io { source, .. } => match source.kind() {
-                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-                    "make room on the disk, then run the command again"
-                }
-                io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-                    "make the folder writable for this user, or leave it out"
-                }
-                io::ErrorKind::NotFound => "make the folder first, or check its spelling",
-                io::ErrorKind::NotADirectory => "a part of this path is a file; name a folder",
-                _ => "try again; if it persists, the disk or its connection may be at fault",
-            },
-        }
-    }
-}
+pub(crate) use lock::lock_own;
+use temporary::Temporary;
+pub(crate) use temporary::{is_temporary, unused_name};
 
 /// The steps of replacing a file, in order; the tests stop at each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -220,54 +146,6 @@ pub(crate) fn create(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
     Ok(())
 }
 
-/// How long another process may hold a lock before waiting for it ends with an error.
-const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// Takes a lock and holds it until the file is dropped. The file stays: another process may have just opened it.
-///
-/// Only this user can open the file, so that no other user can hold the lock. Waiting ends after [`LOCK_TIMEOUT`].
-pub(crate) fn lock_own(path: &Path) -> io::Result<File> {
-    lock_within(path, LOCK_TIMEOUT)
-}
-
-pub(crate) fn lock_within(path: &Path, timeout: Duration) -> io::Result<File> {
-    fs::create_dir_all(path.parent().unwrap_or(Path::new(".")))?;
-    let mut options = File::options();
-    options.write(true).create(true).truncate(false);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt as _;
-        // Opening a FIFO or a link in place of the file must neither wait nor lead elsewhere.
-        let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOFOLLOW;
-        options.mode(0o600).custom_flags(flags.bits().cast_signed());
-    }
-    let file = options.open(path)?;
-    if !file.metadata()?.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "the lock is not a regular file"));
-    }
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        file.set_permissions(fs::Permissions::from_mode(0o600))?;
-    }
-    let started = Instant::now();
-    loop {
-        match file.try_lock() {
-            Ok(()) => return Ok(file),
-            Err(fs::TryLockError::Error(error)) => return Err(error),
-            Err(fs::TryLockError::WouldBlock) if started.elapsed() >= timeout => {
-                let seconds = timeout.as_secs();
-                let reason = format!("another process has held {} for {seconds} seconds", path.display());
-                return Err(io::Error::new(io::ErrorKind::TimedOut, reason));
-            }
-            Err(fs::TryLockError::WouldBlock) => std::thread::sleep(LOCK_POLL),
-        }
-    }
-}
-
-/// How long to wait before trying again to take a lock.
-const LOCK_POLL: Duration = Duration::from_millis(5);
-
 /// Makes a folder with these files, all or nothing. The folder above it must be there.
 ///
 /// It is made under another name beside its place, and gets its own when it is complete. Something that is there
@@ -293,112 +171,6 @@ pub fn make_folder(path: &Path, contents: &[(&str, &[u8])]) -> Result<(), WriteE
     })?;
     sync_folder_of(path);
     Ok(())
-}
-
-/// Something unfinished, which goes when it is dropped; once it was renamed there is nothing to remove.
-///
-/// Its handle holds a lock for as long as it is worked on. What is not locked was left behind by a process that was
-/// killed, and the next one that writes to the folder removes it.
-struct Temporary {
-    path: PathBuf,
-}
-
-/// How the name of something unfinished begins and ends.
-const UNFINISHED: (&str, &str) = (".prowess-", ".tmp");
-/// How many entries of a folder are looked at for what was left behind.
-const MAX_SWEPT: usize = 10_000;
-
-/// Whether this is the name of something unfinished: no file of a skill, and not to be taken for one.
-pub(crate) fn is_temporary(name: &str) -> bool {
-    let number = name.strip_prefix(UNFINISHED.0).and_then(|rest| rest.strip_suffix(UNFINISHED.1));
-    let number = number.filter(|number| !number.is_empty());
-    number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-'))
-}
-
-impl Temporary {
-    /// A new file beside a path, and its handle.
-    fn file(path: &Path, options: &mut fs::OpenOptions) -> io::Result<(Self, File)> {
-        Self::new(path, |path| options.create_new(true).open(path), |file| file.lock().is_ok())
-    }
-
-    /// A new folder beside a path, and what keeps it from being taken for something left behind.
-    fn folder(path: &Path) -> io::Result<(Self, Option<File>)> {
-        let open = |path: &Path| fs::create_dir(path).map(|()| File::options().read(true).open(path).ok());
-        Self::new(path, open, |handle| handle.as_ref().is_some_and(|handle| handle.lock().is_ok()))
-    }
-
-    fn new<H>(
-        path: &Path,
-        mut make: impl FnMut(&Path) -> io::Result<H>,
-        lock: impl Fn(&H) -> bool,
-    ) -> io::Result<(Self, H)> {
-        let folder = folder_of(path);
-        sweep(folder);
-        loop {
-            let path = folder.join(unused_name());
-            let handle = make(&path)?;
-            let temporary = Self { path };
-            // Between the making and the lock it may have been taken for something left behind. Where there are no
-            // locks, nothing is removed.
-            if !lock(&handle) || temporary.path.symlink_metadata().is_ok() {
-                return Ok((temporary, handle));
-            }
-        }
-    }
-}
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        remove(&self.path);
-    }
-}
-
-fn remove(path: &Path) {
-    let folder = path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
-    let _ = if folder { fs::remove_dir_all(path) } else { fs::remove_file(path) };
-}
-
-/// A hidden name that no other process guesses or uses.
-pub(crate) fn unused_name() -> String {
-    use std::hash::{BuildHasher as _, RandomState};
-    let random = RandomState::new().hash_one(std::process::id());
-    format!("{}{random:016x}{}", UNFINISHED.0, UNFINISHED.1)
-}
-
-/// Removes what a process left behind that was killed while it wrote to this folder.
-fn sweep(folder: &Path) {
-    for entry in fs::read_dir(folder).into_iter().flatten().take(MAX_SWEPT).flatten() {
-        if !entry.file_name().to_str().is_some_and(is_temporary) {
-            continue;
-        }
-        let kind = entry.file_type();
-        // A link or a device of that name is none of ours, and opening it may have an effect.
-        if !kind.is_ok_and(|kind| kind.is_file() || kind.is_dir()) {
-            continue;
-        }
-        // Something else may be there by now, so it is asked once more.
-        let ours = |left: &File| left.metadata().is_ok_and(|left| left.is_file() || left.is_dir());
-        if let Ok(left) = open_without_waiting(&entry.path())
-            && ours(&left)
-            && left.try_lock().is_ok()
-        {
-            remove(&entry.path());
-        }
-    }
-}
-
-/// Opens what is there, and no link: a FIFO would else be waited for.
-fn open_without_waiting(path: &Path) -> io::Result<File> {
-    let mut options = File::options();
-    options.read(true);
-    #[cfg(unix)]
-    {
-        use rustix::fs::OFlags;
-        use std::os::unix::fs::OpenOptionsExt as _;
-        let flags = OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::NOFOLLOW;
-        options.custom_flags(flags.bits().cast_signed());
-    }
-    options.open(path)
 }
 
 /// The folder that holds a path.

@@ -2,9 +2,14 @@
 
 #![allow(clippy::disallowed_methods, reason = "these are tests")]
 
-use super::*;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::PathBuf;
 use std::process::Command;
+use std::time::Duration;
+
+use super::lock::lock_within;
+use super::temporary::open_without_waiting;
+use super::*;
 
 fn folder_with(text: &str) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();

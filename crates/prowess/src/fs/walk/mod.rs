@@ -5,6 +5,7 @@ mod changes;
 mod ignore;
 mod probe;
 mod steps;
+mod visitor;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -18,7 +19,8 @@ use crate::fs::atomic::is_temporary;
 use crate::fs::stamp::FileStamp;
 use crate::library::clients::DOT_FOLDERS;
 pub use changes::ScanChanges;
-pub(crate) use steps::{Opened, Visitor, walk};
+pub(crate) use steps::walk;
+pub(crate) use visitor::{Opened, Visitor};
 
 /// The names of the file that makes a folder a skill; the first wins when both are there.
 pub const FILE_NAMES: [&str; 2] = ["SKILL.md", "skill.md"];

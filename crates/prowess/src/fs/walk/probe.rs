@@ -5,7 +5,8 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::steps::{Identity, Opened, Visitor, Walk};
+use super::steps::{Identity, Walk};
+use super::visitor::{Opened, Visitor};
 use super::{FILE_NAMES, FileName, ScanOptions, is_missing, joined};
 use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::confine::Within;

@@ -1,0 +1,54 @@
+//! Locks between processes, held by an open file.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// How long another process may hold a lock before waiting for it ends with an error.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Takes a lock and holds it until the file is dropped. The file stays: another process may have just opened it.
+///
+/// Only this user can open the file, so that no other user can hold the lock. Waiting ends after [`LOCK_TIMEOUT`].
+pub(crate) fn lock_own(path: &Path) -> io::Result<File> {
+    lock_within(path, LOCK_TIMEOUT)
+}
+
+pub(super) fn lock_within(path: &Path, timeout: Duration) -> io::Result<File> {
+    fs::create_dir_all(path.parent().unwrap_or(Path::new(".")))?;
+    let mut options = File::options();
+    options.write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        // Opening a FIFO or a link in place of the file must neither wait nor lead elsewhere.
+        let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOFOLLOW;
+        options.mode(0o600).custom_flags(flags.bits().cast_signed());
+    }
+    let file = options.open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "the lock is not a regular file"));
+    }
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        file.set_permissions(fs::Permissions::from_mode(0o600))?;
+    }
+    let started = Instant::now();
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(fs::TryLockError::Error(error)) => return Err(error),
+            Err(fs::TryLockError::WouldBlock) if started.elapsed() >= timeout => {
+                let seconds = timeout.as_secs();
+                let reason = format!("another process has held {} for {seconds} seconds", path.display());
+                return Err(io::Error::new(io::ErrorKind::TimedOut, reason));
+            }
+            Err(fs::TryLockError::WouldBlock) => std::thread::sleep(LOCK_POLL),
+        }
+    }
+}
+
+/// How long to wait before trying again to take a lock.
+const LOCK_POLL: Duration = Duration::from_millis(5);

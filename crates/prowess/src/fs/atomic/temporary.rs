@@ -1,0 +1,113 @@
+//! Files and folders that are not finished yet: hidden names beside their place, and what removes them.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::folder_of;
+
+/// Something unfinished, which goes when it is dropped; once it was renamed there is nothing to remove.
+///
+/// Its handle holds a lock for as long as it is worked on. What is not locked was left behind by a process that was
+/// killed, and the next one that writes to the folder removes it.
+pub(super) struct Temporary {
+    pub(super) path: PathBuf,
+}
+
+/// How the name of something unfinished begins and ends.
+const UNFINISHED: (&str, &str) = (".prowess-", ".tmp");
+/// How many entries of a folder are looked at for what was left behind.
+const MAX_SWEPT: usize = 10_000;
+
+/// Whether this is the name of something unfinished: no file of a skill, and not to be taken for one.
+pub(crate) fn is_temporary(name: &str) -> bool {
+    let number = name.strip_prefix(UNFINISHED.0).and_then(|rest| rest.strip_suffix(UNFINISHED.1));
+    let number = number.filter(|number| !number.is_empty());
+    number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-'))
+}
+
+impl Temporary {
+    /// A new file beside a path, and its handle.
+    pub(super) fn file(path: &Path, options: &mut fs::OpenOptions) -> io::Result<(Self, File)> {
+        Self::new(path, |path| options.create_new(true).open(path), |file| file.lock().is_ok())
+    }
+
+    /// A new folder beside a path, and what keeps it from being taken for something left behind.
+    pub(super) fn folder(path: &Path) -> io::Result<(Self, Option<File>)> {
+        let open = |path: &Path| fs::create_dir(path).map(|()| File::options().read(true).open(path).ok());
+        Self::new(path, open, |handle| handle.as_ref().is_some_and(|handle| handle.lock().is_ok()))
+    }
+
+    fn new<H>(
+        path: &Path,
+        mut make: impl FnMut(&Path) -> io::Result<H>,
+        lock: impl Fn(&H) -> bool,
+    ) -> io::Result<(Self, H)> {
+        let folder = folder_of(path);
+        sweep(folder);
+        loop {
+            let path = folder.join(unused_name());
+            let handle = make(&path)?;
+            let temporary = Self { path };
+            // Between the making and the lock it may have been taken for something left behind. Where there are no
+            // locks, nothing is removed.
+            if !lock(&handle) || temporary.path.symlink_metadata().is_ok() {
+                return Ok((temporary, handle));
+            }
+        }
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        remove(&self.path);
+    }
+}
+
+fn remove(path: &Path) {
+    let folder = path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
+    let _ = if folder { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+}
+
+/// A hidden name that no other process guesses or uses.
+pub(crate) fn unused_name() -> String {
+    use std::hash::{BuildHasher as _, RandomState};
+    let random = RandomState::new().hash_one(std::process::id());
+    format!("{}{random:016x}{}", UNFINISHED.0, UNFINISHED.1)
+}
+
+/// Removes what a process left behind that was killed while it wrote to this folder.
+fn sweep(folder: &Path) {
+    for entry in fs::read_dir(folder).into_iter().flatten().take(MAX_SWEPT).flatten() {
+        if !entry.file_name().to_str().is_some_and(is_temporary) {
+            continue;
+        }
+        let kind = entry.file_type();
+        // A link or a device of that name is none of ours, and opening it may have an effect.
+        if !kind.is_ok_and(|kind| kind.is_file() || kind.is_dir()) {
+            continue;
+        }
+        // Something else may be there by now, so it is asked once more.
+        let ours = |left: &File| left.metadata().is_ok_and(|left| left.is_file() || left.is_dir());
+        if let Ok(left) = open_without_waiting(&entry.path())
+            && ours(&left)
+            && left.try_lock().is_ok()
+        {
+            remove(&entry.path());
+        }
+    }
+}
+
+/// Opens what is there, and no link: a FIFO would else be waited for.
+pub(super) fn open_without_waiting(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.read(true);
+    #[cfg(unix)]
+    {
+        use rustix::fs::OFlags;
+        use std::os::unix::fs::OpenOptionsExt as _;
+        let flags = OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::NOFOLLOW;
+        options.custom_flags(flags.bits().cast_signed());
+    }
+    options.open(path)
+}

@@ -1,0 +1,297 @@
+//! An open folder on Unix: a handle, which stays the same folder when paths change.
+
+use std::ffi::OsString;
+use std::fs::{File, Metadata};
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags};
+use rustix::io::Errno;
+
+use super::{Kind, Known, Links, Name, Want};
+use crate::fs::stamp::FileStamp;
+
+/// What a folder on the way to a file is opened for: where the system can, only to go through it.
+#[cfg(target_os = "linux")]
+const THROUGH: OFlags = OFlags::PATH;
+#[cfg(not(target_os = "linux"))]
+const THROUGH: OFlags = OFlags::RDONLY;
+
+fn flags_for(want: Want) -> OFlags {
+    let read = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    #[cfg(target_os = "linux")]
+    if want == Want::Look {
+        return OFlags::PATH | OFlags::CLOEXEC;
+    }
+    let _ = want;
+    read
+}
+
+/// An open folder.
+#[derive(Debug)]
+pub(crate) struct Folder {
+    handle: OwnedFd,
+}
+
+impl Folder {
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        Ok(Self { handle: rustix::fs::openat(CWD, path, flags, Mode::empty())? })
+    }
+
+    /// Where it really is now. `path` is how it was opened.
+    pub(crate) fn place(&self, path: &Path) -> io::Result<PathBuf> {
+        place_of(&self.handle, path)
+    }
+
+    /// Its device, when the file system there is known to count the folders in a folder as links to it. Others may
+    /// give any number.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn counting_device(&self) -> Option<u64> {
+        const EXT: i64 = 0xef53;
+        const TMPFS: i64 = 0x0102_1994;
+        const XFS: i64 = 0x5846_5342;
+        let kind = bits(rustix::fs::fstatfs(&self.handle).ok()?.f_type).cast_signed();
+        let counts = [EXT, TMPFS, XFS].contains(&kind);
+        counts.then(|| self.identity().ok().map(|(device, _)| device)).flatten()
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    #[expect(clippy::unused_self, reason = "elsewhere the handle is asked")]
+    pub(crate) fn counting_device(&self) -> Option<u64> {
+        None
+    }
+
+    /// Whether a folder in it is known to hold no folders, without a list of what it holds: its device counts them.
+    pub(crate) fn is_leaf(&self, name: &Path, counting: u64) -> bool {
+        let stat = rustix::fs::statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW);
+        stat.is_ok_and(|stat| bits(stat.st_dev) == counting && stat.st_nlink == 2)
+    }
+
+    /// What tells it apart from every other folder.
+    pub(crate) fn identity(&self) -> io::Result<(u64, u64)> {
+        let stat = rustix::fs::fstat(&self.handle)?;
+        Ok((bits(stat.st_dev), stat.st_ino))
+    }
+
+    /// Its entries, sorted by name, at most `limit` of them; and whether there were more.
+    pub(crate) fn entries(&self, limit: usize) -> io::Result<(Vec<Name>, bool)> {
+        let (mut names, mut more) = (Vec::new(), false);
+        for entry in Dir::read_from(&self.handle)? {
+            let entry = entry?;
+            let name = entry.file_name().to_bytes();
+            if matches!(name, b"." | b"..") {
+                continue;
+            }
+            if names.len() >= limit {
+                more = true;
+                break;
+            }
+            let kind = match entry.file_type() {
+                FileType::Unknown => kind_of(FileType::from_raw_mode(
+                    rustix::fs::statat(&self.handle, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW)?.st_mode,
+                )),
+                known => kind_of(known),
+            };
+            names.push(Name { name: OsString::from_vec(name.to_vec()), kind });
+        }
+        names.sort_unstable_by(|a, b| a.name.as_bytes().cmp(b.name.as_bytes()));
+        Ok((names, more))
+    }
+
+    /// Opens what lies at a path below it, without waiting for a writer.
+    pub(crate) fn open_below(&self, path: &Path, links: Links) -> io::Result<File> {
+        let flags = flags_for(Want::Bytes) | OFlags::NOFOLLOW;
+        if links == Links::RefuseAll {
+            return open_without_links(&self.handle, path, flags);
+        }
+        Ok(File::from(rustix::fs::openat(&self.handle, path, flags, Mode::empty())?))
+    }
+
+    /// Opens a folder only to go through it, which needs no leave to list it.
+    pub(crate) fn open_through(path: &Path) -> io::Result<Self> {
+        let flags = THROUGH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        Ok(Self { handle: rustix::fs::openat(CWD, path, flags, Mode::empty())? })
+    }
+
+    /// The same folder, opened to be listed.
+    pub(crate) fn to_list(&self) -> io::Result<Self> {
+        Self::of(&self.handle)
+    }
+
+    /// The folder that was opened to be looked at.
+    pub(crate) fn of(handle: &impl AsFd) -> io::Result<Self> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        Ok(Self { handle: rustix::fs::openat(handle, ".", flags, Mode::empty())? })
+    }
+
+    /// Opens a folder by a path without links.
+    pub(crate) fn open_real(path: &Path) -> io::Result<Self> {
+        #[cfg(target_os = "linux")]
+        {
+            use rustix::fs::{ResolveFlags, openat2};
+            let flags = THROUGH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+            match openat2(CWD, path, flags, Mode::empty(), resolve) {
+                // A kernel without the call, or a filter that does not know it.
+                Err(Errno::NOSYS | Errno::PERM) => {}
+                result => return Ok(Self { handle: result? }),
+            }
+        }
+        Self::open(path)
+    }
+
+    /// Opens a folder right below it, which must be no link.
+    pub(crate) fn folder_below(&self, name: &Path) -> io::Result<Self> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        Ok(Self { handle: rustix::fs::openat(&self.handle, name, flags, Mode::empty())? })
+    }
+
+    /// Opens a folder below it to be listed, when no part of the path is a link.
+    #[cfg(feature = "install")]
+    pub(crate) fn folder_without_links(&self, path: &Path) -> io::Result<Self> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        Ok(Self { handle: open_without_links(&self.handle, path, flags)?.into() })
+    }
+
+    /// Where a link right below it leads.
+    #[cfg(feature = "install")]
+    pub(crate) fn link_below(&self, name: &Path) -> io::Result<PathBuf> {
+        let target = rustix::fs::readlinkat(&self.handle, name, Vec::new())?;
+        Ok(PathBuf::from(OsString::from_vec(target.into_bytes())))
+    }
+
+    /// Opens what a path below it leads to. Links that stay below it are followed where the system can hold them
+    /// to that; [`leads_out`] knows the error for others.
+    pub(crate) fn beneath(&self, path: &Path, want: Want) -> io::Result<File> {
+        #[cfg(target_os = "linux")]
+        {
+            use rustix::fs::{ResolveFlags, openat2};
+            let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+            match openat2(&self.handle, path, flags_for(want), Mode::empty(), resolve) {
+                Err(Errno::NOSYS | Errno::PERM) => {}
+                result => return Ok(File::from(result?)),
+            }
+        }
+        self.without_links(path, want)
+    }
+
+    /// Opens what lies at a path below it when no part of the path is a link.
+    pub(crate) fn without_links(&self, path: &Path, want: Want) -> io::Result<File> {
+        let file = open_without_links(&self.handle, path, flags_for(want) | OFlags::NOFOLLOW)?;
+        // What is opened only to be looked at may be the link itself.
+        if want == Want::Look && file.metadata()?.is_symlink() {
+            return Err(Errno::LOOP.into());
+        }
+        Ok(file)
+    }
+
+    /// What lies right below it under a name; a link is itself.
+    pub(crate) fn known_below(&self, name: &Path) -> io::Result<Known> {
+        let stat = rustix::fs::statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW)?;
+        let executable = Mode::XUSR | Mode::XGRP | Mode::XOTH;
+        Ok(Known {
+            kind: kind_of(FileType::from_raw_mode(stat.st_mode)),
+            size: u64::try_from(stat.st_size).unwrap_or(0),
+            executable: Mode::from_raw_mode(stat.st_mode).intersects(executable),
+        })
+    }
+
+    /// The state of what lies at a path below it; a link is itself.
+    pub(crate) fn state_below(&self, path: &Path) -> io::Result<(FileStamp, Kind)> {
+        let stat = rustix::fs::statat(&self.handle, path, AtFlags::SYMLINK_NOFOLLOW)?;
+        let stamp = FileStamp {
+            size: u64::try_from(stat.st_size).unwrap_or(0),
+            modified: nanoseconds(stat.st_mtime, bits(stat.st_mtime_nsec).cast_signed()),
+            changed: nanoseconds(stat.st_ctime, bits(stat.st_ctime_nsec).cast_signed()),
+            inode: stat.st_ino,
+            device: bits(stat.st_dev),
+        };
+        Ok((stamp, kind_of(FileType::from_raw_mode(stat.st_mode))))
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn open_without_links(handle: &OwnedFd, path: &Path, flags: OFlags) -> io::Result<File> {
+    use rustix::fs::ResolveFlags;
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+    match rustix::fs::openat2(handle, path, flags, Mode::empty(), resolve) {
+        // A kernel without openat2, or a filter that does not know it.
+        Err(Errno::NOSYS | Errno::PERM) => step_by_step(handle, path, flags),
+        opened => Ok(File::from(opened?)),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+use step_by_step as open_without_links;
+
+/// Opens each folder on the way in the one before it.
+fn step_by_step(handle: &OwnedFd, path: &Path, flags: OFlags) -> io::Result<File> {
+    let on_the_way = THROUGH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut names = path.iter().peekable();
+    let mut at: Option<OwnedFd> = None;
+    while let Some(name) = names.next() {
+        let flags = if names.peek().is_some() { on_the_way } else { flags };
+        at = Some(rustix::fs::openat(at.as_ref().unwrap_or(handle), name, flags, Mode::empty())?);
+    }
+    at.map(File::from).ok_or_else(|| io::ErrorKind::NotFound.into())
+}
+
+/// Where an open file or folder really is now. `path` is how it was opened.
+#[cfg(target_os = "linux")]
+pub(crate) fn place_of(handle: &impl AsFd, path: &Path) -> io::Result<PathBuf> {
+    use std::os::fd::AsRawFd as _;
+    let asked = std::fs::read_link(format!("/proc/self/fd/{}", handle.as_fd().as_raw_fd()));
+    // Without /proc only the path can be asked.
+    asked.or_else(|_| std::fs::canonicalize(path))
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn place_of(_: &impl AsFd, path: &Path) -> io::Result<PathBuf> {
+    std::fs::canonicalize(path)
+}
+
+/// A number of the system as the standard library gives it, whichever type of integer the system has for it.
+fn bits<T: Copy + TryInto<u64> + TryInto<i64>>(number: T) -> u64 {
+    let signed = || TryInto::<i64>::try_into(number).ok().map(i64::cast_unsigned);
+    TryInto::<u64>::try_into(number).ok().or_else(signed).unwrap_or_default()
+}
+
+fn nanoseconds(seconds: i64, rest: i64) -> i64 {
+    seconds.saturating_mul(1_000_000_000).saturating_add(rest)
+}
+
+fn kind_of(kind: FileType) -> Kind {
+    match kind {
+        FileType::RegularFile => Kind::File,
+        FileType::Directory => Kind::Folder,
+        FileType::Symlink => Kind::Link,
+        _ => Kind::Special,
+    }
+}
+
+/// Whether an error says that the path is a link and was not to be.
+pub(crate) fn is_link_error(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error())
+}
+
+/// Whether an error says that a link leads out, or is one where none is followed.
+pub(crate) fn leads_out(error: &io::Error) -> bool {
+    [Errno::XDEV, Errno::LOOP, Errno::NOTDIR]
+        .iter()
+        .any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
+}
+
+/// What tells this state of a file apart from another.
+pub(crate) fn stamp_of(metadata: &Metadata) -> FileStamp {
+    FileStamp {
+        size: metadata.len(),
+        modified: nanoseconds(metadata.mtime(), metadata.mtime_nsec()),
+        changed: nanoseconds(metadata.ctime(), metadata.ctime_nsec()),
+        inode: metadata.ino(),
+        device: metadata.dev(),
+    }
+}
