@@ -2,9 +2,9 @@
 //! them; this one concatenates the table and runs them all.
 
 mod entry_builder;
+mod findings;
 pub mod fix;
 pub(crate) mod fixes;
-mod found;
 pub mod load;
 pub mod profile;
 pub(crate) mod rules;
@@ -14,7 +14,7 @@ pub use entry_builder::EntryBuilder;
 pub use rules::description::check_description;
 pub use rules::name::{check_name, suggest_name};
 
-use found::Found;
+use findings::Findings;
 use rules::{body, description, fields, files, hidden, links, name, tools};
 
 use crate::check::profile::{Profile, UnknownRule};
@@ -70,7 +70,7 @@ pub(crate) fn findings(
     at: &Origin,
     profile: Option<&Profile>,
 ) -> Vec<Finding> {
-    let mut found = Found::by(profile);
+    let mut found = Findings::by(profile);
     for finding in document.findings() {
         found.push(finding.clone());
     }
@@ -94,7 +94,7 @@ pub(crate) fn frontmatter(
     profile: &Profile,
     entry: Option<&Entry>,
 ) -> Vec<Finding> {
-    let mut found = Found::by(Some(profile));
+    let mut found = Findings::by(Some(profile));
     for finding in document.findings().iter().filter(|finding| !document.is_about_body(finding)) {
         found.push(finding.clone());
     }
@@ -103,7 +103,7 @@ pub(crate) fn frontmatter(
 }
 
 /// The rules that need neither the body nor the other files.
-fn frontmatter_rules(document: &Document, at: &Origin, entry: Option<&Entry>, found: &mut Found<'_>) {
+fn frontmatter_rules(document: &Document, at: &Origin, entry: Option<&Entry>, found: &mut Findings<'_>) {
     // Without readable frontmatter there is nothing more to say about its fields.
     if document.root().is_some_and(|root| root.pairs().is_some()) {
         presence(document, at, found);
@@ -116,13 +116,13 @@ fn frontmatter_rules(document: &Document, at: &Origin, entry: Option<&Entry>, fo
     files::check_name(at, found);
 }
 
-fn presence(document: &Document, at: &Origin, found: &mut Found<'_>) {
+fn presence(document: &Document, at: &Origin, found: &mut Findings<'_>) {
     name::check_presence(document, at, found);
     description::check_presence(document, found);
 }
 
 /// Reports a text that other readers take for a value of another type.
-fn check_type(rule: &'static Rule, field: &str, node: &Node, found: &mut Found<'_>) {
+fn check_type(rule: &'static Rule, field: &str, node: &Node, found: &mut Findings<'_>) {
     let Some(other) = node.scalar().and_then(Scalar::other_type).filter(|_| found.wants(rule)) else {
         return;
     };

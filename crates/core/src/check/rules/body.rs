@@ -1,6 +1,6 @@
 //! Rules about the instructions: their length, and commands that a client would run.
 
-use crate::check::found::Found;
+use crate::check::findings::Findings;
 use crate::document::Document;
 use crate::finding::Finding;
 use crate::finding::rule::rules;
@@ -26,7 +26,7 @@ rules! {
 }
 
 /// Checks the body.
-pub(in crate::check) fn check(document: &Document, findings: &mut Found<'_>) {
+pub(in crate::check) fn check(document: &Document, findings: &mut Findings<'_>) {
     let body = document.body_raw();
     if document.body().is_empty() {
         findings.push(

@@ -1,6 +1,6 @@
 //! Rules about the description: present, text, not too long.
 
-use crate::check::found::Found;
+use crate::check::findings::Findings;
 use crate::check::part_of;
 use crate::document::{Document, Node, Style};
 use crate::finding::Finding;
@@ -42,7 +42,7 @@ rules! {
 /// assert_eq!(prowess_core::check_description("  ")[0].code(), "description-empty");
 /// ```
 pub fn check_description(description: &str) -> Vec<Finding> {
-    let mut findings = Found::default();
+    let mut findings = Findings::default();
     if description.trim().is_empty() {
         findings.push(empty());
     } else {
@@ -58,7 +58,7 @@ fn empty() -> Finding {
 }
 
 /// Whether there is a description at all.
-pub(in crate::check) fn check_presence(document: &Document, findings: &mut Found<'_>) {
+pub(in crate::check) fn check_presence(document: &Document, findings: &mut Findings<'_>) {
     let Some(pair) = document.pair("description") else {
         findings.push(
             Finding::new(&DESCRIPTION_MISSING, "there is no description")
@@ -89,7 +89,7 @@ pub(in crate::check) fn check_presence(document: &Document, findings: &mut Found
 }
 
 /// What is wrong with the description that is there.
-pub(in crate::check) fn check(document: &Document, findings: &mut Found<'_>) {
+pub(in crate::check) fn check(document: &Document, findings: &mut Findings<'_>) {
     let Some(node) = document.field("description") else { return };
     let Some(text) = node.said().filter(|text| !text.trim_start().is_empty()) else { return };
     crate::check::check_type(&DESCRIPTION_TYPED, "description", node, findings);
@@ -122,7 +122,7 @@ fn comment_behind(document: &Document, node: &Node) -> Option<Span> {
 
 type Place<'p> = &'p dyn Fn(Finding, std::ops::Range<usize>) -> Finding;
 
-fn check_text(text: &str, findings: &mut Found<'_>, place: Place<'_>) {
+fn check_text(text: &str, findings: &mut Findings<'_>, place: Place<'_>) {
     let brackets = findings.wants(&DESCRIPTION_ANGLE_BRACKET);
     let mut push = |finding: Finding, part| findings.push(place(finding.with_field("description"), part));
     // There are at least as many bytes as characters.

@@ -1,6 +1,6 @@
 //! Rules about the other fields: known, of the right shape, within their limits, and inert.
 
-use crate::check::found::Found;
+use crate::check::findings::Findings;
 use crate::document::{Document, Node, Pair, SPEC_FIELDS};
 use crate::finding::Finding;
 use crate::finding::rule::rules;
@@ -57,7 +57,7 @@ rules! {
 }
 
 /// Checks every field except name, description and tools.
-pub(in crate::check) fn check(document: &Document, findings: &mut Found<'_>) {
+pub(in crate::check) fn check(document: &Document, findings: &mut Findings<'_>) {
     for pair in document.pairs() {
         let key = pair.key.as_str();
         if matches!(key, "name" | "description" | "allowed-tools") {
@@ -109,7 +109,7 @@ pub(in crate::check) fn check(document: &Document, findings: &mut Found<'_>) {
 }
 
 /// A value that says nothing, or something else to readers that give values a type.
-fn check_value(field: &str, pair: &Pair, findings: &mut Found<'_>) {
+fn check_value(field: &str, pair: &Pair, findings: &mut Findings<'_>) {
     // An empty license and an empty note have rules of their own.
     let written = pair.value.text().is_some_and(|text| !text.is_empty());
     let own = matches!(field, "license" | "compatibility");
@@ -126,7 +126,7 @@ fn about(pair: &Pair, finding: Finding) -> Finding {
     finding.with_field(pair.key.clone()).with_span(pair.key_span)
 }
 
-fn check_license(pair: &Pair, findings: &mut Found<'_>) {
+fn check_license(pair: &Pair, findings: &mut Findings<'_>) {
     match pair.value.text() {
         Some(text) if pair.value.is_null() && !text.is_empty() => {}
         None => {
@@ -140,7 +140,7 @@ fn check_license(pair: &Pair, findings: &mut Found<'_>) {
     }
 }
 
-fn check_compatibility(pair: &Pair, findings: &mut Found<'_>) {
+fn check_compatibility(pair: &Pair, findings: &mut Findings<'_>) {
     let Some(text) = pair.value.text() else {
         let message = format!("the compatibility note is {}", pair.value.shape());
         findings.push(about(pair, Finding::new(&COMPATIBILITY_NOT_TEXT, message)));
@@ -159,7 +159,7 @@ fn check_compatibility(pair: &Pair, findings: &mut Found<'_>) {
     }
 }
 
-fn check_metadata(pair: &Pair, findings: &mut Found<'_>) {
+fn check_metadata(pair: &Pair, findings: &mut Findings<'_>) {
     let Some(pairs) = pair.value.pairs() else {
         if !pair.value.is_null() {
             let message = format!("metadata is {}, not keys and values", pair.value.shape());

@@ -1,6 +1,6 @@
 //! Rules about the skill's files: the name of SKILL.md, how many files there are and how large they are.
 
-use crate::check::found::Found;
+use crate::check::findings::Findings;
 use crate::files::manifest::Manifest;
 use crate::finding::Finding;
 use crate::finding::rule::rules;
@@ -26,7 +26,7 @@ rules! {
 const MAX_NAMED: usize = 20;
 
 /// Checks the name of the skill's own file.
-pub(in crate::check) fn check_name(at: &Origin, findings: &mut Found<'_>) {
+pub(in crate::check) fn check_name(at: &Origin, findings: &mut Findings<'_>) {
     if let Some(file) =
         at.file.as_deref().filter(|file| *file != "SKILL.md" && file.eq_ignore_ascii_case("skill.md"))
     {
@@ -36,7 +36,7 @@ pub(in crate::check) fn check_name(at: &Origin, findings: &mut Found<'_>) {
 }
 
 /// Checks the folder's contents.
-pub(in crate::check) fn check(files: Option<&Manifest>, findings: &mut Found<'_>) {
+pub(in crate::check) fn check(files: Option<&Manifest>, findings: &mut Findings<'_>) {
     let Some(files) = files else { return };
     for left in files.left_out.iter().take(MAX_NAMED) {
         let message =

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use crate::check::found::Found;
+use crate::check::findings::Findings;
 use crate::document::{Document, Node, NodeKind, Style};
 use crate::finding::Finding;
 use crate::finding::rule::{Rule, rules};
@@ -29,7 +29,7 @@ rules! {
 }
 
 /// Looks at everything before the body; one finding for each kind and place, with the number of characters.
-pub(in crate::check) fn check_frontmatter(document: &Document, findings: &mut Found<'_>) {
+pub(in crate::check) fn check_frontmatter(document: &Document, findings: &mut Findings<'_>) {
     let text = document.text();
     let yaml = text.get(..document.body_offset()).unwrap_or("");
     let shown = may_have_hidden(yaml);
@@ -79,7 +79,7 @@ pub(in crate::check) fn check_frontmatter(document: &Document, findings: &mut Fo
 }
 
 /// Hidden characters that a value has as escapes only; those that the file itself has are found in its text.
-fn check_escapes(document: &Document, node: &Node, field: &str, findings: &mut Found<'_>) {
+fn check_escapes(document: &Document, node: &Node, field: &str, findings: &mut Findings<'_>) {
     match &node.kind {
         NodeKind::Scalar(scalar) => {
             let source = node.span.slice(document.text()).unwrap_or("");
@@ -103,7 +103,7 @@ fn check_escapes(document: &Document, node: &Node, field: &str, findings: &mut F
 }
 
 /// The same for the body, as far as it was read.
-pub(in crate::check) fn check_body(document: &Document, findings: &mut Found<'_>) {
+pub(in crate::check) fn check_body(document: &Document, findings: &mut Findings<'_>) {
     let body = document.body_offset();
     for hidden in scan(document.text().get(body..).unwrap_or("")) {
         let first = Span::new(hidden.first.start, hidden.first.end).shift(body);
@@ -216,7 +216,7 @@ mod tests {
     fn escapes_in_a_field_are_seen_and_places_are_exact() {
         let text = "---\nname: a\ndescription: \"x\\u202ey\"\n---\nab\u{200b}c\n";
         let document = parse(text.as_bytes());
-        let mut findings = Found::default();
+        let mut findings = Findings::default();
         check_frontmatter(&document, &mut findings);
         check_body(&document, &mut findings);
         let findings = findings.into_findings();

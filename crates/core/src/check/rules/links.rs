@@ -2,7 +2,7 @@
 
 use pulldown_cmark::{Event, Parser, Tag};
 
-use crate::check::found::Found;
+use crate::check::findings::Findings;
 use crate::document::Document;
 use crate::files::manifest::Manifest;
 use crate::finding::Finding;
@@ -40,7 +40,7 @@ enum Target {
 const MAX_FINDINGS: usize = 200;
 
 /// Checks the links and images of the body.
-pub(in crate::check) fn check(document: &Document, files: Option<&Manifest>, findings: &mut Found<'_>) {
+pub(in crate::check) fn check(document: &Document, files: Option<&Manifest>, findings: &mut Findings<'_>) {
     let body = document.body_raw();
     // Most bodies have no link; reading Markdown costs more than everything else here.
     if memchr::memmem::find(body.as_bytes(), b"](").is_none()
@@ -146,7 +146,7 @@ mod tests {
         let document = parse(text.as_bytes());
         let manifest = Manifest::new(vec![FileEntry::new(RelPath::parse("scripts/run.sh").unwrap(), 1)]);
         let found = |files: Option<&Manifest>| {
-            let mut findings = Found::default();
+            let mut findings = Findings::default();
             check(&document, files, &mut findings);
             findings.into_findings()
         };
@@ -162,7 +162,7 @@ mod tests {
             parse(b"---\nname: a\ndescription: b\n---\n[x](references/x.md) [y](references-2/y.md)\n");
         let left = LeftOut { unreadable: true, ..LeftOut::new("references", "permission denied") };
         let manifest = Manifest { left_out: vec![left], ..Manifest::default() };
-        let mut findings = Found::default();
+        let mut findings = Findings::default();
         check(&document, Some(&manifest), &mut findings);
         let messages: Vec<String> = findings.into_findings().into_iter().map(|it| it.message).collect();
         assert_eq!(messages, ["there is no such file in the skill: references-2/y.md"]);

@@ -3,7 +3,7 @@
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_normalization::char::is_combining_mark;
 
-use crate::check::found::Found;
+use crate::check::findings::Findings;
 use crate::check::part_of;
 use crate::document::{Document, Node};
 use crate::finding::Finding;
@@ -89,7 +89,7 @@ rules! {
 /// assert_eq!(codes, ["name-uppercase", "name-double-hyphen"]);
 /// ```
 pub fn check_name(name: &str) -> Vec<Finding> {
-    let mut findings = Found::default();
+    let mut findings = Findings::default();
     if name.trim().is_empty() {
         findings.push(Finding::new(&NAME_MISSING, "there is no name").with_field("name"));
     } else {
@@ -99,7 +99,7 @@ pub fn check_name(name: &str) -> Vec<Finding> {
 }
 
 /// Whether there is a name at all.
-pub(in crate::check) fn check_presence(document: &Document, at: &Origin, findings: &mut Found<'_>) {
+pub(in crate::check) fn check_presence(document: &Document, at: &Origin, findings: &mut Findings<'_>) {
     let node = document.field("name");
     let text = node.and_then(|node| if node.is_null() { Some("") } else { node.text() }).map(str::trim);
     if text.is_some_and(|text| !text.is_empty()) {
@@ -130,7 +130,7 @@ pub(in crate::check) fn check_presence(document: &Document, at: &Origin, finding
 }
 
 /// What is wrong with the name that is there.
-pub(in crate::check) fn check(document: &Document, at: &Origin, findings: &mut Found<'_>) {
+pub(in crate::check) fn check(document: &Document, at: &Origin, findings: &mut Findings<'_>) {
     let Some(node) = document.field("name") else { return };
     let Some(written) = node.said().filter(|text| !text.trim_start().is_empty()) else { return };
     crate::check::check_type(&NAME_TYPED, "name", node, findings);
@@ -155,7 +155,7 @@ pub(in crate::check) fn check(document: &Document, at: &Origin, findings: &mut F
 type Place<'p> = &'p dyn Fn(Finding, std::ops::Range<usize>) -> Finding;
 
 /// The rules about the characters of a name; `place` says where in the file a part of it is.
-fn check_text(written: &str, findings: &mut Found<'_>, place: Place<'_>) {
+fn check_text(written: &str, findings: &mut Findings<'_>, place: Place<'_>) {
     // Most names are plainly fine, and a catalog looks at very many.
     if !is_plain(written) {
         check_characters(written, findings, place);
@@ -184,7 +184,7 @@ fn is_plain(name: &str) -> bool {
 }
 
 /// Each rule about the characters of a name.
-fn check_characters(written: &str, findings: &mut Found<'_>, place: Place<'_>) {
+fn check_characters(written: &str, findings: &mut Findings<'_>, place: Place<'_>) {
     let mut push = |finding: Finding, part: std::ops::Range<usize>| {
         findings.push(place(finding.with_field("name"), part));
     };
@@ -319,7 +319,7 @@ mod tests {
 
         #[test]
         fn a_plain_name_breaks_no_rule_about_characters(name in "[a-c0-1A_-]{0,5}|[a-z-]{62,66}|\\PC{0,4}") {
-            let mut findings = Found::default();
+            let mut findings = Findings::default();
             check_characters(&name, &mut findings, &|finding, _| finding);
             let found = findings.into_findings();
             proptest::prop_assert!(!is_plain(&name) || found.is_empty(), "{:?}", found);

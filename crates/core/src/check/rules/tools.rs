@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::check::found::Found;
+use crate::check::findings::Findings;
 use crate::document::{Document, Pair};
 use crate::finding::Finding;
 use crate::finding::rule::rules;
@@ -32,7 +32,7 @@ rules! {
 }
 
 /// Checks both fields. What is known of the skill already need not be read again.
-pub(in crate::check) fn check(document: &Document, entry: Option<&Entry>, findings: &mut Found<'_>) {
+pub(in crate::check) fn check(document: &Document, entry: Option<&Entry>, findings: &mut Findings<'_>) {
     if let Some(pair) = document.pair("allowed-tools") {
         check_pair(pair, entry.and_then(|entry| entry.allowed_tools.as_ref()), true, findings);
     }
@@ -42,7 +42,7 @@ pub(in crate::check) fn check(document: &Document, entry: Option<&Entry>, findin
     }
 }
 
-fn check_pair(pair: &Pair, known: Option<&ToolList>, grants: bool, findings: &mut Found<'_>) {
+fn check_pair(pair: &Pair, known: Option<&ToolList>, grants: bool, findings: &mut Findings<'_>) {
     let (commas, list) = (findings.wants(&TOOLS_COMMAS), findings.wants(&TOOLS_LIST));
     let mut push = |finding: Finding| {
         findings.push(finding.with_field(pair.key.clone()).with_span(pair.value.span));

@@ -8,12 +8,12 @@ use crate::finding::rule::{Level, Rule};
 /// Where rules put what they find. With a profile only what it will say is kept, so that a rule that is off costs
 /// nothing.
 #[derive(Debug, Default)]
-pub(crate) struct Found<'p> {
+pub(crate) struct Findings<'p> {
     profile: Option<&'p Profile>,
     findings: Vec<Finding>,
 }
 
-impl<'p> Found<'p> {
+impl<'p> Findings<'p> {
     /// Keeps what this profile says; everything without one.
     pub(super) fn by(profile: Option<&'p Profile>) -> Self {
         Self { profile, findings: Vec::new() }
