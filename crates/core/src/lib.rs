@@ -44,7 +44,7 @@ pub mod span;
 mod testing;
 pub mod text;
 
-pub use catalog::{Candidate, Catalog, Delta, Duplicates, Obstacle, Stamp, Standing};
+pub use catalog::{Candidate, Catalog, Delta, Duplicates, Found, Obstacle, SkillRef, Stamp, Standing};
 pub use check::fix::{FixMode, Fixed, fix};
 pub use check::load::LoadError;
 pub use check::profile::{NameRule, Profile, UnknownRule};

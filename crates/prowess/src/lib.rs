@@ -73,7 +73,7 @@ pub mod watch;
 
 pub use error::{LookupError, SourceError, SourceErrorKind, escape_control, plain_cause};
 pub use fs::atomic::WriteError;
-pub use fs::walk::{Found, Scan, ScanChanges, ScanOptions, scan};
+pub use fs::walk::{Scan, ScanChanges, ScanOptions, SkillFile, scan};
 pub use library::config::{Config, ConfigError};
 pub use process::{ProcessError, ProcessLimits};
 pub use registry::{Registry, RegistryError};

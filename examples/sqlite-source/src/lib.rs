@@ -1,10 +1,13 @@
 //! A source of one's own: the skills of a company, in an SQLite database.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
-use prowess::source::{Chunk, Offer, Slice, candidate};
-use prowess::{Candidate, FileEntry, Location, Manifest, Origin, RelPath, Scope, Source, SourceError, SourceErrorKind, parse};
+use prowess::source::{Chunk, Listing, Slice, found};
+use prowess::{
+    FileEntry, Location, Manifest, Origin, RelPath, Scope, SkillRef, Source, SourceError, SourceErrorKind,
+    parse,
+};
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 /// The tables: a skill has a SKILL.md, and may have other files.
@@ -36,8 +39,8 @@ impl SqliteSource {
     }
 
     /// The id of a skill that was listed.
-    fn skill<'c>(skill: &'c Candidate) -> &'c str {
-        if let Location::Record { id, .. } = &skill.entry.origin.location { id } else { "" }
+    fn id_of(skill: SkillRef<'_>) -> &str {
+        if let Location::Record { id, .. } = skill.location() { id } else { "" }
     }
 }
 
@@ -47,26 +50,26 @@ impl Source for SqliteSource {
     }
 
     // The catalog needs names and descriptions, so the text is read; no other file is.
-    fn list(&self) -> Result<Offer, SourceError> {
+    fn list(&self) -> Result<Listing, SourceError> {
         let rows: Vec<(String, String)> = self.ask(|database| {
             let mut statement = database.prepare("SELECT id, skill_md FROM skill ORDER BY id")?;
             statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
         })?;
-        let mut offer = Offer::default();
+        let mut listing = Listing::default();
         for (id, skill_md) in rows {
             // Within a source a skill is known by its location, so that is made of the key.
             let location = Location::Record { file: self.id.as_str().into(), id: id.as_str().into() };
             let at = Origin::at(location).in_scope(Scope::Explicit).in_folder(&*id);
             // A row that is no skill becomes a broken one, which says why; it hides no other.
-            let mut listed = candidate(&parse(skill_md.as_bytes()), &at);
+            let mut listed = found(&parse(skill_md.as_bytes()), &at);
             listed.virtual_path = id;
-            offer.candidates.push(Arc::new(listed));
+            listing.skills.push(listed);
         }
-        Ok(offer)
+        Ok(listing)
     }
 
-    fn read(&self, skill: &Candidate, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
-        let id = Self::skill(skill);
+    fn read(&self, skill: SkillRef<'_>, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
+        let id = Self::id_of(skill);
         let found: Option<Vec<u8>> = self.ask(|database| {
             if path.as_str() == "SKILL.md" {
                 let text = "SELECT CAST(skill_md AS BLOB) FROM skill WHERE id = ?1";
@@ -76,13 +79,12 @@ impl Source for SqliteSource {
                 database.query_row(text, params![id, path.as_str()], |row| row.get(0)).optional()
             }
         })?;
-        let missing =
-            || SourceErrorKind::Missing.at(format!("{}/{path}", skill.entry.origin.location));
+        let missing = || SourceErrorKind::Missing.at(format!("{}/{path}", skill.location()));
         Ok(slice.of(&found.ok_or_else(missing)?))
     }
 
-    fn files(&self, skill: &Candidate) -> Result<Manifest, SourceError> {
-        let id = Self::skill(skill);
+    fn files(&self, skill: SkillRef<'_>) -> Result<Manifest, SourceError> {
+        let id = Self::id_of(skill);
         let rows: Vec<(String, u64)> = self.ask(|database| {
             let text = "SELECT path, length(bytes) FROM file WHERE skill = ?1
                 UNION ALL SELECT 'SKILL.md', length(CAST(skill_md AS BLOB)) FROM skill WHERE id = ?1";

@@ -11,8 +11,8 @@ use prowess::library::config::{ConfigLimits, refuse_level};
 use prowess::limits::MAX_FILE_BYTES;
 use prowess::registry::trust::Approvals;
 use prowess::{
-    Config, FixMode, Found, Level, Manifest, Origin, Profile, ScanOptions, SourceErrorKind, WriteError, env,
-    fix, scan,
+    Config, FixMode, Level, Manifest, Origin, Profile, ScanOptions, SkillFile, SourceErrorKind, WriteError,
+    env, fix, scan,
 };
 
 use super::fixable::Fixable;
@@ -86,7 +86,7 @@ pub(crate) fn run(args: &Check, json: bool, ui: &mut Ui) -> Result<Outcome, Comm
         } else if path.is_dir() {
             checker.folder(path)?;
         } else {
-            checker.file(&Found { path: path.clone() })?;
+            checker.file(&SkillFile { path: path.clone() })?;
         }
     }
     checker.finish()
@@ -164,7 +164,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    fn file(&mut self, skill: &Found) -> Result<(), CommandError> {
+    fn file(&mut self, skill: &SkillFile) -> Result<(), CommandError> {
         if !self.seen.insert(env::absolute(&skill.path)) {
             return Ok(());
         }
@@ -196,7 +196,7 @@ impl Checker<'_> {
             return self.judge(subject, &profile, None);
         };
         let is_file = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("md"));
-        let skill = Found { path: if is_file { path.to_owned() } else { path.join("SKILL.md") } };
+        let skill = SkillFile { path: if is_file { path.to_owned() } else { path.join("SKILL.md") } };
         let failures = self.summary.failures;
         let Some(profile) = self.profile(&skill.path)? else {
             // What is ignored comes out as it went in.
@@ -212,7 +212,7 @@ impl Checker<'_> {
     }
 
     /// The files of a skill; what is left out of the list is no fault of the skill.
-    fn manifest(&mut self, skill: &Found) -> Result<Option<Manifest>, CommandError> {
+    fn manifest(&mut self, skill: &SkillFile) -> Result<Option<Manifest>, CommandError> {
         match read::list(skill.folder()) {
             Ok(listing) => Ok(Some(listing.manifest)),
             Err(error) => self.failed(&error).map(|()| None),

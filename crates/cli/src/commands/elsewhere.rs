@@ -44,7 +44,7 @@ impl Elsewhere {
         let everywhere = Places { no_cache: places.no_cache, ..Places::default() };
         let (registry, _) = unread_registry(&everywhere, false)?;
         registry
-            .refresh_near()
+            .refresh_local()
             .map_err(|error| Failure::new(error.to_string(), "list all skills with: prowess list --all"))?;
         let roots = client.map_or_else(Vec::new, |client| {
             client.roots(&env::absolute(Path::new(".")), &Environment::current())

@@ -8,8 +8,8 @@ use prowess::fs::location::path_of;
 use prowess::fs::read::{self, Head};
 use prowess::limits::MAX_FILE_BYTES;
 use prowess::{
-    Candidate, Document, Entry, FileKind, Found, LineIndex, LookupError, Manifest, Obstacle, Origin, Problem,
-    Profile, Severity, SourceError, SourceErrorKind, Standing, ToolList,
+    Candidate, Document, Entry, FileKind, LineIndex, LookupError, Manifest, Obstacle, Origin, Problem,
+    Profile, Severity, SkillFile, SourceError, SourceErrorKind, Standing, ToolList,
 };
 use serde_json::{Map, Value, json};
 
@@ -133,7 +133,7 @@ fn read(args: &Show, ui: &mut Ui) -> Result<Shown, CommandError> {
         path.to_owned()
     };
     let head = read_skill(&path)?;
-    let found = Found { path };
+    let found = SkillFile { path };
     let files = read::list(found.folder()).map(|listing| listing.manifest);
     Ok(Shown::of(head, shown(&found.path), found.origin(), Some(files)))
 }

@@ -123,9 +123,9 @@ fn withheld(registry: &Registry, candidate: &Candidate, standing: &Standing) -> 
     if !candidate.is_usable() || *standing != Standing::Listed {
         return None;
     }
-    let document = match registry.announced(candidate) {
+    let document = match &candidate.announced {
         // Its files are not read for a question about it.
-        Some(frontmatter) => prowess::parse(prowess::document::markdown(&frontmatter, "").as_bytes()),
+        Some(said) => prowess::parse(prowess::document::markdown(&said.frontmatter, "").as_bytes()),
         None => registry.head_of(candidate).ok()?.document(),
     };
     strict::withheld(&document, &candidate.entry.name).map(|reason| reason.to_string())

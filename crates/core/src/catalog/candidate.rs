@@ -1,16 +1,15 @@
-//! A skill that was found, before it is decided whether it is offered.
+//! A skill of a catalog: what its source found, and what the registry decided about it.
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-use crate::check::profile::Profile;
-use crate::document::Document;
+use super::found::{Announced, Found, SkillRef, Stamp, joined};
 use crate::files::manifest::Manifest;
+use crate::finding::Problem;
 use crate::finding::rule::Preset;
-use crate::finding::{Problem, Severity};
 use crate::skill::Entry;
-use crate::skill::location::{Location, Origin};
+use crate::skill::location::Location;
 
 /// What keeps a skill from being offered or used.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -33,36 +32,9 @@ pub enum Obstacle {
     Untrusted,
 }
 
-/// What tells two states of a skill apart without reading it.
-///
-/// Only the source that made it knows what the mark means; everyone else compares. The default says that nothing is
-/// known.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Stamp {
-    changed: i64,
-    mark: [u64; 4],
-}
-
-impl Stamp {
-    /// A stamp of a source: when the skill last changed, in nanoseconds since 1970 or 0 when that does not matter, and a
-    /// mark that is another one after each change.
-    pub const fn new(changed: i64, mark: [u64; 4]) -> Self {
-        Self { changed, mark }
-    }
-
-    /// When the skill last changed, in nanoseconds since 1970; 0 when the mark alone tells every change.
-    pub const fn changed(&self) -> i64 {
-        self.changed
-    }
-
-    /// The mark, for the source that made it.
-    pub const fn mark(&self) -> [u64; 4] {
-        self.mark
-    }
-}
-
-/// A skill that was found.
+/// A skill of a catalog. [`Candidate::build`] makes it, and nothing changes it afterwards.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Candidate {
     /// What is known of it; for a broken one, whatever could be read.
     pub entry: Entry,
@@ -78,9 +50,9 @@ pub struct Candidate {
     /// Whether it is used only as it was approved, wherever it comes from: a skill of a server.
     #[serde(skip)]
     pub wants_approval: bool,
-    /// The digest of its frontmatter, when its source announces that apart from its files.
+    /// Its frontmatter, when its source announces that apart from its files.
     #[serde(skip)]
-    pub announced: Option<String>,
+    pub announced: Option<Arc<Announced>>,
     /// What is wrong with its frontmatter or its file's name although it loads; most have nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problems: Option<Box<[Problem]>>,
@@ -94,73 +66,99 @@ pub struct Candidate {
     pub also_at: Vec<Location>,
     /// Where filters and folders see it: a path with `/`, without the file.
     pub virtual_path: String,
-    /// The clients that look where it lies.
+    /// The clients that look where it is.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub readers: Vec<&'static str>,
     /// The state of its SKILL.md when it was read.
     #[serde(skip)]
     pub stamp: Stamp,
-    /// The source that listed it, and through which it is read; within a source made of others, ` › ` and theirs.
+    /// The label of the source that listed it, for people; within a source made of others, ` › ` and theirs.
     #[serde(skip)]
     pub source: Arc<str>,
+    /// The layer of the registry through which it is read.
+    #[serde(skip)]
+    pub layer: usize,
+    /// The layers within that layer's source, the outermost last.
+    #[serde(skip)]
+    within: Vec<usize>,
+}
+
+/// What a registry decides about a skill that was found.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Decision {
+    /// What keeps it from being offered or used, besides what its source found.
+    pub obstacle: Option<Obstacle>,
+    /// The approval that is the only reason why it may be used.
+    pub approved: Option<Approved>,
+    /// The layer of the registry that it is read through.
+    pub layer: usize,
+    /// The label of that layer.
+    pub label: Arc<str>,
+}
+
+impl Decision {
+    /// A skill of this layer, with nothing against it.
+    pub fn of_layer(layer: usize, label: &Arc<str>) -> Self {
+        Self { obstacle: None, approved: None, layer, label: Arc::clone(label) }
+    }
+}
+
+/// What was approved of a skill.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Approved {
+    /// The digest over all its files.
+    pub digest: String,
+    /// The files that were counted; none when its source holds it to what it announces.
+    pub files: Option<Arc<Manifest>>,
 }
 
 impl Candidate {
+    /// Makes the candidate of a skill that was found: the only way there is.
+    pub fn build(found: Found, decision: Decision) -> Self {
+        let Decision { obstacle, approved, layer, label } = decision;
+        let (approved, approved_files) = approved.map_or((None, None), |it| (Some(it.digest), it.files));
+        Self {
+            entry: found.entry,
+            obstacle: obstacle.or(found.obstacle),
+            approved,
+            approved_files,
+            wants_approval: found.wants_approval,
+            announced: found.announced,
+            problems: found.problems,
+            preload: found.preload,
+            overrides: found.overrides,
+            also_at: Vec::new(),
+            virtual_path: found.virtual_path,
+            readers: found.readers,
+            stamp: found.stamp,
+            source: joined(label, &found.source),
+            layer,
+            within: found.within,
+        }
+    }
+
     /// A skill without anything against it, at the virtual path of its key.
     pub fn new(entry: Entry) -> Self {
-        let virtual_path = entry.key.clone();
-        Self {
-            entry,
-            obstacle: None,
-            approved: None,
-            approved_files: None,
-            wants_approval: false,
-            announced: None,
-            problems: None,
-            preload: false,
-            overrides: false,
-            also_at: Vec::new(),
-            virtual_path,
-            readers: Vec::new(),
-            stamp: Stamp::default(),
-            source: Arc::default(),
-        }
+        Self::build(Found::new(entry), Decision::default())
     }
 
-    /// What a document makes in a catalog under a profile: a skill, or one that is broken because the profile sees an
-    /// error. Its problems are those that [`Profile::check_frontmatter`] gives.
-    ///
-    /// ```
-    /// use prowess_core::{Candidate, Origin, Profile, parse};
-    ///
-    /// let document = parse(b"---\nname: My_Skill\ndescription: Does it.\n---\n");
-    /// let at = Origin::at("skills/my-skill/SKILL.md");
-    /// assert!(Candidate::judged(&document, &at, &Profile::lenient()).is_usable());
-    /// assert!(!Candidate::judged(&document, &at, &Profile::spec()).is_usable());
-    /// ```
-    pub fn judged(document: &Document, at: &Origin, profile: &Profile) -> Self {
-        let entry = document.entry(at);
-        let problems = profile.check_read(document, at, Some(&entry));
-        if problems.iter().any(|problem| problem.severity == Severity::Error) {
-            return Self::new(entry).with_breakage(problems);
+    /// The same skill, found at other places too, and preloaded or not.
+    pub(super) fn merged(&self, others: &[Arc<Self>], preload: bool) -> Self {
+        let mut merged = Self { preload, ..self.clone() };
+        for other in others {
+            merged.also_at.push(other.entry.origin.location.clone());
+            let new = other.readers.iter().filter(|reader| !merged.readers.contains(reader));
+            let new: Vec<_> = new.copied().collect();
+            merged.readers.extend(new);
         }
-        let mut candidate = Self::new(entry);
-        candidate.problems = (!problems.is_empty()).then(|| problems.into());
-        candidate
+        merged
     }
 
-    /// A skill that cannot be loaded, with whatever could be read of it.
-    pub fn broken(document: &Document, at: &Origin, problems: Vec<Problem>) -> Self {
-        Self::new(document.entry(at)).with_breakage(problems)
-    }
-
-    fn with_breakage(mut self, problems: Vec<Problem>) -> Self {
-        self.obstacle = Some(Obstacle::Broken { problems, profile: None });
-        if self.entry.key.is_empty() {
-            let at = &self.entry.origin;
-            self.entry.key = at.folder.clone().unwrap_or_else(|| at.location.to_string());
-        }
-        self
+    /// What its source is asked about it with.
+    pub fn skill_ref(&self) -> SkillRef<'_> {
+        let broken = matches!(self.obstacle, Some(Obstacle::Broken { .. }));
+        SkillRef::new(&self.entry, self.stamp, broken, self.announced.as_deref(), &self.within)
     }
 
     /// Whether a key means this skill: its key, its name, or its folder's name when it is broken.

@@ -2,6 +2,7 @@
 
 mod candidate;
 mod delta;
+mod found;
 mod key;
 mod named;
 
@@ -9,8 +10,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-pub use candidate::{Candidate, Obstacle, Stamp};
+pub use candidate::{Approved, Candidate, Decision, Obstacle};
 pub use delta::Delta;
+pub use found::{Announced, Appearance, Found, SkillRef, Stamp};
 pub use key::KeyFrom;
 pub use named::{Named, WhyNot};
 
@@ -98,11 +100,9 @@ impl Catalog {
             let key = catalog.key(*first);
             let same_key = rest.iter().take_while(|at| catalog.key(**at) == key).count();
             let (namesakes, after) = rest.split_at(same_key);
-            if let Some(winner) = catalog.settle(namesakes, duplicates, same)? {
+            if let Some((winner, preload)) = catalog.settle(namesakes, duplicates, same)? {
                 catalog.offered.push(winner);
-                if same_key > 1 {
-                    catalog.merge(winner, namesakes, same, &mut merged);
-                }
+                catalog.merge(winner, preload, namesakes, same, &mut merged);
             }
             rest = after;
         }
@@ -115,28 +115,28 @@ impl Catalog {
         matches!(both, (Some(one), Some(other)) if same(one, other))
     }
 
-    /// Gives the winner the places and readers of what is the same skill, and notes what thereby goes.
+    /// Puts one candidate in the place of the winner and what is the same skill, and notes what thereby goes.
     fn merge(
         &mut self,
         winner: usize,
+        preload: bool,
         namesakes: &[usize],
         same: &dyn Fn(&Candidate, &Candidate) -> bool,
         merged: &mut Vec<usize>,
     ) {
-        for at in namesakes.iter().copied().filter(|at| *at != winner) {
-            if !matches!(self.standings.get(at), Some(Standing::Shadowed { .. }))
-                || !self.is_same(winner, at, same)
-            {
-                continue;
-            }
-            let Some(other) = self.candidates.get(at).cloned() else { continue };
-            let Some(skill) = self.candidates.get_mut(winner).map(Arc::make_mut) else { continue };
-            skill.also_at.push(other.entry.origin.location.clone());
-            let new = other.readers.iter().filter(|reader| !skill.readers.contains(reader));
-            let new: Vec<_> = new.copied().collect();
-            skill.readers.extend(new);
-            merged.push(at);
+        let is_merged = |at: &usize| {
+            *at != winner
+                && matches!(self.standings.get(*at), Some(Standing::Shadowed { .. }))
+                && self.is_same(winner, *at, same)
+        };
+        let gone: Vec<usize> = namesakes.iter().copied().filter(is_merged).collect();
+        let others: Vec<_> = gone.iter().filter_map(|at| self.candidates.get(*at).cloned()).collect();
+        if let Some(skill) = self.candidates.get_mut(winner)
+            && (skill.preload != preload || !others.is_empty())
+        {
+            *skill = Arc::new(skill.merged(&others, preload));
         }
+        merged.extend(gone);
     }
 
     /// Takes candidates out.
@@ -179,13 +179,14 @@ impl Catalog {
         }
     }
 
-    /// Decides which of the candidates with one key is offered, and notes what becomes of the others.
+    /// Decides which of the candidates with one key is offered and whether it is preloaded, and notes what becomes of the
+    /// others.
     fn settle(
         &mut self,
         namesakes: &[usize],
         duplicates: Duplicates,
         same: &dyn Fn(&Candidate, &Candidate) -> bool,
-    ) -> Result<Option<usize>, DuplicateError> {
+    ) -> Result<Option<(usize, bool)>, DuplicateError> {
         let mut usable = Vec::with_capacity(1);
         let mut only_seen = Vec::new();
         let mut preload = false;
@@ -224,12 +225,7 @@ impl Catalog {
                 self.set(*at, Standing::Shadowed { by: by.clone() });
             }
         }
-        if let Some(candidate) =
-            self.candidates.get_mut(winner).filter(|candidate| candidate.preload != preload)
-        {
-            Arc::make_mut(candidate).preload = preload;
-        }
-        Ok(Some(winner))
+        Ok(Some((winner, preload)))
     }
 
     fn position(&self, key: &str) -> Option<usize> {

@@ -187,3 +187,61 @@ fn a_name_that_several_skills_have_needs_a_key() {
     assert!(matches!(catalog.named("pdf"), Named::Several(found) if found.len() == 2));
     assert!(matches!(catalog.named("one:pdf"), Named::One(_)));
 }
+
+fn found(name: &str) -> Found {
+    let at = Origin::at(format!("skills/{name}-folder/SKILL.md"));
+    Found::new(parse(format!("---\nname: {name}\ndescription: d\n---\n").as_bytes()).skill(&at).unwrap())
+}
+
+#[test]
+fn a_skill_appears_as_every_layer_around_it_says() {
+    let mut skill = found("a");
+    let inner = Appearance {
+        key_from: Some(KeyFrom::Folder),
+        mount: Some("team".to_owned()),
+        readers: vec!["codex"],
+        ..Appearance::default()
+    };
+    skill.appear_as(&inner);
+    skill.appear_as(&Appearance { prefix: Some("x".to_owned()), approval: true, ..Appearance::default() });
+    skill.appear_as(&Appearance { preload: true, ..Appearance::default() });
+    let candidate = Candidate::build(skill, Decision::default());
+    assert_eq!((candidate.entry.key.as_str(), candidate.virtual_path.as_str()), ("x:a-folder", "team/a"));
+    assert!(candidate.wants_approval && candidate.preload);
+    assert_eq!(candidate.readers, ["codex"]);
+}
+
+#[test]
+fn the_way_to_a_nested_source_is_followed_by_number_whatever_the_labels_are() {
+    let mut skill = found("a");
+    skill.put_within(3, &"inner › odd".into());
+    skill.put_within(1, &"outer".into());
+    let candidate = Candidate::build(skill, Decision::of_layer(2, &"registry".into()));
+    assert_eq!((&*candidate.source, candidate.layer), ("registry › outer › inner › odd", 2));
+    let (outer, skill) = candidate.skill_ref().split_layer().unwrap();
+    let (inner, skill) = skill.split_layer().unwrap();
+    assert_eq!((outer, inner), (1, 3));
+    assert!(skill.split_layer().is_none());
+}
+
+#[test]
+fn what_a_registry_decides_comes_before_what_its_source_found() {
+    let mut skill = found("a");
+    skill.obstacle = Some(Obstacle::Untrusted);
+    let decision = Decision { obstacle: Some(Obstacle::Disabled { by: "x".into() }), ..Decision::default() };
+    assert_eq!(
+        Candidate::build(skill.clone(), decision).obstacle,
+        Some(Obstacle::Disabled { by: "x".into() })
+    );
+    assert_eq!(Candidate::build(skill, Decision::default()).obstacle, Some(Obstacle::Untrusted));
+}
+
+#[test]
+fn a_file_is_the_own_one_by_its_name_or_by_the_usual_one() {
+    let path = |text| crate::RelPath::parse(text).unwrap();
+    let at = Origin::at("skills/a/skill.md");
+    let small = Found::new(parse(b"---\nname: a\ndescription: d\n---\n").skill(&at).unwrap());
+    assert_eq!(small.skill_ref().own_name(), "skill.md");
+    assert!(["skill.md", "SKILL.md"].iter().all(|name| small.skill_ref().is_own(&path(name))));
+    assert!(!small.skill_ref().is_own(&path("sub/SKILL.md")));
+}

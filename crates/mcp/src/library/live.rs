@@ -94,7 +94,7 @@ impl LiveLibrary {
             fetching: Mutex::default(),
         });
         let (polled, first_poll) = sync_channel(1);
-        if live.registry.has_far() {
+        if live.registry.has_remote() {
             let (own, stop) = (Arc::clone(&live), stop.clone());
             std::thread::spawn(move || poll_remote(&own, &polled, &stop));
         } else {
@@ -133,7 +133,7 @@ impl LiveLibrary {
 
     /// Reads the library, and again whenever it changes, until `stop` is cancelled.
     fn follow(&self, first_poll: &Receiver<()>, stop: &CancellationToken) {
-        self.refresh(Registry::refresh_near);
+        self.refresh(Registry::refresh_local);
         let _ = first_poll.recv_timeout(FIRST_POLL);
         self.publish();
         if !self.watching {
@@ -172,7 +172,7 @@ impl LiveLibrary {
         let mut state = PollState::default();
         while !stop.is_cancelled() {
             std::thread::sleep(POLL);
-            self.refresh(Registry::refresh_near);
+            self.refresh(Registry::refresh_local);
             self.publish();
             self.poll_unwatched(&mut state);
         }
@@ -196,7 +196,7 @@ impl LiveLibrary {
             Ok(approvals) => {
                 self.registry.set_trust(Trust::in_approved(approvals.clone()));
                 state.approvals = Some(approvals);
-                self.refresh(Registry::refresh_near);
+                self.refresh(Registry::refresh_local);
                 self.publish();
             }
             Err(error) => {
@@ -240,7 +240,7 @@ impl LiveLibrary {
     fn preload(&self, session: &mut Session) {
         let performer = Performer::new(&self.registry, &self.index);
         for (name, step) in session.preload(&[]) {
-            let remote = session.catalog().get(&name).is_some_and(|skill| self.registry.is_far(skill));
+            let remote = session.catalog().get(&name).is_some_and(|skill| self.registry.is_remote(skill));
             let result = match step {
                 Step::Need(ticket, _) if remote => {
                     session.cancel(ticket);

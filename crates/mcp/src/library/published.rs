@@ -45,25 +45,24 @@ pub(crate) fn inspect(
     let key = candidate.entry.key.as_str();
     let mut limits = DigestLimits { remembered, ..DigestLimits::publishing() };
     // Remote sources have their own timeout.
-    if !registry.is_far(candidate) {
+    if !registry.is_remote(candidate) {
         limits = limits.until(Instant::now() + READ_TIMEOUT);
     }
     for _ in 0..ATTEMPTS {
         let found = registry.manifest_within(candidate, &limits).map_err(|error| error.to_string())?;
         // An approval is for exact bytes.
-        if candidate.approved.is_some() && candidate.approved != digests::of_skill(candidate, &found).ok() {
+        if candidate.approved.is_some()
+            && candidate.approved != digests::of_skill(candidate.skill_ref(), &found).ok()
+        {
             return Err("it is not what was approved".to_owned());
         }
         let files = presented(found, candidate).ok_or("it has no SKILL.md")?;
         if let Some(before) = before.filter(|before| before.files == files) {
             return Ok(Arc::clone(before));
         }
-        let document = match registry.announced(candidate) {
-            Some(frontmatter) if candidate.announced != Some(digests::of_frontmatter(&frontmatter)) => {
-                return Err("its server lists it otherwise by now".to_owned());
-            }
+        let document = match &candidate.announced {
             // Its source checks every read against this, and nothing is read before a client requests it.
-            Some(frontmatter) => announced(&frontmatter),
+            Some(said) => announced(&said.frontmatter),
             None => {
                 let head = registry.head_of(candidate).map_err(|error| error.to_string())?;
                 if !head.is_whole() {

@@ -107,7 +107,7 @@ impl Snapshot {
             served.entry(key).or_default().invocable = true;
         }
         for (key, served) in &mut served {
-            let Some(skill) = session.catalog().get(key).filter(|skill| registry.is_far(skill)) else {
+            let Some(skill) = session.catalog().get(key).filter(|skill| registry.is_remote(skill)) else {
                 continue;
             };
             served.remote = Some(Arc::clone(&skill.source));
@@ -320,8 +320,8 @@ pub(crate) struct ListVersions {
 #[cfg(test)]
 mod tests {
     use prowess::session::{Options, Policy};
-    use prowess::source::{Chunk, Layer, Offer, Slice, Source};
-    use prowess::{MemorySource, Scope, SourceError};
+    use prowess::source::{Chunk, Layer, Listing, Slice, Source, SourceTraits};
+    use prowess::{MemorySource, Scope, SkillRef, SourceError};
 
     use super::*;
 
@@ -333,15 +333,15 @@ mod tests {
             "remote"
         }
 
-        fn is_far(&self) -> bool {
-            true
+        fn traits(&self) -> SourceTraits {
+            SourceTraits::remote()
         }
 
-        fn list(&self) -> Result<Offer, SourceError> {
+        fn list(&self) -> Result<Listing, SourceError> {
             self.0.list()
         }
 
-        fn read(&self, skill: &Candidate, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
+        fn read(&self, skill: SkillRef<'_>, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
             self.0.read(skill, path, slice)
         }
     }

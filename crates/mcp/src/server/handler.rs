@@ -243,7 +243,7 @@ impl ServerHandler for Server {
         let era = era(&context);
         // An unknown tool or invalid arguments give a result that the model can read, never a protocol error.
         let call = ToolCall::new(request.name, Value::Object(request.arguments.unwrap_or_default()));
-        let remote = self.shared.live.known().filter(|now| now.registry.has_far());
+        let remote = self.shared.live.known().filter(|now| now.registry.has_remote());
         // Only the session that handles the call can resolve a name.
         let key = remote.and_then(|now| tools::skill_of(&self.connection, &now, era, &call));
         let limit = self.limit_of(key.as_deref().unwrap_or_default());

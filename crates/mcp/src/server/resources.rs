@@ -112,7 +112,7 @@ impl ServedFile {
         let candidate = self.snapshot.candidate(&self.key).ok_or_else(not_found)?;
         // A file that has grown since it was listed is not read beyond its reservation.
         let chunk = registry.read(candidate, &self.path, Slice::first(self.size())).map_err(|error| {
-            if !registry.is_far(candidate) {
+            if !registry.is_remote(candidate) {
                 return not_found();
             }
             // The URI was valid, and the list of the remote server may have changed.

@@ -11,15 +11,15 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use prowess::net::{HttpError, UreqClient, is_fetchable, is_local, is_protected};
-use prowess::registry::digests::DigestLimits;
+use prowess::registry::digests::{self, DigestLimits};
 use prowess::source::open::OpenServer;
 use prowess::source::spec::Server;
-use prowess::source::{Chunk, Offer, Slice, Source, candidate};
+use prowess::source::{Chunk, Listing, Slice, Source, SourceTraits, found};
 use prowess::{
-    Candidate, Location, Manifest, Obstacle, Origin, RelPath, Scope, SourceError, SourceErrorKind,
+    Found, Location, Manifest, Obstacle, Origin, RelPath, Scope, SkillRef, SourceError, SourceErrorKind,
 };
 use rmcp::model::{ClientRequest, CustomRequest};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 pub use self::limits::McpLimits;
 use self::listing::{InvalidEntry, ListedFile, ListedSkill};
@@ -124,14 +124,14 @@ impl McpSource {
     }
 
     /// A skill by the URI of its SKILL.md, which the server need not list. From now on lists have it too.
-    pub fn get(&self, uri: &str) -> Result<Arc<Candidate>, SourceError> {
-        let (candidate, listed) = self.named(uri, self.limits)?;
-        locked(&self.listed).insert(candidate.entry.origin.location.clone(), Arc::new(listed));
+    pub fn get(&self, uri: &str) -> Result<Found, SourceError> {
+        let (found, listed) = self.named(uri, self.limits)?;
+        locked(&self.listed).insert(found.entry.origin.location.clone(), Arc::new(listed));
         locked(&self.named).insert(uri.to_owned());
-        Ok(Arc::new(candidate))
+        Ok(found)
     }
 
-    fn named(&self, uri: &str, limits: McpLimits) -> Result<(Candidate, ListedSkill), SourceError> {
+    fn named(&self, uri: &str, limits: McpLimits) -> Result<(Found, ListedSkill), SourceError> {
         let request = CustomRequest::new(wire::GET, Some(json!({ "uri": uri })));
         let result = self.request(ClientRequest::CustomRequest(request), uri, limits)?;
         let listed = ListedSkill::read(result.get("skill").unwrap_or(&Value::Null), &self.limits);
@@ -140,14 +140,14 @@ impl McpSource {
             let reason = format!("it answers with another skill: {}", shown(&listed.uri));
             return Err(self.error(uri, reason, REPORT));
         }
-        Ok((self.candidate(&listed), listed))
+        Ok((self.found(&listed), listed))
     }
 
     /// Reads the list page by page. Skills that were read before an error are kept.
     fn pages(
         &self,
         started: Instant,
-        offer: &mut Offer,
+        listing: &mut Listing,
         listed: &mut BTreeMap<Location, Arc<ListedSkill>>,
     ) -> Result<(), SourceError> {
         let connection = self
@@ -173,9 +173,9 @@ impl McpSource {
                 }
                 let at = seen;
                 seen += 1;
-                if let Err(error) = self.add(skill, at, offer, listed) {
+                if let Err(error) = self.add(skill, at, listing, listed) {
                     bad += 1;
-                    offer.problems.extend((bad <= MAX_PROBLEMS).then_some(error));
+                    listing.problems.extend((bad <= MAX_PROBLEMS).then_some(error));
                 }
             }
             match result.get("nextCursor") {
@@ -195,7 +195,7 @@ impl McpSource {
         }
         if bad > MAX_PROBLEMS {
             let reason = format!("{} more of its entries are not believed", bad - MAX_PROBLEMS);
-            offer.problems.push(self.error(wire::LIST, reason, REPORT));
+            listing.problems.push(self.error(wire::LIST, reason, REPORT));
         }
         Ok(())
     }
@@ -214,35 +214,36 @@ impl McpSource {
         &self,
         skill: &Value,
         at: usize,
-        offer: &mut Offer,
+        listing: &mut Listing,
         listed: &mut BTreeMap<Location, Arc<ListedSkill>>,
     ) -> Result<(), SourceError> {
         let place = format!("{}[{at}]", wire::LIST);
         let read = ListedSkill::read(skill, &self.limits).map_err(|bad| self.invalid_entry(&bad, &place))?;
-        let candidate = self.candidate(&read);
-        let location = candidate.entry.origin.location.clone();
+        let found = self.found(&read);
+        let location = found.entry.origin.location.clone();
         if listed.contains_key(&location) {
             return Err(self.error(&read.uri, "it is listed twice".to_owned(), REPORT));
         }
         listed.insert(location, Arc::new(read));
-        offer.candidates.push(Arc::new(candidate));
+        listing.skills.push(found);
         Ok(())
     }
 
-    /// The candidate of a listed skill.
-    fn candidate(&self, listed: &ListedSkill) -> Candidate {
+    /// What is known of a listed skill.
+    fn found(&self, listed: &ListedSkill) -> Found {
         let location = Location::Mcp { label: self.label.clone(), uri: listed.uri.as_str().into() };
         let at = Origin::at(location).in_scope(Scope::Remote);
-        let mut candidate = candidate(&listed.document(), &at);
-        if listed.files.is_none() && candidate.obstacle.is_none() {
+        let mut found = found(&listed.document(), &at);
+        found.announced = Some(digests::announced(listed.frontmatter.clone()));
+        if listed.files.is_none() && found.obstacle.is_none() {
             // Without digests there is nothing to approve.
-            candidate.obstacle = Some(Obstacle::Untrusted);
+            found.obstacle = Some(Obstacle::Untrusted);
         }
-        candidate
+        found
     }
 
-    fn listed(&self, skill: &Candidate) -> Result<Arc<ListedSkill>, SourceError> {
-        let location = &skill.entry.origin.location;
+    fn listed(&self, skill: SkillRef<'_>) -> Result<Arc<ListedSkill>, SourceError> {
+        let location = skill.location();
         let listed = locked(&self.listed);
         listed.get(location).cloned().ok_or_else(|| SourceErrorKind::Missing.at_location(location.clone()))
     }
@@ -307,19 +308,19 @@ impl Source for McpSource {
         &self.id
     }
 
-    fn is_far(&self) -> bool {
-        true
+    fn traits(&self) -> SourceTraits {
+        SourceTraits::remote()
     }
 
-    fn list(&self) -> Result<Offer, SourceError> {
-        let mut offer = Offer::default();
+    fn list(&self) -> Result<Listing, SourceError> {
+        let mut listing = Listing::default();
         let mut listed = BTreeMap::new();
         let started = Instant::now();
-        if let Err(error) = self.pages(started, &mut offer, &mut listed) {
+        if let Err(error) = self.pages(started, &mut listing, &mut listed) {
             if listed.is_empty() {
                 return Err(error);
             }
-            offer.problems.push(error);
+            listing.problems.push(error);
         }
         let named = locked(&self.named).clone();
         for uri in named {
@@ -327,32 +328,34 @@ impl Source for McpSource {
                 continue;
             }
             match self.remaining(started, &uri).and_then(|limits| self.named(&uri, limits)) {
-                Ok((candidate, named)) => {
-                    listed.insert(candidate.entry.origin.location.clone(), Arc::new(named));
-                    offer.candidates.push(Arc::new(candidate));
+                Ok((found, named)) => {
+                    listed.insert(found.entry.origin.location.clone(), Arc::new(named));
+                    listing.skills.push(found);
                 }
-                Err(error) => offer.problems.push(error),
+                Err(error) => listing.problems.push(error),
             }
         }
         *locked(&self.listed) = listed;
-        Ok(offer)
+        Ok(listing)
     }
 
-    fn announced(&self, skill: &Candidate) -> Option<Map<String, Value>> {
-        Some(self.listed(skill).ok()?.frontmatter.clone())
-    }
-
-    fn files(&self, skill: &Candidate) -> Result<Manifest, SourceError> {
+    fn files(&self, skill: SkillRef<'_>) -> Result<Manifest, SourceError> {
         let listed = self.listed(skill)?;
         listed.manifest().ok_or_else(|| self.dynamic_files(&listed))
     }
 
     /// The listed files, without reading them: any change of a path, a size or a digest is another manifest.
-    fn manifest(&self, skill: &Candidate, _: &DigestLimits) -> Result<Manifest, SourceError> {
-        self.files(skill)
+    fn manifest(&self, skill: SkillRef<'_>, _: &DigestLimits) -> Result<Manifest, SourceError> {
+        // The files of one list do not go with the frontmatter of another.
+        let listed = self.listed(skill)?;
+        if skill.announced.is_some_and(|announced| announced.frontmatter != listed.frontmatter) {
+            let reason = "its server lists it otherwise by now".to_owned();
+            return Err(SourceErrorKind::NotAsListed { reason }.at_location(self.about(&listed.uri)));
+        }
+        listed.manifest().ok_or_else(|| self.dynamic_files(&listed))
     }
 
-    fn read(&self, skill: &Candidate, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
+    fn read(&self, skill: SkillRef<'_>, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
         let listed = self.listed(skill)?;
         let files = listed.files.as_ref().ok_or_else(|| self.dynamic_files(&listed))?;
         // Only listed files are requested.

@@ -4,8 +4,8 @@ use std::os::unix::fs::symlink;
 use std::sync::Arc;
 
 use prowess::registry::digests::DigestLimits;
-use prowess::source::{Chunk, Layer, Offer, Slice, Source};
-use prowess::{Candidate, Manifest, MemorySource, Registry, RelPath, Scope, SourceError};
+use prowess::source::{Chunk, Layer, Listing, Slice, Source};
+use prowess::{Manifest, MemorySource, Registry, RelPath, Scope, SkillRef, SourceError};
 use prowess_mcp::ServeOptions;
 use serde_json::{Value, json};
 
@@ -90,11 +90,11 @@ impl Source for StaleDigests {
         self.0.id()
     }
 
-    fn list(&self) -> Result<Offer, SourceError> {
+    fn list(&self) -> Result<Listing, SourceError> {
         self.0.list()
     }
 
-    fn manifest(&self, skill: &Candidate, within: &DigestLimits) -> Result<Manifest, SourceError> {
+    fn manifest(&self, skill: SkillRef<'_>, within: &DigestLimits) -> Result<Manifest, SourceError> {
         let mut files = self.0.manifest(skill, within)?;
         for file in files.files.iter_mut().filter(|_| within.remembered) {
             file.digest = Some(prowess::registry::digests::of_bytes(b"something else"));
@@ -102,7 +102,7 @@ impl Source for StaleDigests {
         Ok(files)
     }
 
-    fn read(&self, skill: &Candidate, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
+    fn read(&self, skill: SkillRef<'_>, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
         self.0.read(skill, path, slice)
     }
 }

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use prowess::source::{Chunk, Offer, Slice, Source};
-use prowess::{Candidate, DirSource, Registry, RelPath, ScanOptions, SourceError};
+use prowess::source::{Chunk, Listing, Slice, Source};
+use prowess::{DirSource, Registry, RelPath, ScanOptions, SkillRef, SourceError};
 use prowess_mcp::{HttpOptions, ServeOptions};
 use serde_json::{Value, json};
 
@@ -177,15 +177,15 @@ impl Source for PanickingSource {
         "brittle"
     }
 
-    fn list(&self) -> Result<Offer, SourceError> {
+    fn list(&self) -> Result<Listing, SourceError> {
         self.0.list()
     }
 
-    fn files(&self, skill: &Candidate) -> Result<prowess::Manifest, SourceError> {
+    fn files(&self, skill: SkillRef<'_>) -> Result<prowess::Manifest, SourceError> {
         self.0.files(skill)
     }
 
-    fn read(&self, skill: &Candidate, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
+    fn read(&self, skill: SkillRef<'_>, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
         assert_ne!(skill.entry.name, "beta", "this source is broken");
         self.0.read(skill, path, slice)
     }

@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
-use prowess::source::{Chunk, Offer, Slice, Source};
-use prowess::{Candidate, MemorySource, Registry, RelPath, Scope, SourceError};
+use prowess::source::{Chunk, Listing, Slice, Source, SourceTraits};
+use prowess::{MemorySource, Registry, RelPath, Scope, SkillRef, SourceError};
 use prowess_mcp::ServeOptions;
 use serde_json::{Value, json};
 
@@ -81,18 +81,18 @@ impl Source for BlockingSource {
         "elsewhere"
     }
 
-    fn is_far(&self) -> bool {
-        true
+    fn traits(&self) -> SourceTraits {
+        SourceTraits::remote()
     }
 
-    fn list(&self) -> Result<Offer, SourceError> {
+    fn list(&self) -> Result<Listing, SourceError> {
         if !self.lists {
             self.wait();
         }
         self.skills.list()
     }
 
-    fn read(&self, skill: &Candidate, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
+    fn read(&self, skill: SkillRef<'_>, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
         self.wait();
         self.skills.read(skill, path, slice)
     }

@@ -257,7 +257,7 @@ fn an_older_server_gets_a_handshake_and_its_session_is_closed() {
         _ => content.reply(method, params),
     });
     let remote = server.source(small_limits());
-    assert_eq!(remote.list().unwrap().candidates.len(), 1);
+    assert_eq!(remote.list().unwrap().skills.len(), 1);
     drop(remote);
     let heads = server.request_heads();
     assert!(

@@ -1,7 +1,7 @@
 //! Invalid lists of another server: an invalid entry never hides the others, and every list ends.
 
 use prowess::SourceError;
-use prowess::source::{Offer, Source as _};
+use prowess::source::{Listing, Source as _};
 use prowess_mcp::McpLimits;
 use serde_json::{Value, json};
 
@@ -17,15 +17,15 @@ fn content() -> FakeContent {
 type Change<'l> = &'l dyn Fn(&mut FakeContent);
 
 /// The result of listing this content.
-fn offered(content: FakeContent) -> Offer {
+fn listed(content: FakeContent) -> Listing {
     FakeServer::serving(content)
         .source(McpLimits { files: 4, skill_bytes: 1000, ..McpLimits::default() })
         .list()
         .unwrap()
 }
 
-fn names(offer: &Offer) -> Vec<&str> {
-    offer.candidates.iter().map(|skill| skill.entry.name.as_str()).collect()
+fn names(listing: &Listing) -> Vec<&str> {
+    listing.skills.iter().map(|skill| skill.entry.name.as_str()).collect()
 }
 
 #[test]
@@ -77,9 +77,9 @@ fn an_invalid_entry_is_reported_and_the_others_are_kept() {
     for (change, reason) in changes {
         let mut content = content();
         change(&mut content);
-        let offer = offered(content);
-        assert_eq!(names(&offer), ["good"], "{reason}");
-        let [problem] = offer.problems.as_slice() else { panic!("{reason}: {:?}", offer.problems) };
+        let listing = listed(content);
+        assert_eq!(names(&listing), ["good"], "{reason}");
+        let [problem] = listing.problems.as_slice() else { panic!("{reason}: {:?}", listing.problems) };
         let text = problem.to_string();
         assert!(
             text.starts_with("could not take this from an MCP server: far: skill://bad/SKILL.md: "),
@@ -100,10 +100,10 @@ fn many_invalid_entries_are_counted_and_not_all_reported() {
         .entries
         .insert(0, json!({"uri": "skill://\u{1b}]0;x/SKILL.md", "frontmatter": {}, "resources": []}));
     content.entries.insert(2, again);
-    let offer = offered(content);
-    assert_eq!(names(&offer), ["good", "bad"]);
-    assert_eq!(offer.problems.len(), 21);
-    let text: Vec<String> = offer.problems.iter().map(ToString::to_string).collect();
+    let listing = listed(content);
+    assert_eq!(names(&listing), ["good", "bad"]);
+    assert_eq!(listing.problems.len(), 21);
+    let text: Vec<String> = listing.problems.iter().map(ToString::to_string).collect();
     assert!(
         text[0].contains("skill://\\u{1b}]0;x/SKILL.md") && !text.concat().contains('\u{1b}'),
         "{text:?}"
@@ -123,9 +123,9 @@ fn a_frontmatter_without_a_description_is_a_broken_skill() {
     for change in changes {
         let mut content = content();
         change(&mut content);
-        let offer = offered(content);
-        assert_eq!(names(&offer), ["good", "bad"]);
-        let bad = &offer.candidates[1];
+        let listing = listed(content);
+        assert_eq!(names(&listing), ["good", "bad"]);
+        let bad = &listing.skills[1];
         assert!(matches!(bad.obstacle, Some(prowess::Obstacle::Broken { .. })), "{:?}", bad.entry);
         assert_ne!(bad.entry.description, "null");
     }
@@ -135,7 +135,7 @@ fn a_frontmatter_without_a_description_is_a_broken_skill() {
 fn paged(
     limits: McpLimits,
     page: impl Fn(u64) -> (Vec<Value>, Value) + Send + Sync + 'static,
-) -> (FakeServer, Result<Offer, SourceError>) {
+) -> (FakeServer, Result<Listing, SourceError>) {
     let server = FakeServer::with_handler(content(), move |content, method, params| {
         if method != "skills/list" {
             return content.reply(method, params);
@@ -144,8 +144,8 @@ fn paged(
         let (skills, next) = page(number);
         Reply::Result(json!({"skills": skills, "nextCursor": next}))
     });
-    let offer = server.source(limits).list();
-    (server, offer)
+    let listing = server.source(limits).list();
+    (server, listing)
 }
 
 fn one(number: u64) -> Vec<Value> {
@@ -157,8 +157,8 @@ fn one(number: u64) -> Vec<Value> {
 #[test]
 fn all_pages_are_read() {
     let next = |number: u64| if number < 4 { json!((number + 1).to_string()) } else { Value::Null };
-    let (_, offer) = paged(McpLimits::default(), move |number| (one(number), next(number)));
-    assert_eq!(names(&offer.unwrap()), ["s0", "s1", "s2", "s3", "s4"]);
+    let (_, listing) = paged(McpLimits::default(), move |number| (one(number), next(number)));
+    assert_eq!(names(&listing.unwrap()), ["s0", "s1", "s2", "s3", "s4"]);
 }
 
 #[test]
@@ -167,24 +167,24 @@ fn an_endless_list_is_cut_and_earlier_skills_are_kept() {
     let many = McpLimits { pages: 5, ..McpLimits::default() };
     let bytes = McpLimits { list_bytes: 1000, ..McpLimits::default() };
     let on = |number: u64| json!((number + 1).to_string());
-    let (server, offer) = paged(many, move |number| (one(number), on(number)));
+    let (server, listing) = paged(many, move |number| (one(number), on(number)));
     assert_eq!(server.requests("skills/list").len(), 5);
     let circle = paged(many, |number| (one(number), json!(((number + 1) % 2).to_string()))).1;
     let all = [
-        (offer, 5, "its list has more than 5 pages"),
+        (listing, 5, "its list has more than 5 pages"),
         (circle, 2, "its list goes in a circle: a cursor came twice"),
         (paged(small, move |number| (one(number), on(number))).1, 3, "it has more than 3 skills"),
         (paged(bytes, move |number| (one(number), on(number))).1, 4, "its list has more than 1000 bytes"),
         (paged(many, |number| (one(number), json!(7))).1, 1, "nextCursor: a text is wanted"),
     ];
-    for (offer, count, reason) in all {
-        let offer = offer.unwrap();
-        let text: Vec<String> = offer.problems.iter().map(ToString::to_string).collect();
+    for (listing, count, reason) in all {
+        let listing = listing.unwrap();
+        let text: Vec<String> = listing.problems.iter().map(ToString::to_string).collect();
         assert!(
             text.last().is_some_and(|text| text.ends_with(&format!("far: skills/list: {reason}"))),
             "{text:?}"
         );
-        assert_eq!(offer.candidates.len(), count, "{reason}");
+        assert_eq!(listing.skills.len(), count, "{reason}");
     }
 }
 

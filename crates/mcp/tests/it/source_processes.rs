@@ -37,9 +37,9 @@ fn script(before: &str, count: usize) -> String {
 #[test]
 fn output_that_is_not_a_message_is_ignored() {
     let remote = shell(&script("echo starting up...; echo; echo '{\"x\": [1'; echo '[]'; echo oops >&2", 3));
-    let skill = remote.list().unwrap().candidates.remove(0);
+    let skill = remote.list().unwrap().skills.remove(0);
     let path = RelPath::parse("SKILL.md").unwrap();
-    assert!(remote.read(&skill, &path, Slice::first(9)).is_ok());
+    assert!(remote.read(skill.skill_ref(), &path, Slice::first(9)).is_ok());
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn a_process_that_ended_is_started_again_on_the_next_request() {
     let folder = tempfile::tempdir().unwrap();
     let starts = folder.path().join("starts");
     let remote = shell(&script(&format!("echo start >> '{}'", starts.display()), 2));
-    assert_eq!(remote.list().unwrap().candidates.len(), 1);
+    assert_eq!(remote.list().unwrap().skills.len(), 1);
     // The end of the first process may not be noticed yet; then one list fails, and the next one starts it again.
     assert!((0..100).any(|_| remote.list().is_ok()));
     assert!(std::fs::read_to_string(&starts).unwrap().lines().count() >= 2);
@@ -121,7 +121,7 @@ fn the_process_and_its_children_end_with_the_source() {
     // Neither process ends by itself.
     let before = format!("{line}; sleep 600 & trap '' TERM");
     let remote = shell(&format!("{} sleep 600", script(&before, 2)));
-    assert_eq!(remote.list().unwrap().candidates.len(), 1);
+    assert_eq!(remote.list().unwrap().skills.len(), 1);
     assert!(gone.try_recv().is_err());
     drop(remote);
     gone.recv_timeout(LONG).unwrap();
@@ -173,6 +173,6 @@ fn unsolicited_messages_between_responses_are_allowed() {
     );
     let script = script(&notes, 3).replace("; printf", "; notes; printf");
     let remote = shell(&script).within(small_limits());
-    let skill = remote.list().unwrap().candidates.remove(0);
-    assert!(remote.read(&skill, &RelPath::parse("SKILL.md").unwrap(), Slice::first(9)).is_ok());
+    let skill = remote.list().unwrap().skills.remove(0);
+    assert!(remote.read(skill.skill_ref(), &RelPath::parse("SKILL.md").unwrap(), Slice::first(9)).is_ok());
 }

@@ -73,29 +73,34 @@ fn pass(stream: TcpStream, server: SocketAddr) {
 
 /// Checks that the whole library is available, with the same bytes.
 fn whole_library(remote: &McpSource) {
-    let offer = remote.list().unwrap();
-    assert!(offer.problems.is_empty(), "{:?}", offer.problems);
-    let names: Vec<&str> = offer.candidates.iter().map(|skill| skill.entry.name.as_str()).collect();
+    let listing = remote.list().unwrap();
+    assert!(listing.problems.is_empty(), "{:?}", listing.problems);
+    let names: Vec<&str> = listing.skills.iter().map(|skill| skill.entry.name.as_str()).collect();
     assert_eq!(names, ["alpha", "beta", "staff"]);
     let root = library();
     let here = DirSource::new(root.path(), ScanOptions::unbounded());
-    for skill in here.list().unwrap().candidates {
+    for skill in here.list().unwrap().skills {
         let name = skill.entry.name.as_str();
-        let Some(same) = offer.candidates.iter().find(|remote| remote.entry.name == name) else { continue };
+        let Some(same) = listing.skills.iter().find(|remote| remote.entry.name == name) else { continue };
         assert_eq!(same.entry.origin.location.to_string(), format!("mcp:far:skill://{name}/SKILL.md"));
-        let files = here.manifest(&skill, &DigestLimits::default()).unwrap();
-        assert_eq!(remote.manifest(same, &DigestLimits::default()).unwrap(), files, "{name}");
+        let files = here.manifest(skill.skill_ref(), &DigestLimits::default()).unwrap();
+        assert_eq!(remote.manifest(same.skill_ref(), &DigestLimits::default()).unwrap(), files, "{name}");
         for file in &files.files {
             let bytes = |source: &dyn prowess::Source, skill| {
                 source.read(skill, &file.path, Slice::first(1 << 20)).unwrap()
             };
-            assert_eq!(bytes(remote, same), bytes(&here, &skill), "{name} {}", file.path);
+            assert_eq!(
+                bytes(remote, same.skill_ref()),
+                bytes(&here, skill.skill_ref()),
+                "{name} {}",
+                file.path
+            );
         }
     }
     // Only users may start it, so it is not listed, but it is available by its URI.
     assert_eq!(remote.get("skill://quiet/SKILL.md").unwrap().entry.name, "quiet");
     let names: Vec<String> =
-        remote.list().unwrap().candidates.iter().map(|skill| skill.entry.name.clone()).collect();
+        remote.list().unwrap().skills.iter().map(|skill| skill.entry.name.clone()).collect();
     assert_eq!(names, ["alpha", "beta", "staff", "quiet"]);
 }
 
@@ -153,13 +158,13 @@ fn skills_of_another_server_are_served_and_their_files_read_on_demand() {
     between.refresh().unwrap();
     let (at, _guard) = served(between);
     let local = source(&format!("mcp=http://{at}/mcp"));
-    let skill = local.list().unwrap().candidates.remove(0);
+    let skill = local.list().unwrap().skills.remove(0);
     assert_eq!(skill.entry.origin.location, "mcp:far:skill://_far/pdf/SKILL.md");
-    assert_eq!(local.manifest(&skill, &DigestLimits::default()).unwrap().files.len(), 2);
+    assert_eq!(local.manifest(skill.skill_ref(), &DigestLimits::default()).unwrap().files.len(), 2);
     assert!(server.requests("resources/read").is_empty(), "a list reads no files");
     for file in ["SKILL.md", "references/a.md"] {
         let path = prowess::RelPath::parse(file).unwrap();
-        local.read(&skill, &path, Slice::first(1 << 20)).unwrap();
+        local.read(skill.skill_ref(), &path, Slice::first(1 << 20)).unwrap();
     }
     let read: Vec<String> =
         server.requests("resources/read").iter().map(|params| params["uri"].to_string()).collect();

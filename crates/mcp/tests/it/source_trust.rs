@@ -81,8 +81,8 @@ fn no_request_is_sent_before_the_first_list_and_no_file_is_read_before_it_is_nee
 fn every_read_is_checked_against_size_digest_and_frontmatter() {
     let server = FakeServer::serving(content());
     let source = server.source(McpLimits::default());
-    let skill = source.list().unwrap().candidates.remove(0);
-    let read = |file: &str| source.read(&skill, &path(file), Slice::first(1 << 20));
+    let skill = source.list().unwrap().skills.remove(0);
+    let read = |file: &str| source.read(skill.skill_ref(), &path(file), Slice::first(1 << 20));
     assert_eq!(read("blob").unwrap().bytes, b"\xff\x00");
     assert_eq!(read("references/FORMS.md").unwrap().bytes, b"forms");
 
@@ -98,19 +98,23 @@ fn every_read_is_checked_against_size_digest_and_frontmatter() {
 
     // Another description, with the digest of the old text.
     server.change(|content| content.last()["frontmatter"]["description"] = "Another.".into());
-    let skill = source.list().unwrap().candidates.remove(0);
-    let error = source.read(&skill, &path("SKILL.md"), Slice::first(9)).unwrap_err().to_string();
+    let skill = source.list().unwrap().skills.remove(0);
+    let error = source.read(skill.skill_ref(), &path("SKILL.md"), Slice::first(9)).unwrap_err().to_string();
     assert!(error.ends_with("its frontmatter is not the listed one: description"), "{error}");
-    assert_eq!(source.read(&skill, &path("blob"), Slice::first(9)).unwrap().size, 2);
+    assert_eq!(source.read(skill.skill_ref(), &path("blob"), Slice::first(9)).unwrap().size, 2);
 }
 
 #[test]
 fn the_parts_of_a_file_come_from_one_request() {
     let server = FakeServer::serving(content());
     let source = server.source(McpLimits::default());
-    let skill = source.list().unwrap().candidates.remove(0);
-    let part =
-        |offset| source.read(&skill, &path("references/FORMS.md"), Slice { offset, limit: 2 }).unwrap().bytes;
+    let skill = source.list().unwrap().skills.remove(0);
+    let part = |offset| {
+        source
+            .read(skill.skill_ref(), &path("references/FORMS.md"), Slice { offset, limit: 2 })
+            .unwrap()
+            .bytes
+    };
     assert_eq!([part(0), part(2), part(4)].concat(), b"forms");
     assert_eq!(server.requests("resources/read").len(), 1);
     part(0);
@@ -123,8 +127,8 @@ fn a_file_that_is_not_listed_is_not_requested() {
     content.files.insert("skill://pdf/secret".to_owned(), b"s".to_vec());
     let server = FakeServer::serving(content);
     let source = server.source(McpLimits::default());
-    let skill = source.list().unwrap().candidates.remove(0);
-    let error = source.read(&skill, &path("secret"), Slice::first(9)).unwrap_err();
+    let skill = source.list().unwrap().skills.remove(0);
+    let error = source.read(skill.skill_ref(), &path("secret"), Slice::first(9)).unwrap_err();
     assert!(error.to_string().contains("not among those that the server lists"), "{error}");
     assert!(server.requests("resources/read").is_empty());
 }
@@ -205,7 +209,7 @@ fn an_approval_is_checked_against_the_list_that_a_skill_is_from() {
     library.refresh().unwrap();
     server.change(|content| *content.last() = honest.clone());
     source.list().unwrap();
-    library.refresh_near().unwrap();
+    library.refresh_local().unwrap();
     assert_eq!(library.get("far:pdf").unwrap().obstacle, Some(Obstacle::Untrusted));
     library.refresh().unwrap();
     assert_eq!(library.get("far:pdf").unwrap().obstacle, None);
@@ -343,11 +347,11 @@ fn a_skill_that_is_not_listed_is_available_by_its_uri() {
         _ => content.reply(method, params),
     });
     let source = server.source(McpLimits::default());
-    assert!(source.list().unwrap().candidates.is_empty());
+    assert!(source.list().unwrap().skills.is_empty());
     let skill = source.get("skill://pdf/SKILL.md").unwrap();
     assert_eq!(skill.entry.name, "pdf");
-    assert!(source.read(&skill, &path("blob"), Slice::first(9)).is_ok());
-    assert_eq!(source.list().unwrap().candidates.len(), 1, "a requested skill stays listed");
+    assert!(source.read(skill.skill_ref(), &path("blob"), Slice::first(9)).is_ok());
+    assert_eq!(source.list().unwrap().skills.len(), 1, "a requested skill stays listed");
     let error = source.get("skill://word/SKILL.md").unwrap_err();
     assert!(
         error.to_string().contains("far: skill://word/SKILL.md: it answers with error -32602: no\\u{1b}"),

@@ -14,7 +14,7 @@ use crate::source::Slice;
 #[cfg(feature = "watch")]
 pub(crate) use crate::fs::listing::folders_below;
 pub(crate) use crate::fs::listing::list_in;
-pub use crate::fs::listing::{Listing, MAX_LISTED_AGAIN, MAX_LISTED_ENTRIES, list};
+pub use crate::fs::listing::{FileListing, MAX_LISTED_AGAIN, MAX_LISTED_ENTRIES, list};
 
 /// The bytes of a SKILL.md, at most one more than a reader takes.
 #[derive(Clone, Debug)]
@@ -71,7 +71,7 @@ pub(crate) fn read_whole(file: File, path: &Path, limit: usize) -> Result<Vec<u8
 ///
 /// No link leads out of the skill, whatever `path` is: see [`SourceErrorKind::Outside`].
 pub fn read_of_skill(
-    skill: &crate::Found,
+    skill: &crate::SkillFile,
     path: &RelPath,
     limit: usize,
 ) -> Result<Option<Vec<u8>>, SourceError> {

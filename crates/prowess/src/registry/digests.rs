@@ -12,9 +12,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use prowess_core::{Candidate, Manifest};
+use prowess_core::catalog::Announced;
 #[cfg(feature = "install")]
 use prowess_core::{FileEntry, RelPath};
+use prowess_core::{Manifest, SkillRef};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
@@ -47,10 +48,11 @@ pub fn of_tree(files: &Manifest) -> Option<String> {
 /// from them, of that too, since it is what a model is shown before anything is read.
 ///
 /// Behind the files there is a line more then: `frontmatter`, and the SHA-256 of it.
-pub fn of_skill(skill: &Candidate, files: &Manifest) -> Result<String, SourceError> {
-    with_frontmatter(files, skill.announced.as_deref()).ok_or_else(|| {
+pub fn of_skill(skill: SkillRef<'_>, files: &Manifest) -> Result<String, SourceError> {
+    let announced = skill.announced.map(|announced| announced.digest.as_str());
+    with_frontmatter(files, announced).ok_or_else(|| {
         let reason = "its source gives no digests".to_owned();
-        SourceErrorKind::Damaged { reason }.at_location(skill.entry.origin.location.clone())
+        SourceErrorKind::Damaged { reason }.at_location(skill.location().clone())
     })
 }
 
@@ -100,6 +102,12 @@ pub fn of_frontmatter(frontmatter: &Map<String, Value>) -> String {
     of_bytes(frontmatter.to_string().as_bytes())
 }
 
+/// The frontmatter that a source announces, with its digest.
+pub fn announced(frontmatter: Map<String, Value>) -> Arc<Announced> {
+    let digest = of_frontmatter(&frontmatter);
+    Arc::new(Announced { frontmatter, digest })
+}
+
 /// How much is read to make the digests of one skill. What has more is refused before anything is read.
 #[derive(Clone, Debug)]
 pub struct DigestLimits {
@@ -112,6 +120,8 @@ pub struct DigestLimits {
     /// Whether digests that are remembered count, as in a list. They never do for a skill that is approved by its
     /// digest.
     pub remembered: bool,
+    /// Whether a skill is refused that holds anything its manifest does not list, as for an approval.
+    pub refuse_unlisted: bool,
     /// When the work stops, finished or not.
     pub deadline: Option<Instant>,
     /// Stops the work as soon as it is set.
@@ -133,6 +143,7 @@ impl DigestLimits {
             file_bytes: BYTES,
             bytes: BYTES,
             remembered: false,
+            refuse_unlisted: false,
             deadline: None,
             stop: None,
         }
@@ -157,6 +168,20 @@ impl DigestLimits {
     pub fn stopped_by(mut self, stop: Arc<AtomicBool>) -> Self {
         self.stop = Some(stop);
         self
+    }
+
+    /// The same for what an approval is bound to: the bytes that are there now, and all of them.
+    #[must_use]
+    pub(crate) fn binding(&self) -> Self {
+        Self { remembered: false, refuse_unlisted: true, ..self.clone() }
+    }
+
+    /// An error when there is something that the manifest of a skill does not list, and that is not allowed.
+    pub(crate) fn refuse(&self, unlisted: Option<&Path>, at: &Path) -> Result<(), SourceError> {
+        match unlisted.filter(|_| self.refuse_unlisted) {
+            Some(unlisted) => Err(SourceErrorKind::Uncovered.at(at.join(unlisted))),
+            None => Ok(()),
+        }
     }
 
     /// Starts the work on a skill whose files have these sizes; an error when they are too many or too large.

@@ -54,12 +54,14 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use prowess_core::catalog::{DuplicateError, Named};
-use prowess_core::{Candidate, Catalog, Duplicates, Obstacle, Profile};
+use prowess_core::{Candidate, Catalog, Duplicates, Location, Obstacle, Profile, Scope};
 
 use crate::error::{LookupError, SourceError, SourceErrorKind};
 use crate::fs::walk::OnError;
 use crate::registry::digests::DigestLimits;
 use crate::registry::trust::Trust;
+#[cfg(feature = "watch")]
+use crate::source::Watched;
 use crate::source::budget::ProjectBudget;
 use crate::source::{self, Labels, Layer, MemorySource};
 use prowess_core::path::glob::Glob;
@@ -94,7 +96,7 @@ pub struct Disabled {
 }
 
 impl Disabled {
-    fn is_about(&self, skill: &Candidate, layer: &Layer) -> bool {
+    fn is_about(&self, skill: &Location, layer: &Layer) -> bool {
         self.within.as_ref().is_none_or(|folder| layer.is_of(skill, folder))
     }
 }
@@ -111,7 +113,7 @@ pub struct Allowed {
 }
 
 impl Allowed {
-    fn is_about(&self, skill: &Candidate, layer: &Layer) -> bool {
+    fn is_about(&self, skill: &Location, layer: &Layer) -> bool {
         self.within.as_ref().is_none_or(|folder| layer.is_of(skill, folder))
     }
 }
@@ -156,7 +158,7 @@ pub struct Registry {
     seen: RwLock<Seen>,
     /// Held by a refresh, so that of two at once the later is the last.
     refreshing: Mutex<()>,
-    /// What sources elsewhere last said.
+    /// What remote sources last listed.
     known: Mutex<refresh::Known>,
     /// Held while they are asked.
     asking: Mutex<()>,
@@ -286,12 +288,12 @@ impl Registry {
     /// The folders whose changes may change what the sources list or read.
     #[cfg(feature = "watch")]
     pub(crate) fn folders(&self) -> Vec<PathBuf> {
-        self.layers.iter().flat_map(Layer::folders).collect()
+        self.layers.iter().flat_map(|layer| &layer.traits().folders).flat_map(Watched::folders).collect()
     }
 
     /// The names of the sources, the strongest first.
     pub fn labels(&self) -> impl Iterator<Item = &str> {
-        self.layers.iter().map(Layer::label)
+        self.layers.iter().map(|layer| &**layer.label())
     }
 
     /// The catalog as of the last refresh.
@@ -346,7 +348,8 @@ impl Registry {
     }
 
     fn layer(&self, candidate: &Candidate) -> Result<&Layer, SourceError> {
-        let layer = self.labels.owner(candidate).and_then(|at| self.layers.get(at));
+        // One of another registry has a layer of that one.
+        let layer = self.layers.get(candidate.layer).filter(|it| candidate.source.starts_with(&**it.label()));
         layer.ok_or_else(|| self.unknown(&candidate.entry.key).into())
     }
 
@@ -358,13 +361,23 @@ impl Registry {
     /// Whether a person approved a skill that is not trusted now: it changed since then.
     pub fn changed_since_approval(&self, candidate: &Candidate) -> bool {
         candidate.obstacle == Some(Obstacle::Untrusted)
-            && self.trust.read().unwrap_or_else(PoisonError::into_inner).approval_of(candidate).is_some()
+            && self
+                .trust
+                .read()
+                .unwrap_or_else(PoisonError::into_inner)
+                .approval_of(&candidate.entry.origin.location)
+                .is_some()
     }
 
     /// Whether a skill is used only after an approval.
     pub fn needs_trust(&self, candidate: &Candidate) -> bool {
-        self.layer(candidate).is_ok_and(|layer| layer.needs_trust(candidate))
+        self.layer(candidate).is_ok() && needs_trust(candidate.wants_approval, candidate.entry.origin.scope)
     }
+}
+
+/// Whether a skill is used only after an approval.
+fn needs_trust(wants_approval: bool, scope: Scope) -> bool {
+    wants_approval || scope == Scope::Project
 }
 
 /// Why a skill is broken, for those who want to be told of each.

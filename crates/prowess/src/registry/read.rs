@@ -6,9 +6,9 @@
 
 use std::sync::Arc;
 
+use prowess_core::catalog::Approved;
 use prowess_core::files::page::MARGIN;
-use prowess_core::{Candidate, Document, FileEntry, Manifest, Obstacle, RelPath, Scope};
-use serde_json::{Map, Value};
+use prowess_core::{Candidate, Document, FileEntry, Found, Manifest, RelPath, Scope, SkillRef};
 
 use super::Registry;
 use crate::error::{SourceError, SourceErrorKind};
@@ -42,7 +42,7 @@ impl Registry {
 
     /// The files of a skill that was found, offered or not, listed now.
     pub fn files_of(&self, candidate: &Candidate) -> Result<Manifest, SourceError> {
-        self.layer(candidate)?.files(candidate)
+        self.layer(candidate)?.files(candidate.skill_ref())
     }
 
     /// The files of a skill that was found, offered or not: all of them or an error, each with its digest, made
@@ -57,28 +57,27 @@ impl Registry {
         candidate: &Candidate,
         limits: &DigestLimits,
     ) -> Result<Manifest, SourceError> {
-        self.layer(candidate)?.manifest(candidate, limits)
-    }
-
-    /// The frontmatter of a skill that was found, offered or not, when its files are not to be read before it is used.
-    pub fn announced(&self, candidate: &Candidate) -> Option<Map<String, Value>> {
-        self.layer(candidate).ok()?.announced(candidate)
+        // What decides trust is made of the bytes that are there now.
+        let remembered = limits.remembered && candidate.approved.is_none();
+        let limits = DigestLimits { remembered, ..limits.clone() };
+        self.layer(candidate)?.source().manifest(candidate.skill_ref(), &limits)
     }
 
     /// The digest that an approval of a skill that was found is bound to, or why there is none. It is over all its files,
     /// and over its frontmatter where that is announced.
     pub fn approvable(&self, candidate: &Candidate) -> Result<String, SourceError> {
-        digests::of_skill(candidate, &self.layer(candidate)?.approvable(candidate, &self.limits)?)
+        let skill = candidate.skill_ref();
+        digests::of_skill(skill, &self.layer(candidate)?.source().manifest(skill, &self.limits.binding())?)
     }
 
     /// Bytes of a file of a skill that was found, offered or not.
     pub fn read(&self, candidate: &Candidate, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
-        let layer = self.layer(candidate)?;
-        let Some(files) = &candidate.approved_files else { return layer.read(candidate, path, slice) };
-        let counted = counted(files, candidate, path)?;
-        let whole = whole(layer, candidate, path, counted)?;
+        let (layer, skill) = (self.layer(candidate)?, candidate.skill_ref());
+        let Some(files) = &candidate.approved_files else { return layer.source().read(skill, path, slice) };
+        let counted = counted(files, skill, path)?;
+        let whole = whole(layer, skill, path, counted)?;
         if counted.digest.as_deref() != Some(&*digests::of_bytes(&whole)) {
-            return Err(changed(candidate));
+            return Err(changed(skill));
         }
         Ok(slice.of(&whole))
     }
@@ -95,7 +94,7 @@ impl Registry {
 
     /// The digest over all files of a skill that was found, made of the bytes that are there now.
     pub fn digest_of(&self, candidate: &Candidate) -> Result<String, SourceError> {
-        digests::of_skill(candidate, &self.manifest_of(candidate)?)
+        digests::of_skill(candidate.skill_ref(), &self.manifest_of(candidate)?)
     }
 
     /// Bytes of a file, and the digest over all files of its skill in which those very bytes were counted.
@@ -115,13 +114,14 @@ impl Registry {
         path: &RelPath,
         slice: Slice,
     ) -> Result<(Chunk, String), SourceError> {
+        let skill = candidate.skill_ref();
         let mut files = self.manifest_of(candidate)?;
-        let file = counted(&files, candidate, path)?.clone();
-        let whole = whole(self.layer(candidate)?, candidate, path, &file)?;
+        let file = counted(&files, skill, path)?.clone();
+        let whole = whole(self.layer(candidate)?, skill, path, &file)?;
         for counted in files.files.iter_mut().filter(|counted| counted.path == file.path) {
             (counted.digest, counted.size) = (Some(digests::of_bytes(&whole)), whole.len() as u64);
         }
-        Ok((slice.of(&whole), digests::of_skill(candidate, &files)?))
+        Ok((slice.of(&whole), digests::of_skill(skill, &files)?))
     }
 
     /// A file of a skill. `path` is as a model or a person wrote it.
@@ -154,43 +154,42 @@ impl Registry {
 }
 
 /// Makes the entry of a skill that is approved by its digest of the very bytes that were digested, so that its name and
-/// description are approved too. Listing read the file at another moment, or not at all.
-pub(super) fn take_approved(candidate: &mut Candidate, layer: &Layer, files: Manifest, digest: String) {
+/// description are approved too. Listing read the file at another moment, or not at all. Nothing when they changed.
+pub(super) fn read_approved(
+    found: &mut Found,
+    layer: &Layer,
+    files: Manifest,
+    digest: String,
+) -> Option<Approved> {
     // Of an announced skill nothing is read yet; what was announced is in the digest.
-    if candidate.announced.is_none() {
-        let Ok(mut made) = made_of(candidate, layer, &files) else {
-            candidate.obstacle = Some(Obstacle::Untrusted);
-            return;
-        };
-        made.entry.key = std::mem::take(&mut candidate.entry.key);
-        candidate.entry = made.entry;
-        candidate.problems = made.problems;
-        candidate.obstacle = made.obstacle;
-        candidate.approved_files = Some(Arc::new(files));
+    if found.announced.is_some() {
+        return Some(Approved { digest, files: None });
     }
-    candidate.approved = Some(digest);
+    let read = read_counted(found.skill_ref(), layer, &files).ok()?;
+    found.read_again(read);
+    Some(Approved { digest, files: Some(Arc::new(files)) })
 }
 
-fn made_of(candidate: &Candidate, layer: &Layer, files: &Manifest) -> Result<Candidate, SourceError> {
+fn read_counted(skill: SkillRef<'_>, layer: &Layer, files: &Manifest) -> Result<Found, SourceError> {
     let own = source::skill_md()?;
-    let counted = counted(files, candidate, &own)?;
-    let bytes = whole(layer, candidate, &own, counted)?;
-    let made = source::candidate(&Head::whole(bytes.clone()).document(), &candidate.entry.origin);
+    let counted = counted(files, skill, &own)?;
+    let bytes = whole(layer, skill, &own, counted)?;
+    let read = source::found(&Head::whole(bytes.clone()).document(), &skill.entry.origin);
     // The index of a site may call a skill otherwise than it calls itself.
-    let same = made.entry.name == candidate.entry.name || candidate.entry.origin.scope == Scope::Remote;
+    let same = read.entry.name == skill.entry.name || skill.entry.origin.scope == Scope::Remote;
     if !same || counted.digest.as_deref() != Some(&*digests::of_bytes(&bytes)) {
-        return Err(changed(candidate));
+        return Err(changed(skill));
     }
-    Ok(made)
+    Ok(read)
 }
 
 /// The file at a path among those that were counted. A skill's own file is asked for by one name, whatever it is called.
 fn counted<'f>(
     files: &'f Manifest,
-    candidate: &Candidate,
+    skill: SkillRef<'_>,
     path: &RelPath,
 ) -> Result<&'f FileEntry, SourceError> {
-    let own = candidate.entry.origin.file.as_deref().filter(|_| path.as_str() == "SKILL.md");
+    let own = skill.entry.origin.file.as_deref().filter(|_| path.as_str() == "SKILL.md");
     let own = own.and_then(|own| files.files.iter().find(|file| file.path.as_str() == own));
     own.or_else(|| files.get(path)).ok_or_else(|| SourceErrorKind::Missing.at(path.as_str()))
 }
@@ -198,17 +197,17 @@ fn counted<'f>(
 /// All bytes of a file that was counted; an error when it has grown since.
 fn whole(
     layer: &Layer,
-    candidate: &Candidate,
+    skill: SkillRef<'_>,
     path: &RelPath,
     counted: &FileEntry,
 ) -> Result<Vec<u8>, SourceError> {
     let limit = usize::try_from(counted.size).unwrap_or(usize::MAX).saturating_add(1);
-    let chunk = layer.read(candidate, path, Slice::first(limit))?;
-    if chunk.size > chunk.bytes.len() as u64 { Err(changed(candidate)) } else { Ok(chunk.bytes) }
+    let chunk = layer.source().read(skill, path, Slice::first(limit))?;
+    if chunk.size > chunk.bytes.len() as u64 { Err(changed(skill)) } else { Ok(chunk.bytes) }
 }
 
-fn changed(candidate: &Candidate) -> SourceError {
-    SourceErrorKind::Changed.at_location(candidate.entry.origin.location.clone())
+fn changed(skill: SkillRef<'_>) -> SourceError {
+    SourceErrorKind::Changed.at_location(skill.location().clone())
 }
 
 /// The path of a file as a model or a person wrote it.

@@ -1,30 +1,31 @@
-//! How a registry is made anew: near sources are listed each time, far ones when they are asked, all of them at once.
+//! How a registry is made anew: local sources are listed each time, remote ones when they are asked, all of them at once.
 //!
 //! A server may take half a minute to say that it has nothing to say. So servers are asked side by side and without
-//! holding anything up, and what each last said counts until it is asked again.
+//! holding anything up, and what each last listed counts until it is asked again.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, PoisonError};
 
-use prowess_core::{Candidate, Catalog, Delta, Obstacle, Stamp};
+use prowess_core::catalog::{Approved, Decision};
+use prowess_core::path::glob::Glob;
+use prowess_core::{Candidate, Catalog, Delta, Found, Obstacle, Stamp};
 
-use super::read::take_approved;
-use super::{Registry, RegistryError, Seen, damage};
+use super::read::read_approved;
+use super::{Registry, RegistryError, Seen, damage, needs_trust};
 use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::walk::OnError;
 use crate::registry::digests;
 use crate::registry::trust::{Trust, Verdict};
-use crate::source::{Layer, Offer};
-use prowess_core::path::glob::Glob;
+use crate::source::{Layer, Listing};
 
-/// What far sources last said, by the number of their layer.
-pub(super) type Known = BTreeMap<usize, Said>;
+/// What remote sources last listed, by the number of their layer.
+pub(super) type Known = BTreeMap<usize, Listed>;
 
-/// What a far source last said.
+/// What a source last listed.
 #[derive(Clone, Default)]
-pub(super) struct Said {
-    candidates: Vec<Arc<Candidate>>,
+pub(super) struct Listed {
+    skills: Vec<Found>,
     problems: Vec<Arc<SourceError>>,
 }
 
@@ -47,13 +48,13 @@ fn is_same_folder(one: &Candidate, other: &Candidate) -> bool {
 impl Registry {
     /// Asks every source anew, makes a new catalog and says what changed. On an error the old one stays.
     pub fn refresh(&self) -> Result<Delta, RegistryError> {
-        self.ask_far()?;
-        self.refresh_near()
+        self.ask_remote()?;
+        self.refresh_local()
     }
 
-    /// The same without asking sources elsewhere: of these, what they last said counts, and nothing before they were
+    /// The same without asking remote sources: of these, what they last listed counts, and nothing before they were
     /// first asked. It waits for no server.
-    pub fn refresh_near(&self) -> Result<Delta, RegistryError> {
+    pub fn refresh_local(&self) -> Result<Delta, RegistryError> {
         let _one_at_a_time = self.refreshing.lock().unwrap_or_else(PoisonError::into_inner);
         let mut candidates = Vec::new();
         let mut problems = Vec::new();
@@ -61,18 +62,16 @@ impl Registry {
             budget.reset();
         }
         let trust = self.trust.read().unwrap_or_else(PoisonError::into_inner).clone();
-        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner).clone();
         for (at, layer) in self.layers.iter().enumerate() {
-            let mut said = if layer.is_far() {
-                known.get(&at).cloned().unwrap_or_default()
+            let mut listed = if layer.traits().remote {
+                known.remove(&at).unwrap_or_default()
             } else {
-                self.said(layer.list(self.profile.as_ref()))?
+                self.listed(layer.list(self.profile.as_ref()))?
             };
-            problems.append(&mut said.problems);
-            for candidate in &mut said.candidates {
-                self.judge(Arc::make_mut(candidate), layer, &trust);
-            }
-            candidates.append(&mut said.candidates);
+            problems.append(&mut listed.problems);
+            let decided = |found| Arc::new(self.decided(found, at, layer, &trust));
+            candidates.extend(listed.skills.into_iter().map(decided));
         }
         problems.extend(self.budget.as_ref().and_then(|budget| budget.problem()).map(Arc::new));
         if let Some(call) = &self.on_problem {
@@ -86,87 +85,106 @@ impl Registry {
         Ok(delta)
     }
 
-    /// Whether there are sources elsewhere, which are asked and not looked at.
-    pub fn has_far(&self) -> bool {
-        self.layers.iter().any(Layer::is_far)
+    /// Whether there are remote sources, which are asked and not looked at.
+    pub fn has_remote(&self) -> bool {
+        self.layers.iter().any(|layer| layer.traits().remote)
     }
 
-    /// Whether a skill is read from elsewhere, which may take its time.
-    pub fn is_far(&self, candidate: &Candidate) -> bool {
-        self.layer(candidate).is_ok_and(Layer::is_far)
+    /// Whether a skill is read from a remote source, which may take its time.
+    pub fn is_remote(&self, candidate: &Candidate) -> bool {
+        self.layer(candidate).is_ok_and(|layer| layer.traits().remote)
     }
 
-    /// Asks all far sources, side by side.
-    fn ask_far(&self) -> Result<(), RegistryError> {
-        let far: Vec<(usize, &Layer)> =
-            self.layers.iter().enumerate().filter(|(_, layer)| layer.is_far()).collect();
-        if far.is_empty() {
+    /// Asks all remote sources, side by side.
+    fn ask_remote(&self) -> Result<(), RegistryError> {
+        let remote: Vec<(usize, &Layer)> =
+            self.layers.iter().enumerate().filter(|(_, layer)| layer.traits().remote).collect();
+        if remote.is_empty() {
             return Ok(());
         }
         let _one_at_a_time = self.asking.lock().unwrap_or_else(PoisonError::into_inner);
-        let offers: Vec<Result<Offer, SourceError>> = std::thread::scope(|scope| {
+        let listings: Vec<Result<Listing, SourceError>> = std::thread::scope(|scope| {
             let asked: Vec<_> =
-                far.iter().map(|(_, layer)| scope.spawn(|| layer.list(self.profile.as_ref()))).collect();
+                remote.iter().map(|(_, layer)| scope.spawn(|| layer.list(self.profile.as_ref()))).collect();
             let reason = || "its source panicked".to_owned();
-            let broken = |layer: &Layer| SourceErrorKind::Damaged { reason: reason() }.at(layer.label());
-            let answers = asked.into_iter().zip(&far);
+            let broken = |layer: &Layer| SourceErrorKind::Damaged { reason: reason() }.at(&**layer.label());
+            let answers = asked.into_iter().zip(&remote);
             answers.map(|(asked, (_, layer))| asked.join().unwrap_or_else(|_| Err(broken(layer)))).collect()
         });
         let mut known = Known::new();
-        for ((at, _), offer) in far.into_iter().zip(offers) {
-            known.insert(at, self.said(offer)?);
+        for ((at, _), listing) in remote.into_iter().zip(listings) {
+            known.insert(at, self.listed(listing)?);
         }
         *self.known.lock().unwrap_or_else(PoisonError::into_inner) = known;
         Ok(())
     }
 
-    /// An offer, or what becomes of a source that has none.
-    fn said(&self, offer: Result<Offer, SourceError>) -> Result<Said, SourceError> {
-        match offer {
-            Ok(Offer { candidates, problems }) => {
-                Ok(Said { candidates, problems: problems.into_iter().map(Arc::new).collect() })
+    /// What a source listed, or what becomes of one that cannot be listed.
+    fn listed(&self, listing: Result<Listing, SourceError>) -> Result<Listed, SourceError> {
+        match listing {
+            Ok(Listing { skills, problems }) => {
+                Ok(Listed { skills, problems: problems.into_iter().map(Arc::new).collect() })
             }
             Err(error) => match self.on_error {
                 OnError::Fail => Err(error),
-                OnError::Report => Ok(Said { problems: vec![Arc::new(error)], ..Said::default() }),
-                OnError::Ignore => Ok(Said::default()),
+                OnError::Report => Ok(Listed { problems: vec![Arc::new(error)], ..Listed::default() }),
+                OnError::Ignore => Ok(Listed::default()),
             },
         }
     }
 
-    /// Decides whether a skill that loads may be offered and used.
-    fn judge(&self, candidate: &mut Candidate, layer: &Layer, trust: &Trust) {
-        if candidate.obstacle.is_some() {
-            return;
-        }
-        let names = [&candidate.entry.key, &candidate.entry.name];
-        let off = self.disabled.iter().find(|disabled| {
-            disabled.is_about(candidate, layer) && names.iter().any(|name| disabled.glob.matches(name))
-        });
-        let unlisted = self.allowed.iter().find(|allowed| {
-            let listed = |glob: &Glob| names.iter().any(|name| glob.matches(name));
-            allowed.is_about(candidate, layer) && !allowed.globs.iter().any(listed)
-        });
-        let unregistered = self.unregistered.read().unwrap_or_else(PoisonError::into_inner);
-        if !candidate.overrides && unregistered.contains(&candidate.entry.key) {
-            candidate.obstacle = Some(Obstacle::Disabled { by: UNREGISTERED.to_owned() });
-        } else if let Some(by) = off.map(|off| &off.by).or_else(|| unlisted.map(|allowed| &allowed.by)) {
-            candidate.obstacle = Some(Obstacle::Disabled { by: by.clone() });
-        } else if layer.needs_trust(candidate) {
-            let mut counted = None;
-            let verdict = trust.judge(candidate, || {
-                let files = layer.approvable(candidate, &self.limits)?;
-                let digest = digests::of_skill(candidate, &files)?;
-                counted = Some(files);
-                Ok(digest)
-            });
-            match verdict {
-                Verdict::Yes => {}
-                Verdict::No => candidate.obstacle = Some(Obstacle::Untrusted),
-                Verdict::AsApproved(digest) => {
-                    take_approved(candidate, layer, counted.unwrap_or_default(), digest);
-                }
+    /// Decides whether a skill that loads may be offered and used, and makes its candidate.
+    fn decided(&self, mut found: Found, at: usize, layer: &Layer, trust: &Trust) -> Candidate {
+        let mut decision = Decision::of_layer(at, layer.label());
+        if found.obstacle.is_none() {
+            match self.turned_off(&found, layer) {
+                Some(by) => decision.obstacle = Some(Obstacle::Disabled { by }),
+                None => (decision.obstacle, decision.approved) = self.trusted(&mut found, layer, trust),
             }
         }
+        Candidate::build(found, decision)
+    }
+
+    /// Who turned a skill off: the host, or a configuration.
+    fn turned_off(&self, found: &Found, layer: &Layer) -> Option<String> {
+        let unregistered = self.unregistered.read().unwrap_or_else(PoisonError::into_inner);
+        if !found.overrides && unregistered.contains(&found.entry.key) {
+            return Some(UNREGISTERED.to_owned());
+        }
+        let (names, at) = ([&found.entry.key, &found.entry.name], &found.entry.origin.location);
+        let matches = |glob: &Glob| names.iter().any(|name| glob.matches(name));
+        let off = self.disabled.iter().find(|off| off.is_about(at, layer) && matches(&off.glob));
+        let unlisted = self
+            .allowed
+            .iter()
+            .find(|allowed| allowed.is_about(at, layer) && !allowed.globs.iter().any(matches));
+        off.map(|off| &off.by).or_else(|| unlisted.map(|allowed| &allowed.by)).cloned()
+    }
+
+    /// Whether a skill may be used: what is against it, and the approval that it depends on. One that is approved by its
+    /// digest becomes what those very bytes say.
+    fn trusted(
+        &self,
+        found: &mut Found,
+        layer: &Layer,
+        trust: &Trust,
+    ) -> (Option<Obstacle>, Option<Approved>) {
+        if !needs_trust(found.wants_approval, found.entry.origin.scope) {
+            return (None, None);
+        }
+        let mut counted = None;
+        let verdict = trust.judge(&found.entry.origin, || {
+            let skill = found.skill_ref();
+            let files = layer.source().manifest(skill, &self.limits.binding())?;
+            let digest = digests::of_skill(skill, &files)?;
+            counted = Some(files);
+            Ok(digest)
+        });
+        let approved = match verdict {
+            Verdict::Yes => return (None, None),
+            Verdict::No => None,
+            Verdict::AsApproved(digest) => read_approved(found, layer, counted.unwrap_or_default(), digest),
+        };
+        (approved.is_none().then_some(Obstacle::Untrusted), approved)
     }
 }

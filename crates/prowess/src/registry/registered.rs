@@ -50,8 +50,8 @@ impl Registry {
     /// The files of a found skill, for another text that takes its place. Files that were approved by their digests, and
     /// those of another machine, stay with the skill that was found.
     pub(crate) fn beside(&self, skill: &Candidate) -> Option<Beside> {
-        let layer = self.layer(skill).ok().filter(|layer| !layer.is_far())?;
+        let layer = self.layer(skill).ok().filter(|layer| !layer.traits().remote)?;
         (skill.is_usable() && skill.approved_files.is_none())
-            .then(|| Beside { source: layer.source(), skill: Arc::new(layer.within(skill).into_owned()) })
+            .then(|| Beside { source: Arc::clone(layer.source()), skill: Arc::new(skill.clone()) })
     }
 }

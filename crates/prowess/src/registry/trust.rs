@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use prowess_core::{Candidate, Location, Scope};
+use prowess_core::{Candidate, Location, Origin, Scope};
 use serde::{Deserialize, Serialize};
 
 use crate::env::Environment;
@@ -84,17 +84,16 @@ impl Trust {
 
     /// Whether a skill that was not named on purpose may be used, and what that depends on. The digest that an approval is
     /// bound to is asked for only when it decides it.
-    pub fn judge(&self, skill: &Candidate, digest: impl FnOnce() -> Result<String, SourceError>) -> Verdict {
+    pub fn judge(&self, origin: &Origin, digest: impl FnOnce() -> Result<String, SourceError>) -> Verdict {
         if self.everything {
             return Verdict::Yes;
         }
-        let origin = &skill.entry.origin;
         if origin.scope == Scope::Project
             && self.approvals.folders.iter().any(|folder| is_in(&origin.location, folder))
         {
             return Verdict::Yes;
         }
-        let Some(approval) = self.approval_of(skill) else { return Verdict::No };
+        let Some(approval) = self.approval_of(&origin.location) else { return Verdict::No };
         match digest() {
             Ok(digest) if digest == approval.digest => Verdict::AsApproved(digest),
             _ => Verdict::No,
@@ -102,8 +101,7 @@ impl Trust {
     }
 
     /// What a person approved at the place of a skill, whether or not it still is that.
-    pub(crate) fn approval_of(&self, skill: &Candidate) -> Option<&Approval> {
-        let location = &skill.entry.origin.location;
+    pub(crate) fn approval_of(&self, location: &Location) -> Option<&Approval> {
         self.approvals.skills.iter().find(|approval| approval.location == *location)
     }
 }

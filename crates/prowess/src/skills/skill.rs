@@ -3,10 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use prowess_core::catalog::Decision;
 use prowess_core::render::{Activation, Inlined};
 use prowess_core::session::Options;
 use prowess_core::text::{collapse, visible};
-use prowess_core::{Candidate, Entry, LoadError, Manifest, Origin, Profile, RelPath, SkillData, parse};
+use prowess_core::{
+    Candidate, Entry, Found, LoadError, Manifest, Origin, Profile, RelPath, SkillData, parse,
+};
 use serde_json::Value;
 
 use super::SkillsError;
@@ -70,7 +73,7 @@ impl Skill {
             path
         };
         let document = read::read_skill(&file)?.document();
-        let found = walk::Found { path: file };
+        let found = walk::SkillFile { path: file };
         let listing = read::list(found.folder())?;
         let entry = document.load(&found.origin(), Some(&listing.manifest), profile)?;
         Ok(Self { data: SkillData::new(entry, document.body()), home: Home::Folder(found.path) })
@@ -122,10 +125,11 @@ impl Skill {
             Home::Folder(file) => {
                 let options = ScanOptions { max_depth: 0, ..ScanOptions::unbounded() };
                 let source = DirSource::new(file.parent().unwrap_or(file), options);
-                let listed = source.list()?.candidates;
+                let listed = source.list()?.skills;
                 let is_meant =
-                    |skill: &&Arc<Candidate>| skill.entry.origin.location.path().map(Path::new) == Some(file);
-                let skill = listed.iter().find(is_meant).cloned();
+                    |found: &Found| found.entry.origin.location.path().map(Path::new) == Some(file);
+                let found = listed.into_iter().find(is_meant);
+                let skill = found.map(|found| Arc::new(Candidate::build(found, Decision::default())));
                 Ok(skill.map(|skill| Beside { source: Arc::new(source), skill }))
             }
             Home::Registry(registry, skill) => Ok(registry.beside(skill)),

@@ -4,11 +4,9 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use prowess_core::{
-    Candidate, FileEntry, Location, Manifest, Obstacle, Origin, RelPath, Scope, parse, parse_prefix,
-};
+use prowess_core::{FileEntry, Location, Manifest, Origin, RelPath, Scope, SkillRef, parse, parse_prefix};
 
-use super::{Chunk, Offer, Slice, Source, candidate, check_still};
+use super::{Chunk, Listing, Slice, Source, SourceTraits, check_still, found};
 use crate::archive::{ArchiveLimits, Files, PackedFile, unpack};
 use crate::env;
 use crate::error::{SourceError, SourceErrorKind};
@@ -183,14 +181,13 @@ impl ArchiveSource {
     }
 
     /// The path in the archive of the SKILL.md of a skill.
-    fn skill(&self, packed: &Packed, skill: &Candidate) -> Result<RelPath, SourceError> {
-        let location = &skill.entry.origin.location;
+    fn skill(&self, packed: &Packed, skill: SkillRef<'_>) -> Result<RelPath, SourceError> {
+        let location = skill.location();
         let found = packed.skills().iter().find(|path| self.location(path) == *location);
         let found = found.ok_or_else(|| SourceErrorKind::Missing.at_location(location.clone()))?;
         // The archive may be another one by now.
-        let broken = matches!(skill.obstacle, Some(Obstacle::Broken { .. }));
         let document = packed.get(found).and_then(|file| parse_prefix(&file.bytes, true));
-        if let Some(document) = document.filter(|_| !broken) {
+        if let Some(document) = document.filter(|_| !skill.broken) {
             check_still(&document, skill, || path_of(location))?;
         }
         Ok(found.clone())
@@ -202,22 +199,21 @@ impl Source for ArchiveSource {
         &self.id
     }
 
-    #[cfg(feature = "watch")]
-    fn folders(&self) -> Vec<PathBuf> {
-        self.file.parent().map(Path::to_owned).into_iter().collect()
+    fn traits(&self) -> SourceTraits {
+        SourceTraits::of_file(&self.file)
     }
 
-    fn list(&self) -> Result<Offer, SourceError> {
+    fn list(&self) -> Result<Listing, SourceError> {
         let packed = match self.packed_within_budget() {
             Err(SourceError { kind: SourceErrorKind::ProjectTooLarge { .. }, .. }) => {
-                return Ok(Offer::default());
+                return Ok(Listing::default());
             }
             packed => packed?,
         };
         if packed.skills().is_empty() {
             return Err(SourceErrorKind::NoSkill.at(&self.file));
         }
-        let mut offer = Offer::default();
+        let mut listing = Listing::default();
         for path in packed.skills() {
             let Some(file) = packed.get(path) else { continue };
             let at = Origin::at(self.location(path)).in_scope(self.scope);
@@ -226,22 +222,22 @@ impl Source for ArchiveSource {
             if budget::spend(self.budget.as_deref(), Cost::Skill(head), &self.file).is_err() {
                 break;
             }
-            let mut listed = candidate(&document, &at);
+            let mut listed = found(&document, &at);
             listed.virtual_path = match path.parent() {
                 Some(folder) => folder.as_str().to_owned(),
                 None => stem(&self.file),
             };
-            offer.candidates.push(Arc::new(listed));
+            listing.skills.push(listed);
         }
-        Ok(offer)
+        Ok(listing)
     }
 
-    fn files(&self, skill: &Candidate) -> Result<Manifest, SourceError> {
+    fn files(&self, skill: SkillRef<'_>) -> Result<Manifest, SourceError> {
         let packed = self.packed()?;
         Ok(packed.manifest_of(&self.skill(&packed, skill)?))
     }
 
-    fn read(&self, skill: &Candidate, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
+    fn read(&self, skill: SkillRef<'_>, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
         let packed = self.packed()?;
         let own = self.skill(&packed, skill)?;
         let bytes = packed.read(&own, path);

@@ -11,11 +11,11 @@ use std::io::Seek as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use prowess_core::{Candidate, Location, Manifest, Obstacle, Profile, RelPath, Scope, Stamp};
+use prowess_core::{Location, Manifest, Obstacle, Profile, RelPath, Scope, SkillRef, Stamp};
 
 use gather::{Gather, read_prefix};
 
-use super::{Chunk, Offer, Slice, Source, check_still, judge, reasons};
+use super::{Chunk, Listing, Slice, Source, SourceTraits, Watched, check_still, judge, reasons};
 use crate::env;
 use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::confine::Within;
@@ -132,26 +132,20 @@ impl DirSource {
     }
 
     /// The folder of a skill.
-    pub(super) fn folder(&self, skill: &Candidate) -> PathBuf {
-        let location = &skill.entry.origin.location;
+    pub(super) fn folder(&self, location: &Location) -> PathBuf {
         let odd = self.odd.lock().unwrap_or_else(PoisonError::into_inner).get(location).cloned();
-        walk::Found { path: odd.unwrap_or_else(|| path_of(location)) }.folder().to_owned()
+        walk::SkillFile { path: odd.unwrap_or_else(|| path_of(location)) }.folder().to_owned()
     }
-}
-
-/// The name of a skill's own file.
-fn own_name(skill: &Candidate) -> &str {
-    skill.entry.origin.file.as_deref().unwrap_or("SKILL.md")
 }
 
 /// Opens the folder of a skill, if it still holds the skill that was listed: since then, something else may have been put
 /// in its place, such as a link to another folder.
 fn opened<'s>(
     folder: &'s Path,
-    skill: &'s Candidate,
+    skill: SkillRef<'s>,
     within: Option<&Path>,
 ) -> Result<SkillFolder<'s>, SourceError> {
-    let opened = SkillFolder::listed(folder, own_name(skill).as_ref(), skill.stamp.into())?;
+    let opened = SkillFolder::listed(folder, skill.own_name().as_ref(), skill.stamp.into())?;
     if let Some(within) = within
         && !Within::new(within)?.holds_folder(opened.root(), folder)
     {
@@ -165,15 +159,15 @@ fn opened<'s>(
 }
 
 /// Opens a skill's own file, if it still is that skill. One that was saved anew is, as long as it keeps its name.
-fn own_file(folder: &SkillFolder<'_>, skill: &Candidate) -> Result<File, SourceError> {
+fn own_file(folder: &SkillFolder<'_>, skill: SkillRef<'_>) -> Result<File, SourceError> {
     let mut file = folder.own_file()?;
-    let path = || folder.path().join(own_name(skill));
+    let path = || folder.path().join(skill.own_name());
     let failed = |error| SourceError::io(&path(), error);
     if is_unread(skill) || stamp_of(&file.metadata().map_err(failed)?) == skill.stamp.into() {
         return Ok(file);
     }
     // There is no name that it could have kept.
-    if is_broken(skill) {
+    if skill.broken {
         return Err(SourceErrorKind::Changed.at(path()));
     }
     let document = read_prefix(&mut file, &mut Vec::new()).map_err(failed)?;
@@ -183,12 +177,8 @@ fn own_file(folder: &SkillFolder<'_>, skill: &Candidate) -> Result<File, SourceE
 }
 
 /// Whether a skill could not be read when it was listed.
-fn is_unread(skill: &Candidate) -> bool {
-    is_broken(skill) && skill.stamp == Stamp::default()
-}
-
-fn is_broken(skill: &Candidate) -> bool {
-    matches!(skill.obstacle, Some(Obstacle::Broken { .. }))
+fn is_unread(skill: SkillRef<'_>) -> bool {
+    skill.broken && skill.stamp == Stamp::default()
 }
 
 impl Source for DirSource {
@@ -196,17 +186,17 @@ impl Source for DirSource {
         &self.id
     }
 
-    #[cfg(feature = "watch")]
-    fn folders(&self) -> Vec<PathBuf> {
-        walk::folders(&self.root, &self.options)
+    fn traits(&self) -> SourceTraits {
+        let (root, options) = (self.root.clone(), self.options.clone());
+        SourceTraits::watching(vec![Watched::Skills { root, options }])
     }
 
-    fn list(&self) -> Result<Offer, SourceError> {
+    fn list(&self) -> Result<Listing, SourceError> {
         if env::is_homeless(&self.root) {
             return Err(SourceErrorKind::NoHome.at(&self.root));
         }
         if self.budget.as_ref().is_some_and(|budget| budget.problem().is_some()) {
-            return Ok(Offer::default());
+            return Ok(Listing::default());
         }
         let index = self.cache.as_deref().map(Index::load).unwrap_or_default();
         let (above, not_below) = match self.below_base() {
@@ -219,18 +209,18 @@ impl Source for DirSource {
             index: &index,
             hits: Vec::new(),
             fresh: Vec::new(),
-            offer: Offer::default(),
+            listing: Listing::default(),
         };
         let mut problems = walk(&self.root, &self.options, &mut gather);
         problems.retain(|problem| !matches!(problem.kind, SourceErrorKind::ProjectTooLarge { .. }));
-        let Gather { hits, fresh, mut offer, .. } = gather;
-        offer.candidates.sort_by(|a, b| a.entry.origin.location.cmp(&b.entry.origin.location));
+        let Gather { hits, fresh, mut listing, .. } = gather;
+        listing.skills.sort_by(|a, b| a.entry.origin.location.cmp(&b.entry.origin.location));
         // A start that is not there, or a skill that must not be passed over, ends the whole list.
         let fatal = problems.iter().position(|problem| self.is_fatal(problem));
-        offer.problems.extend(problems);
-        offer.problems.extend(not_below);
+        listing.problems.extend(problems);
+        listing.problems.extend(not_below);
         if let Some(at) = fatal {
-            return Err(offer.problems.swap_remove(at));
+            return Err(listing.problems.swap_remove(at));
         }
         let changed = hits.len() != index.len() || !fresh.is_empty();
         if let Some(file) = self.cache.as_deref().filter(|_| changed) {
@@ -245,38 +235,42 @@ impl Source for DirSource {
             let _ = Index::save(skills, file);
         }
         if let Some(profile) = &self.profile {
-            self.judge(&mut offer, profile)?;
+            self.judge(&mut listing, profile)?;
         }
-        Ok(offer)
+        Ok(listing)
     }
 
-    fn files(&self, skill: &Candidate) -> Result<Manifest, SourceError> {
-        Ok(read::list_in(&opened(&self.folder(skill), skill, self.within())?)?.manifest)
+    fn files(&self, skill: SkillRef<'_>) -> Result<Manifest, SourceError> {
+        Ok(read::list_in(&opened(&self.folder(skill.location()), skill, self.within())?)?.manifest)
     }
 
-    fn manifest(&self, skill: &Candidate, within: &DigestLimits) -> Result<Manifest, SourceError> {
-        let path = self.folder(skill);
-        let folder = opened(&path, skill, self.within())?;
-        self.digested(skill, &folder, read::list_in(&folder)?, within)
-    }
-
-    fn approvable(&self, skill: &Candidate, within: &DigestLimits) -> Result<Manifest, SourceError> {
-        let path = self.folder(skill);
+    /// Lists and reads beneath one open folder, so that what is digested is what was listed.
+    fn manifest(&self, skill: SkillRef<'_>, within: &DigestLimits) -> Result<Manifest, SourceError> {
+        let path = self.folder(skill.location());
         let folder = opened(&path, skill, self.within())?;
         let listing = read::list_in(&folder)?;
-        match listing.uncovered() {
-            Some(uncovered) if !listing.cut => Err(SourceErrorKind::Uncovered.at(path.join(uncovered))),
-            _ => {
-                self.digested(skill, &folder, listing, &DigestLimits { remembered: false, ..within.clone() })
-            }
+        within.refuse(listing.uncovered().filter(|_| !listing.cut), &path)?;
+        let mut manifest = listing.complete(&path)?;
+        let mut allowed = within.admit(&manifest, &path)?;
+        for file in &mut manifest.files {
+            let path = path.join(file.path.as_str());
+            // By its real name: beside an own file of another name there may be a SKILL.md.
+            let own = file.path.as_str() == skill.own_name();
+            let mut open = if own { own_file(&folder, skill)? } else { folder.file(&file.path)? };
+            let (digest, size) = if within.remembered {
+                self.digests.of(&path, &mut open, &mut allowed)?
+            } else {
+                self.digests.anew(&path, &mut open, &mut allowed)?
+            };
+            (file.digest, file.size) = (Some(digest), size);
         }
+        Ok(manifest)
     }
 
-    fn read(&self, skill: &Candidate, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
-        let place = self.folder(skill);
-        let own = path.as_str() == "SKILL.md" || path.as_str() == own_name(skill);
-        let file = if own {
-            own_file(&SkillFolder::listed(&place, own_name(skill).as_ref(), skill.stamp.into())?, skill)?
+    fn read(&self, skill: SkillRef<'_>, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
+        let place = self.folder(skill.location());
+        let file = if skill.is_own(path) {
+            own_file(&SkillFolder::listed(&place, skill.own_name().as_ref(), skill.stamp.into())?, skill)?
         } else {
             opened(&place, skill, self.within())?.file(path)?
         };
@@ -305,47 +299,19 @@ impl DirSource {
         }
     }
 
-    /// All files of a listing, each with its digest.
-    fn digested(
-        &self,
-        skill: &Candidate,
-        folder: &SkillFolder<'_>,
-        listing: read::Listing,
-        within: &DigestLimits,
-    ) -> Result<Manifest, SourceError> {
-        let mut manifest = listing.complete(folder.path())?;
-        let mut allowed = within.admit(&manifest, folder.path())?;
-        // What decides trust is made of the bytes that are there now.
-        let remembered = within.remembered && skill.approved.is_none();
-        for file in &mut manifest.files {
-            let path = folder.path().join(file.path.as_str());
-            // By its real name: beside an own file of another name there may be a SKILL.md.
-            let own = file.path.as_str() == own_name(skill);
-            let mut open = if own { own_file(folder, skill)? } else { folder.file(&file.path)? };
-            let (digest, size) = if remembered {
-                self.digests.of(&path, &mut open, &mut allowed)?
-            } else {
-                self.digests.anew(&path, &mut open, &mut allowed)?
-            };
-            (file.digest, file.size) = (Some(digest), size);
-        }
-        Ok(manifest)
-    }
-
     /// Judges what was listed.
-    fn judge(&self, offer: &mut Offer, profile: &Profile) -> Result<(), SourceError> {
-        for candidate in &mut offer.candidates {
-            let candidate = Arc::make_mut(candidate);
-            judge(self, candidate, profile, self.budget.as_deref());
+    fn judge(&self, listing: &mut Listing, profile: &Profile) -> Result<(), SourceError> {
+        for found in &mut listing.skills {
+            judge(self, found, profile, self.budget.as_deref());
             if let (Some(Obstacle::Broken { problems, .. }), walk::OnError::Fail) =
-                (&candidate.obstacle, self.options.on_error)
+                (&found.obstacle, self.options.on_error)
             {
-                let location = candidate.entry.origin.location.clone();
+                let location = found.entry.origin.location.clone();
                 return Err(SourceErrorKind::Damaged { reason: reasons(problems) }.at_location(location));
             }
         }
         if self.options.on_error == walk::OnError::Ignore {
-            offer.candidates.retain(|skill| !matches!(skill.obstacle, Some(Obstacle::Broken { .. })));
+            listing.skills.retain(|found| !found.is_broken());
         }
         Ok(())
     }

@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use prowess_core::limits::MAX_YAML_NODES;
 use prowess_core::text::{json_values, parse_json};
-use prowess_core::{Candidate, Entry, Location, Origin, RelPath, Scope, SkillData, parse};
+use prowess_core::{Entry, Found, Location, Origin, RelPath, Scope, SkillData, SkillRef, parse};
 use serde_json::Value;
 
-use super::{Chunk, Offer, Slice, Source, candidate};
+use super::{Chunk, Listing, Slice, Source, SourceTraits, found};
 use crate::env;
 use crate::error::{SourceError, SourceErrorKind, escape_control};
 use crate::fs::confine;
@@ -161,8 +161,8 @@ impl JsonlSource {
     }
 
     /// The line of a skill: where it was, or wherever it is now.
-    fn line(&self, skill: &Candidate) -> Result<Line, SourceError> {
-        let location = &skill.entry.origin.location;
+    fn line(&self, skill: SkillRef<'_>) -> Result<Line, SourceError> {
+        let location = skill.location();
         let missing = || SourceErrorKind::Missing.at_location(location.clone());
         let Location::Record { id, .. } = location else { return Err(missing()) };
         let known = self.lines.lock().unwrap_or_else(PoisonError::into_inner).get(&**id).copied();
@@ -258,13 +258,12 @@ impl Source for JsonlSource {
         &self.id
     }
 
-    #[cfg(feature = "watch")]
-    fn folders(&self) -> Vec<PathBuf> {
-        self.file.parent().map(Path::to_owned).into_iter().collect()
+    fn traits(&self) -> SourceTraits {
+        SourceTraits::of_file(&self.file)
     }
 
-    fn list(&self) -> Result<Offer, SourceError> {
-        let mut offer = Offer::default();
+    fn list(&self) -> Result<Listing, SourceError> {
+        let mut listing = Listing::default();
         let mut lines = BTreeMap::new();
         let mut bad = 0;
         let budget = self.budget.as_deref();
@@ -272,7 +271,7 @@ impl Source for JsonlSource {
             let mut complain = |reason| {
                 bad += 1;
                 let problem = || SourceErrorKind::Damaged { reason }.at(at_line(&self.file, number));
-                offer.problems.extend((bad <= MAX_PROBLEMS).then(problem));
+                listing.problems.extend((bad <= MAX_PROBLEMS).then(problem));
             };
             match line {
                 Ok(Line { id, mut skill }) => {
@@ -287,7 +286,7 @@ impl Source for JsonlSource {
                     let location = Location::Record { file: self.id.clone(), id: id.as_str().into() };
                     skill.entry.origin = Origin::at(location).in_scope(self.scope);
                     lines.insert(id, start);
-                    offer.candidates.push(Arc::new(candidate_of(skill.entry)));
+                    listing.skills.push(found_of(skill.entry));
                 }
                 Err(reason) => complain(reason),
             }
@@ -295,40 +294,42 @@ impl Source for JsonlSource {
         });
         if bad > MAX_PROBLEMS {
             let reason = format!("{} more of its lines are not understood", bad - MAX_PROBLEMS);
-            offer.problems.push(SourceErrorKind::Damaged { reason }.at(&self.file));
+            listing.problems.push(SourceErrorKind::Damaged { reason }.at(&self.file));
         }
         match cut {
             // The owner of the budget reports what is over it.
             Ok(()) | Err(SourceError { kind: SourceErrorKind::ProjectTooLarge { .. }, .. }) => {}
             // The lines up to the limit stand.
             Err(error @ SourceError { kind: SourceErrorKind::TooMany { .. }, .. }) => {
-                offer.problems.push(error)
+                listing.problems.push(error);
             }
             Err(error) => return Err(error),
         }
         *self.lines.lock().unwrap_or_else(PoisonError::into_inner) = lines;
-        Ok(offer)
+        Ok(listing)
     }
 
-    fn read(&self, skill: &Candidate, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
+    fn read(&self, skill: SkillRef<'_>, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
         if path.as_str() != "SKILL.md" {
             return Err(SourceErrorKind::Missing.at(path.as_str()));
         }
         let line = self.line(skill)?;
         // The file may be another one by now.
         if line.skill.entry.name != skill.entry.name {
-            return Err(SourceErrorKind::Changed.at_location(skill.entry.origin.location.clone()));
+            return Err(SourceErrorKind::Changed.at_location(skill.location().clone()));
         }
         Ok(slice.of(line.skill.to_markdown().as_bytes()))
     }
 }
 
 /// A skill of a line, with what is wrong with it although it loads, as of a skill in a folder.
-fn candidate_of(entry: Entry) -> Candidate {
+fn found_of(entry: Entry) -> Found {
     let head = SkillData { entry, instructions: String::new() };
     let document = parse(head.to_markdown().as_bytes());
-    let problems = candidate(&document, &head.entry.origin).problems;
-    Candidate { problems, ..Candidate::new(head.entry) }
+    let problems = found(&document, &head.entry.origin).problems;
+    let mut found = Found::new(head.entry);
+    found.problems = problems;
+    found
 }
 
 fn at_line(file: &Path, number: usize) -> PathBuf {

@@ -1,6 +1,6 @@
 //! Strict hosts: a skill that a profile judges to have an error is not offered, whatever source it comes from.
 
-use prowess_core::{Candidate, Document, Manifest, Obstacle, Problem, Profile, Severity, SkillData, parse};
+use prowess_core::{Document, Found, Manifest, Obstacle, Problem, Profile, Severity, SkillData, parse};
 
 use super::{Chunk, Slice, Source, skill_md, unread};
 use crate::error::SourceError;
@@ -14,7 +14,7 @@ use crate::source::budget::{self, Cost, ProjectBudget};
 /// there the frontmatter that it announces, or the entry that it listed, is judged.
 pub(crate) fn judge(
     source: &dyn Source,
-    skill: &mut Candidate,
+    skill: &mut Found,
     profile: &Profile,
     budget: Option<&ProjectBudget>,
 ) {
@@ -35,7 +35,7 @@ pub(crate) fn judge(
 /// The errors of a skill by a profile.
 fn errors(
     source: &dyn Source,
-    skill: &Candidate,
+    skill: &Found,
     profile: &Profile,
     budget: Option<&ProjectBudget>,
 ) -> Result<Vec<Problem>, SourceError> {
@@ -50,13 +50,13 @@ fn errors(
 /// What is known of a skill, as far as its source may be read.
 fn known(
     source: &dyn Source,
-    skill: &Candidate,
+    skill: &Found,
     budget: Option<&ProjectBudget>,
 ) -> Result<(Document, Option<Manifest>), SourceError> {
-    if let Some(frontmatter) = source.announced(skill) {
-        return Ok((parse(prowess_core::document::markdown(&frontmatter, "").as_bytes()), None));
+    if let Some(announced) = &skill.announced {
+        return Ok((parse(prowess_core::document::markdown(&announced.frontmatter, "").as_bytes()), None));
     }
-    if source.is_far() {
+    if source.traits().remote {
         let entry = SkillData { entry: skill.entry.clone(), instructions: String::new() };
         return Ok((parse(entry.to_markdown().as_bytes()), None));
     }
@@ -64,9 +64,9 @@ fn known(
     // Asked before anything is read, since a budget that is used up stays so.
     budget::spend(budget, Cost::Read(0), at)?;
     let slice = Slice::first(prowess_core::limits::MAX_FILE_BYTES + 1);
-    let Chunk { bytes, size } = source.read(skill, &skill_md()?, slice)?;
+    let Chunk { bytes, size } = source.read(skill.skill_ref(), &skill_md()?, slice)?;
     budget::spend(budget, Cost::Read(bytes.len() as u64), at)?;
-    let files = source.files(skill)?;
+    let files = source.files(skill.skill_ref())?;
     budget::spend(budget, Cost::Entries(files.files.len() + files.left_out.len()), at)?;
     Ok((Head { bytes, size }.document(), Some(files)))
 }

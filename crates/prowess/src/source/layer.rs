@@ -1,22 +1,16 @@
-//! A source among others: the label it is routed by, and how its skills appear beside those of the rest.
+//! A source among others: its label, and how its skills appear beside those of the rest.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use prowess_core::catalog::KeyFrom;
-use prowess_core::{Candidate, Manifest, Profile, RelPath, Scope};
-use serde_json::{Map, Value};
+use prowess_core::catalog::{Appearance, KeyFrom};
+use prowess_core::{Location, Manifest, Profile, SkillRef};
 
-use super::{Chunk, Offer, Slice, Source, judge};
+use super::{Listing, Source, SourceTraits, judge};
 use crate::error::{SourceError, SourceErrorKind, escape_control};
 use crate::fs::location::is_in;
-use crate::registry::digests::{self, DigestLimits};
 use crate::source::budget::ProjectBudget;
-
-/// What stands between the labels of a source and of one inside it.
-const WITHIN: &str = " › ";
 
 /// A folder of virtual paths: a literal prefix that a source's skills are seen under.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,50 +72,33 @@ impl Mount {
 /// ```
 pub struct Layer {
     source: Arc<dyn Source>,
+    traits: SourceTraits,
     label: Arc<str>,
-    prefix: Option<String>,
-    key_from: Option<KeyFrom>,
-    mount: Option<Mount>,
-    preload: bool,
-    readers: Vec<&'static str>,
-    approval: bool,
+    appearance: Appearance,
     profile: Option<Arc<Profile>>,
     optional: bool,
     named_in: Option<PathBuf>,
     budget: Option<Arc<ProjectBudget>>,
 }
 
-/// The labels of layers side by side, and which of them has each.
+/// The labels of layers side by side: each has one of its own. They are for people; layers are found by their number.
 #[derive(Debug, Default)]
 pub(crate) struct Labels {
+    /// Each label, and the number to try next for it.
     taken: BTreeMap<Arc<str>, usize>,
-    /// The number to try next for a label that is taken.
-    next: BTreeMap<Arc<str>, usize>,
 }
 
 impl Labels {
     /// Takes a label that no other layer has: this one, or this one with a number.
     fn free(&mut self, wanted: Arc<str>) -> Arc<str> {
-        let at = self.taken.len();
         let mut label = Arc::clone(&wanted);
-        if self.taken.contains_key(&label) {
-            let number = self.next.entry(Arc::clone(&wanted)).or_insert(2);
-            loop {
-                label = format!("{wanted} ({number})").into();
-                *number += 1;
-                if !self.taken.contains_key(&label) {
-                    break;
-                }
-            }
+        while self.taken.contains_key(&label) {
+            let next = self.taken.entry(Arc::clone(&wanted)).or_insert(2);
+            label = format!("{wanted} ({next})").into();
+            *next += 1;
         }
-        self.taken.insert(Arc::clone(&label), at);
+        self.taken.insert(Arc::clone(&label), 2);
         label
-    }
-
-    /// The number of the layer that a candidate is from, in the order in which they were labelled.
-    pub(crate) fn owner(&self, skill: &Candidate) -> Option<usize> {
-        let label = skill.source.split_once(WITHIN).map_or(&*skill.source, |(label, _)| label);
-        self.taken.get(label).copied()
     }
 }
 
@@ -134,18 +111,13 @@ impl<S: Source + 'static> From<S> for Layer {
 impl Layer {
     /// A source that is shared.
     pub fn shared(source: Arc<dyn Source>) -> Self {
-        // What separates labels must not be a part of one.
-        let label = source.id().replace(WITHIN, " > ").into();
-        let readers = Vec::new();
+        // A label reads like the way to a source within others, so it must not look like one.
+        let label = source.id().replace(" › ", " > ").into();
         Self {
+            traits: source.traits(),
             source,
             label,
-            prefix: None,
-            key_from: None,
-            mount: None,
-            preload: false,
-            readers,
-            approval: false,
+            appearance: Appearance::default(),
             profile: None,
             optional: false,
             named_in: None,
@@ -156,40 +128,40 @@ impl Layer {
     /// Puts `prefix:` before every key, so that namesakes of other sources live beside them.
     #[must_use]
     pub fn with_prefix(mut self, prefix: impl Into<String>) -> Self {
-        self.prefix = Some(prefix.into());
+        self.appearance.prefix = Some(prefix.into());
         self
     }
 
     /// Says what the keys are made of. If nothing is said, it is the name; a site and a file with records use their ids.
     #[must_use]
     pub fn keyed_by(mut self, key_from: KeyFrom) -> Self {
-        self.key_from = Some(key_from);
+        self.appearance.key_from = Some(key_from);
         self
     }
 
     /// Shows the skills to filters below a folder of virtual paths; the folders they lie in are kept.
     #[must_use]
     pub fn mounted_at(mut self, mount: Mount) -> Self {
-        self.mount = Some(mount);
+        self.appearance.mount = Some(mount.0);
         self
     }
 
     /// Asks for every skill to be active from the start.
     #[must_use]
     pub fn preloaded(mut self) -> Self {
-        self.preload = true;
+        self.appearance.preload = true;
         self
     }
 
     /// Whether its skills are to be active from the start.
     pub(crate) fn preloads(&self) -> bool {
-        self.preload
+        self.appearance.preload
     }
 
     /// Asks for each skill to be approved as it is before it is used, wherever it comes from.
     #[must_use]
     pub fn needing_approval(mut self) -> Self {
-        self.approval = true;
+        self.appearance.approval = true;
         self
     }
 
@@ -215,8 +187,8 @@ impl Layer {
     }
 
     /// Whether a skill is one of a folder: it is in there, or a configuration in there names its source.
-    pub(crate) fn is_of(&self, skill: &Candidate, folder: &Path) -> bool {
-        is_in(&skill.entry.origin.location, folder) || self.named_in.as_deref() == Some(folder)
+    pub(crate) fn is_of(&self, skill: &Location, folder: &Path) -> bool {
+        is_in(skill, folder) || self.named_in.as_deref() == Some(folder)
     }
 
     /// Spends a budget when skills are judged.
@@ -225,20 +197,15 @@ impl Layer {
         self
     }
 
-    /// Whether a skill of this layer is used only after an approval.
-    pub(crate) fn needs_trust(&self, skill: &Candidate) -> bool {
-        self.approval || skill.wants_approval || skill.entry.origin.scope == Scope::Project
-    }
-
     /// Says which clients look there.
     #[must_use]
     pub fn read_by(mut self, readers: Vec<&'static str>) -> Self {
-        self.readers = readers;
+        self.appearance.readers = readers;
         self
     }
 
-    /// The name it is routed by: that of its source, unless another layer has it.
-    pub(crate) fn label(&self) -> &str {
+    /// What people know it by: the name of its source, unless another layer has it.
+    pub(crate) fn label(&self) -> &Arc<str> {
         &self.label
     }
 
@@ -249,97 +216,36 @@ impl Layer {
     }
 
     /// The skills of the source as they appear here, judged by the profile of this layer and by the one that is given.
-    pub(crate) fn list(&self, profile: Option<&Profile>) -> Result<Offer, SourceError> {
-        let mut offer = match self.source.list() {
-            Err(SourceError { kind: SourceErrorKind::Missing, .. }) if self.optional => Offer::default(),
+    pub(crate) fn list(&self, profile: Option<&Profile>) -> Result<Listing, SourceError> {
+        let mut listing = match self.source.list() {
+            Err(SourceError { kind: SourceErrorKind::Missing, .. }) if self.optional => Listing::default(),
             listed => listed?,
         };
         let profiles = [self.profile.as_deref(), profile];
-        for candidate in &mut offer.candidates {
-            let candidate = Arc::make_mut(candidate);
+        for found in &mut listing.skills {
             for profile in profiles.into_iter().flatten() {
-                judge(&*self.source, candidate, profile, self.budget.as_deref());
+                judge(&*self.source, found, profile, self.budget.as_deref());
             }
-            // Of this very list: the source may announce something else by the time it is judged.
-            if candidate.announced.is_none() {
-                let announced = self.source.announced(candidate);
-                candidate.announced = announced.as_ref().map(digests::of_frontmatter);
-            }
-            if let Some(key_from) = self.key_from {
-                candidate.entry.key = key_from.key(&candidate.entry).to_owned();
-            }
-            if let Some(prefix) = &self.prefix {
-                candidate.entry.key = format!("{prefix}:{}", candidate.entry.key);
-            }
-            if let Some(Mount(mount)) = &self.mount {
-                candidate.virtual_path = format!("{mount}/{}", candidate.virtual_path);
-            }
-            candidate.preload |= self.preload;
-            candidate.wants_approval |= self.approval;
-            if !self.readers.is_empty() {
-                candidate.readers.clone_from(&self.readers);
-            }
-            candidate.source = if candidate.source.is_empty() {
-                Arc::clone(&self.label)
-            } else {
-                format!("{}{WITHIN}{}", self.label, candidate.source).into()
-            };
+            found.appear_as(&self.appearance);
         }
-        Ok(offer)
+        Ok(listing)
     }
 
-    pub(crate) fn source(&self) -> Arc<dyn Source> {
-        Arc::clone(&self.source)
+    pub(crate) fn source(&self) -> &Arc<dyn Source> {
+        &self.source
     }
 
-    pub(crate) fn is_far(&self) -> bool {
-        self.source.is_far()
+    pub(crate) fn traits(&self) -> &SourceTraits {
+        &self.traits
     }
 
-    #[cfg(feature = "watch")]
-    pub(crate) fn folders(&self) -> Vec<std::path::PathBuf> {
-        self.source.folders()
-    }
-
-    pub(crate) fn files(&self, skill: &Candidate) -> Result<Manifest, SourceError> {
-        let files = self.source.files(&self.within(skill))?;
+    /// The files of a skill, and which of them is its own.
+    pub(crate) fn files(&self, skill: SkillRef<'_>) -> Result<Manifest, SourceError> {
+        let files = self.source.files(skill)?;
         Ok(match &skill.entry.origin.file {
             Some(own) => files.of_skill(own),
             None => files,
         })
-    }
-
-    pub(crate) fn approvable(
-        &self,
-        skill: &Candidate,
-        within: &DigestLimits,
-    ) -> Result<Manifest, SourceError> {
-        self.source.approvable(&self.within(skill), within)
-    }
-
-    pub(crate) fn announced(&self, skill: &Candidate) -> Option<Map<String, Value>> {
-        self.source.announced(&self.within(skill))
-    }
-
-    pub(crate) fn manifest(&self, skill: &Candidate, within: &DigestLimits) -> Result<Manifest, SourceError> {
-        self.source.manifest(&self.within(skill), within)
-    }
-
-    pub(crate) fn read(&self, skill: &Candidate, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
-        self.source.read(&self.within(skill), path, slice)
-    }
-
-    /// The candidate as the source itself knows it: labels of what lies around the source are its own no more.
-    pub(crate) fn within<'c>(&self, skill: &'c Candidate) -> Cow<'c, Candidate> {
-        let inner = skill.source.strip_prefix(&*self.label).and_then(|rest| rest.strip_prefix(WITHIN));
-        match inner {
-            Some(inner) => {
-                let mut skill = skill.clone();
-                skill.source = inner.into();
-                Cow::Owned(skill)
-            }
-            None => Cow::Borrowed(skill),
-        }
     }
 }
 

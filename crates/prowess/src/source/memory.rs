@@ -5,10 +5,10 @@ use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use prowess_core::{
-    Candidate, FileEntry, Location, Manifest, Origin, RelPath, Scope, SkillData, Stamp, parse,
+    Candidate, FileEntry, Location, Manifest, Origin, RelPath, Scope, SkillData, SkillRef, Stamp, parse,
 };
 
-use super::{Chunk, Offer, Slice, Source, candidate};
+use super::{Chunk, Listing, Slice, Source, found};
 use crate::error::{SourceError, SourceErrorKind};
 use crate::registry::frontmatter_cache::checksum;
 
@@ -124,9 +124,9 @@ impl MemorySource {
         self.skills.write().unwrap_or_else(PoisonError::into_inner).remove(key).is_some()
     }
 
-    fn held(&self, skill: &Candidate) -> Result<Held, SourceError> {
+    fn held(&self, skill: SkillRef<'_>) -> Result<Held, SourceError> {
         let skills = self.skills.read().unwrap_or_else(PoisonError::into_inner);
-        let location = &skill.entry.origin.location;
+        let location = skill.location();
         let held = match location {
             Location::Memory { key, .. } => skills.get(&**key),
             _ => skills.values().find(|held| held.beside.as_ref().is_some_and(|it| it.is_at(location))),
@@ -140,14 +140,14 @@ impl Source for MemorySource {
         &self.id
     }
 
-    fn list(&self) -> Result<Offer, SourceError> {
+    fn list(&self) -> Result<Listing, SourceError> {
         let skills = self.skills.read().unwrap_or_else(PoisonError::into_inner);
-        let mut offer = Offer::default();
+        let mut listing = Listing::default();
         for (key, held) in skills.iter() {
             let location = || Location::Memory { source: self.id.clone(), key: key.as_str().into() };
             let at = held.beside.as_ref().map(|beside| beside.skill.entry.origin.clone());
             let at = at.unwrap_or_else(|| Origin::at(location())).in_scope(held.scope);
-            let mut listed = candidate(&parse(held.text.as_bytes()), &at);
+            let mut listed = found(&parse(held.text.as_bytes()), &at);
             listed.virtual_path.clone_from(held.beside.as_ref().map_or(key, |it| &it.skill.virtual_path));
             if self.registered {
                 listed.entry.key.clone_from(key);
@@ -156,16 +156,17 @@ impl Source for MemorySource {
             // The text itself tells two states apart.
             let sum = checksum(held.text.as_bytes());
             listed.stamp = Stamp::new(0, [held.text.len() as u64, sum, 0, 0]);
-            offer.candidates.push(Arc::new(listed));
+            listing.skills.push(listed);
         }
-        Ok(offer)
+        Ok(listing)
     }
 
-    fn files(&self, skill: &Candidate) -> Result<Manifest, SourceError> {
+    fn files(&self, skill: SkillRef<'_>) -> Result<Manifest, SourceError> {
         let held = self.held(skill)?;
         if let Some(Beside { source, skill }) = &held.beside {
+            let skill = skill.skill_ref();
             let mut files = source.files(skill)?;
-            for own in files.files.iter_mut().filter(|file| is_own(skill, &file.path)) {
+            for own in files.files.iter_mut().filter(|file| skill.is_own(&file.path)) {
                 own.size = held.text.len() as u64;
             }
             return Ok(files);
@@ -178,21 +179,16 @@ impl Source for MemorySource {
         Ok(Manifest::new(files))
     }
 
-    fn read(&self, skill: &Candidate, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
+    fn read(&self, skill: SkillRef<'_>, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
         let held = self.held(skill)?;
-        if let Some(beside) = held.beside.as_ref().filter(|_| !is_own(skill, path)) {
-            return beside.source.read(&beside.skill, path, slice);
+        if let Some(beside) = held.beside.as_ref().filter(|_| !skill.is_own(path)) {
+            return beside.source.read(beside.skill.skill_ref(), path, slice);
         }
         let bytes = match held.files.get(path) {
             Some(bytes) => bytes.as_slice(),
-            None if is_own(skill, path) => held.text.as_bytes(),
+            None if skill.is_own(path) => held.text.as_bytes(),
             None => return Err(SourceErrorKind::Missing.at(path.as_str())),
         };
         Ok(slice.of(bytes))
     }
-}
-
-/// Whether a path is that of the skill's own text.
-fn is_own(skill: &Candidate, path: &RelPath) -> bool {
-    path.as_str() == "SKILL.md" || skill.entry.origin.file.as_deref() == Some(path.as_str())
 }

@@ -1,9 +1,8 @@
 //! Several sources as one: layers in an order, where a skill that is listed is the one that is read.
 
-use prowess_core::{Candidate, Manifest, RelPath};
-use serde_json::{Map, Value};
+use prowess_core::{Manifest, RelPath, SkillRef};
 
-use super::{Chunk, Labels, Layer, Offer, Slice, Source};
+use super::{Chunk, Labels, Layer, Listing, Slice, Source, SourceTraits};
 use crate::error::{SourceError, SourceErrorKind};
 use crate::registry::digests::DigestLimits;
 
@@ -39,9 +38,10 @@ impl MergedSource {
         self
     }
 
-    fn layer(&self, skill: &Candidate) -> Result<&Layer, SourceError> {
-        let layer = self.labels.owner(skill).and_then(|at| self.layers.get(at));
-        layer.ok_or_else(|| SourceErrorKind::Missing.at_location(skill.entry.origin.location.clone()))
+    /// The layer that listed a skill, and the skill as the source of that layer knows it.
+    fn layer<'s>(&self, skill: SkillRef<'s>) -> Result<(&Layer, SkillRef<'s>), SourceError> {
+        let found = skill.split_layer().and_then(|(at, skill)| Some((self.layers.get(at)?, skill)));
+        found.ok_or_else(|| SourceErrorKind::Missing.at_location(skill.location().clone()))
     }
 }
 
@@ -50,51 +50,47 @@ impl Source for MergedSource {
         &self.id
     }
 
-    fn is_far(&self) -> bool {
-        self.layers.iter().any(Layer::is_far)
-    }
-
-    #[cfg(feature = "watch")]
-    fn folders(&self) -> Vec<std::path::PathBuf> {
-        self.layers.iter().flat_map(Layer::folders).collect()
+    fn traits(&self) -> SourceTraits {
+        let traits = || self.layers.iter().map(Layer::traits);
+        SourceTraits {
+            remote: traits().any(|traits| traits.remote),
+            folders: traits().flat_map(|traits| traits.folders.clone()).collect(),
+        }
     }
 
     /// A layer that cannot be listed is a problem of its own; the others stand.
-    fn list(&self) -> Result<Offer, SourceError> {
-        let mut offer = Offer::default();
-        let mut add = |layer: &Layer| match layer.list(None) {
+    fn list(&self) -> Result<Listing, SourceError> {
+        let mut listing = Listing::default();
+        let mut add = |(at, layer): (usize, &Layer)| match layer.list(None) {
             Ok(mut listed) => {
-                offer.candidates.append(&mut listed.candidates);
-                offer.problems.append(&mut listed.problems);
+                listed.skills.iter_mut().for_each(|found| found.put_within(at, layer.label()));
+                listing.skills.append(&mut listed.skills);
+                listing.problems.append(&mut listed.problems);
             }
-            Err(error) => offer.problems.push(error),
+            Err(error) => listing.problems.push(error),
         };
         // The strongest comes first, as everywhere.
+        let layers = self.layers.iter().enumerate();
         if self.overriding {
-            self.layers.iter().rev().for_each(&mut add);
+            layers.rev().for_each(&mut add)
         } else {
-            self.layers.iter().for_each(&mut add);
+            layers.for_each(&mut add)
         }
-        Ok(offer)
+        Ok(listing)
     }
 
-    fn files(&self, skill: &Candidate) -> Result<Manifest, SourceError> {
-        self.layer(skill)?.files(skill)
+    fn files(&self, skill: SkillRef<'_>) -> Result<Manifest, SourceError> {
+        let (layer, skill) = self.layer(skill)?;
+        layer.files(skill)
     }
 
-    fn approvable(&self, skill: &Candidate, within: &DigestLimits) -> Result<Manifest, SourceError> {
-        self.layer(skill)?.approvable(skill, within)
+    fn manifest(&self, skill: SkillRef<'_>, within: &DigestLimits) -> Result<Manifest, SourceError> {
+        let (layer, skill) = self.layer(skill)?;
+        layer.source().manifest(skill, within)
     }
 
-    fn announced(&self, skill: &Candidate) -> Option<Map<String, Value>> {
-        self.layer(skill).ok()?.announced(skill)
-    }
-
-    fn manifest(&self, skill: &Candidate, within: &DigestLimits) -> Result<Manifest, SourceError> {
-        self.layer(skill)?.manifest(skill, within)
-    }
-
-    fn read(&self, skill: &Candidate, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
-        self.layer(skill)?.read(skill, path, slice)
+    fn read(&self, skill: SkillRef<'_>, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
+        let (layer, skill) = self.layer(skill)?;
+        layer.source().read(skill, path, slice)
     }
 }

@@ -17,10 +17,9 @@ mod merged;
 mod plugin;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
-use prowess_core::{Candidate, Document, FileEntry, Manifest, Origin, Profile, RelPath};
-use serde_json::{Map, Value};
+use prowess_core::{Document, FileEntry, Found, Manifest, Origin, Profile, RelPath, SkillRef};
 
 #[cfg(feature = "archive")]
 pub use archive::ArchiveSource;
@@ -38,15 +37,75 @@ pub use plugin::{PLUGIN_FILES, PluginSource, is_plugin};
 
 use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::location::path_of;
+use crate::fs::walk::ScanOptions;
 use crate::registry::digests::DigestLimits;
 
-/// What a source has to offer.
+/// What a source lists.
 #[derive(Debug, Default)]
-pub struct Offer {
+#[non_exhaustive]
+pub struct Listing {
     /// The skills, in the source's own order, the broken ones included: one bad skill never hides the others.
-    pub candidates: Vec<Arc<Candidate>>,
+    pub skills: Vec<Found>,
     /// What could not be looked at.
     pub problems: Vec<SourceError>,
+}
+
+/// What is true of a source as long as it exists.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct SourceTraits {
+    /// Whether it lists and reads over a network or by another program, which may take its time or never answer.
+    pub remote: bool,
+    /// The folders whose changes may change what it lists or reads; none when it cannot say. They need not exist.
+    pub folders: Vec<Watched>,
+}
+
+/// Folders whose changes are watched.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Watched {
+    /// This folder, and none below it.
+    Folder(PathBuf),
+    /// The folders that a walk looks into, with those of the skills that it finds.
+    Skills {
+        /// Where the walk begins.
+        root: PathBuf,
+        /// How far it goes.
+        options: ScanOptions,
+    },
+}
+
+impl SourceTraits {
+    /// A source that is asked over a network or through another program.
+    pub fn remote() -> Self {
+        Self { remote: true, folders: Vec::new() }
+    }
+
+    /// A source whose skills change only when these folders do.
+    pub fn watching(folders: Vec<Watched>) -> Self {
+        Self { remote: false, folders }
+    }
+
+    /// A source that is a file.
+    fn of_file(file: &Path) -> Self {
+        Self::watching(file.parent().map(Watched::folder).into_iter().collect())
+    }
+}
+
+impl Watched {
+    /// One folder.
+    pub fn folder(folder: impl AsRef<Path>) -> Self {
+        Self::Folder(folder.as_ref().to_owned())
+    }
+
+    /// The folders as they are now.
+    #[cfg(feature = "watch")]
+    pub(crate) fn folders(&self) -> Vec<PathBuf> {
+        match self {
+            Self::Folder(folder) => vec![folder.clone()],
+            Self::Skills { root, options } => crate::fs::walk::folders(root, options),
+        }
+    }
 }
 
 /// Which bytes of a file are wanted.
@@ -81,55 +140,42 @@ pub struct Chunk {
     pub size: u64,
 }
 
-/// Where skills come from. Everything that is listed by a source is read through the same source.
+/// Where skills come from. What a source lists is read through the same source.
 ///
 /// Within a source a skill is known by the `location` of its origin, which no other skill of the source has. Keys,
-/// virtual paths and labels belong to the registry.
+/// virtual paths and labels belong to the registry, which also decides whether a skill is offered.
 pub trait Source: Send + Sync {
     /// A name that people know it by.
     fn id(&self) -> &str;
 
     /// The skills it has now.
-    fn list(&self) -> Result<Offer, SourceError>;
-
-    /// Bytes of a file of a skill it listed. `SKILL.md` is that skill's own file, whatever it is called.
-    fn read(&self, skill: &Candidate, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError>;
-
-    /// What a skill's frontmatter says, from a source whose files are read only when the skill is used; lists,
-    /// searches and approvals make do with it. Nothing from a source that may be read at any time.
-    fn announced(&self, _skill: &Candidate) -> Option<Map<String, Value>> {
-        None
-    }
-
-    /// Whether it lists and reads over a network or by another program, which may take its time or never answer.
-    fn is_far(&self) -> bool {
-        false
-    }
-
-    /// The folders whose changes may change what it lists or reads; none when it cannot say. They need not exist.
-    #[cfg(feature = "watch")]
-    fn folders(&self) -> Vec<std::path::PathBuf> {
-        Vec::new()
-    }
+    fn list(&self) -> Result<Listing, SourceError>;
 
     /// The files of a skill it listed. A source whose skills are a text and nothing else need not say so.
-    fn files(&self, skill: &Candidate) -> Result<Manifest, SourceError> {
+    fn files(&self, skill: SkillRef<'_>) -> Result<Manifest, SourceError> {
         let path = skill_md()?;
         let size = self.read(skill, &path, Slice::first(0))?.size;
         Ok(Manifest::new(vec![FileEntry::new(path, size)]))
     }
 
-    /// What an approval of a skill is bound to: its manifest, or an error when the skill holds anything that is not in
-    /// it. Every digest is made of the bytes that are there now.
-    fn approvable(&self, skill: &Candidate, within: &DigestLimits) -> Result<Manifest, SourceError> {
-        self.manifest(skill, within)
+    /// Bytes of a file of a skill it listed. `SKILL.md` is that skill's own file, whatever it is called.
+    fn read(&self, skill: SkillRef<'_>, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError>;
+
+    /// What is always true of it. By default, it is on this machine and its folders are not known.
+    fn traits(&self) -> SourceTraits {
+        SourceTraits::default()
     }
 
     /// The files of a skill it listed, all of them or an error, each with the digest of its bytes. Nothing is read of a
     /// skill that is larger than the limits.
-    fn manifest(&self, skill: &Candidate, within: &DigestLimits) -> Result<Manifest, SourceError> {
+    ///
+    /// By default each file is read. A source does it itself when that is not enough: one that must list and read
+    /// beneath a single open folder, one that has a time for all files together, one that knows the digests.
+    fn manifest(&self, skill: SkillRef<'_>, within: &DigestLimits) -> Result<Manifest, SourceError> {
         let mut manifest = self.files(skill)?;
-        let mut allowed = within.admit(&manifest, &path_of(&skill.entry.origin.location))?;
+        let at = path_of(skill.location());
+        within.refuse(manifest.left_out.first().map(|left| Path::new(&left.path)), &at)?;
+        let mut allowed = within.admit(&manifest, &at)?;
         for file in &mut manifest.files {
             let mut offset = 0;
             let (digest, size) = allowed.digest(Path::new(file.path.as_str()), |running| {
@@ -149,15 +195,15 @@ pub(crate) fn skill_md() -> Result<RelPath, SourceError> {
     RelPath::parse("SKILL.md").map_err(SourceError::from)
 }
 
-/// What a document makes in a catalog: a skill, or a broken one with the reasons.
-pub fn candidate(document: &Document, at: &Origin) -> Candidate {
-    Candidate::judged(document, at, lenient())
+/// What a source lists of a document: a skill, or a broken one with the reasons.
+pub fn found(document: &Document, at: &Origin) -> Found {
+    Found::judged(document, at, lenient())
 }
 
 /// An error when a document is no longer the skill that was listed: it does not load, or goes by another name.
 pub(crate) fn check_still(
     document: &Document,
-    skill: &Candidate,
+    skill: SkillRef<'_>,
     at: impl FnOnce() -> PathBuf,
 ) -> Result<(), SourceError> {
     match document.skill(&skill.entry.origin) {
@@ -173,9 +219,9 @@ fn lenient() -> &'static Profile {
     LENIENT.get_or_init(Profile::lenient)
 }
 
-/// What a skill makes in a catalog that is there and cannot be read.
-pub(crate) fn unread(problem: &SourceError, at: &Origin) -> Candidate {
+/// What a source lists of a skill that is there and cannot be read.
+pub(crate) fn unread(problem: &SourceError, at: &Origin) -> Found {
     let document = Document::unread(problem.with_cause(), problem.hint());
     let problems = lenient().judge(document.findings().to_vec());
-    Candidate::broken(&document, at, problems)
+    Found::broken(&document, at, problems)
 }

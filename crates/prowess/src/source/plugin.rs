@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use prowess_core::finding::rule::Preset;
-use prowess_core::{Candidate, Manifest, Obstacle, Profile, RelPath, Scope};
+use prowess_core::{Manifest, Profile, RelPath, Scope, SkillRef};
 use serde_json::{Map, Value};
 
-use super::{Chunk, DirSource, Offer, Slice, Source, judge, unread};
+use super::{Chunk, DirSource, Listing, Slice, Source, SourceTraits, Watched, judge, unread};
 use crate::env;
 use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::confine;
@@ -113,9 +113,8 @@ impl PluginSource {
         real(&self.folder).is_some_and(|plugin| real(file).is_some_and(|file| file.starts_with(plugin)))
     }
 
-    fn own_file(&self, skill: &Candidate) -> PathBuf {
-        let name = skill.entry.origin.file.as_deref().unwrap_or("SKILL.md");
-        self.inner.folder(skill).join(name)
+    fn own_file(&self, skill: SkillRef<'_>) -> PathBuf {
+        self.inner.folder(skill.location()).join(skill.own_name())
     }
 
     /// Reads the manifest: an error when it is none, and otherwise what is odd about it.
@@ -168,49 +167,43 @@ impl Source for PluginSource {
         self.inner.id()
     }
 
-    #[cfg(feature = "watch")]
-    fn folders(&self) -> Vec<PathBuf> {
-        let mut folders = self.inner.folders();
-        folders.extend([self.folder.clone(), self.folder.join(".claude-plugin")]);
-        folders
+    fn traits(&self) -> SourceTraits {
+        let mut traits = self.inner.traits();
+        traits.folders.extend([&self.folder, &self.folder.join(".claude-plugin")].map(Watched::folder));
+        traits
     }
 
-    fn list(&self) -> Result<Offer, SourceError> {
+    fn list(&self) -> Result<Listing, SourceError> {
         let odd = self.oddities()?;
-        let mut offer = self.inner.list()?;
-        offer.problems.extend(odd);
+        let mut listing = self.inner.list()?;
+        listing.problems.extend(odd);
         // Only what lies right below `skills/` is a skill of the plugin.
-        offer.candidates.retain(|skill| self.inner.folder(skill) != self.inner.root());
+        listing.skills.retain(|found| self.inner.folder(&found.entry.origin.location) != self.inner.root());
         let profile = Profile::new(Preset::Plugin);
-        for skill in &mut offer.candidates {
-            let own = self.own_file(skill);
+        for found in &mut listing.skills {
+            let own = self.own_file(found.skill_ref());
             if self.holds(&own) {
-                judge(&self.inner, Arc::make_mut(skill), &profile, self.budget.as_deref());
+                judge(&self.inner, found, &profile, self.budget.as_deref());
             } else {
                 let problem = SourceErrorKind::Outside.at(own);
-                let broken = unread(&problem, &skill.entry.origin).obstacle;
-                Arc::make_mut(skill).obstacle = broken;
+                found.obstacle = unread(&problem, &found.entry.origin).obstacle;
             }
         }
-        Ok(offer)
+        Ok(listing)
     }
 
-    fn files(&self, skill: &Candidate) -> Result<Manifest, SourceError> {
+    fn files(&self, skill: SkillRef<'_>) -> Result<Manifest, SourceError> {
         self.inner.files(skill)
     }
 
-    fn approvable(&self, skill: &Candidate, within: &DigestLimits) -> Result<Manifest, SourceError> {
-        self.inner.approvable(skill, within)
-    }
-
-    fn manifest(&self, skill: &Candidate, within: &DigestLimits) -> Result<Manifest, SourceError> {
+    fn manifest(&self, skill: SkillRef<'_>, within: &DigestLimits) -> Result<Manifest, SourceError> {
         self.inner.manifest(skill, within)
     }
 
-    fn read(&self, skill: &Candidate, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
+    fn read(&self, skill: SkillRef<'_>, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
         // One that was found to lie outside is not read for those who ask what is wrong with it either.
         let own = self.own_file(skill);
-        if matches!(skill.obstacle, Some(Obstacle::Broken { .. })) && !self.holds(&own) {
+        if skill.broken && !self.holds(&own) {
             return Err(SourceErrorKind::Outside.at(own));
         }
         self.inner.read(skill, path, slice)

@@ -90,7 +90,7 @@ impl Watcher {
     /// Lists the sources of a registry and watches their folders from now on.
     pub fn new(registry: Arc<Registry>, options: WatchOptions) -> Result<Self, WatchError> {
         let hints = Hints::new()?;
-        let ask_at = options.ask.filter(|_| registry.has_far()).map(|_| Instant::now());
+        let ask_at = options.ask.filter(|_| registry.has_remote()).map(|_| Instant::now());
         let mut watcher = Self { registry, options, hints, unfinished: false, ask_at };
         watcher.look()?;
         Ok(watcher)
@@ -160,7 +160,7 @@ impl Watcher {
                 self.ask_at = self.options.ask.and_then(|often| Instant::now().checked_add(often));
                 refreshed
             } else {
-                self.registry.refresh_near()
+                self.registry.refresh_local()
             };
             let folders: Vec<PathBuf> = self.registry.folders();
             let complete = self.hints.watch(&folders)?;

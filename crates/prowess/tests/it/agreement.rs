@@ -5,7 +5,7 @@ use std::fs;
 
 use prowess::fs::walk::ScanOptions;
 use prowess::source::{DirSource, Source as _};
-use prowess::{Candidate, Obstacle, Origin, Problem, Profile, parse};
+use prowess::{Found, Obstacle, Origin, Problem, Profile, parse};
 use serde_json::Value;
 
 use crate::conformance::vectors::{hex, list, load, root, text};
@@ -25,10 +25,10 @@ fn said(problem: &Problem) -> String {
     format!("{} {:?} {:?} {start:?} {}", problem.code, problem.severity, problem.field, problem.message)
 }
 
-fn listed(candidate: &Candidate) -> Vec<String> {
-    match &candidate.obstacle {
+fn listed(found: &Found) -> Vec<String> {
+    match &found.obstacle {
         Some(Obstacle::Broken { problems, .. }) => problems.iter().map(said).collect(),
-        _ => candidate.problems.iter().flatten().map(said).collect(),
+        _ => found.problems.iter().flatten().map(said).collect(),
     }
 }
 
@@ -42,18 +42,18 @@ fn compare(files: &BTreeMap<String, Vec<u8>>) -> usize {
         fs::write(place.path().join(&folder).join("SKILL.md"), bytes).unwrap();
         contents.insert(folder, (name, bytes));
     }
-    let offer = DirSource::new(place.path(), ScanOptions::unbounded()).list().unwrap();
-    assert_eq!(offer.candidates.len(), files.len());
+    let listing = DirSource::new(place.path(), ScanOptions::unbounded()).list().unwrap();
+    assert_eq!(listing.skills.len(), files.len());
     let mut different = Vec::new();
-    for candidate in &offer.candidates {
-        let at: &Origin = &candidate.entry.origin;
+    for found in &listing.skills {
+        let at: &Origin = &found.entry.origin;
         let (name, bytes) = contents[at.folder.as_deref().unwrap()];
         let document = parse(bytes);
         let body = document.body_offset();
         let problems = Profile::lenient().check(&document, None, at);
         let checked: Vec<String> =
             problems.iter().filter(|problem| !about_body(problem, body)).map(said).collect();
-        let listed = listed(candidate);
+        let listed = listed(found);
         if listed != checked {
             different.push(format!("{name}\n    list  {listed:?}\n    check {checked:?}"));
         }

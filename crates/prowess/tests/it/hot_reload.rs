@@ -220,25 +220,25 @@ fn what_lies_behind_links_is_followed_wherever_they_lead() {
     assert_eq!(caught_up("a link in the chain is changed"), ["b", "pdf", "two"]);
 }
 
-/// A source elsewhere, which tells of nothing.
-struct Far(std::sync::Arc<prowess::MemorySource>);
+/// A remote source, which reports no changes.
+struct Remote(std::sync::Arc<prowess::MemorySource>);
 
-impl prowess::source::Source for Far {
+impl prowess::source::Source for Remote {
     fn id(&self) -> &'static str {
-        "far"
+        "remote"
     }
 
-    fn is_far(&self) -> bool {
-        true
+    fn traits(&self) -> prowess::source::SourceTraits {
+        prowess::source::SourceTraits::remote()
     }
 
-    fn list(&self) -> Result<prowess::source::Offer, prowess::SourceError> {
+    fn list(&self) -> Result<prowess::source::Listing, prowess::SourceError> {
         self.0.list()
     }
 
     fn read(
         &self,
-        skill: &prowess::Candidate,
+        skill: prowess::SkillRef<'_>,
         path: &prowess::RelPath,
         slice: prowess::source::Slice,
     ) -> Result<prowess::source::Chunk, prowess::SourceError> {
@@ -247,17 +247,17 @@ impl prowess::source::Source for Far {
 }
 
 #[test]
-fn sources_elsewhere_are_asked_again_and_near_looks_do_not_ask_them() {
-    let elsewhere = std::sync::Arc::new(prowess::MemorySource::new("far"));
+fn remote_sources_are_asked_again_and_local_refreshes_do_not_ask_them() {
+    let elsewhere = std::sync::Arc::new(prowess::MemorySource::new("remote"));
     let mut registry = Registry::new();
-    registry.add(Far(elsewhere.clone()));
+    registry.add(Remote(elsewhere.clone()));
     let insert = |name: &str| {
         let text = format!("---\nname: {name}\ndescription: d\n---\n");
         elsewhere.insert(name, &text, prowess::Scope::Remote);
     };
     registry.refresh().unwrap();
     insert("first");
-    assert!(registry.refresh_near().unwrap().is_empty());
+    assert!(registry.refresh_local().unwrap().is_empty());
     assert_eq!(registry.refresh().unwrap().added, ["first"]);
     let options = WatchOptions { ask: Some(Duration::from_millis(5)), ..WatchOptions::default() };
     let mut watcher = Watcher::new(registry.into(), options).unwrap();

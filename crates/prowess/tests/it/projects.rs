@@ -176,7 +176,7 @@ fn a_file_of_lines_has_limits_and_what_is_within_them_stands() {
         |name: &str, limits: JsonlLimits| JsonlSource::new(folder.path().join(name)).within(limits).list();
     let usual = JsonlLimits::default();
     let cut = list("three.jsonl", JsonlLimits { lines: 2, ..usual }).unwrap();
-    assert_eq!(cut.candidates.len(), 2);
+    assert_eq!(cut.skills.len(), 2);
     assert!(
         matches!(cut.problems[..], [SourceError { kind: SourceErrorKind::TooMany { limit: 2, .. }, .. }]),
         "{:?}",
@@ -189,12 +189,12 @@ fn a_file_of_lines_has_limits_and_what_is_within_them_stands() {
         "{large}"
     );
     let long = list("three.jsonl", JsonlLimits { line_bytes: 20, ..usual }).unwrap();
-    assert_eq!((long.candidates.len(), long.problems.len()), (0, 3));
+    assert_eq!((long.skills.len(), long.problems.len()), (0, 3));
     let crowded = list("three.jsonl", JsonlLimits { line_values: 4, ..usual }).unwrap();
-    assert_eq!((crowded.candidates.len(), crowded.problems.len()), (0, 3));
+    assert_eq!((crowded.skills.len(), crowded.problems.len()), (0, 3));
     assert!(crowded.problems[0].to_string().contains("more than 4 values"), "{}", crowded.problems[0]);
-    assert_eq!(list("three.jsonl", JsonlLimits { line_values: 5, ..usual }).unwrap().candidates.len(), 3);
+    assert_eq!(list("three.jsonl", JsonlLimits { line_values: 5, ..usual }).unwrap().skills.len(), 3);
     let bad = list("bad.jsonl", usual).unwrap();
-    assert_eq!((bad.candidates.len(), bad.problems.len()), (1, 21), "twenty, and how many more");
+    assert_eq!((bad.skills.len(), bad.problems.len()), (1, 21), "twenty, and how many more");
     assert!(bad.problems[20].to_string().contains("980 more"), "{}", bad.problems[20]);
 }

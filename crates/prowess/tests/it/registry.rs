@@ -205,7 +205,7 @@ fn a_folder_whose_name_is_no_text_is_a_skill_like_any_other() {
 fn a_root_may_be_missing_a_file_or_a_skill() {
     let folder = tree(&[("SKILL.md", &skill("root")), ("inner/SKILL.md", &skill("inner"))]);
     let list = |root: &Path, options: ScanOptions| {
-        DirSource::new(root, options).list().map(|offer| offer.candidates.len())
+        DirSource::new(root, options).list().map(|listing| listing.skills.len())
     };
     let missing = folder.path().join("nowhere");
     assert_eq!(list(&missing, ScanOptions::default()).unwrap(), 0);

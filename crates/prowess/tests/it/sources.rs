@@ -253,7 +253,7 @@ fn the_manifest_of_a_plugin_is_held_to_its_rules() {
         let folder = tree(&[("skills/good/SKILL.md", &skill("good"))]);
         write(folder.path(), path, text);
         let listed = PluginSource::new(folder.path()).list();
-        listed.map(|offer| (offer.candidates.len(), offer.problems.len()))
+        listed.map(|listing| (listing.skills.len(), listing.problems.len()))
     };
     assert_eq!(with("plugin.json", PLUGIN).unwrap(), (1, 0));
     let extra = PLUGIN.replace('}', ",\"mood\":\"grim\"}");

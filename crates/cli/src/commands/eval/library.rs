@@ -11,7 +11,7 @@ use prowess::select::{
     Bm25, OTHER_TRIGGER_FILES, Query, SelectOptions, Selector as _, TRIGGER_FILE, Trigger, TriggerError,
     search, triggers,
 };
-use prowess::{Entry, Found, ScanOptions, SourceError, SourceErrorKind, scan};
+use prowess::{Entry, ScanOptions, SkillFile, SourceError, SourceErrorKind, scan};
 use serde_json::{Value, json};
 
 use super::percent;
@@ -140,7 +140,7 @@ impl Read {
     }
 
     /// The queries that a skill carries, each once.
-    fn queries_of(&mut self, skill: &Found, ui: &mut Ui) -> Vec<Trigger> {
+    fn queries_of(&mut self, skill: &SkillFile, ui: &mut Ui) -> Vec<Trigger> {
         let mut queries: Vec<Trigger> = Vec::new();
         for name in std::iter::once(TRIGGER_FILE).chain(OTHER_TRIGGER_FILES) {
             let shown = shown(&skill.folder().join(name));

@@ -23,7 +23,7 @@ pub const MAX_LISTED_AGAIN: usize = 16;
 
 /// The files of a skill's folder, and what was left out of the list.
 #[derive(Clone, Debug, Default)]
-pub struct Listing {
+pub struct FileListing {
     /// The files, and what was left out.
     pub manifest: Manifest,
     /// What is no part of a skill, such as `.git`.
@@ -32,7 +32,7 @@ pub struct Listing {
     pub cut: bool,
 }
 
-impl Listing {
+impl FileListing {
     /// All files of the folder; an error when there are more than were listed.
     pub fn complete(self, folder: &Path) -> Result<Manifest, SourceError> {
         if self.cut {
@@ -53,12 +53,12 @@ impl Listing {
 ///
 /// A link is followed when it stays inside the folder, or lands in the folder where the target of a linked
 /// SKILL.md lies; any other is left out and said to be. `.git` and `node_modules` are no part of a skill.
-pub fn list(folder: &Path) -> Result<Listing, SourceError> {
+pub fn list(folder: &Path) -> Result<FileListing, SourceError> {
     list_in(&SkillFolder::first_seen(folder)?)
 }
 
 /// Lists the files of a skill whose folder is open.
-pub(crate) fn list_in(skill: &SkillFolder<'_>) -> Result<Listing, SourceError> {
+pub(crate) fn list_in(skill: &SkillFolder<'_>) -> Result<FileListing, SourceError> {
     let mut lister = Lister {
         skill,
         entries: 0,
@@ -66,7 +66,7 @@ pub(crate) fn list_in(skill: &SkillFolder<'_>) -> Result<Listing, SourceError> {
         linked: BTreeSet::new(),
         files: Vec::new(),
         left_out: Vec::new(),
-        listing: Listing::default(),
+        listing: FileListing::default(),
     };
     let failed = |error| SourceError::io(skill.path(), error);
     let root = skill.root().to_list().map_err(failed)?;
@@ -89,7 +89,7 @@ struct Lister<'l> {
     linked: BTreeSet<Identity>,
     files: Vec<FileEntry>,
     left_out: Vec<LeftOut>,
-    listing: Listing,
+    listing: FileListing,
 }
 
 impl Lister<'_> {

@@ -1,4 +1,4 @@
-//! Listing the files of a folder: links, names and limits.
+//! FileListing the files of a folder: links, names and limits.
 
 use std::fs::File;
 use std::os::unix::fs::symlink;
@@ -23,7 +23,7 @@ fn of_two_own_files_that_differ_in_case_one_is_listed() {
     assert_eq!(paths(&list(folder.path()).unwrap()), ["more/skill.md", "skill.md"]);
 }
 
-fn paths(listing: &Listing) -> Vec<&str> {
+fn paths(listing: &FileListing) -> Vec<&str> {
     listing.manifest.files.iter().map(|file| file.path.as_str()).collect()
 }
 

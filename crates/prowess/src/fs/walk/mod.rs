@@ -142,19 +142,19 @@ impl Default for ScanOptions {
 #[derive(Debug, Default)]
 pub struct Scan {
     /// The skills, sorted by path, each once.
-    pub skills: Vec<Found>,
+    pub skills: Vec<SkillFile>,
     /// What could not be looked into, and the limits that were reached.
     pub problems: Vec<SourceError>,
 }
 
 /// One SKILL.md.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Found {
+pub struct SkillFile {
     /// The path of the file, beginning with the path the walk was given.
     pub path: PathBuf,
 }
 
-impl Found {
+impl SkillFile {
     /// The folder of the skill.
     pub fn folder(&self) -> &Path {
         match self.path.parent() {
@@ -176,7 +176,7 @@ pub(crate) fn origin(path: &Path) -> Origin {
         None => Origin::at(text_of(path.as_os_str())),
     };
     if origin.folder.is_none() {
-        let folder = Found { path: path.to_owned() };
+        let folder = SkillFile { path: path.to_owned() };
         origin.folder = env::absolute(folder.folder()).file_name().map(text_of);
     }
     origin
@@ -223,7 +223,7 @@ pub(crate) fn folders(root: &Path, options: &ScanOptions) -> Vec<PathBuf> {
             self.0.push(path.to_owned());
         }
         fn found(&mut self, path: PathBuf, (): ()) -> Result<(), SourceError> {
-            let found = Found { path };
+            let found = SkillFile { path };
             crate::fs::read::folders_below(found.folder(), &mut self.0);
             if found.path.is_symlink() {
                 if !self.1
@@ -246,7 +246,7 @@ pub(crate) fn folders(root: &Path, options: &ScanOptions) -> Vec<PathBuf> {
 }
 
 /// Only the paths matter.
-struct Collect(Vec<Found>);
+struct Collect(Vec<SkillFile>);
 
 impl Visitor for Collect {
     type Skill = ();
@@ -258,7 +258,7 @@ impl Visitor for Collect {
     fn read(&self, _: &Path, _: Opened, _: &mut Vec<u8>) {}
 
     fn found(&mut self, path: PathBuf, (): ()) -> Result<(), SourceError> {
-        self.0.push(Found { path });
+        self.0.push(SkillFile { path });
         Ok(())
     }
 }

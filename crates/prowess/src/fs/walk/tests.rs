@@ -271,7 +271,7 @@ fn what_git_ignores_is_left_out_on_request() {
 
 #[test]
 fn the_folder_of_a_bare_file_name_is_the_current_one() {
-    let skill = Found { path: PathBuf::from("SKILL.md") };
+    let skill = SkillFile { path: PathBuf::from("SKILL.md") };
     assert_eq!(skill.folder(), Path::new("."));
     assert_eq!(skill.origin().folder.as_deref(), Some("prowess"));
 }

@@ -1,11 +1,11 @@
-//! What a walk gathers: each SKILL.md becomes a candidate, made of its bytes or of those in the index.
+//! What a walk gathers: each SKILL.md becomes a skill or a broken one, made of its bytes or of those in the index.
 
 use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError};
+use std::sync::PoisonError;
 
-use prowess_core::{Candidate, Document, Obstacle, parse, parse_prefix};
+use prowess_core::{Document, Found, Obstacle, parse, parse_prefix};
 
 use super::DirSource;
 use crate::error::{SourceError, SourceErrorKind};
@@ -13,12 +13,12 @@ use crate::fs::stamp::FileStamp;
 use crate::fs::walk::{self, OnError, Opened, Visitor};
 use crate::registry::frontmatter_cache::Index;
 use crate::source::budget::{self, Cost};
-use crate::source::{Offer, candidate, reasons, unread};
+use crate::source::{Listing, found, reasons, unread};
 
 /// How many bytes of a SKILL.md are read at first; nearly every frontmatter ends within.
 const FIRST_BYTES: usize = 2048;
 
-/// Collects candidates during a walk.
+/// Collects skills during a walk.
 #[derive(Debug)]
 pub(super) struct Gather<'s> {
     pub(super) source: &'s DirSource,
@@ -29,7 +29,7 @@ pub(super) struct Gather<'s> {
     pub(super) hits: Vec<usize>,
     /// What the next index holds besides, when there is to be one.
     pub(super) fresh: Vec<(PathBuf, FileStamp, Vec<u8>)>,
-    pub(super) offer: Offer,
+    pub(super) listing: Listing,
 }
 
 /// What is made of a SKILL.md.
@@ -44,7 +44,7 @@ pub(super) enum Skill {
 /// A SKILL.md that was read, or is known.
 #[derive(Debug)]
 pub(super) struct Read {
-    candidate: Arc<Candidate>,
+    found: Found,
     /// The size of its frontmatter.
     head: usize,
     memory: Memory,
@@ -92,8 +92,8 @@ impl Visitor for Gather<'_> {
         let head = document.fences().map_or(document.raw().len(), |fences| fences.body);
         document.note_size(stamp.size);
         let at = walk::origin(path).in_scope(self.source.scope);
-        let candidate = self.placed(candidate(&document, &at), path, stamp);
-        Skill::Read(Read { candidate, head, memory })
+        let found = self.placed(found(&document, &at), path, stamp);
+        Skill::Read(Read { found, head, memory })
     }
 
     fn listed(&mut self, path: &Path, entries: usize) -> Result<(), SourceError> {
@@ -101,17 +101,17 @@ impl Visitor for Gather<'_> {
     }
 
     fn found(&mut self, path: PathBuf, skill: Skill) -> Result<(), SourceError> {
-        let Read { candidate, head, memory } = match skill {
+        let Read { found, head, memory } = match skill {
             Skill::Read(read) => read,
             Skill::Failed(problem) => self.unread(&path, problem)?,
         };
         match memory {
             Memory::Kept(at) => self.hits.push(at),
-            Memory::Fresh(head) => self.fresh.push((path.clone(), candidate.stamp.into(), head)),
+            Memory::Fresh(head) => self.fresh.push((path.clone(), found.stamp.into(), head)),
             Memory::Nothing => {}
         }
         budget::spend(self.source.budget.as_deref(), Cost::Skill(head), &path)?;
-        if let Some(Obstacle::Broken { problems, .. }) = &candidate.obstacle {
+        if let Some(Obstacle::Broken { problems, .. }) = &found.obstacle {
             match self.source.options.on_error {
                 OnError::Fail => return Err(SourceErrorKind::Damaged { reason: reasons(problems) }.at(path)),
                 OnError::Ignore => return Ok(()),
@@ -120,9 +120,9 @@ impl Visitor for Gather<'_> {
         }
         if path.to_str().is_none() {
             let mut odd = self.source.odd.lock().unwrap_or_else(PoisonError::into_inner);
-            odd.insert(candidate.entry.origin.location.clone(), path);
+            odd.insert(found.entry.origin.location.clone(), path);
         }
-        self.offer.candidates.push(candidate);
+        self.listing.skills.push(found);
         Ok(())
     }
 }
@@ -134,14 +134,14 @@ impl Gather<'_> {
             return Err(problem);
         }
         let at = walk::origin(path).in_scope(self.source.scope);
-        let candidate = self.placed(unread(&problem, &at), path, FileStamp::default());
-        Ok(Read { candidate, head: 0, memory: Memory::Nothing })
+        let found = self.placed(unread(&problem, &at), path, FileStamp::default());
+        Ok(Read { found, head: 0, memory: Memory::Nothing })
     }
 
-    fn placed(&self, mut candidate: Candidate, path: &Path, stamp: FileStamp) -> Arc<Candidate> {
-        candidate.stamp = stamp.into();
-        candidate.virtual_path = virtual_path(&self.source.root, &self.above, path);
-        Arc::new(candidate)
+    fn placed(&self, mut found: Found, path: &Path, stamp: FileStamp) -> Found {
+        found.stamp = stamp.into();
+        found.virtual_path = virtual_path(&self.source.root, &self.above, path);
+        found
     }
 }
 

@@ -8,10 +8,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use index::{Content, Index, Listed};
 use prowess_core::render::cut;
-use prowess_core::{Candidate, FileEntry, Location, Manifest, Origin, RelPath, Scope, parse};
+use prowess_core::{FileEntry, Found, Location, Manifest, Origin, RelPath, Scope, SkillRef, parse};
 
 use super::archive::Packed;
-use super::{Chunk, Offer, Slice, Source, candidate, skill_md};
+use super::{Chunk, Listing, Slice, Source, SourceTraits, found, skill_md};
 use crate::archive::{ArchiveLimits, unpack};
 use crate::error::{SourceError, SourceErrorKind, escape_control};
 use crate::fs::location::path_of;
@@ -130,8 +130,7 @@ impl HttpSource {
         Err(first.unwrap_or_else(|| SourceErrorKind::NoIndex.at_url(&self.url)))
     }
 
-    fn place(&self, skill: &Candidate) -> Result<Place, SourceError> {
-        let location = &skill.entry.origin.location;
+    fn place(&self, location: &Location) -> Result<Place, SourceError> {
         let listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
         listed.get(location).cloned().ok_or_else(|| SourceErrorKind::Missing.at_location(location.clone()))
     }
@@ -232,13 +231,13 @@ impl HttpSource {
 
     /// What the index says of a skill, or its SKILL.md when that says nothing. Its key is what its address is made of;
     /// its name is what the index shows.
-    fn candidate(
+    fn found(
         &self,
         listed: &Listed,
         location: &Location,
         place: &Place,
         deadline: Deadline,
-    ) -> Result<Candidate, SourceError> {
+    ) -> Result<Found, SourceError> {
         let at = Origin::at(location.clone()).in_scope(Scope::Remote).in_folder(&*listed.id);
         let document = match &listed.description {
             None => parse(&self.own_bytes(place, deadline)?),
@@ -250,12 +249,12 @@ impl HttpSource {
                 parse(format!("---\nname: {name}\ndescription: {description}\n---\n").as_bytes())
             }
         };
-        let mut candidate = candidate(&document, &at);
-        candidate.entry.key.clone_from(&listed.id);
+        let mut found = found(&document, &at);
+        found.entry.key.clone_from(&listed.id);
         if let Some(name) = &listed.name {
-            candidate.entry.name.clone_from(name);
+            found.entry.name.clone_from(name);
         }
-        Ok(candidate)
+        Ok(found)
     }
 }
 
@@ -264,16 +263,16 @@ impl Source for HttpSource {
         &self.id
     }
 
-    fn is_far(&self) -> bool {
-        true
+    fn traits(&self) -> SourceTraits {
+        SourceTraits::remote()
     }
 
-    fn list(&self) -> Result<Offer, SourceError> {
+    fn list(&self) -> Result<Listing, SourceError> {
         let deadline = Deadline::after(self.fetcher.limits().list_timeout);
         let (index, private, url) = self.index(deadline)?;
-        let mut offer = Offer::default();
+        let mut listing = Listing::default();
         let damaged = |reason: String| SourceErrorKind::Damaged { reason }.at_url(&url);
-        offer.problems.extend(index.problems.into_iter().map(damaged));
+        listing.problems.extend(index.problems.into_iter().map(damaged));
         let mut places = BTreeMap::new();
         let mut late = 0;
         for listed in index.skills {
@@ -283,29 +282,29 @@ impl Source for HttpSource {
                 let ids = format!("{} and {}", escape_control(other), escape_control(&listed.id));
                 let reason =
                     format!("two skills have one address, and the second is left out: {ids}: {location}");
-                offer.problems.push(damaged(reason));
+                listing.problems.push(damaged(reason));
                 continue;
             }
-            match self.candidate(&listed, &location, &place, deadline) {
-                Ok(candidate) => {
+            match self.found(&listed, &location, &place, deadline) {
+                Ok(found) => {
                     places.insert(location, place);
-                    offer.candidates.push(Arc::new(candidate));
+                    listing.skills.push(found);
                 }
                 Err(SourceError { kind: SourceErrorKind::Http(HttpError::NotInTime(_)), .. }) => late += 1,
-                Err(error) => offer.problems.push(error),
+                Err(error) => listing.problems.push(error),
             }
         }
         if late > 0 {
             let skills = format!("{url}: {late} of its skills");
-            offer.problems.push(SourceErrorKind::Http(deadline.missed()).at_url(&skills));
+            listing.problems.push(SourceErrorKind::Http(deadline.missed()).at_url(&skills));
         }
         *self.listed.lock().unwrap_or_else(PoisonError::into_inner) = places;
-        Ok(offer)
+        Ok(listing)
     }
 
     /// As the index says, and nothing is fetched for it unless it is an archive that has to be looked into.
-    fn files(&self, skill: &Candidate) -> Result<Manifest, SourceError> {
-        let place = self.place(skill)?;
+    fn files(&self, skill: SkillRef<'_>) -> Result<Manifest, SourceError> {
+        let place = self.place(skill.location())?;
         match &place.content {
             Content::Archive { url, digest } => {
                 Ok(self.archive(&place, url, digest, self.skill_deadline())?.manifest_of(&skill_md()?))
@@ -317,11 +316,11 @@ impl Source for HttpSource {
         }
     }
 
-    fn manifest(&self, skill: &Candidate, within: &DigestLimits) -> Result<Manifest, SourceError> {
-        let place = self.place(skill)?;
+    fn manifest(&self, skill: SkillRef<'_>, within: &DigestLimits) -> Result<Manifest, SourceError> {
+        let place = self.place(skill.location())?;
         let (deadline, limit) = (self.skill_deadline(), self.fetcher.limits().skill_bytes);
         let mut manifest = self.files(skill)?;
-        let mut allowed = within.admit(&manifest, &path_of(&skill.entry.origin.location))?;
+        let mut allowed = within.admit(&manifest, &path_of(skill.location()))?;
         let mut total = 0;
         for file in &mut manifest.files {
             let own = file.path.as_str() == "SKILL.md";
@@ -344,8 +343,8 @@ impl Source for HttpSource {
         Ok(manifest)
     }
 
-    fn read(&self, skill: &Candidate, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
-        let place = self.place(skill)?;
+    fn read(&self, skill: SkillRef<'_>, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
+        let place = self.place(skill.location())?;
         let (own, deadline) = (path.as_str() == "SKILL.md", self.skill_deadline());
         let bytes = if own { self.own_bytes(&place, deadline)? } else { self.bytes(&place, path, deadline)? };
         Ok(slice.of(&bytes))
