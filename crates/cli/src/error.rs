@@ -18,11 +18,11 @@ use crate::report::json::VERSION;
 pub(crate) enum CommandError {
     /// The reader of the output is gone.
     ClosedPipe,
-    /// It could not be done, or the command line makes no sense.
+    /// It could not be done, or the command line is wrong.
     Failed(Failure),
 }
 
-/// Something that could not be done, in the words people see.
+/// Something that could not be done, as the user sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Failure {
     /// What it is about, when that is a path.
@@ -36,7 +36,7 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
-    /// A failure in these words, with what to do about it.
+    /// A failure with this message and hint.
     pub(crate) fn new(error: impl Into<String>, hint: impl Into<String>) -> Self {
         Self { path: None, error: error.into(), causes: Vec::new(), hints: vec![hint.into()] }
     }
@@ -121,7 +121,7 @@ impl CommandError {
         if error.kind() == io::ErrorKind::BrokenPipe {
             return Self::ClosedPipe;
         }
-        let failure = Failure::new("could not write the result", "look at where the output goes");
+        let failure = Failure::new("could not write the result", "check where the output goes");
         Self::Failed(failure.with_cause(plain_cause(&error.to_string())))
     }
 

@@ -24,7 +24,7 @@ enum Outcome {
     Fine,
     /// Problems were found.
     Problems,
-    /// Some of the work could not be done; what could, was.
+    /// Some of the work could not be done; the rest was.
     Incomplete,
 }
 
@@ -35,19 +35,19 @@ fn main() -> ExitCode {
     };
     let mut ui = Ui::new(args.color);
     let outcome = run(&args, &mut ui).and_then(|outcome| ui.finish().map(|()| outcome));
-    // A server that was told to end does not wait for threads that may still hold one.
+    // A server that is stopped does not wait for threads that may still hold a child process.
     prowess::process::end_children();
-    // What a command says when its programs were ended under it is not how it ended.
+    // If a signal ended the child processes, it ends this process too, whatever the outcome says.
     signals::give_way();
     match outcome {
-        // The reader closed the pipe: that is its choice and no error.
+        // The reader closed the pipe, which is not an error.
         Ok(Outcome::Fine) | Err(CommandError::ClosedPipe) => ExitCode::SUCCESS,
         Ok(Outcome::Problems) => ExitCode::from(1),
         Ok(Outcome::Incomplete) => ExitCode::from(2),
         Err(CommandError::Failed(failure)) => {
             ui.failure(&failure);
             if args.wants_json() {
-                // A reader of JSON gets JSON, also of a failure; if stdout is gone, stderr has it.
+                // A program that reads JSON gets the failure as JSON too. If stdout is closed, stderr still has it.
                 let _ = ui.json(&failure.json());
             }
             ExitCode::from(2)
@@ -55,7 +55,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// The words of the command line. The parser knows no options of `help` itself, so `help --help` is made `help`.
+/// The arguments of the process. The parser has no options for `help` itself, so `help --help` becomes `help`.
 fn words() -> Vec<OsString> {
     let mut words: Vec<OsString> = std::env::args_os().collect();
     if words.get(1).is_some_and(|word| word == "help") {
@@ -64,12 +64,12 @@ fn words() -> Vec<OsString> {
     words
 }
 
-/// Whether a command line that is not understood asks for JSON.
+/// Whether a command line that was not parsed asks for JSON.
 fn asked_json() -> bool {
     std::env::args_os().take_while(|word| word != "--").any(|word| word == "--json")
 }
 
-/// The choice of colours on a command line that gives no other arguments: help, or a mistake.
+/// The colour choice of a command line that was not parsed: it asks for help, or has a mistake.
 fn asked_color() -> ColorChoice {
     let words: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
     let together = words.iter().find_map(|word| word.strip_prefix("--color="));

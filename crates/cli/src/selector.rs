@@ -21,20 +21,20 @@ pub(crate) enum SelectorName {
     Command(Vec<String>),
 }
 
-/// What stands before the program.
+/// The prefix of a program.
 const COMMAND: &str = "command:";
 
-/// The names with what each does.
+/// The names and their summaries.
 static TABLE: [(SelectorName, &str); 7] = [
     (SelectorName::Bm25, "Words in name, description and instructions"),
-    (SelectorName::Keyword, "The share of the words that name and description have"),
-    (SelectorName::Tags, "Tags in common; the query is a list with commas"),
+    (SelectorName::Keyword, "The share of the query's words that are in name and description"),
+    (SelectorName::Tags, "Tags in common; the query is a list separated by commas"),
     (SelectorName::All, "Every skill, by name"),
     (SelectorName::Embedding, "The cosine of vectors"),
     (SelectorName::Fused, "Words and vectors together"),
     (
         SelectorName::Command(Vec::new()),
-        "What this program says; command:./rank --fast, or with spaces in words command:[\"./my rank\"]",
+        "The ranking of this program: command:./rank --fast, or with spaces in words command:[\"./my rank\"]",
     ),
 ];
 
@@ -75,12 +75,12 @@ pub(crate) struct SelectorParser {
 }
 
 impl SelectorParser {
-    /// For a command that has vectors.
+    /// For a command with vectors.
     pub(crate) fn all() -> Self {
         Self { vectors: true }
     }
 
-    /// For a command that has none.
+    /// For a command without vectors.
     pub(crate) fn without_vectors() -> Self {
         Self { vectors: false }
     }
@@ -103,7 +103,7 @@ impl TypedValueParser for SelectorParser {
         if let Some(program) = value.to_str().and_then(|value| value.strip_prefix(COMMAND)) {
             return argv(program).map(SelectorName::Command).ok_or_else(|| {
                 let said =
-                    "name a program after command:, its words apart by spaces or as a JSON list of texts\n";
+                    "name a program after command:, as words separated by spaces or as a JSON list of strings\n";
                 Error::raw(ErrorKind::ValueValidation, said).with_cmd(command)
             });
         }
@@ -118,7 +118,7 @@ impl TypedValueParser for SelectorParser {
     }
 }
 
-/// A program and its arguments: words between spaces, or a JSON list. There is no shell and there are no quotes.
+/// A program and its arguments: words separated by spaces, or a JSON list. There is no shell, and quotes have no meaning.
 fn argv(text: &str) -> Option<Vec<String>> {
     let words: Vec<String> = if text.trim_start().starts_with('[') {
         serde_json::from_str(text).ok()?

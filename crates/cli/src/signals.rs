@@ -1,4 +1,4 @@
-//! Signals that end the process: the programs that were started for it end first.
+//! Signals that end the process: its child processes are ended first.
 
 use std::sync::Arc;
 #[cfg(unix)]
@@ -10,24 +10,24 @@ use prowess::source::spec::Server;
 use prowess::{Source, SourceError};
 use prowess_mcp::Servers;
 
-/// The most that is read of what the system says of this process.
+/// The maximum number of bytes read from `/proc/self/status`.
 #[cfg(unix)]
 const MAX_STATUS: usize = 64 * 1024;
 
-/// Opens MCP servers. Once one of them is a program, a signal that ends the process ends that program too: it has a
-/// process group of its own, so no terminal reaches it.
+/// Opens MCP servers. Once one of them is a program, a signal that ends this process ends that program too: the program
+/// has its own process group, so it gets no signals from the terminal.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EndingServers {
-    /// Whether the command looks after the signals that ask it to end by itself, as a server does.
+    /// Whether the command handles SIGINT and SIGTERM itself, as a server does.
     pub(crate) ends_by_itself: bool,
 }
 
 impl OpenServer for EndingServers {
     fn open(&self, server: &Server, label: &str) -> Result<Arc<dyn Source>, SourceError> {
-        // Without programs, signals do what they always do.
+        // Without child processes, signals have their default effect.
         if matches!(server, Server::Started { .. }) {
             watch(self.ends_by_itself);
-            // What a program leaves behind in a session of its own is ended too; this command starts no others.
+            // Processes that a program leaves running in another session are ended too; this command starts no others.
             prowess::process::adopt_orphans();
         }
         Servers::default().open(server, label)
@@ -48,7 +48,7 @@ fn watch(ends_by_itself: bool) {
             if let Some(signal) = signals.forever().next() {
                 ENDING.store(true, Ordering::SeqCst);
                 prowess::process::end_children();
-                // As without a handler, so that the parent process sees which signal ended this one.
+                // The default effect, so that the parent process sees which signal ended this one.
                 let _ = signal_hook::low_level::emulate_default_handler(signal);
             }
         });
@@ -58,11 +58,11 @@ fn watch(ends_by_itself: bool) {
 #[cfg(not(unix))]
 fn watch(_ends_by_itself: bool) {}
 
-/// Whether a signal is about to end the process. It is so before the programs end, so code that sees one of them end by
-/// the signal sees this too.
+/// Whether a signal is about to end the process. It is set before the child processes are ended, so code that sees one
+/// of them end also sees this.
 static ENDING: AtomicBool = AtomicBool::new(false);
 
-/// Leaves the end of the process to the signal that ends it, if there is one.
+/// Waits for the signal to end the process, if there is one.
 pub(crate) fn give_way() {
     while ENDING.load(Ordering::SeqCst) {
         std::thread::park();
@@ -70,7 +70,7 @@ pub(crate) fn give_way() {
 }
 
 /// The signals that the parent process has set to be ignored, as `nohup` does: the first bit is the first signal. Only Linux
-/// says.
+/// reports them.
 #[cfg(unix)]
 fn ignored() -> u64 {
     let status = prowess::fs::read::read_small("/proc/self/status".as_ref(), MAX_STATUS).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The only door to the terminal: results to stdout, the rest to stderr, and nothing that could control it.
+//! The only access to the terminal: results go to stdout, everything else to stderr, and no text can control it.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -16,38 +16,38 @@ use crate::error::{CommandError, Failure};
 
 /// Words that matter most.
 pub(crate) const STRONG: Style = Style::new().effects(Effects::BOLD);
-/// Words that may be passed over.
+/// Words that matter least.
 pub(crate) const FAINT: Style = Style::new().effects(Effects::DIMMED);
 const ERROR: Style = AnsiColor::BrightRed.on_default().effects(Effects::BOLD);
 pub(crate) const HINT: Style = AnsiColor::BrightCyan.on_default().effects(Effects::BOLD);
-/// What goes, in a patch.
+/// Removed lines of a patch.
 pub(crate) const GONE: Style = AnsiColor::Red.on_default();
-/// What comes, in a patch.
+/// Added lines of a patch.
 pub(crate) const COME: Style = AnsiColor::Green.on_default();
 
-/// How much text is gathered before it is written.
+/// How much text is buffered before it is written.
 const CHUNK: usize = 64 * 1024;
 
-/// Writes results and complaints.
+/// Writes results, notes and failures.
 pub(crate) struct Ui {
     color: anstream::ColorChoice,
     pending: String,
-    /// Whether results give way to a fixed text on stdout.
-    aside: bool,
+    /// Whether results go to stderr, because stdout is for the text of a file.
+    results_to_stderr: bool,
 }
 
 impl Ui {
-    /// A door that uses colours as asked.
+    /// Uses colours as this choice says.
     pub(crate) fn new(color: ColorChoice) -> Self {
-        Self { color: choice(color), pending: String::new(), aside: false }
+        Self { color: choice(color), pending: String::new(), results_to_stderr: false }
     }
 
-    /// From here on results go to stderr, because stdout is for the text of a file.
-    pub(crate) fn step_aside(&mut self) {
-        self.aside = true;
+    /// Sends results to stderr from now on, because stdout is for the text of a file.
+    pub(crate) fn results_to_stderr(&mut self) {
+        self.results_to_stderr = true;
     }
 
-    /// Writes a result. Text of others in it has been through [`clean`] or [`clean_lines`].
+    /// Writes a result. Text from skills in it must have been through [`clean`] or [`clean_lines`].
     pub(crate) fn print(&mut self, text: &str) -> Result<(), CommandError> {
         self.pending.push_str(text);
         if self.pending.len() >= CHUNK { self.flush() } else { Ok(()) }
@@ -58,31 +58,31 @@ impl Ui {
         self.json_text(&value.to_string())
     }
 
-    /// The same for anything that can be written as one.
+    /// The same for any value that can be serialized.
     pub(crate) fn json_of(&mut self, value: &impl Serialize) -> Result<(), CommandError> {
         let text = serde_json::to_string(value).map_err(|error| CommandError::writing(&error.into()))?;
         self.json_text(&text)
     }
 
-    /// The same for an object that is text already.
+    /// The same for an object that is already serialized.
     pub(crate) fn json_text(&mut self, text: &str) -> Result<(), CommandError> {
         let mut line = text::json(text).into_owned();
         line.push('\n');
-        if self.aside { self.print(&line) } else { self.bytes(line.as_bytes()) }
+        if self.results_to_stderr { self.print(&line) } else { self.bytes(line.as_bytes()) }
     }
 
-    /// Writes a part of a JSON object that is written bit by bit; each begins and ends between two values.
+    /// Writes a part of a JSON object that is written in parts. Each part begins and ends between two values.
     pub(crate) fn json_part(&mut self, text: &str) -> Result<(), CommandError> {
         self.print(&text::json(text))
     }
 
     /// Whether results are shown on a terminal.
-    #[expect(clippy::unused_self, reason = "the terminal is reached through this door only")]
+    #[expect(clippy::unused_self, reason = "only this type asks about the terminal")]
     pub(crate) fn is_terminal(&self) -> bool {
         io::stdout().is_terminal()
     }
 
-    /// Writes bytes of a file: as they are, unless a terminal would interpret them.
+    /// Writes bytes of a file: verbatim, unless a terminal would interpret them.
     pub(crate) fn raw(&mut self, bytes: &[u8]) -> Result<(), CommandError> {
         if self.is_terminal() {
             self.print(&clean_lines(&String::from_utf8_lossy(bytes)))
@@ -97,16 +97,16 @@ impl Ui {
         out.write_all(bytes).and_then(|()| out.flush()).map_err(|error| CommandError::writing(&error))
     }
 
-    /// Tells something about the run that is no result.
+    /// Writes a note about the run, which is not a result.
     pub(crate) fn note(&mut self, text: &str) {
         let _ = self.flush();
         let text = format!("{STRONG}{}{STRONG:#}\n", clean(text));
         let _ = AutoStream::new(io::stderr().lock(), self.color).write_all(text.as_bytes());
     }
 
-    /// Tells what could not be done.
+    /// Writes what could not be done.
     pub(crate) fn failure(&mut self, failure: &Failure) {
-        // What came before should be seen before; if stdout is gone, the complaint still counts.
+        // Earlier results should appear first; if stdout is closed, the failure is still written.
         let _ = self.flush();
         let mut text = format!("{ERROR}error{ERROR:#}: {}\n", clean(&failure.error));
         for cause in &failure.causes {
@@ -125,8 +125,8 @@ impl Ui {
 
     fn flush(&mut self) -> Result<(), CommandError> {
         let text = std::mem::take(&mut self.pending);
-        if self.aside {
-            // As with errors: a closed stderr is no failure.
+        if self.results_to_stderr {
+            // As with failures, a closed stderr is ignored.
             let _ = AutoStream::new(io::stderr().lock(), self.color).write_all(text.as_bytes());
             return Ok(());
         }
@@ -136,7 +136,7 @@ impl Ui {
     }
 }
 
-/// Writes an entry of a log to stderr, from any thread. A closed stderr is no failure.
+/// Writes an entry of a log to stderr, from any thread. A closed stderr is ignored.
 pub(crate) fn log_line(line: &str) {
     let line = format!("{}\n", clean_lines(line));
     let _ = io::stderr().lock().write_all(line.as_bytes());
@@ -150,10 +150,10 @@ fn choice(color: ColorChoice) -> anstream::ColorChoice {
     }
 }
 
-/// Shows help, the version, or why the command line is not understood.
+/// Shows help, the version, or what is wrong with the command line.
 pub(crate) fn usage(error: &clap::Error, color: ColorChoice, json: bool) -> ExitCode {
     if error.use_stderr() {
-        // An argument may be a file name that the shell put there.
+        // An argument may be a file name that the shell expanded.
         let text = clean_lines(&error.render().to_string());
         let _ = io::stderr().lock().write_all(text.as_bytes());
         if json {
@@ -180,8 +180,8 @@ pub(crate) fn read_input(limit: usize) -> Result<Vec<u8>, CommandError> {
     read.map(|_| bytes).map_err(|error| CommandError::reading_input(&error))
 }
 
-/// One line of standard input, without its end; nothing when there are no more. Of a line longer than `limit` the
-/// first bytes are kept, and one more, which tells that it was cut.
+/// One line of standard input, without its end; `None` at the end of the input. Of a line longer than `limit`, only one
+/// byte more than the limit is kept, so that the caller sees that it was cut.
 pub(crate) fn read_line(limit: usize) -> Result<Option<Vec<u8>>, CommandError> {
     let mut input = io::stdin().lock();
     let mut line = Vec::new();
@@ -204,7 +204,7 @@ pub(crate) fn read_line(limit: usize) -> Result<Option<Vec<u8>>, CommandError> {
     }
 }
 
-/// Text of others on one line, with everything that is not plainly visible as an escape.
+/// Text from a skill on one line, with every control or hidden character escaped.
 pub(crate) fn clean(text: &str) -> Cow<'_, str> {
     text::inline(text)
 }
@@ -252,7 +252,7 @@ pub(crate) fn count(number: usize, noun: &str) -> String {
     if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
-/// A size as people read it.
+/// A size with its unit.
 pub(crate) fn size(bytes: u64) -> String {
     match bytes {
         0..1_000 => format!("{bytes} B"),

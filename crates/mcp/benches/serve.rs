@@ -1,4 +1,4 @@
-//! The server under load: 64 clients and one who hardly reads, ten thousand sessions, and the first answer on a pipe.
+//! The server under load: 64 clients and one that hardly reads, ten thousand sessions, and the first answer on a pipe.
 //!
 //! `cargo bench -p prowess-mcp --bench serve -- target/release/prowess [load|sessions|first]` makes its own skills and
 //! measures that program, in a process of its own. The generator parses nothing, since it shares the machine with it.
@@ -108,7 +108,7 @@ impl Client {
         }
         self.body.resize(length, 0);
         self.stream.read_exact(&mut self.body)?;
-        // Both words stand near the end; a search of all of it would be the generator's work, not the server's.
+        // Both words are near the end; searching the whole text would add work of the generator, not of the server.
         let tail = self.body.get(self.body.len().saturating_sub(400)..).unwrap_or_default();
         Ok(fine && tail.windows(word.len()).any(|window| window == word))
     }

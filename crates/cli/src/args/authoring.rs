@@ -14,17 +14,17 @@ use crate::selector::{SelectorName, SelectorParser};
 /// Check skills and show each problem at its place in the file
 ///
 /// A path is a SKILL.md, the folder of a skill, or a folder with skills anywhere below it. Folders whose name
-/// begins with a dot are skipped, except those where agents keep skills, such as .claude and .agents. Levels
-/// of rules and paths to ignore may stand in a file prowess.toml, in the folder or above it.
+/// begins with a dot are skipped, except those where agents keep skills, such as .claude and .agents. A file
+/// prowess.toml in the folder or above it can set the levels of rules and paths to ignore.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Check {
     /// What to check; - reads a SKILL.md from standard input [default: .]
     #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
-    /// Where the text from standard input belongs: gives the folder's name, levels and ignores
+    /// The path of the text from standard input: decides the name of its folder, levels and ignored paths
     #[arg(long, value_name = "PATH")]
     pub(crate) path: Option<PathBuf>,
-    /// Whose rules count
+    /// The profile to check by [default: spec, or that of prowess.toml]
     #[arg(long, value_name = "PROFILE", value_parser = profiles())]
     pub(crate) profile: Option<Preset>,
     /// Turn a rule off
@@ -39,21 +39,21 @@ pub(crate) struct Check {
     /// How to write the problems [default: human]
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<Format>,
-    /// Do not show what is only worth knowing
+    /// Do not show problems of severity info
     #[arg(long, short)]
     pub(crate) quiet: bool,
-    /// Apply the safe fixes and report what is left; of standard input, write the fixed text
+    /// Apply the safe fixes and report what is left; with -, write the fixed text
     #[arg(long)]
     pub(crate) fix: bool,
-    /// Apply all fixes, also those that rename, drop or change something
+    /// Apply all fixes, including those that rename, drop or change something
     #[arg(long)]
     pub(crate) unsafe_fixes: bool,
-    /// Show what the fixes would change and change nothing; exit code 1 when something would change
+    /// Show what the fixes would change, without changing it; exit code 1 when something would change
     #[arg(long, conflicts_with_all = ["json", "format"])]
     pub(crate) diff: bool,
 }
 
-/// How problems are written.
+/// The format of the problems.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     /// For people, with the place in the file
@@ -74,18 +74,18 @@ pub(crate) struct Rule {
     pub(crate) code: Option<String>,
 }
 
-/// Make a new skill that has no problems under any profile
+/// Create a skill that has no problems under any profile
 ///
-/// The folder is made complete or not at all, and nothing that is there is touched.
+/// The folder is created completely or not at all, and existing files are never changed.
 #[derive(Debug, clap::Args)]
 pub(crate) struct New {
-    /// The name: small letters, digits and single hyphens
+    /// The name: lowercase letters, digits and single hyphens
     #[arg(value_name = "NAME")]
     pub(crate) name: String,
-    /// Where to make it; the folder must be there
+    /// The folder to create it in, which must exist
     #[arg(long, value_name = "FOLDER", default_value = ".")]
     pub(crate) dir: PathBuf,
-    /// Which folders to begin with
+    /// The folders to create in it
     #[arg(long, value_name = "PARTS", value_delimiter = ',')]
     pub(crate) with: Vec<Part>,
     /// What the skill does and when to use it
@@ -106,14 +106,14 @@ pub(crate) enum Part {
 
 /// Show how Prowess reads one skill
 ///
-/// Whatever can be read is shown, also of a broken skill. With --in or --client, a name is that of a listed skill, also
-/// where a file or folder is called so. The exit code is 1 when the skill does not load, or is listed as broken.
+/// Everything that can be read is shown, even of a broken skill. With --in or --client, a name means a listed skill,
+/// even where a file or folder has that name. The exit code is 1 when the skill does not load, or is listed as broken.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Show {
     /// A SKILL.md, the folder of a skill, or the name of one that is listed; - reads standard input
     #[arg(value_name = "PATH|NAME")]
     pub(crate) path: PathBuf,
-    /// Whose rules count for the problems [default: spec, or the profile by which a listed skill is broken]
+    /// The profile to check by [default: spec, or the profile by which a listed skill is broken]
     #[arg(long, value_name = "PROFILE", value_parser = profiles())]
     pub(crate) profile: Option<Preset>,
     #[command(flatten)]
@@ -128,7 +128,7 @@ pub(crate) struct Show {
 
 /// Measure how well skills are found
 ///
-/// In a folder: runs the trigger queries that skills carry in evals/eval_queries.json against all skills below the
+/// With a folder: runs the trigger queries that skills carry in evals/eval_queries.json against all skills below the
 /// folder, and names the skill that comes first instead. The file is a list of objects, each with a "query" and with
 /// "should_trigger": true or false. With --pool and --queries: ranks skills from a file for queries with known
 /// answers. Nothing leaves the machine. The exit code is 1 when a query fails.
@@ -138,23 +138,23 @@ pub(crate) struct Eval {
     /// The folder with skills [default: .]
     #[arg(value_name = "DIR", conflicts_with_all = ["pool", "queries", "run"])]
     pub(crate) folder: Option<PathBuf>,
-    /// Skills, one a line: {"id", "name", "description", "body"}
+    /// Skills, one per line: {"id", "name", "description", "body"}
     #[arg(long, value_name = "FILE")]
     pub(crate) pool: Option<PathBuf>,
-    // In an attribute, since brackets are links to the documentation.
-    #[arg(help = r#"Queries, one a line: {"id", "query", "relevant": [ids]}"#)]
+    // An attribute, because rustdoc would read the brackets as links.
+    #[arg(help = r#"Queries, one per line: {"id", "query", "relevant": [ids]}"#)]
     #[arg(long, value_name = "FILE")]
     pub(crate) queries: Option<PathBuf>,
-    #[arg(help = r#"Where to write the rankings, one a line: {"id", "ranked": [ids]}"#)]
+    #[arg(help = r#"Where to write the rankings, one per line: {"id", "ranked": [ids]}"#)]
     #[arg(long, value_name = "FILE")]
     pub(crate) run: Option<PathBuf>,
     /// What ranks the skills
     #[arg(long, value_name = "SELECTOR", default_value = "bm25", value_parser = SelectorParser::all())]
     pub(crate) selector: SelectorName,
-    /// Vectors for embedding and fused, one a line: {"text", "vector"}
+    /// Vectors for embedding and fused, one per line: {"text", "vector"}
     #[arg(long, value_name = "FILE")]
     pub(crate) vectors: Option<PathBuf>,
-    /// How much meaning counts beside words, for fused
+    /// The weight of vectors relative to words, for fused
     #[arg(long, value_name = "NUMBER")]
     pub(crate) weight: Option<f32>,
     /// Other settings of bm25, as JSON: {"pair": 0}
@@ -168,7 +168,7 @@ pub(crate) struct Eval {
     pub(crate) overlap: bool,
 }
 
-/// Take a task through the stages that exist, with two built-in skills
+/// Show how an agent finds and loads a skill for a task, with two built-in skills
 ///
 /// Shows what an agent sees of all skills, which skill fits the task, and what is loaded when it is used.
 #[derive(Debug, clap::Args)]
@@ -178,7 +178,7 @@ pub(crate) struct Try {
     pub(crate) task: Vec<String>,
 }
 
-/// Settings as JSON; what is not said is as usual.
+/// Settings as JSON; missing ones have their default.
 fn settings(text: &str) -> Result<Settings, serde_json::Error> {
     serde_json::from_str(text)
 }

@@ -8,7 +8,7 @@ pub(crate) struct CatalogSize {
     /// How long the catalog may be: a number of tokens, of characters as in 8000c, a share of the window as in 1%, or none
     #[arg(long = "budget", value_name = "N", default_value = "2%", value_parser = share)]
     share: Share,
-    /// The tokens of the context window, for a budget in percent
+    /// The size of the context window in tokens, for a budget in percent
     #[arg(long, value_name = "TOKENS", default_value_t = 200_000)]
     window: usize,
 }
@@ -39,7 +39,7 @@ impl Share {
     }
 }
 
-/// A number of tokens or characters, a share of the window, or no limit.
+/// Parses a number of tokens or characters, a share of the window, or no limit.
 fn share(text: &str) -> Result<Share, String> {
     let wrong = |_| "give tokens as in 4000, characters as in 8000c, a share as in 1%, or none".to_owned();
     if text == "none" {

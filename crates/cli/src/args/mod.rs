@@ -23,20 +23,20 @@ pub(crate) struct Args {
     /// Write JSON instead of text
     #[arg(long, global = true)]
     pub(crate) json: bool,
-    // In an attribute, since the marks that Markdown wants would be shown to people.
-    #[arg(help = "When to use colours; auto heeds NO_COLOR and CLICOLOR_FORCE")]
+    // An attribute, because the backticks that a doc comment needs would appear in the help.
+    #[arg(help = "When to use colours; auto respects NO_COLOR and CLICOLOR_FORCE")]
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     pub(crate) color: ColorChoice,
 }
 
 impl Args {
-    /// Whether the result is to be JSON in an envelope of ours.
+    /// Whether the output is a JSON envelope.
     pub(crate) fn wants_json(&self) -> bool {
         self.json || matches!(&self.command, Command::Check(check) if check.format == Some(Format::Json))
     }
 }
 
-/// What is said below the commands.
+/// The text below the list of commands.
 const FOOT: &str = "Exit codes: 0 fine, 1 problems were found, 2 could not do it or wrong usage\n\
                     Configuration: prowess.toml in the project or above, your own in ~/.config/prowess/prowess.toml";
 

@@ -10,21 +10,21 @@ use prowess::{Duplicates, ScanChanges, SourceSpec};
 
 use super::values::profiles;
 
-/// Where skills are looked for.
+/// The places to look for skills.
 #[derive(Debug, Default, clap::Args)]
 pub(crate) struct Places {
-    /// Take skills from here instead of where agents keep them: a folder, a .skill, .zip or .tar.gz file, a .jsonl
+    /// Take skills from here instead of the folders where agents keep them: a folder, a .skill, .zip or .tar.gz file, a .jsonl
     /// file, an https:// address, or key=value pairs such as dir=./skills,prefix=team or mcp=https://example.com/mcp;
     /// may be given more than once
     #[arg(long = "in", value_name = "SPEC", value_parser = source_specs())]
     pub(crate) sources: Vec<SourceSpec>,
-    /// Certificates, as PEM, to trust for sites and MCP servers instead of those of the web
+    /// A PEM file of certificates to trust for sites and MCP servers, instead of the usual ones
     #[arg(long, value_name = "FILE")]
     pub(crate) ca_file: Option<PathBuf>,
-    /// See what this client would see, such as codex or claude-code
+    /// Show what this client would see, such as codex or claude-code
     #[arg(long, value_name = "CLIENT", conflicts_with = "sources")]
     pub(crate) client: Option<String>,
-    /// Read every skill anew instead of what was remembered of it
+    /// Read every skill again instead of using the cache
     #[arg(long)]
     pub(crate) no_cache: bool,
     #[command(flatten)]
@@ -34,15 +34,15 @@ pub(crate) struct Places {
 /// Which of the skills count.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Subset {
-    /// Only skills in or below this folder, as filters see it
+    /// Only skills in or below this folder of virtual paths, which why shows
     #[arg(long, value_name = "FOLDER", default_value = "")]
     pub(crate) folder: String,
-    /// Only skills that this filter lets through, as for replay
+    /// Only skills that pass this filter, written as for replay
     #[arg(long, value_name = "GLOB")]
     pub(crate) filter: Option<Filter>,
 }
 
-/// The words for a source; a name that is no text can only be that of a folder.
+/// Parses the value of `--in`; a value that is not UTF-8 can only be the path of a folder.
 fn source_specs() -> impl TypedValueParser<Value = SourceSpec> {
     OsStringValueParser::new().try_map(|text| match text.to_str() {
         Some(text) => {
@@ -55,22 +55,22 @@ fn source_specs() -> impl TypedValueParser<Value = SourceSpec> {
 /// Which skills are found and offered.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct Scan {
-    /// Offer only skills with these names; * stands for any text
+    /// Offer only skills with these names; * matches any text
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = glob)]
     pub(crate) only: Vec<Glob>,
-    /// Do not offer skills with these names; * stands for any text
+    /// Do not offer skills with these names; * matches any text
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = glob)]
     pub(crate) except: Vec<Glob>,
-    /// Do not offer skills that have an error under this profile; all that can be loaded are, without it
+    /// Do not offer skills that have an error under this profile; without it, every skill that loads is offered
     #[arg(long, value_name = "PROFILE", value_parser = profiles())]
     pub(crate) strict: Option<Preset>,
-    /// How many folders below the start are looked into
+    /// How many levels of folders to search
     #[arg(long, value_name = "N")]
     pub(crate) depth: Option<usize>,
-    /// Leave out folders whose name begins so
+    /// Skip folders whose name begins with this
     #[arg(long, value_name = "PREFIX", value_delimiter = ',')]
     pub(crate) skip: Vec<String>,
-    /// Do not look for skills inside a skill, or beside a SKILL.md right in a folder
+    /// Do not look for skills inside a skill, or beside a SKILL.md at the top of a source
     #[arg(long)]
     pub(crate) no_nested: bool,
     /// Which of two skills with one name is offered
@@ -100,7 +100,7 @@ impl From<Which> for Duplicates {
 }
 
 impl Scan {
-    /// What is changed about how folders are walked.
+    /// The changes to how folders are walked.
     pub(crate) fn changes(&self) -> ScanChanges {
         ScanChanges {
             depth: self.depth,

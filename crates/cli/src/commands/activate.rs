@@ -62,7 +62,7 @@ fn start(
     options: &str,
 ) -> Result<ToolResult, CommandError> {
     let step = session.activate(key, Actor::User, Some(arguments), None);
-    // What went wrong last: a person may know more of it than a model.
+    // The last error. The user may see more of it than a model.
     let mut error = None;
     let result = finish_with(session, step, |effect| {
         let done = performer.try_perform(effect);
@@ -80,11 +80,11 @@ fn start(
     }
 }
 
-/// A refusal as people see it.
+/// A refusal as the user sees it.
 fn refusal(name: &str, result: &ToolResult, options: &str) -> Failure {
     let mut failure = Failure::new(&result.text, "");
     failure.hints = match (result.reason, &result.hint) {
-        // Only an author or the owner of the limit can do more than the session says to a model.
+        // The session's hint is for a model; only the author, or the user who sets the limit, can do more.
         (Some(Reason::TooLarge), hint) => {
             let raise = "or raise max_activation_bytes in the table [session] of your own prowess.toml";
             let arguments = hint.as_deref().filter(|hint| hint.contains("arguments"));

@@ -4,12 +4,12 @@ use std::borrow::Cow;
 
 use prowess::{Candidate, Catalog, Entry, Obstacle, Registry, SourceError, SourceErrorKind};
 
-/// What helps a skill that is not trusted.
+/// What makes a skill trusted.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Advice {
     /// `prowess trust` with this name.
     Trust(String),
-    /// Trust alone does not: another skill has its key, and keeps it.
+    /// Trust alone is not enough: another skill has its key, and keeps it.
     Behind,
     /// Nothing: it cannot be approved, for this reason.
     Never(String),
@@ -31,7 +31,7 @@ impl Advice {
     }
 }
 
-/// Why a skill of a server can never be approved. Of others it is not asked: their files would be read for it.
+/// Why a skill of a server can never be approved. For other skills this is not checked, since it would read their files.
 pub(super) fn never(skill: &Candidate, registry: &Registry) -> Option<String> {
     if !skill.wants_approval || skill.obstacle != Some(Obstacle::Untrusted) {
         return None;
@@ -42,8 +42,8 @@ pub(super) fn never(skill: &Candidate, registry: &Registry) -> Option<String> {
     })
 }
 
-/// What names a skill for `prowess trust`. One of a server is named by its key, or by its place when another has the
-/// key; a skill that lies here is meant by its key in any case.
+/// The argument of `prowess trust` for a skill. A skill of a server is named by its key, or by its location when another
+/// skill has the key; a local skill is always named by its key.
 pub(super) fn name_of<'c>(skill: &'c Candidate, catalog: &Catalog) -> Cow<'c, str> {
     let Entry { key, origin, .. } = &skill.entry;
     let holds = catalog.get(key).is_some_and(|holder| holder.entry.origin.location == origin.location);

@@ -17,9 +17,9 @@ use crate::ui::{Ui, count, size};
 
 /// How much of a file is read and written at once.
 const PART: usize = 8 << 20;
-/// The most bytes of a file that a terminal is shown; a pipe gets all.
+/// The maximum number of bytes of a file written to a terminal; a pipe gets all of it.
 const MAX_ON_TERMINAL: usize = 1 << 20;
-/// The most bytes of a file in JSON, where they must be in memory at once: as many as all files of a skill may have.
+/// The maximum number of bytes of a file in JSON, where they are in memory at once: the limit for all files of a skill.
 #[expect(clippy::cast_possible_truncation, reason = "16 MiB fit everywhere")]
 const MAX_IN_JSON: usize = MAX_SKILL_BYTES as usize;
 
@@ -57,7 +57,7 @@ pub(crate) fn run(args: &Cat, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
         ui.raw(&bytes)?;
         if (bytes.len() as u64) < whole {
             let (shown, whole) = (count(bytes.len(), "byte"), size(whole));
-            ui.note(&format!("cut after {shown} of {whole}: write it to a file or a pipe to have all of it"));
+            ui.note(&format!("cut after {shown} of {whole}: write it to a file or a pipe to get all of it"));
         }
     } else {
         file.stream(ui)?;
@@ -65,13 +65,13 @@ pub(crate) fn run(args: &Cat, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
     Ok(ended(Outcome::Fine, &registry))
 }
 
-/// The file that is meant, as a person wrote it.
+/// The requested file, as the user wrote it.
 fn requested(args: &Cat) -> Result<RelPath, CommandError> {
     let path = args.resource.as_deref().unwrap_or("SKILL.md");
     RelPath::from_request(path).map_err(|error| SourceError::from(error).into())
 }
 
-/// Bytes as a text of JSON: verbatim when they are text, base64 of others. What holds a zero byte is no text.
+/// Bytes as a JSON string: verbatim if they are text, otherwise Base64. Bytes with a zero byte are not text.
 fn in_json(mut bytes: Vec<u8>, truncated: bool) -> (&'static str, String) {
     if bytes.contains(&0) {
         return ("base64", base64(&bytes));
@@ -80,7 +80,7 @@ fn in_json(mut bytes: Vec<u8>, truncated: bool) -> (&'static str, String) {
         && truncated
         && error.error_len().is_none()
     {
-        // The cut went through a character.
+        // The end of the part is inside a character.
         bytes.truncate(error.valid_up_to());
     }
     match String::from_utf8(bytes) {
@@ -97,7 +97,7 @@ struct File<'f> {
 }
 
 impl File<'_> {
-    /// The instructions in SKILL.md, and how many bytes they have; an error when there is more than a reader takes.
+    /// The instructions in SKILL.md, and their size; an error if the file is larger than the limit.
     fn body(&self) -> Result<(Vec<u8>, u64), SourceError> {
         let head = self.registry.head_of(self.skill)?;
         if !head.is_whole() {
@@ -116,13 +116,13 @@ impl File<'_> {
         Ok((chunk.bytes, chunk.size))
     }
 
-    /// Writes all bytes, part by part, so that the memory needed does not grow with the file.
+    /// Writes all bytes in parts, so that memory does not grow with the file.
     fn stream(&self, ui: &mut Ui) -> Result<(), CommandError> {
         let mut offset = 0;
         let mut end = None;
         loop {
             let chunk = self.registry.read(self.skill, &self.path, Slice { offset, limit: PART })?;
-            // What is appended while it is read is not waited for.
+            // Bytes that are appended meanwhile are not read.
             let end = *end.get_or_insert(chunk.size);
             let left = usize::try_from(end - offset).unwrap_or(usize::MAX);
             let part = chunk.bytes.get(..left).unwrap_or(&chunk.bytes);

@@ -33,14 +33,12 @@ pub(crate) fn run(args: &Check, json: bool, ui: &mut Ui) -> Result<Outcome, Comm
     let reads_stdin = args.paths.iter().any(|path| path.as_os_str() == STDIN);
     if args.path.is_some() && !reads_stdin {
         let hint = "write: prowess check - --path skills/pdf/SKILL.md";
-        return Err(
-            Failure::new("--path belongs to standard input, and - is not among the paths", hint).into()
-        );
+        return Err(Failure::new("--path is for standard input, and - is not among the paths", hint).into());
     }
     let format = match (args.format, json) {
         (None | Some(Format::Json), true) => Format::Json,
         (Some(_), true) => {
-            let error = "--json is one format, and --format names another";
+            let error = "--json and --format name different formats";
             return Err(Failure::new(error, "leave one of the two out").into());
         }
         (format, false) => format.unwrap_or(Format::Human),
@@ -57,7 +55,7 @@ pub(crate) fn run(args: &Check, json: bool, ui: &mut Ui) -> Result<Outcome, Comm
         (false, false) => None,
     };
     if reads_stdin && fixing.is_some() && !args.diff {
-        ui.step_aside();
+        ui.results_to_stderr();
     }
     let here = [PathBuf::from(".")];
     let paths = if args.paths.is_empty() { here.as_slice() } else { &args.paths };
@@ -92,13 +90,13 @@ pub(crate) fn run(args: &Check, json: bool, ui: &mut Ui) -> Result<Outcome, Comm
     checker.finish()
 }
 
-/// What the user trusts; nothing when that cannot be read, which is for the commands about trust to say.
+/// What the user trusts; nothing if the approvals cannot be read, which the commands about trust report.
 fn approvals() -> Approvals {
     let file = Approvals::file(&Environment::current());
     file.and_then(|file| Approvals::load(&file).ok()).unwrap_or_default()
 }
 
-/// The levels from the command line: the stricter word wins.
+/// The levels from the command line; the stricter one wins.
 fn levels(args: &Check) -> Result<Vec<(String, Level)>, CommandError> {
     let groups = [
         ("--allow", &args.allow, Level::Off),
@@ -116,12 +114,12 @@ fn levels(args: &Check) -> Result<Vec<(String, Level)>, CommandError> {
     Ok(levels)
 }
 
-/// What is judged: the bytes, the files beside them, and where they come from.
+/// What is checked: the bytes, the files beside them, and their origin.
 struct Subject {
     head: Head,
     files: Option<Manifest>,
     at: Origin,
-    /// The path as people know it.
+    /// The path as it is shown.
     path: String,
 }
 
@@ -137,9 +135,9 @@ struct Checker<'a> {
     base: PatchBase,
     /// How many files would change.
     changes: usize,
-    /// Each configuration is read once; one that cannot be used is complained about once.
+    /// Each configuration is read once; `None` for one that cannot be used, which is reported once.
     configs: BTreeMap<PathBuf, Option<Config>>,
-    /// Configurations of other users that were said to be ignored.
+    /// Configurations of other users that were reported as ignored.
     ignored_configs: BTreeSet<PathBuf>,
     seen: BTreeSet<PathBuf>,
     summary: Summary,
@@ -154,7 +152,7 @@ impl Checker<'_> {
             self.failed(problem)?;
         }
         if scan.skills.is_empty() && scan.problems.is_empty() {
-            // A SKILL.md may be there that is no file.
+            // There may be a SKILL.md that is not a file.
             let unread = skill_file(path).and_then(|file| read_skill(&file).err());
             self.failed(unread.unwrap_or_else(|| Failure::from(&SourceErrorKind::NoSkill.at(path))))?;
         }
@@ -181,7 +179,7 @@ impl Checker<'_> {
     fn stdin(&mut self, path: Option<&Path>) -> Result<(), CommandError> {
         let head = match ui::read_input(MAX_FILE_BYTES) {
             Ok(bytes) => Head::whole(bytes),
-            // The report may have begun, so this belongs into it.
+            // The report may have begun, so the failure is part of it.
             Err(CommandError::Failed(failure)) => return self.failed(failure),
             Err(error) => return Err(error),
         };
@@ -199,19 +197,19 @@ impl Checker<'_> {
         let skill = SkillFile { path: if is_file { path.to_owned() } else { path.join("SKILL.md") } };
         let failures = self.summary.failures;
         let Some(profile) = self.profile(&skill.path)? else {
-            // What is ignored comes out as it went in.
+            // The text of an ignored path is written unchanged.
             if self.fixing.is_some() && !self.diff && failures == self.summary.failures {
                 self.ui.raw(&head.bytes)?;
             }
             return Ok(());
         };
-        // The folder need not be there yet.
+        // The folder need not exist yet.
         let files = if skill.folder().is_dir() { self.manifest(&skill)? } else { None };
         let subject = Subject { head, files, at: skill.origin(), path: shown(&skill.path) };
         self.judge(subject, &profile, None)
     }
 
-    /// The files of a skill; what is left out of the list is no fault of the skill.
+    /// The files of a skill.
     fn manifest(&mut self, skill: &SkillFile) -> Result<Option<Manifest>, CommandError> {
         match read::list(skill.folder()) {
             Ok(listing) => Ok(Some(listing.manifest)),
@@ -219,7 +217,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Judges, and before that fixes when asked to. Without a file the text came from standard input.
+    /// Fixes the subject if asked to, and checks it. Without a file, the text is from standard input.
     fn judge(
         &mut self,
         subject: Subject,
@@ -234,7 +232,7 @@ impl Checker<'_> {
             let changed = fixed.document.raw() != document.raw();
             if self.diff {
                 self.summary.files += 1;
-                // What would not be written is not shown as if it would.
+                // A fix that would not be written is not shown.
                 let refused = file.filter(|_| changed).and_then(|file| self.refused(file));
                 if let Some(error) = refused {
                     self.failed(&error)?;
@@ -262,7 +260,7 @@ impl Checker<'_> {
                 Ok(()) => (document, applied) = (fixed.document, fixed.applied),
                 Err(error) => {
                     self.summary.unwritten += 1;
-                    self.complain(&Failure::from(&error))?;
+                    self.report(&Failure::from(&error))?;
                 }
             }
         }
@@ -323,10 +321,10 @@ impl Checker<'_> {
 
     fn failed(&mut self, failure: impl Into<Failure>) -> Result<(), CommandError> {
         self.summary.failures += 1;
-        self.complain(&failure.into())
+        self.report(&failure.into())
     }
 
-    fn complain(&mut self, failure: &Failure) -> Result<(), CommandError> {
+    fn report(&mut self, failure: &Failure) -> Result<(), CommandError> {
         self.ui.failure(failure);
         self.reporter.failure(failure, self.ui)
     }

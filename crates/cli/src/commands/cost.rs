@@ -10,11 +10,12 @@ use prowess::session::{PromptOptions, Session, Untrusted};
 use prowess::{Candidate, Catalog, Entry, Registry, Standing};
 use serde::Serialize;
 
-/// About how many tokens a skill costs at each level: in a prompt as that is counted, of files four bytes a token.
+/// About how many tokens a skill costs at each level. Prompts are estimated as `prompt` does it, files at four bytes per
+/// token.
 #[derive(Clone, Copy, Serialize)]
 pub(super) struct Cost {
     pub(super) catalog: u64,
-    /// Nothing where the sizes of files are not known without fetching them.
+    /// `None` if the sizes of the files are not known without fetching them.
     pub(super) instructions: Option<u64>,
     pub(super) resources: Option<u64>,
 }
@@ -47,7 +48,7 @@ impl Cost {
 
 /// The prompts of sessions, as the configurations set them up.
 pub(super) struct Prompts {
-    /// The keys of the skills that are in them once they are trusted.
+    /// The keys of the skills that are in them, or would be if they were trusted.
     shown: BTreeSet<String>,
     style: CatalogStyle,
 }

@@ -1,4 +1,4 @@
-//! Where a skill is that was not found in the places that were asked for.
+//! Where else a skill is that was not found in the given places.
 
 use prowess::Location;
 use prowess::env::{self, Environment};
@@ -12,13 +12,13 @@ use crate::args::Places;
 use crate::error::{CommandError, Failure};
 use crate::ui::clean;
 
-/// The skills of a name that are in the folders of other clients, and where the client looks that was asked for.
+/// The skills with a name in the folders of other clients, and the folders of the given client.
 #[derive(Default, Serialize)]
 pub(super) struct Elsewhere {
     /// The skills.
     #[serde(rename = "elsewhere")]
     skills: Vec<Place>,
-    /// The folders that are looked into.
+    /// The folders of the given client.
     looks_in: Vec<PathBuf>,
     #[serde(skip)]
     client: Option<&'static Client>,
@@ -30,12 +30,12 @@ struct Place {
     path: Location,
     /// The clients that look there.
     readers: Vec<&'static str>,
-    /// Why the client does not see it, in words.
+    /// Why the client does not see it.
     reason: String,
 }
 
 impl Elsewhere {
-    /// Looks in every folder of every client for a skill that the places do not have. No server is asked.
+    /// Looks in every folder of every client for a skill that is not in the given places. No server is asked.
     pub(super) fn of(name: &str, places: &Places) -> Result<Self, CommandError> {
         let client = places.client.as_deref().and_then(clients::client);
         if client.is_none() && places.sources.is_empty() {
@@ -62,7 +62,7 @@ impl Elsewhere {
         })
     }
 
-    /// The answer for people, when the skill is elsewhere.
+    /// The message if the skill is elsewhere.
     pub(super) fn failure(&self, name: &str) -> Option<Failure> {
         if self.skills.is_empty() {
             return None;
@@ -97,7 +97,7 @@ impl Elsewhere {
     }
 }
 
-/// Why a client, or the places that were named, do not have the skill at a path.
+/// Why the skill at a path is not found by the client, or in the given places.
 fn reason(path: &Path, client: Option<&Client>, roots: &[Root]) -> String {
     let Some(client) = client else { return "which is in none of the places that were named".to_owned() };
     let folder = path.parent().unwrap_or(path);

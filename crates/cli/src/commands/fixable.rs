@@ -1,4 +1,4 @@
-//! Which files `prowess check --fix` may write: what was named, and what installers link to.
+//! The files that `prowess check --fix` may write: the given ones, and those that installers link to.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,18 +6,18 @@ use std::path::{Path, PathBuf};
 use prowess::env::Environment;
 use prowess::library::clients::CLIENTS;
 
-/// The real places where files may be written.
+/// The real paths where files may be written.
 #[derive(Debug, Default)]
 pub(super) struct Fixable {
-    /// Folders, with all that is below them.
+    /// Folders, with everything below them.
     folders: Vec<PathBuf>,
-    /// Files that were named themselves.
+    /// Files that were given themselves.
     files: Vec<PathBuf>,
 }
 
 impl Fixable {
-    /// What may be written when these paths are named on the command line: the files and folders themselves, the git
-    /// repositories of the folders, and the user's own folders of skills, to which installers link.
+    /// What may be written when these paths are given: the files and folders themselves, the git repositories of the
+    /// folders, and the user's own folders of skills, to which installers link.
     pub(super) fn of(named: &[PathBuf], environment: &Environment) -> Self {
         let mut fixable = Self::default();
         for path in named.iter().filter_map(|path| fs::canonicalize(path).ok()) {
@@ -37,7 +37,7 @@ impl Fixable {
     /// Whether a file may be written, by its real path.
     pub(super) fn allows(&self, target: &Path) -> bool {
         let below = |folder: &PathBuf| {
-            // What git keeps for itself is no skill.
+            // Files of git itself are not skills.
             target.strip_prefix(folder).is_ok_and(|rest| rest.iter().all(|name| name != ".git"))
         };
         self.files.iter().any(|file| file == target) || self.folders.iter().any(below)

@@ -1,4 +1,4 @@
-//! Hints in the words of the command line. Each command in them can be copied and run where it is read.
+//! Hints of the command line. Each command in them can be copied and run.
 
 use std::path::{Path, PathBuf};
 
@@ -13,11 +13,12 @@ use prowess::{
 use crate::args::Places;
 use crate::ui::count;
 
-/// The most folders that one line names.
+/// The maximum number of folders in one line.
 const MAX_FOLDERS: usize = 3;
 
 impl Places {
-    /// The options that say where skills are looked for, as they follow a command: without them it would look elsewhere.
+    /// The options that say where to look for skills, as text after a command. Without them, the command would look
+    /// elsewhere.
     pub(super) fn options(&self) -> String {
         let sources = self.sources.iter().map(|source| match source.place {
             // An address or the arguments of a program may hold secrets, which messages do not repeat.
@@ -29,7 +30,7 @@ impl Places {
     }
 }
 
-/// The value of an option, with what stands before it.
+/// The value of an option, with the separator before it.
 fn value_of(value: &str) -> String {
     match shell_word(value).strip_prefix("-- ") {
         Some(word) => format!("={word}"),
@@ -155,12 +156,12 @@ pub(super) fn trust_hint<'c>(skills: impl IntoIterator<Item = &'c Candidate>, pl
     commands.join(", ")
 }
 
-/// The folder that makes a skill trusted: that of the project, or for what the project names elsewhere the place itself.
+/// The folder to trust for a skill: the folder of the project, or for a source outside of it that source itself.
 fn folder_to_trust(skill: &Candidate) -> PathBuf {
     let location = &path_of(&skill.entry.origin.location);
     let here = env::absolute(Path::new("."));
     let source = Path::new(&*skill.source);
-    // An archive or a file of lines is no folder, and the skills in it lie in the folder around it.
+    // The skills of an archive or a JSON Lines file are trusted by the folder of that file.
     let around = [Some(clients::project(&here)), Some(source), source.parent()];
     let found = around.into_iter().flatten().find(|folder| folder.is_dir() && location.starts_with(folder));
     found.or(location.parent()).unwrap_or(location).to_owned()

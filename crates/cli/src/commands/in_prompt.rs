@@ -30,7 +30,7 @@ impl InPrompt {
         matches!(self.0, Placement::Whole | Placement::Shortened | Placement::Hidden(Hidden::NotForModel))
     }
 
-    /// What to say first of a skill that may be used.
+    /// The verdict about a skill that may be used.
     pub(super) fn verdict(self) -> &'static str {
         match self.0 {
             Placement::Whole | Placement::Shortened => "offered",

@@ -25,7 +25,7 @@ const SHOWN: usize = 100;
 /// Runs the command.
 pub(crate) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
     let (registry, said) = opened(&args.places)?;
-    // The command ends with the list: giving back skill by skill would cost as much as finding them did.
+    // The process ends after the list, and freeing every skill would take as long as finding it.
     let catalog = ManuallyDrop::new(registry.catalog());
     say_problems(&registry, ui);
     let outcome = ended(Outcome::Fine, &registry);
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
             row
         })
         .collect();
-    // Nothing is hidden by a filter that is not there, and many skills take time.
+    // Without a filter there is nothing to ask about thousands of skills.
     let filtered = said.filter.as_ref().map_or(0, |_| {
         let session = Session::new("list", registry.catalog(), said.policy(), said.options());
         let why = |skill: &&Candidate| session.why_hidden(&skill.entry.key, Act::See, Actor::Model);
@@ -74,7 +74,7 @@ pub(crate) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
     if catalog.is_empty() {
         text.push_str("no skills here\n");
     } else if listed.is_empty() {
-        let _ = writeln!(text, "no skill is left of {}", count(catalog.len(), "skill"));
+        let _ = writeln!(text, "no skill matches, of {}", count(catalog.len(), "skill"));
     } else {
         let _ = write!(text, "\n{}", count(listed.len(), "skill"));
         if let Some(tokens) = prompt_tokens {
@@ -106,7 +106,7 @@ pub(crate) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
     Ok(outcome)
 }
 
-/// Which of the skills are wanted.
+/// Which skills the options select.
 struct Wanted<'w> {
     folder: &'w str,
     filter: Option<&'w Filter>,
@@ -131,7 +131,7 @@ impl<'w> Wanted<'w> {
 
 fn line(text: &mut String, row: &Row<'_>) {
     let mut mark = row.why_not.as_ref().map_or_else(String::new, |why| match row.state {
-        // What it says of itself may be what is wrong with it.
+        // Its own description may be what is wrong with it.
         "broken" => format!("broken: {}", clean(&why.reason)),
         _ => format!("{} {}: ", why.state, clean(&why.reason)),
     });
@@ -165,7 +165,7 @@ struct Report<'r> {
 struct Summary {
     skills: usize,
     left_out: usize,
-    /// How many of the skills the filter of a configuration hides from sessions.
+    /// The number of skills that the filter of a configuration hides from sessions.
     filtered: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     prompt_tokens: Option<usize>,

@@ -1,4 +1,4 @@
-//! One file for each command, and what several of them share: opening the library, naming a skill, hints.
+//! One file for each command, and what they share: opening the library, finding a skill by name, hints.
 
 pub(crate) mod activate;
 mod advice;
@@ -53,10 +53,10 @@ use crate::error::{CommandError, Failure};
 use crate::signals::EndingServers;
 use crate::ui::Ui;
 
-/// The word that means standard input.
+/// The path that means standard input.
 const STDIN: &str = "-";
 
-/// A path as people know it: without the `./` that a walk of the current folder begins with.
+/// A path as it is shown: without the `./` that a walk of the current folder begins with.
 pub(crate) fn shown(path: &Path) -> String {
     let text = path.to_string_lossy();
     text.strip_prefix("./").filter(|rest| !rest.is_empty()).unwrap_or(&text).to_owned()
@@ -64,13 +64,13 @@ pub(crate) fn shown(path: &Path) -> String {
 
 /// The SKILL.md of a folder, if there is one.
 fn skill_file(folder: &Path) -> Option<PathBuf> {
-    // A name that differs only in case would be taken on some systems; the folder's own list decides.
+    // Some file systems ignore case, so the names in the folder decide.
     let names: Vec<_> = std::fs::read_dir(folder).ok()?.flatten().map(|entry| entry.file_name()).collect();
     let name = FILE_NAMES.into_iter().find(|wanted| names.iter().any(|name| name == wanted))?;
     Some(folder.join(name))
 }
 
-/// Reads a file that was named as a SKILL.md; an archive is an error.
+/// Reads a file that was given as a SKILL.md; an archive is an error.
 fn read_skill(path: &Path) -> Result<Head, Failure> {
     let head = read::read_skill(path).map_err(|error| Failure::from(&error))?;
     let own = FILE_NAMES.iter().any(|name| path.ends_with(name));
@@ -84,8 +84,7 @@ fn read_skill(path: &Path) -> Result<Head, Failure> {
     }
 }
 
-/// The skills in the places that were asked for, before they are looked at; a server has those of ours too, and ends in
-/// its own way.
+/// The skills in the given places, not read yet. A server also has the built-in skills, and handles signals itself.
 fn unread_registry(places: &Places, serving: bool) -> Result<(Registry, SessionConfig), CommandError> {
     let client = match &places.client {
         None => None,
@@ -96,7 +95,7 @@ fn unread_registry(places: &Places, serving: bool) -> Result<(Registry, SessionC
     };
     let mut sources = places.sources.clone();
     for source in &mut sources {
-        // What a source says for itself counts first.
+        // The source's own setting comes first.
         if let Place::Url { ca_file, .. } | Place::Mcp(Server::At { ca_file, .. }) = &mut source.place {
             *ca_file = ca_file.take().or_else(|| places.ca_file.clone());
         }
@@ -127,7 +126,7 @@ fn no_library(error: &LibraryError) -> CommandError {
     }
 }
 
-/// What the configurations say of sessions; a filter and tools of the command line count before theirs.
+/// The session settings of the configurations. A filter and tools on the command line take precedence.
 fn session_defaults(said: SessionConfig, filter: Option<&Filter>, tools: Option<&str>) -> SessionConfig {
     let of_file = |file: &PathBuf| filter.is_none().then(|| file.clone());
     SessionConfig {
@@ -138,7 +137,7 @@ fn session_defaults(said: SessionConfig, filter: Option<&Filter>, tools: Option<
     }
 }
 
-/// Where the filter of a session is written, in words.
+/// Where the filter of a session is set.
 fn filter_place(said: &SessionConfig) -> String {
     match &said.filter_file {
         Some(file) => format!("session.filter in {}", file.display()),
@@ -146,18 +145,18 @@ fn filter_place(said: &SessionConfig) -> String {
     }
 }
 
-/// The skills in the places that were asked for. What could not be looked at is for the command to say.
+/// The skills in the given places. The command reports what could not be read.
 fn registry(places: &Places) -> Result<Registry, CommandError> {
     opened(places).map(|(registry, _)| registry)
 }
 
-/// The same, with what the configurations say of sessions.
+/// The same, with the session settings of the configurations.
 fn opened(places: &Places) -> Result<(Registry, SessionConfig), CommandError> {
     let (registry, said) = unread_registry(places, false)?;
     registry
         .refresh()
         .map_err(|error| Failure::new(error.to_string(), "check the folders that were named"))?;
-    // When nothing that was named could be looked at, there is nothing to go on with.
+    // If none of the given sources could be read, the command cannot continue.
     let nothing = !places.sources.is_empty() && registry.catalog().all().next().is_none();
     if let Some(problem) = registry.problems().first().filter(|_| nothing) {
         return Err(Failure::from(&**problem).into());
@@ -165,17 +164,17 @@ fn opened(places: &Places) -> Result<(Registry, SessionConfig), CommandError> {
     Ok((registry, said))
 }
 
-/// The offered skill that a name means, whether it is trusted or not.
+/// The offered skill with this name, trusted or not.
 fn named(
     name: &str,
     registry: &Registry,
     places: &Places,
     ui: &mut Ui,
 ) -> Result<Arc<Candidate>, CommandError> {
-    registry.named(name).map_err(|error| not_had(&error, registry, places, ui))
+    registry.named(name).map_err(|error| not_found(&error, registry, places, ui))
 }
 
-/// The same for a skill that is to be used, which it must be trusted for.
+/// The same for a skill that is to be used, and so must be trusted.
 fn usable(
     name: &str,
     registry: &Registry,
@@ -218,8 +217,8 @@ fn not_offered(name: &str, skill: &Candidate, why: WhyNot) -> LookupError {
     }
 }
 
-/// A skill was asked for and could not be had: it may lie in what could not be looked at.
-fn not_had(error: &LookupError, registry: &Registry, places: &Places, ui: &mut Ui) -> CommandError {
+/// The error when a skill was not found. It may be in a source that could not be read, so these are reported too.
+fn not_found(error: &LookupError, registry: &Registry, places: &Places, ui: &mut Ui) -> CommandError {
     let mut failure = Failure::from(error);
     if matches!(error, LookupError::Unknown { .. } | LookupError::NotOffered { .. }) {
         say_problems(registry, ui);
@@ -228,7 +227,7 @@ fn not_had(error: &LookupError, registry: &Registry, places: &Places, ui: &mut U
     failure.into()
 }
 
-/// The index of these skills, with what was remembered of them. It reads no body before the first search.
+/// The search index of these skills, with its cache. It reads no body before the first search.
 fn search_index<'r>(places: &Places, registry: &'r Registry) -> LazyIndex<&'r Registry> {
     let cache = if places.no_cache { None } else { terms_file(&Environment::current(), registry) };
     LazyIndex::new(registry).with_cache(cache)

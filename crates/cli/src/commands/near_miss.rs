@@ -17,7 +17,7 @@ use super::shown;
 use crate::args::Places;
 use crate::error::Failure;
 
-/// Why a folder is no skill of its own.
+/// Why a folder with the right name is not a skill.
 pub(super) enum NearMiss {
     /// It is a link to another skill, or its SKILL.md is.
     Link(Link),
@@ -52,7 +52,7 @@ impl NearMiss {
         })
     }
 
-    /// The answer for people.
+    /// The message about it.
     pub(super) fn failure(&self, name: &str, places: &Places) -> Failure {
         match self {
             Self::Link(Link { path, target, key }) => {

@@ -1,4 +1,4 @@
-//! `prowess new`: makes a skill that no profile complains about.
+//! `prowess new`: creates a skill without problems under any profile.
 
 use std::fmt::Write as _;
 
@@ -26,7 +26,7 @@ pub(crate) fn run(args: &New, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
             shown.push('…');
         }
         let mut failure =
-            Failure::new(format!("this {what} is not fit for a skill: {shown}"), hint(args, about_name));
+            Failure::new(format!("this {what} is not valid for a skill: {shown}"), hint(args, about_name));
         failure.causes = problems.into_iter().map(|problem| problem.message).collect();
         failure
     })?;
@@ -59,7 +59,7 @@ fn part_of(part: Part) -> scaffold::ScaffoldPart {
     }
 }
 
-/// What to do about a name or description that is refused.
+/// The hint for a name or description that is not valid.
 fn hint(args: &New, about_name: bool) -> String {
     if !about_name {
         return "say in at most 1024 characters what the skill does and when to use it, without angle brackets"

@@ -1,4 +1,4 @@
-//! The folder that the paths of `prowess check --diff` are relative to: `patch` takes no path that leads out of it.
+//! The folder that the paths of `prowess check --diff` are relative to: `patch` refuses paths that lead out of it.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -7,15 +7,15 @@ use prowess::env;
 use super::hints::shell_word;
 use super::shown;
 
-/// The folder in which a diff is to be applied.
+/// The folder to apply a diff in.
 #[derive(Debug)]
 pub(super) struct PatchBase {
-    /// A folder above all paths; none when they are all below the current one and relative to it.
+    /// A folder above all paths; `None` if all are relative and below the current folder.
     above: Option<PathBuf>,
 }
 
 impl PatchBase {
-    /// The folder for the paths that were named.
+    /// The folder for the given paths.
     pub(super) fn of(named: &[PathBuf]) -> Self {
         let plain = |path: &PathBuf| {
             path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
@@ -31,7 +31,7 @@ impl PatchBase {
         Self { above: Some(above) }
     }
 
-    /// The path of a file in the header of its diff; text from standard input has none but the one that is shown.
+    /// The path of a file in the header of its diff; text from standard input has only the shown path.
     pub(super) fn header(&self, file: Option<&Path>, shown_as: &str) -> PathBuf {
         let Some(file) = file else { return shown_as.into() };
         let below = self.above.as_ref().and_then(|above| {
@@ -44,18 +44,18 @@ impl PatchBase {
         })
     }
 
-    /// The command that applies the diff, where `patch -p0` alone would not.
+    /// The command that applies the diff, if `patch -p0` alone would not.
     pub(super) fn command(&self) -> Option<String> {
         let above = self.above.as_ref()?;
         Some(format!("patch -p0 -d {}", shell_word(&shown(above))))
     }
 }
 
-/// A path from the root on. Behind a name, which may be that of a link, `..` leads up from where the link leads.
+/// The absolute path. After a name, which may be a link, `..` is relative to the target of the link.
 fn absolute(path: &Path) -> PathBuf {
-    let mut behind_names = path.components().skip_while(|part| !matches!(part, Component::Normal(_)));
+    let mut after_names = path.components().skip_while(|part| !matches!(part, Component::Normal(_)));
     match std::fs::canonicalize(path) {
-        Ok(real) if behind_names.any(|part| part == Component::ParentDir) => real,
+        Ok(real) if after_names.any(|part| part == Component::ParentDir) => real,
         _ => env::absolute(path),
     }
 }

@@ -17,7 +17,7 @@ use crate::error::CommandError;
 use crate::report::json::VERSION;
 use crate::ui::{Ui, count};
 
-/// How many names of skills that were left out are told.
+/// The maximum number of left out skills that are named.
 const NAMED: usize = 20;
 
 /// Runs the command.
@@ -26,7 +26,7 @@ pub(crate) fn run(args: &Prompt, json: bool, ui: &mut Ui) -> Result<Outcome, Com
     say_problems(&registry, ui);
     let outcome = ended(Outcome::Fine, &registry);
     let catalog = registry.catalog();
-    // The command shows the catalog itself; what a host says about it is the host's.
+    // The command shows the catalog alone, without the instruction for a model.
     let said = session_defaults(said, args.subset.filter.as_ref(), None);
     let bare = said.options().with_instruction(Some(String::new()));
     let mut session = Session::new("prompt", registry.catalog(), said.policy(), bare);
@@ -42,11 +42,11 @@ pub(crate) fn run(args: &Prompt, json: bool, ui: &mut Ui) -> Result<Outcome, Com
     let asked = PromptOptions::new(&style, args.size.budget())
         .with_query(&query, &*selector, &select)
         .with_folder(&args.subset.folder)
-        // Text after a JSON list is not JSON.
+        // Text after a JSON list would not be JSON.
         .with_preloaded(!json && args.format != Shape::Json);
     let mut prompt = session.prompt(&asked).map_err(|error| failed(&error))?;
     if prompt.text.is_empty() && prompt.report.total == 0 {
-        // A host would leave it out; this command shows how the layout looks without skills.
+        // A host would leave it out; this command shows the layout without skills.
         prompt.text = render_catalog(&[], &style);
     }
     let usable = catalog.iter().filter(|skill| skill.is_usable());
@@ -66,7 +66,7 @@ pub(crate) fn run(args: &Prompt, json: bool, ui: &mut Ui) -> Result<Outcome, Com
             "text": prompt.text,
             "skills": prompt.skills,
             "preloaded": active.map(|skill| json!({"key": skill.key, "text": skill.text()})).collect::<Vec<_>>(),
-            "report": told(&prompt.report),
+            "report": report_json(&prompt.report),
             "summary": {
                 "offered": catalog.len(),
                 "untrusted": untrusted,
@@ -112,7 +112,7 @@ pub(crate) fn run(args: &Prompt, json: bool, ui: &mut Ui) -> Result<Outcome, Com
     Ok(outcome)
 }
 
-/// What to say when no skill is for the prompt.
+/// The note when no skill is in the prompt.
 fn nothing(catalog: &Catalog, places: &Places) -> String {
     let (offered, found, options) = (catalog.len(), catalog.all().count(), places.options());
     match (offered, found) {
@@ -121,13 +121,13 @@ fn nothing(catalog: &Catalog, places: &Places) -> String {
             format!("no skills here; {found} left out: prowess list --all{options}")
         }
         _ => format!(
-            "no skill is for the prompt, of {}; see each with: prowess why NAME{options}",
+            "no skill is in the prompt, of {}; see why with: prowess why NAME{options}",
             count(offered, "skill")
         ),
     }
 }
 
-/// What became of the query, and what the selector said when it failed.
+/// What became of the query, and the error of the selector.
 fn described(whole: Option<&NotNarrowed>) -> (&'static str, Option<String>) {
     match whole {
         None => ("hits", None),
@@ -138,7 +138,7 @@ fn described(whole: Option<&NotNarrowed>) -> (&'static str, Option<String>) {
 }
 
 /// What the budget did, as data.
-fn told(report: &BudgetReport) -> Value {
+fn report_json(report: &BudgetReport) -> Value {
     let (unit, limit) = match report.budget {
         Budget::Tokens(limit) => ("tokens", Some(limit)),
         Budget::Characters(limit) => ("characters", Some(limit)),
@@ -163,7 +163,7 @@ fn notes(report: &BudgetReport) -> Vec<String> {
     if let Some(most) = report.max_description.filter(|_| report.shortened > 0) {
         let shortened = count(report.shortened, "description");
         notes.push(match most {
-            // One character is the sign that something was cut.
+            // One character is the sign for a cut text.
             0 | 1 => format!("left out {shortened}: only names fit into the budget"),
             _ => format!("shortened {shortened} to {} or less", count(most, "character")),
         });

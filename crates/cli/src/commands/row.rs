@@ -19,10 +19,10 @@ pub(super) struct Row<'r> {
     scope: Scope,
     pub(super) state: &'static str,
     pub(super) trusted: bool,
-    /// Whether it was, and changed since then.
+    /// Whether it was trusted, and changed since then.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(super) changed_since_trusted: bool,
-    /// Why it can never be.
+    /// Why it can never be trusted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) never_trusted: Option<String>,
     preload: bool,

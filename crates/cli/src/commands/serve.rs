@@ -21,15 +21,15 @@ use crate::args::{Log, Places, Serve};
 use crate::error::{CommandError, Failure};
 use crate::ui::{Ui, clean, clean_lines, log_line};
 
-/// The largest file that is read for a token.
+/// The maximum size of a token file.
 const MAX_TOKEN: usize = 4096;
 
-/// Runs the command. It ends with its client, or when it is told to.
+/// Runs the command. It ends with its client, or by a signal.
 pub(crate) fn run(args: &Serve, ui: &mut Ui) -> Result<Outcome, CommandError> {
     if let Some(client) = args.print_config {
         return print_config(client, args, ui);
     }
-    all_there(&args.places)?;
+    check_exist(&args.places)?;
     let (registry, said) = unread_registry(&args.places, true)?;
     let terms = if args.places.no_cache { None } else { terms_file(&Environment::current(), &registry) };
     let said = session_defaults(said, args.session.filter.as_ref(), None);
@@ -79,9 +79,9 @@ pub(crate) fn run(args: &Serve, ui: &mut Ui) -> Result<Outcome, CommandError> {
     Ok(Outcome::Fine)
 }
 
-/// Whether the files and folders that were named are there. What else is wrong with them is found when they are read,
-/// and told then: no client waits for it.
-fn all_there(places: &Places) -> Result<(), CommandError> {
+/// Checks that the given files and folders exist. Other errors are reported when they are read, so that no client waits
+/// for them.
+fn check_exist(places: &Places) -> Result<(), CommandError> {
     let environment = Environment::current();
     for source in &places.sources {
         let Some(path) = source.place.path() else { continue };
@@ -93,13 +93,13 @@ fn all_there(places: &Places) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// Says where it listens: with port 0 there is no other way to know.
+/// Prints the address: with port 0 there is no other way to know it.
 fn listening(at: SocketAddr, json: bool) {
     let url = format!("http://{at}/mcp");
     log_line(&if json { json!({ "listening": url }).to_string() } else { format!("listening on {url}") });
 }
 
-/// The token, from its file or its variable; on the command line everybody would see it.
+/// The token, from its file or its variable; on the command line, other users could see it.
 fn token(args: &Serve) -> Result<Option<BearerToken>, CommandError> {
     let (text, place) = match &args.token_file {
         Some(file) => {
@@ -112,7 +112,7 @@ fn token(args: &Serve) -> Result<Option<BearerToken>, CommandError> {
         },
     };
     BearerToken::new(&text).map(Some).ok_or_else(|| {
-        let error = format!("this is no token: {}", clean(&place));
+        let error = format!("this is not a token: {}", clean(&place));
         Failure::new(error, "a token is at least 16 visible characters without spaces").into()
     })
 }
@@ -120,11 +120,11 @@ fn token(args: &Serve) -> Result<Option<BearerToken>, CommandError> {
 fn print_config(client: &ClientConfig, args: &Serve, ui: &mut Ui) -> Result<Outcome, CommandError> {
     let transport = match args.http {
         Some(address) if address.port() == 0 => {
-            let hint = "name the port; 0 is another one at each start";
+            let hint = "name a port; 0 picks another one at each start";
             return Err(Failure::new(format!("a configuration needs a port: {address}"), hint).into());
         }
         Some(address) => {
-            // An address of all of a machine is none that a client could come to.
+            // A client cannot connect to an unspecified address.
             let host = if address.ip().is_unspecified() {
                 format!("HOST:{}", address.port())
             } else {
@@ -135,7 +135,7 @@ fn print_config(client: &ClientConfig, args: &Serve, ui: &mut Ui) -> Result<Outc
         }
         None => {
             let mut words = vec!["serve".to_owned()];
-            // What was said about the library is what the client is to say.
+            // The client passes the same options about the library.
             let mut given = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
             given.by_ref().find(|word| word == "serve");
             let mut given = given.peekable();
@@ -143,13 +143,13 @@ fn print_config(client: &ClientConfig, args: &Serve, ui: &mut Ui) -> Result<Outc
                 if word == "--print-config" {
                     given.next();
                 } else if word == "--json" || word.starts_with("--print-config=") {
-                    // Neither is about what is served.
+                    // Neither changes what is served.
                 } else if let Some(place) = word.strip_prefix("--in=") {
-                    words.push(format!("--in={}", at_home(client, place)));
+                    words.push(format!("--in={}", in_config(client, place)));
                 } else {
                     let is_place = word == "--in";
                     words.push(word);
-                    words.extend(given.next_if(|_| is_place).map(|place| at_home(client, &place)));
+                    words.extend(given.next_if(|_| is_place).map(|place| in_config(client, &place)));
                 }
             }
             ServerTransport::Stdio(words)
@@ -160,42 +160,44 @@ fn print_config(client: &ClientConfig, args: &Serve, ui: &mut Ui) -> Result<Outc
     Ok(Outcome::Fine)
 }
 
-/// A source as it is to stand in a client's file: in one that counts everywhere, a path must not count from here.
-fn at_home(client: &ClientConfig, source: &str) -> String {
+/// A source in the configuration of a client. In a file that applies in every folder, paths must be absolute.
+fn in_config(client: &ClientConfig, source: &str) -> String {
     let Ok(given) = SourceSpec::parse(source) else { return source.to_owned() };
     let mut spec = given.clone();
-    let settle = |path: &mut PathBuf| {
+    let make_absolute = |path: &mut PathBuf| {
         if !path.starts_with("~") && !path.is_absolute() {
             *path = prowess::env::absolute(path);
         }
     };
     match &mut spec.place {
-        Place::Dir(path) | Place::Plugin(path) | Place::Archive(path) | Place::Jsonl(path) => settle(path),
-        Place::Url { ca_file, .. } => ca_file.iter_mut().for_each(settle),
+        Place::Dir(path) | Place::Plugin(path) | Place::Archive(path) | Place::Jsonl(path) => {
+            make_absolute(path)
+        }
+        Place::Url { ca_file, .. } => ca_file.iter_mut().for_each(make_absolute),
         Place::Mcp(Server::At { ca_file, token_file, .. }) => {
-            ca_file.iter_mut().chain(token_file).for_each(settle);
+            ca_file.iter_mut().chain(token_file).for_each(make_absolute);
         }
         Place::Mcp(Server::Started { argv, .. }) => {
-            // A name alone is found by the system.
+            // A name without a separator is searched in PATH.
             let program = argv.first_mut().filter(|program| program.contains(std::path::is_separator));
             if let Some(program) = program {
                 let mut path = PathBuf::from(&*program);
-                settle(&mut path);
+                make_absolute(&mut path);
                 *program = path.to_string_lossy().into_owned();
             }
         }
         Place::Inline { .. } => {}
     }
-    // As it was written, where nothing had to change.
+    // The original text, if nothing had to change.
     if !client.is_personal() || spec == given { source.to_owned() } else { spec.to_string() }
 }
 
 fn failed(error: &ServeError) -> Failure {
     let (hint, cause) = match error {
         ServeError::NeedsToken(_) => ("give a token with --token-file, or listen on 127.0.0.1", None),
-        ServeError::Listen { source, .. } => ("take another port, or 0 for a free one", Some(source)),
-        ServeError::System(source) => ("look at the limits of this machine", Some(source)),
-        ServeError::Handshake(_) => ("look at what the client sends first", None),
+        ServeError::Listen { source, .. } => ("choose another port, or 0 for a free one", Some(source)),
+        ServeError::System(source) => ("check the limits of this machine", Some(source)),
+        ServeError::Handshake(_) => ("check what the client sends first", None),
     };
     let mut failure = Failure::new(error.to_string(), hint);
     failure.causes.extend(cause.map(ToString::to_string));

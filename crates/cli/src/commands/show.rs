@@ -35,7 +35,7 @@ struct Card {
     checkable: bool,
     problems: Vec<Problem>,
     profile: &'static str,
-    /// The strict profile by which it is broken although it loads.
+    /// The strict profile by which it is broken, although it loads.
     strict: Option<Preset>,
     files: Option<Manifest>,
 }
@@ -85,7 +85,7 @@ pub(crate) fn run(args: &Show, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
     Ok(if card.loads && strict.is_none() || !complete { fine } else { Outcome::Problems })
 }
 
-/// The bytes that are shown, where they come from, and what lies beside them.
+/// The bytes that are shown, their origin, and the files beside them.
 struct Shown {
     head: Head,
     path: String,
@@ -93,9 +93,9 @@ struct Shown {
     files: Option<Result<Manifest, SourceError>>,
     /// Why agents are not offered it or may not use it.
     note: Option<String>,
-    /// The strict profile by which it is broken although it loads.
+    /// The strict profile by which it is broken, although it loads.
     strict: Option<Preset>,
-    /// Whether all that was to be looked at for it could be.
+    /// Whether everything that was asked for could be read.
     complete: bool,
 }
 
@@ -113,7 +113,7 @@ fn read(args: &Show, ui: &mut Ui) -> Result<Shown, CommandError> {
         let origin = Origin::text(&*label);
         return Ok(Shown::of(head, label, origin, None));
     }
-    // With `--in`, a name means a skill that is listed there, whatever is in this folder.
+    // With `--in`, a name means a skill that is listed there, even if this folder has a file of that name.
     let elsewhere = !args.places.sources.is_empty() || args.places.client.is_some();
     let is_name = |name: &&str| !name.contains(['/', '\\']) && (elsewhere || !path.exists());
     if let Some(name) = path.to_str().filter(is_name) {
@@ -123,7 +123,7 @@ fn read(args: &Show, ui: &mut Ui) -> Result<Shown, CommandError> {
         match skill_file(path) {
             Some(file) => file,
             None => {
-                // Tells a folder that cannot be listed from one without a skill.
+                // A folder that cannot be listed is another error than one without a skill.
                 std::fs::read_dir(path).map_err(|error| SourceError::io(path, error))?;
                 let error = format!("there is no SKILL.md in this folder: {}", shown(path));
                 return Err(Failure::new(error, "give the folder of one skill, or its SKILL.md").into());
@@ -173,13 +173,13 @@ fn listed(name: &str, places: &Places, ui: &mut Ui) -> Result<Shown, CommandErro
         Standing::Blocked { obstacle: Obstacle::Broken { profile, .. } } => *profile,
         _ => None,
     };
-    let note = aside(candidate, standing, places);
+    let note = note_on(candidate, standing, places);
     let complete = registry.problems().is_empty();
     Ok(Shown { note, strict, complete, ..Shown::of(head, path, origin, files) })
 }
 
-/// What to know of a skill that agents are not offered or may not use; of a broken one the card says it.
-fn aside(candidate: &Candidate, standing: &Standing, places: &Places) -> Option<String> {
+/// A note about a skill that is not offered or may not be used; for a broken one, the card says it.
+fn note_on(candidate: &Candidate, standing: &Standing, places: &Places) -> Option<String> {
     let why = standing.why_not().or_else(|| candidate.obstacle.as_ref().map(Obstacle::why_not))?;
     let see = command_for("why", &candidate.entry.key, &places.options());
     match why.state {
@@ -223,7 +223,7 @@ impl Card {
         })
     }
 
-    /// The fields of clients, with tools as a list like that of `allowed_tools`.
+    /// The fields of clients, with tools as a list, as in `allowed_tools`.
     fn client(&self) -> Value {
         let mut client = serde_json::to_value(&self.entry.client).unwrap_or(Value::Null);
         if let (Some(fields), Some(list)) = (client.as_object_mut(), &self.entry.client.disallowed_tools) {
@@ -239,7 +239,7 @@ impl Card {
         if entry.description.is_empty() {
             text.push_str("  (no description)\n");
         } else {
-            // Line breaks of the author are spaces here, and nothing else is taken away.
+            // Line breaks become spaces.
             let line = entry.description.split_whitespace().collect::<Vec<_>>().join(" ");
             text.push_str(&wrap(&clean(&line), WIDTH - 2, "  "));
         }

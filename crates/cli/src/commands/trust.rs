@@ -11,7 +11,7 @@ use serde_json::json;
 use super::advice::{kept_from_its_key_by, name_of};
 use super::hints::command_for;
 use super::unread::say_problems;
-use super::{not_had, registry};
+use super::{not_found, registry};
 use crate::Outcome;
 use crate::args::Trust;
 use crate::error::{CommandError, Failure};
@@ -45,13 +45,13 @@ pub(crate) fn run(args: &Trust, json: bool, ui: &mut Ui) -> Result<Outcome, Comm
     Ok(Outcome::Fine)
 }
 
-/// Takes trust back, by what the approvals say alone: what is trusted may be away or gone.
+/// Revokes trust by the approvals alone: what is trusted may be unreachable or gone.
 fn revoke(what: &str, approvals: &mut Approvals) -> Result<String, CommandError> {
     let meant: Vec<String> =
         approvals.called(what).iter().map(|approval| approval.location.to_string()).collect();
     if meant.len() > 1 {
         let error = format!("several trusted skills have this name: {}", clean(what));
-        let one = |place: &String| format!("take the trust from one: {}", revoke_command(place));
+        let one = |place: &String| format!("revoke the trust in one: {}", revoke_command(place));
         let hints = meant.iter().map(one).collect();
         return Err(Failure { hints, ..Failure::new(error, "") }.into());
     }
@@ -77,8 +77,8 @@ fn revoke(what: &str, approvals: &mut Approvals) -> Result<String, CommandError>
             Err(failure.into())
         }
         (0, Some(still)) => {
-            let error = format!("this is trusted through a folder that it lies in: {still}");
-            let hint = format!("take the trust from the folder: {}", revoke_command(&still));
+            let error = format!("this is trusted through a folder that it is in: {still}");
+            let hint = format!("revoke the trust in the folder: {}", revoke_command(&still));
             Err(Failure::new(error, hint).into())
         }
         (_, None) => Ok(format!("no longer trusted: {shown}")),
@@ -107,17 +107,18 @@ fn trust_folder(what: &str, file: &Path) -> Result<String, CommandError> {
         approvals.trust_folder(folder);
         Ok::<_, CommandError>(())
     })?;
-    Ok(format!("trusted, whatever is in it: {shown}"))
+    Ok(format!("trusted, with everything in it: {shown}"))
 }
 
-/// Whether a folder is meant and not a skill: a repository must not be able to steer that by a folder of its name.
+/// Whether the argument names a folder, not a skill. Only its spelling decides: a repository could have a folder with the
+/// name of a skill.
 fn names_folder(what: &str) -> bool {
     let path = matches!(what, "." | "..") || what.contains(['/', '\\']) || what.starts_with('~');
-    path && !names_place_on_server(what)
+    path && !names_server_location(what)
 }
 
-/// Whether this is where a skill of a server lies, such as `mcp:team:skill://refunds/SKILL.md`.
-fn names_place_on_server(what: &str) -> bool {
+/// Whether this is the location of a skill of a server, such as `mcp:team:skill://refunds/SKILL.md`.
+fn names_server_location(what: &str) -> bool {
     matches!(Location::parse(what), Location::Mcp { .. })
 }
 
@@ -126,13 +127,14 @@ fn trust_skill(args: &Trust, what: &str, file: &Path, ui: &mut Ui) -> Result<Str
     let catalog = registry.catalog();
     let skill = meant(args, what, &registry, &catalog, ui)?;
     let digest = registry.approvable(skill).map_err(|error| Failure::from(&error))?;
-    // Another `prowess trust` does not wait for a server: the lock is for the file alone.
+    // The file is locked only now, so that another `prowess trust` does not wait for a server.
     Approvals::update(file, |approvals| {
         approvals.trust_skill(skill, digest.clone());
         Ok::<_, CommandError>(())
     })?;
     let Entry { key, origin, .. } = &skill.entry;
-    let mut done = format!("trusted as it is: {} {} {digest}", clean(key), clean(&origin.location.text()));
+    let mut done =
+        format!("trusted with its current files: {} {} {digest}", clean(key), clean(&origin.location.text()));
     if let Some(other) = kept_from_its_key_by(skill, &catalog) {
         let place = other.entry.origin.location.text();
         let _ = write!(done, "; it is not used as long as another skill has its key: {}", clean(&place));
@@ -140,8 +142,8 @@ fn trust_skill(args: &Trust, what: &str, file: &Path, ui: &mut Ui) -> Result<Str
     Ok(done)
 }
 
-/// The skill that is to be trusted. A skill of a server is meant only by its whole key, or by its place: a user who
-/// says a bare name thinks of what lies here, and a server could take any name.
+/// The skill to trust. A skill of a server must be named by its whole key or its location: a server can choose any name,
+/// so a bare name always means a local skill.
 fn meant<'c>(
     args: &Trust,
     what: &str,
@@ -149,18 +151,18 @@ fn meant<'c>(
     catalog: &'c Catalog,
     ui: &mut Ui,
 ) -> Result<&'c Candidate, CommandError> {
-    if names_place_on_server(what) {
+    if names_server_location(what) {
         let mut all = catalog.all().map(|(candidate, _)| candidate);
         return all.find(|candidate| candidate.entry.origin.location == what).ok_or_else(|| {
             say_problems(registry, ui);
-            let error = format!("no server lists a skill at this place: {}", clean(what));
-            let hint = format!("see the places with: prowess why NAME{}", args.places.options());
+            let error = format!("no server lists a skill at this location: {}", clean(what));
+            let hint = format!("see the locations with: prowess why NAME{}", args.places.options());
             Failure::new(error, hint).into()
         });
     }
     let found = catalog.why(what).into_iter().map(|(candidate, _)| candidate);
     let (of_servers, here): (Vec<_>, Vec<_>) = found.partition(|candidate| candidate.wants_approval);
-    // A skill that is not trusted may stand behind one that needs no trust.
+    // A skill that is not trusted may be shadowed by one that needs no trust.
     let untrusted = |candidate: &&&Candidate| candidate.obstacle == Some(Obstacle::Untrusted);
     let same_key = |candidate: &&&Candidate| candidate.entry.key == what;
     let offered = catalog.get(what);
@@ -187,13 +189,13 @@ fn meant<'c>(
             let error = format!("this skill needs no trust: {}: {}", clean(what), clean(&place));
             Failure::new(error, "only a project's own skills do, and those of MCP servers")
         }
-        // A repository must not steer what a bare word means, so a folder is named as a path.
+        // A bare word never means a folder, since a repository could have a folder of that name.
         Err(LookupError::Unknown { .. }) if others.is_empty() && Path::new(what).is_dir() => {
             let error = format!("there is no such skill: {}", clean(what));
             let command = command_for("trust", &format!("./{what}"), "");
             Failure::new(error, format!("the folder of this name is trusted by: {command}"))
         }
-        Err(error) if others.is_empty() => return Err(not_had(&error, registry, &args.places, ui)),
+        Err(error) if others.is_empty() => return Err(not_found(&error, registry, &args.places, ui)),
         Err(_) => {
             let error = format!("a skill of an MCP server is trusted by its whole key: {}", clean(what));
             Failure { hints: Vec::new(), ..Failure::new(error, "") }

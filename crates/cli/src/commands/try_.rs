@@ -1,4 +1,4 @@
-//! `prowess try`: one task through the stages that exist, with the built-in skills.
+//! `prowess try`: how a skill is found and loaded for a task, with the built-in skills.
 
 use std::fmt::Write as _;
 

@@ -9,14 +9,14 @@ use crate::Outcome;
 use crate::error::Failure;
 use crate::ui::Ui;
 
-/// Says what could not be looked at; the rest stands.
+/// Reports what could not be read.
 pub(super) fn say_problems(registry: &Registry, ui: &mut Ui) {
     for problem in registry.problems() {
         ui.failure(&Failure::from(&*problem));
     }
 }
 
-/// How a command ends that opened the library: what could not be looked at may be what was asked for.
+/// The outcome of a command that opened the library: what could not be read may be what the user asked for.
 pub(super) fn ended(outcome: Outcome, registry: &Registry) -> Outcome {
     if registry.problems().is_empty() { outcome } else { Outcome::Incomplete }
 }
@@ -31,7 +31,7 @@ pub(super) struct Unread {
 }
 
 impl Unread {
-    /// What could not be read at the last look.
+    /// Everything that could not be read at the last refresh.
     pub(super) fn all(registry: &Registry) -> Vec<Self> {
         registry.problems().iter().map(|problem| Self::of(problem)).collect()
     }

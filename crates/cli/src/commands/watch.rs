@@ -1,4 +1,4 @@
-//! `prowess watch`: says what changes among the skills, as it changes.
+//! `prowess watch`: reports changes of the skills as they happen.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ struct Line {
     delta: Delta,
 }
 
-/// Runs the command. It ends when it is told to, or with its reader.
+/// Runs the command. It ends by a signal, or when the reader closes the pipe.
 pub(crate) fn run(args: &Watch, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
     let registry = registry(&args.places)?;
     say_problems(&registry, ui);
@@ -41,7 +41,7 @@ pub(crate) fn run(args: &Watch, json: bool, ui: &mut Ui) -> Result<Outcome, Comm
         let delta = match watcher.next(None) {
             Ok(Some(delta)) => delta,
             Ok(None) => continue,
-            // A place that cannot be listed now may be there again with the next change.
+            // A source that cannot be listed now may be back with the next change.
             Err(error @ WatchError::Registry(_)) => {
                 ui.failure(&failed(&error));
                 continue;
@@ -62,7 +62,7 @@ pub(crate) fn run(args: &Watch, json: bool, ui: &mut Ui) -> Result<Outcome, Comm
 }
 
 fn failed(error: &WatchError) -> Failure {
-    let mut failure = Failure::new(error.to_string(), "look at the folders that were named");
+    let mut failure = Failure::new(error.to_string(), "check the folders that were named");
     if let WatchError::System(cause) = error {
         failure.causes.push(cause.to_string());
         failure.hints = vec!["the system may allow more with fs.inotify.max_user_instances".to_owned()];

@@ -1,4 +1,4 @@
-//! `prowess why`: what became of the skills of one name.
+//! `prowess why`: why the skills with a name are offered or not.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -39,7 +39,7 @@ pub(crate) fn run(args: &Why, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
     let catalog = registry.catalog();
     let found = catalog.why(&args.name);
     let said = session_defaults(said, args.filter.as_ref(), None);
-    // Several only when the name is that of several keys.
+    // Several, if several keys have this name.
     let places: Vec<(&str, InPrompt)> = found
         .iter()
         .filter(|(candidate, standing)| **standing == Standing::Listed && candidate.is_usable())
@@ -118,20 +118,20 @@ pub(crate) fn run(args: &Why, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
     Ok(outcome)
 }
 
-/// Why a skill that is offered is not published by `prowess serve`; agents without the extension get it as a tool.
+/// Why `prowess serve` does not publish an offered skill over the extension; its tools still offer it.
 fn withheld(registry: &Registry, candidate: &Candidate, standing: &Standing) -> Option<String> {
     if !candidate.is_usable() || *standing != Standing::Listed {
         return None;
     }
     let document = match &candidate.announced {
-        // Its files are not read for a question about it.
+        // Its files must not be read just to explain it.
         Some(said) => prowess::parse(prowess::document::markdown(&said.frontmatter, "").as_bytes()),
         None => registry.head_of(candidate).ok()?.document(),
     };
     strict::withheld(&document, &candidate.entry.name).map(|reason| reason.to_string())
 }
 
-/// What agents do not get of a skill's files, or need not take.
+/// The files of a skill that agents do not get, and limits that it exceeds.
 fn about_files(registry: &Registry, candidate: &Candidate) -> Vec<String> {
     let Ok(files) = registry.files_of(candidate) else { return Vec::new() };
     let mut said: Vec<String> = files
@@ -183,7 +183,7 @@ fn page(
         Standing::Blocked { obstacle: Obstacle::Broken { problems, .. } } => problems,
         _ => &[],
     };
-    // What breaks it is said below, at its own severity.
+    // The problems that break it come below, with their own severity.
     let breaks = |problem: &&Problem| broken.iter().any(|other| other.code == problem.code);
     let others = candidate.problems.iter().flat_map(|problems| problems.iter());
     for problem in others.filter(|problem| !breaks(problem)) {
@@ -196,7 +196,7 @@ fn page(
     match standing {
         Standing::Shadowed { by } => {
             let _ = writeln!(text, "  shadowed by: {}", clean(&by.text()));
-            text.push_str("  hint: rename one of the two, or take one away\n");
+            text.push_str("  hint: rename one of the two, or remove one\n");
         }
         Standing::Blocked { obstacle: Obstacle::Disabled { by } } => {
             let _ = writeln!(text, "  turned off by: {}", clean(by));
@@ -218,7 +218,7 @@ fn page(
                     clean(&problem.message)
                 );
             }
-            // What lies in an archive or elsewhere is no file that could be checked.
+            // A skill in an archive or on a server is not a file that can be checked.
             if let Some(path) = entry.origin.location.path().filter(|path| Path::new(path).is_file()) {
                 let check = check_command(path, *profile);
                 let _ = writeln!(text, "  hint: see how to correct it with: {}", clean(&check));

@@ -10,7 +10,7 @@ use crate::ui::{Ui, clean};
 
 /// Writes one command for each problem.
 pub(crate) struct Github {
-    /// Leaves out what is only worth knowing.
+    /// Leaves out problems of severity info.
     pub(crate) quiet: bool,
 }
 
@@ -52,13 +52,13 @@ impl Reporter for Github {
     }
 }
 
-/// A message; the line break between our own lines is the only one that stays.
+/// A message. Only the line breaks between its own lines stay line breaks.
 fn data(text: &str) -> String {
     let lines: Vec<String> = text.split('\n').map(|line| clean(line).replace('%', "%25")).collect();
     lines.join("%0A")
 }
 
-/// A value between commas.
+/// A value of a property, escaped.
 fn property(text: &str) -> String {
     clean(text).replace('%', "%25").replace(':', "%3A").replace(',', "%2C")
 }

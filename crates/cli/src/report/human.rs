@@ -1,4 +1,4 @@
-//! Problems for people, in the look of rustc: what, where, the place in the file, and what to do.
+//! Problems as rustc shows them: the message, the place in the file, and what to do.
 
 use std::ops::Range;
 
@@ -10,16 +10,16 @@ use super::{Checked, Reporter, Summary, patch};
 use crate::error::{CommandError, Failure};
 use crate::ui::{STRONG, Ui, clean, count};
 
-/// The most problems of one file that are shown.
+/// The maximum number of problems shown per file.
 const MAX_SHOWN: usize = 100;
-/// The most bytes of a file that are shown for one problem.
+/// The maximum number of bytes of a file shown for one problem.
 const MAX_EXCERPT: usize = 16 * 1024;
-/// How much of a very long line is shown before and behind a place.
+/// How much of a very long line is shown before and after a place.
 const MAX_AROUND: usize = 400;
 
 /// Writes problems as they come.
 pub(crate) struct Human {
-    /// Leaves out what is only worth knowing.
+    /// Leaves out problems of severity info.
     pub(crate) quiet: bool,
 }
 
@@ -31,7 +31,7 @@ impl Reporter for Human {
             .iter()
             .filter(|problem| !(self.quiet && problem.severity == Severity::Info))
             .collect();
-        let shown = gravest(&problems);
+        let shown = most_severe(&problems);
         for problem in &shown {
             let text = render(&file.path, file.document.text(), &lines, problem);
             ui.print(&format!("{text}\n\n"))?;
@@ -55,8 +55,8 @@ impl Reporter for Human {
     }
 }
 
-/// As many problems as people will read, the gravest of them, in the order of the file.
-fn gravest<'a>(problems: &[&'a Problem]) -> Vec<&'a Problem> {
+/// The most severe problems, up to the maximum, in the order of the file.
+fn most_severe<'a>(problems: &[&'a Problem]) -> Vec<&'a Problem> {
     let mut places: Vec<usize> = (0..problems.len()).collect();
     places.sort_by_key(|at| problems.get(*at).map(|problem| std::cmp::Reverse(problem.severity)));
     places.truncate(MAX_SHOWN);
@@ -84,7 +84,7 @@ fn render(path: &str, text: &str, lines: &LineIndex<'_>, problem: &Problem) -> S
         }
     }
     let fix = problem.fix.as_ref();
-    // A fix says what to do better than words that say the same.
+    // A fix that says the same as the help replaces it.
     let help = problem.help.as_ref().filter(|help| fix.is_none_or(|fix| fix.title != help.replace('`', "")));
     if let Some(help) = help {
         group = group.element(Level::HELP.message(clean(help).into_owned()));
@@ -100,7 +100,7 @@ fn render(path: &str, text: &str, lines: &LineIndex<'_>, problem: &Problem) -> S
     }
 }
 
-/// Puts the position in the file where the renderer put the one in the cleaned excerpt.
+/// Replaces the position in the cleaned excerpt, which the renderer wrote, with the position in the file.
 fn correct(rendered: &str, path: &str, drawn: Position, there: Position) -> String {
     let (title, rest) = rendered.split_once('\n').unwrap_or((rendered, ""));
     let place = |position: Position| format!("{path}:{}:{}", position.line, position.column);
@@ -118,7 +118,7 @@ fn snippet<'a>(
     places.extend(problem.related.iter().map(|related| (related.span, Some(related.message.as_str()))));
     let mut window = whole_lines(text, &places);
     if window.len() > MAX_EXCERPT {
-        // Other places, and the rest of a long one, are named by the message; the start is what is looked for.
+        // The message names other places and the rest of a long one; the excerpt shows the start.
         places.truncate(1);
         if let Some(first) = places.first_mut() {
             let line_end = text.get(span.start..).and_then(|rest| rest.find('\n'));

@@ -12,7 +12,7 @@ use crate::ui::Ui;
 /// The version of every envelope.
 pub(crate) const VERSION: u32 = 1;
 
-/// Writes each file when it is checked, so that memory does not grow with their number.
+/// Writes each file when it has been checked, so that memory does not grow with the number of files.
 #[derive(Default)]
 pub(crate) struct Json {
     begun: bool,
@@ -109,7 +109,7 @@ fn fix(fix: &Fix) -> Value {
     }
 }
 
-/// A problem that is no more, and what removed it.
+/// A problem that was fixed, and its fix.
 fn applied(problem: &Problem) -> Value {
     let (title, safe) = problem.fix.as_ref().map(|fix| (fix.title.as_str(), fix.safe)).unzip();
     json!({ "code": problem.code, "message": problem.message, "title": title, "safe": safe })

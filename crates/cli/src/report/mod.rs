@@ -1,4 +1,4 @@
-//! Problems on their way out: what was checked, and one small renderer for each format.
+//! The output of `check`: what was checked, and one renderer for each format.
 
 pub(crate) mod github;
 pub(crate) mod human;
@@ -13,12 +13,12 @@ use prowess::{Document, Fix, Problem, Severity};
 use crate::error::{CommandError, Failure};
 use crate::ui::{Ui, count};
 
-/// The most edits of a fix that a report spells out; `check --fix` applies all of them.
+/// The maximum number of edits of a fix in a report; `check --fix` applies all of them.
 pub(crate) const MAX_EDITS: usize = 1_000;
 
 /// One checked file.
 pub(crate) struct Checked {
-    /// Its path as people know it.
+    /// Its path as it is shown.
     pub(crate) path: String,
     /// The file as read.
     pub(crate) document: Document,
@@ -35,7 +35,7 @@ pub(crate) struct Summary {
     pub(crate) files: usize,
     /// Files with an error or a warning.
     pub(crate) bad_files: usize,
-    /// Files that the configuration leaves alone.
+    /// Files that the configuration ignores.
     pub(crate) ignored: usize,
     pub(crate) errors: usize,
     pub(crate) warnings: usize,
@@ -46,7 +46,7 @@ pub(crate) struct Summary {
     pub(crate) fixable: usize,
     /// Problems with a fix that is not safe.
     pub(crate) unsafe_fixable: usize,
-    /// What could not be looked at.
+    /// Paths that could not be checked.
     pub(crate) failures: usize,
     /// Files that should have been fixed and could not be written.
     pub(crate) unwritten: usize,
@@ -69,7 +69,7 @@ impl Summary {
         self.unsafe_fixable += others.len();
     }
 
-    /// The line at the end; quiet, without what is only worth knowing.
+    /// The line at the end; when quiet, without problems of severity info.
     pub(crate) fn line(&self, quiet: bool) -> String {
         let skills = count(self.files, "skill");
         let mut line = match (self.errors, self.warnings) {
@@ -110,7 +110,7 @@ impl Summary {
 pub(crate) trait Reporter {
     /// Takes a checked file.
     fn file(&mut self, file: &Checked, ui: &mut Ui) -> Result<(), CommandError>;
-    /// Takes what could not be checked; people have been told on stderr.
+    /// Takes what could not be checked; stderr has it already.
     fn failure(&mut self, failure: &Failure, ui: &mut Ui) -> Result<(), CommandError>;
     /// Writes the end.
     fn finish(&mut self, summary: &Summary, ui: &mut Ui) -> Result<(), CommandError>;

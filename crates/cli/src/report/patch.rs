@@ -8,12 +8,12 @@ use similar::TextDiff;
 
 use crate::ui::{COME, GONE, HINT, clean};
 
-/// The most lines that are shown of each side of a small patch.
+/// The maximum number of lines shown of each side of a small patch.
 const MAX_LINES: usize = 8;
-/// The most characters that are shown of a line.
+/// The maximum number of characters shown of a line.
 const MAX_LINE: usize = 400;
 
-/// The lines that a fix would change, as they are and as they would be, with its title above.
+/// The lines that a fix would change, before and after it, with its title above.
 pub(crate) fn small(text: &str, lines: &LineIndex<'_>, fix: &Fix) -> Option<String> {
     let (first, last) = (fix.edits.first()?, fix.edits.last()?);
     let start = text.get(..first.span.start)?.rfind('\n').map_or(0, |at| at + 1);
@@ -23,8 +23,8 @@ pub(crate) fn small(text: &str, lines: &LineIndex<'_>, fix: &Fix) -> Option<Stri
     let (old, new): (Vec<&str>, Vec<&str>) = (text.get(start..end)?.lines().collect(), new.lines().collect());
     let same = old.iter().zip(&new).take_while(|(old, new)| old == new).count();
     let (old, new) = (old.get(same..)?, new.get(same..)?);
-    let behind = old.iter().rev().zip(new.iter().rev()).take_while(|(old, new)| old == new).count();
-    let (old, new) = (old.get(..old.len() - behind)?, new.get(..new.len() - behind)?);
+    let same_end = old.iter().rev().zip(new.iter().rev()).take_while(|(old, new)| old == new).count();
+    let (old, new) = (old.get(..old.len() - same_end)?, new.get(..new.len() - same_end)?);
     let number = number + same;
     let width = (number + old.len().max(new.len())).to_string().len();
     let unsafely = if fix.safe { "" } else { " (unsafe; --unsafe-fixes applies it)" };
@@ -44,7 +44,7 @@ pub(crate) fn small(text: &str, lines: &LineIndex<'_>, fix: &Fix) -> Option<Stri
     Some(patch)
 }
 
-/// The part of a text from `start` to `end` with edits applied that lie in it.
+/// The part of a text from `start` to `end`, with the edits in it applied.
 fn applied(text: &str, start: usize, end: usize, edits: &[Edit]) -> Option<String> {
     let mut result = String::new();
     let mut from = start;
@@ -64,8 +64,8 @@ pub(crate) fn unified(path: &Path, old: &str, new: &str) -> String {
     diff.unified_diff().context_radius(3).header(&path, &path).to_string()
 }
 
-/// A path as it stands in the header of a diff, written as git does: a tab ends a name with spaces, and what would not be
-/// plain text is in quotes.
+/// A path in the header of a diff, written as git does: a tab ends a name with spaces, and a name that is not plain text
+/// is quoted.
 fn header(path: &Path) -> String {
     let text = path.to_string_lossy();
     let bytes = path.as_os_str().as_encoded_bytes();

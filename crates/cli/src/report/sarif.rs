@@ -10,10 +10,10 @@ use super::{Checked, MAX_EDITS, Reporter, Summary};
 use crate::error::{CommandError, Failure};
 use crate::ui::Ui;
 
-/// Writes each result when its file is checked, so that memory does not grow with their number.
+/// Writes each result when its file has been checked, so that memory does not grow with the number of files.
 #[derive(Default)]
 pub(crate) struct Sarif {
-    /// Leaves out what is only worth knowing.
+    /// Leaves out problems of severity info.
     pub(crate) quiet: bool,
     begun: bool,
     failures: Vec<Value>,
@@ -151,7 +151,7 @@ fn region(span: Span, lines: &LineIndex<'_>) -> Value {
 /// A path as a relative reference or, when it is absolute, as the address of a file.
 fn uri(path: &str) -> String {
     let mut text = String::from(if path.starts_with('/') { "file://" } else { "" });
-    // A colon in the first step of a relative reference would make a scheme of what stands before it.
+    // The text before a colon in the first segment of a relative reference would be read as a scheme.
     for byte in path.bytes() {
         if byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'-' | b'.' | b'_' | b'~') {
             text.push(char::from(byte));

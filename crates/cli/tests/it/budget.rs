@@ -1,9 +1,9 @@
-//! How many crates the core may bring along.
+//! The number of crates that the core may depend on.
 
 use std::collections::BTreeSet;
 use std::process::Command;
 
-/// The most distinct crates of the core, itself included.
+/// The maximum number of distinct crates, the core included.
 const MAX_CORE_CRATES: usize = 40;
 
 #[test]

@@ -10,7 +10,7 @@ fn two() -> Place {
 }
 
 #[test]
-fn people_see_each_problem_at_its_place() {
+fn human_output_shows_each_problem_at_its_place() {
     assert_snapshot!(two().run(&["check"]), @"
     exit 1
     --- stdout
@@ -55,13 +55,13 @@ fn people_see_each_problem_at_its_place() {
 }
 
 #[test]
-fn quiet_leaves_out_what_is_only_worth_knowing() {
+fn quiet_leaves_out_infos() {
     let text = two().run(&["check", "-q"]);
     assert!(!text.contains("info[") && text.contains("error[name-uppercase]"), "{text}");
 }
 
 #[test]
-fn a_good_skill_is_one_line() {
+fn a_skill_without_problems_gives_one_line() {
     assert_snapshot!(two().run(&["check", "good"]), @"
     exit 0
     --- stdout
@@ -75,7 +75,7 @@ fn a_good_skill_is_one_line() {
 }
 
 #[test]
-fn github_gets_workflow_commands() {
+fn the_github_format_writes_workflow_commands() {
     assert_snapshot!(two().run(&["check", "--format", "github"]), @"
     exit 1
     --- stdout
@@ -107,7 +107,7 @@ fn json_lists_every_file_with_its_problems() {
 }
 
 #[test]
-fn both_places_of_a_doubled_key_are_shown() {
+fn both_places_of_a_duplicate_key_are_shown() {
     let place = Place::with(&[("a/SKILL.md", "---\nname: a\nname: b\ndescription: d\n---\n")]);
     assert_snapshot!(place.run(&["check"]), @"
     exit 1
@@ -137,7 +137,7 @@ fn both_places_of_a_doubled_key_are_shown() {
 }
 
 #[test]
-fn levels_change_what_is_said_and_how_it_ends() {
+fn levels_change_severities_and_the_exit_code() {
     let place = two();
     let run = |args: &[&str]| {
         let mut all = vec!["check", "--json", ".claude/skills/bad"];
@@ -190,13 +190,13 @@ fn wrong_usage_says_what_to_do_and_ends_with_two() {
     assert_snapshot!(place.run(&["check", "--path", "x"]), @"
     exit 2
     --- stderr
-    error: --path belongs to standard input, and - is not among the paths
+    error: --path is for standard input, and - is not among the paths
       hint: write: prowess check - --path skills/pdf/SKILL.md
     ");
 }
 
 #[test]
-fn standard_input_is_a_skill_of_its_own() {
+fn standard_input_is_checked_as_a_skill() {
     let place = two();
     assert_snapshot!(place.run_with_input(&["check", "-"], BAD.as_bytes()), @"
     exit 1
@@ -235,7 +235,7 @@ fn standard_input_is_a_skill_of_its_own() {
 }
 
 #[test]
-fn the_name_of_the_current_folder_counts() {
+fn the_current_folder_is_checked_by_its_real_name() {
     let place = two();
     let output = place.command().current_dir(place.path().join("good")).arg("check").output().unwrap();
     assert_eq!(code(&output), 0, "{output:?}");
@@ -245,7 +245,7 @@ fn the_name_of_the_current_folder_counts() {
 }
 
 #[test]
-fn of_two_spellings_the_capitals_win_and_small_letters_are_warned_about() {
+fn skill_md_in_capitals_wins_and_lowercase_is_a_warning() {
     let place = Place::with(&[
         ("both/SKILL.md", "---\nname: both\ndescription: d\n---\n"),
         ("both/skill.md", "nothing"),
@@ -268,7 +268,7 @@ fn of_two_spellings_the_capitals_win_and_small_letters_are_warned_about() {
 }
 
 #[test]
-fn links_in_circles_end_and_a_skill_behind_a_link_is_checked_once() {
+fn link_cycles_end_and_a_linked_skill_is_checked_once() {
     let place = two();
     symlink("..", place.path().join("good/up")).unwrap();
     symlink("good", place.path().join("again")).unwrap();
@@ -278,7 +278,7 @@ fn links_in_circles_end_and_a_skill_behind_a_link_is_checked_once() {
 }
 
 #[test]
-fn colours_come_only_when_asked_for_or_wanted() {
+fn colours_appear_only_on_request() {
     let place = two();
     let colored = |command: &mut std::process::Command| {
         command.output().unwrap().stdout.windows(2).any(|pair| pair == b"\x1b[")
@@ -300,7 +300,7 @@ fn json_may_be_asked_for_twice_but_not_together_with_another_format() {
 }
 
 #[test]
-fn what_is_only_worth_knowing_is_counted_unless_quiet() {
+fn infos_are_counted_unless_quiet() {
     let place = Place::with(&[("a/SKILL.md", "---\nname: a\ndescription: Does it.\nmood: grim\n---\n# A\n")]);
     assert_snapshot!(place.run(&["check"]), @"
     exit 0

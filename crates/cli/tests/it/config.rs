@@ -17,7 +17,7 @@ levels = { name-uppercase = \"warning\" }
 ";
 
 #[test]
-fn paths_are_ignored_and_levels_are_taken() {
+fn a_configuration_sets_ignored_paths_and_levels() {
     let place = Place::with(&[
         ("prowess.toml", CONFIG),
         ("vendor/x/SKILL.md", BAD),
@@ -43,7 +43,7 @@ fn paths_are_ignored_and_levels_are_taken() {
     --- stdout
     0 skills checked; 1 ignored
     ");
-    // The command line beats the file.
+    // The command line has precedence over the file.
     let report = place.json(&["check", "--json", "--deny", "name-uppercase", "drafts"]);
     assert_eq!(report["summary"]["errors"], 1);
     let report = place.json(&["check", "--json", "--profile", "anthropic", "drafts"]);
@@ -51,7 +51,7 @@ fn paths_are_ignored_and_levels_are_taken() {
 }
 
 #[test]
-fn a_configuration_that_makes_no_sense_is_named_and_its_skills_are_not_judged_by_guesses() {
+fn an_invalid_configuration_is_named_and_its_skills_are_not_checked() {
     let place = Place::with(&[
         ("a/prowess.toml", "[check.levels]\nname-to-long = \"off\"\n"),
         ("a/one/SKILL.md", BAD),

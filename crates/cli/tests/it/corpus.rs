@@ -1,4 +1,4 @@
-//! Fixing thousands of real files through the command: complete, and once is enough.
+//! Fixing thousands of real files with the command: one run fixes everything.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,7 +14,7 @@ fn unpack(archive: &Path, folder: &Path) {
     for entry in tar.entries().unwrap() {
         let mut entry = entry.unwrap();
         if entry.header().entry_type().is_file() {
-            // A file that is not called SKILL.md there becomes the one of a folder of its name.
+            // A file with another name becomes the SKILL.md of a folder with that name.
             let path = entry.path().unwrap().into_owned();
             let named = path.file_name().is_some_and(|name| name.eq_ignore_ascii_case("SKILL.md"));
             let path = folder.join(if named { path } else { path.with_extension("").join("SKILL.md") });
@@ -52,7 +52,7 @@ fn fixing_the_corpus_twice_changes_nothing_the_second_time() {
         files
     };
     let before = snapshot();
-    // Every file is named, so that none is passed over by the walk.
+    // Every file is given as an argument, so that the walk skips none.
     let mut arguments: Vec<String> = before.keys().map(|path| path.to_str().unwrap().to_owned()).collect();
     arguments.insert(0, "--json".to_owned());
     arguments.insert(0, "check".to_owned());

@@ -1,4 +1,4 @@
-//! The reference pages that come from the tables: `PROWESS_UPDATE_DOCS=1` writes them, otherwise they must be current.
+//! The generated reference pages: `PROWESS_UPDATE_DOCS=1` writes them, otherwise they must be current.
 
 use std::fmt::Write as _;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! `prowess eval`: the queries that skills carry, and pools with known answers.
+//! `prowess eval`: trigger queries of skills, and pools with known answers.
 
 use crate::Place;
 use insta::assert_snapshot;
@@ -24,7 +24,7 @@ fn library() -> Place {
 }
 
 #[test]
-fn a_library_is_held_to_its_own_queries() {
+fn eval_runs_the_trigger_queries_of_a_library() {
     let place = library();
     assert_snapshot!(place.run(&["eval"]), @"
     exit 1
@@ -83,17 +83,17 @@ fn tasks_with_expected_outputs_are_not_read_as_trigger_queries() {
     1 skill, selector bm25
     no skill carries trigger queries: put them into evals/eval_queries.json
     --- stderr
-    not read: pdf/evals/evals.json: it holds tasks with expected outputs, on which an agent is run, and no trigger queries; trigger queries belong into evals/eval_queries.json
+    not read: pdf/evals/evals.json: it holds tasks with expected outputs, on which an agent is run, and no trigger queries; trigger queries belong in evals/eval_queries.json
     ");
     let value = place.json(&["eval", "--json"]);
     assert_eq!(
         (&value["queries"], &value["refused"][0]["path"]),
         (&json!([]), &json!("pdf/evals/evals.json"))
     );
-    // Beside queries, such a file is nothing to fail for.
+    // Beside trigger queries, such a file is not an error.
     place.write("pdf/evals/eval_queries.json", br#"[{"query":"fill the pdf"}]"#);
     assert!(place.run(&["eval"]).starts_with("exit 0"));
-    // In the place of the queries it is.
+    // In place of the trigger queries it is.
     place.write("pdf/evals/eval_queries.json", tasks.as_bytes());
     assert_snapshot!(place.run(&["eval"]), @r#"
     exit 2
@@ -104,12 +104,12 @@ fn tasks_with_expected_outputs_are_not_read_as_trigger_queries() {
     error: this file holds no trigger queries: pdf/evals/eval_queries.json
       cause: it holds tasks with expected outputs, on which an agent is run, and no trigger queries
       hint: write a list of objects: [{"query": "a task", "should_trigger": true}]
-    not read: pdf/evals/evals.json: it holds tasks with expected outputs, on which an agent is run, and no trigger queries; trigger queries belong into evals/eval_queries.json
+    not read: pdf/evals/evals.json: it holds tasks with expected outputs, on which an agent is run, and no trigger queries; trigger queries belong in evals/eval_queries.json
     "#);
 }
 
 #[test]
-fn a_query_passes_when_its_skill_is_first_or_as_far_down_as_asked() {
+fn a_query_passes_when_its_skill_is_first_or_within_the_given_top() {
     let place = Place::with(&[
         ("pdf/SKILL.md", PDF),
         ("fill/SKILL.md", FILL),
@@ -144,7 +144,7 @@ fn a_query_passes_when_its_skill_is_first_or_as_far_down_as_asked() {
 }
 
 #[test]
-fn queries_behind_a_link_out_of_the_skill_are_not_read() {
+fn queries_that_a_link_out_of_the_skill_leads_to_are_not_read() {
     let place = Place::with(&[
         ("skills/pdf/SKILL.md", PDF),
         ("outside/queries.json", r#"[{"query":"the secret words"}]"#),
@@ -175,7 +175,7 @@ fn queries_behind_a_link_out_of_the_skill_are_not_read() {
 }
 
 #[test]
-fn queries_that_cannot_be_read_are_told_and_the_rest_is_done() {
+fn unreadable_queries_are_reported_and_the_others_run() {
     let place = library();
     place.write("fill/trigger-evals.json", b"{");
     assert_snapshot!(place.run(&["eval", "--selector", "bm25"]), @r#"
@@ -205,27 +205,31 @@ fn queries_that_cannot_be_read_are_told_and_the_rest_is_done() {
 }
 
 #[test]
-fn what_is_wrong_in_a_pool_or_its_queries_is_named_by_its_line() {
+fn errors_in_a_pool_or_its_queries_name_the_line() {
     let (skill, query) =
         (r#"{"id":"a","name":"pdf","description":"Forms"}"#, r#"{"id":"1","query":"forms"}"#);
     for (pool, queries, said) in [
         (format!("{skill}\n\n{skill}"), query.to_owned(), "two skills have one id: pool.jsonl:3: a"),
         ("[1]".to_owned(), query.to_owned(), "a skill has no id and no name: pool.jsonl:1"),
-        (skill.to_owned(), format!("{query}\n[1]"), "this is no query: queries.jsonl:2: query is not a text"),
+        (
+            skill.to_owned(),
+            format!("{query}\n[1]"),
+            "this is not a query: queries.jsonl:2: query is not a string",
+        ),
         (
             skill.to_owned(),
             r#"{"query":5}"#.to_owned(),
-            "this is no query: queries.jsonl:1: query is not a text",
+            "this is not a query: queries.jsonl:1: query is not a string",
         ),
         (
             skill.to_owned(),
             r#"{"query":"x","relevant":["a",1]}"#.to_owned(),
-            "this is no query: queries.jsonl:1: relevant is not a list of texts",
+            "this is not a query: queries.jsonl:1: relevant is not a list of strings",
         ),
         (
             skill.to_owned(),
             r#"{"query":"x","relevant":"a"}"#.to_owned(),
-            "this is no query: queries.jsonl:1: relevant is not a list of texts",
+            "this is not a query: queries.jsonl:1: relevant is not a list of strings",
         ),
     ] {
         let place = Place::with(&[("pool.jsonl", &pool), ("queries.jsonl", &queries)]);
@@ -235,7 +239,7 @@ fn what_is_wrong_in_a_pool_or_its_queries_is_named_by_its_line() {
 }
 
 #[test]
-fn a_least_score_that_nothing_can_be_compared_with_is_refused() {
+fn a_min_score_that_is_not_finite_is_refused() {
     let place = Place::with(&[("skills/good/SKILL.md", crate::GOOD)]);
     for score in ["nan", "inf", "much"] {
         let output = place.run(&["search", "good", "--in", "skills", "--min-score", score]);
@@ -277,7 +281,7 @@ fn a_pool_gives_rankings_and_figures() {
     exit 2
     --- stderr
     error: this selector needs vectors: --vectors
-      hint: write one {"text", "vector"} a line for every skill and query; docs/retrieval.md shows how
+      hint: write one {"text", "vector"} per line for every skill and query; docs/retrieval.md shows how
     "#);
     assert_snapshot!(place.run(&["eval", "--pool", "pool.jsonl"]), @"
     exit 2

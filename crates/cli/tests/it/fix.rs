@@ -13,7 +13,7 @@ const LOOSE: &str =
     "---\nname: loose # ours\ndescription: Use when: asked\nallowed-tools: Read, Grep\n---\nBody\n";
 const TIDY: &str =
     "---\nname: loose # ours\ndescription: 'Use when: asked'\nallowed-tools: Read Grep\n---\nBody\n";
-/// A skill with a fix that only its author can want.
+/// A skill with an unsafe fix.
 const NAMED: &str = "---\nname: Bad\ndescription: Does it.\n---\n";
 
 fn loose() -> Place {
@@ -29,7 +29,7 @@ fn entries(place: &Place, path: &str) -> usize {
 }
 
 #[test]
-fn people_see_the_patch_of_a_fix() {
+fn human_output_shows_the_patch_of_a_fix() {
     assert_snapshot!(loose().run(&["check", "bad", "loose"]), @"
     exit 1
     --- stdout
@@ -80,7 +80,7 @@ fn people_see_the_patch_of_a_fix() {
 }
 
 #[test]
-fn safe_fixes_are_applied_and_what_is_left_decides() {
+fn safe_fixes_are_applied_and_the_remaining_problems_decide_the_exit_code() {
     let place = loose();
     assert_snapshot!(place.run(&["check", "--fix", "loose", "good"]), @"
     exit 0
@@ -104,7 +104,7 @@ fn safe_fixes_are_applied_and_what_is_left_decides() {
 }
 
 #[test]
-fn json_tells_what_was_fixed() {
+fn json_lists_what_was_fixed() {
     let report = loose().json(&["check", "--fix", "--json", "loose"]);
     assert_eq!(report["files"][0]["problems"], json!([]));
     assert_eq!(report["summary"]["fixed"], 2);
@@ -170,7 +170,7 @@ fn a_diff_can_be_applied_by_patch() {
 }
 
 #[test]
-fn of_standard_input_the_fixed_text_comes_out() {
+fn the_fixed_text_of_standard_input_goes_to_stdout() {
     let place = loose();
     assert_snapshot!(place.run_with_input(&["check", "--fix", "-"], LOOSE.as_bytes()), @"
     exit 0
@@ -184,7 +184,7 @@ fn of_standard_input_the_fixed_text_comes_out() {
     --- stderr
     1 skill checked: no problems; 2 fixed
     ");
-    // What cannot be fixed comes out as it went in, and the report says so beside it.
+    // Text that cannot be fixed is written unchanged, and the report says so.
     let odd = "---\nname: x\n---\n";
     let transcript = place.run_with_input(&["check", "--fix", "-", "--json"], odd.as_bytes());
     assert!(
@@ -202,7 +202,7 @@ fn of_standard_input_the_fixed_text_comes_out() {
 }
 
 #[test]
-fn mode_and_line_endings_stay() {
+fn a_fix_keeps_mode_and_line_endings() {
     let place = Place::with(&[("loose/SKILL.md", &LOOSE.replace('\n', "\r\n"))]);
     let path = place.path().join("loose/SKILL.md");
     fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
@@ -212,7 +212,7 @@ fn mode_and_line_endings_stay() {
 }
 
 #[test]
-fn a_linked_file_is_fixed_where_it_lies_and_the_link_stays() {
+fn fixing_a_linked_file_changes_its_target_and_keeps_the_link() {
     let place = Place::with(&[("store/loose/SKILL.md", LOOSE)]);
     fs::create_dir(place.path().join("loose")).unwrap();
     symlink("../store/loose/SKILL.md", place.path().join("loose/SKILL.md")).unwrap();
@@ -256,7 +256,7 @@ fn a_folder_that_may_not_be_written_loses_nothing() {
     command.args([env!("CARGO_BIN_EXE_prowess"), "check", "--fix", "loose"]).current_dir(place.path());
     let output = command.output();
     let mode = fs::metadata(&folder).unwrap().permissions().mode();
-    // Before anything can return: what lies in a folder that may not be written cannot be removed.
+    // Restored before the test can fail: files in a read-only folder cannot be removed.
     fs::set_permissions(&folder, Permissions::from_mode(0o755)).unwrap();
     assert_eq!(mode & 0o777, 0o555);
     let output = match output {
@@ -274,7 +274,7 @@ fn a_folder_that_may_not_be_written_loses_nothing() {
 }
 
 #[test]
-fn what_cannot_be_written_back_whole_is_not_touched() {
+fn files_that_cannot_be_written_completely_are_not_changed() {
     let mut bytes = LOOSE.as_bytes().to_vec();
     bytes.push(0xFF);
     let place = Place::with(&[]);

@@ -1,4 +1,4 @@
-//! `prowess check --fix` and links: what may be written through one, and what is left alone.
+//! `prowess check --fix` and links: which targets are written, and which are left alone.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -49,7 +49,7 @@ fn a_linked_file_outside_of_the_tree_is_left_alone() {
       hint: name the file itself to have it changed
     no file would change
     ");
-    // The folder of the skill is not the file.
+    // Naming the folder of the skill does not name the file.
     run(&place, &["check", "--fix", "repo/skills/mail"]);
     assert!(!is_fixed(&place, "outside/mail/SKILL.md"));
     let value = crate::shelf::json_of(&place, &["check", "--fix", "--json", "repo/skills"]);
@@ -67,7 +67,7 @@ fn a_linked_folder_outside_of_the_tree_is_left_alone() {
 }
 
 #[test]
-fn what_is_named_itself_is_fixed_through_a_link() {
+fn a_linked_file_that_is_named_itself_is_fixed() {
     for named in ["repo/skills/mail/SKILL.md", "outside/mail/SKILL.md", "outside"] {
         let place = repository();
         link(&place, "repo/skills/mail/SKILL.md", "outside/mail/SKILL.md");
@@ -77,7 +77,7 @@ fn what_is_named_itself_is_fixed_through_a_link() {
             fs::symlink_metadata(place.path().join("repo/skills/mail/SKILL.md")).unwrap().is_symlink();
         assert!(is_link, "{named}");
     }
-    // A folder that is named is the one it leads to.
+    // A link that is given as an argument means its target.
     let place = repository();
     fs::remove_dir(place.path().join("repo/skills/mail")).unwrap();
     link(&place, "repo/skills/mail", "outside/mail");
@@ -98,7 +98,7 @@ fn a_link_within_the_repository_or_to_the_users_own_skills_is_fixed() {
 }
 
 #[test]
-fn what_git_keeps_for_itself_is_left_alone() {
+fn files_in_the_git_folder_are_left_alone() {
     let place = repository();
     place.write("repo/.git/mail/SKILL.md", FIXABLE.as_bytes());
     link(&place, "repo/skills/mail/SKILL.md", "repo/.git/mail/SKILL.md");
@@ -107,7 +107,7 @@ fn what_git_keeps_for_itself_is_left_alone() {
 }
 
 #[test]
-fn a_new_skill_is_never_made_through_a_link_that_is_there() {
+fn a_new_skill_is_never_created_through_an_existing_link() {
     let place = repository();
     link(&place, "repo/skills/fresh", "outside/fresh");
     let text = run(&place, &["new", "fresh", "--dir", "repo/skills"]);

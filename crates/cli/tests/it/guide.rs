@@ -1,4 +1,4 @@
-//! The guide is true: each of its transcripts is run, in one folder from top to bottom.
+//! The transcripts of the guide, run in one folder from top to bottom.
 
 use std::process::Command;
 

@@ -1,4 +1,4 @@
-//! What is no readable file: it is named, with what to do, and the others are still checked.
+//! Files that cannot be read: each is named with a hint, and the others are still checked.
 
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -91,7 +91,7 @@ fn a_file_of_50_mb_is_a_problem_with_its_true_size() {
 }
 
 #[test]
-fn bytes_that_are_no_text_are_a_finding() {
+fn bytes_that_are_not_utf8_are_a_finding() {
     let place = Place::with(&[]);
     place.write("a/SKILL.md", b"---\nname: a\ndescription: caf\xe9\n---\n");
     assert_snapshot!(place.run(&["check"]), @"
@@ -110,7 +110,7 @@ fn bytes_that_are_no_text_are_a_finding() {
 }
 
 #[test]
-fn what_may_not_be_read_is_named_and_the_others_are_checked() {
+fn unreadable_files_are_named_and_the_others_are_checked() {
     let place = Place::with(&[("good/SKILL.md", GOOD), ("file/SKILL.md", GOOD), ("folder/SKILL.md", GOOD)]);
     // Root may read everything, so the command runs as user nobody, from a copy that this user can reach.
     let program = place.path().join("prowess");
@@ -121,7 +121,7 @@ fn what_may_not_be_read_is_named_and_the_others_are_checked() {
     let mut command = Command::new("setpriv");
     command.args(["--reuid=65534", "--clear-groups"]).arg(&program).arg("check").arg(".");
     let output = command.env_clear().current_dir(place.path()).output();
-    // Before anything can return: a folder that may not be read cannot be removed either.
+    // Restored before the test can fail: a folder that cannot be read cannot be removed.
     fs::set_permissions(place.path().join("folder"), Permissions::from_mode(0o755)).unwrap();
     let output = match output {
         Ok(output) if !String::from_utf8_lossy(&output.stderr).contains("setpriv:") => output,
@@ -176,7 +176,7 @@ fn any_bytes_give_a_report_and_never_a_panic() {
 }
 
 #[test]
-fn a_file_with_very_many_problems_shows_the_gravest_and_counts_the_rest() {
+fn a_file_with_very_many_problems_shows_the_most_severe_and_counts_the_rest() {
     let place = Place::with(&[]);
     // One line of a megabyte, so that counting columns from its start each time would take minutes.
     let text = format!("---\nname: many\ndescription: d\n---\n{}", "[x](y.md) ".repeat(100_000));
@@ -190,12 +190,12 @@ fn a_file_with_very_many_problems_shows_the_gravest_and_counts_the_rest() {
     assert!(shown.contains("more in many/SKILL.md; --format json lists every one"), "{shown}");
     let report = place.json(&["check", "--json", "many/SKILL.md"]);
     assert!(report["files"][0]["problems"].as_array().unwrap().len() > 150);
-    // The error stands last in the file, and is shown all the same.
+    // The error is the last problem of the file, and is still shown.
     assert!(place.run(&["check", "many/z/SKILL.md"]).contains("error[hidden-tag-characters]"));
 }
 
 #[test]
-fn a_hint_is_about_what_is_there() {
+fn hints_fit_what_was_found() {
     let place = Place::with(&[("folder/SKILL.md", GOOD), ("folder/prowess.toml/x", "")]);
     fs::create_dir(place.path().join("loop")).unwrap();
     symlink("SKILL.md", place.path().join("loop/SKILL.md")).unwrap();

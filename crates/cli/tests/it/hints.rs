@@ -1,4 +1,4 @@
-//! Hints that can be followed: the command they name works where it is read, and leads to what was asked.
+//! Hints can be followed: the command in a hint works when it is copied and run.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ fn run_in(place: &Place, folder: &str, args: &[&str]) -> String {
     place.transcript(&output)
 }
 
-/// The words of the command behind the last `prowess ` of a text.
+/// The arguments of the last `prowess` command in a text.
 fn named_command(text: &str) -> Vec<String> {
     let line = text.lines().rev().find(|line| line.contains("prowess ")).unwrap();
     line.rsplit_once("prowess ").unwrap().1.split(' ').map(str::to_owned).collect()
@@ -32,7 +32,7 @@ fn below_a_project_the_hint_names_its_folder_and_trusting_it_helps() {
     assert_snapshot!(run_in(&place, "sub/dir", &["prompt"]), @"
     exit 0
     --- stderr
-    no skill is for the prompt, of 1 skill; see each with: prowess why NAME
+    no skill is in the prompt, of 1 skill; see why with: prowess why NAME
     1 skill not trusted and left out: prowess trust [DIR]
     ");
     let folder = place.path().to_string_lossy().into_owned();
@@ -144,7 +144,7 @@ fn the_hint_of_a_skill_that_a_strict_profile_breaks_leads_to_its_problem() {
     assert!(shown.starts_with("exit 1\n"), "{shown}");
     assert!(shown.contains("loads, and is not offered by the profile anthropic; 1 error"), "{shown}");
     assert!(shown.contains("under anthropic: see prowess check "), "{shown}");
-    // Who asks for another profile gets that one's problems.
+    // With another profile, its problems are shown.
     let asked = said(&["show", "grün", "--profile", "lenient"]);
     assert!(asked.starts_with("exit 1\n") && asked.contains("no problems under lenient"), "{asked}");
 }
@@ -164,7 +164,7 @@ fn a_listed_skill_of_a_plugin_is_shown_as_it_is_listed() {
 }
 
 #[test]
-fn with_places_a_name_is_that_of_a_listed_skill_whatever_lies_here() {
+fn with_in_a_name_means_a_listed_skill_even_if_a_local_folder_has_it() {
     let place = Place::with(&[
         ("good/SKILL.md", "---\nname: evil\ndescription: LOCAL\n---\n"),
         ("s/good/SKILL.md", GOOD),

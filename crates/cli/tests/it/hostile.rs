@@ -12,14 +12,13 @@ use tempfile::TempDir;
 
 use crate::skipped;
 
-/// What the file holds that no command may show.
+/// The content of the file that no command may show.
 const CANARY: &str = "CANARY-7f3a";
-/// The skill that must be offered whatever its neighbours do.
+/// The harmless skill, which must always be offered.
 const NEIGHBOUR: &str = "good-neighbour";
-/// Memory of its own, time of the processor, the largest file it writes, and no core dump: the system ends a command
-/// that goes beyond.
+/// Limits that the system enforces: memory, CPU time, the size of written files, and no core dump.
 const LIMITS: [&str; 4] = ["--data=268435456", "--cpu=120", "--fsize=16777216", "--core=0"];
-/// Ends a command that does nothing at all any more, in seconds. No test passes because of it.
+/// The time after which a command that hangs is ended, in seconds. The test then fails.
 const HANGS: &str = "600";
 
 const NAMES: [&str; 18] = [
@@ -43,7 +42,7 @@ const NAMES: [&str; 18] = [
     "wide",
 ];
 
-/// Files that are large, special, deep, or elsewhere.
+/// Files that are large, special, deep, or outside of the skill.
 const FILES: [(&str, &str); 15] = [
     ("sparse-file", "huge.bin"),
     ("sparse-many", "part-000.bin"),
@@ -68,7 +67,7 @@ struct Tree {
 }
 
 impl Tree {
-    /// Nothing where the programs are missing that write it and limit the command.
+    /// `None` if a program is missing that writes the tree or limits the command.
     fn write() -> Option<Self> {
         for program in ["python3", "prlimit", "timeout"] {
             if !Command::new(program).arg("--version").output().is_ok_and(|run| run.status.success()) {
@@ -102,7 +101,7 @@ impl Tree {
             .args(args);
         command.current_dir(self.path(folder)).stdin(Stdio::piped());
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        // The limits are set by a program that has to be found.
+        // The program that sets the limits must be found.
         command.env_clear().envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
         command.env("HOME", self.path("home")).env("PROWESS_CANARY", CANARY);
         command
@@ -134,13 +133,13 @@ struct Ended {
 }
 
 impl Ended {
-    /// Ended by itself, with a code that is documented, and has shown nothing it must not.
+    /// Checks that it ended by itself with a documented exit code, and showed no secret.
     fn of(args: &[&str], output: &Output) -> Self {
         let command: String = args.join(" ").chars().take(200).collect();
         let out = String::from_utf8_lossy(&output.stdout).into_owned();
         let err = String::from_utf8_lossy(&output.stderr);
         let begin: String = err.chars().take(2000).collect();
-        // A shell's 128 and more is a signal: out of memory, time or patience.
+        // A code of 128 or more means that a signal ended it: a limit was reached.
         assert!(matches!(output.status.code(), Some(0..=2)), "{command}: {:?}: {begin}", output.status);
         assert!(!err.contains("panicked at"), "{command}: {begin}");
         assert!(!out.contains(CANARY) && !err.contains(CANARY), "{command} has shown what lies outside");
@@ -204,7 +203,7 @@ fn each_hostile_skill_is_shown_explained_and_loaded_or_refused() {
             }
         }
     }
-    // As large as the system lets an argument be.
+    // The maximum size of an argument.
     let argument = "x".repeat(100_000);
     for name in ["arguments-bomb", "arguments-index-bomb"] {
         tree.on_skills(&["activate", name, &argument]);
@@ -260,7 +259,7 @@ fn a_hostile_project_reads_nothing_outside_and_starts_nothing() {
         let ended = tree.run("project", args, b"");
         assert!(!ended.out.contains("Tries outsider"), "{} lists what lies outside", ended.command);
     }
-    // A project that is trusted may lead elsewhere; one of its links leads to all that this machine has.
+    // A trusted project may lead outside; one of its links leads to the whole file system.
     std::fs::remove_file(tree.path("project/.claude/skills")).unwrap();
     for args in [&["trust"][..], &["list"], &["trust", "--revoke"], &["list"]] {
         tree.run("project", args, b"");
@@ -285,7 +284,7 @@ fn a_session_with_hostile_skills_answers_every_call() {
 }
 
 #[test]
-fn a_watch_of_a_hostile_library_tells_the_first_change() {
+fn a_watch_of_a_hostile_library_reports_the_first_change() {
     let Some(tree) = Tree::write() else { return };
     let args = ["watch", "--once", "--in", "skills"];
     let mut child = tree.command(".", &args).spawn().unwrap();
@@ -303,7 +302,7 @@ fn a_watch_of_a_hostile_library_tells_the_first_change() {
     Ended::of(&args, &output).names("newcomer");
 }
 
-/// What a client asks about hostile skills, by any route. The first answers are lists.
+/// The requests of a client about hostile skills, by every route. The first are for lists.
 fn questions() -> Vec<(&'static str, Value)> {
     let mut asked = vec![
         ("skills/list", json!({})),
@@ -330,7 +329,7 @@ fn questions() -> Vec<(&'static str, Value)> {
     asked
 }
 
-/// Each question has an answer or an error, and the lists have the good neighbour.
+/// Checks that each request has a result or an error, and that the lists have the harmless skill.
 fn answered(questions: &[(&str, Value)], answers: &[Value]) {
     assert_eq!(questions.len(), answers.len());
     for ((method, params), answer) in questions.iter().zip(answers) {
@@ -377,14 +376,14 @@ fn a_server_on_a_pipe_answers_everything_about_hostile_skills() {
                 answers[id] = message;
             }
         }
-        // Its end is that of its input.
+        // It ends with its input.
         drop(writing.join().unwrap());
     });
     answered(&questions, &answers);
     Ended::of(&args, &child.wait_with_output().unwrap()).ends(0);
 }
 
-/// One request of the sessionless era, on a connection of its own.
+/// One request without a session, on its own connection.
 fn post(at: &str, method: &str, mut params: Value) -> Value {
     params["_meta"] = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -410,12 +409,12 @@ fn post(at: &str, method: &str, mut params: Value) -> Value {
     serde_json::from_str(body).unwrap_or_else(|_| panic!("{method}: {head}: {body}"))
 }
 
-/// Ends a server at an address, whatever became of the test.
+/// Ends a server at an address, even if the test fails.
 struct Serving(Child);
 
 impl Drop for Serving {
     fn drop(&mut self) {
-        // Passed on to the server, which a kill would not be.
+        // This signal is passed on to the server; SIGKILL would not be.
         let _ = Command::new("kill").args(["-TERM", &self.0.id().to_string()]).stderr(Stdio::null()).status();
         let _ = self.0.wait();
     }

@@ -53,7 +53,7 @@ fn a_file_of_terabytes_beside_a_skill_hangs_no_command() {
         let output = place.command().env("HOME", &home).args(args).output().unwrap();
         place.transcript(&output)
     };
-    // By digest it is too large to be trusted; by its folder it is not asked.
+    // It is too large to be trusted by digest; trust in its folder needs no digest.
     let refused = run(&["trust", "good"]);
     assert!(refused.contains("too large"), "{refused}");
     for command in

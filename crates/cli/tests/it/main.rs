@@ -1,4 +1,4 @@
-//! Whole commands, as people run them.
+//! Whole commands, as users run them.
 
 #![cfg(unix)]
 #![allow(
@@ -9,7 +9,6 @@
     reason = "a test that cannot go on fails, and tests start the command and read what it wrote"
 )]
 
-mod answers;
 mod budget;
 mod check;
 mod config;
@@ -23,13 +22,15 @@ mod guide;
 mod hard_input;
 mod hints;
 mod hostile;
-mod library;
+mod library_reports;
 mod linked;
+mod list;
 mod mcp_source;
+mod messages;
 mod names;
 mod new;
 mod places;
-mod said;
+mod rule_and_try;
 mod schemas;
 mod search;
 mod serve;
@@ -38,7 +39,6 @@ mod session;
 mod session_vectors;
 mod shelf;
 mod show;
-mod small;
 mod surroundings;
 mod trust;
 mod watch;
@@ -64,7 +64,7 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// A folder that holds these files.
+    /// A folder with these files.
     pub(crate) fn with(files: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         // The search for prowess.toml ends here.
@@ -98,7 +98,7 @@ impl Place {
         self.command().args(args).output().unwrap()
     }
 
-    /// Runs the command and tells what it wrote and how it ended.
+    /// Runs the command, and returns its exit code and output.
     pub(crate) fn run<S: AsRef<OsStr>>(&self, args: &[S]) -> String {
         self.transcript(&self.output(args))
     }
@@ -132,7 +132,7 @@ impl Place {
     }
 }
 
-/// Says why a test does nothing here. Straight to standard error: what a passing test prints is otherwise not shown.
+/// Says why a test is skipped. Written directly to standard error, since the output of passing tests is captured.
 pub(crate) fn skipped(reason: &str) {
     let _ = writeln!(std::io::stderr(), "skipped: {reason}");
 }

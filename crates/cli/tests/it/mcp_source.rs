@@ -1,4 +1,4 @@
-//! Skills from another MCP server, as people use them: one `prowess` serves, the other lists, trusts and reads.
+//! Skills from another MCP server: one `prowess` serves, the other lists, trusts and reads.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ fn place() -> Place {
     Place::with(&[SKILL, ("skills/tidy-up/references/where.md", "In the drawer.\n")])
 }
 
-/// Runs a command whose library is a server of its own, with the program's path and the folder left out of the text.
+/// Runs a command whose only source is a server, with the paths of the program and the folder replaced in the output.
 fn run(place: &Place, args: &[&str]) -> String {
     let program = env!("CARGO_BIN_EXE_prowess");
     let spec = format!("mcp=\"'{program}' serve --in skills\",prefix=desk");
@@ -27,7 +27,7 @@ fn run(place: &Place, args: &[&str]) -> String {
     place.transcript(&command.output().unwrap()).replace(program, "prowess")
 }
 
-/// The files below a folder that hold a text.
+/// The files below a folder that contain a text.
 fn remembering(folder: &Path, text: &str) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let (folders, files): (Vec<_>, Vec<_>) = entries.partition(|path| path.is_dir());
@@ -55,7 +55,7 @@ fn a_skill_of_a_server_is_listed_trusted_and_read() {
     assert_snapshot!(run(&place, &["trust", "desk:tidy-up"]), @"
     exit 0
     --- stdout
-    trusted as it is: desk:tidy-up mcp:desk:skill://tidy-up/SKILL.md sha256:b16be2386ddd81b32aeae0fec1751fedd15be51661e2cc36e520c4e57701867d
+    trusted with its current files: desk:tidy-up mcp:desk:skill://tidy-up/SKILL.md sha256:b16be2386ddd81b32aeae0fec1751fedd15be51661e2cc36e520c4e57701867d
     ");
     assert_snapshot!(run(&place, &["why", "desk:tidy-up"]), @"
     exit 0
@@ -158,7 +158,7 @@ fn a_skill_of_a_server_is_listed_trusted_and_read() {
 }
 
 #[test]
-fn a_program_that_would_not_go_ends_with_the_server_that_started_it() {
+fn a_program_that_ignores_signals_ends_with_the_server_that_started_it() {
     let place = place();
     let fifo = place.path().join("alive");
     assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
@@ -166,7 +166,7 @@ fn a_program_that_would_not_go_ends_with_the_server_that_started_it() {
     let script =
         format!("mcp=sh -c \"trap '' TERM; exec 9>'{}'; while :; do sleep 600; done\"", fifo.display());
     let mut command = place.command();
-    // The words of the shell need the usual path.
+    // The shell needs the usual PATH.
     command.env("PATH", std::env::var_os("PATH").unwrap());
     command.args(["serve", "--in", &script, "--no-watch"]).stdin(Stdio::piped()).stdout(Stdio::null());
     let mut serving = command.spawn().unwrap();
@@ -188,7 +188,7 @@ fn all_gone(mut alive: std::fs::File) -> bool {
 fn a_signal_that_ends_a_command_ends_the_programs_it_started_and_theirs() {
     use std::os::unix::process::ExitStatusExt as _;
 
-    // What is ignored here is ignored by what is started here, as a shell has it for what runs in the background.
+    // Child processes inherit ignored signals, as background jobs of a shell do.
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap_or("0");
     let ignored = u64::from_str_radix(mask.trim(), 16).unwrap();
@@ -200,7 +200,7 @@ fn a_signal_that_ends_a_command_ends_the_programs_it_started_and_theirs() {
         let place = place();
         let fifo = place.path().join("alive");
         assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
-        // Both hold the pipe open, and would stay.
+        // Both hold the pipe open, and would not end by themselves.
         let script = format!("mcp=sh -c \"exec 9>'{}'; sleep 600 & wait; sleep 600\"", fifo.display());
         let mut command = place.command();
         command.env("PATH", std::env::var_os("PATH").unwrap());
@@ -215,7 +215,7 @@ fn a_signal_that_ends_a_command_ends_the_programs_it_started_and_theirs() {
 }
 
 #[test]
-fn a_server_that_cannot_be_had_is_an_error_with_a_hint() {
+fn a_server_that_cannot_be_reached_is_an_error_with_a_hint() {
     let place = place();
     assert_snapshot!(place.run(&["list", "--in", "mcp=/no/such/program"]), @"
     exit 2
@@ -239,7 +239,7 @@ fn a_server_that_cannot_be_had_is_an_error_with_a_hint() {
 }
 
 #[test]
-fn a_project_names_no_server() {
+fn a_project_cannot_name_a_server() {
     let place = Place::with(&[
         SKILL,
         ("prowess.toml", "[[skills.sources]]\nmcp = 'touch pwned'\n[[skills.sources]]\ndir = 'skills'\n"),
@@ -259,10 +259,10 @@ fn a_project_names_no_server() {
 
 #[cfg(unix)]
 #[test]
-fn a_server_of_the_users_own_never_runs_what_lies_in_the_current_folder() {
+fn a_server_of_the_user_never_runs_a_program_from_the_current_folder() {
     use std::os::unix::fs::PermissionsExt as _;
 
-    // Each way to the program finds one in the current folder, if that is where it is started.
+    // Each of these would find a program in the current folder if it were started there.
     let config =
         "[[skills.sources]]\nmcp = './srv'\nprefix = 'a'\n[[skills.sources]]\nmcp = 'sh srv'\nprefix = 'b'\n";
     let place = Place::with(&[
@@ -283,7 +283,7 @@ fn a_server_of_the_users_own_never_runs_what_lies_in_the_current_folder() {
 }
 
 #[test]
-fn the_token_of_our_own_server_is_given_to_no_program() {
+fn programs_do_not_get_the_token_of_our_server() {
     let place = place();
     let mut command = place.command();
     command.env("PATH", std::env::var_os("PATH").unwrap()).env("PROWESS_TOKEN", "0123456789abcdef-secret");

@@ -25,12 +25,12 @@ fn shelf() -> Place {
     ])
 }
 
-/// What each command says of a name.
+/// The output of each command for a name.
 fn said(name: &str) -> String {
     let mut all = String::new();
     for command in COMMANDS {
         let text = run(&shelf(), &[command, name]);
-        // The digest of what is trusted, and who looks where, are for other tests.
+        // Other tests check the digest and the readers.
         let text = text.split("sha256:").next().unwrap_or_default();
         let lines = text.lines().filter(|line| !line.starts_with("  read by: "));
         let _ = writeln!(all, "$ prowess {command} {name}\n{}\n", lines.collect::<Vec<_>>().join("\n"));
@@ -38,8 +38,7 @@ fn said(name: &str) -> String {
     all
 }
 
-/// Makes a file larger than any memory without taking room on the disk, and says how large. Some file systems have smaller
-/// files than others.
+/// Creates a sparse file that is larger than any memory, and returns its size. The maximum depends on the file system.
 fn set_huge(file: &std::fs::File) -> u64 {
     let size = [2 << 40, 1 << 40, 200 << 30].into_iter().find(|size| file.set_len(*size).is_ok());
     size.unwrap()
@@ -163,12 +162,12 @@ fn every_command_says_that_a_skill_is_not_trusted_or_shows_it() {
     $ prowess trust loud
     exit 0
     --- stdout
-    trusted as it is: loud [DIR]/.claude/skills/loud/SKILL.md
+    trusted with its current files: loud [DIR]/.claude/skills/loud/SKILL.md
     ");
 }
 
 #[test]
-fn every_command_says_who_turned_a_skill_off() {
+fn every_command_says_what_turned_a_skill_off() {
     assert_snapshot!(said("draft"), @"
     $ prowess cat draft
     exit 2
@@ -242,7 +241,7 @@ fn every_command_says_which_skill_shadows_another() {
       path for filters: reader
       info[name-folder-mismatch]: the name is not the name of the folder: pdf in reader
       shadowed by: [DIR]/home/.claude/skills/pdf/SKILL.md
-      hint: rename one of the two, or take one away
+      hint: rename one of the two, or remove one
       hint: it is not trusted; prowess trust pdf
 
     $ prowess activate reader
@@ -254,7 +253,7 @@ fn every_command_says_which_skill_shadows_another() {
     $ prowess trust reader
     exit 0
     --- stdout
-    trusted as it is: pdf [DIR]/.claude/skills/reader/SKILL.md
+    trusted with its current files: pdf [DIR]/.claude/skills/reader/SKILL.md
     ");
 }
 
@@ -325,13 +324,13 @@ fn a_name_that_several_skills_have_asks_for_a_key() {
 }
 
 #[test]
-fn a_file_is_written_part_by_part_and_a_reader_may_go_away() {
+fn a_file_is_written_in_parts_and_a_closed_pipe_is_not_an_error() {
     let place = Place::with(&[("skills/good/SKILL.md", crate::GOOD)]);
     let bytes: Vec<u8> = (0..3_000_000u32).map(|number| number.to_le_bytes()[0]).collect();
     place.write("skills/good/assets/large.bin", &bytes);
     let args = ["cat", "good", "assets/large.bin", "--in", "skills"];
     assert_eq!(output(&place, &args).stdout, bytes);
-    // More than any memory holds: only the parts that are read are ever there.
+    // More than fits in memory, so it must be read in parts.
     let huge = std::fs::File::create(place.path().join("skills/good/assets/huge.bin")).unwrap();
     set_huge(&huge);
     let mut child = command(&place)
@@ -352,7 +351,7 @@ fn a_file_is_written_part_by_part_and_a_reader_may_go_away() {
     assert_eq!((code(&ended), String::from_utf8(ended.stderr).unwrap()), (0, String::new()));
 }
 
-/// The most memory that a process had, as the system says it.
+/// The peak memory of a process, as the system reports it.
 fn peak_kilobytes(status: &str) -> Option<u64> {
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     line.trim().strip_suffix("kB")?.trim().parse().ok()
@@ -372,7 +371,7 @@ fn a_file_in_json_is_cut_at_a_limit_and_says_so() {
     assert_eq!((&value["size"], &value["truncated"]), (&json!(size), &json!(true)));
     assert_eq!(value["encoding"], "base64");
     assert_eq!(value["contents"].as_str().unwrap().len(), (16_usize << 20).div_ceil(3) * 4);
-    // A cut never goes through a character.
+    // A cut is never inside a character.
     place.write("skills/good/long.txt", "äöü€".repeat((16 << 20) / 9 + 9).as_bytes());
     let value = cat("long.txt");
     assert_eq!((&value["encoding"], &value["truncated"]), (&json!("text"), &json!(true)));

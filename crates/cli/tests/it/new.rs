@@ -40,7 +40,7 @@ fn a_new_skill_passes_every_profile() {
 }
 
 #[test]
-fn what_is_there_and_what_does_not_fit_is_refused_and_nothing_is_left() {
+fn existing_folders_and_invalid_names_are_refused_and_nothing_is_left() {
     let place = Place::with(&[("taken/notes.md", "mine")]);
     fs::create_dir(place.path().join("empty")).unwrap();
     fs::write(place.path().join("file"), "mine").unwrap();
@@ -60,7 +60,7 @@ fn what_is_there_and_what_does_not_fit_is_refused_and_nothing_is_left() {
     assert_snapshot!(place.run(&["new", "My_Skill"]), @"
     exit 2
     --- stderr
-    error: this name is not fit for a skill: My_Skill
+    error: this name is not valid for a skill: My_Skill
       cause: the name has upper-case letters: My_Skill
       cause: the name has an underscore: My_Skill
       hint: call it my-skill
@@ -68,7 +68,7 @@ fn what_is_there_and_what_does_not_fit_is_refused_and_nothing_is_left() {
     assert_snapshot!(place.run(&["new", "ok", "--description", "<b>"]), @"
     exit 2
     --- stderr
-    error: this description is not fit for a skill: <b>
+    error: this description is not valid for a skill: <b>
       cause: the description contains an angle bracket
       hint: say in at most 1024 characters what the skill does and when to use it, without angle brackets
     ");

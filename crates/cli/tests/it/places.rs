@@ -1,4 +1,4 @@
-//! Where skills are found, and where a command says they are when it does not find them.
+//! Where skills are found, and what commands say about skills in other places.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -28,7 +28,7 @@ fn a_skill_inside_a_skill_and_one_beside_a_skill_md_are_checked_listed_and_expla
     assert!(run(&place, &["why", "inner", "--in", "skills"]).contains("inner: offered"));
     let checked = json_of(&place, &["check", "skills", "--json"]);
     assert_eq!(checked["summary"]["files"], 3, "{checked}");
-    // The folders where agents keep skills are no different.
+    // The same for the folders where agents keep skills.
     fs::create_dir(place.path().join(".agents")).unwrap();
     fs::rename(place.path().join("skills"), place.path().join(".agents/skills")).unwrap();
     assert_eq!(listed(&place, &[]), ["inner", "outer", "top"]);
@@ -36,7 +36,7 @@ fn a_skill_inside_a_skill_and_one_beside_a_skill_md_are_checked_listed_and_expla
 }
 
 #[test]
-fn a_skill_that_a_client_does_not_read_is_said_to_be_elsewhere_and_where_the_client_looks() {
+fn why_says_where_a_skill_is_that_a_client_does_not_read() {
     let place = Place::with(&[
         ("home/.claude/skills/pdf/SKILL.md", &skill("pdf")),
         ("home/.claude/skills/team/forms/deep/SKILL.md", &skill("deep")),
@@ -51,10 +51,10 @@ fn a_skill_that_a_client_does_not_read_is_said_to_be_elsewhere_and_where_the_cli
     assert_eq!(json["candidates"].as_array().unwrap().len(), 0);
     assert!(json["elsewhere"][0]["path"].as_str().unwrap().ends_with("home/.claude/skills/pdf/SKILL.md"));
     assert!(json["looks_in"].as_array().unwrap().len() >= 4, "{json}");
-    // Also when the folder is right and the skill too deep in it for that client.
+    // Also if the skill is in a folder of the client, but too deep.
     let deep = run(&place, &["why", "deep", "--client", "claude-code"]);
     assert!(deep.contains("3 folders below") && deep.contains("where Claude Code looks 1 deep"), "{deep}");
-    // Also when places were named, and never for what is nowhere.
+    // Also with `--in`, and never for a skill that does not exist.
     let named = run(&place, &["why", "pdf", "--in", "home/.claude/skills/team"]);
     assert!(named.contains("it is at ") && named.contains("none of the places that were named"), "{named}");
     let nowhere = run(&place, &["why", "xyzzy", "--client", "codex"]);
@@ -62,7 +62,7 @@ fn a_skill_that_a_client_does_not_read_is_said_to_be_elsewhere_and_where_the_cli
     assert_eq!(json_of(&place, &["why", "xyzzy", "--json"])["elsewhere"].as_array().unwrap().len(), 0);
 }
 
-/// A project with a folder outside of it that holds one of everything that can be a source.
+/// A project, and a folder outside of it with a source of every kind.
 fn project_with_an_outside() -> Place {
     let lines = "{\"name\": \"lines-outside\", \"description\": \"Secret lines.\"}\n";
     let place = Place::with(&[
@@ -157,11 +157,11 @@ fn links_and_sources_of_an_untrusted_project_lead_nowhere_outside_of_it() {
     }
     let refused = untrusted.matches("leads out of a project that is not trusted").count();
     assert!(refused >= sources.len(), "{refused}: {untrusted}");
-    // Nothing of a file outside is shown by any command either.
+    // No command shows a file from outside.
     for args in [["show", "one", "--raw"], ["cat", "one", "SKILL.md"], ["why", "one", "--json"]] {
         assert!(!list(&args).contains("Does single"), "{args:?}");
     }
-    // What a person trusts or names is followed, as links are everywhere.
+    // Links are followed for what the user trusts or names.
     list(&["trust", "."]);
     fs::remove_file(project.join(".codex/skills")).unwrap();
     let trusted = list(&["list", "--all"]);
@@ -192,7 +192,7 @@ fn a_link_inside_the_project_is_followed_before_it_is_trusted() {
 }
 
 #[test]
-fn the_users_own_folder_is_no_project_when_the_user_is_at_home() {
+fn the_home_folder_is_not_a_project() {
     let place =
         Place::with(&[("store/x/SKILL.md", &skill("x")), ("home/.claude/skills/y/SKILL.md", &skill("y"))]);
     symlink("../../../store/x", place.path().join("home/.claude/skills/x")).unwrap();
@@ -230,7 +230,7 @@ fn the_command_line_says_which_skills_are_found_and_offered() {
     for code in ["name-uppercase", "name-underscore", "name-folder-mismatch"] {
         assert!(why.contains(&format!("error[{code}]")), "{why}");
     }
-    // Search and prompt ask the same library.
+    // `search` and `prompt` use the same library.
     for command in ["prompt", "search"] {
         let query: &[&str] = if command == "search" { &["beta"] } else { &[] };
         let said = run(&place, &[&[command, "--in", "one", "--only", "beta"], query].concat());
@@ -254,7 +254,7 @@ fn the_command_line_says_which_of_two_namesakes_is_offered() {
 }
 
 #[test]
-fn an_absent_folder_is_said_and_ends_no_command_and_an_optional_one_is_fine() {
+fn a_missing_folder_is_reported_and_an_optional_one_is_not() {
     let place = mixed();
     for args in [&["list"][..], &["prompt"], &["search", "beta"], &["why", "beta"], &["cat", "beta"]] {
         let said = run(&place, &[args, &["--in", "one", "--in", "gone"]].concat());
@@ -290,21 +290,21 @@ fn a_configuration_says_which_skills_are_found_and_offered() {
     };
     let all = ["Bad_one", "Odd_one", "alpha", "deep", "draft", "inner", "mine"];
     assert_eq!(offered(&[]), all);
-    // A project speaks for its own skills.
+    // A project's file is about its own skills.
     place.write("project/prowess.toml", b"[skills]\nenable = ['a*', 'i*']\n");
     assert_eq!(offered(&[]), ["Bad_one", "alpha", "deep", "inner", "mine"]);
     place.write("project/prowess.toml", b"[skills]\nstrict = 'spec'\nduplicates = 'error'\n");
     assert_eq!(offered(&[]), ["Bad_one", "alpha", "deep", "inner", "mine"]);
     place.write("project/prowess.toml", b"[scan]\nnested = false\nskip = ['_']\n");
     assert_eq!(offered(&[]), ["Bad_one", "Odd_one", "alpha", "deep", "mine"]);
-    // A user speaks for all of them, and a project takes none of it back.
+    // The user's file is about all skills, and a project cannot undo it.
     place.write("project/prowess.toml", b"[skills]\nstrict = 'lenient'\nenable = ['*']\n");
     place.write(
         "config/prowess/prowess.toml",
         b"[skills]\nstrict = 'spec'\nenable = ['*a*', 'm*']\n[scan]\ndepth = 1\n",
     );
     assert_eq!(offered(&[]), ["alpha", "mine"]);
-    // The command line comes first.
+    // The command line has precedence.
     assert_eq!(offered(&["--strict", "lenient", "--depth", "3", "--only", "*e*"]), ["Bad_one", "mine"]);
     for (text, reason) in [
         ("[scan]\ndepth = 'x'\n", "scan.depth: a number is wanted"),

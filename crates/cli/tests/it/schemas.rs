@@ -19,7 +19,7 @@ fn schema(name: &str) -> Value {
     schema
 }
 
-/// The part of JSON Schema that our schemas use; any other word fails, so that nothing is passed over.
+/// The part of JSON Schema that our schemas use; any other keyword fails, so that none is ignored.
 struct Validator<'s> {
     root: &'s Value,
 }
@@ -100,7 +100,7 @@ fn length(value: &Value) -> Option<u64> {
     value.as_str().map(|text| text.chars().count() as u64)
 }
 
-/// The patterns of our schemas, by hand: a test need not bring a regex engine.
+/// The patterns of our schemas, written by hand to avoid a regex engine.
 fn matches(pattern: &str, text: &str) -> bool {
     let limited = |most: usize| (1..=most).contains(&text.trim().chars().count());
     match pattern {
@@ -266,7 +266,7 @@ fn about_values(code: &str) -> bool {
     code != "name-folder-mismatch" && subjects.iter().any(|subject| code.starts_with(subject))
 }
 
-/// Cases in which a schema cannot say what the profile says, with the reason.
+/// Cases that a schema cannot express as the profile does, with the reason.
 const BEYOND: &[(&str, &str)] = &[
     ("53 fullwidth hyphen U+FF0D -> -", "a name is judged as NFKC writes it"),
     ("V21", "a name is judged as NFKC writes it"),
@@ -300,7 +300,7 @@ fn the_schema_of_the_frontmatter_agrees_with_the_profile() {
                 .filter(|problem| problem.severity == Severity::Error)
                 .map(|problem| problem.code)
                 .collect();
-            // A file whose frontmatter does not read says nothing about values.
+            // A file with unreadable frontmatter has no values to compare.
             let unread = [
                 "yaml-",
                 "duplicate-",

@@ -1,4 +1,4 @@
-//! `prowess search` and `prowess prompt`: what fits a task, and what an agent would see of it.
+//! `prowess search` and `prowess prompt`: which skills fit a task, and what an agent sees of them.
 
 use crate::{Place, code, shelf};
 use insta::assert_snapshot;
@@ -111,7 +111,7 @@ fn a_skill_that_is_not_trusted_is_marked_and_its_body_is_not_read() {
 }
 
 #[test]
-fn another_program_may_rank() {
+fn a_program_can_rank() {
     let place = skills();
     place.write(
         "rank.sh",
@@ -136,7 +136,7 @@ fn another_program_may_rank() {
     assert_snapshot!(run(&place, &["search", "x", "--selector", "command:"]), @"
     exit 2
     --- stderr
-    error: name a program after command:, its words apart by spaces or as a JSON list of texts
+    error: name a program after command:, as words separated by spaces or as a JSON list of strings
     ");
 }
 
@@ -170,7 +170,7 @@ fn every_query_has_an_answer() {
 }
 
 #[test]
-fn no_skills_one_skill_and_the_same_skill_often() {
+fn search_works_with_no_skill_one_skill_and_copies_of_a_skill() {
     let place = Place::with(&[("none/file", "")]);
     assert_snapshot!(run(&place, &["search", "--in", "none", "x"]), @"
     exit 0
@@ -274,7 +274,7 @@ fn a_prompt_keeps_within_its_budget_and_says_what_it_cut() {
 }
 
 #[test]
-fn what_was_remembered_changes_no_answer() {
+fn the_cache_changes_no_answer() {
     let place = skills();
     let args = ["search", "--json", "--why", "--in", ".", "fill zebra forms"];
     let fresh = run(&place, &[&args[..], &["--no-cache"]].concat());
@@ -297,7 +297,7 @@ fn what_was_remembered_changes_no_answer() {
 }
 
 #[test]
-fn a_prompt_leaves_out_skills_whose_tools_are_not_at_hand_with_or_without_a_query() {
+fn a_prompt_leaves_out_skills_whose_tools_are_missing_with_or_without_a_query() {
     let place = skills();
     let shown = |args: &[&str]| {
         let value = shelf::json_of(&place, &[&["prompt", "--json", "--in", "."], args].concat());
@@ -317,7 +317,7 @@ fn a_prompt_leaves_out_skills_whose_tools_are_not_at_hand_with_or_without_a_quer
 
 #[cfg(unix)]
 #[test]
-fn a_program_may_rank_with_scores_below_zero_and_min_score_decides() {
+fn a_program_can_give_negative_scores_and_min_score_decides() {
     let place = skills();
     place.write("rank", b"#!/bin/sh\necho '{\"selected\":[{\"key\":\"web-forms\",\"score\":-0.5},{\"key\":\"pdf-forms\",\"score\":-7}]}'\n");
     let selector = ["--selector", "command:sh rank", "forms"];

@@ -1,4 +1,4 @@
-//! `prowess serve` as a client starts it: on a pipe, on an address, and told to end.
+//! `prowess serve` as clients use it: on a pipe and at an address, until it is stopped.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -18,7 +18,7 @@ fn lines(messages: &[Value]) -> Vec<u8> {
     messages.iter().flat_map(|message| format!("{message}\n").into_bytes()).collect()
 }
 
-/// A server on an address, its log behind the first line, and the address.
+/// A server at an address, its log after the first line, and the address.
 fn listening(place: &Place) -> (Child, BufReader<ChildStderr>, String) {
     let mut command = place.command();
     command
@@ -33,7 +33,7 @@ fn listening(place: &Place) -> (Child, BufReader<ChildStderr>, String) {
     (child, log, at)
 }
 
-/// Tells a server to end, which it does.
+/// Asks a server to end, and checks that it does.
 fn end(child: &mut Child) {
     let id = child.id().to_string();
     assert!(std::process::Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
@@ -53,7 +53,7 @@ fn a_pipe_is_answered_until_its_end() {
         json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
         json!({"jsonrpc": "2.0", "id": 2, "method": "skills/list"}),
     ]);
-    // The last line has no end.
+    // The last line has no line break.
     let text = place.run_with_input(&["serve", "--in", "skills"], input.trim_ascii_end());
     let answers: Vec<&str> = text.lines().filter(|line| line.starts_with('{')).collect();
     assert!(text.starts_with("exit 0\n") && answers.len() == 2, "{text}");
@@ -61,7 +61,7 @@ fn a_pipe_is_answered_until_its_end() {
 }
 
 #[test]
-fn what_comes_with_prowess_is_served_where_nothing_else_is() {
+fn the_built_in_skills_are_served_where_there_are_no_others() {
     let place = Place::with(&[]);
     let input = lines(&[hello(), json!({"jsonrpc": "2.0", "id": 2, "method": "prompts/list"})]);
     let text = place.run_with_input(&["serve"], &input);
@@ -70,7 +70,7 @@ fn what_comes_with_prowess_is_served_where_nothing_else_is() {
 }
 
 #[test]
-fn an_address_is_told_and_served_until_the_end() {
+fn the_address_is_printed_and_served_until_shutdown() {
     let place = Place::with(&[SKILL]);
     let (mut child, mut log, at) = listening(&place);
     let mut stream = TcpStream::connect(&at).unwrap();
@@ -88,9 +88,9 @@ fn an_address_is_told_and_served_until_the_end() {
 }
 
 #[test]
-fn a_log_that_nobody_reads_holds_up_nobody() {
+fn a_log_that_is_not_read_delays_no_request() {
     let place = Place::with(&[SKILL]);
-    // Held open, and not read any further.
+    // Kept open, and not read any further.
     let (mut child, _log, at) = listening(&place);
     let mut stream = TcpStream::connect(&at).unwrap();
     let mut answers = BufReader::new(stream.try_clone().unwrap());
@@ -105,7 +105,7 @@ fn a_log_that_nobody_reads_holds_up_nobody() {
 }
 
 #[test]
-fn what_cannot_be_read_is_told() {
+fn sources_that_cannot_be_read_are_reported() {
     let place = Place::with(&[SKILL, ("prowess.toml", "disable = [")]);
     assert_snapshot!(place.run_with_input(&["serve", "--in", "nowhere"], b""), @"
     exit 2
@@ -113,7 +113,7 @@ fn what_cannot_be_read_is_told() {
     error: there is no such file or folder: nowhere
       hint: check the spelling, and that a link does not lead nowhere
     ");
-    // What is wrong with the rest is told beside the answers, once it is known.
+    // Problems with other sources are logged when they are found.
     let asked = lines(&[hello(), json!({"jsonrpc": "2.0", "id": 2, "method": "prompts/list"})]);
     let text = place.run_with_input(&["serve"], &asked);
     assert!(text.starts_with("exit 0") && text.contains("pdf-forms"), "{text}");
@@ -137,7 +137,7 @@ fn other_machines_need_a_token() {
     assert_snapshot!(place.run(&["serve", "--http", "127.0.0.1:0", "--token-file", "token"]), @"
     exit 2
     --- stderr
-    error: this is no token: token
+    error: this is not a token: token
       hint: a token is at least 16 visible characters without spaces
     ");
 }
@@ -161,7 +161,7 @@ fn options_of_an_address_need_one() {
 }
 
 #[test]
-fn limits_that_would_leave_nothing_are_refused() {
+fn limits_of_zero_are_refused() {
     let place = Place::with(&[]);
     for option in [
         "--max-sessions",
@@ -179,12 +179,12 @@ fn limits_that_would_leave_nothing_are_refused() {
     for (option, value) in [("--allow-host", "http://x"), ("--allow-origin", "x"), ("--allow-origin", "null")]
     {
         let text = place.run(&["serve", "--http", "127.0.0.1:0", option, value]);
-        assert!(text.starts_with("exit 2\n") && text.contains("wanted"), "{text}");
+        assert!(text.starts_with("exit 2\n") && text.contains("such as"), "{text}");
     }
 }
 
 #[test]
-fn in_a_file_that_counts_everywhere_no_program_and_no_file_of_a_server_counts_from_here() {
+fn a_configuration_for_every_folder_has_absolute_paths_only() {
     let place = Place::with(&[]);
     for (given, wanted) in [
         ("mcp=./srv --x ./y", "mcp=[DIR]/srv --x ./y"),
@@ -198,7 +198,7 @@ fn in_a_file_that_counts_everywhere_no_program_and_no_file_of_a_server_counts_fr
     ] {
         let text = place.run(&["serve", "--in", given, "--print-config", "codex"]);
         assert!(text.contains(&format!("\"--in\",\"{wanted}\"]")), "{text}");
-        // One of a project is read where the project is.
+        // A client reads a project's configuration in the folder of the project.
         let text = place.run(&["serve", "--in", given, "--print-config", "vscode"]);
         assert!(text.contains(&format!("\"{given}\"")), "{text}");
     }
@@ -227,7 +227,7 @@ fn the_configuration_has_the_options_that_were_given() {
     --- stderr
     for VS Code, into .vscode/mcp.json; or the user's own: MCP: Open User Configuration
     "#);
-    // In a file that counts everywhere, a path must not count from here.
+    // In a file that applies in every folder, paths must be absolute.
     let text = place.run(&["serve", "--in", "skills", "--in=dir=more,prefix=m", "--print-config", "codex"]);
     assert_snapshot!(text, @r#"
     exit 0
@@ -260,6 +260,6 @@ fn the_configuration_has_the_options_that_were_given() {
     exit 2
     --- stderr
     error: a configuration needs a port: 127.0.0.1:0
-      hint: name the port; 0 is another one at each start
+      hint: name a port; 0 picks another one at each start
     ");
 }

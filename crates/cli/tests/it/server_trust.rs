@@ -1,4 +1,4 @@
-//! `prowess trust` and the skills of MCP servers: what names one, what an approval is for, and what takes it back.
+//! `prowess trust` and skills of MCP servers: how one is named, what an approval covers, and what revokes it.
 
 use std::process::{Command, Stdio};
 
@@ -12,7 +12,7 @@ fn skill(name: &str, description: &str) -> String {
     format!("---\nname: {name}\ndescription: {description}\n---\nDo.\n")
 }
 
-/// A place whose user has named servers, each with the folder that it serves.
+/// A place whose user has configured servers, each with the folder that it serves.
 fn place(servers: &[(&str, &str)], files: &[(&str, &str)]) -> Place {
     let program = env!("CARGO_BIN_EXE_prowess");
     let place = Place::with(files);
@@ -41,8 +41,7 @@ fn a_bare_name_never_trusts_a_skill_of_a_server() {
     let place = place(&[("team", "one"), ("other", "two")], &files);
     let twice = [run(&place, &["trust", "refunds"]), run(&place, &["trust", "refunds"])];
     for trusted in twice {
-        let start =
-            "exit 0\n--- stdout\ntrusted as it is: refunds [DIR]/.claude/skills/refunds/SKILL.md sha256:";
+        let start = "exit 0\n--- stdout\ntrusted with its current files: refunds [DIR]/.claude/skills/refunds/SKILL.md sha256:";
         assert!(trusted.starts_with(start), "{trusted}");
     }
     assert_snapshot!(run(&place, &["trust", "mail"]), @"
@@ -62,13 +61,14 @@ fn a_bare_name_never_trusts_a_skill_of_a_server() {
     assert!(!run(&place, &["trust", "--list"]).contains("mcp:"), "nothing of a server was trusted");
     let trusted = run(&place, &["trust", "other:lone"]);
     assert!(
-        trusted.contains("trusted as it is: other:lone mcp:other:skill://lone/SKILL.md sha256:"),
+        trusted
+            .contains("trusted with its current files: other:lone mcp:other:skill://lone/SKILL.md sha256:"),
         "{trusted}"
     );
 }
 
 #[test]
-fn a_key_that_a_skill_here_has_trusts_nothing_of_a_server() {
+fn a_key_of_a_local_skill_never_trusts_a_skill_of_a_server() {
     let (served, own) = (skill("refunds", "The server's."), skill("refunds", "The user's."));
     let place =
         place(&[("team", "served")], &[("served/refunds/SKILL.md", &served), ("own/refunds/SKILL.md", &own)]);
@@ -90,7 +90,7 @@ fn a_key_that_a_skill_here_has_trusts_nothing_of_a_server() {
     let named = run(&place, &["trust", "mcp:team:skill://refunds/SKILL.md"]);
     assert!(
         named.starts_with(
-            "exit 0\n--- stdout\ntrusted as it is: team:refunds mcp:team:skill://refunds/SKILL.md sha256:"
+            "exit 0\n--- stdout\ntrusted with its current files: team:refunds mcp:team:skill://refunds/SKILL.md sha256:"
         ),
         "{named}"
     );
@@ -102,13 +102,13 @@ fn a_key_that_a_skill_here_has_trusts_nothing_of_a_server() {
     assert_snapshot!(run(&place, &["trust", "mcp:team:skill://other/SKILL.md"]), @"
     exit 2
     --- stderr
-    error: no server lists a skill at this place: mcp:team:skill://other/SKILL.md
-      hint: see the places with: prowess why NAME
+    error: no server lists a skill at this location: mcp:team:skill://other/SKILL.md
+      hint: see the locations with: prowess why NAME
     ");
 }
 
 #[test]
-fn trust_is_taken_back_by_key_when_the_server_is_away() {
+fn trust_is_revoked_by_key_when_the_server_is_unreachable() {
     let refunds = skill("refunds", "d");
     let files = [("one/refunds/SKILL.md", refunds.as_str()), ("two/refunds/SKILL.md", refunds.as_str())];
     let place = place(&[("team", "one"), ("other", "two")], &files);
@@ -120,8 +120,8 @@ fn trust_is_taken_back_by_key_when_the_server_is_away() {
     exit 2
     --- stderr
     error: several trusted skills have this name: refunds
-      hint: take the trust from one: prowess trust --revoke mcp:other:skill://refunds/SKILL.md
-      hint: take the trust from one: prowess trust --revoke mcp:team:skill://refunds/SKILL.md
+      hint: revoke the trust in one: prowess trust --revoke mcp:other:skill://refunds/SKILL.md
+      hint: revoke the trust in one: prowess trust --revoke mcp:team:skill://refunds/SKILL.md
     ");
     assert_snapshot!(run(&place, &["trust", "--revoke", "team:refunds"]), @"
     exit 0
@@ -142,13 +142,13 @@ fn trust_is_taken_back_by_key_when_the_server_is_away() {
 }
 
 #[test]
-fn nobody_who_gives_trust_waits_for_a_server_that_another_asks() {
+fn trusting_a_skill_does_not_wait_for_a_command_that_asks_a_server() {
     let place = Place::with(&[(".claude/skills/good/SKILL.md", crate::GOOD)]);
     let (asked, go) = (place.path().join("asked"), place.path().join("go"));
     for fifo in [&asked, &go] {
         assert!(Command::new("mkfifo").arg(fifo).status().unwrap().success());
     }
-    // A server that says when it is asked, and ends when it may.
+    // A server that signals when it gets a request, and answers when the test allows it.
     let server = format!("mcp=sh -c \"echo >'{}'; read _ <'{}'\",prefix=slow", asked.display(), go.display());
     let mut slow = command(&place);
     slow.env("PATH", std::env::var_os("PATH").unwrap()).args(["trust", "slow:x", "--in", &server]);
@@ -159,14 +159,14 @@ fn nobody_who_gives_trust_waits_for_a_server_that_another_asks() {
     assert!(!slow.wait().unwrap().success());
 }
 
-/// Runs a command whose library is a fake server.
+/// Runs a command whose only source is a fake server.
 fn told(place: &Place, server: &FakeServer, args: &[&str]) -> String {
     let server = format!("mcp={},prefix=team", server.url);
     place.transcript(&command(place).args(args).args(["--in", &server]).output().unwrap())
 }
 
 #[test]
-fn nobody_is_told_to_trust_a_skill_whose_files_are_made_on_demand() {
+fn no_hint_says_to_trust_a_skill_whose_files_are_made_on_demand() {
     let place = Place::with(&[]);
     let mut content = FakeContent::default();
     content.skill("skill://deep", "", &[]);
@@ -190,7 +190,7 @@ fn nobody_is_told_to_trust_a_skill_whose_files_are_made_on_demand() {
 }
 
 #[test]
-fn of_two_skills_with_one_name_on_a_server_each_is_told_what_trusts_it() {
+fn each_of_two_skills_with_one_name_on_a_server_has_a_hint_that_trusts_it() {
     let place = Place::with(&[]);
     let mut content = FakeContent::default();
     content.skill("skill://n/a", "", &[]).skill("skill://m/a", "", &[]);
@@ -206,10 +206,10 @@ fn of_two_skills_with_one_name_on_a_server_each_is_told_what_trusts_it() {
       found: mcp:team:skill://m/a/SKILL.md
       path for filters: a
       shadowed by: mcp:team:skill://n/a/SKILL.md
-      hint: rename one of the two, or take one away
+      hint: rename one of the two, or remove one
       hint: it is not trusted; prowess trust mcp:team:skill://m/a/SKILL.md --in SPEC
     ");
-    // What is trusted by its place has the key as long as the first is not trusted.
+    // A skill that is trusted by its location has the key as long as the first one is not trusted.
     told(&place, &server, &["trust", "mcp:team:skill://m/a/SKILL.md"]);
     assert_snapshot!(told(&place, &server, &["why", "team:a"]), @"
     exit 0
@@ -218,7 +218,7 @@ fn of_two_skills_with_one_name_on_a_server_each_is_told_what_trusts_it() {
       found: mcp:team:skill://n/a/SKILL.md
       path for filters: a
       shadowed by: mcp:team:skill://m/a/SKILL.md
-      hint: rename one of the two, or take one away
+      hint: rename one of the two, or remove one
       hint: it is not trusted; prowess trust mcp:team:skill://n/a/SKILL.md --in SPEC
     team:a: offered
       found: mcp:team:skill://m/a/SKILL.md
@@ -236,7 +236,7 @@ fn of_two_skills_with_one_name_on_a_server_each_is_told_what_trusts_it() {
       found: mcp:team:skill://m/a/SKILL.md
       path for filters: a
       shadowed by: mcp:team:skill://n/a/SKILL.md
-      hint: rename one of the two, or take one away
+      hint: rename one of the two, or remove one
       not trusted, and trust would not help: the other one keeps the key
     ");
 }

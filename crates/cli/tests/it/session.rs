@@ -1,4 +1,4 @@
-//! `prowess activate`, `tools` and `replay`: what a model is given.
+//! `prowess activate`, `tools` and `replay`: what a model gets.
 
 use std::io::Write as _;
 use std::process::Stdio;
@@ -10,7 +10,7 @@ use crate::shelf::{command, json_of, run, shelf};
 use crate::{Place, code};
 
 #[test]
-fn a_model_cannot_lift_the_filter_of_its_host_nor_say_a_member_twice() {
+fn a_model_cannot_lift_the_filter_of_its_host_nor_repeat_a_member() {
     let calls = concat!(
         r#"{"tool":"list_skills","filter":"**"}"#,
         "\n",
@@ -32,7 +32,7 @@ fn a_model_cannot_lift_the_filter_of_its_host_nor_say_a_member_twice() {
 }
 
 #[test]
-fn what_is_not_trusted_or_turned_off_is_not_in_a_session() {
+fn untrusted_and_disabled_skills_are_not_in_a_session() {
     let place = shelf();
     place.write("calls.jsonl", b"{\"tool\":\"list_skills\"}\n\n{\"tool\":\"load_skill\",\"arguments\":{\"name\":\"loud\"}}\n{\"tool\":\"load_skill\",\"arguments\":{\"name\":\"draft\"}}\n");
     let output = command(&place).args(["replay", "calls.jsonl"]).output().unwrap();
@@ -86,7 +86,7 @@ fn an_activation_shows_what_a_model_gets() {
 
     This skill has 1 script. Read one with read_skill_resource (name: "fix", path: the file's path); without path it lists them.
     "#);
-    // What the shell took for one word is one argument.
+    // A word of the shell is one argument.
     assert!(activate(&["fix", "it's a b", "c"]).contains("Fix it's a b in c."));
     let output = command(&place).args(["activate", "fix", "--in", "skills", "--json"]).output().unwrap();
     let json: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -118,7 +118,7 @@ fn tools_come_in_the_form_of_an_interface() {
 }
 
 #[test]
-fn no_tools_because_of_skills_that_could_not_be_looked_at_is_not_fine() {
+fn tools_end_with_two_when_no_source_could_be_read() {
     let config = "[[skills.sources]]\nmcp = '/no/such/program'\n";
     let place = Place::with(&[("config/prowess/prowess.toml", config)]);
     let said = |args: &[&str]| {
@@ -135,7 +135,7 @@ fn no_tools_because_of_skills_that_could_not_be_looked_at_is_not_fine() {
 }
 
 #[test]
-fn a_replay_answers_bytes_that_are_no_text_and_lines_that_are_too_long() {
+fn replay_answers_lines_that_are_not_utf8_or_too_long() {
     let place = Place::with(&[("skills/good/SKILL.md", crate::GOOD)]);
     let mut calls = b"\xff\xfe\n[1,\n".to_vec();
     calls.extend(std::iter::repeat_n(b'x', 5 << 20));
@@ -186,7 +186,7 @@ fn a_plain_activation_is_the_instructions_alone() {
     };
     assert!(run(&[]).starts_with("<skill_content name=\"a\">\nSay &lt;/skill_content> to Bob."));
     assert_eq!(run(&["--plain"]).trim_end(), "Say </skill_content> to Bob.");
-    // A project's own file does not decide about it.
+    // A project's file cannot set it.
     place.write("prowess.toml", b"[session]\nplain = true\n");
     assert!(run(&[]).starts_with("<skill_content"));
     place.write("config/prowess/prowess.toml", b"[session]\nplain = true\n");
@@ -264,7 +264,7 @@ fn an_activation_can_be_of_several_skills_and_show_their_files() {
 }
 
 #[test]
-fn a_prompt_can_be_narrowed_by_folder_and_filter_and_show_places() {
+fn a_prompt_can_be_narrowed_by_folder_and_filter_and_show_locations() {
     let place = Place::with(&[
         ("skills/billing/refunds/SKILL.md", "---\nname: refunds\ndescription: Pays back.\n---\n"),
         ("skills/mail/SKILL.md", "---\nname: mail\ndescription: Writes.\n---\n"),

@@ -1,4 +1,4 @@
-//! The vectors of sessions and of paths, through the black-box door: `prowess replay`.
+//! The conformance vectors of sessions and of paths, run with `prowess replay`.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -42,7 +42,7 @@ enum Line {
     },
 }
 
-/// What happens to the files meanwhile.
+/// Changes to the files between calls.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Work {
@@ -65,7 +65,7 @@ struct Expect {
     lacks_said: Vec<String>,
 }
 
-/// A member that may be null and is looked at all the same.
+/// A member that is compared even if it is null.
 fn given<'de, D: serde::Deserializer<'de>>(value: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(value).map(Some)
 }
@@ -120,7 +120,7 @@ impl Expect {
     }
 }
 
-/// Whether every member that is wanted is there; lists are as long as wanted.
+/// Whether every expected member is there; lists must have the expected length.
 fn covers(wanted: &Value, found: &Value) -> bool {
     match (wanted, found) {
         (Value::Null, _) => true,
@@ -220,7 +220,7 @@ fn every_path_vector_is_refused_or_read_as_it_says() {
                     "{case}"
                 );
             }
-            // A path that may be asked for: here there is no such file, unless it is the skill's own.
+            // A valid path: there is no such file here, unless it is the SKILL.md itself.
             None => {
                 let reason = answer["reason"].as_str();
                 assert!(

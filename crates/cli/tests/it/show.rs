@@ -1,4 +1,4 @@
-//! `prowess show`: the card, the envelope, and bytes as they are.
+//! `prowess show`: the card, the envelope, and bytes verbatim.
 
 use crate::{BAD, GOOD, Place, code};
 use insta::assert_snapshot;
@@ -34,7 +34,7 @@ fn full() -> Place {
 }
 
 #[test]
-fn people_see_a_card() {
+fn show_prints_a_card() {
     assert_snapshot!(full().run(&["show", "full"]), @r#"
     exit 0
     --- stdout
@@ -70,7 +70,7 @@ fn people_see_a_card() {
 }
 
 #[test]
-fn programs_see_every_field() {
+fn json_has_every_field() {
     let place = full();
     let mut card = place.json(&["show", "--json", "full/SKILL.md"]);
     let files = card["files"].take();
@@ -173,7 +173,7 @@ fn programs_see_every_field() {
 }
 
 #[test]
-fn what_is_absent_is_null_and_what_is_empty_is_empty() {
+fn absent_fields_are_null_and_empty_ones_are_empty() {
     let place = Place::with(&[("a/SKILL.md", "---\nname: a\ndescription: d\nallowed-tools: ''\n---\n")]);
     let card = place.json(&["show", "--json", "a"]);
     assert_eq!((&card["license"], &card["metadata"]), (&json!(null), &json!(null)));
@@ -233,7 +233,7 @@ fn standard_input_has_no_folder() {
 }
 
 #[test]
-fn what_cannot_be_read_ends_with_two() {
+fn files_that_cannot_be_read_end_with_two() {
     let place = Place::with(&[("empty/notes.txt", "")]);
     assert_snapshot!(place.run(&["show", "nope"]), @"
     exit 2
@@ -258,7 +258,7 @@ fn what_cannot_be_read_ends_with_two() {
 }
 
 #[test]
-fn what_no_agent_can_have_is_said_everywhere() {
+fn files_that_agents_cannot_read_are_reported_by_every_command() {
     let place = Place::with(&[("good/SKILL.md", crate::GOOD), ("good/a?b.md", "x"), ("good/fine.md", "x")]);
     std::os::unix::fs::symlink("/etc/hosts", place.path().join("good/hosts")).unwrap();
     for command in [&["check", "good"][..], &["show", "good"], &["why", "good", "--in", "."]] {

@@ -1,4 +1,4 @@
-//! What is around a command: files of other users, variables of the environment, programs that it started.
+//! The environment of a command: files of other users, environment variables, child processes.
 
 use std::fs;
 use std::os::unix::fs::chown;
@@ -9,11 +9,11 @@ use insta::assert_snapshot;
 
 use crate::{BAD, GOOD, Place, skipped};
 
-/// The account that owns nothing.
+/// An account without files.
 const UNPRIVILEGED: u32 = 65_534;
 
 #[test]
-fn a_configuration_of_another_user_is_ignored_and_said() {
+fn a_configuration_of_another_user_is_ignored_with_a_warning() {
     let place = Place::with(&[
         ("prowess.toml", "[[check.paths]]\nglob = '**'\nignore = true\n"),
         ("work/Bad/SKILL.md", BAD),
@@ -30,7 +30,7 @@ fn a_configuration_of_another_user_is_ignored_and_said() {
     assert_eq!(text.matches(said).count(), 1, "once, for all skills below it: {text}");
     let list = place.run(&["list"]);
     assert!(list.contains("belongs to another user"), "{list}");
-    // Whose folder it is may say how it is checked: a clone in a container often belongs to the user outside.
+    // The owner of a folder may configure how it is checked: in a container, a clone often belongs to the user outside.
     for folder in ["work", "work/Bad", "work/good"] {
         chown(place.path().join(folder), Some(UNPRIVILEGED), None).unwrap();
     }
@@ -38,7 +38,7 @@ fn a_configuration_of_another_user_is_ignored_and_said() {
 }
 
 #[test]
-fn a_relative_home_is_refused_and_nothing_of_a_repository_is_taken_for_the_users_own() {
+fn a_relative_home_is_refused_so_that_no_repository_counts_as_the_users_own() {
     let place = Place::with(&[
         (".claude/skills/trap/SKILL.md", "---\nname: trap\ndescription: A trap.\n---\n"),
         (".config/prowess/prowess.toml", "[[skills.sources]]\nmcp = 'touch pwned'\n"),
@@ -66,11 +66,11 @@ fn a_relative_home_is_refused_and_nothing_of_a_repository_is_taken_for_the_users
 }
 
 #[test]
-fn what_a_server_leaves_behind_in_a_session_of_its_own_ends_with_the_command() {
+fn processes_that_a_server_leaves_in_another_session_end_with_the_command() {
     if !cfg!(target_os = "linux") || !Path::new("/usr/bin/setsid").exists() {
         return skipped("setsid is not here");
     }
-    // The first is left behind by a parent that has ended, the second has started another in turn.
+    // The parent of the first has ended, and the second has started another process.
     let script = "#!/bin/sh
 for name in one two; do
     (setsid sh -c 'sleep 600 & echo $$ $! > \"$0.new\"; mv \"$0.new\" \"$0\"; wait' \"$name\" >/dev/null 2>&1 </dev/null &)
@@ -94,12 +94,12 @@ exec \"$PROWESS\" serve --in skills
 }
 
 #[test]
-fn programs_that_were_there_before_the_command_are_left_alone() {
+fn programs_that_ran_before_the_command_are_left_alone() {
     if !cfg!(target_os = "linux") {
         return skipped("only Linux gives children to another process");
     }
     let place = Place::with(&[("skills/good/SKILL.md", GOOD)]);
-    // The shell becomes the command, so what it started is a child of the command.
+    // The shell becomes the command with `exec`, so its children are children of the command.
     let script = "sleep 600 >/dev/null 2>&1 & echo $! >sidecar; exec \"$PROWESS\" \"$@\"";
     let mut command = Command::new("sh");
     command.current_dir(place.path()).env_clear().stdin(Stdio::null());
@@ -108,7 +108,7 @@ fn programs_that_were_there_before_the_command_are_left_alone() {
     let server = format!("mcp={} serve --in skills,prefix=s", env!("CARGO_BIN_EXE_prowess"));
     let output = command.args(["-c", script, "sh", "list", "--in", &server]).output().unwrap();
     let id = fs::read_to_string(place.path().join("sidecar")).unwrap();
-    // One that was ended may still be there as a zombie.
+    // A process that has ended may still be there as a zombie.
     let stat = fs::read_to_string(format!("/proc/{}/stat", id.trim())).unwrap_or_default();
     let alive = stat.rsplit_once(')').is_some_and(|(_, state)| !state.trim_start().starts_with('Z'));
     if alive {

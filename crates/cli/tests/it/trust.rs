@@ -1,4 +1,4 @@
-//! `prowess trust`: what a user lets agents use, what takes that back, and what needs no trust.
+//! `prowess trust`: what agents may use, what revokes it, and what needs no trust.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
@@ -10,7 +10,7 @@ use crate::shelf::{command, json_of, output, run, shelf};
 use crate::{GOOD, Place, code};
 
 #[test]
-fn a_skill_is_trusted_as_it_is_and_no_longer_after_a_change() {
+fn trust_in_a_skill_ends_with_any_change_of_its_files() {
     let place = shelf();
     assert_snapshot!(run(&place, &["trust", "--list"]), @"
     exit 0
@@ -20,7 +20,7 @@ fn a_skill_is_trusted_as_it_is_and_no_longer_after_a_change() {
     assert_snapshot!(run(&place, &["trust", "pdf"]), @"
     exit 0
     --- stdout
-    trusted as it is: pdf [DIR]/.claude/skills/pdf/SKILL.md sha256:e35c6fd43f775b071b9da871c4195fa531d294b2c1b0321fd20df29f4cd528e3
+    trusted with its current files: pdf [DIR]/.claude/skills/pdf/SKILL.md sha256:e35c6fd43f775b071b9da871c4195fa531d294b2c1b0321fd20df29f4cd528e3
     ");
     assert_snapshot!(run(&place, &["trust", "--list"]), @"
     exit 0
@@ -39,7 +39,7 @@ fn a_skill_is_trusted_as_it_is_and_no_longer_after_a_change() {
     }
     fs::set_permissions(place.path().join(script), Permissions::from_mode(0o755)).unwrap();
     assert_eq!(trusted(), json!(false));
-    // The user's own skill of that name is offered meanwhile.
+    // Until then, the user's own skill of that name is offered.
     fs::remove_dir_all(place.path().join("home/.claude")).unwrap();
     let why = run(&place, &["why", "pdf"]);
     assert!(why.contains("pdf: seen, not trusted: it changed since it was\n"), "{why}");
@@ -81,12 +81,12 @@ fn the_text_of_a_skill_that_is_not_trusted_comes_with_a_note() {
 }
 
 #[test]
-fn a_folder_is_trusted_whatever_is_in_it() {
+fn trust_in_a_folder_covers_later_changes() {
     let place = shelf();
     assert_snapshot!(run(&place, &["trust"]), @"
     exit 0
     --- stdout
-    trusted, whatever is in it: [DIR]
+    trusted, with everything in it: [DIR]
     ");
     assert_snapshot!(run(&place, &["trust", "--list"]), @"
     exit 0
@@ -132,7 +132,7 @@ fn a_folder_is_trusted_whatever_is_in_it() {
 }
 
 #[test]
-fn damaged_approvals_are_an_error_and_never_none() {
+fn damaged_approvals_are_an_error_and_not_an_empty_list() {
     let place = shelf();
     output(&place, &["trust", "pdf"]);
     let file = place.path().join("state/prowess/trust.json");
@@ -157,7 +157,7 @@ fn damaged_approvals_are_an_error_and_never_none() {
 }
 
 #[test]
-fn trust_that_is_taken_back_says_what_is_left_of_it() {
+fn revoking_trust_says_what_is_still_trusted() {
     let place = Place::with(&[(".claude/skills/good/SKILL.md", GOOD)]);
     let root = place.path().to_str().unwrap().to_owned();
     run(&place, &["trust", "good"]);
@@ -165,11 +165,11 @@ fn trust_that_is_taken_back_says_what_is_left_of_it() {
     let both = run(&place, &["trust", "--revoke", "good"]);
     assert!(both.contains("no longer trusted by itself: good; still trusted through: [DIR]"), "{both}");
     let folder = run(&place, &["trust", "--revoke", "./.claude"]);
-    assert!(folder.contains("trusted through a folder that it lies in: [DIR]"), "{folder}");
+    assert!(folder.contains("trusted through a folder that it is in: [DIR]"), "{folder}");
     run(&place, &["trust", "good"]);
     assert!(run(&place, &["trust", "--revoke", &format!("{root}/")]).starts_with("exit 0\n"));
     assert!(run(&place, &["trust", "--list"]).contains("nothing is trusted"));
-    // What no digest covers cannot be approved.
+    // A skill with files that no digest covers cannot be approved.
     place.write(".claude/skills/good/node_modules/x.js", b"1");
     let refused = run(&place, &["trust", "good"]);
     assert!(refused.starts_with("exit 2\n") && refused.contains("node_modules"), "{refused}");

@@ -1,4 +1,4 @@
-//! `prowess watch`: a change is a line, as soon as it is quiet.
+//! `prowess watch`: each change is a line.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
@@ -24,7 +24,7 @@ fn each_change_is_a_line() {
     };
     crate::schemas::assert_fits("watch", &expected(1, "added", &["more"]));
     assert_eq!(line(), expected(1, "", &[]));
-    // Made elsewhere and moved in, so that no look finds half of it.
+    // Created elsewhere and moved in, so that it is never seen incomplete.
     place.write("made/SKILL.md", b"---\nname: more\ndescription: Does more.\n---\n");
     std::fs::rename(place.path().join("made"), place.path().join("skills/more")).unwrap();
     assert_eq!(line(), expected(2, "added", &["more"]));
@@ -35,7 +35,7 @@ fn each_change_is_a_line() {
 }
 
 #[test]
-fn it_ends_after_the_first_change_when_asked() {
+fn watch_once_ends_after_the_first_change() {
     let place = Place::with(&[("skills/good/SKILL.md", GOOD)]);
     let mut command = place.command();
     command.args(["watch", "--in", "skills", "--once"]).stdout(Stdio::piped());

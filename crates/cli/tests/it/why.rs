@@ -68,7 +68,7 @@ fn why_names_the_place_and_the_reason() {
     error: no skill of this name was found: something-else
       hint: a skill is a folder with a SKILL.md in a place where agents look; --in names another
     ");
-    // Folders that were named need no trust; without it, the user's own skill is the one that is offered.
+    // Folders that were named need no trust. In the project they do, so the user's own skill is offered.
     assert_snapshot!(run(&place, &["why", "pdf", "--in", ".claude/skills", "--in", "home"]), @"
     exit 0
     --- stdout
@@ -79,7 +79,7 @@ fn why_names_the_place_and_the_reason() {
       found: [DIR]/home/.claude/skills/pdf/SKILL.md
       path for filters: .claude/skills/pdf
       shadowed by: [DIR]/.claude/skills/pdf/SKILL.md
-      hint: rename one of the two, or take one away
+      hint: rename one of the two, or remove one
     ");
     assert_snapshot!(run(&place, &["why", "pdf"]).replace(&readers(&place), "[READERS]"), @"
     exit 0
@@ -89,7 +89,7 @@ fn why_names_the_place_and_the_reason() {
       path for filters: pdf
       read by: [READERS]
       shadowed by: [DIR]/home/.claude/skills/pdf/SKILL.md
-      hint: rename one of the two, or take one away
+      hint: rename one of the two, or remove one
       hint: it is not trusted; prowess trust pdf
     pdf: offered
       found: [DIR]/home/.claude/skills/pdf/SKILL.md
@@ -106,7 +106,7 @@ fn why_names_the_place_and_the_reason() {
 }
 
 #[test]
-fn why_speaks_of_filters_of_prompts_and_of_what_is_odd() {
+fn why_explains_filters_prompts_and_unusual_skills() {
     let long = "x".repeat(400);
     let big = format!("---\nname: big\ndescription: Big.\n---\n{}", "x".repeat(1 << 21));
     let place = Place::with(&[

@@ -1,4 +1,4 @@
-//! A folder of skills and the queries they carry: is each found for what its author wrote, and who wins instead.
+//! A folder of skills with trigger queries: whether each query finds its skill, and which skill wins instead.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -23,17 +23,17 @@ use crate::error::{CommandError, Failure};
 use crate::report::json::VERSION;
 use crate::ui::{FAINT, STRONG, Ui, clean, count};
 
-/// How far down the ranking a skill is looked for.
+/// How far down the ranking to look for a skill.
 const DEPTH: usize = 50;
-/// How many skills are looked at when skills are compared with each other.
+/// How many skills each skill is compared with.
 const COMPARED: usize = 5;
-/// A skill whose own description finds another with this share of its own score competes with it.
+/// Two skills compete if the description of one finds the other with at least this share of its own score.
 const RIVAL: f32 = 0.5;
 
 /// Queries, each with the key of the skill that carries it.
 type Queries = Vec<(String, Trigger)>;
 
-/// One query, and what became of it.
+/// One query and its result.
 struct Asked {
     skill: String,
     trigger: Trigger,
@@ -153,19 +153,15 @@ impl Read {
                     let new: Vec<Trigger> = found.into_iter().filter(|one| !queries.contains(one)).collect();
                     queries.extend(new);
                 }
-                // A file that other tools have their own use for is no fault of the skill.
+                // Other tools use this file name for another format, which is not an error.
                 Ok(Some(Err(error @ TriggerError::Tasks))) if name.ends_with("evals.json") => {
-                    ui.note(&format!(
-                        "not read: {shown}: {error}; trigger queries belong into {TRIGGER_FILE}"
-                    ));
+                    ui.note(&format!("not read: {shown}: {error}; trigger queries belong in {TRIGGER_FILE}"));
                     self.refused.push(Refused { path: shown, reason: error.to_string() });
                 }
                 Ok(Some(Err(error))) => {
                     let reason = error.to_string();
                     let message = format!("this file holds no trigger queries: {shown}");
-                    let mut failure = Failure::new(message, TriggerError::HINT);
-                    failure.causes.push(reason.clone());
-                    self.failed(&failure, ui);
+                    self.failed(&Failure::new(message, TriggerError::HINT).with_cause(&reason), ui);
                     self.refused.push(Refused { path: shown, reason });
                 }
                 Err(error) => {
@@ -198,7 +194,7 @@ fn rivals(index: &Bm25, among: &[&Entry]) -> Vec<(String, String, f32)> {
     list
 }
 
-/// Passed and asked, for queries that should and for those that should not.
+/// How many queries passed, of how many: of those that should trigger, or those that should not.
 fn tally(asked: &[Asked], should: bool) -> (usize, usize) {
     let of = || asked.iter().filter(|asked| asked.trigger.should == should);
     (of().filter(|asked| asked.passed).count(), of().count())

@@ -67,7 +67,7 @@ pub(super) fn run(
     if let Some(path) = &args.run {
         std::fs::write(path, &written).map_err(|error| {
             let what = format!("could not write the rankings: {}", path.display());
-            Failure::new(what, "look at the folder it should lie in").with_cause(error)
+            Failure::new(what, "check the folder it should be in").with_cause(error)
         })?;
     }
     let name = args.selector.name();
@@ -105,18 +105,18 @@ struct Asked<'r> {
 
 fn asked<'r>(row: &'r Value, path: &Path, number: usize) -> Result<Asked<'r>, Failure> {
     let fault = |what: &str| {
-        let error = format!("this is no query: {}:{number}: {what}", path.display());
+        let error = format!("this is not a query: {}:{number}: {what}", path.display());
         Failure::new(
             error,
             "each line is an object with id, query and, if it is known, relevant: a list of ids",
         )
     };
-    let text = row.get("query").and_then(Value::as_str).ok_or_else(|| fault("query is not a text"))?;
+    let text = row.get("query").and_then(Value::as_str).ok_or_else(|| fault("query is not a string"))?;
     let relevant = match row.get("relevant") {
         None | Some(Value::Null) => Some(BTreeSet::new()),
         Some(given) => given.as_array().and_then(|ids| ids.iter().map(Value::as_str).collect()),
     };
-    Ok(Asked { text, relevant: relevant.ok_or_else(|| fault("relevant is not a list of texts"))? })
+    Ok(Asked { text, relevant: relevant.ok_or_else(|| fault("relevant is not a list of strings"))? })
 }
 
 fn skill(row: &Value, pool: &Path, number: usize) -> Result<Skill, Failure> {

@@ -1,4 +1,4 @@
-//! The selectors by name, over skills whose bodies are at hand.
+//! The selectors by name, over skills with bodies in memory.
 
 use std::path::Path;
 
@@ -12,16 +12,16 @@ use crate::args::Eval;
 use crate::error::{CommandError, Failure};
 use crate::selector::SelectorName;
 
-/// The most bytes of a file with skills, queries or vectors.
+/// The maximum size of a file with skills, queries or vectors.
 const MAX_LINES_BYTES: usize = 1 << 30;
 
-/// A skill that competes, and what stands in it.
+/// A skill to rank, and its body.
 pub(super) struct Skill {
     pub(super) entry: Entry,
     pub(super) body: Option<String>,
 }
 
-/// The objects of a file, one a line.
+/// The objects of a file, one per line.
 pub(super) fn lines(path: &Path) -> Result<Vec<(usize, Value)>, CommandError> {
     let bytes = read::read_small(path, MAX_LINES_BYTES)?;
     let mut values = Vec::new();
@@ -31,7 +31,7 @@ pub(super) fn lines(path: &Path) -> Result<Vec<(usize, Value)>, CommandError> {
         }
         let value = serde_json::from_slice(line).map_err(|error| {
             let what = format!("this line is not JSON: {}:{number}", path.display());
-            Failure::new(what, "the file must hold one JSON object a line").with_cause(error)
+            Failure::new(what, "the file must have one JSON object per line").with_cause(error)
         })?;
         values.push((number, value));
     }
@@ -61,10 +61,10 @@ pub(super) fn bm25(skills: &[Skill], settings: Option<Settings>) -> Bm25 {
     Bm25::new(keys, search::analyse(&texts, search::threads()), settings.unwrap_or_default())
 }
 
-/// Vectors come from a file: the model runs elsewhere, and is no part of Prowess.
+/// Vectors come from a file: the model is not part of Prowess.
 fn embedding(args: &Eval, skills: &[Skill]) -> Result<Embedding, CommandError> {
     let hint =
-        "write one {\"text\", \"vector\"} a line for every skill and query; docs/retrieval.md shows how";
+        "write one {\"text\", \"vector\"} per line for every skill and query; docs/retrieval.md shows how";
     let Some(path) = &args.vectors else {
         return Err(Failure::new("this selector needs vectors: --vectors", hint).into());
     };

@@ -1,4 +1,4 @@
-//! What a host does between the calls of a model, as lines of a replay.
+//! The lines of a replay for what a host does between the calls of a model.
 
 use std::sync::atomic::Ordering;
 
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::Host;
 
-/// The words of the host, each with what it does.
+/// The values of `host`.
 const WORDS: [&str; 13] = [
     "begin",
     "active",
@@ -131,7 +131,7 @@ fn read<T: DeserializeOwned>(arguments: Value) -> Result<T, String> {
     serde_json::from_value(arguments).map_err(|error| without_types(&error.to_string()))
 }
 
-/// A message of the reader of JSON without the names of types in this program.
+/// A message of `serde_json` without the names of Rust types.
 fn without_types(message: &str) -> String {
     let mut words = message.split(' ').peekable();
     let mut plain = Vec::new();
@@ -158,7 +158,7 @@ fn active(session: &Session) -> ToolResult {
     ToolResult::done("", json!({"skills": session.active_skills(), "tools": session.active_tools()}))
 }
 
-/// A new session over the same skills, with its own rules.
+/// A new session over the same skills, with its own policy and options.
 #[derive(Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Begin {
@@ -181,7 +181,7 @@ struct Begin {
     /// Whether an activation is the instructions alone.
     plain: bool,
     max_activation_bytes: usize,
-    /// When given, every skill must be approved, and this is what the host answers.
+    /// If set, every skill must be approved, and this is the answer of the host.
     approve: Option<bool>,
     max_files: usize,
     max_bytes: usize,
@@ -321,7 +321,7 @@ struct Deactivate {
     name: String,
 }
 
-/// The kinds of events that are wanted; all when absent.
+/// The kinds of events to return; all when absent.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Log {

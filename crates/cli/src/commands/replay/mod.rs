@@ -19,9 +19,9 @@ use crate::args::Replay;
 use crate::error::{CommandError, Failure};
 use crate::ui::{self, Ui};
 
-/// The longest line.
+/// The maximum length of a line.
 const MAX_LINE: usize = 4 << 20;
-/// The largest file of calls.
+/// The maximum size of a file of calls.
 const MAX_FILE: usize = 256 << 20;
 
 /// Runs the command.
@@ -55,13 +55,13 @@ pub(crate) fn run(args: &Replay, ui: &mut Ui) -> Result<Outcome, CommandError> {
 /// A host whose model is a file.
 struct Host {
     chat: Chat,
-    /// Whether skills that must be approved are.
+    /// Whether the host approves skills.
     approving: Arc<AtomicBool>,
-    /// Whether lines of the host are refused.
+    /// Whether lines for the host are refused.
     model_only: bool,
 }
 
-/// Why a line was not done, and what to write instead.
+/// Why a line was refused, and a hint.
 type Fault = (String, &'static str);
 
 /// The members of a line.
@@ -69,7 +69,7 @@ const CALL: [&str; 3] = ["tool", "arguments", "filter"];
 const ACT: [&str; 2] = ["host", "arguments"];
 
 impl Host {
-    /// Answers one line; a blank one asks nothing.
+    /// Answers one line; an empty one is skipped.
     fn line(&mut self, line: &[u8], ui: &mut Ui) -> Result<(), CommandError> {
         if line.iter().all(u8::is_ascii_whitespace) {
             return Ok(());

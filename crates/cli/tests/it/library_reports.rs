@@ -1,4 +1,4 @@
-//! What every command that opens the library says alike: of what could not be read, of filters, of prompts.
+//! What all commands report alike about the library: what could not be read, filters and prompts.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
@@ -56,7 +56,7 @@ fn a_watch_of_what_is_not_there_ends() {
         let mut command = place.command();
         command.args(["watch", "--in", source]).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().unwrap();
-        // One that watches says so first.
+        // `watch` writes its first line before.
         let said = BufReader::new(child.stdout.take().unwrap()).lines().next();
         if said.is_some() {
             child.kill().unwrap();
@@ -120,7 +120,7 @@ fn a_list_says_how_many_of_its_skills_a_filter_hides_and_where_that_is_written()
 }
 
 #[test]
-fn a_prompt_heeds_the_tools_of_a_configuration_as_it_does_the_option() {
+fn a_prompt_respects_the_tools_of_a_configuration_like_the_option() {
     let place = project();
     let configured = run(&place, &["prompt"]);
     assert!(configured.contains("<name>refunds</name>") && !configured.contains("web"), "{configured}");
@@ -138,7 +138,7 @@ fn a_prompt_heeds_the_tools_of_a_configuration_as_it_does_the_option() {
       in the prompt: no, it asks for tools that are not in session.tools of prowess.toml
     ");
     assert_eq!(json_of(&place, &["why", "web", "--json"])["prompt"], "lacks-tools");
-    // A skill that is loaded all the same is granted none of the tools that the host does not have.
+    // A skill that is loaded anyway is not granted tools that the host does not have.
     place.write("calls.jsonl", b"{\"tool\": \"load_skill\", \"arguments\": {\"name\": \"web\"}}\n");
     let loaded = json_of(&place, &["replay", "calls.jsonl"]);
     assert_eq!(loaded["data"]["active_tools"], serde_json::json!([]), "{loaded}");
@@ -178,7 +178,7 @@ fn the_cost_of_a_list_is_what_a_prompt_uses() {
 }
 
 #[test]
-fn a_depth_that_was_chosen_is_no_error_and_the_limit_names_the_option() {
+fn a_chosen_depth_is_not_an_error_and_the_limit_names_the_option() {
     let place = Place::with(&[
         ("s/good/SKILL.md", GOOD),
         ("s/a/b/deep/SKILL.md", "---\nname: deep\ndescription: d\n---\n"),
@@ -205,7 +205,7 @@ fn a_depth_that_was_chosen_is_no_error_and_the_limit_names_the_option() {
 }
 
 #[test]
-fn a_diff_is_what_patch_takes_whatever_the_path() {
+fn patch_accepts_a_diff_of_any_path() {
     if Command::new("patch").arg("--version").output().is_err() {
         return skipped("there is no program patch here");
     }
@@ -247,7 +247,7 @@ fn a_limit_of_0_is_refused_and_an_empty_prompt_says_so() {
     let place = Place::with(&[("s/good/SKILL.md", GOOD)]);
     let limited = run(&place, &["search", "good", "--limit", "0", "--in", "s"]);
     assert!(
-        limited.starts_with("exit 2\n") && limited.contains("give a number from 1 on, or all"),
+        limited.starts_with("exit 2\n") && limited.contains("give a number, at least 1, or all"),
         "{limited}"
     );
     assert_snapshot!(run(&place, &["prompt", "--in", "s", "--only", "zzz"]), @"
@@ -270,7 +270,7 @@ fn a_limit_of_0_is_refused_and_an_empty_prompt_says_so() {
 }
 
 #[test]
-fn the_help_of_help_is_help_and_an_empty_name_is_no_name() {
+fn help_has_help_and_an_empty_name_is_refused() {
     let place = Place::with(&[("s/a1/SKILL.md", "---\nname: a1\ndescription: d\n---\n")]);
     assert_eq!(run(&place, &["help", "--help"]), run(&place, &["help"]));
     assert_eq!(run(&place, &["help", "list", "-h"]), run(&place, &["help", "list"]));

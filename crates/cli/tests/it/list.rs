@@ -1,4 +1,4 @@
-//! `prowess list`: what is offered here, and what is said of the rest.
+//! `prowess list`: which skills are offered, and what it says about the others.
 
 use std::ffi::OsStr;
 use std::fs::{self, Permissions};
@@ -25,7 +25,7 @@ fn a_list_shows_what_is_offered_and_counts_the_rest() {
     3 skills; 1 not trusted: prowess trust
     3 left out: prowess list --all, prowess why NAME
     ");
-    // The second time from the index, with the same words.
+    // The second time it comes from the index, with the same output.
     assert_eq!(run(&place, &["list"]), run(&place, &["list", "--no-cache"]));
     assert_snapshot!(run(&place, &["list", "--all"]), @"
     exit 0
@@ -53,7 +53,7 @@ fn a_list_shows_what_is_offered_and_counts_the_rest() {
 }
 
 #[test]
-fn a_list_may_be_of_one_client_or_of_named_folders() {
+fn list_can_show_one_client_or_named_folders() {
     let place = shelf();
     assert_snapshot!(run(&place, &["list", "--client", "codex"]), @"
     exit 0
@@ -107,7 +107,7 @@ fn a_list_may_be_of_one_client_or_of_named_folders() {
 }
 
 #[test]
-fn a_list_as_json_says_the_same() {
+fn list_as_json_agrees_with_the_text() {
     let place = shelf();
     let list = json_of(&place, &["list", "--json"]);
     assert_eq!((list["version"].clone(), list["unread"].clone()), (json!(1), json!([])));
@@ -233,7 +233,7 @@ fn a_folder_that_may_not_be_read_is_named_and_the_others_are_listed() {
 }
 
 #[test]
-fn a_skill_that_cannot_be_read_is_broken_and_takes_nothing_else_along() {
+fn an_unreadable_skill_is_broken_and_hides_no_other() {
     let place = Place::with(&[("skills/good/SKILL.md", GOOD), ("skills/round/x", "")]);
     std::os::unix::fs::symlink("SKILL.md", place.path().join("skills/round/SKILL.md")).unwrap();
     let listed = output(&place, &["list", "--in", "skills"]);
@@ -258,7 +258,7 @@ fn a_projects_configuration_that_is_not_understood_leaves_the_skills_alone() {
 }
 
 #[test]
-fn skills_come_from_lines_from_pairs_and_from_what_a_configuration_names() {
+fn skills_come_from_jsonl_files_inline_pairs_and_configured_sources() {
     let place = Place::with(&[
         ("team.jsonl", "{\"name\":\"a\",\"description\":\"Does a.\",\"body\":\"Do a.\"}\nnot json\n"),
         ("more/good/SKILL.md", GOOD),
@@ -359,7 +359,7 @@ fn a_list_can_be_narrowed_by_folder_filter_and_tools() {
     assert_snapshot!(run(&place, &["list", "--in", "skills", "--folder", "nowhere"]), @"
     exit 0
     --- stdout
-    no skill is left of 3 skills
+    no skill matches, of 3 skills
     ");
     let list = json_of(&place, &["list", "--json", "--in", "skills", "--folder", "billing/eu"]);
     assert_eq!(list["skills"][0]["virtual_path"], "billing/eu/taxes");

@@ -1,4 +1,4 @@
-//! `prowess rule`, `prowess try`, the version, and a reader that goes away.
+//! `prowess rule`, `prowess try`, the version, and a reader that closes the pipe.
 
 use std::io::Read as _;
 use std::process::Stdio;
@@ -112,7 +112,7 @@ fn the_version_is_that_of_the_package() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_error() {
+fn a_closed_pipe_is_not_an_error() {
     let place = Place::with(&[]);
     for number in 0..400 {
         place.write(&format!("skill-{number}/SKILL.md"), BAD.as_bytes());
@@ -122,7 +122,7 @@ fn a_reader_that_goes_away_is_no_error() {
         let mut child = command.args(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut pipe = child.stdout.take().unwrap();
         if args[0] == "check" {
-            // The command is in the middle of its work when the reader leaves.
+            // The reader closes the pipe while the command is working.
             pipe.read_exact(&mut [0]).unwrap();
         }
         drop(pipe);

@@ -1,4 +1,4 @@
-//! Answers and hints that fit the question: what a person typed is what they are told about.
+//! Messages and hints are about what the user typed.
 
 use crate::shelf::{json_of, run};
 use crate::{GOOD, Place, code};
@@ -19,7 +19,7 @@ fn a_folder_with_the_name_of_no_skill_is_trusted_as_a_path() {
 }
 
 #[test]
-fn a_folder_where_a_file_is_wanted_is_not_to_be_removed() {
+fn the_hint_for_a_folder_in_place_of_a_file_does_not_say_to_remove_it() {
     let place = Place::with(&[("s/good/SKILL.md", GOOD), ("s/good/references/x.md", ""), ("d.jsonl/x", "")]);
     for args in [
         &["cat", "good", "references", "--in", "s"][..],
@@ -55,7 +55,7 @@ fn a_wrong_key_of_a_source_has_a_hint_about_that_key() {
 }
 
 #[test]
-fn a_folder_that_is_no_plugin_is_said_to_be_none() {
+fn a_folder_without_a_plugin_json_is_reported_as_not_a_plugin() {
     let place = Place::with(&[("s/good/SKILL.md", GOOD)]);
     let said = run(&place, &["list", "--in", "plugin=s"]);
     assert!(said.contains("this folder is no plugin: [DIR]/s: it has no file plugin.json or"), "{said}");
@@ -97,7 +97,7 @@ fn an_activation_from_an_archive_names_no_folder() {
 }
 
 #[test]
-fn a_line_of_a_file_has_one_number_and_no_words_of_the_parser() {
+fn an_error_in_a_jsonl_file_has_one_line_number_and_no_rust_types() {
     let place = Place::with(&[("team.jsonl", "{\"name\":\"a\",\"description\":\"A.\"}\nnul\n[]\n")]);
     let said = run(&place, &["list", "--in", "team.jsonl"]);
     assert!(said.contains("team.jsonl:2: this is not valid JSON at column "), "{said}");
@@ -105,7 +105,7 @@ fn a_line_of_a_file_has_one_number_and_no_words_of_the_parser() {
 }
 
 #[test]
-fn a_skill_of_a_line_has_the_problems_that_it_would_have_in_a_folder() {
+fn a_skill_in_a_jsonl_file_has_the_same_problems_as_in_a_folder() {
     let line = "{\"name\":\"Bad Name\",\"description\":\"Does it badly.\",\"body\":\"Do.\"}\n";
     let place = Place::with(&[
         ("team.jsonl", line),
@@ -117,7 +117,7 @@ fn a_skill_of_a_line_has_the_problems_that_it_would_have_in_a_folder() {
         problems.iter().map(|problem| problem["code"].as_str().unwrap().to_owned()).collect()
     };
     let mut in_folder = codes("s");
-    // A line lies in no folder.
+    // A record of a JSON Lines file has no folder.
     in_folder.retain(|code| code != "name-folder-mismatch");
     assert!(!in_folder.is_empty());
     assert_eq!(codes("team.jsonl"), in_folder);
@@ -127,7 +127,7 @@ fn a_skill_of_a_line_has_the_problems_that_it_would_have_in_a_folder() {
 }
 
 #[test]
-fn a_problem_that_breaks_a_skill_of_a_plugin_is_said_once() {
+fn a_problem_that_breaks_a_skill_of_a_plugin_is_shown_once() {
     let place = Place::with(&[
         (".claude-plugin/plugin.json", "{\"name\":\"p\"}"),
         ("skills/other/SKILL.md", "---\nname: pb\ndescription: Does it.\n---\nDo.\n"),
@@ -140,7 +140,7 @@ fn a_problem_that_breaks_a_skill_of_a_plugin_is_said_once() {
 }
 
 #[test]
-fn a_word_of_the_tags_is_not_said_to_be_in_the_description() {
+fn a_match_in_the_tags_is_not_attributed_to_the_description() {
     let place = Place::with(&[(
         "s/toolsy/SKILL.md",
         "---\nname: toolsy\ndescription: needs tools\nmetadata:\n  tags: pdf, office\n---\nbody\n",
@@ -150,7 +150,7 @@ fn a_word_of_the_tags_is_not_said_to_be_in_the_description() {
 }
 
 #[test]
-fn a_replay_names_no_types_and_no_kind_of_event_that_is_not_there() {
+fn errors_of_replay_name_no_rust_types_and_refuse_unknown_event_kinds() {
     let place = Place::with(&[("s/good/SKILL.md", GOOD)]);
     place.write(
         "calls.jsonl",
@@ -172,7 +172,7 @@ fn a_second_own_file_is_a_finding_and_is_not_listed() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_read_makes_no_link_missing() {
+fn links_into_an_unreadable_folder_are_not_reported_as_missing() {
     use std::os::unix::fs::PermissionsExt as _;
     let linking = "---\nname: good\ndescription: Does it well.\n---\n[x](references/x.md)\n";
     let place = Place::with(&[("good/SKILL.md", linking), ("good/references/x.md", "")]);
