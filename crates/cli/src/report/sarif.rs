@@ -1,8 +1,7 @@
 //! Problems as SARIF 2.1.0, with the table of rules and the fixes.
 
-use std::fmt::Write as _;
-
 use prowess::finding::rule::Preset;
+use prowess::text::uri_path;
 use prowess::{Edit, Fix, Level, LineIndex, Problem, Rule, Severity, Span, check};
 use serde_json::{Map, Value, json};
 
@@ -150,16 +149,9 @@ fn region(span: Span, lines: &LineIndex<'_>) -> Value {
 
 /// A path as a relative reference or, when it is absolute, as the address of a file.
 fn uri(path: &str) -> String {
-    let mut text = String::from(if path.starts_with('/') { "file://" } else { "" });
+    let scheme = if path.starts_with('/') { "file://" } else { "" };
     // The text before a colon in the first segment of a relative reference would be read as a scheme.
-    for byte in path.bytes() {
-        if byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'-' | b'.' | b'_' | b'~') {
-            text.push(char::from(byte));
-        } else {
-            let _ = write!(text, "%{byte:02X}");
-        }
-    }
-    text
+    format!("{scheme}{}", uri_path(path))
 }
 
 #[cfg(test)]

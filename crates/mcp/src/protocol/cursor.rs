@@ -4,6 +4,7 @@
 //! none that stays is left out. The checksum protects no secret; it tells the cursors of this process and list from all
 //! others.
 
+use prowess::text::uri_segment;
 use sha2::{Digest as _, Sha256};
 
 /// Makes and reads the cursors of this process.
@@ -26,7 +27,7 @@ impl Cursors {
 
     /// The cursor for the page after the key `after` in a list such as `skills`, `prompts` or `folder skill://…`.
     pub(crate) fn make(&self, list: &str, after: &str) -> String {
-        format!("{}.{}", self.checksum(list, after), crate::protocol::uri::encode(after))
+        format!("{}.{}", self.checksum(list, after), uri_segment(after))
     }
 
     /// The key in a cursor; `None` when it was not made by this process for this list.

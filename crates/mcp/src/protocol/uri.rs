@@ -4,26 +4,20 @@
 //! skill and one path, without a look at the catalog. Without the underscore, `skill://a/b/SKILL.md` could be the skill
 //! `a:b` or the file `b/SKILL.md` of the skill `a`.
 
-use std::fmt::Write as _;
-
 use prowess::RelPath;
+use prowess::text::{uri_path, uri_segment};
 
 /// The URI of a skill's folder, without a slash at the end. `key` is `name` or `prefix:name`.
 pub(crate) fn root(key: &str) -> String {
     match key.rsplit_once(':') {
-        Some((prefix, name)) => format!("skill://_{}/{}", encode(prefix), encode(name)),
-        None => format!("skill://{}", encode(key)),
+        Some((prefix, name)) => format!("skill://_{}/{}", uri_segment(prefix), uri_segment(name)),
+        None => format!("skill://{}", uri_segment(key)),
     }
 }
 
 /// The URI of a file of a skill.
 pub(crate) fn file(key: &str, path: &RelPath) -> String {
-    let mut uri = root(key);
-    for part in path.as_str().split('/') {
-        uri.push('/');
-        uri.push_str(&encode(part));
-    }
-    uri
+    format!("{}/{}", root(key), uri_path(path.as_str()))
 }
 
 /// The key of a skill and the path in a URI; the path is empty for the skill's folder.
@@ -52,20 +46,9 @@ pub(crate) fn parse(uri: &str) -> Option<(String, String)> {
 fn escaped(uri: &str) -> String {
     let (scheme, rest) = uri.split_at_checked("skill://".len()).unwrap_or(("", uri));
     let plain = |it: char| "!$&'()*+,;=:@".contains(it);
-    let rest = rest.chars().map(|it| if plain(it) { encode(it.encode_utf8(&mut [0; 4])) } else { it.into() });
+    let rest =
+        rest.chars().map(|it| if plain(it) { uri_segment(it.encode_utf8(&mut [0; 4])) } else { it.into() });
     scheme.chars().map(String::from).chain(rest).collect()
-}
-
-/// Percent-encodes all but the unreserved characters of RFC 3986, with upper-case digits.
-pub(crate) fn encode(text: &str) -> String {
-    text.bytes().fold(String::with_capacity(text.len()), |mut out, byte| {
-        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
-            out.push(char::from(byte));
-        } else {
-            let _ = write!(out, "%{byte:02X}");
-        }
-        out
-    })
 }
 
 /// The decoded text; `None` when the percent-encoding is invalid or the result is not UTF-8.

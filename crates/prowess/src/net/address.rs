@@ -4,6 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use fluent_uri::component::Host;
 use fluent_uri::{Uri, UriRef};
+use prowess_core::text::uri_path;
 
 use super::HttpError;
 
@@ -90,20 +91,7 @@ pub(crate) fn below(base: &str, path: &str) -> Result<String, HttpError> {
     let end =
         base.query().map_or(base.as_str().len(), |query| base.as_str().len() - query.as_str().len() - 1);
     let folder = base.as_str().get(..end).unwrap_or_default().trim_end_matches('/');
-    Ok(checked(&format!("{folder}/{}", encoded(path)))?.into_string())
-}
-
-/// A path with everything written out that has a meaning in an address.
-pub(crate) fn encoded(path: &str) -> String {
-    use std::fmt::Write as _;
-    path.bytes().fold(String::new(), |mut text, byte| {
-        if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {
-            text.push(char::from(byte));
-        } else {
-            let _ = write!(text, "%{byte:02X}");
-        }
-        text
-    })
+    Ok(checked(&format!("{folder}/{}", uri_path(path)))?.into_string())
 }
 
 /// Whether the connection to an address is protected.

@@ -9,7 +9,7 @@ use crate::finding::Finding;
 use crate::finding::rule::rules;
 use crate::path::RelPath;
 use crate::span::Span;
-use crate::text::inline;
+use crate::text::{inline, percent_decode};
 
 rules! {
     LINK_MISSING = "link-missing" [W O O W I],
@@ -107,18 +107,6 @@ fn has_scheme(link: &str) -> bool {
         scheme.starts_with(|c: char| c.is_ascii_alphabetic())
             && scheme.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
     })
-}
-
-fn percent_decode(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        let digits = after.get(..2).and_then(|pair| std::str::from_utf8(pair).ok());
-        let decoded = digits.filter(|_| *first == b'%').and_then(|pair| u8::from_str_radix(pair, 16).ok());
-        bytes.push(decoded.unwrap_or(*first));
-        rest = after.get(if decoded.is_some() { 2 } else { 0 }..).unwrap_or(&[]);
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 #[cfg(test)]
