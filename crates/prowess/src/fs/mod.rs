@@ -1,8 +1,10 @@
 //! Files and folders: bounded reads, open folders that no link leads out of, the walk, and atomic writes.
 
 pub mod atomic;
+pub(crate) mod codec;
 pub(crate) mod confine;
 pub(crate) mod dir;
+pub(crate) mod file_cache;
 pub(crate) mod listing;
 pub mod location;
 pub mod read;

@@ -21,8 +21,8 @@ use sha2::{Digest as _, Sha256};
 
 use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::dir::stamp_of;
+use crate::fs::file_cache::{FileCache, is_settled};
 use crate::fs::stamp::FileStamp;
-use crate::registry::frontmatter_cache::{Index, is_settled};
 
 /// The first line of a listing.
 const LISTING: &str = "agent-skill-tree 1\n";
@@ -288,7 +288,7 @@ fn named(hash: &[u8]) -> String {
 #[derive(Debug, Default)]
 pub struct Digests {
     file: Option<PathBuf>,
-    known: Index,
+    known: FileCache,
     fresh: Mutex<BTreeMap<Vec<u8>, (FileStamp, String)>>,
 }
 
@@ -296,7 +296,7 @@ impl Digests {
     /// Reads what is remembered in a file. Without one, every digest is made anew.
     pub fn load(file: Option<PathBuf>) -> Self {
         let file = file.map(|file| crate::env::place(&file));
-        let known = file.as_deref().map(Index::load).unwrap_or_default();
+        let known = file.as_deref().map(FileCache::load).unwrap_or_default();
         Self { file, known, fresh: Mutex::default() }
     }
 
@@ -347,7 +347,7 @@ impl Digests {
             return Some(digest.clone());
         }
         let at = self.known.find(path, stamp)?;
-        std::str::from_utf8(self.known.head(at)).ok().map(str::to_owned)
+        std::str::from_utf8(self.known.kept(at)).ok().map(str::to_owned)
     }
 
     fn remember(&self, path: &Path, stamp: FileStamp, digest: &str) {
@@ -359,13 +359,13 @@ impl Digests {
     pub fn save(&self) {
         let fresh = self.fresh.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(file) = self.file.as_deref().filter(|_| !fresh.is_empty()) else { return };
-        let known = (0..self.known.len()).filter_map(|at| self.known.skill(at));
+        let known = (0..self.known.len()).filter_map(|at| self.known.file(at));
         let mut all: Vec<(&[u8], FileStamp, &[u8])> =
             known.filter(|(path, ..)| !fresh.contains_key(*path)).collect();
         all.extend(fresh.iter().map(|(path, (stamp, digest))| (path.as_slice(), *stamp, digest.as_bytes())));
         all.sort_by(|a, b| a.0.cmp(b.0));
         // A cache that cannot be written costs time and nothing else.
-        let _ = Index::save(all, file);
+        let _ = FileCache::save(all, file);
     }
 }
 

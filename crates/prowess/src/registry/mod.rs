@@ -41,7 +41,6 @@
 //! ```
 
 pub mod digests;
-pub(crate) mod frontmatter_cache;
 pub mod trust;
 
 mod read;

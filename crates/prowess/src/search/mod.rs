@@ -15,8 +15,8 @@ use prowess_core::{Candidate, Catalog, Entry, Location, Stamp};
 pub use gather::{analyse, gather, threads};
 pub use lazy::LazyIndex;
 
+use crate::fs::file_cache;
 use crate::registry::Registry;
-use crate::registry::frontmatter_cache;
 
 /// The skills of a registry, to be searched by name, description and body.
 ///
@@ -115,7 +115,7 @@ impl SearchIndex {
     }
 
     fn update(&mut self, registry: &Registry, catalog: &Catalog, bodies: bool) -> Refreshed {
-        let settled = frontmatter_cache::settled();
+        let settled = file_cache::settled();
         let mut kept: Vec<Option<u32>> = vec![None; self.known.len()];
         let mut fresh: Vec<(u32, &Candidate, bool)> = Vec::new();
         let mut known = Vec::with_capacity(catalog.len());

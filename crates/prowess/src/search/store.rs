@@ -13,8 +13,8 @@ use prowess_core::{Location, Stamp};
 
 use super::Known;
 use crate::fs::atomic::{self, Durability};
+use crate::fs::codec::{checksum, put_bytes, put_stamp, take_bytes, take_stamp};
 use crate::fs::read;
-use crate::registry::frontmatter_cache::{checksum, put_bytes, put_stamp, take_bytes, take_stamp};
 
 const FORMAT: &[u8] = b"prowess terms 2\n";
 

@@ -20,13 +20,13 @@ use crate::env;
 use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::confine::Within;
 use crate::fs::dir::stamp_of;
+use crate::fs::file_cache::FileCache;
 use crate::fs::location::path_of;
 use crate::fs::sandbox::{self, SkillFolder};
 use crate::fs::stamp::FileStamp;
 use crate::fs::walk::{ScanOptions, walk};
 use crate::fs::{read, walk};
 use crate::registry::digests::{DigestLimits, Digests};
-use crate::registry::frontmatter_cache::Index;
 use crate::source::budget::ProjectBudget;
 
 /// Skills in a folder.
@@ -198,7 +198,7 @@ impl Source for DirSource {
         if self.budget.as_ref().is_some_and(|budget| budget.problem().is_some()) {
             return Ok(Listing::default());
         }
-        let index = self.cache.as_deref().map(Index::load).unwrap_or_default();
+        let index = self.cache.as_deref().map(FileCache::load).unwrap_or_default();
         let (above, not_below) = match self.below_base() {
             Ok(above) => (above, None),
             Err(problem) => (PathBuf::new(), Some(problem)),
@@ -228,11 +228,11 @@ impl Source for DirSource {
             let fresh: Vec<_> =
                 fresh.iter().map(|(path, stamp, head)| (bytes(path), *stamp, head.as_slice())).collect();
             let mut skills: Vec<(&[u8], FileStamp, &[u8])> =
-                hits.iter().filter_map(|at| index.skill(*at)).collect();
+                hits.iter().filter_map(|at| index.file(*at)).collect();
             skills.extend(fresh.iter().map(|(path, stamp, head)| (path.as_slice(), *stamp, *head)));
             skills.sort_by(|a, b| a.0.cmp(b.0));
             // A cache that cannot be written costs time and nothing else.
-            let _ = Index::save(skills, file);
+            let _ = FileCache::save(skills, file);
         }
         if let Some(profile) = &self.profile {
             self.judge(&mut listing, profile)?;

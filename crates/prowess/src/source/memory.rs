@@ -10,7 +10,7 @@ use prowess_core::{
 
 use super::{Chunk, Listing, Slice, Source, found};
 use crate::error::{SourceError, SourceErrorKind};
-use crate::registry::frontmatter_cache::checksum;
+use crate::fs::codec::checksum;
 
 /// Skills that live in memory, by key.
 #[derive(Debug)]

@@ -9,9 +9,9 @@ use prowess_core::{Document, Found, Obstacle, parse, parse_prefix};
 
 use super::DirSource;
 use crate::error::{SourceError, SourceErrorKind};
+use crate::fs::file_cache::FileCache;
 use crate::fs::stamp::FileStamp;
 use crate::fs::walk::{self, OnError, Opened, Visitor};
-use crate::registry::frontmatter_cache::Index;
 use crate::source::budget::{self, Cost};
 use crate::source::{Listing, found, reasons, unread};
 
@@ -24,7 +24,7 @@ pub(super) struct Gather<'s> {
     pub(super) source: &'s DirSource,
     /// What stands before the path of a skill below the root in its virtual path.
     pub(super) above: PathBuf,
-    pub(super) index: &'s Index,
+    pub(super) index: &'s FileCache,
     /// The places in the index of what is still as it was.
     pub(super) hits: Vec<usize>,
     /// What the next index holds besides, when there is to be one.
@@ -74,7 +74,7 @@ impl Visitor for Gather<'_> {
     fn read(&self, path: &Path, opened: Opened, buffer: &mut Vec<u8>) -> Skill {
         let (mut document, stamp, memory) = match opened {
             Opened::Known(at, stamp) => {
-                let head = self.index.head(at);
+                let head = self.index.kept(at);
                 (parse_prefix(head, true).unwrap_or_else(|| parse(head)), stamp, Memory::Kept(at))
             }
             Opened::File(mut file, stamp) => match read_prefix(&mut file, buffer) {

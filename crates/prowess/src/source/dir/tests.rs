@@ -8,8 +8,8 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use super::DirSource;
+use crate::fs::file_cache::FileCache;
 use crate::fs::walk::{FileName, OnError, ScanOptions};
-use crate::registry::frontmatter_cache::Index;
 use crate::source::Source as _;
 use crate::source::budget::{ProjectBudget, ProjectLimits};
 
@@ -141,7 +141,7 @@ fn what_is_known_is_taken_from_the_index_on_any_number_of_threads() {
     };
     let one = list(1);
     // What changed a moment ago may change again unseen, and is not remembered at first.
-    while Index::load(&index).len() < things.len() {
+    while FileCache::load(&index).len() < things.len() {
         list(2);
     }
     for threads in [1, 2, 4] {
