@@ -6,7 +6,7 @@ use prowess_core::{Candidate, Delta};
 
 use super::{Registry, RegistryError};
 use crate::skills::Skill;
-use crate::source::Beside;
+use crate::source::{Beside, Held};
 
 impl Registry {
     /// Registers a skill, before all sources. A taken key is an error unless `replace` is set.
@@ -14,6 +14,12 @@ impl Registry {
     /// A skill that was loaded from a folder keeps its folder and files. One that is only a text and replaces a found
     /// skill takes over the files of that one, if that one may be used and is on this machine.
     pub fn register(&self, skill: &Skill, replace: bool) -> Result<Delta, RegistryError> {
+        let before = self.hold(skill, replace)?;
+        self.refresh().inspect_err(|_| self.memory.put_back(&skill.entry().key, before))
+    }
+
+    /// Holds a skill for the next refresh; what was held under its key before.
+    pub(crate) fn hold(&self, skill: &Skill, replace: bool) -> Result<Option<Held>, RegistryError> {
         let key = &skill.entry().key;
         let (found, before) = (self.catalog().shared(key), self.memory.kept(key));
         if !replace && (found.is_some() || before.is_some()) {
@@ -25,7 +31,7 @@ impl Registry {
             None => self.beside(found.as_deref()?),
         });
         self.memory.register(key, skill.to_markdown(), beside);
-        self.refresh().inspect_err(|_| self.memory.put_back(key, before))
+        Ok(before)
     }
 
     /// Takes a skill away: a registered one for good, and one that a source lists until [`Registry::restore`].

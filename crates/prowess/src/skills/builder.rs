@@ -196,7 +196,7 @@ impl SkillsBuilder {
         let mut opening = Opening::named(Path::new("."), None);
         opening.servers.clone_from(&self.servers);
         for skill in &self.skills {
-            registry.register(skill, false)?;
+            registry.hold(skill, false)?;
         }
         for source in self.sources.drain(..) {
             _ = match source {

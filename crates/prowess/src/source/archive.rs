@@ -4,13 +4,12 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use prowess_core::{FileEntry, Location, Manifest, Origin, RelPath, Scope, SkillRef, parse, parse_prefix};
+use prowess_core::{FileEntry, Location, Manifest, RelPath, Scope, SkillRef, parse, parse_prefix};
 
+use super::file::{SkillsFile, file_source};
 use super::{Chunk, Listing, Slice, Source, SourceTraits, check_still, found};
 use crate::archive::{ArchiveLimits, Files, PackedFile, unpack};
-use crate::env;
 use crate::error::{SourceError, SourceErrorKind};
-use crate::fs::confine;
 use crate::fs::dir::stamp_of;
 use crate::fs::location::path_of;
 use crate::fs::stamp::FileStamp;
@@ -82,82 +81,44 @@ impl Packed {
 /// Skills packed into a file.
 #[derive(Debug)]
 pub struct ArchiveSource {
-    id: Arc<str>,
-    file: PathBuf,
-    scope: Scope,
+    file: SkillsFile,
     limits: ArchiveLimits,
-    project: Option<PathBuf>,
-    budget: Option<Arc<ProjectBudget>>,
     /// What was unpacked last, and the state of the file at that time.
     unpacked: Mutex<Option<(FileStamp, Arc<Packed>)>>,
 }
+
+file_source!(ArchiveSource, ArchiveLimits, "Unpacks no more than this.");
 
 impl ArchiveSource {
     /// The skills in an archive. A relative path is relative to the current folder as it is now, and a leading `~` is the
     /// user's folder.
     pub fn new(file: impl Into<PathBuf>) -> Self {
-        let file = env::place(&file.into());
-        let id = file.to_string_lossy().into();
-        Self {
-            id,
-            file,
-            scope: Scope::Explicit,
-            limits: ArchiveLimits::default(),
-            project: None,
-            budget: None,
-            unpacked: Mutex::default(),
-        }
-    }
-
-    /// Says whose skills they are.
-    #[must_use]
-    pub fn in_scope(mut self, scope: Scope) -> Self {
-        self.scope = scope;
-        self
-    }
-
-    /// Unpacks no more than this.
-    #[must_use]
-    pub fn within(mut self, limits: ArchiveLimits) -> Self {
-        self.limits = limits;
-        self
-    }
-
-    /// Refuses the file when it really is outside the folder of a project, such as one that is not trusted.
-    #[must_use]
-    pub fn in_project(mut self, folder: Option<PathBuf>) -> Self {
-        self.project = folder;
-        self
-    }
-
-    /// Spends a budget with each list. What is over it is left out, and the owner of the budget reports that.
-    pub(crate) fn spending(mut self, budget: Option<Arc<ProjectBudget>>) -> Self {
-        self.budget = budget;
-        self
+        let file = SkillsFile::new(file.into());
+        Self { file, limits: ArchiveLimits::default(), unpacked: Mutex::default() }
     }
 
     /// What is in the archive, if the budget has room for it. One that cannot be unpacked costs what was tried.
     fn packed_within_budget(&self) -> Result<Arc<Packed>, SourceError> {
-        let Some(budget) = &self.budget else { return self.packed() };
-        budget.spend(Cost::Read(0), &self.file)?;
+        let Some(budget) = &self.file.budget else { return self.packed() };
+        budget.spend(Cost::Read(0), &self.file.path)?;
         let packed = self.packed();
         let bytes = match &packed {
             Ok(packed) => packed.files.values().map(|file| file.bytes.len() as u64).sum(),
             Err(SourceError { kind: SourceErrorKind::Archive(_), .. }) => {
-                let packed = std::fs::metadata(&self.file).map_or(0, |metadata| metadata.len());
+                let packed = std::fs::metadata(&self.file.path).map_or(0, |metadata| metadata.len());
                 self.limits.most_unpacked(packed)
             }
             Err(_) => 0,
         };
-        budget.spend(Cost::Read(bytes), &self.file).inspect_err(|_| {
+        budget.spend(Cost::Read(bytes), &self.file.path).inspect_err(|_| {
             *self.unpacked.lock().unwrap_or_else(PoisonError::into_inner) = None;
         })?;
         packed
     }
 
     fn packed(&self) -> Result<Arc<Packed>, SourceError> {
-        let failed = |error| SourceError::io(&self.file, error);
-        let file = confine::open_regular(&self.file, self.project.as_deref())?;
+        let failed = |error| SourceError::io(&self.file.path, error);
+        let file = self.file.open()?;
         let stamp = stamp_of(&file.metadata().map_err(failed)?);
         let mut unpacked = self.unpacked.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, packed)) = unpacked.as_ref().filter(|(known, _)| *known == stamp) {
@@ -165,19 +126,19 @@ impl ArchiveSource {
         }
         if stamp.size > self.limits.packed_bytes {
             let (size, limit) = (stamp.size, self.limits.packed_bytes);
-            return Err(SourceErrorKind::TooLarge { size, limit }.at(&self.file));
+            return Err(SourceErrorKind::TooLarge { size, limit }.at(&self.file.path));
         }
         let mut bytes = Vec::new();
         file.take(self.limits.packed_bytes).read_to_end(&mut bytes).map_err(failed)?;
-        let files =
-            unpack(&bytes, &self.limits).map_err(|error| SourceErrorKind::Archive(error).at(&self.file))?;
+        let files = unpack(&bytes, &self.limits)
+            .map_err(|error| SourceErrorKind::Archive(error).at(&self.file.path))?;
         let packed = Arc::new(Packed::new(files));
         *unpacked = Some((stamp, Arc::clone(&packed)));
         Ok(packed)
     }
 
     fn location(&self, skill: &RelPath) -> Location {
-        Location::Packed { archive: self.id.clone(), path: skill.as_str().into() }
+        Location::Packed { archive: self.file.id.clone(), path: skill.as_str().into() }
     }
 
     /// The path in the archive of the SKILL.md of a skill.
@@ -196,11 +157,11 @@ impl ArchiveSource {
 
 impl Source for ArchiveSource {
     fn id(&self) -> &str {
-        &self.id
+        &self.file.id
     }
 
     fn traits(&self) -> SourceTraits {
-        SourceTraits::of_file(&self.file)
+        self.file.traits()
     }
 
     fn list(&self) -> Result<Listing, SourceError> {
@@ -211,21 +172,21 @@ impl Source for ArchiveSource {
             packed => packed?,
         };
         if packed.skills().is_empty() {
-            return Err(SourceErrorKind::NoSkill.at(&self.file));
+            return Err(SourceErrorKind::NoSkill.at(&self.file.path));
         }
         let mut listing = Listing::default();
         for path in packed.skills() {
             let Some(file) = packed.get(path) else { continue };
-            let at = Origin::at(self.location(path)).in_scope(self.scope);
+            let at = self.file.origin(self.location(path));
             let document = parse(&file.bytes);
             let head = document.fences().map_or(0, |fences| fences.body);
-            if budget::spend(self.budget.as_deref(), Cost::Skill(head), &self.file).is_err() {
+            if budget::spend(self.file.budget.as_deref(), Cost::Skill(head), &self.file.path).is_err() {
                 break;
             }
             let mut listed = found(&document, &at);
             listed.virtual_path = match path.parent() {
                 Some(folder) => folder.as_str().to_owned(),
-                None => stem(&self.file),
+                None => stem(&self.file.path),
             };
             listing.skills.push(listed);
         }

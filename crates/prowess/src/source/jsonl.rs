@@ -7,13 +7,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use prowess_core::limits::MAX_YAML_NODES;
 use prowess_core::text::{json_values, parse_json};
-use prowess_core::{Entry, Found, Location, Origin, RelPath, Scope, SkillData, SkillRef, parse};
+use prowess_core::{Entry, Found, Location, RelPath, Scope, SkillData, SkillRef, parse};
 use serde_json::Value;
 
+use super::file::{SkillsFile, file_source};
 use super::{Chunk, Listing, Slice, Source, SourceTraits, found};
-use crate::env;
 use crate::error::{SourceError, SourceErrorKind, escape_control};
-use crate::fs::confine;
 use crate::source::budget::{self, Cost, ProjectBudget};
 
 /// The most of a file that is read.
@@ -45,12 +44,8 @@ const MAX_PROBLEMS: usize = 20;
 /// that the memory it takes is that of one line and of the entries.
 #[derive(Debug)]
 pub struct JsonlSource {
-    id: Arc<str>,
-    file: PathBuf,
-    scope: Scope,
-    project: Option<PathBuf>,
+    file: SkillsFile,
     limits: JsonlLimits,
-    budget: Option<Arc<ProjectBudget>>,
     /// Where the line of each skill began when the file was last listed.
     lines: Mutex<BTreeMap<String, u64>>,
 }
@@ -61,49 +56,14 @@ struct Line {
     skill: SkillData,
 }
 
+file_source!(JsonlSource, JsonlLimits, "Reads no more than this.");
+
 impl JsonlSource {
     /// The skills in a file. A relative path is relative to the current folder as it is now, and a leading `~` is the
     /// user's folder.
     pub fn new(file: impl Into<PathBuf>) -> Self {
-        let file = env::place(&file.into());
-        let id = file.to_string_lossy().into();
-        let limits = JsonlLimits::default();
-        Self {
-            id,
-            file,
-            scope: Scope::Explicit,
-            project: None,
-            limits,
-            budget: None,
-            lines: Mutex::default(),
-        }
-    }
-
-    /// Says whose skills they are.
-    #[must_use]
-    pub fn in_scope(mut self, scope: Scope) -> Self {
-        self.scope = scope;
-        self
-    }
-
-    /// Refuses the file when it really is outside the folder of a project, such as one that is not trusted.
-    #[must_use]
-    pub fn in_project(mut self, folder: Option<PathBuf>) -> Self {
-        self.project = folder;
-        self
-    }
-
-    /// Reads no more than this.
-    #[must_use]
-    pub fn within(mut self, limits: JsonlLimits) -> Self {
-        self.limits = limits;
-        self
-    }
-
-    /// Spends a budget with each list. What is over it is left out, and the owner of the budget reports that.
-    pub(crate) fn spending(mut self, budget: Option<Arc<ProjectBudget>>) -> Self {
-        self.budget = budget;
-        self
+        let file = SkillsFile::new(file.into());
+        Self { file, limits: JsonlLimits::default(), lines: Mutex::default() }
     }
 
     /// Calls `visit` with each line that is not blank, its number from one and where it begins.
@@ -113,16 +73,16 @@ impl JsonlSource {
         budget: Option<&ProjectBudget>,
         mut visit: impl FnMut(Result<Line, String>, usize, u64) -> Visit,
     ) -> Result<(), SourceError> {
-        let failed = |error| SourceError::io(&self.file, error);
+        let failed = |error| SourceError::io(&self.file.path, error);
         let JsonlLimits { file_bytes, line_bytes, lines, line_values } = self.limits;
-        let mut file = confine::open_regular(&self.file, self.project.as_deref())?;
+        let mut file = self.file.open()?;
         // Asked first: a file with holes in it may be larger than any disk.
         let size = file.metadata().map_err(failed)?.len();
-        let too_large = |size| SourceErrorKind::TooLarge { size, limit: file_bytes }.at(&self.file);
+        let too_large = |size| SourceErrorKind::TooLarge { size, limit: file_bytes }.at(&self.file.path);
         if size > file_bytes {
             return Err(too_large(size));
         }
-        budget::spend(budget, Cost::Listed(size), &self.file)?;
+        budget::spend(budget, Cost::Listed(size), &self.file.path)?;
         file.seek(SeekFrom::Start(from)).map_err(failed)?;
         // It may grow while it is read.
         let most = (file_bytes + 1).saturating_sub(from);
@@ -151,7 +111,7 @@ impl JsonlSource {
                 read(&line, number == 1 && from == 0, line_values)
             };
             if visited == lines {
-                return Err(SourceErrorKind::TooMany { what: "lines", limit: lines }.at(&self.file));
+                return Err(SourceErrorKind::TooMany { what: "lines", limit: lines }.at(&self.file.path));
             }
             visited += 1;
             if let Visit::Enough = visit(read, number, start) {
@@ -255,22 +215,22 @@ fn read(line: &[u8], first: bool, max_values: usize) -> Result<Line, String> {
 
 impl Source for JsonlSource {
     fn id(&self) -> &str {
-        &self.id
+        &self.file.id
     }
 
     fn traits(&self) -> SourceTraits {
-        SourceTraits::of_file(&self.file)
+        self.file.traits()
     }
 
     fn list(&self) -> Result<Listing, SourceError> {
         let mut listing = Listing::default();
         let mut lines = BTreeMap::new();
         let mut bad = 0;
-        let budget = self.budget.as_deref();
+        let budget = self.file.budget.as_deref();
         let cut = self.visit(0, budget, |line, number, start| {
             let mut complain = |reason| {
                 bad += 1;
-                let problem = || SourceErrorKind::Damaged { reason }.at(at_line(&self.file, number));
+                let problem = || SourceErrorKind::Damaged { reason }.at(at_line(&self.file.path, number));
                 listing.problems.extend((bad <= MAX_PROBLEMS).then(problem));
             };
             match line {
@@ -279,12 +239,12 @@ impl Source for JsonlSource {
                         complain(format!("this id stands twice: {}", escape_control(&id)));
                         return Visit::Next;
                     }
-                    if budget::spend(budget, Cost::Skill(0), &at_line(&self.file, number)).is_err() {
+                    if budget::spend(budget, Cost::Skill(0), &at_line(&self.file.path, number)).is_err() {
                         return Visit::Enough;
                     }
                     skill.entry.key.clone_from(&id);
-                    let location = Location::Record { file: self.id.clone(), id: id.as_str().into() };
-                    skill.entry.origin = Origin::at(location).in_scope(self.scope);
+                    let location = Location::Record { file: self.file.id.clone(), id: id.as_str().into() };
+                    skill.entry.origin = self.file.origin(location);
                     lines.insert(id, start);
                     listing.skills.push(found_of(skill.entry));
                 }
@@ -294,7 +254,7 @@ impl Source for JsonlSource {
         });
         if bad > MAX_PROBLEMS {
             let reason = format!("{} more of its lines are not understood", bad - MAX_PROBLEMS);
-            listing.problems.push(SourceErrorKind::Damaged { reason }.at(&self.file));
+            listing.problems.push(SourceErrorKind::Damaged { reason }.at(&self.file.path));
         }
         match cut {
             // The owner of the budget reports what is over it.

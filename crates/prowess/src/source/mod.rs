@@ -7,6 +7,7 @@ pub mod spec;
 #[cfg(feature = "archive")]
 mod archive;
 mod dir;
+mod file;
 #[cfg(feature = "http")]
 mod http;
 mod jsonl;
@@ -30,8 +31,8 @@ pub use jsonl::{JsonlLimits, JsonlSource};
 pub(crate) use judge::{judge, reasons};
 pub(crate) use layer::Labels;
 pub use layer::{Layer, Mount, MountError};
-pub(crate) use memory::Beside;
 pub use memory::MemorySource;
+pub(crate) use memory::{Beside, Held};
 pub use merged::MergedSource;
 pub use plugin::{PLUGIN_FILES, PluginSource, is_plugin};
 
@@ -84,11 +85,6 @@ impl SourceTraits {
     /// A source whose skills change only when these folders do.
     pub fn watching(folders: Vec<Watched>) -> Self {
         Self { remote: false, folders }
-    }
-
-    /// A source that is a file.
-    fn of_file(file: &Path) -> Self {
-        Self::watching(file.parent().map(Watched::folder).into_iter().collect())
     }
 }
 

@@ -1,0 +1,84 @@
+//! [`SkillsFile`]: a file that holds many skills, and whose it is. An archive is one, and a file with one skill a line.
+
+use std::fs::File;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use prowess_core::{Location, Origin, Scope};
+
+use super::{SourceTraits, Watched};
+use crate::env;
+use crate::error::SourceError;
+use crate::fs::confine;
+use crate::source::budget::ProjectBudget;
+
+/// A file that holds skills.
+#[derive(Debug)]
+pub(super) struct SkillsFile {
+    /// Its path as text.
+    pub(super) id: Arc<str>,
+    pub(super) path: PathBuf,
+    pub(super) scope: Scope,
+    /// The folder that the file must really be in.
+    pub(super) project: Option<PathBuf>,
+    pub(super) budget: Option<Arc<ProjectBudget>>,
+}
+
+impl SkillsFile {
+    /// A file that the user named.
+    pub(super) fn new(path: PathBuf) -> Self {
+        let path = env::place(&path);
+        let id = path.to_string_lossy().into();
+        Self { id, path, scope: Scope::Explicit, project: None, budget: None }
+    }
+
+    /// Opens it, unless it is outside its project.
+    pub(super) fn open(&self) -> Result<File, SourceError> {
+        confine::open_regular(&self.path, self.project.as_deref())
+    }
+
+    /// Where a skill in it comes from.
+    pub(super) fn origin(&self, location: Location) -> Origin {
+        Origin::at(location).in_scope(self.scope)
+    }
+
+    /// The traits of a source that is this file.
+    pub(super) fn traits(&self) -> SourceTraits {
+        SourceTraits::watching(self.path.parent().map(Watched::folder).into_iter().collect())
+    }
+}
+
+/// The methods that every source over a [`SkillsFile`] has.
+macro_rules! file_source {
+    ($source:ty, $limits:ty, $within:literal) => {
+        impl $source {
+            /// Says whose skills they are.
+            #[must_use]
+            pub fn in_scope(mut self, scope: Scope) -> Self {
+                self.file.scope = scope;
+                self
+            }
+
+            /// Refuses the file when it really is outside the folder of a project, such as one that is not trusted.
+            #[must_use]
+            pub fn in_project(mut self, folder: Option<PathBuf>) -> Self {
+                self.file.project = folder;
+                self
+            }
+
+            #[doc = $within]
+            #[must_use]
+            pub fn within(mut self, limits: $limits) -> Self {
+                self.limits = limits;
+                self
+            }
+
+            /// Spends a budget with each list. What is over it is left out, and the owner of the budget reports that.
+            pub(crate) fn spending(mut self, budget: Option<Arc<ProjectBudget>>) -> Self {
+                self.file.budget = budget;
+                self
+            }
+        }
+    };
+}
+pub(super) use file_source;
