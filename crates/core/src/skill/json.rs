@@ -100,6 +100,11 @@ impl SkillData {
     /// The skill a dictionary describes. `allowed-tools` may also be `allowed_tools`, and a text or a list;
     /// `instructions` and `path` are taken when they are there.
     pub fn from_dict(dict: &Map<String, Value>) -> Result<Self, JsonError> {
+        Self::read_dict(dict).map(|(skill, _)| skill)
+    }
+
+    /// The same, and the document that the skill was read from.
+    pub fn read_dict(dict: &Map<String, Value>) -> Result<(Self, Document), JsonError> {
         let mut fields = dict.clone();
         let instructions = take_text(&mut fields, "instructions")?.unwrap_or_default();
         let path = take_text(&mut fields, "path")?.unwrap_or_default();
@@ -141,7 +146,8 @@ impl SkillData {
             )
         };
         let entry = document.skill(&at).ok_or_else(refusal)?;
-        Ok(Self { entry, instructions: without_blank_lines(&instructions).to_owned() })
+        let instructions = without_blank_lines(&instructions).to_owned();
+        Ok((Self { entry, instructions }, document))
     }
 
     /// A SKILL.md that reads back as this skill.

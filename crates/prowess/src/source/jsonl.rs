@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use prowess_core::limits::MAX_YAML_NODES;
 use prowess_core::text::{json_values, parse_json};
-use prowess_core::{Entry, Found, Location, RelPath, Scope, SkillData, SkillRef, parse};
+use prowess_core::{Document, Entry, Found, Location, RelPath, Scope, SkillData, SkillRef, parse};
 use serde_json::Value;
 
 use super::file::{SkillsFile, file_source};
@@ -54,6 +54,8 @@ pub struct JsonlSource {
 struct Line {
     id: String,
     skill: SkillData,
+    /// What the skill was read from.
+    document: Document,
 }
 
 file_source!(JsonlSource, JsonlLimits, "Reads no more than this.");
@@ -209,8 +211,8 @@ fn read(line: &[u8], first: bool, max_values: usize) -> Result<Line, String> {
     }
     // Where the skill lies is for the source to say.
     dict.shift_remove("path");
-    let skill = SkillData::from_dict(&dict).map_err(|error| error.to_string())?;
-    Ok(Line { id: id.unwrap_or_else(|| skill.entry.name.clone()), skill })
+    let (skill, document) = SkillData::read_dict(&dict).map_err(|error| error.to_string())?;
+    Ok(Line { id: id.unwrap_or_else(|| skill.entry.name.clone()), skill, document })
 }
 
 impl Source for JsonlSource {
@@ -234,7 +236,7 @@ impl Source for JsonlSource {
                 listing.problems.extend((bad <= MAX_PROBLEMS).then(problem));
             };
             match line {
-                Ok(Line { id, mut skill }) => {
+                Ok(Line { id, mut skill, document }) => {
                     if lines.contains_key(&id) {
                         complain(format!("this id stands twice: {}", escape_control(&id)));
                         return Visit::Next;
@@ -246,7 +248,7 @@ impl Source for JsonlSource {
                     let location = Location::Record { file: self.file.id.clone(), id: id.as_str().into() };
                     skill.entry.origin = self.file.origin(location);
                     lines.insert(id, start);
-                    listing.skills.push(found_of(skill.entry));
+                    listing.skills.push(found_of(skill.entry, &document));
                 }
                 Err(reason) => complain(reason),
             }
@@ -283,10 +285,17 @@ impl Source for JsonlSource {
 }
 
 /// A skill of a line, with what is wrong with it although it loads, as of a skill in a folder.
-fn found_of(entry: Entry) -> Found {
+fn found_of(entry: Entry, document: &Document) -> Found {
     let head = SkillData { entry, instructions: String::new() };
-    let document = parse(head.to_markdown().as_bytes());
-    let problems = found(&document, &head.entry.origin).problems;
+    let text = head.to_markdown();
+    let at = &head.entry.origin;
+    // What is read of the skill is written from its entry. Mostly that is what the line was read from.
+    let read = document.fences().and_then(|fences| document.raw().get(..fences.body));
+    let problems = if read == Some(text.as_bytes()) {
+        found(document, at).problems
+    } else {
+        found(&parse(text.as_bytes()), at).problems
+    };
     let mut found = Found::new(head.entry);
     found.problems = problems;
     found
@@ -296,4 +305,34 @@ fn at_line(file: &Path, number: usize) -> PathBuf {
     let mut path = file.as_os_str().to_owned();
     path.push(format!(":{number}"));
     path.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use prowess_core::Origin;
+
+    use super::*;
+
+    #[test]
+    fn the_problems_of_a_line_are_those_of_the_file_it_is_read_as() {
+        let (mut read_once, mut with_problems) = (0, 0);
+        for line in [
+            r#"{"name": "pdf", "description": "Reads PDFs."}"#,
+            r#"{"name": "pdf", "description": "Reads PDFs.", "body": "Hidden\u200b in the body."}"#,
+            r#"{"name": " PDF_tools ", "description": " Reads: PDFs.\n\nAnd more. "}"#,
+            r#"{"name": "pdf", "description": "d\u200b", "metadata": {"version": 1.0, "a": null}}"#,
+            r#"{"name": "pdf", "description": "d", "allowed_tools": ["Read", "Bash(git:*)"], "x": {"y": [1]}}"#,
+            r#"{"description": "d", "name": "pdf", "license": null, "x": null, "user-invocable": "no"}"#,
+        ] {
+            let Line { mut skill, document, .. } = read(line.as_bytes(), false, 100).unwrap();
+            skill.entry.origin = Origin::at(Location::Record { file: "f".into(), id: "pdf".into() });
+            let head = SkillData { entry: skill.entry.clone(), instructions: String::new() }.to_markdown();
+            let written = found(&parse(head.as_bytes()), &skill.entry.origin).problems;
+            let fences = document.fences().unwrap();
+            read_once += usize::from(document.raw().get(..fences.body) == Some(head.as_bytes()));
+            with_problems += usize::from(written.is_some());
+            assert_eq!(found_of(skill.entry, &document).problems, written, "{line}");
+        }
+        assert!(read_once >= 2 && with_problems >= 2, "{read_once} {with_problems}");
+    }
 }
