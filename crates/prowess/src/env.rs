@@ -122,6 +122,13 @@ impl Environment {
         self.folder(variable).or_else(|| Some(self.home()?.join(default)))
     }
 
+    /// Where files go that are not kept.
+    #[cfg(feature = "install")]
+    pub(crate) fn temporary_folder(&self) -> PathBuf {
+        let windows = || self.folder("TEMP").filter(|_| cfg!(windows));
+        self.folder("TMPDIR").or_else(windows).unwrap_or_else(|| PathBuf::from("/tmp"))
+    }
+
     /// A path with a leading `~`, `${VARIABLE}` or `${VARIABLE:-default}` written out; nothing when that is not known,
     /// or is no absolute path.
     pub fn expand(&self, path: &str) -> Option<PathBuf> {

@@ -2,10 +2,7 @@
 
 use super::{Candidate, Catalog, Obstacle, Standing};
 use crate::finding::rule::Preset;
-use crate::text::distance;
-
-/// The most keys that are suggested in place of one that is not there.
-const MAX_SIMILAR: usize = 5;
+use crate::text::similar;
 
 /// What a name leads to in a catalog.
 #[derive(Clone, Debug, PartialEq)]
@@ -65,20 +62,7 @@ impl Catalog {
 
     /// The keys that resemble one that is not there, the closest first. That key itself is never among them.
     pub fn similar(&self, key: &str) -> Vec<&str> {
-        let mut near: Vec<(usize, &str)> = self
-            .all()
-            .map(|(candidate, _)| candidate.entry.key.as_str())
-            .filter(|other| *other != key)
-            .filter_map(|other| {
-                let edits = distance(key, other);
-                let contains = !key.is_empty() && (other.contains(key) || key.contains(other));
-                let close = edits <= 2.max(key.len() / 4) && edits < key.chars().count();
-                (contains || close).then_some((edits, other))
-            })
-            .collect();
-        near.sort_unstable();
-        near.dedup();
-        near.into_iter().map(|(_, key)| key).take(MAX_SIMILAR).collect()
+        similar(key, self.all().map(|(candidate, _)| candidate.entry.key.as_str()))
     }
 }
 

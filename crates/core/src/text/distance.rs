@@ -5,7 +5,24 @@ pub(crate) fn distance(left: &str, right: &str) -> usize {
     strsim::levenshtein(left, right)
 }
 
-/// The same, where exchanging two neighbouring characters counts once; nothing when it is more than `most`.
+/// The most words that are suggested in place of one that is not there.
+const MAX_SIMILAR: usize = 5;
+
+/// The words that resemble one that is not among them, the closest first. That word itself is never one of them.
+pub fn similar<'w>(word: &str, words: impl Iterator<Item = &'w str>) -> Vec<&'w str> {
+    let near = |other: &'w str| {
+        let edits = distance(word, other);
+        let contains = !word.is_empty() && (other.contains(word) || word.contains(other));
+        let close = edits <= 2.max(word.len() / 4) && edits < word.chars().count();
+        (contains || close).then_some((edits, other))
+    };
+    let mut near: Vec<(usize, &str)> = words.filter(|other| *other != word).filter_map(near).collect();
+    near.sort_unstable();
+    near.dedup();
+    near.into_iter().map(|(_, word)| word).take(MAX_SIMILAR).collect()
+}
+
+/// How many characters must be changed, where exchanging two neighbouring characters counts once; nothing when it is more than `most`.
 pub(crate) fn typos(left: &str, right: &str, most: usize) -> Option<usize> {
     Some(strsim::osa_distance(left, right)).filter(|typos| *typos <= most)
 }

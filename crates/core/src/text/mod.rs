@@ -8,6 +8,7 @@ mod percent;
 
 pub use chars::{Unseen, hidden, unseen};
 pub(crate) use chars::{is_blank, may_have_hidden};
+pub use distance::similar;
 pub(crate) use distance::{distance, typos};
 pub use escape::{collapse, cut, inline, json, neutralize, visible, xml};
 pub use json::{json_values, parse_json};

@@ -3,6 +3,7 @@
 mod child_process;
 mod orphans;
 
+use std::ffi::OsString;
 use std::io::{Read, Write as _};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -59,14 +60,23 @@ const PAUSE: Duration = Duration::from_millis(5);
 const GRACE: Duration = Duration::from_millis(500);
 const MAX_ERROR_TEXT: usize = 8 * 1024;
 
+/// Variables of the environment that a program gets, and those that it does not get: the ones without a value.
+pub(crate) type Variables = [(&'static str, Option<OsString>)];
+
 /// Starts a program in a group of its own, with a pipe at each end.
-fn spawn(argv: &[String], folder: Option<&Path>) -> Result<Child, ProcessError> {
+fn spawn(argv: &[String], folder: Option<&Path>, variables: &Variables) -> Result<Child, ProcessError> {
     let (program, arguments) = argv.split_first().ok_or(ProcessError::Nothing)?;
     #[expect(clippy::disallowed_methods, reason = "this is the one starter")]
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     // A program that has it could use our own server.
     command.env_remove(crate::env::TOKEN);
+    for (name, value) in variables {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
     if let Some(folder) = folder {
         command.current_dir(folder);
     }
@@ -81,7 +91,17 @@ fn spawn(argv: &[String], folder: Option<&Path>) -> Result<Child, ProcessError> 
 
 /// Runs a program with this standard input until it ends.
 pub fn run(argv: &[String], input: Vec<u8>, limits: ProcessLimits) -> Result<Finished, ProcessError> {
-    let mut child = spawn(argv, None)?;
+    run_with(argv, &[], input, limits)
+}
+
+/// The same with variables of the environment.
+pub(crate) fn run_with(
+    argv: &[String],
+    variables: &Variables,
+    input: Vec<u8>,
+    limits: ProcessLimits,
+) -> Result<Finished, ProcessError> {
+    let mut child = spawn(argv, None, variables)?;
     let deadline = Instant::now() + limits.timeout;
     if let Some(mut stdin) = child.stdin.take() {
         // On a thread of its own: a program may write before it has read all. One that reads nothing is no fault.

@@ -15,7 +15,8 @@ pub(crate) fn lock_own(path: &Path) -> io::Result<File> {
     lock_within(path, LOCK_TIMEOUT)
 }
 
-pub(super) fn lock_within(path: &Path, timeout: Duration) -> io::Result<File> {
+/// The same, waiting no longer than this.
+pub(crate) fn lock_within(path: &Path, timeout: Duration) -> io::Result<File> {
     fs::create_dir_all(path.parent().unwrap_or(Path::new(".")))?;
     let mut options = File::options();
     options.write(true).create(true).truncate(false);

@@ -12,6 +12,8 @@ use std::path::Path;
 pub use error::WriteError;
 use held::Held;
 pub(crate) use lock::lock_own;
+#[cfg(feature = "install")]
+pub(crate) use lock::lock_within;
 use temporary::Temporary;
 pub(crate) use temporary::{is_temporary, unused_name};
 

@@ -1,5 +1,6 @@
 //! A folder on this machine, read through its open handle: no link leads out of it, whatever changes meanwhile.
 
+use std::collections::BTreeMap;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,6 +18,8 @@ const MAX_ENTRIES: usize = 100_000;
 pub(super) struct FolderContents {
     root: Folder,
     path: PathBuf,
+    /// Each SKILL.md that was read to learn its name, so that none is read twice.
+    heads: BTreeMap<String, TreeFile>,
 }
 
 impl FolderContents {
@@ -36,7 +39,7 @@ impl FolderContents {
             }
             _ => InstallError::io("open the folder", path, error),
         })?;
-        Ok(Self { root, path: path.to_owned() })
+        Ok(Self { root, path: path.to_owned(), heads: BTreeMap::new() })
     }
 
     fn failed(&self, doing: &str, below: &str, error: io::Error) -> InstallError {
@@ -59,8 +62,19 @@ impl FolderContents {
         opened.map_err(|error| self.failed("open the folder", below, error))
     }
 
+    /// Reads a SKILL.md, and keeps it.
+    pub(super) fn read_head(&mut self, planned: &Planned, limits: &InstallLimits) -> Option<Arc<[u8]>> {
+        let file = self.read(planned, limits).ok()?;
+        let bytes = Arc::clone(&file.bytes);
+        self.heads.insert(planned.real.clone(), file);
+        Some(bytes)
+    }
+
     /// Reads a file. What is no regular file any more is refused, and a larger one is not read.
     pub(super) fn read(&self, planned: &Planned, limits: &InstallLimits) -> Result<TreeFile, InstallError> {
+        if let Some(head) = self.heads.get(&planned.real) {
+            return Ok(TreeFile { path: planned.path.clone(), ..head.clone() });
+        }
         let failed = |error| self.failed("read the file", &planned.real, error);
         let file = self.root.open_below(planned.real.as_ref(), Links::RefuseAll).map_err(failed)?;
         let metadata = file.metadata().map_err(failed)?;

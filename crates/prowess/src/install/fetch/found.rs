@@ -1,0 +1,173 @@
+//! [`Found`]: the skills that a place holds, and which of them are meant.
+
+use prowess_core::text::similar;
+use prowess_core::{Origin, RelPath, parse};
+
+use super::Place;
+use super::contents::{Planned, SkillFolder, file_at};
+use crate::install::error::{InstallError, InstallErrorKind};
+use crate::install::skills_lock::check_folder_name;
+use crate::install::tree::InstallLimits;
+
+/// How many skills an error lists.
+const MAX_LISTED: usize = 20;
+
+/// One skill that a place holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct FoundSkill {
+    /// Its name in the frontmatter when that can be the name of a folder, else the name of its folder.
+    pub(crate) name: String,
+    /// Its folder within the place; nothing when that is the whole place.
+    pub(crate) path: Option<RelPath>,
+    /// What it says it does.
+    pub(crate) description: Option<String>,
+    /// Its folder; empty for the whole place.
+    pub(super) folder: String,
+}
+
+impl FoundSkill {
+    /// Whether a person means it: by its name, the name of its folder or its path.
+    fn is_called(&self, name: &str) -> bool {
+        let folder = self.folder.rsplit('/').next().unwrap_or_default();
+        self.name == name || (!folder.is_empty() && folder == name) || self.folder == name
+    }
+
+    fn shown(&self) -> String {
+        if self.folder.is_empty() || self.folder == self.name {
+            self.name.clone()
+        } else {
+            format!("{} ({})", self.name, self.folder)
+        }
+    }
+}
+
+/// What a place holds. Nothing of it is installed yet.
+#[derive(Debug)]
+pub(crate) struct Found {
+    /// The skills, sorted by path.
+    pub(crate) skills: Vec<FoundSkill>,
+    /// `git+` and a URL, or `path+` and a path.
+    pub(crate) source: String,
+    /// The skill that is the folder that was named.
+    pub(super) meant: Option<usize>,
+    /// The skill that was named.
+    pub(super) named: Option<String>,
+    /// The skill that is meant when there are several and one is called so.
+    pub(super) hinted: Option<String>,
+    pub(super) place: Place,
+    last_name: String,
+}
+
+impl Found {
+    pub(super) fn new(place: Place, source: String, last_name: String) -> Self {
+        Self { skills: Vec::new(), source, meant: None, named: None, hinted: None, place, last_name }
+    }
+
+    /// The commit, when it is a repository.
+    pub(crate) fn commit(&self) -> Option<&str> {
+        match &self.place {
+            Place::Folder(_) => None,
+            Place::Git(repository) => Some(&repository.commit),
+        }
+    }
+
+    /// What was asked for, as a lock says it.
+    pub(crate) fn requested(&self) -> Option<&str> {
+        match &self.place {
+            Place::Folder(_) => None,
+            Place::Git(repository) => repository.requested.as_deref(),
+        }
+    }
+
+    /// Reads the SKILL.md of a folder. One that cannot be read has only the name of its folder, and the reason comes when
+    /// it is chosen.
+    pub(super) fn add(&mut self, folder: &SkillFolder, limits: &InstallLimits) {
+        let file = file_at(self.place.contents(), &folder.path, &folder.file).ok().flatten();
+        let bytes = file.and_then(|(real, item)| match &mut self.place {
+            Place::Folder(contents) => {
+                let path = RelPath::parse(&folder.file.name).ok()?;
+                contents.read_head(&Planned { path, real, item }, limits)
+            }
+            Place::Git(repository) => repository.bytes(&item),
+        });
+        let folder_name = match folder.path.rsplit('/').next() {
+            None | Some("") => self.last_name.clone(),
+            Some(name) => name.to_owned(),
+        };
+        let document = parse(bytes.as_deref().unwrap_or_default());
+        let written = document.name(&Origin::text("").in_folder(folder_name.clone()));
+        let name = written.filter(|name| check_folder_name(name).is_ok()).unwrap_or(folder_name);
+        let path = RelPath::parse(&folder.path).ok();
+        if path.is_none() && !folder.path.is_empty() {
+            // Its folder has a name that no system should get; its files would be refused one by one.
+            return;
+        }
+        let description = document.description().map(str::to_owned);
+        self.skills.push(FoundSkill { name, path, description, folder: folder.path.clone() });
+    }
+
+    /// The skills that are meant, as places in [`Found::skills`]: those that are named here, or all, or else the one that
+    /// the place itself names. Several, none of them named, are an error that lists them.
+    pub(crate) fn choose(&self, names: &[String], all: bool) -> Result<Vec<usize>, InstallError> {
+        if all {
+            return Ok((0..self.skills.len()).collect());
+        }
+        if !names.is_empty() {
+            return names.iter().map(|name| self.called(name)).collect();
+        }
+        if let Some(name) = &self.named {
+            return self.called(name).map(|at| vec![at]);
+        }
+        let hinted = self.hinted.as_deref().and_then(|name| self.called(name).ok());
+        match (self.meant.or(hinted), self.skills.len()) {
+            (Some(at), _) => Ok(vec![at]),
+            (None, 1) => Ok(vec![0]),
+            _ => {
+                let hint = "name one with --skill, or take all with --all";
+                Err(self.listing(InstallErrorKind::Ambiguous, "there are several skills", hint, &self.all()))
+            }
+        }
+    }
+
+    fn called(&self, name: &str) -> Result<usize, InstallError> {
+        let by_path = self.skills.iter().position(|skill| skill.folder == name);
+        let called: Vec<usize> = self.all().into_iter().filter(|at| self.is_called(*at, name)).collect();
+        match (by_path, called.as_slice()) {
+            (Some(at), _) => Ok(at),
+            (None, [at]) => Ok(*at),
+            (None, []) => {
+                let near = similar(name, self.skills.iter().map(|skill| skill.name.as_str()));
+                let hint = if near.is_empty() {
+                    String::new()
+                } else {
+                    format!("did you mean {}?", near.join(" or "))
+                };
+                let hint = if hint.is_empty() { "choose one of these".to_owned() } else { hint };
+                let message = format!("there is no skill of this name: {name}");
+                Err(self.listing(InstallErrorKind::NotFound, &message, &hint, &self.all()))
+            }
+            (None, several) => {
+                let message = format!("several skills are called so: {name}");
+                Err(self.listing(InstallErrorKind::Ambiguous, &message, "name one by its path", several))
+            }
+        }
+    }
+
+    fn all(&self) -> Vec<usize> {
+        (0..self.skills.len()).collect()
+    }
+
+    fn is_called(&self, at: usize, name: &str) -> bool {
+        self.skills.get(at).is_some_and(|skill| skill.is_called(name))
+    }
+
+    fn listing(&self, kind: InstallErrorKind, message: &str, hint: &str, which: &[usize]) -> InstallError {
+        let shown =
+            which.iter().filter_map(|at| self.skills.get(*at)).take(MAX_LISTED).map(FoundSkill::shown);
+        let mut listed = shown.collect::<Vec<String>>().join(", ");
+        if which.len() > MAX_LISTED {
+            listed.push_str(&format!(" and {} more", which.len() - MAX_LISTED));
+        }
+        InstallError::new(kind, format!("{message}: {listed}"), hint)
+    }
+}

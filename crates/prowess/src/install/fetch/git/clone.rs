@@ -1,0 +1,143 @@
+//! A repository without a work tree that objects are fetched into, written by hand: that saves starting git for it.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::{FetchedRef, Wanted, is_id};
+use crate::env::Environment;
+use crate::fs::atomic::unused_name;
+use crate::fs::read::read_small;
+use crate::install::spec::is_on_this_machine;
+use crate::install::store::make_folder;
+use crate::registry::digests;
+
+/// The name of the address in the repository. The user's configuration may well have one that is called `origin`.
+pub(super) const REMOTE: &str = "prowess";
+/// The most bytes of the small files that git and we write there.
+const MAX_SMALL: usize = 1 << 20;
+
+/// A repository for one address.
+#[derive(Clone, Debug)]
+pub(super) struct Bare {
+    pub(super) url: String,
+    pub(super) folder: PathBuf,
+}
+
+impl Bare {
+    pub(super) fn of(clones: &Path, url: &str) -> Self {
+        let digest = digests::of_bytes(url.as_bytes());
+        let name: String = digest.chars().skip("sha256:".len()).take(32).collect();
+        Self { url: url.to_owned(), folder: clones.join(name) }
+    }
+
+    pub(super) fn lock_file(&self) -> PathBuf {
+        self.folder.with_extension("lock")
+    }
+
+    pub(super) fn is_there(&self) -> bool {
+        let config = self.text("config");
+        [false, true].iter().any(|long_ids| config.as_deref() == Some(&self.config(*long_ids)))
+    }
+
+    /// Makes it unless it is there and whole, as far as its small files say; says whether it was there.
+    pub(super) fn open_or_make(&self, long_ids: bool) -> io::Result<bool> {
+        if self.is_there() && !self.was_left() {
+            return Ok(true);
+        }
+        self.remove()?;
+        for folder in ["objects/pack", "refs"] {
+            make_folder(&self.folder.join(folder))?;
+        }
+        fs::write(self.folder.join("HEAD"), "ref: refs/heads/main\n")?;
+        // Last: without it the rest counts for nothing.
+        fs::write(self.folder.join("config"), self.config(long_ids))?;
+        Ok(false)
+    }
+
+    pub(super) fn remove(&self) -> io::Result<()> {
+        match fs::remove_dir_all(&self.folder) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether a process was killed while it changed it: no other works on it now.
+    fn was_left(&self) -> bool {
+        let left = |folder: &str, is_left: fn(&str) -> bool| {
+            let entries = fs::read_dir(self.folder.join(folder)).into_iter().flatten().flatten();
+            entries.into_iter().any(|entry| entry.file_name().to_str().is_some_and(is_left))
+        };
+        left("", |name| name.ends_with(".lock")) || left("objects/pack", |name| name.starts_with("tmp_"))
+    }
+
+    /// Its configuration. `long_ids` is for repositories whose ids are SHA-256.
+    fn config(&self, long_ids: bool) -> String {
+        let quoted = self.url.replace('\\', "\\\\").replace('"', "\\\"");
+        let mut text = String::from("[core]\n\trepositoryformatversion = 1\n\tbare = true\n");
+        let partial = !is_on_this_machine(&self.url);
+        if partial || long_ids {
+            text.push_str("[extensions]\n");
+        }
+        if long_ids {
+            text.push_str("\tobjectformat = sha256\n");
+        }
+        if partial {
+            text.push_str(&format!("\tpartialclone = {REMOTE}\n"));
+        }
+        text.push_str(&format!("[remote \"{REMOTE}\"]\n\turl = \"{quoted}\"\n"));
+        if partial {
+            text.push_str("\tpromisor = true\n\tpartialclonefilter = blob:none\n");
+        }
+        text
+    }
+
+    /// What the last fetch brought.
+    pub(super) fn fetched(&self, wanted: &Wanted) -> Option<FetchedRef> {
+        let text = self.text("FETCH_HEAD")?;
+        let mut parts = text.lines().next()?.split('\t');
+        let id = parts.next().filter(|id| is_id(id))?.to_owned();
+        let said = parts.nth(1).unwrap_or_default();
+        let requested = match wanted {
+            Wanted::Named(name) if said.starts_with(&format!("branch '{name}' of")) => {
+                Some(format!("branch:{name}"))
+            }
+            Wanted::Named(name) if said.starts_with(&format!("tag '{name}' of")) => {
+                Some(format!("tag:{name}"))
+            }
+            other => other.requested(),
+        };
+        Some(FetchedRef { id, requested })
+    }
+
+    fn text(&self, name: &str) -> Option<String> {
+        String::from_utf8(read_small(&self.folder.join(name), MAX_SMALL).ok()?).ok()
+    }
+}
+
+/// A folder of this process alone, which goes with it.
+#[derive(Debug)]
+pub(super) struct Temporary {
+    pub(super) path: PathBuf,
+}
+
+impl Temporary {
+    pub(super) fn new(environment: &Environment) -> io::Result<Self> {
+        let path = environment.temporary_folder().join(unused_name());
+        let mut folder = fs::DirBuilder::new();
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::DirBuilderExt as _;
+            folder.mode(0o700);
+        }
+        // It must be new: another user may write there too.
+        folder.create(&path)?;
+        Ok(Self { path })
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.path);
+    }
+}

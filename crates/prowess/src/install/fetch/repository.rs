@@ -1,0 +1,217 @@
+//! A commit of a git repository, read by the rules of [`Contents`] from objects alone.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::contents::{Contents, Item, Kind, Planned, joined};
+use super::git::{FetchedRef, Git, Object, Wanted, is_id};
+use crate::install::error::{InstallError, InstallErrorKind};
+use crate::install::spec::is_on_this_machine;
+use crate::install::tree::{InstallLimits, TreeFile, refused};
+
+/// How many files are fetched at once before it is known which are wanted: one fetch then is all there is.
+const FETCHED_AHEAD: usize = 512;
+
+/// One commit of a repository.
+#[derive(Debug)]
+pub(super) struct GitContents {
+    git: Arc<dyn Git>,
+    pub(super) url: String,
+    pub(super) commit: String,
+    pub(super) requested: Option<String>,
+    root_tree: String,
+    offline: bool,
+    folders: BTreeMap<String, Arc<[Item]>>,
+    files: BTreeMap<String, Arc<[u8]>>,
+    /// Links whose targets have to be fetched.
+    wanted: BTreeSet<String>,
+}
+
+impl GitContents {
+    /// Fetches a commit, unless it is here already. The files come later.
+    pub(super) fn open(
+        git: Arc<dyn Git>,
+        url: &str,
+        wanted: &Wanted,
+        offline: bool,
+    ) -> Result<Self, InstallError> {
+        let offline = offline && !is_on_this_machine(url);
+        let here = match wanted {
+            Wanted::Commit(id) => git.tree(url, id)?.map(|tree| (id.clone(), tree)),
+            _ => None,
+        };
+        let (fetched, tree) = match here {
+            Some((id, tree)) => (FetchedRef { requested: Some(format!("commit:{id}")), id }, tree),
+            None if offline => return Err(needs_network(url)),
+            None => {
+                let fetched = git.fetch(url, wanted)?;
+                let tree = git.tree(url, &fetched.id)?.ok_or_else(|| not_there(url, &fetched.id))?;
+                (fetched, tree)
+            }
+        };
+        // What was fetched may be a tag.
+        let commits = git.objects(url, &[format!("{}^{{commit}}", fetched.id)], 1 << 20)?;
+        let commit = commits.into_iter().next().flatten().ok_or_else(|| not_there(url, &fetched.id))?;
+        if matches!(wanted, Wanted::Commit(id) if *id != commit.id) {
+            return Err(not_there(url, &fetched.id));
+        }
+        let root_tree = tree_of(&commit).ok_or_else(|| not_there(url, &commit.id))?;
+        let mut contents = Self {
+            git,
+            url: url.to_owned(),
+            commit: commit.id,
+            requested: fetched.requested,
+            root_tree,
+            offline,
+            folders: BTreeMap::new(),
+            files: BTreeMap::new(),
+            wanted: BTreeSet::new(),
+        };
+        contents.arrange(tree);
+        Ok(contents)
+    }
+
+    /// Sorts the entries of the whole tree into their folders.
+    fn arrange(&mut self, tree: Vec<super::git::TreeEntry>) {
+        let mut folders: BTreeMap<String, Vec<Item>> = BTreeMap::from([(String::new(), Vec::new())]);
+        for entry in tree {
+            let path = String::from_utf8_lossy(&entry.path);
+            let (folder, name) = path.rsplit_once('/').unwrap_or(("", &path));
+            let unsafe_name = path.split('/').any(|name| matches!(name, "" | "." | ".."));
+            let kind = match entry.mode & 0o170_000 {
+                _ if std::str::from_utf8(&entry.path).is_err() => Kind::Other("a name that is not UTF-8"),
+                _ if unsafe_name => Kind::Other("an unsafe name"),
+                0o040_000 => Kind::Folder,
+                0o100_000 => Kind::File { executable: entry.mode & 0o100 != 0 },
+                0o120_000 => Kind::Link,
+                0o160_000 => Kind::Other("a submodule"),
+                _ => Kind::Other("an entry that git itself does not make"),
+            };
+            let item = Item { name: name.to_owned(), kind, id: entry.id };
+            if kind == Kind::Folder {
+                folders.entry(path.clone().into_owned()).or_default();
+            }
+            folders.entry(folder.to_owned()).or_default().push(item);
+        }
+        self.folders = folders.into_iter().map(|(path, items)| (path, items.into())).collect();
+    }
+
+    /// The id that git gives a folder.
+    pub(super) fn tree_id(&self, folder: &str) -> Option<String> {
+        if folder.is_empty() {
+            return Some(self.root_tree.clone());
+        }
+        let (above, name) = folder.rsplit_once('/').unwrap_or(("", folder));
+        self.folders.get(above)?.iter().find(|item| item.name == name).map(|item| item.id.clone())
+    }
+
+    /// Whether links have to be fetched before all is known.
+    pub(super) fn has_wanted(&self) -> bool {
+        !self.wanted.is_empty()
+    }
+
+    /// Reads files and wanted links into memory. Those that are not here are fetched, all at once, and with them, while
+    /// they are few, those that may be wanted next.
+    pub(super) fn load(
+        &mut self,
+        ids: impl IntoIterator<Item = String>,
+        ahead: impl FnOnce(&mut Self) -> BTreeSet<String>,
+        limit: u64,
+    ) -> Result<(), InstallError> {
+        let mut ids: BTreeSet<String> = ids.into_iter().collect();
+        ids.append(&mut self.wanted);
+        let ids: Vec<String> =
+            ids.into_iter().filter(|id| is_id(id) && !self.files.contains_key(id)).collect();
+        let missing = self.read(&ids, limit)?;
+        if missing.is_empty() {
+            return Ok(());
+        }
+        if self.offline {
+            return Err(needs_network(&self.url));
+        }
+        let ahead: BTreeSet<String> =
+            ahead(self).into_iter().filter(|id| !self.files.contains_key(id)).collect();
+        let ahead = if ahead.len() > FETCHED_AHEAD { BTreeSet::new() } else { ahead };
+        // Links that were met on the way are read later and fetched now.
+        let links = self.wanted.iter().filter(|id| !self.files.contains_key(*id));
+        let all: BTreeSet<String> = missing.iter().chain(links).cloned().chain(ahead).collect();
+        let all: Vec<String> = all.into_iter().collect();
+        self.git.bring(&self.url, &self.commit, &all)?;
+        match self.read(&missing, limit)?.first() {
+            Some(id) => Err(not_there(&self.url, id)),
+            None => Ok(()),
+        }
+    }
+
+    /// Reads what is here into memory, and says what is not.
+    fn read(&mut self, ids: &[String], limit: u64) -> Result<Vec<String>, InstallError> {
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        let objects = self.git.objects(&self.url, ids, limit)?;
+        let mut missing = Vec::new();
+        for (id, object) in ids.iter().zip(objects) {
+            match object {
+                Some(object) => drop(self.files.insert(id.clone(), object.bytes.into())),
+                None => missing.push(id.clone()),
+            }
+        }
+        Ok(missing)
+    }
+
+    /// The bytes of a file that was loaded.
+    pub(super) fn bytes(&self, item: &Item) -> Option<Arc<[u8]>> {
+        self.files.get(&item.id).cloned()
+    }
+
+    /// A file of a skill that was loaded.
+    pub(super) fn file(&self, planned: &Planned) -> Result<TreeFile, InstallError> {
+        let bytes = self.bytes(&planned.item).ok_or_else(|| not_there(&self.url, &planned.item.id))?;
+        let executable = planned.item.kind == Kind::File { executable: true };
+        Ok(TreeFile { path: planned.path.clone(), executable, bytes })
+    }
+
+    /// The error for files that are too large, by the name of the first; nothing when each is small enough.
+    pub(super) fn too_large(&self, planned: &[Planned], limits: &InstallLimits) -> Result<(), InstallError> {
+        let ids: Vec<String> = planned.iter().map(|planned| planned.item.id.clone()).collect();
+        let sizes = self.git.sizes(&self.url, &ids)?;
+        let mut sum = 0_u64;
+        for (planned, size) in planned.iter().zip(sizes) {
+            let size = size.unwrap_or_default();
+            limits.check_file(planned.path.as_str(), size)?;
+            sum = sum.saturating_add(size);
+        }
+        limits.check_sum(planned.len(), sum)
+    }
+}
+
+impl Contents for GitContents {
+    fn list(&mut self, folder: &str) -> Result<Arc<[Item]>, InstallError> {
+        Ok(self.folders.get(folder).cloned().unwrap_or_default())
+    }
+
+    fn target(&mut self, folder: &str, link: &Item) -> Result<Option<String>, InstallError> {
+        let Some(bytes) = self.files.get(&link.id) else {
+            self.wanted.insert(link.id.clone());
+            return Ok(None);
+        };
+        let text = std::str::from_utf8(bytes).ok().map(str::to_owned);
+        let link = || joined(folder, &link.name);
+        text.map(Some).ok_or_else(|| refused(format!("a link leads to a name that is not UTF-8: {}", link())))
+    }
+}
+
+/// The root tree of a commit.
+fn tree_of(commit: &Object) -> Option<String> {
+    let line = commit.bytes.split(|byte| *byte == b'\n').next()?;
+    let id = std::str::from_utf8(line).ok()?.strip_prefix("tree ")?;
+    is_id(id).then(|| id.to_owned())
+}
+
+fn not_there(url: &str, id: &str) -> InstallError {
+    let message = format!("the repository does not give this object: {url}: {id}");
+    InstallError::new(InstallErrorKind::NotFound, message, "choose another branch, tag or commit")
+}
+
+pub(super) fn needs_network(url: &str) -> InstallError {
+    let message = format!("this has to be fetched, and the network is not to be used: {url}");
+    InstallError::new(InstallErrorKind::NotFound, message, "run the command again without --offline")
+}

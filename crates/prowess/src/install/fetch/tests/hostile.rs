@@ -1,0 +1,193 @@
+//! Repositories that attack their reader: links, submodules, filters, hooks, names, modes and masses.
+
+use super::*;
+
+/// A repository whose skill `a` has one more entry of a mode, a name and a content, made past git's own checks.
+fn with_entry(world: &World, mode: &str, name: &str, content: &[u8]) {
+    world.init("repo");
+    world.skill("repo/skills/a");
+    world.commit("repo");
+    let blob = world.git_with("repo", &["hash-object", "-w", "--stdin"], content);
+    let id = if mode == "160000" { "1".repeat(40) } else { blob };
+    let (above, name) = name.rsplit_once('/').unwrap_or(("skills/a", name));
+    let tree = world.git("repo", &["ls-tree", "-z", &format!("HEAD:{above}")]);
+    let kind = if mode == "160000" { "commit" } else { "blob" };
+    let lines = format!("{tree}{mode} {kind} {id}\t{name}\0");
+    let tree = world.git_with("repo", &["mktree", "-z", "--missing"], lines.as_bytes());
+    let a =
+        if above == "skills/a" { tree } else { world.git("repo", &["rev-parse", &format!("HEAD:{above}")]) };
+    let skills = world.git_with("repo", &["mktree", "-z"], format!("040000 tree {a}\ta\0").as_bytes());
+    let root =
+        world.git_with("repo", &["mktree", "-z"], format!("040000 tree {skills}\tskills\0").as_bytes());
+    let commit = world.git("repo", &["commit-tree", &root, "-m", "x"]);
+    world.git("repo", &["update-ref", "refs/heads/main", &commit]);
+}
+
+fn refusal(mode: &str, name: &str, content: &[u8]) -> Option<InstallError> {
+    let world = World::new()?;
+    with_entry(&world, mode, name, content);
+    let error = world.take(&world.fetcher(), &world.url("repo")).unwrap_err();
+    assert!(!is_there(&world.path("store/trees")), "{mode} {name}: nothing is stored");
+    Some(error)
+}
+
+#[test]
+fn links_inside_a_repository_become_plain_files() {
+    let Some(world) = World::new() else { return };
+    world.two_skills();
+    std::os::unix::fs::symlink("../b/scripts", world.path("repo/skills/a/more")).unwrap();
+    std::os::unix::fs::symlink("../../unrelated.bin", world.path("repo/skills/a/doc")).unwrap();
+    fs::create_dir_all(world.path("repo/skills/c")).unwrap();
+    std::os::unix::fs::symlink("../b/SKILL.md", world.path("repo/skills/c/SKILL.md")).unwrap();
+    world.commit("repo");
+    let fetched = world.take(&world.fetcher(), &world.url("repo")).unwrap();
+    let paths = |skill: &FetchedSkill| {
+        skill.tree.files().map(|(file, bytes)| format!("{}={}", file.path, bytes.len())).collect::<Vec<_>>()
+    };
+    assert_eq!(paths(&fetched[0])[1..], ["doc=10", "more/run.sh=5", "scripts/run.sh=5"]);
+    assert_eq!(fetched[2].tree.document().description(), Some("Does b."));
+}
+
+#[test]
+fn links_that_lead_out_of_a_repository_are_refused_by_name() {
+    for (target, words) in [
+        ("/etc/passwd", "absolute"),
+        ("../../../../../../etc/passwd", "leads out"),
+        ("../..", "in a circle"),
+        ("x", "in a circle"),
+        ("nowhere", "leads to nothing"),
+        ("../../.git/config", "leads into .git"),
+        ("", "absolute or leads nowhere"),
+        ("a\\b", "absolute or leads nowhere"),
+    ] {
+        let Some(error) = refusal("120000", "x", target.as_bytes()) else { return };
+        assert_eq!(error.kind(), InstallErrorKind::Refused, "{target}: {error}");
+        assert!(error.to_string().contains(words), "{target}: {error}");
+        assert!(error.to_string().ends_with(": skills/a/x"), "{target}: {error}");
+    }
+    let Some(error) = refusal("120000", "x", b"\xff\xfe") else { return };
+    assert!(error.to_string().contains("not UTF-8"), "{error}");
+}
+
+#[test]
+fn submodules_and_names_that_are_not_safe_everywhere_are_refused_by_name() {
+    let Some(error) = refusal("160000", "module", b"") else { return };
+    assert_eq!(error.to_string(), "a submodule is never installed: skills/a/module");
+    for name in [
+        "GIT~1",
+        "aux",
+        "nul.txt",
+        "-rf",
+        "a\\b",
+        "C:x",
+        "a:b",
+        "x ",
+        "x.",
+        ".GIT",
+        ".gitmodules",
+        "a\u{200b}b",
+        "~x",
+        "skill.MD",
+    ] {
+        let Some(error) = refusal("100644", name, b"x") else { return };
+        assert_eq!(error.kind(), InstallErrorKind::Refused, "{name}: {error}");
+    }
+}
+
+#[test]
+fn only_the_bit_of_the_owner_is_kept_of_a_mode() {
+    let Some(world) = World::new() else { return };
+    with_entry(&world, "100755", "tool", b"x");
+    let fetched = world.take(&world.fetcher(), &world.url("repo")).unwrap();
+    let executable = fetched[0].tree.manifest().files.iter().filter(|file| file.executable);
+    assert_eq!(executable.map(|file| file.path.as_str()).collect::<Vec<_>>(), ["tool"]);
+}
+
+#[test]
+fn filters_attributes_hooks_and_large_file_pointers_run_nothing_and_change_no_byte() {
+    let Some(world) = World::new() else { return };
+    let canary = world.path("canary");
+    let touch = format!("touch {}", canary.display());
+    let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n";
+    world.two_skills();
+    world.write("repo/skills/a/.gitattributes", "* filter=evil text eol=crlf ident\n*.bin filter=lfs\n");
+    world.write("repo/skills/a/data.bin", pointer);
+    world.write("repo/skills/a/text.md", "$Id$\nline\n");
+    world.write("repo/.lfsconfig", "[lfs]\nurl = http://127.0.0.1:1/\n");
+    world.commit("repo");
+    // What the user has configured for work trees is not used either.
+    world.write(
+        "gitconfig",
+        &format!(
+            "[filter \"evil\"]\nsmudge = {touch}\nclean = cat\n[filter \"lfs\"]\nsmudge = {touch}\nprocess = {touch}\n[core]\nhooksPath = {0}/hooks\nfsmonitor = {touch}\n",
+            world.path("").display()
+        ),
+    );
+    for hook in ["reference-transaction", "post-checkout", "post-merge", "pre-auto-gc"] {
+        world.write(&format!("hooks/{hook}"), &format!("#!/bin/sh\n{touch}\n"));
+        world.write(&format!("repo/.git/hooks/{hook}"), &format!("#!/bin/sh\n{touch}\n"));
+        let script =
+            format!("chmod +x '{0}/hooks/{hook}' '{0}/repo/.git/hooks/{hook}'", world.path("").display());
+        assert!(Command::new("sh").args(["-c", &script]).status().unwrap().success());
+    }
+    let fetched = world.take(&world.fetcher(), &world.url("repo")).unwrap();
+    let text = |path: &str| {
+        let file = fetched[0].tree.files().find(|(file, _)| file.path.as_str() == path).unwrap();
+        String::from_utf8(file.1.to_vec()).unwrap()
+    };
+    assert_eq!((text("data.bin").as_str(), text("text.md").as_str()), (pointer, "$Id$\nline\n"));
+    assert!(!is_there(&canary));
+}
+
+#[test]
+fn a_tree_that_unfolds_without_end_and_masses_of_files_stop_at_a_limit() {
+    let Some(world) = World::new() else { return };
+    world.init("repo");
+    world.skill("repo/skills/a");
+    world.commit("repo");
+    let blob = world.git_with("repo", &["hash-object", "-w", "--stdin"], b"x");
+    let mut tree = world.git_with("repo", &["mktree"], format!("100644 blob {blob}\tf\n").as_bytes());
+    for _ in 0..10 {
+        let lines: String = (0..10).map(|at| format!("040000 tree {tree}\td{at}\n")).collect();
+        tree = world.git_with("repo", &["mktree"], lines.as_bytes());
+    }
+    let lines = format!("{}\n040000 tree {tree}\tbomb\n", world.git("repo", &["ls-tree", "HEAD"]));
+    let root = world.git_with("repo", &["mktree"], lines.as_bytes());
+    let commit = world.git("repo", &["commit-tree", &root, "-m", "x"]);
+    world.git("repo", &["update-ref", "refs/heads/main", &commit]);
+    let git = GitLimits { listing_bytes: 1 << 20, ..GitLimits::default() };
+    let fetcher = world.fetcher_with(FetchOptions { git, ..FetchOptions::default() });
+    let error = world.take(&fetcher, &world.url("repo")).unwrap_err();
+    assert_eq!(error.kind(), InstallErrorKind::TooLarge, "{}", error.with_cause());
+
+    world.init("many");
+    world.skill("many/a");
+    for at in 0..1_001 {
+        world.write(&format!("many/a/f{at}"), "");
+    }
+    world.commit("many");
+    let error = world.take(&world.fetcher(), &world.url("many")).unwrap_err();
+    assert_eq!(error.kind(), InstallErrorKind::TooLarge, "{}", error.with_cause());
+    assert!(error.hint().contains("--max-files"));
+}
+
+#[test]
+fn a_file_that_is_too_large_is_named() {
+    let Some(world) = World::new() else { return };
+    world.init("repo");
+    world.skill("repo/a");
+    world.write("repo/a/big", &"x".repeat(200_000));
+    world.write("repo/a/other", &"y".repeat(200_000));
+    world.commit("repo");
+    for (file_bytes, bytes, words) in [
+        (100_000, 1 << 20, "big: 200000 bytes"),
+        (100_000, 10_000, "big: 200000 bytes"),
+        (1 << 20, 300_000, "300000 bytes"),
+    ] {
+        let limits = InstallLimits { file_bytes, bytes, ..InstallLimits::default() };
+        let fetcher = world.fetcher_with(FetchOptions { limits, ..FetchOptions::default() });
+        let error = world.take(&fetcher, &world.url("repo")).unwrap_err();
+        assert_eq!(error.kind(), InstallErrorKind::TooLarge, "{error}");
+        assert!(error.to_string().contains(words), "{error}");
+    }
+}

@@ -1,0 +1,160 @@
+//! Tests of fetching with real repositories: over `file://`, by git's own daemon and by HTTP, all on this machine.
+
+#![allow(clippy::disallowed_methods, reason = "these are tests")]
+
+mod hostile;
+mod local;
+mod repositories;
+mod servers;
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::*;
+
+/// A folder with repositories, a store, and a git that knows no configuration but its own.
+struct World {
+    folder: tempfile::TempDir,
+    program: String,
+}
+
+impl World {
+    /// Nothing without git, which is said.
+    fn new() -> Option<Self> {
+        if !Command::new("git").arg("--version").output().is_ok_and(|output| output.status.success()) {
+            println!("skipped: git is not installed here");
+            return None;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("git-alone");
+        fs::write(folder.path().join("gitconfig"), "").unwrap();
+        // Written by another process: one that this process still had open for writing could not be started.
+        let script = format!(
+            "printf '#!/bin/sh\\nexport GIT_CONFIG_GLOBAL=%s GIT_CONFIG_NOSYSTEM=1 HOME=%s\\nexec git \"$@\"\\n' '{0}/gitconfig' '{0}' > '{0}/git-alone' && chmod +x '{0}/git-alone'",
+            folder.path().display()
+        );
+        assert!(Command::new("sh").args(["-c", &script]).status().unwrap().success());
+        Some(Self { program: program.to_str().unwrap().to_owned(), folder })
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Runs git in a repository, and gives what it says.
+    fn git(&self, repository: &str, arguments: &[&str]) -> String {
+        self.git_with(repository, arguments, b"")
+    }
+
+    fn git_with(&self, repository: &str, arguments: &[&str], input: &[u8]) -> String {
+        let mut child = Command::new(&self.program)
+            .current_dir(self.path(repository))
+            .args(["-c", "user.name=T", "-c", "user.email=t@t", "-c", "core.autocrlf=false"])
+            .args(["-c", "protocol.file.allow=always", "-c", "core.protectNTFS=false"])
+            .args(arguments)
+            .env("GIT_AUTHOR_DATE", "2026-01-01T00:00:00Z")
+            .env("GIT_COMMITTER_DATE", "2026-01-01T00:00:00Z")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        child.stdin.take().unwrap().write_all(input).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    /// A skill in a folder.
+    fn skill(&self, folder: &str) {
+        let name = folder.rsplit('/').next().unwrap();
+        self.write(
+            &format!("{folder}/SKILL.md"),
+            &format!("---\nname: {name}\ndescription: Does {name}.\nversion: 1.2.0\n---\n"),
+        );
+        self.write(&format!("{folder}/scripts/run.sh"), "echo\n");
+    }
+
+    fn init(&self, repository: &str) {
+        fs::create_dir_all(self.path(repository)).unwrap();
+        self.git(repository, &["init", "--quiet", "--initial-branch=main"]);
+        self.git(repository, &["config", "uploadpack.allowFilter", "true"]);
+    }
+
+    fn commit(&self, repository: &str) -> String {
+        self.git(repository, &["add", "--all"]);
+        self.git(repository, &["commit", "--quiet", "--allow-empty", "--message=x"]);
+        self.git(repository, &["rev-parse", "HEAD"])
+    }
+
+    /// A repository with the skills `a` and `b`, and a file that is none of theirs.
+    fn two_skills(&self) -> String {
+        self.init("repo");
+        self.skill("repo/skills/a");
+        self.skill("repo/skills/b");
+        self.write("repo/unrelated.bin", "unrelated\n");
+        self.commit("repo")
+    }
+
+    fn url(&self, repository: &str) -> String {
+        format!("file://{}", self.path(repository).display())
+    }
+
+    fn fetcher_with(&self, options: FetchOptions) -> Fetcher {
+        let store = Store::at(self.path("store"));
+        let git = GitCommand::new(self.path("store/git"), Environment::of([]), options.git);
+        Fetcher::with_git(store, Arc::new(git.with_program(&self.program)), options)
+    }
+
+    fn fetcher(&self) -> Fetcher {
+        self.fetcher_with(FetchOptions::default())
+    }
+
+    /// The only repository that was fetched into.
+    fn bare(&self) -> PathBuf {
+        let entries = fs::read_dir(self.path("store/git")).unwrap().map(|entry| entry.unwrap().path());
+        let mut folders: Vec<PathBuf> = entries.filter(|path| path.is_dir()).collect();
+        assert_eq!(folders.len(), 1);
+        folders.remove(0)
+    }
+
+    /// Takes all skills of a place.
+    fn take(&self, fetcher: &Fetcher, text: &str) -> Result<Vec<FetchedSkill>, InstallError> {
+        let mut found = fetcher.find(&text.parse()?)?;
+        let all = found.choose(&[], true)?;
+        fetcher.take(&mut found, &all)
+    }
+}
+
+fn names(found: &Found) -> Vec<&str> {
+    found.skills.iter().map(|skill| skill.name.as_str()).collect()
+}
+
+fn locked(skill: &FetchedSkill) -> LockedSkill {
+    let mut locked = LockedSkill::default();
+    locked.name.clone_from(&skill.name);
+    locked.source.clone_from(&skill.source);
+    locked.path.clone_from(&skill.path);
+    locked.commit.clone_from(&skill.commit);
+    locked.digest = skill.tree.digest().to_owned();
+    locked
+}
+
+fn empty_store(world: &World) {
+    for folder in ["store/blobs", "store/trees"] {
+        fs::remove_dir_all(world.path(folder)).unwrap();
+    }
+}
+
+/// Files of a folder and their bytes, to compare before and after.
+fn is_there(path: &Path) -> bool {
+    path.symlink_metadata().is_ok()
+}
