@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use prowess_core::ToolList;
-use prowess_core::skill::tool_list::tokens;
+use prowess_core::internal::tokens;
 
 fuzz_target!(|text: &str| {
     let mut from = 0;

@@ -1,17 +1,17 @@
-//! The pure heart of Prowess, the Agent Skills runtime: bytes in, values out.
+//! The pure part of Prowess, the Agent Skills runtime: bytes in, values out.
 //!
-//! A skill is a folder with a `SKILL.md`: YAML frontmatter with a name and a description, then instructions.
-//! This crate reads such files, says exactly what is wrong with them, and describes them as data. It touches no
-//! files, network, environment, clock, thread or randomness; the `prowess` crate does that.
+//! A skill is a folder with a `SKILL.md`: YAML frontmatter with a name and a description, then instructions. This crate
+//! touches no files, network, environment, clock, threads or randomness; the `prowess` crate does that, and is the one
+//! to add to a program.
 //!
-//! From bytes to an opinion:
+//! From bytes to a skill:
 //!
 //! ```
 //! use prowess_core::{Origin, Profile, Severity, parse};
 //!
 //! let bytes = b"---\nname: tidy-up\ndescription: Use when: the desk is full\n---\n# Tidy up\n";
 //!
-//! // Reading never fails. The colon is no YAML, so the value was put in quotes.
+//! // Reading never fails. The second colon is not valid YAML, so the reader puts the value in quotes.
 //! let document = parse(bytes);
 //! assert!(document.repaired());
 //!
@@ -21,12 +21,49 @@
 //! assert_eq!(problems[0].code, "yaml-syntax");
 //! assert_eq!(problems[0].severity, Severity::Error);
 //!
-//! // What can be loaded, loads.
+//! // The lenient profile loads every skill that can be loaded.
 //! let entry = document.load(&at, None, &Profile::lenient())?;
 //! assert_eq!(entry.description, "Use when: the desk is full");
 //! assert_eq!(document.body(), "# Tidy up");
 //! # Ok::<(), prowess_core::LoadError>(())
 //! ```
+//!
+//! # The stages
+//!
+//! Each module uses only those before it.
+//!
+//! 1. [`limits`], [`text`], [`path`] and [`span`] are what the others are made of: named limits, escaping, [`RelPath`],
+//!    and places in a file.
+//! 2. [`finding`]: a [`Finding`] is a fact about the input, an instance of a [`Rule`]. A [`Problem`] is a finding with a
+//!    [`Severity`].
+//! 3. [`document`]: [`parse`] makes a [`Document`] of any bytes, with the place of every value.
+//! 4. [`skill`]: an [`Entry`] is what a catalog holds of a skill. Its [`Origin`] says where it comes from, and its
+//!    [`ToolList`] which tools it asks for. [`Entry::builder`] makes one in a program.
+//! 5. [`files`]: a [`Manifest`] lists the files of a skill; a [`Resource`] is a part of one of them.
+//! 6. [`check`](mod@check): a [`Profile`] decides which findings are problems, and whether a document
+//!    [loads](Document::load). [`fix`] applies the fixes.
+//! 7. [`catalog`]: a [`Catalog`] orders the [`Candidate`]s of all sources, and says which are offered and why the others
+//!    are not.
+//! 8. [`select`]: a [`Selector`](select::Selector) finds the skills that fit a query, the best first.
+//! 9. [`render`]: the text that a model sees, within a [`Budget`](render::Budget).
+//! 10. [`session`]: a [`Session`](session::Session) answers the tool calls of a model, and asks its host for an
+//!     [`Effect`](session::Effect) where it needs a file or a search.
+
+/// Methods that take a value, change one public field and return it.
+macro_rules! with_methods {
+    ($type:ty: $($with:ident $field:ident: $kind:ty;)+) => {
+        impl $type {
+            $(
+                #[doc = concat!("The same with another [`", stringify!($field), "`](Self::", stringify!($field), ").")]
+                #[must_use]
+                pub fn $with(mut self, $field: $kind) -> Self {
+                    self.$field = $field;
+                    self
+                }
+            )+
+        }
+    };
+}
 
 pub mod catalog;
 pub mod check;
@@ -45,18 +82,28 @@ mod testing;
 pub mod text;
 
 pub use catalog::{Candidate, Catalog, Delta, Duplicates, Found, Obstacle, SkillRef, Stamp, Standing};
-pub use check::fix::{FixMode, Fixed, fix};
-pub use check::load::LoadError;
-pub use check::profile::{NameRule, Profile, UnknownRule};
-pub use check::{EntryBuilder, check, check_description, check_name};
+pub use check::{
+    EntryBuilder, FixMode, Fixed, LoadError, NameRule, Profile, UnknownRule, check, check_description,
+    check_name, fix,
+};
 pub use document::{Document, parse, parse_head, parse_prefix, read_frontmatter};
-pub use files::manifest::{FileEntry, FileKind, LeftOut, Manifest};
-pub use files::page::{Resource, TooLarge};
-pub use finding::rule::{Level, Preset, Rule};
-pub use finding::{Edit, Finding, Fix, Problem, Related, Severity};
+pub use files::{FileEntry, FileKind, LeftOut, Manifest, Resource, TooLarge};
+pub use finding::{Edit, Finding, Fix, Level, Preset, Problem, Related, Rule, Severity};
 pub use path::RelPath;
-pub use skill::json::{JsonError, SkillData};
-pub use skill::location::{Location, Origin, Scope};
-pub use skill::tool_list::{HostTools, ToolGrant, ToolList};
-pub use skill::{ClientFields, Entry, Invocation};
+pub use skill::{
+    ClientFields, Entry, HostTools, Invocation, JsonError, Location, Origin, Scope, SkillData, ToolGrant,
+    ToolList,
+};
 pub use span::{LineIndex, Position, Span};
+
+/// What the other crates and the tests of this project use. It is not part of the public API: anything in it may change
+/// in any release.
+#[doc(hidden)]
+pub mod internal {
+    pub use crate::check::strict::{Withheld, withheld};
+    pub use crate::document::plain::quick_reader_agrees;
+    pub use crate::document::split::{Outline, Split, split, split_prefix};
+    pub use crate::files::page::{MARGIN, base64, from_base64};
+    pub use crate::skill::tool_list::{Token, tokens};
+    pub use crate::text::json::{json_values, parse_json};
+}

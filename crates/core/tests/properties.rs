@@ -1,7 +1,7 @@
 //! Properties of reading that hold for any input.
 
 use proptest::prelude::*;
-use prowess_core::document::split::{Split, split, split_prefix};
+use prowess_core::internal::{Split, split, split_prefix};
 use prowess_core::{Document, Origin, Preset, Profile, Severity, parse, read_frontmatter};
 
 /// Text that resembles a SKILL.md often enough to reach the interesting corners.

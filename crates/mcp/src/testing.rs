@@ -91,7 +91,7 @@ impl FakeContent {
                 match self.files.get(uri).map(|bytes| std::str::from_utf8(bytes).map_err(|_| bytes)) {
                     Some(Ok(text)) => Reply::Result(json!({"contents": [{"uri": uri, "text": text}]})),
                     Some(Err(bytes)) => {
-                        let blob = prowess::resources::base64(bytes);
+                        let blob = prowess::internal::base64(bytes);
                         Reply::Result(json!({"contents": [{"uri": uri, "blob": blob}]}))
                     }
                     None => Reply::Error(-32602),

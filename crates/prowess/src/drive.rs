@@ -99,11 +99,8 @@ impl<'h> Performer<'h> {
                 let catalog = self.registry.catalog();
                 let among: Vec<&Entry> =
                     among.iter().filter_map(|key| catalog.get(key)).map(|skill| &skill.entry).collect();
-                let options = SelectOptions {
-                    top_k: Some(*limit),
-                    min_score: self.min_score,
-                    ..SelectOptions::default()
-                };
+                let options =
+                    SelectOptions::default().with_top_k(Some(*limit)).with_min_score(self.min_score);
                 Ok(match search(self.selector, query, &among, &options) {
                     Ok(hits) => Outcome::Hits { hits },
                     Err(_) => Outcome::Failed { why: Failure::Failed },

@@ -36,8 +36,10 @@
 //!
 //! 1. A [`Source`] lists skills and reads their files: [`DirSource`], [`MemorySource`], [`JsonlSource`] and others.
 //!    [`SourceSpec`] is how a command line or a configuration names one.
-//! 2. [`parse`] makes a [`Document`] of any bytes, and [`Document::load`] an [`Entry`].
-//! 3. [`check`](fn@check) finds what is remarkable in it, and a [`Profile`] says what of that is a [`Problem`].
+//! 2. [`parse`] makes a [`Document`] of any bytes, and [`Document::load`] an [`Entry`]. A [`Manifest`] lists the files of
+//!    a skill by [`RelPath`].
+//! 3. [`check`](fn@check) finds what is remarkable in a document, and a [`Profile`] says which [`Finding`] is a
+//!    [`Problem`]. [`fix`] applies the fixes.
 //! 4. A [`Registry`] makes one [`Catalog`] of its sources, by what the user trusts ([`registry::trust`]).
 //! 5. A [`Selector`](select::Selector) finds the skills that fit a task; [`SearchIndex`](search::SearchIndex) is the one
 //!    over names, descriptions and bodies.
@@ -45,11 +47,51 @@
 //! 7. A [`Session`](session::Session) is what a model talks to. It asks for an [`Effect`](session::Effect) where it needs
 //!    a file or a search, and [`drive`] performs it on a registry. A [`Policy`](session::Policy) decides what it may show.
 //!
-//! [`library`] knows where clients keep skills and reads `prowess.toml`. The features `archive`, `http` and `watch` add
-//! skills in archives, skills on sites, and hot reload.
+//! [`library`] knows where clients keep skills and reads `prowess.toml`. The features `archive`, `http`, `install` and
+//! `watch` add skills in archives, skills on web sites, installing, and hot reload.
 
+// The front door.
 pub use prowess_core::session::Dialect;
-pub use prowess_core::*;
+pub use skills::{Chat, Skill, Skills, SkillsBuilder, SkillsError, discover, discover_judged};
+
+// 1. Sources.
+pub use fs::walk::{Scan, ScanChanges, ScanOptions, SkillFile, scan};
+#[cfg(feature = "archive")]
+pub use source::ArchiveSource;
+#[cfg(feature = "http")]
+pub use source::HttpSource;
+pub use source::budget::{ProjectBudget, ProjectLimits};
+pub use source::spec::SourceSpec;
+pub use source::{DirSource, JsonlSource, Layer, MemorySource, MergedSource, PluginSource, Source};
+
+// 2. Documents, skills and their files.
+pub use prowess_core::{
+    ClientFields, Document, Entry, EntryBuilder, FileEntry, FileKind, HostTools, Invocation, JsonError,
+    LeftOut, LineIndex, LoadError, Location, Manifest, Origin, Position, RelPath, Resource, Scope, SkillData,
+    Span, TooLarge, ToolGrant, ToolList, parse, parse_head, parse_prefix, read_frontmatter,
+};
+pub use prowess_core::{document, files, limits, path, skill, span, text};
+
+// 3. Checks.
+pub use prowess_core::{
+    Edit, Finding, Fix, FixMode, Fixed, Level, NameRule, Preset, Problem, Profile, Related, Rule, Severity,
+    UnknownRule, check, check_description, check_name, finding, fix,
+};
+
+// 4. The catalog.
+pub use prowess_core::catalog;
+pub use prowess_core::{Candidate, Catalog, Delta, Duplicates, Found, Obstacle, SkillRef, Stamp, Standing};
+pub use registry::{Registry, RegistryError};
+
+// 5. to 7. Selection, rendering and sessions.
+pub use prowess_core::{render, select, session};
+pub use search::command::{CommandSelector, SELECT_TIMEOUT};
+
+// The library of a user, and errors.
+pub use error::{LookupError, SourceError, SourceErrorKind};
+pub use fs::atomic::WriteError;
+pub use library::config::{Config, ConfigError};
+pub use process::{ProcessError, ProcessLimits};
 
 #[cfg(feature = "archive")]
 pub mod archive;
@@ -64,29 +106,19 @@ pub mod library;
 pub mod net;
 pub mod process;
 pub mod registry;
-pub mod resources;
 pub mod search;
 pub mod skills;
 pub mod source;
 #[cfg(feature = "watch")]
 pub mod watch;
 
-pub use error::{LookupError, SourceError, SourceErrorKind, escape_control, plain_cause};
-pub use fs::atomic::WriteError;
-pub use fs::walk::{Scan, ScanChanges, ScanOptions, SkillFile, scan};
-pub use library::config::{Config, ConfigError};
-pub use process::{ProcessError, ProcessLimits};
-pub use registry::{Registry, RegistryError};
-pub use resources::{Resource, TooLarge};
-pub use search::command::{CommandSelector, SELECT_TIMEOUT};
-pub use skills::{Chat, Skill, Skills, SkillsBuilder, SkillsError, discover, discover_judged};
-#[cfg(feature = "archive")]
-pub use source::ArchiveSource;
-#[cfg(feature = "http")]
-pub use source::HttpSource;
-pub use source::budget::{ProjectBudget, ProjectLimits};
-pub use source::spec::SourceSpec;
-pub use source::{DirSource, JsonlSource, Layer, MemorySource, MergedSource, PluginSource, Source};
+/// What the other crates of this project use. It is not part of the public API: anything in it may change in any release.
+#[doc(hidden)]
+pub mod internal {
+    pub use prowess_core::internal::*;
+
+    pub use crate::error::{escape_control, plain_cause};
+}
 
 /// The pages whose Rust is compiled with the tests; a test looks whether any is missing here.
 #[cfg(doctest)]

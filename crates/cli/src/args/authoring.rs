@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::ValueEnum;
-use prowess::finding::rule::Preset;
+use prowess::finding::Preset;
 use prowess::select::Settings;
 
 use super::places::Places;

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
-use prowess::finding::rule::Preset;
-use prowess::path::glob::Glob;
+use prowess::finding::Preset;
+use prowess::path::Glob;
 use prowess::session::Filter;
 use prowess::{Duplicates, ScanChanges, SourceSpec};
 

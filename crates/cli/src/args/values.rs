@@ -4,7 +4,7 @@ use std::error::Error;
 use std::str::FromStr;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use prowess::finding::rule::Preset;
+use prowess::finding::Preset;
 use prowess::render::Shape;
 use prowess::session::{Dialect, NAMINGS, Naming};
 use prowess_mcp::{CLIENTS, ClientConfig};

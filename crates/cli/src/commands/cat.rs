@@ -1,8 +1,8 @@
 //! `prowess cat`: the instructions of a skill, or one of its files, byte for byte.
 
+use prowess::internal::base64;
 use prowess::limits::{MAX_FILE_BYTES, MAX_SKILL_BYTES};
 use prowess::path::RelPath;
-use prowess::resources::base64;
 use prowess::source::Slice;
 use prowess::{Candidate, Obstacle, Registry, SourceError, SourceErrorKind};
 use serde_json::json;

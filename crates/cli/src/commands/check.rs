@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use prowess::env::Environment;
-use prowess::finding::rule::Preset;
+use prowess::finding::Preset;
 use prowess::fs::atomic;
 use prowess::fs::read::{self, Head};
 use prowess::library::config::{ConfigLimits, refuse_level};

@@ -60,7 +60,7 @@ impl Prompts {
         let policy = said.policy().with_untrusted(Untrusted::Ask);
         let mut session = Session::new("list", catalog, policy, said.options());
         let available_tools = said.tools.clone().unwrap_or_default();
-        let select = SelectOptions { available_tools, ..SelectOptions::default() };
+        let select = SelectOptions::default().with_available_tools(available_tools);
         let every = Query::default();
         let options = PromptOptions::new(&style, Budget::Unlimited).with_query(&every, &All, &select);
         // An empty query asks no selector, so there is no error.

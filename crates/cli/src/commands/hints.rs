@@ -3,12 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use prowess::fs::location::path_of;
+use prowess::internal::escape_control;
 use prowess::library::clients;
 use prowess::path::MAX_DEPTH;
 use prowess::source::spec::Place;
-use prowess::{
-    Candidate, ConfigError, LookupError, Preset, SourceError, SourceErrorKind, env, escape_control,
-};
+use prowess::{Candidate, ConfigError, LookupError, Preset, SourceError, SourceErrorKind, env};
 
 use crate::args::Places;
 use crate::ui::count;

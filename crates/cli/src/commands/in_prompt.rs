@@ -21,7 +21,7 @@ impl InPrompt {
         let selector = search_index(&args.places, registry);
         let available_tools = said.tools.clone().unwrap_or_default();
         let style = CatalogStyle::new(Shape::Xml);
-        let select = select::SelectOptions { available_tools, ..select::SelectOptions::default() };
+        let select = select::SelectOptions::default().with_available_tools(available_tools);
         let asked = PromptOptions::new(&style, args.size.budget()).with_query(&query, &selector, &select);
         Self(session.placement(key, &asked).unwrap_or(Placement::NotSelected))
     }

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 use std::mem::ManuallyDrop;
 
-use prowess::render::{collapse, cut};
 use prowess::session::{Act, Actor, Filter, Hidden, Session};
+use prowess::text::{collapse, cut};
 use prowess::{Candidate, HostTools, Standing};
 use serde::Serialize;
 

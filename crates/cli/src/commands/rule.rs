@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use prowess::finding::rule::Preset;
+use prowess::finding::Preset;
 use prowess::{Level, Rule as RuleRow, check};
 use serde_json::{Map, Value, json};
 

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use prowess::render::{collapse, cut};
 use prowess::select::{Field, Hit, HitReason, Query, SelectError, SelectOptions, Selector, search};
+use prowess::text::{collapse, cut};
 use prowess::{Candidate, Entry, HostTools, Registry, Standing};
 use serde::Serialize;
 
@@ -57,12 +57,10 @@ pub(crate) fn run(args: &Search, json: bool, ui: &mut Ui) -> Result<Outcome, Com
 
 /// What all selectors have in common, as the command line says it.
 pub(super) fn options(selection: &Selection) -> SelectOptions {
-    SelectOptions {
-        top_k: selection.limit.0,
-        min_score: selection.min_score,
-        available_tools: selection.tools.as_deref().map_or(HostTools::Unlimited, HostTools::parse),
-        ..SelectOptions::default()
-    }
+    SelectOptions::default()
+        .with_top_k(selection.limit.0)
+        .with_min_score(selection.min_score)
+        .with_available_tools(selection.tools.as_deref().map_or(HostTools::Unlimited, HostTools::parse))
 }
 
 /// The selector that the command line names. It reads no body before it is asked for something.

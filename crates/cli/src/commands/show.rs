@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use prowess::catalog::Named;
-use prowess::finding::rule::Preset;
+use prowess::finding::Preset;
 use prowess::fs::location::path_of;
 use prowess::fs::read::{self, Head};
 use prowess::limits::MAX_FILE_BYTES;

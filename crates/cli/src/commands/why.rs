@@ -3,9 +3,8 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use prowess::check::strict;
 use prowess::limits::{MAX_SKILL_BYTES, MAX_SKILL_FILES};
-use prowess::{Candidate, Obstacle, Problem, Registry, Standing};
+use prowess::{Candidate, Obstacle, Problem, Registry, Standing, internal};
 use serde::Serialize;
 use serde_json::json;
 
@@ -128,7 +127,7 @@ fn withheld(registry: &Registry, candidate: &Candidate, standing: &Standing) -> 
         Some(said) => prowess::parse(prowess::document::markdown(&said.frontmatter, "").as_bytes()),
         None => registry.head_of(candidate).ok()?.document(),
     };
-    strict::withheld(&document, &candidate.entry.name).map(|reason| reason.to_string())
+    internal::withheld(&document, &candidate.entry.name).map(|reason| reason.to_string())
 }
 
 /// The files of a skill that agents do not get, and limits that it exceeds.

@@ -1,6 +1,6 @@
 //! Problems as SARIF 2.1.0, with the table of rules and the fixes.
 
-use prowess::finding::rule::Preset;
+use prowess::finding::Preset;
 use prowess::text::uri_path;
 use prowess::{Edit, Fix, Level, LineIndex, Problem, Rule, Severity, Span, check};
 use serde_json::{Map, Value, json};

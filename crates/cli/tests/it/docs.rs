@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use prowess::Level;
-use prowess::finding::rule::Preset;
+use prowess::finding::Preset;
 
 use crate::Place;
 

@@ -11,6 +11,7 @@ use crate::skill::location::Origin;
 
 /// Which fixes to apply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum FixMode {
     /// Those that write down what the lenient reader reads anyway.
     Safe,
@@ -20,6 +21,7 @@ pub enum FixMode {
 
 /// What fixing did.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Fixed {
     /// The document as it would be written.
     pub document: Document,

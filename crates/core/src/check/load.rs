@@ -10,6 +10,7 @@ use crate::skill::location::{Location, Origin};
 /// Why a document does not load under a profile: every problem, not just the first.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{}: {}", self.location, self.headline())]
+#[non_exhaustive]
 pub struct LoadError {
     /// The location of the file.
     pub location: Location,

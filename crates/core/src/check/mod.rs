@@ -3,21 +3,23 @@
 
 mod entry_builder;
 mod findings;
-pub mod fix;
+mod fix;
 pub(crate) mod fixes;
-pub mod load;
-pub mod profile;
+mod load;
+pub(crate) mod profile;
 pub(crate) mod rules;
-pub mod strict;
+pub(crate) mod strict;
 
 pub use entry_builder::EntryBuilder;
+pub use fix::{FixMode, Fixed, fix};
+pub use load::LoadError;
+pub use profile::{NameRule, Profile, UnknownRule};
 pub use rules::description::check_description;
 pub use rules::name::{check_name, suggest_name};
 
 use findings::Findings;
 use rules::{body, description, fields, files, hidden, links, name, tools};
 
-use crate::check::profile::{Profile, UnknownRule};
 use crate::document::{self, Document, Node, Scalar, Style};
 use crate::files::manifest::Manifest;
 use crate::finding::Finding;

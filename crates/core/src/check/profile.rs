@@ -41,6 +41,7 @@ pub struct Profile {
 /// The rule that was named does not exist.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no such rule: {code}{}", .nearest.map(|code| format!("; did you mean {code}?")).unwrap_or_default())]
+#[non_exhaustive]
 pub struct UnknownRule {
     /// The code that was given.
     pub code: String,
@@ -51,6 +52,7 @@ pub struct UnknownRule {
 /// Ready-made opinions about which characters a name may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum NameRule {
     /// The specification: lower-case letters and digits of any script, single hyphens inside.
     Spec,

@@ -11,6 +11,7 @@ use crate::limits::{MAX_COMPATIBILITY_CHARS, MAX_DESCRIPTION_CHARS, MAX_NAME_CHA
 
 /// Why a skill that may be used is not published: a strict reader would refuse it, and the whole list with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Withheld {
     /// Its frontmatter had to be repaired: another reader would see another one, or none.
     Repaired,

@@ -3,10 +3,10 @@
 pub(crate) mod edit;
 mod node;
 mod parse;
-mod plain;
+pub(crate) mod plain;
 pub(crate) mod repair;
 pub(crate) mod rules;
-pub mod split;
+pub(crate) mod split;
 mod stream;
 pub(crate) mod yaml;
 mod yaml_errors;
@@ -196,14 +196,6 @@ pub(crate) fn without_blank_lines(text: &str) -> &str {
     let blank = text.len() - text.trim_start().len();
     let start = text.get(..blank).and_then(|blank| blank.rfind('\n')).map_or(0, |at| at + 1);
     text.get(start..).unwrap_or("")
-}
-
-/// Whether the narrow reader reads this text as the full reader does; nothing when it gives up. For tests.
-#[doc(hidden)]
-pub fn quick_reader_agrees(yaml: &str) -> Option<bool> {
-    let quick = plain::read(yaml, 0)?;
-    let full = yaml::read_events(yaml, 0);
-    Some(full.error.is_none() && full.findings.is_empty() && full.root == Some(quick))
 }
 
 #[cfg(test)]

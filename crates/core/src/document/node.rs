@@ -6,6 +6,7 @@ use crate::span::Span;
 
 /// A value in the frontmatter and its place in the file.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Node {
     /// The bytes of the value in the file, quotes and block indicators included.
     pub span: Span,
@@ -15,6 +16,7 @@ pub struct Node {
 
 /// The three shapes of a YAML value.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum NodeKind {
     /// A text, number, boolean or null.
     Scalar(Scalar),
@@ -26,6 +28,7 @@ pub enum NodeKind {
 
 /// A key and its value.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Pair {
     /// The key as text; a key that is a collection is its JSON text.
     pub key: String,
@@ -37,6 +40,7 @@ pub struct Pair {
 
 /// A scalar: the text after quotes and folding, and how it was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Scalar {
     /// The text; for a plain scalar exactly what the author wrote.
     pub text: String,
@@ -46,6 +50,7 @@ pub struct Scalar {
 
 /// How a scalar was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Style {
     /// Without quotes.
     Plain,

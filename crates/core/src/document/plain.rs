@@ -4,6 +4,7 @@
 //! would. A property test, a fuzz target and the corpus hold it to that.
 
 use super::node::{Node, NodeKind, Pair, Scalar, Style};
+use super::yaml;
 use crate::span::Span;
 
 /// More lines than real frontmatter has; the full reader counts against its own budget.
@@ -46,6 +47,13 @@ pub(crate) fn read(yaml: &str, base: usize) -> Option<Node> {
     }
     attach(&mut top, &mut nested)?;
     mapping(top)
+}
+
+/// Whether this reader reads a text as the full reader does; none when it gives up. For tests.
+pub fn quick_reader_agrees(text: &str) -> Option<bool> {
+    let quick = read(text, 0)?;
+    let full = yaml::read_events(text, 0);
+    Some(full.error.is_none() && full.findings.is_empty() && full.root == Some(quick))
 }
 
 /// Whether a value begins with `>` or `|`. This is the usual reason to need the full reader, and finding it first saves
@@ -147,7 +155,6 @@ fn has_special(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::yaml;
     use super::*;
     use proptest::prelude::*;
 

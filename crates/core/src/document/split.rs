@@ -11,6 +11,7 @@ pub(crate) const BOM: &[u8] = b"\xEF\xBB\xBF";
 
 /// Where the parts of a SKILL.md lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Fences {
     /// The opening fence without its line break.
     pub open: Span,

@@ -7,6 +7,7 @@ use crate::path::RelPath;
 /// What a file is for, by the folder it lies in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum FileKind {
     /// Below `scripts/`.
     Script,
@@ -32,6 +33,7 @@ impl FileKind {
 
 /// One file of a skill.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct FileEntry {
     /// Its path below the skill's folder.
     pub path: RelPath,
@@ -73,6 +75,7 @@ const OWN: [&str; 2] = ["SKILL.md", "skill.md"];
 
 /// The files of a skill, sorted by path.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Manifest {
     /// The files, sorted by path, each once.
     pub files: Vec<FileEntry>,
@@ -86,6 +89,7 @@ pub struct Manifest {
 
 /// Something in a skill's folder that is left out of its files: it is not listed, not installed and not served.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct LeftOut {
     /// Where it lies below the skill's folder, as it can be shown.
     pub path: String,
@@ -101,6 +105,13 @@ impl LeftOut {
     pub fn new(path: impl Into<String>, reason: impl Into<String>) -> Self {
         Self { path: path.into(), reason: reason.into(), unreadable: false }
     }
+
+    /// The same with another [`unreadable`](Self::unreadable).
+    #[must_use]
+    pub fn with_unreadable(mut self, unreadable: bool) -> Self {
+        self.unreadable = unreadable;
+        self
+    }
 }
 
 impl Manifest {
@@ -109,6 +120,13 @@ impl Manifest {
         files.sort_by(|a, b| a.path.cmp(&b.path));
         files.dedup_by(|a, b| a.path == b.path);
         Self { files, left_out: Vec::new(), own: None }
+    }
+
+    /// The same manifest with what is left out of it.
+    #[must_use]
+    pub fn with_left_out(mut self, left_out: Vec<LeftOut>) -> Self {
+        self.left_out = left_out;
+        self
     }
 
     /// The file at a path.

@@ -1,4 +1,7 @@
-//! The files of a skill: the [`manifest`] that lists them, and what of a file is given at a time.
+//! The files of a skill: the [`Manifest`] that lists them, and the part of a file that is given at a time.
 
-pub mod manifest;
-pub mod page;
+pub(crate) mod manifest;
+pub(crate) mod page;
+
+pub use manifest::{FileEntry, FileKind, LeftOut, Manifest};
+pub use page::{Contents, DEFAULT_LIMIT, Groups, OverLimit, Resource, TooLarge};

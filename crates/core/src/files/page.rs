@@ -17,6 +17,7 @@ pub const MARGIN: usize = 7;
 /// What a file larger than the limit gets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum TooLarge {
     /// An error.
     #[default]
@@ -32,6 +33,7 @@ pub enum TooLarge {
 /// A file is larger than the limit, and that was to be an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the file is too large: {size} bytes, at most {limit}")]
+#[non_exhaustive]
 pub struct OverLimit {
     /// Its size in bytes.
     pub size: u64,
@@ -41,6 +43,7 @@ pub struct OverLimit {
 
 /// A resource as read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Resource {
     /// Its path in the skill.
     pub path: RelPath,
@@ -59,6 +62,7 @@ pub struct Resource {
 /// The contents of a resource.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Contents {
     /// Text.
     Text(String),
@@ -131,6 +135,7 @@ fn text_page(bytes: &[u8], limit: usize, inside: bool, ends: bool) -> Option<(us
 
 /// The files of a skill in groups, each sorted; SKILL.md is in none.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Groups {
     /// Below `scripts/`.
     pub scripts: Vec<RelPath>,

@@ -1,16 +1,18 @@
 //! What is said about a skill: a [`Finding`] is a fact about the input, a [`Problem`] is a finding judged by a profile.
 
-pub mod rule;
+pub(crate) mod rule;
 
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use crate::finding::rule::{Level, Rule};
+pub use rule::{Level, Preset, Rule};
+
 use crate::span::Span;
 
 /// A fact about the input, without an opinion: which rule speaks, where, and in which words.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Finding {
     /// The rule this is an instance of.
     pub rule: &'static Rule,
@@ -112,7 +114,7 @@ pub struct Edit {
     pub replacement: String,
 }
 
-/// How serious a problem is, as a profile judged it.
+/// How serious a problem is, as a profile judged it. There will be no others, so a match needs no other arm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
@@ -147,6 +149,7 @@ impl Severity {
 
 /// A finding judged by a profile.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Problem {
     /// The code of the rule.
     pub code: &'static str,

@@ -43,6 +43,7 @@ impl std::str::FromStr for Level {
 /// The profiles that come with Prowess, in the order of the columns of every rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Preset {
     /// The prose of the Agent Skills specification.
     Spec,
@@ -98,6 +99,7 @@ impl std::str::FromStr for Preset {
 
 /// One thing that can be said about a skill. Every finding points at the rule it is an instance of.
 #[derive(Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Rule {
     /// The stable kebab-case code, `subject-defect`.
     pub code: &'static str,

@@ -8,7 +8,7 @@ use crate::limits::MAX_GLOB_BYTES;
 /// `[^a-z]` for any other, and `**` for any number of segments.
 ///
 /// ```
-/// use prowess_core::path::glob::Glob;
+/// use prowess_core::path::Glob;
 ///
 /// let drafts = Glob::parse("drafts/*")?;
 /// assert!(drafts.matches("drafts/a/SKILL.md"));

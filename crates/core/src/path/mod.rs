@@ -16,9 +16,10 @@ use serde::{Deserialize, Serialize};
 use unicode_normalization::UnicodeNormalization;
 
 mod component;
-pub mod glob;
+mod glob;
 mod rule;
 use component::check_component;
+pub use glob::Glob;
 pub use rule::{PathError, PathRule};
 
 #[cfg(test)]

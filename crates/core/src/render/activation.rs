@@ -13,6 +13,7 @@ use crate::text::{collapse, inline, neutralize, visible, xml};
 /// What an activation shows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
+#[non_exhaustive]
 pub struct ActivationStyle {
     /// How many files are listed; the rest is counted.
     pub max_listed: usize,
@@ -29,6 +30,13 @@ impl Default for ActivationStyle {
     fn default() -> Self {
         Self { max_listed: 100, max_inline_bytes: 64 * 1024, compatibility: false, plain: false }
     }
+}
+
+with_methods! { ActivationStyle:
+    with_max_listed max_listed: usize;
+    with_max_inline_bytes max_inline_bytes: usize;
+    with_compatibility compatibility: bool;
+    with_plain plain: bool;
 }
 
 impl ActivationStyle {

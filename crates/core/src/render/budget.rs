@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::catalog::{CatalogStyle, Shape, render_catalog};
 use crate::skill::Entry;
 
-/// How long a catalog may be.
+/// How long a catalog may be. Closed, so that a host that reports a budget names every unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Budget {
@@ -53,6 +53,7 @@ pub fn estimate_tokens(text: &str) -> usize {
 
 /// What a budget did to a catalog.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct BudgetReport {
     /// The budget.
     pub budget: Budget,
@@ -74,6 +75,7 @@ pub struct BudgetReport {
 
 /// A catalog and what the budget did to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Budgeted {
     /// The catalog.
     pub text: String,

@@ -12,6 +12,7 @@ use crate::text::{self, collapse, cut, neutralize, visible, xml};
 /// How a catalog is laid out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Shape {
     /// Nested elements, each text on the line of its tags, as the client guide shows it.
     #[default]
@@ -49,6 +50,7 @@ impl Shape {
 /// What a catalog shows and how.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
+#[non_exhaustive]
 pub struct CatalogStyle {
     /// The layout.
     pub shape: Shape,
@@ -87,6 +89,19 @@ impl Default for CatalogStyle {
             empty: None,
         }
     }
+}
+
+with_methods! { CatalogStyle:
+    with_shape shape: Shape;
+    with_location location: bool;
+    with_compatibility compatibility: bool;
+    with_max_description max_description: Option<usize>;
+    with_one_line one_line: bool;
+    with_indent indent: bool;
+    with_heading heading: Option<String>;
+    with_intro intro: Option<String>;
+    with_outro outro: Option<String>;
+    with_empty empty: Option<String>;
 }
 
 impl CatalogStyle {

@@ -11,7 +11,5 @@ pub(crate) use activation::{BELOW_FOLDER, FOLDER};
 pub use budget::{Budget, BudgetReport, Budgeted, estimate_tokens, render_within};
 pub use catalog::{CatalogStyle, Shape, render_catalog};
 
-pub use crate::text::{collapse, cut, inline, neutralize, visible, xml};
-
 #[cfg(test)]
 mod tests;

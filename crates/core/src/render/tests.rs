@@ -8,8 +8,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::files::manifest::{FileEntry, Manifest};
 use crate::path::RelPath;
-use crate::skill::Entry;
-use crate::skill::json::SkillData;
+use crate::skill::{Entry, SkillData};
 
 fn entry(name: &str, description: &str) -> Entry {
     let dict = json!({"name": name, "description": description, "path": "/skills/x/SKILL.md"});

@@ -1,7 +1,7 @@
 //! Selection: the right skills for a query, the best first, and why.
 
 mod analyse;
-pub mod bm25;
+mod bm25;
 mod corpus;
 mod embedding;
 mod fused;
@@ -28,6 +28,7 @@ use crate::skill::Entry;
 /// What is looked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
+#[non_exhaustive]
 pub struct Query {
     /// In plain words: a task, a question, a few keywords.
     pub text: String,
@@ -41,6 +42,13 @@ impl Query {
         Self { text: text.into(), tags: Vec::new() }
     }
 
+    /// The same query with tags.
+    #[must_use]
+    pub fn with_tags(mut self, tags: Vec<String>) -> Self {
+        self.tags = tags;
+        self
+    }
+
     /// Whether it asks for nothing.
     pub fn is_empty(&self) -> bool {
         self.text.trim().is_empty() && self.tags.iter().all(|tag| tag.trim().is_empty())
@@ -49,6 +57,7 @@ impl Query {
 
 /// A selected skill.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Hit {
     /// Its key.
     pub key: String,
@@ -58,8 +67,16 @@ pub struct Hit {
     pub why: Vec<HitReason>,
 }
 
+impl Hit {
+    /// A skill with its score and what made it.
+    pub fn new(key: impl Into<String>, score: f32, why: Vec<HitReason>) -> Self {
+        Self { key: key.into(), score, why }
+    }
+}
+
 /// One part of a score.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct HitReason {
     /// The term that was found, or what else counted.
     pub term: String,
@@ -72,7 +89,14 @@ pub struct HitReason {
     pub score: f32,
 }
 
-/// Where something was found.
+impl HitReason {
+    /// A term that was found in a field, and what it adds to the score.
+    pub fn new(term: impl Into<String>, field: Field, score: f32) -> Self {
+        Self { term: term.into(), instead_of: None, field, score }
+    }
+}
+
+/// Where something was found. Closed, so that a host names every place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Field {

@@ -11,6 +11,7 @@ use crate::skill::tool_list::HostTools;
 /// What happens when a selector finds nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum OnEmpty {
     /// Every skill is shown.
     #[default]
@@ -22,6 +23,7 @@ pub enum OnEmpty {
 /// What happens when a selector fails.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum OnSelectError {
     /// Every skill is shown, and the failure is told.
     #[default]
@@ -35,6 +37,7 @@ pub enum OnSelectError {
 /// The options of every selector.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
+#[non_exhaustive]
 pub struct SelectOptions {
     /// The most skills; none for all that fit.
     pub top_k: Option<usize>,
@@ -61,7 +64,15 @@ impl Default for SelectOptions {
     }
 }
 
-/// Why nothing was narrowed.
+with_methods! { SelectOptions:
+    with_top_k top_k: Option<usize>;
+    with_min_score min_score: Option<f32>;
+    with_available_tools available_tools: HostTools;
+    with_on_empty on_empty: OnEmpty;
+    with_on_error on_error: OnSelectError;
+}
+
+/// Why a query did not narrow the skills. Closed, so that a host explains every case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NotNarrowed {
     /// There is no selector.
@@ -76,6 +87,7 @@ pub enum NotNarrowed {
 
 /// The skills that are left of a catalog. Nothing else may be shown.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Narrowed<'e> {
     /// The skills: the best first, or in their own order when the query did not narrow them.
     pub skills: Vec<&'e Entry>,

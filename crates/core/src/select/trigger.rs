@@ -21,6 +21,7 @@ pub const OTHER_TRIGGER_FILES: [&str; 7] = [
 
 /// One query of an author.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Trigger {
     /// What a user says.
     pub query: String,
@@ -30,6 +31,7 @@ pub struct Trigger {
 
 /// Why a file is no list of trigger queries.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum TriggerError {
     /// It is not JSON.
     #[error("it is not JSON: {0}")]

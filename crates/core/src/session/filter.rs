@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::path::glob::Glob;
+use crate::path::Glob;
 
 /// Which virtual paths a session sees: all, none, or those a glob matches.
 ///
@@ -88,7 +88,7 @@ impl std::str::FromStr for Filter {
             return Ok(Self::none());
         }
         let glob = Glob::parse(trimmed.trim_start_matches('/'))
-            .map_err(|reason| FilterError { text: crate::render::inline(text).into_owned(), reason })?;
+            .map_err(|reason| FilterError { text: crate::text::inline(text).into_owned(), reason })?;
         let rule = if glob.ends_with_name() { Rule::Folder(glob) } else { Rule::Glob(glob) };
         Ok(Self { text: trimmed.to_owned(), rule })
     }

@@ -31,22 +31,6 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-/// Methods that take a value, change one public field and return it.
-macro_rules! with_methods {
-    ($type:ty: $($with:ident $field:ident: $kind:ty;)+) => {
-        impl $type {
-            $(
-                #[doc = concat!("The same with another [`", stringify!($field), "`](Self::", stringify!($field), ").")]
-                #[must_use]
-                pub fn $with(mut self, $field: $kind) -> Self {
-                    self.$field = $field;
-                    self
-                }
-            )+
-        }
-    };
-}
-
 mod calls;
 mod compaction;
 mod effect;

@@ -13,6 +13,7 @@ use crate::skill::tool_list::ToolList;
 
 /// Who may start a skill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Invocation {
     /// The model may, on its own; `disable-model-invocation: true` forbids it.
     pub model: bool,
@@ -28,6 +29,7 @@ impl Default for Invocation {
 
 /// A skill as a catalog holds it: small, immutable, and complete but for its body and files.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Entry {
     /// What tools, filters and duplicates know it by: its name, or `prefix:name`.
     pub key: String,

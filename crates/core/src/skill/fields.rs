@@ -12,7 +12,8 @@ use crate::skill::tool_list::ToolList;
 
 /// What a field holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FieldShape {
+#[non_exhaustive]
+pub(crate) enum FieldShape {
     /// One text.
     Text,
     /// One text, also when it is in square brackets, which YAML reads as a list.
@@ -67,7 +68,8 @@ pub(crate) fn client_field(key: &str) -> Option<&'static ClientField> {
 
 /// A field outside the specification that Prowess understands, because widely used clients do.
 #[derive(Debug)]
-pub struct ClientField {
+#[non_exhaustive]
+pub(crate) struct ClientField {
     /// Its key in the frontmatter.
     pub key: &'static str,
     /// What it holds.
@@ -162,6 +164,7 @@ macro_rules! client_fields {
         /// What clients understand beyond the specification, field by field.
         #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
         #[serde(default)]
+        #[non_exhaustive]
         pub struct Fields {
             $($(
                 $(#[$doc])*
@@ -181,7 +184,7 @@ macro_rules! client_fields {
         }
 
         /// Fields outside the specification that Prowess understands, in the order they are written.
-        pub static CLIENT_FIELDS: &[ClientField] = &[
+        pub(crate) static CLIENT_FIELDS: &[ClientField] = &[
             $(ClientField {
                 key: $key,
                 shape: FieldShape::$shape,

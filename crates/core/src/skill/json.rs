@@ -8,6 +8,7 @@ use crate::skill::{CLIENT_FIELDS, Entry, FieldShape, known_keys, shape, tool_lis
 
 /// A whole skill: what a catalog holds of it, and its instructions.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct SkillData {
     /// What a catalog holds.
     pub entry: Entry,
@@ -17,6 +18,7 @@ pub struct SkillData {
 
 /// Why a JSON object is no skill.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum JsonError {
     /// A required key is missing or blank.
     #[error("the skill has no {0}; give it one as text")]

@@ -10,6 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// The circle a skill comes from, which decides precedence and trust.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Scope {
     /// Named on purpose: a path on the command line, an entry of the user's configuration.
     #[default]
@@ -215,6 +216,7 @@ impl<'de> Deserialize<'de> for Location {
 
 /// Where a skill comes from.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Origin {
     /// The circle it comes from.
     pub scope: Scope,

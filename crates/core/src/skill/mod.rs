@@ -2,10 +2,15 @@
 
 mod entry;
 mod fields;
-pub mod json;
-pub mod location;
+mod json;
+pub(crate) mod location;
 mod pairs;
-pub mod tool_list;
+pub(crate) mod tool_list;
 
-pub use entry::*;
-pub use fields::*;
+pub(crate) use entry::normalize;
+pub use entry::{Entry, Invocation};
+pub(crate) use fields::*;
+pub use fields::{ClientFields, Fields};
+pub use json::{JsonError, SkillData};
+pub use location::{Location, Origin, Scope};
+pub use tool_list::{HostTools, ToolForm, ToolGrant, ToolList};

@@ -3,6 +3,7 @@
 
 /// How a character escapes the eye.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Unseen {
     /// A control character of ASCII or Latin-1, other than tab and line ends; a line or paragraph separator.
     Control,

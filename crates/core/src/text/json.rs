@@ -11,7 +11,7 @@ use serde_json::{Map, Number, Value};
 /// would allow a file to take fifty times its size.
 ///
 /// ```
-/// assert_eq!(prowess_core::text::json_values(br#"{"a": [1, "2, 3"]}"#), 5);
+/// assert_eq!(prowess_core::internal::json_values(br#"{"a": [1, "2, 3"]}"#), 5);
 /// ```
 pub fn json_values(text: &[u8]) -> usize {
     let (mut values, mut in_string, mut escaped) = (1, false, false);
@@ -34,7 +34,7 @@ pub fn json_values(text: &[u8]) -> usize {
 /// see two different calls.
 ///
 /// ```
-/// use prowess_core::text::parse_json;
+/// use prowess_core::internal::parse_json;
 ///
 /// assert_eq!(parse_json(br#"{"a": [1, null]}"#)?["a"][0], 1);
 /// assert!(parse_json(br#"{"a": {"b": 1, "b": 2}}"#).is_err());

@@ -3,7 +3,7 @@
 mod chars;
 mod distance;
 mod escape;
-mod json;
+pub(crate) mod json;
 mod percent;
 
 pub use chars::{Unseen, hidden, unseen};
@@ -11,6 +11,5 @@ pub(crate) use chars::{is_blank, may_have_hidden};
 pub use distance::similar;
 pub(crate) use distance::{distance, typos};
 pub use escape::{collapse, cut, inline, json, neutralize, visible, xml};
-pub use json::{json_values, parse_json};
 pub(crate) use percent::percent_decode;
 pub use percent::{uri_path, uri_segment};

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use prowess::escape_control;
+use prowess::internal::escape_control;
 use rmcp::model::RequestId;
 
 use crate::lock::locked;

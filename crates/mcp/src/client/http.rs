@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use http::response::Parts;
 use http::{HeaderName, HeaderValue, Method, Request, StatusCode, header};
+use prowess::internal::json_values;
 use prowess::net::{HttpAnswer, HttpError, PublicHosts, UreqClient, body_failed};
-use prowess::text::json_values;
 use rmcp::ErrorData;
 use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::transport::common::client_side_sse::BoxedSseResponse;

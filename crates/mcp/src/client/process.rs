@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;
 
+use prowess::internal::json_values;
 use prowess::process::{ChildProcess, ProcessError};
-use prowess::text::json_values;
 use rmcp::RoleClient;
 use rmcp::model::{RequestId, ServerJsonRpcMessage};
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};

@@ -6,7 +6,7 @@
 
 use std::io::BufRead;
 
-use prowess::text::json_values;
+use prowess::internal::json_values;
 use rmcp::ErrorData;
 use rmcp::model::{
     ClientJsonRpcMessage, ClientRequest, CustomResult, PingRequest, RequestId, ServerJsonRpcMessage,

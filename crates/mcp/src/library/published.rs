@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use prowess::check::strict;
+use prowess::internal::withheld;
 use prowess::registry::digests;
 use prowess::registry::digests::DigestLimits;
-use prowess::{Candidate, Document, FileEntry, Manifest, Registry, RelPath, parse};
+use prowess::{Candidate, Document, Manifest, Registry, RelPath, parse};
 use serde_json::{Map, Value};
 
 use crate::protocol::uri;
@@ -77,7 +77,7 @@ pub(crate) fn inspect(
                 head.document()
             }
         };
-        if let Some(reason) = strict::withheld(&document, &candidate.entry.name) {
+        if let Some(reason) = withheld(&document, &candidate.entry.name) {
             return Err(reason.to_string());
         }
         let (count, size) = (files.files.len(), files.total_size());
@@ -105,9 +105,9 @@ fn presented(mut files: Manifest, candidate: &Candidate) -> Option<Manifest> {
     let called = candidate.entry.origin.file.as_deref().filter(|name| *name != own.as_str());
     if let Some(called) = called.filter(|_| !files.contains(&own)) {
         for file in files.files.iter_mut().filter(|file| file.path.as_str() == called) {
-            *file = FileEntry { path: own.clone(), ..file.clone() };
+            file.path = own.clone();
         }
-        files = Manifest { left_out: files.left_out, ..Manifest::new(files.files) };
+        files = Manifest::new(files.files).with_left_out(files.left_out);
     }
     Some(files)
 }

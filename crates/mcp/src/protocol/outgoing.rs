@@ -57,7 +57,7 @@ impl Part {
                 }
                 piece.into()
             }
-            Self::Base64(bytes) => prowess::resources::base64(&next(bytes)).into(),
+            Self::Base64(bytes) => prowess::internal::base64(&next(bytes)).into(),
         };
         (!piece.is_empty()).then_some(piece)
     }
@@ -167,7 +167,7 @@ mod tests {
                 Err(_) => Part::Base64(bytes.clone().into()),
             };
             let expected = match &part {
-                Part::Base64(_) => prowess::resources::base64(&bytes),
+                Part::Base64(_) => prowess::internal::base64(&bytes),
                 _ => {
                     let text = serde_json::to_string(std::str::from_utf8(&bytes).unwrap()).unwrap();
                     text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap().to_owned()

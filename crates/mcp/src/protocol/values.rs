@@ -1,6 +1,6 @@
 //! The limit on the number of JSON values in a request.
 
-use prowess::text::json_values;
+use prowess::internal::json_values;
 
 /// The maximum number of values and member names in a request. Real requests have a few dozen.
 pub(crate) const MAX_VALUES: usize = 10_000;

@@ -261,7 +261,7 @@ impl McpSource {
             one.as_ref().and_then(|one| one.get("blob")),
         ) {
             (Some(Value::String(text)), None) => Some(text.clone().into_bytes()),
-            (None, Some(Value::String(blob))) => prowess::resources::from_base64(blob),
+            (None, Some(Value::String(blob))) => prowess::internal::from_base64(blob),
             _ => None,
         };
         let Some(bytes) = bytes else {

@@ -1,6 +1,6 @@
 //! A skill that may not be used does not exist, by any route.
 
-use prowess::path::glob::Glob;
+use prowess::path::Glob;
 use prowess::registry::Disabled;
 use prowess::registry::trust::{Approvals, Trust};
 use prowess::session::Filter;

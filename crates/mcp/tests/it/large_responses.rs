@@ -42,8 +42,8 @@ async fn a_large_file_is_complete_on_every_transport_and_control_characters_are_
         }
         let (member, expected) = match String::from_utf8(bytes) {
             Ok(text) if !text.contains('\u{1}') => ("text", text),
-            Ok(text) => ("blob", prowess::resources::base64(text.as_bytes())),
-            Err(error) => ("blob", prowess::resources::base64(error.as_bytes())),
+            Ok(text) => ("blob", prowess::internal::base64(text.as_bytes())),
+            Err(error) => ("blob", prowess::internal::base64(error.as_bytes())),
         };
         for result in results {
             assert_eq!(result["contents"][0]["uri"], uri);

@@ -53,8 +53,8 @@ pub fn source() -> MemorySource {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use prowess_core::check::strict;
-    use prowess_core::finding::rule::Preset;
+    use prowess_core::finding::Preset;
+    use prowess_core::internal::withheld;
     use prowess_core::{Profile, parse};
 
     use crate::Registry;
@@ -66,7 +66,7 @@ mod tests {
         registry.refresh().unwrap();
         for skill in BUILTINS {
             let document = parse(skill.text.as_bytes());
-            assert_eq!(strict::withheld(&document, skill.folder), None);
+            assert_eq!(withheld(&document, skill.folder), None);
             let files = registry.files(skill.folder).unwrap();
             assert_eq!(files.files.len(), 1 + skill.files.len());
             for preset in Preset::ALL {

@@ -24,7 +24,7 @@ use crate::source::Layer;
 use crate::source::budget::{ProjectBudget, ProjectLimits};
 use crate::source::open::{OpenServer, Opening, file_name};
 use crate::source::spec::{Place, SourceSpec};
-use prowess_core::path::glob::Glob;
+use prowess_core::path::Glob;
 use shown::Shown;
 
 /// What makes up a library.

@@ -1,7 +1,7 @@
 //! The files of a new skill: one that no profile complains about.
 
 use prowess_core::document::markdown;
-use prowess_core::finding::rule::Preset;
+use prowess_core::finding::Preset;
 use prowess_core::{FileEntry, Manifest, Origin, Problem, Profile, RelPath, parse};
 use serde_json::{Map, Value};
 

@@ -3,7 +3,7 @@
 //! From folders to a catalog, and from there to the text and the files of a skill:
 //!
 //! ```
-//! use prowess::resources::Groups;
+//! use prowess::files::Groups;
 //! use prowess::source::Slice;
 //! use prowess::registry::trust::{Approvals, Trust};
 //! use prowess::{DirSource, Registry, ScanOptions, Scope, TooLarge};
@@ -63,7 +63,7 @@ use crate::registry::trust::Trust;
 use crate::source::Watched;
 use crate::source::budget::ProjectBudget;
 use crate::source::{self, Labels, Layer, MemorySource};
-use prowess_core::path::glob::Glob;
+use prowess_core::path::Glob;
 
 /// Why a registry could not do what it was asked.
 #[derive(Debug, thiserror::Error)]

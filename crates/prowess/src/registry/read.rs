@@ -7,15 +7,15 @@
 use std::sync::Arc;
 
 use prowess_core::catalog::Approved;
-use prowess_core::files::page::MARGIN;
+use prowess_core::internal::MARGIN;
 use prowess_core::{Candidate, Document, FileEntry, Found, Manifest, RelPath, Scope, SkillRef};
 
 use super::Registry;
 use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::read::Head;
 use crate::registry::digests::{self, DigestLimits};
-use crate::resources::{Resource, TooLarge};
 use crate::source::{self, Chunk, Layer, Slice};
+use prowess_core::files::{Resource, TooLarge};
 
 impl Registry {
     /// The SKILL.md of a skill, read now: no stale body, no stale offset.

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::{Arc, PoisonError};
 
 use prowess_core::catalog::{Approved, Decision};
-use prowess_core::path::glob::Glob;
+use prowess_core::path::Glob;
 use prowess_core::{Candidate, Catalog, Delta, Found, Obstacle, Stamp};
 
 use super::read::read_approved;

@@ -76,9 +76,8 @@ impl Selector for CommandSelector {
             };
             let place = f32::from(u16::try_from(at).unwrap_or(u16::MAX - 1) + 1);
             let score = given.unwrap_or(1.0 / place);
-            let why =
-                vec![HitReason { term: "command".to_owned(), instead_of: None, field: Field::Skill, score }];
-            hits.push(Hit { key: key.to_owned(), score, why });
+            let why = vec![HitReason::new("command", Field::Skill, score)];
+            hits.push(Hit::new(key, score, why));
         }
         Ok(best(hits, limit))
     }

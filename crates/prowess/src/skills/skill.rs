@@ -19,8 +19,8 @@ use crate::fs::sandbox::{self, SkillFolder};
 use crate::fs::walk::ScanOptions;
 use crate::fs::{read, walk};
 use crate::registry::Registry;
-use crate::resources::Groups;
 use crate::source::{Beside, Chunk, DirSource, Slice, Source as _};
+use prowess_core::files::Groups;
 
 /// One skill: what its SKILL.md says, and the files beside it.
 ///

@@ -5,8 +5,8 @@ use std::io::{BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use prowess_core::internal::{json_values, parse_json};
 use prowess_core::limits::MAX_YAML_NODES;
-use prowess_core::text::{json_values, parse_json};
 use prowess_core::{Document, Entry, Found, Location, RelPath, Scope, SkillData, SkillRef, parse};
 use serde_json::Value;
 
@@ -286,7 +286,7 @@ impl Source for JsonlSource {
 
 /// A skill of a line, with what is wrong with it although it loads, as of a skill in a folder.
 fn found_of(entry: Entry, document: &Document) -> Found {
-    let head = SkillData { entry, instructions: String::new() };
+    let head = SkillData::new(entry, "");
     let text = head.to_markdown();
     let at = &head.entry.origin;
     // What is read of the skill is written from its entry. Mostly that is what the line was read from.
@@ -326,7 +326,7 @@ mod tests {
         ] {
             let Line { mut skill, document, .. } = read(line.as_bytes(), false, 100).unwrap();
             skill.entry.origin = Origin::at(Location::Record { file: "f".into(), id: "pdf".into() });
-            let head = SkillData { entry: skill.entry.clone(), instructions: String::new() }.to_markdown();
+            let head = SkillData::new(skill.entry.clone(), "").to_markdown();
             let written = found(&parse(head.as_bytes()), &skill.entry.origin).problems;
             let fences = document.fences().unwrap();
             read_once += usize::from(document.raw().get(..fences.body) == Some(head.as_bytes()));

@@ -57,7 +57,7 @@ fn known(
         return Ok((parse(prowess_core::document::markdown(&announced.frontmatter, "").as_bytes()), None));
     }
     if source.traits().remote {
-        let entry = SkillData { entry: skill.entry.clone(), instructions: String::new() };
+        let entry = SkillData::new(skill.entry.clone(), "");
         return Ok((parse(entry.to_markdown().as_bytes()), None));
     }
     let at = &path_of(&skill.entry.origin.location);

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use prowess_core::finding::rule::Preset;
+use prowess_core::finding::Preset;
 use prowess_core::{Manifest, Profile, RelPath, Scope, SkillRef};
 use serde_json::{Map, Value};
 

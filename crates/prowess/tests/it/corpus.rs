@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
-use prowess_core::document::{Node, quick_reader_agrees};
+use prowess_core::document::Node;
+use prowess_core::internal::quick_reader_agrees;
 use prowess_core::{FixMode, Origin, Preset, Profile, Severity, check, fix, parse, read_frontmatter};
 use serde_json::Value;
 

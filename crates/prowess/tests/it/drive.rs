@@ -167,7 +167,7 @@ struct Logits;
 impl Selector for Logits {
     fn select(&self, _: &Query, among: &[&Entry], _: usize) -> Result<Vec<Hit>, SelectError> {
         let scores = [-0.5, -4.0];
-        let hit = |(entry, score): (&&Entry, f32)| Hit { key: entry.key.clone(), score, why: Vec::new() };
+        let hit = |(entry, score): (&&Entry, f32)| Hit::new(&entry.key, score, Vec::new());
         Ok(among.iter().zip(scores).map(hit).collect())
     }
 }

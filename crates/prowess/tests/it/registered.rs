@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use prowess::catalog::Named;
 use prowess::source::Slice;
 use prowess::{
-    DirSource, Duplicates, Entry, Layer, Registry, RegistryError, ScanOptions, Skill, Standing, TooLarge,
+    DirSource, Duplicates, Layer, Registry, RegistryError, ScanOptions, Skill, Standing, TooLarge,
 };
 
 use crate::trees::{keys, registry, skill, tree};
@@ -18,7 +18,8 @@ fn text(name: &str, body: &str) -> Skill {
 /// A skill whose key is not its name.
 fn keyed(key: &str, name: &str) -> Skill {
     let made = text(name, "Body.");
-    let entry = Entry { key: key.to_owned(), ..made.entry().clone() };
+    let mut entry = made.entry().clone();
+    key.clone_into(&mut entry.key);
     Skill::new(entry, made.body())
 }
 

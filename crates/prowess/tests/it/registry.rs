@@ -6,11 +6,11 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use prowess::env::Environment;
+use prowess::files::Contents;
 use prowess::fs::walk::{FileName, MissingRoot, OnError};
 use prowess::library::clients::client;
-use prowess::path::glob::Glob;
+use prowess::path::Glob;
 use prowess::registry::Disabled;
-use prowess::resources::Contents;
 use prowess::source::Slice;
 use prowess::{
     DirSource, Duplicates, Layer, MemorySource, Obstacle, Profile, Registry, RegistryError, ScanOptions,
@@ -99,7 +99,7 @@ fn lists_of_names_say_what_is_offered_and_each_counts() {
     let folder =
         tree(&[("a/SKILL.md", &skill("a")), ("ab/SKILL.md", &skill("ab")), ("b/SKILL.md", &skill("b"))]);
     let allowed = |glob: &str, within: Option<&Path>| prowess::registry::Allowed {
-        globs: vec![prowess::path::glob::Glob::parse(glob).unwrap()],
+        globs: vec![prowess::path::Glob::parse(glob).unwrap()],
         by: "a list".to_owned(),
         within: within.map(Path::to_owned),
     };

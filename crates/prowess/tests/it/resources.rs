@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::symlink;
 
-use prowess::resources::{Contents, Groups};
+use prowess::files::{Contents, Groups};
 use prowess::session::{Policy, Session, ToolCall};
 use prowess::source::Slice;
 use prowess::{DirSource, Registry, RelPath, ScanOptions, SourceError, SourceErrorKind, TooLarge};

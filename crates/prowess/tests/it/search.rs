@@ -52,7 +52,7 @@ impl Shelf {
 
 fn answers(index: &SearchIndex, registry: &Registry) -> Vec<Vec<Hit>> {
     let catalog = registry.catalog();
-    let options = SelectOptions { top_k: None, ..SelectOptions::default() };
+    let options = SelectOptions::default().with_top_k(None);
     let answer = |text: &&str| search(index, &Query::text(*text), &catalog.list(), &options).unwrap();
     QUERIES.iter().map(answer).collect()
 }
@@ -222,11 +222,10 @@ fn a_hundred_thousand_skills_are_searched_and_shown_within_a_budget() {
     }
     let blank = parse(b"").entry(&Origin::text("<test>"));
     let entries: Vec<Entry> = (0..count)
-        .map(|number| Entry {
-            key: name(number),
-            name: name(number),
-            description: about(number),
-            ..blank.clone()
+        .map(|number| {
+            let mut entry = blank.clone();
+            (entry.key, entry.name, entry.description) = (name(number), name(number), about(number));
+            entry
         })
         .collect();
     let shown: Vec<&Entry> = entries.iter().collect();

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::sync::Arc;
 
-use prowess::path::glob::Glob;
+use prowess::path::Glob;
 use prowess::registry::Disabled;
 use prowess::registry::digests::Digests;
 use prowess::registry::trust::{Approvals, Trust};

@@ -54,7 +54,7 @@ pub(super) fn run(args: &Eval, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
     let overlap =
         if args.overlap { rivals(&bm25(&skills, args.settings.clone()), &among) } else { Vec::new() };
     let selector = selector(args, &skills)?;
-    let options = SelectOptions { top_k: Some(DEPTH.max(top)), ..SelectOptions::default() };
+    let options = SelectOptions::default().with_top_k(Some(DEPTH.max(top)));
     let mut asked = Vec::new();
     for (skill, trigger) in queries {
         let hits = search(&*selector, &Query::text(trigger.query.as_str()), &among, &options)

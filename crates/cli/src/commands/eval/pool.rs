@@ -50,7 +50,7 @@ pub(super) fn run(
     let selector = selector(args, &skills)?;
     let mut among: Vec<&Entry> = skills.iter().map(|skill| &skill.entry).collect();
     among.sort_by(|one, other| one.key.cmp(&other.key));
-    let options = SelectOptions { top_k: Some(WRITTEN), ..SelectOptions::default() };
+    let options = SelectOptions::default().with_top_k(Some(WRITTEN));
     let mut written = String::new();
     let mut totals = Totals::default();
     let path = queries;

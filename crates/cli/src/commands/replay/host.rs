@@ -232,7 +232,7 @@ fn begin(session: &mut Session, asked: Begin) -> Result<Begin, String> {
     let naming =
         naming.with_namespace(&asked.namespace).ok_or("a model cannot call names with this namespace")?;
     let rule = OriginRule::usual(Scope::Explicit).with_approve(true);
-    let mut activation = ActivationStyle { plain: asked.plain, ..ActivationStyle::default() };
+    let mut activation = ActivationStyle::default().with_plain(asked.plain);
     activation.max_inline_bytes = asked.inline_bytes.unwrap_or(activation.max_inline_bytes);
     let mut policy = Policy::default()
         .with_deny(asked.deny.iter().cloned())
@@ -283,8 +283,7 @@ impl Default for Ask {
 fn prompt(session: &mut Session, asked: Ask) -> Result<ToolResult, String> {
     let budget = asked.characters.map_or(Budget::Unlimited, Budget::Characters);
     let mut options = PromptOptions::new(&asked.style, budget).with_folder(&asked.folder);
-    let (selector, narrow) =
-        (Keyword::default(), SelectOptions { top_k: asked.top_k, ..SelectOptions::default() });
+    let (selector, narrow) = (Keyword::default(), SelectOptions::default().with_top_k(asked.top_k));
     let query = asked.query.map(Query::text);
     if let Some(query) = &query {
         options = options.with_query(query, &selector, &narrow);

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use prowess::fs::read;
-use prowess::render::inline;
 use prowess::session::{Filter, Reason, ToolCall, ToolResult};
+use prowess::text::inline;
 use prowess::{Chat, Skills};
 use serde_json::{Map, Value};
 
@@ -88,7 +88,7 @@ impl Host {
         if line.len() > MAX_LINE {
             return Err(of_call(format!("it is longer than {MAX_LINE} bytes")));
         }
-        let line = prowess::text::parse_json(line).map_err(|error| of_call(error.to_string()))?;
+        let line = prowess::internal::parse_json(line).map_err(|error| of_call(error.to_string()))?;
         let line = line.as_object().ok_or_else(|| of_call("it is not an object".to_owned()))?;
         let is_host = line.contains_key("host");
         let (members, hint) = if is_host { (&ACT[..], HOST_HINT) } else { (&CALL[..], CALL_HINT) };

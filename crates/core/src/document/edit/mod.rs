@@ -14,6 +14,7 @@ use writer::Writer;
 
 /// Why a field cannot be written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum EditError {
     /// There is no frontmatter to write into.
     #[error(

@@ -31,6 +31,7 @@ use crate::skill::Entry;
 /// What decides the ranking. The defaults were chosen on real skills; docs/retrieval.md shows what each gives.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
 pub struct Settings {
     /// How much a word counts in name, description and body.
     pub weights: [f32; 3],
@@ -60,6 +61,16 @@ impl Default for Settings {
             typo: 0.6,
         }
     }
+}
+
+with_methods! { Settings:
+    with_weights weights: [f32; 3];
+    with_lengths lengths: [f32; 3];
+    with_k1 k1: f32;
+    with_pair pair: f32;
+    with_repeat repeat: f32;
+    with_coverage coverage: f32;
+    with_typo typo: f32;
 }
 
 /// The selector `bm25`: an index over the terms of many skills.

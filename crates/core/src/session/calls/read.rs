@@ -60,7 +60,7 @@ impl Session {
                 let _ = writeln!(text, "## {name}");
             }
             for path in paths {
-                let _ = writeln!(text, "- {}", crate::render::neutralize(path.as_str(), &[]));
+                let _ = writeln!(text, "- {}", crate::text::neutralize(path.as_str(), &[]));
             }
         }
         let mut data = json!({"skill": key, "files": groups, "total": total});

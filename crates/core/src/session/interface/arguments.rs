@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value};
 
-use crate::render::{cut, inline};
 use crate::session::interface::naming::{Naming, Tool};
-use crate::text::parse_json;
+use crate::text::json::parse_json;
+use crate::text::{cut, inline, neutralize};
 
 /// One argument of a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -220,7 +220,7 @@ const fn kind(value: &Value) -> &'static str {
 
 /// Text of a model or a skill, shortened and escaped for a message.
 pub(in crate::session) fn for_message(text: &str) -> String {
-    crate::render::neutralize(&inline(&cut(text, Some(100))), &[]).into_owned()
+    neutralize(&inline(&cut(text, Some(100))), &[]).into_owned()
 }
 
 #[cfg(test)]

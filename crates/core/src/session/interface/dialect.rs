@@ -152,6 +152,6 @@ impl std::str::FromStr for Dialect {
 
     fn from_str(name: &str) -> Result<Self, String> {
         let found = Self::ALL.into_iter().find(|dialect| dialect.name() == name);
-        found.ok_or_else(|| format!("no such dialect: {}", crate::render::inline(name)))
+        found.ok_or_else(|| format!("no such dialect: {}", crate::text::inline(name)))
     }
 }

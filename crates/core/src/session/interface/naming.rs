@@ -127,7 +127,7 @@ impl std::str::FromStr for Naming {
 
     fn from_str(name: &str) -> Result<Self, UnknownNaming> {
         let row = NAMINGS.iter().find(|row| row.name == name);
-        let row = row.ok_or_else(|| UnknownNaming(crate::render::inline(name).into_owned()))?;
+        let row = row.ok_or_else(|| UnknownNaming(crate::text::inline(name).into_owned()))?;
         Ok(Self { row, prefix: String::new() })
     }
 }

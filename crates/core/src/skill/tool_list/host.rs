@@ -17,6 +17,7 @@ use super::{ToolList, same_tool};
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Option<Vec<String>>", into = "Option<Vec<String>>")]
+#[non_exhaustive]
 pub enum HostTools {
     /// The host does not say: whatever a skill names counts.
     #[default]

@@ -19,6 +19,7 @@ pub use host::HostTools;
 
 /// Where one tool stands in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Token {
     /// The first byte.
     pub start: usize,
@@ -88,6 +89,7 @@ fn is_separator(char: char) -> bool {
 /// How the author separated the tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum ToolForm {
     /// With spaces, as the specification has it; also when there are fewer than two tools.
     Spaces,
@@ -126,6 +128,7 @@ impl ToolForm {
 
 /// One tool of the list, with the pattern its use is limited to.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ToolGrant {
     /// The text of the tool as written.
     pub raw: String,
@@ -214,6 +217,7 @@ impl fmt::Display for ToolGrant {
 /// assert_eq!(tools.to_spec_string(), "Bash(git add:*) Read mcp__github__list-issues");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ToolList {
     /// The source text, or the items of the list joined by a space.
     pub raw: String,

@@ -73,7 +73,7 @@ pub(crate) fn list_in(skill: &SkillFolder<'_>) -> Result<FileListing, SourceErro
     let identity = root.identity().map_err(failed)?;
     lister.folder(&root, "", &mut vec![identity]).map_err(failed)?;
     lister.keep_one_own_file();
-    lister.listing.manifest = Manifest { left_out: lister.left_out, ..Manifest::new(lister.files) };
+    lister.listing.manifest = Manifest::new(lister.files).with_left_out(lister.left_out);
     Ok(lister.listing)
 }
 
@@ -205,7 +205,7 @@ impl Lister<'_> {
     fn skip(&mut self, below: &str, Unlisted { reason, unreadable }: Unlisted) {
         // The folder itself has no name of its own here.
         let path = if below.is_empty() { "." } else { below };
-        self.left_out.push(LeftOut { unreadable, ..LeftOut::new(path, reason) });
+        self.left_out.push(LeftOut::new(path, reason).with_unreadable(unreadable));
     }
 
     /// Leaves out what other systems take for the skill's own file: they have one file of that name.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use prowess_core::path::glob::Glob;
+use prowess_core::path::Glob;
 
 /// The largest `.gitignore` that is read, in bytes.
 pub(super) const MAX_BYTES: usize = 256 * 1024;

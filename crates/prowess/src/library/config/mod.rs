@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use prowess_core::check;
-use prowess_core::finding::rule::Preset;
+use prowess_core::finding::Preset;
 use prowess_core::{Duplicates, Level, Profile};
 
 use crate::env;
@@ -19,7 +19,7 @@ use crate::fs::walk::ScanChanges;
 use crate::library::clients;
 use crate::registry::trust::Approvals;
 use crate::source::spec::SourceSpec;
-use prowess_core::path::glob::Glob;
+use prowess_core::path::Glob;
 
 use reader::Reader;
 pub use session::SessionConfig;

@@ -8,7 +8,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::{Config, ConfigError, ConfigLimits, PathConfig, refuse_level};
 use crate::source::spec::{FLAG_KEYS, Pairs, SourceSpec, Wrong, keys};
-use prowess_core::path::glob::Glob;
+use prowess_core::path::Glob;
 
 /// Walks the spanned TOML, so that every complaint has its line.
 pub(super) struct Reader<'a> {

@@ -1,12 +1,12 @@
 //! The keys of `prowess.toml` that say which skills are found and offered.
 
 use prowess_core::Duplicates;
-use prowess_core::finding::rule::Preset;
+use prowess_core::finding::Preset;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::{Config, ConfigError, Reader};
-use prowess_core::path::glob::Glob;
+use prowess_core::path::Glob;
 
 impl Reader<'_> {
     /// The table `[scan]`.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use prowess_core::session::{Filter, Options, Policy};
-use prowess_core::skill::tool_list::HostTools;
+use prowess_core::skill::HostTools;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 

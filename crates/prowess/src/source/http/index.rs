@@ -1,8 +1,8 @@
 //! The index of a site: which skills it offers, in each of the forms that are out there.
 
 use prowess_core::RelPath;
+use prowess_core::internal::json_values;
 use prowess_core::path::PathError;
-use prowess_core::text::json_values;
 use serde_json::{Map, Value};
 
 use crate::error::escape_control;

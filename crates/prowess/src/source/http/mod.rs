@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use index::{Content, Index, Listed};
-use prowess_core::render::cut;
+use prowess_core::text::cut;
 use prowess_core::{FileEntry, Found, Location, Manifest, Origin, RelPath, Scope, SkillRef, parse};
 
 use super::archive::Packed;

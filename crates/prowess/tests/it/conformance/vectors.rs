@@ -212,7 +212,7 @@ pub(crate) fn manifest(files: &[Value]) -> Manifest {
             (None, None) => entries.push(entry(word(&file["path"]), file["size"].as_u64().unwrap())),
         }
     }
-    Manifest { left_out, ..Manifest::new(entries) }
+    Manifest::new(entries).with_left_out(left_out)
 }
 
 /// Fails with every fault of every case.
