@@ -1,4 +1,4 @@
-//! The loop around a session: performs the effects it asks for on a registry, until a call is done.
+//! The loop around a session: performs its effects on a registry until a call is done.
 //!
 //! ```
 //! use prowess::drive::{Performer, drive};
@@ -23,8 +23,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A host with an async runtime has [`drive_async`], which waits for whatever performs effects on its behalf. Several
-//! calls at once are several tickets: [`Session::call`] and [`Session::resume`] are all there is to it.
+//! A host with an async runtime uses [`drive_async`], which awaits each effect. For several calls at once, each with
+//! its own ticket, a host calls [`Session::call`] and [`Session::resume`] itself.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -37,7 +37,7 @@ use crate::error::{SourceError, SourceErrorKind};
 use crate::registry::Registry;
 use crate::source::Slice;
 
-/// Asks a person whether a skill with this digest may be used.
+/// Asks the user whether a skill with this digest may be used.
 pub type Approve<'h> = &'h (dyn Fn(&Candidate, &str) -> bool + Sync);
 
 /// Performs effects on a registry.
@@ -50,19 +50,19 @@ pub struct Performer<'h> {
 }
 
 impl<'h> Performer<'h> {
-    /// Reads through the sources of a registry, and searches with a selector. Nothing is approved, and nothing run.
+    /// Reads through the sources of a registry, and searches with a selector. Approves nothing and runs nothing.
     pub fn new(registry: &'h Registry, selector: &'h dyn Selector) -> Self {
         Self { registry, selector, approve: None, min_score: None }
     }
 
-    /// The same with a function that asks a person for approval.
+    /// The same with a function that asks the user for approval.
     #[must_use]
     pub fn with_approval(mut self, approve: Approve<'h>) -> Self {
         self.approve = Some(approve);
         self
     }
 
-    /// The same with the lowest score that a search result may have. Each selector has a scale of its own.
+    /// The same with a minimum score for search results. Each selector has its own scale.
     #[must_use]
     pub fn with_min_score(mut self, score: f32) -> Self {
         self.min_score = Some(score);
@@ -74,12 +74,11 @@ impl<'h> Performer<'h> {
         self.try_perform(effect).unwrap_or_else(|error| failed(&error))
     }
 
-    /// Performs one effect, or says what a person may know of why it could not be done. [`failed`] makes of that what
-    /// the session is told.
+    /// Performs one effect. The error has details for the host; [`failed`] makes of it the outcome for the session.
     pub fn try_perform(&self, effect: &Effect) -> Result<Outcome, SourceError> {
         match effect {
-            // Whatever is done is done through the candidate that was looked at: by its key, a refresh in between would
-            // lead to another skill.
+            // Everything is read through the candidate that was looked up: after a refresh, its key could be another
+            // skill's.
             Effect::Files { key, location } => {
                 let skill = self.at(key, location)?;
                 Ok(Outcome::Files { files: self.registry.files_of(&skill)? })
@@ -108,17 +107,17 @@ impl<'h> Performer<'h> {
             }
             Effect::Approve { key, location, .. } => {
                 let skill = self.at(key, location)?;
-                // The digest comes first: what is approved is what was there when they were asked.
+                // The digest is computed first, so that what the user approves is what was there when they were asked.
                 let digest = self.registry.digest_of(&skill)?;
                 let approved = self.approve.is_some_and(|approve| approve(&skill, &digest));
                 Ok(if approved { Outcome::Approved { digest } } else { Outcome::Declined })
             }
-            // Nothing is run, and an effect of a later version is one that cannot be performed.
+            // Nothing is run, and an effect of a later version cannot be performed.
             _ => Ok(Outcome::Failed { why: Failure::Failed }),
         }
     }
 
-    /// The skill of a key, if it still lies where the session knows it.
+    /// The skill with this key, if it is still at the location that the session knows.
     fn at(&self, key: &str, location: &Location) -> Result<Arc<Candidate>, SourceError> {
         let candidate = self.registry.get(key)?;
         if candidate.entry.origin.location == *location {
@@ -129,7 +128,7 @@ impl<'h> Performer<'h> {
     }
 }
 
-/// What an error is to a session: as much as a model may know of it.
+/// The outcome of an error for a session: only what a model may know of it.
 pub fn failed(error: &SourceError) -> Outcome {
     let why = match &error.kind {
         SourceErrorKind::Missing | SourceErrorKind::NoSkill | SourceErrorKind::Lookup(_) => Failure::Missing,
@@ -145,8 +144,7 @@ pub fn failed(error: &SourceError) -> Outcome {
     Outcome::Failed { why }
 }
 
-/// Activates the skills that are to be active from the start, and says what became of each. One that cannot be
-/// activated keeps none of the others from it.
+/// Activates the preloaded skills, and returns the result of each. If one fails, the others are still activated.
 pub fn preload(session: &mut Session, performer: &Performer<'_>) -> Vec<(String, ToolResult)> {
     let steps = session.preload(&[]);
     steps.into_iter().map(|(name, step)| (name, finish(session, performer, step))).collect()
@@ -158,12 +156,12 @@ pub fn drive(session: &mut Session, performer: &Performer<'_>, call: ToolCall) -
     finish(session, performer, step)
 }
 
-/// Goes on from a step until it is done: an activation by a user, a preload, a call that was stored.
+/// Continues from a step until it is done: an activation by a user, a preload, a stored call.
 pub fn finish(session: &mut Session, performer: &Performer<'_>, step: Step) -> ToolResult {
     finish_with(session, step, |effect| performer.perform(effect))
 }
 
-/// Goes on from a step until it is done, with effects that the host performs.
+/// Continues from a step until it is done, with effects that the host performs.
 pub fn finish_with(
     session: &mut Session,
     mut step: Step,
@@ -177,7 +175,7 @@ pub fn finish_with(
     }
 }
 
-/// Answers a call, waiting for each effect. `perform` is the host's: with tokio,
+/// Answers a call, awaiting each effect. The host provides `perform`; with tokio:
 ///
 /// ```text
 /// |effect| {
@@ -197,7 +195,7 @@ where
     finish_async(session, step, perform).await
 }
 
-/// Goes on from a step until it is done, waiting for each effect.
+/// Continues from a step until it is done, awaiting each effect.
 pub async fn finish_async<P, F>(session: &mut Session, mut step: Step, mut perform: P) -> ToolResult
 where
     P: FnMut(Effect) -> F,

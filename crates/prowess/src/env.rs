@@ -1,4 +1,4 @@
-//! The environment of the process: the only room that reads it.
+//! The environment of the process. Only this module reads it.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -6,12 +6,12 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::error::escape_control;
 
-/// The variable that may hold the token of our own server. No program that is started gets to see it.
+/// The variable with the token of our own server. It is removed from the environment of every child process.
 pub const TOKEN: &str = "PROWESS_TOKEN";
 
-/// The absolute form of a path, by its letters alone: `.` and `..` are resolved, links are not.
+/// The absolute form of a path. `.` and `..` are resolved textually, and links are not followed.
 ///
-/// Configuration is looked for above the path as the user wrote it, not above where a link leads.
+/// Configurations are searched for above the path as the user wrote it, not above the target of a link.
 pub fn absolute(path: &Path) -> PathBuf {
     #[expect(clippy::disallowed_methods, reason = "this is the one reader")]
     let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
@@ -28,8 +28,8 @@ pub fn absolute(path: &Path) -> PathBuf {
     plain
 }
 
-/// The place that a path means: a leading `~` is the user's folder, and a relative path is relative to the current folder
-/// as it is now. When the user's folder is not known, the path keeps its `~`, and a source reports that.
+/// A path as an absolute one: a leading `~` is the user's home folder, and a relative path is relative to the current
+/// folder. If the home folder is not known, the path keeps its `~`, and a source reports that.
 pub fn place(path: &Path) -> PathBuf {
     match path.strip_prefix("~") {
         Ok(below) => match Environment::current().home() {
@@ -40,12 +40,12 @@ pub fn place(path: &Path) -> PathBuf {
     }
 }
 
-/// Whether a path begins with the folder of a user who has none.
+/// Whether a path still begins with `~`, since the home folder is not known.
 pub(crate) fn is_homeless(path: &Path) -> bool {
     path.starts_with("~")
 }
 
-/// A variable that should hold an absolute path and does not.
+/// A variable that must be an absolute path and is not.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("this variable is no absolute path: {name}={}", escape_control(.value))]
 pub struct RelativePath {
@@ -62,17 +62,17 @@ impl RelativePath {
     }
 }
 
-/// The variables that say where the files of the user are.
+/// The variables that say where the user's files are.
 const FOLDERS: [&str; 5] = ["HOME", "USERPROFILE", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"];
 
-/// The variables of the environment that Prowess looks at, taken once.
+/// The variables of the environment that Prowess uses, read once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Environment {
     variables: BTreeMap<String, OsString>,
 }
 
 impl Environment {
-    /// That of this process.
+    /// The environment of this process.
     pub fn current() -> Self {
         #[expect(clippy::disallowed_methods, reason = "this is the one reader")]
         let variables =
@@ -80,12 +80,12 @@ impl Environment {
         Self { variables: variables.collect() }
     }
 
-    /// One with exactly these variables.
+    /// An environment with exactly these variables.
     pub fn of<const N: usize>(variables: [(&str, &str); N]) -> Self {
         Self { variables: variables.map(|(name, value)| (name.to_owned(), value.into())).into() }
     }
 
-    /// A variable that says something.
+    /// A variable that is set and not empty.
     pub fn get(&self, name: &str) -> Option<&OsStr> {
         self.variables
             .get(name)
@@ -93,14 +93,14 @@ impl Environment {
             .filter(|value| !value.to_str().is_some_and(|text| text.trim().is_empty()) && !value.is_empty())
     }
 
-    /// A variable that holds an absolute path. Relative to the current folder it would name what a repository brings
-    /// along, and take that for the user's own.
+    /// A variable with an absolute path. A relative one would be in the current folder, and a repository could pass its
+    /// files for the user's own.
     fn folder(&self, name: &str) -> Option<PathBuf> {
         self.get(name).map(PathBuf::from).filter(|path| path.is_absolute())
     }
 
-    /// An error when a variable that says where the user's files are is no absolute path. Without it such a variable
-    /// would silently count for nothing.
+    /// An error if a variable that says where the user's files are is not an absolute path. Otherwise it would be
+    /// ignored silently.
     pub fn check(&self) -> Result<(), RelativePath> {
         for name in FOLDERS {
             if let Some(value) = self.get(name).filter(|value| !Path::new(value).is_absolute()) {
@@ -111,14 +111,14 @@ impl Environment {
         Ok(())
     }
 
-    /// The user's folder.
+    /// The user's home folder.
     pub fn home(&self) -> Option<PathBuf> {
         self.folder("HOME").or_else(|| self.folder("USERPROFILE"))
     }
 
-    /// A folder of the XDG specification, such as `XDG_STATE_HOME`, or its default below the user's folder.
+    /// A folder of the XDG specification, such as `XDG_STATE_HOME`, or its default in the home folder.
     pub fn xdg(&self, variable: &str, default: &str) -> Option<PathBuf> {
-        // A relative path is to be ignored, says the specification.
+        // The specification says to ignore relative paths.
         self.folder(variable).or_else(|| Some(self.home()?.join(default)))
     }
 
@@ -129,8 +129,7 @@ impl Environment {
         self.folder("TMPDIR").or_else(windows).unwrap_or_else(|| PathBuf::from("/tmp"))
     }
 
-    /// A path with a leading `~`, `${VARIABLE}` or `${VARIABLE:-default}` written out; nothing when that is not known,
-    /// or is no absolute path.
+    /// Expands a leading `~`, `${VARIABLE}` or `${VARIABLE:-default}`; `None` if that is not set to an absolute path.
     pub fn expand(&self, path: &str) -> Option<PathBuf> {
         if let Some(rest) = path.strip_prefix("${") {
             let (inside, below) = rest.split_once('}')?;
@@ -152,14 +151,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn steps_up_are_resolved_and_the_root_has_no_parent() {
+    fn parent_steps_are_resolved_and_the_root_has_no_parent() {
         assert_eq!(absolute(Path::new("/a/./b/../c")), Path::new("/a/c"));
         assert_eq!(absolute(Path::new("/../..")), Path::new("/"));
         assert!(absolute(Path::new("x")).is_absolute());
     }
 
     #[test]
-    fn a_place_is_absolute_and_only_a_whole_tilde_is_the_users_folder() {
+    fn a_place_is_absolute_and_only_a_whole_tilde_is_the_home_folder() {
         assert!(place(Path::new("x")).is_absolute() && place(Path::new("~x/y")).is_absolute());
         assert!(place(Path::new("~x/y")).ends_with("~x/y"));
         let home = Environment::current().home();
@@ -167,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_variable_that_is_no_absolute_path_names_nothing() {
+    fn a_variable_without_an_absolute_path_is_ignored() {
         let environment = Environment::of([("HOME", "."), ("CODEX_HOME", "here"), ("GOOD", "/g")]);
         assert_eq!(environment.home(), None);
         assert_eq!(environment.xdg("XDG_STATE_HOME", ".local/state"), None);

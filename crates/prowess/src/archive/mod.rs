@@ -1,8 +1,8 @@
-//! Unpacking: the files of an archive in memory, within limits, read so that no other reader can see other files.
+//! Unpacks archives in memory, within limits, and so that no other reader can see other files.
 //!
-//! An archive comes from outside, and two programs may read it differently, and what one of them checks the other
-//! may not see. So the readers here are strict: what is ambiguous is refused and not guessed. Links and special files are
-//! refused, archives inside archives stay files, and nothing is written anywhere.
+//! An archive comes from outside, and two programs may read it differently: one then checks files that the other does
+//! not see. So the readers here are strict, and refuse what is ambiguous instead of guessing. Links and special files
+//! are refused, archives inside archives stay files, and nothing is written to disk.
 
 mod tar;
 mod zip;
@@ -15,25 +15,25 @@ use prowess_core::path::{PathError, first_collision};
 
 use crate::error::escape_control;
 
-/// The most that is unpacked.
+/// The limits of unpacking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ArchiveLimits {
-    /// The size of the archive itself, in bytes.
+    /// The maximum size of the archive itself, in bytes.
     pub packed_bytes: u64,
-    /// The number of files and folders.
+    /// The maximum number of files and folders.
     pub entries: usize,
-    /// The sum of the sizes of its files, in bytes.
+    /// The maximum size of all files, in bytes.
     pub bytes: u64,
-    /// The size of one file, in bytes.
+    /// The maximum size of one file, in bytes.
     pub file_bytes: u64,
-    /// How many folders a file may lie in.
+    /// The maximum depth of a file.
     pub depth: usize,
-    /// How many times larger than the archive its files may be, from a mebibyte on.
+    /// The maximum ratio of the unpacked size to the packed size. A mebibyte of files is always allowed.
     pub ratio: u64,
 }
 
 impl ArchiveLimits {
-    /// The most bytes that an archive of this size can have.
+    /// The maximum unpacked size of an archive of this size.
     pub(crate) fn most_unpacked(&self, packed: u64) -> u64 {
         self.bytes.min(packed.saturating_mul(self.ratio).max(1 << 20))
     }
@@ -52,7 +52,7 @@ impl Default for ArchiveLimits {
     }
 }
 
-/// How an archive is packed.
+/// The format of an archive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ArchiveFormat {
     /// `.zip` and `.skill`.
@@ -62,7 +62,8 @@ pub enum ArchiveFormat {
 }
 
 impl ArchiveFormat {
-    /// What the first bytes say it is. Names and types may lie; these cannot without being unreadable.
+    /// The format that the first bytes show. Names and media types may be wrong; these bytes cannot be, or nothing
+    /// could read the archive.
     pub fn of(bytes: &[u8]) -> Option<Self> {
         if bytes.starts_with(b"PK\x03\x04") || bytes.starts_with(b"PK\x05\x06") {
             Some(Self::Zip)
@@ -79,14 +80,14 @@ impl ArchiveFormat {
 pub struct PackedFile {
     /// Its bytes.
     pub bytes: Vec<u8>,
-    /// Whether it may be executed. No other part of its mode is kept.
+    /// Whether it is executable. Nothing else of its mode is kept.
     pub executable: bool,
 }
 
-/// Why an archive is not unpacked.
+/// Why an archive was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ArchiveError {
-    /// It is not such an archive, or can be read in more than one way.
+    /// It is not a valid archive, or it can be read in more than one way.
     #[error("{reason}")]
     Malformed {
         /// What is wrong.
@@ -107,12 +108,12 @@ pub enum ArchiveError {
     /// The path of an entry breaks a rule of paths.
     #[error("it holds a path that is not allowed: {0}")]
     Path(#[from] PathError),
-    /// Two entries are one file on some system.
+    /// Two entries are the same file on some system.
     #[error("it holds two entries of one name: {first} and {second}")]
     Twice {
-        /// The one.
+        /// The first entry.
         first: String,
-        /// The other.
+        /// The second entry.
         second: String,
     },
     /// A limit was reached.
@@ -134,7 +135,7 @@ impl ArchiveError {
 /// The files of an archive by path.
 pub type Files = BTreeMap<RelPath, PackedFile>;
 
-/// Unpacks an archive into memory: all of it or nothing.
+/// Unpacks an archive into memory, completely or not at all.
 pub fn unpack(bytes: &[u8], limits: &ArchiveLimits) -> Result<Files, ArchiveError> {
     if bytes.len() as u64 > limits.packed_bytes {
         return Err(ArchiveError::TooMuch { what: "the archive's bytes", limit: limits.packed_bytes });
@@ -148,10 +149,10 @@ pub fn unpack(bytes: &[u8], limits: &ArchiveLimits) -> Result<Files, ArchiveErro
     unpacking.finish()
 }
 
-/// What was unpacked so far, held against the limits.
+/// What was unpacked so far, checked against the limits.
 struct Unpacking {
     limits: ArchiveLimits,
-    /// The most bytes by all limits together.
+    /// The maximum unpacked size by all limits together.
     budget: u64,
     entries: usize,
     unpacked: u64,
@@ -165,7 +166,7 @@ impl Unpacking {
         Self { limits, budget, entries: 0, unpacked: 0, files: Files::new(), folders: Vec::new() }
     }
 
-    /// Takes note of one more entry.
+    /// Counts one more entry.
     fn count(&mut self) -> Result<(), ArchiveError> {
         self.entries += 1;
         if self.entries > self.limits.entries {
@@ -175,7 +176,7 @@ impl Unpacking {
         Ok(())
     }
 
-    /// Takes note of bytes that were unpacked.
+    /// Counts unpacked bytes.
     fn spend(&mut self, bytes: u64) -> Result<(), ArchiveError> {
         self.unpacked = self.unpacked.saturating_add(bytes);
         if self.unpacked > self.limits.bytes {
@@ -188,14 +189,14 @@ impl Unpacking {
         Ok(())
     }
 
-    /// Reads the bytes of a file of exactly this size.
+    /// Reads a file of exactly this size.
     fn read(&mut self, reader: &mut dyn Read, size: u64, entry: &str) -> Result<Vec<u8>, ArchiveError> {
         if size > self.limits.file_bytes {
             return Err(ArchiveError::TooMuch { what: "bytes of a file", limit: self.limits.file_bytes });
         }
         self.spend(size)?;
         let mut bytes = Vec::new();
-        // One byte more shows a file that goes on after its end.
+        // One byte more reveals a file that is larger.
         let read = reader.take(size + 1).read_to_end(&mut bytes);
         read.map_err(|error| ArchiveError::malformed(format!("{}: {error}", escape_control(entry))))?;
         if bytes.len() as u64 != size {
@@ -228,7 +229,7 @@ impl Unpacking {
         Ok(())
     }
 
-    /// The files, when no two entries come to one path on any system and none is both a file and a folder.
+    /// The files, if no two entries have the same path on any system and none is both a file and a folder.
     fn finish(self) -> Result<Files, ArchiveError> {
         if let Some((first, second)) = first_collision(self.files.keys()) {
             let (first, second) = (first.to_string(), second.to_string());

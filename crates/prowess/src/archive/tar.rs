@@ -1,4 +1,4 @@
-//! Tar files in gzip, strictly: one gzip stream, headers that agree with each other, and nothing behind the end.
+//! Reads tar files in gzip, strictly: one gzip stream, headers that agree with each other, and nothing after the end.
 
 use std::io::Read;
 
@@ -9,7 +9,7 @@ use crate::error::escape_control;
 
 const BLOCK: usize = 512;
 
-/// The longest name or list of attributes that stands before an entry.
+/// The maximum length of a name or a list of attributes before an entry.
 const MAX_EXTENSION: u64 = 64 * 1024;
 
 pub(super) fn unpack(bytes: &[u8], into: &mut Unpacking) -> Result<(), ArchiveError> {
@@ -50,7 +50,7 @@ fn block(reader: &mut impl Read) -> Result<[u8; BLOCK], ArchiveError> {
     Ok(block)
 }
 
-/// Behind the first empty block there is at least one more, and nothing but zeros.
+/// After the first empty block there must be at least one more, and nothing but zeros.
 fn end(reader: &mut impl Read, into: &mut Unpacking) -> Result<(), ArchiveError> {
     let mut buffer = [0; 8192];
     let mut seen = 0;
@@ -71,7 +71,7 @@ fn end(reader: &mut impl Read, into: &mut Unpacking) -> Result<(), ArchiveError>
     Ok(())
 }
 
-/// What a header says.
+/// A header.
 struct Header {
     name: Vec<u8>,
     size: u64,
@@ -91,7 +91,7 @@ impl Header {
         }
         let mut name = text(field(0, 100)).to_vec();
         let prefix = text(field(345, 155));
-        // Only this form has a prefix; others keep times there.
+        // Only this format has a prefix. Others store times there.
         if field(257, 6) == b"ustar\0" && !prefix.is_empty() {
             name = [prefix, b"/", &name].concat();
         }
@@ -101,7 +101,7 @@ impl Header {
     }
 }
 
-/// The bytes up to the first zero.
+/// The bytes before the first zero.
 fn text(field: &[u8]) -> &[u8] {
     field.split(|byte| *byte == 0).next().unwrap_or(&[])
 }
@@ -119,7 +119,7 @@ fn octal(field: &[u8]) -> Result<u64, ArchiveError> {
     u64::from_str_radix(digits, 8).map_err(|_| bad())
 }
 
-/// What stands before an entry and is about it.
+/// Headers that precede an entry and describe it.
 #[derive(Default, PartialEq, Eq)]
 struct Pending {
     name: Option<Vec<u8>>,
@@ -151,11 +151,11 @@ impl Pending {
                         size.ok_or_else(|| ArchiveError::malformed("a size in the tar file is no number"))?;
                     self.size = Some(size);
                 }
-                // Other readers make another file of such an entry.
+                // Other readers make a different file of such an entry.
                 key if key.starts_with(b"GNU.sparse") => {
                     return Err(ArchiveError::malformed("the tar file holds a file with holes"));
                 }
-                // Times, owners and the like; links are refused by their kind.
+                // Times, owners and others. Links are refused by their kind.
                 _ => {}
             }
         }
@@ -163,7 +163,7 @@ impl Pending {
     }
 }
 
-/// Attributes for all entries may say what they like, except which entries there are.
+/// Global attributes may contain anything that does not change which entries there are.
 fn global(bytes: &[u8]) -> Result<(), ArchiveError> {
     for (key, _) in records(bytes)? {
         if matches!(key, b"path" | b"size" | b"linkpath") {
@@ -176,7 +176,7 @@ fn global(bytes: &[u8]) -> Result<(), ArchiveError> {
 /// The key and the value of an attribute.
 type Record<'a> = (&'a [u8], &'a [u8]);
 
-/// The records `length key=value` of attributes.
+/// The records of attributes, each `length key=value`.
 fn records(mut bytes: &[u8]) -> Result<Vec<Record<'_>>, ArchiveError> {
     let bad = || ArchiveError::malformed("attributes of the tar file are not understood");
     let mut records = Vec::new();
@@ -195,7 +195,7 @@ fn records(mut bytes: &[u8]) -> Result<Vec<Record<'_>>, ArchiveError> {
     Ok(records)
 }
 
-/// The contents of an entry that is about another.
+/// The contents of an entry that describes another.
 fn extension(reader: &mut impl Read, header: &Header, into: &mut Unpacking) -> Result<Vec<u8>, ArchiveError> {
     if header.size > MAX_EXTENSION {
         return Err(ArchiveError::TooMuch {
@@ -233,12 +233,12 @@ fn entry(
         let reason = format!("{}: the tar file says two sizes of it", escape_control(&shown));
         return Err(ArchiveError::malformed(reason));
     }
-    // What packs a folder from inside writes `./` before each name; two names that come to one are refused later.
+    // Packing a folder from inside puts `./` before each name. Two names that become the same are refused later.
     let name = name.strip_prefix(b"./").unwrap_or(name);
     match header.kind {
         b'0' | 0 if !name.ends_with(b"/") => {
             let path = into.path(name)?;
-            // The reader ends at the size by itself: what follows belongs to the next entry.
+            // The reader stops at the size by itself: the rest belongs to the next entry.
             let bytes = into.read(&mut reader.take(header.size), header.size, &shown)?;
             padding(reader, header.size)?;
             into.add_file(path, PackedFile { bytes, executable: header.executable })

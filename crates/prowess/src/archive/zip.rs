@@ -1,4 +1,4 @@
-//! Zip files, strictly: every byte belongs to exactly one entry or to the directory, and both say the same.
+//! Reads zip files, strictly: every byte belongs to exactly one entry or to the directory, and both agree.
 
 use flate2::Crc;
 use flate2::bufread::DeflateDecoder;
@@ -14,14 +14,14 @@ const DESCRIPTOR: u32 = 0x0807_4b50;
 /// The length of the record at the end, without its comment.
 const END_BYTES: usize = 22;
 
-/// Sizes and sum follow the data, since they were not known before it.
+/// A flag: the sizes and the checksum follow the data.
 const FLAG_DESCRIPTOR: u16 = 1 << 3;
-/// The name is UTF-8; without it, readers disagree about letters that are not ASCII.
+/// A flag: the name is UTF-8. Without it, readers disagree about characters outside ASCII.
 const FLAG_UTF8: u16 = 1 << 11;
-/// What else may be set: how well it was compressed.
+/// The flags that are accepted: these two, and the level of compression.
 const FLAGS_KNOWN: u16 = 0b110 | FLAG_DESCRIPTOR | FLAG_UTF8;
 
-/// The extra field that gives an entry a second name.
+/// The extra field with a second name of an entry.
 const EXTRA_UNICODE_PATH: u16 = 0x7075;
 
 /// An entry as the directory describes it.
@@ -71,7 +71,8 @@ pub(super) fn unpack(bytes: &[u8], into: &mut Unpacking) -> Result<(), ArchiveEr
     if !fields.0.is_empty() {
         return Err(ArchiveError::malformed("the zip directory is longer than its entries"));
     }
-    // The entries lie one behind the other from the first byte to the directory: none overlaps, nothing is hidden.
+    // The entries follow each other from the first byte to the directory: none overlaps, and nothing is hidden between
+    // them.
     entries.sort_by_key(|entry| entry.offset);
     let mut at = 0;
     for entry in &entries {
@@ -95,12 +96,12 @@ struct Directory<'a> {
     count: u16,
 }
 
-/// The directory and where it begins. The record that says so ends the file.
+/// The directory and its offset, from the record at the end of the file.
 fn directory(bytes: &[u8]) -> Result<(Directory<'_>, usize), ArchiveError> {
     let magic = END.to_le_bytes();
     let lowest = bytes.len().saturating_sub(END_BYTES + usize::from(u16::MAX));
     let tail = bytes.get(lowest..).unwrap_or(&[]);
-    // The last one that could be it: a comment may hold the bytes of another, which is refused below.
+    // The last candidate counts. A comment may contain the bytes of another one, which is refused below.
     let last = tail.windows(4).rposition(|window| window == magic).map(|at| lowest + at);
     let end = last.ok_or_else(|| ArchiveError::malformed("the zip file has no end record"))?;
     let mut fields = Fields(bytes.get(end + 4..).unwrap_or(&[]));
@@ -117,7 +118,7 @@ fn directory(bytes: &[u8]) -> Result<(Directory<'_>, usize), ArchiveError> {
     if offset.checked_add(size) != Some(end) {
         return Err(ArchiveError::malformed("the directory of the zip file is not where it should be"));
     }
-    // Looking from the end, another reader may take an earlier record whose comment would be this one.
+    // A reader that searches from the end may take an earlier record whose comment would contain this one.
     let inside = bytes.get(offset.max(lowest)..end).unwrap_or(&[]);
     if inside.windows(4).any(|window| window == magic) {
         return Err(ArchiveError::malformed("the zip file has more than one end record"));
@@ -143,7 +144,7 @@ fn central<'a>(fields: &mut Fields<'a>) -> Result<Entry<'a>, ArchiveError> {
     let name = fields.take(usize::from(name))?;
     refuse_second_name(fields.take(usize::from(extra))?, name)?;
     fields.take(usize::from(comment))?;
-    // Programs on Unix write the bytes of the name and no mark. Elsewhere they may be of any code page.
+    // Programs on Unix write the bytes of the name without the flag. Other systems may use any code page.
     let unix = matches!(made_by >> 8, 3 | 19);
     if !name.is_ascii() && flags & FLAG_UTF8 == 0 && !(unix && std::str::from_utf8(name).is_ok()) {
         let shown = escape_control(&String::from_utf8_lossy(name));
@@ -154,18 +155,18 @@ fn central<'a>(fields: &mut Fields<'a>) -> Result<Entry<'a>, ArchiveError> {
     if disk != 0 || [packed, size, offset].contains(&u32::MAX) {
         return Err(ArchiveError::malformed("the zip file has several parts, or is too large"));
     }
-    // Only systems like Unix say what kind of file it is.
+    // Only Unix systems store the kind of a file.
     let mode = unix.then_some(attributes >> 16).filter(|mode| *mode != 0);
     Ok(Entry { name, flags, method, sum, packed, size, mode, offset })
 }
 
-/// An entry may say its name again, and no other.
+/// An entry may repeat its name in an extra field, but not with a different one.
 fn refuse_second_name(extra: &[u8], name: &[u8]) -> Result<(), ArchiveError> {
     let mut fields = Fields(extra);
     while fields.0.len() >= 4 {
         let (kind, length) = (fields.u16()?, fields.u16()?);
         let value = fields.take(usize::from(length))?;
-        // A version and a sum stand before the name.
+        // A version and a checksum precede the name.
         if kind == EXTRA_UNICODE_PATH && value.get(5..) != Some(name) {
             return Err(ArchiveError::malformed("an entry of the zip file has two names"));
         }
@@ -173,7 +174,7 @@ fn refuse_second_name(extra: &[u8], name: &[u8]) -> Result<(), ArchiveError> {
     Ok(())
 }
 
-/// Unpacks the entry that these bytes begin with; how many of them it takes.
+/// Unpacks the entry at the start of these bytes. Returns its length.
 fn one(bytes: &[u8], entry: &Entry<'_>, into: &mut Unpacking) -> Result<usize, ArchiveError> {
     let shown = escape_control(&String::from_utf8_lossy(entry.name));
     let bad = |reason: &str| Err(ArchiveError::malformed(format!("{shown}: {reason}")));

@@ -1,7 +1,7 @@
-//! [`Within`]: a folder that nothing may lead out of, such as that of a project that is not trusted.
+//! [`Within`]: a folder that paths must not lead out of, such as that of an untrusted project.
 //!
-//! A file or folder is opened first, and then asked where it is. A path could be exchanged for a link between the question
-//! and the opening; an open file cannot.
+//! A file or folder is opened first, and only then is its real path looked up. A path could be replaced by a link
+//! between a check and the opening; an open file cannot.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -10,10 +10,10 @@ use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::dir::{Folder, place_of};
 use crate::fs::read;
 
-/// A folder that nothing may lead out of.
+/// A folder that paths must not lead out of.
 #[derive(Clone, Debug)]
 pub(crate) struct Within {
-    /// Where the folder really is.
+    /// The real path of the folder.
     real: PathBuf,
 }
 
@@ -23,12 +23,12 @@ impl Within {
         Ok(Self { real })
     }
 
-    /// Whether an open folder really is in it.
+    /// Whether an open folder is in it.
     pub(crate) fn holds_folder(&self, folder: &Folder, path: &Path) -> bool {
         folder.place(path).is_ok_and(|place| place.starts_with(&self.real))
     }
 
-    /// An error when an open file really is elsewhere.
+    /// An error if an open file is outside of it.
     pub(crate) fn check(&self, file: &File, path: &Path) -> Result<(), SourceError> {
         match place_of(file, path) {
             Ok(place) if place.starts_with(&self.real) => Ok(()),
@@ -38,7 +38,7 @@ impl Within {
     }
 }
 
-/// Opens a regular file, which must really be in the folder that is given, if one is.
+/// Opens a regular file. If a folder is given, the file must be in it.
 pub(crate) fn open_regular(path: &Path, within: Option<&Path>) -> Result<File, SourceError> {
     let file = read::open_regular(path)?;
     if let Some(within) = within {
@@ -47,7 +47,7 @@ pub(crate) fn open_regular(path: &Path, within: Option<&Path>) -> Result<File, S
     Ok(file)
 }
 
-/// Reads a whole file of at most `limit` bytes, which must really be in the folder that is given, if one is.
+/// Reads a whole file of at most `limit` bytes. If a folder is given, the file must be in it.
 pub(crate) fn read_small(path: &Path, limit: usize, within: Option<&Path>) -> Result<Vec<u8>, SourceError> {
     read::read_whole(open_regular(path, within)?, path, limit)
 }

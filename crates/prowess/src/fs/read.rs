@@ -1,4 +1,4 @@
-//! Reading a file of a skill on disk without blocking and within a limit; [`list`] names them all.
+//! Reads files of skills within a limit, without blocking; [`list`] lists them.
 
 use std::fs::{self, File, FileType, Metadata};
 use std::io::Read as _;
@@ -16,7 +16,7 @@ pub(crate) use crate::fs::listing::folders_below;
 pub(crate) use crate::fs::listing::list_in;
 pub use crate::fs::listing::{FileListing, MAX_LISTED_AGAIN, MAX_LISTED_ENTRIES, list};
 
-/// The bytes of a SKILL.md, at most one more than a reader takes.
+/// The bytes of a SKILL.md, at most one more than the limit.
 #[derive(Clone, Debug)]
 pub struct Head {
     /// The first bytes; all of them unless the file is larger than [`MAX_FILE_BYTES`].
@@ -26,26 +26,27 @@ pub struct Head {
 }
 
 impl Head {
-    /// The head of bytes that are all at hand.
+    /// The head of a file that is completely in memory.
     pub fn whole(bytes: Vec<u8>) -> Self {
         let size = bytes.len() as u64;
         Self { bytes, size }
     }
 
-    /// The document these bytes make.
+    /// Parses these bytes.
     pub fn document(&self) -> Document {
         parse_head(&self.bytes, self.size)
     }
 
-    /// Whether all bytes of the file are here.
+    /// Whether these are all bytes of the file.
     pub fn is_whole(&self) -> bool {
         self.size == self.bytes.len() as u64
     }
 }
 
-/// Reads a SKILL.md: regular files only, never waiting for a writer, never more than a reader takes.
+/// Reads a SKILL.md: only a regular file, without blocking, and at most one byte more than the limit.
 ///
-/// One that is a link out of its folder must lead to a file of that name, so that no other file is ever shown as a skill.
+/// A SKILL.md that is a link out of its folder must lead to a file of that name, so that no other file is ever shown as
+/// a skill.
 pub fn read_skill(path: &Path) -> Result<Head, SourceError> {
     read_open(sandbox::open_skill_file(path)?, path, MAX_FILE_BYTES)
 }
@@ -58,7 +59,7 @@ pub fn read_small(path: &Path, limit: usize) -> Result<Vec<u8>, SourceError> {
 /// Reads a whole open file of at most `limit` bytes.
 pub(crate) fn read_whole(file: File, path: &Path, limit: usize) -> Result<Vec<u8>, SourceError> {
     let too_large = |size| SourceErrorKind::TooLarge { size, limit: limit as u64 }.at(path);
-    // Its size says it first: nothing of a file that is too large is read.
+    // The size is checked first, so that nothing is read of a file that is too large.
     let length = file.metadata().map_err(|error| SourceError::io(path, error))?.len();
     if length > limit as u64 {
         return Err(too_large(length));
@@ -67,9 +68,9 @@ pub(crate) fn read_whole(file: File, path: &Path, limit: usize) -> Result<Vec<u8
     if head.bytes.len() > limit { Err(too_large(head.size)) } else { Ok(head.bytes) }
 }
 
-/// Reads a whole file of a skill of at most `limit` bytes; nothing when there is none.
+/// Reads a whole file of a skill of at most `limit` bytes; `None` if it does not exist.
 ///
-/// No link leads out of the skill, whatever `path` is: see [`SourceErrorKind::Outside`].
+/// Links must not lead out of the skill: see [`SourceErrorKind::Outside`].
 pub fn read_of_skill(
     skill: &crate::SkillFile,
     path: &RelPath,
@@ -88,7 +89,7 @@ pub fn read_of_skill(
     Ok(Some(chunk.bytes))
 }
 
-/// The text of an open file, unless it is too large or no regular file.
+/// The text of an open file, unless it is too large or not a regular file.
 pub(crate) fn read_text(file: File, limit: usize) -> Option<String> {
     let metadata = file.metadata().ok()?;
     if !metadata.is_file() || metadata.len() > limit as u64 {
@@ -99,11 +100,11 @@ pub(crate) fn read_text(file: File, limit: usize) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Opens a regular file, never waiting for a writer.
+/// Opens a regular file, without blocking on a FIFO.
 pub(crate) fn open_regular(path: &Path) -> Result<File, SourceError> {
     let failed = |error| SourceError::io(path, error);
-    // Asked before opening, since opening a device can already have an effect, and after, since the path may
-    // have become something else.
+    // Checked before opening, since opening a device can have an effect, and again after it, since the path may have
+    // been replaced.
     regular(path, &fs::metadata(path).map_err(failed)?)?;
     let file = open(path).map_err(failed)?;
     regular(path, &file.metadata().map_err(failed)?)?;
@@ -115,7 +116,7 @@ fn read_open(file: File, path: &Path, limit: usize) -> Result<Head, SourceError>
     let length = file.metadata().map_err(failed)?.len();
     let mut bytes = Vec::new();
     file.take(limit as u64 + 1).read_to_end(&mut bytes).map_err(failed)?;
-    // Files of /proc have no size, and others grow while they are read.
+    // Files in /proc have no size, and others grow while they are read.
     let read = bytes.len() as u64;
     let size = if bytes.len() > limit { length.max(read) } else { read };
     Ok(Head { bytes, size })
@@ -168,7 +169,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_huge_file_is_read_only_to_the_cap_and_keeps_its_true_size() {
+    fn a_huge_file_is_read_only_to_the_limit_and_keeps_its_true_size() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("SKILL.md");
         File::create(&path).unwrap().set_len(50 << 20).unwrap();
@@ -183,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_regular_file_is_named_and_never_waited_for() {
+    fn a_special_file_is_named_and_does_not_block() {
         let device = read_skill(Path::new("/dev/null")).unwrap_err();
         assert_eq!(device.to_string(), "this is a device, not a regular file: /dev/null");
         assert!(matches!(read_skill(Path::new("/")), Err(SourceError { kind: SourceErrorKind::Folder, .. })));

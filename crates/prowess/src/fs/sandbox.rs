@@ -1,10 +1,10 @@
-//! Reading a skill's files so that nothing outside of it can be reached, whatever links it holds and whatever is swapped
-//! meanwhile.
+//! Reads a skill's files so that nothing outside of it can be reached, whatever links it contains and whatever is
+//! replaced meanwhile.
 //!
-//! The skill's folder is opened once, and every path is resolved beneath that handle by the system itself. A link that
-//! stays inside is followed. Two kinds of links may lead out: that of SKILL.md to a file of the same name elsewhere, and
-//! links into the folder of that file, as stores lay files out. There the question is never which path was checked, but
-//! which file was opened: the target of SKILL.md must be the file that was listed, and the store must hold it.
+//! The skill's folder is opened once, and the system resolves every path beneath that handle. A link that stays inside
+//! is followed. Two kinds of links may lead out: a SKILL.md that is a link to a file of the same name elsewhere, and
+//! links into the folder of that file, as stores lay files out. There, what is checked is never a path but the opened
+//! file: the target of SKILL.md must be the file that was listed, and the store must contain it.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -21,7 +21,7 @@ use crate::fs::stamp::FileStamp;
 use crate::fs::walk::{FILE_NAMES, LEFT_OUT};
 use crate::source::{Chunk, Slice};
 
-/// Whether a link out of a skill is ever followed: only where the system tells files apart and opens paths without links.
+/// Whether links out of a skill are followed: only where the system identifies files and opens paths without links.
 const FOLLOWS_OUT: bool = cfg!(target_os = "linux");
 
 /// The folder of a skill, opened once.
@@ -31,17 +31,17 @@ pub(crate) struct SkillFolder<'s> {
     root: Folder,
     /// The name of its SKILL.md.
     own: &'s OsStr,
-    /// The state of its SKILL.md when it was listed; nothing when this is the first look.
+    /// The state of its SKILL.md when it was listed; `None` if it was not listed yet.
     seen: Option<FileStamp>,
 }
 
 impl<'s> SkillFolder<'s> {
-    /// Opens the folder of a skill that was listed when its SKILL.md had this state.
+    /// Opens the folder of a skill whose SKILL.md had this state when it was listed.
     pub(crate) fn listed(path: &'s Path, own: &'s OsStr, seen: FileStamp) -> Result<Self, SourceError> {
         Ok(Self { seen: Some(seen), ..Self::named(path, own)? })
     }
 
-    /// Opens the folder of a skill that is not in any list yet.
+    /// Opens the folder of a skill that was not listed yet.
     pub(crate) fn first_seen(path: &'s Path) -> Result<Self, SourceError> {
         let [first, second] = FILE_NAMES.map(OsStr::new);
         let mut folder = Self::named(path, first)?;
@@ -64,8 +64,8 @@ impl<'s> SkillFolder<'s> {
         &self.root
     }
 
-    /// Whether SKILL.md is, without a doubt, the file that was listed, and as it was then. A number alone would not do:
-    /// that of a file that is gone is given to the next one.
+    /// Whether SKILL.md is certainly the file that was listed, unchanged. Its inode number alone would not tell: a new
+    /// file may get the number of a deleted one.
     pub(crate) fn holds_what_was_listed(&self) -> Result<bool, SourceError> {
         let own = self.path.join(self.own);
         let (stamp, kind) =
@@ -73,12 +73,12 @@ impl<'s> SkillFolder<'s> {
         Ok(kind == Kind::File && self.seen == Some(stamp))
     }
 
-    /// Opens SKILL.md. One that is a link out of the folder must lead to a file of that name, and to the one that was
+    /// Opens SKILL.md. If it is a link out of the folder, it must lead to a file of that name, and to the one that was
     /// listed.
     pub(crate) fn own_file(&self) -> Result<File, SourceError> {
         let (name, shown) = (Path::new(self.own), self.path.join(self.own));
         let failed = |error| SourceError::io(&shown, error);
-        // Opening a device can already have an effect.
+        // Opening a device can have an effect.
         if self.root.state_below(name).map_err(failed)?.1 == Kind::Special {
             read::regular(&shown, &fs::symlink_metadata(&shown).map_err(failed)?)?;
         }
@@ -104,7 +104,7 @@ impl<'s> SkillFolder<'s> {
             return Err(SourceErrorKind::Outside.at(shown));
         };
         let failed = |error| SourceError::io(&shown, error);
-        // A device or a folder is named as such, and never opened.
+        // A device or a folder is reported as such, and never opened.
         read::regular(&shown, &fs::metadata(target).map_err(failed)?)?;
         if !self.is_own_name(name) {
             return Err(SourceErrorKind::OtherFile.at(shown));
@@ -112,7 +112,7 @@ impl<'s> SkillFolder<'s> {
         if !FOLLOWS_OUT {
             return Err(SourceErrorKind::Outside.at(shown));
         }
-        // Whatever is swapped on the way: what is opened has this name, and is no link.
+        // Whatever is replaced on the way, the opened file has this name and is not a link.
         let folder = Folder::open_through(folder).map_err(failed)?;
         let file = folder.open_below(Path::new(name), Links::Refuse).map_err(failed)?;
         let stamp = stamp_of(&file.metadata().map_err(failed)?);
@@ -129,7 +129,7 @@ impl<'s> SkillFolder<'s> {
     /// Opens a regular file of the skill.
     pub(crate) fn file(&self, path: &RelPath) -> Result<File, SourceError> {
         let shown = self.path.join(path.as_str());
-        // What is in no list of the skill's files is in no digest of them either, so it is not to be had.
+        // A file that is not in the list of files is not in a digest either, so it is not read.
         if path.components().any(|component| LEFT_OUT.contains(&component) || is_temporary(component)) {
             return Err(SourceErrorKind::Missing.at(shown));
         }
@@ -138,8 +138,7 @@ impl<'s> SkillFolder<'s> {
         Ok(file)
     }
 
-    /// What a path below the folder leads to, opened, and whether that lies in the folder itself; an error when it lies
-    /// outside.
+    /// Opens a path below the folder, and says whether the target is in the folder itself. An error if it is outside.
     pub(crate) fn reach(&self, path: &Path, want: Want) -> Result<(File, bool), SourceError> {
         let shown = self.path.join(path);
         let failed = |error| SourceError::io(&shown, error);
@@ -148,7 +147,7 @@ impl<'s> SkillFolder<'s> {
             Err(error) if leads_out(&error) => {}
             Err(error) => return Err(failed(error)),
         }
-        // A link that leads out, or one that leads around and back, such as an absolute one.
+        // A link that leads out, or one that leads out and back in, such as an absolute one.
         let target = fs::canonicalize(&shown).map_err(failed)?;
         let outside = || SourceErrorKind::Outside.at(&shown);
         let real = self.real()?;
@@ -160,19 +159,19 @@ impl<'s> SkillFolder<'s> {
         store.without_links(below, want).map(|file| (file, false)).map_err(|_| outside())
     }
 
-    /// Where the folder is when no link is on the way to it.
+    /// The real path of the folder.
     fn real(&self) -> Result<PathBuf, SourceError> {
         fs::canonicalize(self.path).map_err(|error| SourceError::io(self.path, error))
     }
 
-    /// The folder that holds the target of a linked SKILL.md, and its place.
+    /// The folder that contains the target of a linked SKILL.md, and its path.
     ///
-    /// What makes it the store is not its path, which could be swapped between two looks at it: the folder that was
-    /// opened holds the very file that was listed, under the name of a SKILL.md.
+    /// A path does not make it the store, since it could be replaced between two checks: the opened folder must contain
+    /// the file that was listed, under the name of a SKILL.md.
     fn store(&self, real: &Path) -> Option<(Folder, PathBuf)> {
         let skill = fs::canonicalize(self.path.join(self.own)).ok()?;
         let (place, name) = (skill.parent()?, skill.file_name()?);
-        // A link to some note is no store, and a folder above the skill would open everything in it.
+        // A link to an arbitrary file is not a store, and a folder above the skill would expose everything in it.
         if !FOLLOWS_OUT || !self.is_own_name(name) || real.starts_with(place) {
             return None;
         }
@@ -183,12 +182,12 @@ impl<'s> SkillFolder<'s> {
     }
 }
 
-/// Whether two states are of one file. Where the system does not tell files apart, none are.
+/// Whether two states are those of one file. Where the system does not identify files, never.
 fn same_file(one: &FileStamp, other: &FileStamp) -> bool {
     one.inode != 0 && (one.device, one.inode) == (other.device, other.inode)
 }
 
-/// Opens a SKILL.md that the user names or that was just found, by the same rules as one that was listed.
+/// Opens a SKILL.md that the user named or that was just found, by the same rules as one that was listed.
 pub(crate) fn open_skill_file(path: &Path) -> Result<File, SourceError> {
     let folder =
         path.parent().map(|folder| if folder.as_os_str().is_empty() { Path::new(".") } else { folder });
@@ -197,7 +196,7 @@ pub(crate) fn open_skill_file(path: &Path) -> Result<File, SourceError> {
             let root = Folder::open_through(folder).map_err(|error| SourceError::io(path, error))?;
             SkillFolder { path: folder, root, own, seen: None }.own_file()
         }
-        // The root of the system, or a path that ends with a step up: no file, and this says so.
+        // The root of the file system, or a path that ends with `..`: the error says that it is not a file.
         _ => read::open_regular(path),
     }
 }
@@ -209,7 +208,7 @@ pub(crate) fn read_slice(mut file: File, path: &Path, slice: Slice) -> Result<Ch
     if slice.offset > 0 {
         file.seek(SeekFrom::Start(slice.offset)).map_err(failed)?;
     }
-    // One byte more lets the end be seen without growing.
+    // One byte more, so that reading notices the end without growing the buffer.
     let expected = usize::try_from(size.saturating_sub(slice.offset)).unwrap_or(usize::MAX).saturating_add(1);
     let mut bytes = Vec::with_capacity(expected.min(slice.limit));
     file.take(slice.limit as u64).read_to_end(&mut bytes).map_err(failed)?;

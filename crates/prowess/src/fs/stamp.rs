@@ -1,4 +1,4 @@
-//! The state of a file, read without its contents: what the [`Stamp`] of a skill on the disk is made of.
+//! The state of a file without its contents. The [`Stamp`] of a skill on disk is made of it.
 
 use prowess_core::Stamp;
 
@@ -11,7 +11,7 @@ pub(crate) struct FileStamp {
     pub(crate) modified: i64,
     /// When its name, owner or contents last changed, in nanoseconds since 1970.
     pub(crate) changed: i64,
-    /// Which file it is on its device.
+    /// Its inode number.
     pub(crate) inode: u64,
     /// The device.
     pub(crate) device: u64,
@@ -24,7 +24,7 @@ impl From<FileStamp> for Stamp {
     }
 }
 
-/// Only for a stamp that was made of the state of a file.
+/// Only for a stamp that was made from the state of a file.
 impl From<Stamp> for FileStamp {
     fn from(stamp: Stamp) -> Self {
         let [size, modified, inode, device] = stamp.mark();

@@ -1,28 +1,28 @@
-//! The skills that come with Prowess.
+//! The built-in skills.
 
 use prowess_core::{Origin, RelPath, Scope};
 
 use crate::source::MemorySource;
 
-/// A skill that is part of the program.
+/// A built-in skill.
 #[derive(Clone, Copy, Debug)]
 pub struct Builtin {
     /// The name of its folder.
     pub folder: &'static str,
     /// Its SKILL.md.
     pub text: &'static str,
-    /// Its other files: path and text.
+    /// Its other files: paths and texts.
     pub files: &'static [(&'static str, &'static str)],
 }
 
 impl Builtin {
-    /// Where it comes from.
+    /// Its origin.
     pub fn origin(&self) -> Origin {
         Origin::at(format!("builtin/{}/SKILL.md", self.folder)).in_scope(Scope::Builtin)
     }
 }
 
-/// All of them, in the order of their names.
+/// All built-in skills, sorted by name.
 pub const BUILTINS: [Builtin; 2] = [
     Builtin {
         folder: "commit-messages",
@@ -35,13 +35,13 @@ pub const BUILTINS: [Builtin; 2] = [
     Builtin { folder: "pdf-forms", text: include_str!("../../skills/pdf-forms/SKILL.md"), files: &[] },
 ];
 
-/// The source that has them.
+/// The source of the built-in skills.
 pub fn source() -> MemorySource {
     let source = MemorySource::new("builtin");
     for skill in BUILTINS {
         source.insert(skill.folder, skill.text, Scope::Builtin);
         for (path, text) in skill.files {
-            // The paths are written above; a test reads each.
+            // These paths are constants, and a test reads each.
             if let Ok(path) = RelPath::parse(path) {
                 source.insert_file(skill.folder, path, *text);
             }

@@ -1,4 +1,4 @@
-//! Where each agent looks for skills: one table of clients, and what it says about a project and its user.
+//! Where each agent looks for skills: the table of clients, and the folders that it gives for a project and its user.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ use prowess_core::Scope;
 
 use crate::env::Environment;
 
-/// Folders that are walked although their name begins with a dot, because some client keeps skills there.
+/// Hidden folders that are walked, because some client keeps skills there.
 pub const DOT_FOLDERS: &[&str] = &[
     ".adal",
     ".agents",
@@ -74,7 +74,7 @@ pub const DOT_FOLDERS: &[&str] = &[
     ".zencoder",
 ];
 
-/// Which of a project's and a user's skills with one name a client takes.
+/// Whether a client prefers the skill of a project or that of its user, if both have the same name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum First {
     /// The project's.
@@ -85,14 +85,14 @@ pub enum First {
 
 /// An agent that reads skills.
 ///
-/// Paths may begin with `~`, and with `${VARIABLE:-default}` for a folder that a variable of the environment moves.
+/// Paths may begin with `~`, and with `${VARIABLE:-default}` for a folder that an environment variable moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Client {
-    /// The name used in options.
+    /// Its id, used in options.
     pub id: &'static str,
-    /// The name people know.
+    /// Its display name.
     pub name: &'static str,
-    /// Folders of a project, relative to its root, the strongest first.
+    /// Folders of a project, relative to its root. The first one has the highest precedence.
     pub project: &'static [&'static str],
     /// Folders of a user.
     pub user: &'static [&'static str],
@@ -100,9 +100,9 @@ pub struct Client {
     pub admin: &'static [&'static str],
     /// Whether the folders above the current one count too, up to the root of the git repository.
     pub ancestors: bool,
-    /// How many folders below a root are looked into.
+    /// The maximum depth below a root.
     pub depth: usize,
-    /// Who wins when a project and a user have a skill of one name.
+    /// Whether the project or the user has precedence.
     pub first: First,
 }
 
@@ -111,21 +111,21 @@ pub struct Client {
 pub struct Root {
     /// The folder; it need not exist.
     pub path: PathBuf,
-    /// Whose skills lie there.
+    /// The scope of the skills in it.
     pub scope: Scope,
     /// The clients that look there.
     pub readers: Vec<&'static str>,
-    /// How many folders below it are looked into.
+    /// The maximum depth below it.
     pub depth: usize,
 }
 
-/// The client with this name.
+/// The client with this id.
 pub fn client(id: &str) -> Option<&'static Client> {
     CLIENTS.iter().find(|client| client.id == id)
 }
 
 impl Client {
-    /// The folders it looks into from a folder, the strongest first.
+    /// The folders it looks into from a folder, in the order of precedence.
     pub fn roots(&self, from: &Path, environment: &Environment) -> Vec<Root> {
         let root = |path: PathBuf, scope| Root { path, scope, readers: vec![self.id], depth: self.depth };
         let mut project = Vec::new();
@@ -142,13 +142,13 @@ impl Client {
                 project.extend(admin);
                 project
             }
-            // Such a client puts the administrator's skills before everyone's.
+            // These clients prefer the administrator's skills to all others.
             First::User => admin.chain(user.drain(..)).chain(project).collect(),
         }
     }
 }
 
-/// The folders that every client together looks into, each once, with who reads it: the project's, then the user's.
+/// The folders of all clients together, each once with its readers: first the project's, then the user's.
 pub fn common_roots(from: &Path, environment: &Environment) -> Vec<Root> {
     let mut roots: Vec<Root> = Vec::new();
     for scope in [Scope::Project, Scope::User] {
@@ -158,7 +158,7 @@ pub fn common_roots(from: &Path, environment: &Environment) -> Vec<Root> {
         let mut clients: Vec<&Client> = CLIENTS.iter().collect();
         clients.sort_by_key(|client| (shared(client), client.id));
         for client in clients {
-            // A folder without a dot belongs to the user, not to a client.
+            // A folder that is not hidden belongs to the user, not to a client.
             let everywhere = Client { ancestors: true, first: First::Project, ..*client };
             for root in everywhere.roots(from, environment).into_iter().filter(|root| root.scope == scope) {
                 let plain =
@@ -178,12 +178,12 @@ pub fn common_roots(from: &Path, environment: &Environment) -> Vec<Root> {
     roots
 }
 
-/// The folder of the project that a folder is in: the root of its git repository, or else the folder itself.
+/// The project of a folder: the root of its git repository, or the folder itself.
 pub fn project(from: &Path) -> &Path {
     from.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(from)
 }
 
-/// The folder, and those above it up to the root of its git repository; only itself outside of one.
+/// A folder and those above it up to the root of its git repository. Outside of one, only the folder itself.
 fn env_folders(from: &Path, ancestors: bool) -> Vec<&Path> {
     let top = project(from);
     if ancestors {

@@ -1,4 +1,4 @@
-//! The skills a person has: the folders of one client or of all, what the configuration turns off, what is trusted.
+//! The skills of a user: the folders of one client or of all, with the configuration and the approvals.
 
 pub mod builtin;
 pub mod clients;
@@ -27,37 +27,36 @@ use crate::source::spec::{Place, SourceSpec};
 use prowess_core::path::Glob;
 use shown::Shown;
 
-/// What makes up a library.
+/// The options of a library.
 #[derive(Clone, Debug, Default)]
 pub struct LibraryOptions {
-    /// Sources named on purpose; when there are any, they are all that is looked into.
+    /// Sources that the user named. If there are any, no others are used.
     pub sources: Vec<SourceSpec>,
-    /// The client whose eyes to look through; all clients together, if none is given.
+    /// The client whose folders are used; `None` for all clients.
     pub client: Option<&'static Client>,
-    /// Whether to remember what was read.
+    /// Whether to cache what was read.
     pub cache: bool,
-    /// Whether the skills that come with Prowess are there too, behind all others. Sources named on purpose are all
-    /// there is all the same.
+    /// Whether the built-in skills are included, with the lowest precedence. Not if the user named sources.
     pub builtins: bool,
-    /// What opens MCP servers; without it they are an error.
+    /// Opens MCP servers. Without it, a server is an error.
     pub servers: Option<Arc<dyn OpenServer>>,
-    /// The most entries of a configuration.
+    /// The limits of a configuration.
     pub limits: ConfigLimits,
-    /// What a project that is not trusted may cost.
+    /// The limits of an untrusted project.
     pub project_limits: ProjectLimits,
-    /// How folders are walked, before what configurations say.
+    /// The options of walks. They override those of configurations.
     pub scan: ScanChanges,
-    /// The names of the skills that are offered; all, if there are none.
+    /// The names of the skills that are offered; empty for all.
     pub only: Vec<Glob>,
-    /// The names of skills that are hidden.
+    /// The names of hidden skills.
     pub except: Vec<Glob>,
-    /// Offers only skills that this profile finds no error in, in place of what the user's configuration says.
+    /// Hides skills with an error under this profile. Overrides the user's configuration.
     pub strict: Option<Profile>,
-    /// Which of two skills with one key is offered, before what configurations say.
+    /// Which of two skills with the same key is offered. Overrides configurations.
     pub duplicates: Option<Duplicates>,
 }
 
-/// Why there is no library.
+/// Why a library could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum LibraryError {
     /// A configuration could not be used.
@@ -66,7 +65,7 @@ pub enum LibraryError {
     /// The approvals could not be read.
     #[error(transparent)]
     Approvals(#[from] SourceError),
-    /// The environment does not say where the user's files are.
+    /// An environment variable for the user's files is not an absolute path.
     #[error(transparent)]
     Environment(#[from] RelativePath),
 }
@@ -80,7 +79,7 @@ pub fn library(
     library_with_session(from, environment, options).map(|(registry, _)| registry)
 }
 
-/// The same, with what the configurations say of sessions: see [`session_config`].
+/// The same, with the session settings of the configurations: see [`session_config`].
 pub fn library_with_session(
     from: &Path,
     environment: &Environment,
@@ -91,7 +90,8 @@ pub fn library_with_session(
     Ok((registry, said))
 }
 
-/// Adds the library as seen from a folder behind what a registry has already; what its configurations say of sessions.
+/// Adds the library as seen from a folder after the sources of a registry. Returns the session settings of its
+/// configurations.
 pub(crate) fn add_library(
     registry: &mut Registry,
     from: &Path,
@@ -106,7 +106,7 @@ pub(crate) fn add_library(
     let approvals = approvals(environment)?;
     let budget = Arc::new(ProjectBudget::new(options.project_limits));
     registry.budget(Arc::clone(&budget));
-    // A folder that is gone or a site that does not answer takes nothing else along.
+    // A missing folder or an unreachable site does not affect the others.
     registry.on_error(OnError::Report);
     let configs = configs(&from, environment, options.limits, &approvals, registry)?;
     let shown = Shown::of(options, &configs, registry);
@@ -135,7 +135,8 @@ pub(crate) fn add_library(
         let roots = own_once(clients::common_roots(&from, environment));
         let (project, others): (Vec<Root>, Vec<Root>) =
             roots.into_iter().partition(|root| root.scope == Scope::Project);
-        // What a project names comes with what lies in it, what a user names before what lies in the user's folders.
+        // Sources that a project names come with its own skills. Those that the user names come before the user's
+        // folders.
         for root in project {
             registry.add(finding.open(root)?);
         }
@@ -155,25 +156,24 @@ pub(crate) fn add_library(
     Ok(said_of_sessions(&configs))
 }
 
-/// What the user trusts; nothing when there is no file.
+/// The user's approvals; empty if there is no file.
 fn approvals(environment: &Environment) -> Result<Approvals, SourceError> {
     Approvals::file(environment).map_or_else(|| Ok(Approvals::default()), |file| Approvals::load(&file))
 }
 
-/// What the configurations say of sessions, as seen from a folder: the user's own, then that of a project that the user
-/// trusts.
+/// The session settings as seen from a folder: those of the user's configuration, then those of a trusted project.
 pub fn session_config(
     from: &Path,
     environment: &Environment,
     limits: ConfigLimits,
 ) -> Result<SessionConfig, LibraryError> {
     let approvals = approvals(environment)?;
-    // What is wrong with a project's file is told with the skills.
+    // Errors in a project's configuration are reported with the skills.
     let configs = configs(&env::absolute(from), environment, limits, &approvals, &mut Registry::new())?;
     Ok(said_of_sessions(&configs))
 }
 
-/// What these say of sessions: the user's own, then that of a project that the user trusts.
+/// The session settings of these configurations: the user's, then those of a trusted project.
 fn said_of_sessions(configs: &[FoundConfig]) -> SessionConfig {
     let mut said = SessionConfig::default();
     for found in configs {
@@ -186,16 +186,16 @@ fn said_of_sessions(configs: &[FoundConfig]) -> SessionConfig {
     said
 }
 
-/// A configuration that counts here.
+/// A configuration that is used.
 struct FoundConfig {
     config: Config,
     /// Whether it is the user's own.
     own: bool,
-    /// Whether the user stands behind what it says: it is theirs, or in a folder they trust.
+    /// Whether it is trusted: it is the user's own, or in a folder that the user trusts.
     trusted: bool,
 }
 
-/// The configurations that count: the user's own, and that of the project.
+/// The configurations that are used: the user's own, and that of the project.
 fn configs(
     from: &Path,
     environment: &Environment,
@@ -222,7 +222,7 @@ fn configs(
                 let trusted = own || approvals.folder_of(&config.file).is_some();
                 found.push(FoundConfig { config, own, trusted });
             }
-            // A project's mistake must not take the user's own skills away.
+            // An error in a project's configuration must not hide the user's own skills.
             Err(error) if !own => {
                 registry.note(error.into());
             }
@@ -233,9 +233,10 @@ fn configs(
 }
 
 impl FoundConfig {
-    /// Adds the sources it names. Those of a project are a project's skills. Before it is trusted its sites are not
-    /// asked, and places outside of it are not looked into: opening a repository must not reach beyond it. It never
-    /// starts a program or asks an MCP server, trusted or not: who trusts instructions has not trusted a program.
+    /// Adds the sources of a configuration. Those of a project are project skills. If the project is not trusted, its
+    /// sites are not contacted, and places outside of it are not read: opening a repository must not reach beyond it. A
+    /// project never starts a program or contacts an MCP server, trusted or not: trusting instructions is not trusting
+    /// a program.
     fn add_sources(
         &self,
         opening: &Opening,
@@ -253,7 +254,7 @@ impl FoundConfig {
         };
         if !self.own {
             opening.scope = Scope::Project;
-            // Trusted or not: who trusts instructions has not trusted them with the environment.
+            // Trusted or not: trusting instructions does not give them access to the environment.
             opening.variables = false;
         }
         let searched = || ScanOptions { missing_root: MissingRoot::Error, ..ScanOptions::default() };
@@ -303,17 +304,17 @@ impl FoundConfig {
     }
 }
 
-/// What was named so far.
+/// The sources that were named so far.
 #[derive(Default)]
 struct Named {
-    /// The labels of the MCP servers. Who serves a skill is known by the label alone, so none has two servers.
+    /// The labels of the MCP servers. A label identifies the server of a skill, so no two servers share one.
     labels: BTreeSet<String>,
-    /// Files and folders, and how their skills appear: what is named twice is opened once.
+    /// Files and folders, and how their skills appear: a source that is named twice is opened once.
     places: BTreeSet<String>,
 }
 
 impl Named {
-    /// Whether no server has the label of this one.
+    /// An error if another server has the same label.
     fn free(&self, spec: &SourceSpec) -> Result<(), SourceError> {
         let Place::Mcp(server) = &spec.place else { return Ok(()) };
         let label = spec.label_of(server);
@@ -324,7 +325,7 @@ impl Named {
         Ok(())
     }
 
-    /// Opens a source; nothing when it is one that is open already. One that could not be opened takes no label.
+    /// Opens a source; `None` if it is open already. One that could not be opened takes no label.
     fn open(
         &mut self,
         spec: &SourceSpec,
@@ -334,7 +335,7 @@ impl Named {
         self.free(spec)?;
         if let Some(place) = opening.place(spec, environment)? {
             let real = std::fs::canonicalize(&place).unwrap_or(place);
-            // The kind of source is in it too: a plugin's folder may be named as a folder as well.
+            // The kind of source is part of it: the folder of a plugin may be named as a folder too.
             let kind = std::mem::discriminant(&spec.place);
             let appears = (kind, opening.scope, real, &spec.mount, &spec.prefix, spec.key_from, spec.preload);
             if !self.places.insert(format!("{appears:?}")) {
@@ -349,7 +350,7 @@ impl Named {
     }
 }
 
-/// A project's folder that is the user's own as well, as in the user's home, is only the user's own.
+/// Removes folders of a project that are also the user's own, as in the user's home.
 fn own_once(mut roots: Vec<Root>) -> Vec<Root> {
     let own: BTreeSet<PathBuf> =
         roots.iter().filter(|root| root.scope != Scope::Project).map(|root| root.path.clone()).collect();
@@ -357,7 +358,7 @@ fn own_once(mut roots: Vec<Root>) -> Vec<Root> {
     roots
 }
 
-/// How folders are opened that were found by themselves.
+/// How the folders of clients are opened.
 struct Finding<'l> {
     /// The folder of the project.
     project: &'l Path,
@@ -369,7 +370,7 @@ struct Finding<'l> {
 }
 
 impl Finding<'_> {
-    /// The skills in a folder. Before a project is trusted, nothing that really lies outside of it is looked at.
+    /// The skills in a folder. If the project is not trusted, nothing outside of it is read.
     fn open(&self, root: Root) -> Result<Layer, SourceError> {
         let Root { path, scope, readers, depth } = root;
         let trusted = scope != Scope::Project || self.approvals.folder_of(&path).is_some();
@@ -382,7 +383,7 @@ impl Finding<'_> {
     }
 }
 
-/// Where the terms of the skills of a registry are remembered: one file for each set of sources.
+/// The file that caches the terms of the skills of a registry: one for each set of sources.
 pub fn terms_file(environment: &Environment, registry: &Registry) -> Option<PathBuf> {
     let cache = environment.xdg("XDG_CACHE_HOME", ".cache")?;
     let labels: Vec<&str> = registry.labels().collect();

@@ -1,25 +1,25 @@
-//! The files of a new skill: one that no profile complains about.
+//! The files of a new skill without problems under any profile.
 
 use prowess_core::document::markdown;
 use prowess_core::finding::Preset;
 use prowess_core::{FileEntry, Manifest, Origin, Problem, Profile, RelPath, parse};
 use serde_json::{Map, Value};
 
-/// A folder that a new skill may begin with.
+/// A folder that a new skill can begin with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ScaffoldPart {
-    /// `scripts/`: programs the agent runs.
+    /// `scripts/`: programs that the agent runs.
     Scripts,
-    /// `references/`: pages the agent reads when it needs them.
+    /// `references/`: pages that the agent reads when it needs them.
     References,
-    /// `assets/`: files the agent uses, such as templates.
+    /// `assets/`: files that the agent uses, such as templates.
     Assets,
 }
 
 /// A file of a new skill: its path in the folder, and its text.
 pub type NewFile = (&'static str, String);
 
-/// The files of a new skill, SKILL.md first; or every problem that some profile has with its name or description.
+/// The files of a new skill, SKILL.md first. An error has every problem of its name or description under any profile.
 ///
 /// ```
 /// use prowess::library::scaffold::{ScaffoldPart, scaffold};
@@ -82,7 +82,7 @@ fn title(name: &str) -> String {
     characters.next().map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
 }
 
-/// What any profile says, each problem once.
+/// The problems under any profile, each once.
 fn problems(name: &str, files: &[NewFile]) -> Vec<Problem> {
     let Some((_, text)) = files.first() else { return Vec::new() };
     let document = parse(text.as_bytes());

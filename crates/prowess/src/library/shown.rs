@@ -1,6 +1,7 @@
-//! Which skills of a library are found and offered: what the caller says, then the project's configuration, then the user's.
+//! Which skills of a library are found and offered: the caller decides, then the project's configuration, then the
+//! user's.
 //!
-//! A project speaks only for its own skills, and never takes back what the user asked for.
+//! A project decides only about its own skills, and never overrides the user.
 
 use std::path::Path;
 
@@ -11,19 +12,19 @@ use crate::fs::walk::{ScanChanges, ScanOptions};
 use crate::registry::{Allowed, Disabled, Registry};
 use crate::source::Layer;
 
-/// How the folders of a project and those of everyone else are walked, and what a project holds its skills to.
+/// How the folders of a project and all others are walked, and which profile a project requires of its skills.
 #[derive(Default)]
 pub(super) struct Shown {
     of_caller: ScanChanges,
     of_project: ScanChanges,
-    /// Whether the project is trusted: before it is, it can only narrow a walk.
+    /// Whether the project is trusted. If not, it can only narrow a walk.
     trusted: bool,
     of_user: ScanChanges,
     strict: Option<Profile>,
 }
 
 impl Shown {
-    /// Tells a registry what is offered, and keeps what is said about folders.
+    /// Configures a registry, and keeps the settings for folders.
     pub(super) fn of(options: &LibraryOptions, configs: &[FoundConfig], registry: &mut Registry) -> Self {
         for FoundConfig { config, own, .. } in configs {
             let by = config.file.display().to_string();
@@ -46,7 +47,7 @@ impl Shown {
         if let Some(profile) = strict {
             registry.judged_by(profile);
         }
-        // Which of two skills wins is not for a project to say before it is trusted.
+        // An untrusted project must not decide which of two skills is offered.
         let trusted = project.filter(|found| found.trusted).and_then(|found| found.config.duplicates);
         if let Some(duplicates) = options.duplicates.or(trusted).or_else(|| own?.duplicates) {
             registry.duplicates(duplicates);
@@ -75,7 +76,7 @@ impl Shown {
         self.of_caller.over(&project).over(&self.of_user).apply(options)
     }
 
-    /// A layer with skills of this scope, held to what is asked of them.
+    /// A layer with skills of this scope, and the profile that is required of them.
     pub(super) fn layer(&self, scope: Scope, layer: Layer) -> Layer {
         match self.strict.as_ref().filter(|_| scope == Scope::Project) {
             Some(profile) => layer.judged_by(profile.clone()),

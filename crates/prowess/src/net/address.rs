@@ -1,4 +1,4 @@
-//! Addresses: which are private, and what one means beside another.
+//! Addresses: which ones are private, and how references are resolved.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -8,8 +8,8 @@ use prowess_core::text::uri_path;
 
 use super::HttpError;
 
-/// Whether an address is none of the public internet. Only global unicast is public: everything that the registries of
-/// IANA keep for a machine, a network, a protocol, documentation or the future is private.
+/// Whether an address is not on the public internet. Only global unicast is public: everything that the registries of
+/// IANA reserve for a machine, a network, a protocol, documentation or the future is private.
 pub fn is_private(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(v4) => !is_public_v4(v4),
@@ -23,7 +23,7 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
         || address.is_loopback()
         || address.is_link_local()
         || address.is_documentation()
-        // This network; multicast, and what is reserved above it.
+        // This network; multicast and the reserved range above it.
         || a == 0
         || a >= 224
         // Shared by the customers of a provider, protocol assignments, relays of 6to4, and benchmarks.
@@ -36,20 +36,20 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
 fn is_public_v6(address: Ipv6Addr) -> bool {
     let segments = address.segments();
     let [first, second, ..] = segments;
-    // Two forms carry an IPv4 address that is what is reached: mapped addresses, and the translation that networks
+    // Two forms contain the IPv4 address that is really contacted: mapped addresses, and the translation that networks
     // without IPv4 use for every public site.
     if segments.starts_with(&[0, 0, 0, 0, 0, 0xffff]) || segments.starts_with(&[0x64, 0xff9b, 0, 0, 0, 0]) {
         let [.., a, b, c, d] = address.octets();
         return is_public_v4(Ipv4Addr::new(a, b, c, d));
     }
     let global_unicast = first & 0xe000 == 0x2000;
-    // Protocol assignments with Teredo, benchmarks and ORCHID; documentation, twice; 6to4.
+    // Protocol assignments with Teredo, benchmarks and ORCHID; two ranges for documentation; 6to4.
     let protocols = first == 0x2001 && second < 0x0200;
     let documentation = (first == 0x2001 && second == 0xdb8) || (first == 0x3fff && second < 0x1000);
     global_unicast && !protocols && !documentation && first != 0x2002
 }
 
-/// An address that may be fetched from: `http` or `https`, with a host and without a password or a fragment.
+/// Parses an address to fetch from: `http` or `https`, with a host and without a password. Removes the fragment.
 pub(crate) fn checked(url: &str) -> Result<Uri<String>, HttpError> {
     let uri = Uri::parse(url).map_err(|_| HttpError::BadAddress)?;
     let scheme = uri.scheme().as_str();
@@ -60,12 +60,12 @@ pub(crate) fn checked(url: &str) -> Result<Uri<String>, HttpError> {
     if known && open { Ok(uri.strip_fragment().to_owned()) } else { Err(HttpError::BadAddress) }
 }
 
-/// Whether an address may be fetched from: `http` or `https`, with a host and without a password.
+/// Whether an address can be fetched from: `http` or `https`, with a host and without a password.
 pub fn is_fetchable(url: &str) -> bool {
     checked(url).is_ok()
 }
 
-/// What a reference on a page means. A protected page leads to no open connection.
+/// Resolves a reference on a page. A page fetched by https must not lead to http.
 pub(crate) fn resolved(base: &str, reference: &str) -> Result<String, HttpError> {
     let base = checked(base)?;
     let reference = UriRef::parse(reference).map_err(|_| HttpError::BadAddress)?;
@@ -77,7 +77,7 @@ pub(crate) fn resolved(base: &str, reference: &str) -> Result<String, HttpError>
     Ok(uri)
 }
 
-/// An address as it may be shown: without a password.
+/// An address for messages: without a password.
 pub(crate) fn shown(url: &str) -> String {
     match (url.split_once("://"), url.split_once('@')) {
         (Some((scheme, _)), Some((_, rest))) => format!("{scheme}://…@{rest}"),
@@ -94,12 +94,12 @@ pub(crate) fn below(base: &str, path: &str) -> Result<String, HttpError> {
     Ok(checked(&format!("{folder}/{}", uri_path(path)))?.into_string())
 }
 
-/// Whether the connection to an address is protected.
+/// Whether an address is fetched by https.
 pub fn is_protected(url: &str) -> bool {
     url.get(..8).is_some_and(|start| start.eq_ignore_ascii_case("https://"))
 }
 
-/// The host of an address in lower case, as far as it is one that may be fetched from.
+/// The host of an address in lower case, if it can be fetched from.
 pub(crate) fn host(url: &str) -> Option<String> {
     let uri = checked(url).ok()?;
     Some(uri.authority()?.host().to_ascii_lowercase())
@@ -118,24 +118,23 @@ pub(crate) fn same_site(one: &str, other: &str) -> bool {
     site(one).is_some_and(|one| site(other) == Some(one))
 }
 
-/// Whether an address names this very machine: `localhost`, or a loopback address by its numbers.
+/// Whether an address is this machine: `localhost`, or a loopback IP address.
 pub fn is_local(url: &str) -> bool {
-    let Ok(uri) = checked(url) else { return false };
-    let Some(authority) = uri.authority() else { return false };
-    match authority.host_parsed() {
-        Host::Ipv4(v4) => v4.is_loopback(),
-        Host::Ipv6(v6) => v6.is_loopback(),
-        _ => authority.host().eq_ignore_ascii_case("localhost"),
-    }
+    is_localhost_or(url, |address| address.is_loopback())
 }
 
-/// The private address that an address names by its numbers.
+/// Whether the host of an address is a private IP address or `localhost`.
 pub(crate) fn names_private(url: &str) -> bool {
+    is_localhost_or(url, is_private)
+}
+
+/// Whether the host of an address is `localhost`, or an IP address for which `test` is true.
+fn is_localhost_or(url: &str, test: impl Fn(IpAddr) -> bool) -> bool {
     let Ok(uri) = checked(url) else { return false };
     let Some(authority) = uri.authority() else { return false };
     match authority.host_parsed() {
-        Host::Ipv4(v4) => is_private(IpAddr::V4(v4)),
-        Host::Ipv6(v6) => is_private(IpAddr::V6(v6)),
+        Host::Ipv4(v4) => test(v4.into()),
+        Host::Ipv6(v6) => test(v6.into()),
         _ => authority.host().eq_ignore_ascii_case("localhost"),
     }
 }
@@ -145,7 +144,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn private_addresses_are_known_in_every_form() {
+    fn private_addresses_are_recognized_in_every_form() {
         for text in [
             "0.0.0.0",
             "0.1.2.3",
@@ -214,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn references_mean_what_the_standard_says_and_never_another_scheme() {
+    fn references_resolve_as_in_the_standard_and_never_to_another_scheme() {
         let base = "https://x.test/a/b/index.json?v=1";
         for (reference, meant) in [
             ("c", "https://x.test/a/b/c"),

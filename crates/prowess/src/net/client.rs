@@ -1,4 +1,4 @@
-//! Requests over the network, by ureq.
+//! HTTP requests with ureq.
 
 use std::io::{self, Read};
 use std::net::SocketAddr;
@@ -20,27 +20,27 @@ use super::{HttpClient, HttpError, HttpRequest, HttpResponse};
 use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::read;
 
-/// The largest file of certificates that is read.
+/// The maximum size of a file of certificates.
 const MAX_CERTIFICATES: usize = 16 << 20;
 
-/// An answer whose body is still to be read.
+/// A response whose body has not been read yet.
 pub struct HttpAnswer {
     /// Its status and headers.
     pub head: Parts,
-    /// Its body; nothing limits it but the time for the request.
+    /// Its body. Only the timeout of the request limits it.
     pub body: Box<dyn Read + Send + Sync>,
     /// Whether it came from a private address.
     pub private: bool,
 }
 
-/// The client that comes with Prowess. It sends no cookies and no credentials, and keeps no connection open.
+/// The HTTP client of Prowess. It sends no cookies and no credentials, and keeps no connection open.
 #[derive(Clone, Debug)]
 pub struct UreqClient {
     tls: TlsConfig,
 }
 
 impl UreqClient {
-    /// A client that trusts the certificates in a file, or those of the web when none is given.
+    /// A client that trusts the certificates in a file, or the usual root certificates if there is no file.
     pub fn new(ca_file: Option<&Path>) -> Result<Self, SourceError> {
         let mut tls = TlsConfig::builder();
         if let Some(path) = ca_file {
@@ -62,7 +62,7 @@ impl UreqClient {
 }
 
 impl UreqClient {
-    /// What performs one request, and what it notices. It follows no redirect.
+    /// The agent for one request, and what it observes. It follows no redirects.
     fn agent(&self, timeout: Duration, private: bool) -> (Agent, Arc<Seen>) {
         let config = Config::builder()
             .tls_config(self.tls.clone())
@@ -70,7 +70,7 @@ impl UreqClient {
             .max_redirects(0)
             .max_redirects_will_error(false)
             .timeout_global(Some(timeout))
-            // The environment has one reader, and this is not it.
+            // Only `env` reads the environment, so proxies are not taken from it.
             .proxy(None)
             .user_agent(concat!("prowess/", env!("CARGO_PKG_VERSION")))
             .build();
@@ -79,7 +79,7 @@ impl UreqClient {
         (Agent::with_parts(config, DefaultConnector::default(), resolver), seen)
     }
 
-    /// Sends a request of any kind, and gives the answer before its body was read. `timeout` is for all of it.
+    /// Sends any request, and returns the response before its body is read. `timeout` covers both.
     pub fn send(
         &self,
         request: Request<Vec<u8>>,
@@ -106,7 +106,7 @@ fn failed(error: Error, seen: &Seen, url: &str, timeout: Duration) -> HttpError 
     }
 }
 
-/// Why the body of an answer could not be read to its end.
+/// Why the body of a response could not be read to its end.
 pub fn body_failed(error: &io::Error, timeout: Duration) -> HttpError {
     let text = error.to_string();
     if error.kind() == io::ErrorKind::TimedOut || text.contains("timeout") {
@@ -141,14 +141,15 @@ impl HttpClient for UreqClient {
     }
 }
 
-/// What was noticed while a name was looked up.
+/// What was observed during name resolution.
 #[derive(Debug, Default)]
 struct Seen {
     private: AtomicBool,
     refused: AtomicBool,
 }
 
-/// Looks names up, and lets no private address through where none may be: what is checked is what is connected to.
+/// Resolves names, and refuses private addresses where they are not allowed. The addresses that are checked are the
+/// ones that are connected to.
 #[derive(Debug)]
 struct Watching {
     inner: DefaultResolver,
@@ -165,7 +166,7 @@ impl Resolver for Watching {
     ) -> Result<ResolvedSocketAddrs, Error> {
         let found = self.inner.resolve(uri, config, timeout)?;
         let is_private = |address: &SocketAddr| is_private(address.ip());
-        // A name with a public address may be answered by that one, so only one without any counts as private.
+        // A name with any public address counts as public, since that address may be the one that answers.
         self.seen.private.store(found.iter().all(is_private), Ordering::Relaxed);
         if self.private {
             return Ok(found);
@@ -187,7 +188,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_sent_to_a_private_address_needs_leave() {
+    fn a_request_to_a_private_address_needs_permission() {
         let client = UreqClient::new(None).unwrap();
         let ask = |url: &str, private| {
             let request = Request::post(url).body(b"{}".to_vec()).unwrap();

@@ -1,10 +1,10 @@
-//! [`Deadline`]: one time for everything that a list or a skill has to fetch, however many requests that takes.
+//! [`Deadline`]: one timeout for everything that a list or a skill fetches, however many requests that takes.
 
 use std::time::{Duration, Instant};
 
 use super::HttpError;
 
-/// When all of something has to be fetched.
+/// When a series of requests must be done.
 #[derive(Clone, Copy, Debug)]
 pub struct Deadline {
     started: Instant,
@@ -12,18 +12,18 @@ pub struct Deadline {
 }
 
 impl Deadline {
-    /// So much time from now on.
+    /// A deadline after this time.
     pub fn after(time: Duration) -> Self {
         Self { started: Instant::now(), time }
     }
 
-    /// The time for one request: what is left, and no more than `most`. An error when nothing is left.
+    /// The timeout for one request: the time that is left, at most `most`. An error if none is left.
     pub fn for_one(&self, most: Duration) -> Result<Duration, HttpError> {
         let left = self.time.saturating_sub(self.started.elapsed());
         if left.is_zero() { Err(self.missed()) } else { Ok(left.min(most)) }
     }
 
-    /// The error for what was not asked in time.
+    /// The error for a request that was not sent in time.
     pub fn missed(&self) -> HttpError {
         HttpError::NotInTime(self.time.as_secs().max(1))
     }
@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn requests_share_one_time_and_none_begins_after_it() {
+    fn requests_share_one_deadline_and_none_begins_after_it() {
         let deadline = Deadline::after(Duration::from_secs(3_600));
         let short = Duration::from_secs(10);
         assert_eq!(deadline.for_one(short), Ok(short));

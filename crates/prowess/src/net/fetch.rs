@@ -1,4 +1,4 @@
-//! Fetching by rules: redirects that lead nowhere worse, digests that hold, and a memory of what was fetched.
+//! Fetches with rules: safe redirects, verified digests, and a cache.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -13,28 +13,28 @@ use crate::fs::atomic::{self, Durability};
 use crate::fs::read;
 use crate::registry::digests;
 
-/// The most that is fetched, and how long that may take.
+/// The limits of fetching.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HttpLimits {
-    /// The size of an index, in bytes.
+    /// The maximum size of an index, in bytes.
     pub index_bytes: u64,
-    /// The number of values in an index: 50 for each of 10 000 skills.
+    /// The maximum number of values in an index: 50 for each of 10 000 skills.
     pub index_values: usize,
-    /// The size of a file, in bytes.
+    /// The maximum size of a file, in bytes.
     pub file_bytes: u64,
-    /// The number of skills in an index.
+    /// The maximum number of skills in an index.
     pub skills: usize,
-    /// The number of files of a skill that is listed file by file.
+    /// The maximum number of files of a skill that is listed file by file.
     pub files: usize,
-    /// The size of all files of such a skill, in bytes.
+    /// The maximum size of all files of such a skill, in bytes.
     pub skill_bytes: u64,
-    /// The number of redirects in a row.
+    /// The maximum number of redirects in a row.
     pub redirects: usize,
-    /// The time for one request.
+    /// The timeout for one request.
     pub timeout: Duration,
-    /// The time for a list, with all that has to be fetched for it.
+    /// The timeout for a list with everything that it fetches.
     pub list_timeout: Duration,
-    /// The time for all files of a skill that are fetched at once, such as for its digests.
+    /// The timeout for all files of a skill that are fetched together, such as for its digests.
     pub skill_timeout: Duration,
 }
 
@@ -50,37 +50,37 @@ impl Default for HttpLimits {
             redirects: 5,
             timeout: Duration::from_secs(10),
             list_timeout: Duration::from_secs(30),
-            // Less than a server of ours gives a request, so that the reason is heard.
+            // Less than our server's timeout for a request, so that the client gets the reason.
             skill_timeout: Duration::from_secs(15),
         }
     }
 }
 
-/// What was fetched.
+/// The result of a fetch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fetched {
     /// The bytes.
     pub body: Vec<u8>,
     /// The address they came from, after all redirects.
     pub url: String,
-    /// Whether they came from a private address.
+    /// Whether the bytes came from a private address.
     pub private: bool,
 }
 
-/// What may be fetched, and until when.
+/// What a fetch may do.
 #[derive(Clone, Copy, Debug)]
 pub struct Permission {
-    /// The most bytes.
+    /// The maximum size in bytes.
     pub limit: u64,
-    /// Whether the address may be a private one. A host that answered in public once may not, whatever is said here.
+    /// Whether the address may be private. A host that once answered from a public address may not, whatever this says.
     pub private: bool,
     /// Whether a redirect may lead to another site.
     pub other_sites: bool,
-    /// When all has to be there.
+    /// The deadline for the whole fetch.
     pub deadline: Deadline,
 }
 
-/// Fetches by rules.
+/// Fetches with rules.
 #[derive(Clone)]
 pub struct Fetcher {
     client: Arc<dyn HttpClient>,
@@ -101,7 +101,7 @@ impl fmt::Debug for Fetcher {
     }
 }
 
-/// What is remembered of an address, before the bytes in one file.
+/// The metadata of a cached response. It precedes the body in one file.
 #[derive(Serialize, Deserialize)]
 struct Remembered {
     url: String,
@@ -115,14 +115,14 @@ impl Fetcher {
         Self { client, limits: HttpLimits::default(), cache: None, public: Arc::default() }
     }
 
-    /// Fetches no more than this.
+    /// The same with other limits.
     #[must_use]
     pub fn within(mut self, limits: HttpLimits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// Remembers in a folder what was fetched. Safe to delete; nothing in it has the name of a skill's file.
+    /// Caches responses in a folder. It can be deleted at any time. No file in it has the name of a file of a skill.
     #[must_use]
     pub fn with_cache(mut self, folder: impl Into<PathBuf>) -> Self {
         self.cache = Some(folder.into());
@@ -134,7 +134,7 @@ impl Fetcher {
         &self.limits
     }
 
-    /// Fetches what is at an address now.
+    /// Fetches the current content of an address.
     pub fn fetch(&self, url: &str, permission: Permission) -> Result<Fetched, HttpError> {
         let remembered = self.recall(url, permission.limit);
         let etag = remembered.as_ref().map(|(remembered, _)| remembered.etag.as_str());
@@ -151,7 +151,7 @@ impl Fetcher {
         Ok(Fetched { body: answer.body, url: at, private: answer.private })
     }
 
-    /// Fetches what has this digest, or takes it from what is remembered. Other bytes are never returned.
+    /// Fetches content with this digest, or takes it from the cache. Never returns other bytes.
     pub fn fetch_exactly(
         &self,
         url: &str,
@@ -174,13 +174,13 @@ impl Fetcher {
             return Err(HttpError::Digest { wanted: digest.to_owned(), got });
         }
         if let Some(file) = file {
-            // A memory that cannot be written costs time and nothing else.
+            // If the cache cannot be written, the next fetch is only slower.
             let _ = atomic::write_own(&file, &[&answer.body], Durability::Rebuilt);
         }
         Ok(answer.body)
     }
 
-    /// Asks for an address, and for those it redirects to.
+    /// Requests an address, and follows redirects.
     fn follow(
         &self,
         url: &str,
@@ -197,7 +197,7 @@ impl Fetcher {
             let timeout = deadline.for_one(self.limits.timeout)?;
             let request = HttpRequest { url: &url, etag, limit, timeout, private: allowed };
             let answer = self.client.get(&request)?;
-            // The client is asked to refuse it; one of the host's own may not know the rule.
+            // The client should refuse this; a client of the host may not know the rule.
             if answer.private && !allowed {
                 return Err(HttpError::Private(url));
             }
@@ -210,7 +210,7 @@ impl Fetcher {
             if !other_sites && !same_site(&url, &next) {
                 return Err(HttpError::OtherSite(next));
             }
-            // Once in public, always in public.
+            // After a public address, a private one is never allowed.
             private &= answer.private;
             url = next;
         }
@@ -234,7 +234,7 @@ impl Fetcher {
         let Some(file) = self.file_for(url) else { return };
         let remembered = Remembered { url: url.to_owned(), etag, digest: digests::of_bytes(body) };
         if let Ok(line) = serde_json::to_vec(&remembered) {
-            // A memory that cannot be written costs time and nothing else.
+            // If the cache cannot be written, the next fetch is only slower.
             let _ = atomic::write_own(&file, &[&line, b"\n", body], Durability::Rebuilt);
         }
     }

@@ -1,28 +1,29 @@
-//! [`PublicHosts`]: a host that was once public never becomes a private one, whatever its name is answered with later.
+//! [`PublicHosts`]: a host that answered from a public address never counts as private later, whatever its name
+//! resolves to.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
 use super::address::host;
 
-/// The most hosts that are remembered; beyond them no host may be private.
+/// The maximum number of remembered hosts. Beyond it, no host may be private.
 const MAX_HOSTS: usize = 10_000;
 
-/// The hosts that have answered from a public address.
+/// The hosts that answered from a public address.
 ///
-/// A site that is named on purpose may be a private one. But a name that leads to the public internet first and to this
-/// machine later is an attack on what listens here, so each host is public for as long as this is kept.
+/// A site that the user named may be private. But a name that resolves to a public address first and to this machine
+/// later is an attack on local services. So a host that was public stays public for the life of this value.
 #[derive(Debug, Default)]
 pub struct PublicHosts(Mutex<BTreeSet<String>>);
 
 impl PublicHosts {
-    /// Whether the host of an address may still be a private one.
+    /// Whether the host of an address may be private.
     pub fn may_be_private(&self, url: &str) -> bool {
         let hosts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         hosts.len() < MAX_HOSTS && host(url).is_some_and(|host| !hosts.contains(&host))
     }
 
-    /// Notes where an answer came from.
+    /// Notes where a response came from.
     pub fn note(&self, url: &str, private: bool) {
         if let Some(host) = host(url).filter(|_| !private) {
             let mut hosts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -38,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_host_is_public_by_its_name_alone_and_others_are_not_affected() {
+    fn a_host_is_public_by_its_name_and_others_are_not_affected() {
         let hosts = PublicHosts::default();
         assert!(hosts.may_be_private("http://a.test/x"));
         hosts.note("http://a.test/x", true);

@@ -1,4 +1,4 @@
-//! [`ChildProcess`]: a program that runs beside this one, and is gone with all it has started when it is let go of.
+//! [`ChildProcess`]: a program that runs beside this one, and is killed with everything it started when it is dropped.
 
 use std::io::Read;
 use std::path::Path;
@@ -10,32 +10,32 @@ use std::time::{Duration, Instant};
 
 use super::{GRACE, MAX_ERROR_TEXT, ProcessError, ask_to_end, end_group, ends_by, kill, orphans, spawn};
 
-/// How long it has to end by itself when its standard input has ended.
+/// How long it has to exit after its standard input was closed.
 const AFTER_INPUT: Duration = Duration::from_secs(1);
-/// How long it has to end when it was asked to.
+/// How long it has to exit after it was asked to.
 const AFTER_ASKING: Duration = Duration::from_secs(2);
 
-/// A program that runs beside this one. When it is let go of, it has a moment to end by itself; then it is asked to, as
-/// the protocol of its pipes wants it; then it is ended with all it has started, and waited for.
+/// A program that runs beside this one. When it is dropped, its standard input is closed, as the protocol of its pipes
+/// requires. If it does not exit soon, it is asked to end, and then killed with everything it started.
 #[derive(Debug)]
 pub struct ChildProcess {
     child: Child,
     over: bool,
     /// The beginning of what it wrote to standard error.
     complaints: Arc<Mutex<Vec<u8>>>,
-    /// Told when it can complain no more.
+    /// Receives a message when its standard error was closed.
     silent: Mutex<Receiver<()>>,
 }
 
 impl ChildProcess {
-    /// Starts a program in a folder, or in the current one, and gives its standard input and output. What it writes to
-    /// standard error reaches no terminal.
+    /// Starts a program in a folder, or in the current one, and returns its standard input and output. Its standard
+    /// error is not shown on the terminal.
     pub fn start(
         argv: &[String],
         folder: Option<&Path>,
     ) -> Result<(Self, ChildStdin, ChildStdout), ProcessError> {
         let mut child = {
-            // Held while it starts, so that none starts unseen by who ends all.
+            // Locked while it starts, so that it is registered before it runs.
             let mut running = running();
             let running =
                 running.as_mut().ok_or(ProcessError::Start(std::io::ErrorKind::Interrupted.into()))?;
@@ -54,21 +54,21 @@ impl ChildProcess {
         }
         let pipes = child.stdin.take().zip(child.stdout.take());
         let process = Self { child, over: false, complaints, silent: Mutex::new(silent) };
-        // Both were asked for; without them the child process is ended here.
+        // Both were requested. Without them, the child process is killed here.
         let (stdin, stdout) =
             pipes.ok_or_else(|| ProcessError::Start(std::io::ErrorKind::BrokenPipe.into()))?;
         Ok((process, stdin, stdout))
     }
 
-    /// Ends it, and gives the beginning of all it wrote to standard error.
+    /// Kills it, and returns the beginning of its standard error.
     pub fn last_words(mut self) -> String {
         self.end();
-        // Something that left its group may hold the pipe open.
+        // A process that left its group may hold the pipe open.
         let _ = self.silent.get_mut().unwrap_or_else(PoisonError::into_inner).recv_timeout(GRACE);
         self.complaints()
     }
 
-    /// The beginning of what it has written to standard error so far.
+    /// The beginning of what it wrote to standard error so far.
     pub fn complaints(&self) -> String {
         let complaints = self.complaints.lock().unwrap_or_else(PoisonError::into_inner);
         String::from_utf8_lossy(&complaints).into_owned()
@@ -82,11 +82,12 @@ impl ChildProcess {
             ask_to_end(self.child.id());
             ends_by(&mut self.child, Instant::now() + AFTER_ASKING);
         }
-        // Also when it has ended by itself: what it started may be there still. This may take its time, and others start
-        // meanwhile.
+        // Also if it has exited: programs that it started may still run. This may take a while, and does not block
+        // starting others.
         kill(&mut self.child);
         {
-            // Held until the child is waited for: its id could be reused, and ending all children would hit another process.
+            // Locked until the child is waited for: its id could be reused, and killing all children would hit another
+            // process.
             let mut running = running();
             let _ = orphans::wait(&mut self.child);
             if let Some(running) = running.as_mut() {
@@ -103,14 +104,14 @@ impl Drop for ChildProcess {
     }
 }
 
-/// The child processes that run now; nothing when no more are to be started.
+/// The running child processes; `None` when no more may be started.
 fn running() -> MutexGuard<'static, Option<Vec<u32>>> {
     static RUNNING: Mutex<Option<Vec<u32>>> = Mutex::new(Some(Vec::new()));
     RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Ends every child process that is still held, and prevents new ones, before this process ends itself:
-/// threads that hold one are not waited for then. All are asked at once, so that the slowest alone is waited for.
+/// Kills every child process and prevents new ones, before this process ends: threads that own one are not waited for
+/// then. All are asked to end at once, so only the slowest one is waited for.
 pub fn end_children() {
     let mut running = running();
     let Some(ids) = running.take() else { return };
@@ -126,7 +127,7 @@ pub fn end_children() {
     orphans::end_all();
 }
 
-/// Reads a pipe to its end, so that its writer never has to wait, and keeps the beginning.
+/// Reads a pipe to its end, so that its writer never blocks, and keeps the beginning.
 fn keep_beginning(mut pipe: impl Read, kept: &Mutex<Vec<u8>>) {
     let mut buffer = [0; 4096];
     while let Ok(got) = pipe.read(&mut buffer) {
@@ -146,7 +147,7 @@ mod tests {
 
     use super::*;
 
-    /// A script of the shell, and its pipes once it has said its first line.
+    /// A shell script, and its pipes after it wrote its first line.
     fn shell(script: &str) -> (ChildProcess, ChildStdin, BufReader<ChildStdout>) {
         let argv = ["sh", "-c", script].map(str::to_owned);
         let (process, stdin, stdout) = ChildProcess::start(&argv, None).unwrap();
@@ -156,15 +157,16 @@ mod tests {
     }
 
     fn rest(mut stdout: BufReader<ChildStdout>) -> String {
-        // The pipe ends when no process holds it any more: what the program started is gone too.
+        // The pipe is closed when no process holds it any more: everything that the program started is gone too.
         let mut text = String::new();
         stdout.read_to_string(&mut text).unwrap();
         text
     }
 
     #[test]
-    fn a_child_process_is_ended_with_all_it_started_when_it_is_let_go_of() {
-        // It starts another, says so, and complains; neither would ever end by itself, or hears that it should.
+    fn a_dropped_child_process_is_killed_with_everything_it_started() {
+        // It starts another program, says so, and writes to standard error. Neither would end, or reacts to being
+        // asked.
         let script = "trap '' TERM; sleep 600 & echo ready; echo oops >&2; while :; do sleep 600; done";
         let (process, stdin, stdout) = shell(script);
         while process.complaints() != "oops\n" {
@@ -180,12 +182,12 @@ mod tests {
     }
 
     #[test]
-    fn a_child_process_hears_the_end_of_its_input_then_a_request_and_can_put_things_in_order() {
+    fn a_child_process_sees_its_input_closed_then_is_asked_to_end_and_can_clean_up() {
         let (process, stdin, stdout) = shell("echo ready; cat >/dev/null; echo closed");
         drop(stdin);
         drop(process);
         assert_eq!(rest(stdout), "closed\n");
-        // This one takes no notice of its input.
+        // This one ignores its input.
         let script = "trap 'echo asked; exit' TERM; sleep 600 & echo ready; wait; sleep 600";
         let (process, stdin, stdout) = shell(script);
         drop(stdin);
@@ -194,13 +196,13 @@ mod tests {
     }
 
     #[test]
-    fn what_a_child_process_leaves_behind_is_ended_before_its_id_can_be_anybody_elses() {
+    fn programs_that_a_child_process_left_behind_are_killed_before_its_id_is_reused() {
         let (mut process, stdin, stdout) = shell("sleep 600 & echo ready");
         drop(stdin);
         while !super::super::has_ended(&mut process.child) {
             thread::yield_now();
         }
-        // It was looked at and not waited for, so the system still knows it as ours.
+        // It was not waited for, so the system still has it as our child.
         let id = process.child.id();
         assert!(super::super::is_over(id));
         assert!(rustix::process::test_kill_process(super::super::group(id).unwrap()).is_ok());

@@ -1,4 +1,4 @@
-//! Other programs: the only room that starts one, always by its arguments and never through a shell.
+//! Runs other programs. Only this module starts any, always by their arguments and never through a shell.
 
 mod child_process;
 mod orphans;
@@ -14,23 +14,23 @@ use std::time::{Duration, Instant};
 pub use self::child_process::{ChildProcess, end_children};
 pub use self::orphans::adopt_orphans;
 
-/// How long and how much.
+/// The limits of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProcessLimits {
-    /// How long the program may take; then it is ended, with all it has started.
+    /// The timeout. After it, the program is killed with everything it started.
     pub timeout: Duration,
-    /// The most bytes of its output that are taken.
+    /// The maximum size of its output, in bytes.
     pub max_output: usize,
 }
 
-/// What a program left behind.
+/// The result of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finished {
-    /// How it ended.
+    /// Its exit status.
     pub status: ExitStatus,
     /// What it wrote to standard output.
     pub stdout: Vec<u8>,
-    /// What it wrote to standard error, of which only the beginning is kept.
+    /// The beginning of what it wrote to standard error.
     pub stderr: Vec<u8>,
 }
 
@@ -43,33 +43,33 @@ pub enum ProcessError {
     /// It could not be started.
     #[error("it could not be started: {0}")]
     Start(std::io::Error),
-    /// It took too long.
+    /// The timeout was reached.
     #[error("it took more than {} ms", .0.as_millis())]
     Timeout(Duration),
     /// It wrote too much.
     #[error("it wrote more than {0} bytes")]
     TooMuch(usize),
-    /// The system could not say how it ended.
+    /// Waiting for it failed.
     #[error("it could not be waited for: {0}")]
     Wait(std::io::Error),
 }
 
-/// How often a running program is looked at.
+/// How often to check whether a program has exited.
 const PAUSE: Duration = Duration::from_millis(5);
-/// How long output may still come after the end.
+/// How long to wait for output after a program has exited.
 const GRACE: Duration = Duration::from_millis(500);
 const MAX_ERROR_TEXT: usize = 8 * 1024;
 
 /// Variables of the environment that a program gets, and those that it does not get: the ones without a value.
 pub(crate) type Variables = [(&'static str, Option<OsString>)];
 
-/// Starts a program in a group of its own, with a pipe at each end.
+/// Starts a program in its own process group, with its standard streams as pipes.
 fn spawn(argv: &[String], folder: Option<&Path>, variables: &Variables) -> Result<Child, ProcessError> {
     let (program, arguments) = argv.split_first().ok_or(ProcessError::Nothing)?;
     #[expect(clippy::disallowed_methods, reason = "this is the one starter")]
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    // A program that has it could use our own server.
+    // With this token, the program could use our server.
     command.env_remove(crate::env::TOKEN);
     for (name, value) in variables {
         match value {
@@ -83,13 +83,13 @@ fn spawn(argv: &[String], folder: Option<&Path>, variables: &Variables) -> Resul
     #[cfg(unix)]
     {
         use std::os::unix::process::CommandExt as _;
-        // A group of its own, so that what it starts can be ended with it.
+        // Its own group, so that everything it starts can be killed with it.
         command.process_group(0);
     }
     orphans::start(|| command.spawn()).map_err(ProcessError::Start)
 }
 
-/// Runs a program with this standard input until it ends.
+/// Runs a program with this standard input until it exits.
 pub fn run(argv: &[String], input: Vec<u8>, limits: ProcessLimits) -> Result<Finished, ProcessError> {
     run_with(argv, &[], input, limits)
 }
@@ -104,7 +104,8 @@ pub(crate) fn run_with(
     let mut child = spawn(argv, None, variables)?;
     let deadline = Instant::now() + limits.timeout;
     if let Some(mut stdin) = child.stdin.take() {
-        // On a thread of its own: a program may write before it has read all. One that reads nothing is no fault.
+        // On its own thread, since a program may write before it has read everything. One that reads nothing is not an
+        // error.
         thread::spawn(move || drop(stdin.write_all(&input)));
     }
     let stdout = child.stdout.take().map(|pipe| read(pipe, limits.max_output));
@@ -117,7 +118,8 @@ pub(crate) fn run_with(
         let left = deadline.saturating_duration_since(Instant::now()).max(GRACE);
         pipe.and_then(|pipe| pipe.recv_timeout(left).ok())
     };
-    // Something that it started may hold the pipe open; its group is ended, and the text is what came until then.
+    // A program that it started may hold the pipe open. Its group is killed, and the output is what was read until
+    // then.
     let Some(stdout) = text(stdout) else {
         end(&mut child);
         return Err(ProcessError::Timeout(limits.timeout));
@@ -131,7 +133,7 @@ pub(crate) fn run_with(
     Ok(Finished { status, stdout, stderr })
 }
 
-/// Waits until a program ends, and no longer than this; says whether it did.
+/// Waits until a program exits, at most this long. Returns whether it did.
 fn ends_by(child: &mut Child, deadline: Instant) -> bool {
     loop {
         if has_ended(child) {
@@ -144,8 +146,8 @@ fn ends_by(child: &mut Child, deadline: Instant) -> bool {
     }
 }
 
-/// Whether a program has ended. It is only looked at: until it is waited for, no other process gets its id, and a signal to
-/// its group reaches no other process.
+/// Whether a program has exited. It is not waited for, so its id is not reused, and a signal to its group reaches no
+/// other process.
 #[cfg(unix)]
 fn has_ended(child: &mut Child) -> bool {
     is_over(child.id())
@@ -166,7 +168,7 @@ fn is_over(id: u32) -> bool {
     })
 }
 
-/// Reads at most one byte more than the limit, on a thread of its own.
+/// Reads at most one byte more than the limit, on its own thread.
 fn read(pipe: impl Read + Send + 'static, limit: usize) -> Receiver<Vec<u8>> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
@@ -177,13 +179,13 @@ fn read(pipe: impl Read + Send + 'static, limit: usize) -> Receiver<Vec<u8>> {
     receiver
 }
 
-/// The group that a program leads.
+/// The process group of a program.
 #[cfg(unix)]
 fn group(id: u32) -> Option<rustix::process::Pid> {
     i32::try_from(id).ok().and_then(rustix::process::Pid::from_raw)
 }
 
-/// Asks all of a group to end.
+/// Asks all processes of a group to end.
 fn ask_to_end(id: u32) {
     #[cfg(unix)]
     if let Some(group) = group(id) {
@@ -193,7 +195,7 @@ fn ask_to_end(id: u32) {
     let _ = id;
 }
 
-/// Ends all of a group.
+/// Kills all processes of a group.
 fn end_group(id: u32) {
     #[cfg(unix)]
     if let Some(group) = group(id) {
@@ -203,14 +205,14 @@ fn end_group(id: u32) {
     let _ = id;
 }
 
-/// Ends the program and all of its group: first the group, since its id may belong to another process once it is waited for.
+/// Kills a program and its group, and then waits for it: after that its id may be reused.
 fn end(child: &mut Child) {
     kill(child);
     let _ = orphans::wait(child);
     orphans::end();
 }
 
-/// The same without waiting for it, but it has ended.
+/// Kills a program and its group, and returns when it has exited. It is not waited for, so its id is not reused.
 fn kill(child: &mut Child) {
     end_group(child.id());
     let _ = child.kill();
@@ -231,14 +233,14 @@ mod tests {
     }
 
     #[test]
-    fn input_goes_in_and_output_comes_out() {
+    fn input_is_written_and_output_is_read() {
         let done = shell("cat; echo oops >&2; exit 3", 10_000).unwrap();
         assert_eq!((done.stdout.as_slice(), done.stderr.as_slice()), (&b"in\n"[..], &b"oops\n"[..]));
         assert_eq!(done.status.code(), Some(3));
     }
 
     #[test]
-    fn a_program_that_hangs_is_ended_with_all_it_started() {
+    fn a_program_that_hangs_is_killed_with_everything_it_started() {
         let start = Instant::now();
         assert!(matches!(shell("sleep 60 & sleep 60", 200), Err(ProcessError::Timeout(_))));
         assert!(matches!(shell("sleep 60 & exit 0", 200), Err(ProcessError::Timeout(_))));
@@ -246,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn output_without_end_and_programs_that_are_not_there_are_errors() {
+    fn endless_output_and_missing_programs_are_errors() {
         assert!(matches!(shell("yes | head -c 5000", 10_000), Err(ProcessError::TooMuch(1_000))));
         let limits = ProcessLimits { timeout: Duration::from_secs(1), max_output: 1 };
         assert!(matches!(run(&["/no/such/program".to_owned()], vec![], limits), Err(ProcessError::Start(_))));

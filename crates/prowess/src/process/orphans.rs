@@ -1,38 +1,38 @@
-//! What a started program leaves behind outside of its group: adopted and ended, where the system can.
+//! Programs that a child process leaves behind outside of its group: they are adopted and killed, where the system can.
 //!
-//! A program may start others in a session of their own, which no signal to its group reaches. When their parent ends,
-//! Linux gives them to the nearest process above that asked for it. One that has no children but those we start asks for
-//! it, and then everything below it that is none of ours is such an orphan.
+//! A child process may start others in a session of their own, which no signal to its group reaches. When their parent
+//! ends, Linux reparents them to the nearest ancestor that asked for it. This process asks for it if all its children
+//! are started here; any other child is then such an orphan.
 
 use std::io;
 use std::process::{Child, ExitStatus};
 
-/// Lets this process adopt what programs leave behind, so that it is ended with the last program that runs. It is for a
-/// process that starts no programs in any other way than with this crate: those would be taken for orphans too.
+/// Lets this process adopt orphans, so that they are killed when the last child process ends. Only for a process that
+/// starts programs with nothing but this crate: other children would be taken for orphans.
 ///
-/// Nothing is adopted by a process that has other children already, as after `sidecar & exec prowess`, nor by the first
-/// process of a container: what comes to them may be left behind by others. It does something on Linux only; says
-/// whether it does.
+/// A process that already has other children, as after `sidecar & exec prowess`, and the first process of a container
+/// adopt nothing: their orphans may belong to others. Returns whether orphans are adopted, which is only possible on
+/// Linux.
 pub fn adopt_orphans() -> bool {
     system::adopt()
 }
 
-/// Starts a program, and knows it as ours from its first moment.
+/// Starts a program, and registers it as ours before it runs.
 pub(super) fn start(spawn: impl FnOnce() -> io::Result<Child>) -> io::Result<Child> {
     system::start(spawn)
 }
 
-/// Waits for a program that was started here. Its id may be that of another process afterwards.
+/// Waits for a child process. Its id may be reused afterwards.
 pub(super) fn wait(child: &mut Child) -> io::Result<ExitStatus> {
     system::wait(child)
 }
 
-/// Ends all orphans, unless another program still runs: whose they are cannot be told then.
+/// Kills all orphans, unless another child process still runs: then it is not known to which one they belong.
 pub(super) fn end() {
     system::end(false);
 }
 
-/// Ends all orphans and all programs, for a process that is about to end itself.
+/// Kills all orphans and child processes, before this process ends.
 pub(super) fn end_all() {
     system::end(true);
 }
@@ -52,19 +52,19 @@ mod system {
 
     use crate::fs::read;
 
-    /// How often it is looked for those that the ended ones left behind in turn.
+    /// How often to look for orphans that killed ones left behind.
     const LOOKS: usize = 64;
-    /// The most that is read of what the system says of a process.
+    /// The maximum size of a status that is read.
     const MAX_STATUS: usize = 4096;
 
     #[derive(Default)]
     struct Known {
         adopting: bool,
-        /// The programs that were started and not waited for.
+        /// The child processes that were started and not waited for.
         ours: BTreeSet<u32>,
     }
 
-    /// Held while one starts or is waited for, so that none of ours is ever taken for an orphan.
+    /// Locked while one is started or waited for, so that no child process is taken for an orphan.
     fn known() -> MutexGuard<'static, Known> {
         static KNOWN: Mutex<Known> = Mutex::new(Known { adopting: false, ours: BTreeSet::new() });
         KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
@@ -78,8 +78,8 @@ mod system {
         known.adopting
     }
 
-    /// Whether this process has living children that were not started here. Those that have ended leave nothing behind
-    /// any more.
+    /// Whether this process has running children that were not started here. Those that have exited leave nothing
+    /// behind.
     fn has_others(ours: &BTreeSet<u32>) -> bool {
         let is_ours = |id: Pid| u32::try_from(id.as_raw_nonzero().get()).is_ok_and(|id| ours.contains(&id));
         children().into_iter().any(|(id, ended)| !ended && !is_ours(id))
@@ -93,8 +93,8 @@ mod system {
     }
 
     pub(super) fn wait(child: &mut Child) -> io::Result<ExitStatus> {
-        // First without the lock, which every start needs: one that was killed may take its time. It is only looked at,
-        // so its id stays its own.
+        // First without the lock, which every start needs: a killed process may take a while to exit. This only peeks
+        // at its status, so its id is not reused.
         let look = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
         if let Some(id) = super::super::group(child.id()) {
             while matches!(waitid(WaitId::Pid(id), look), Err(Errno::INTR)) {}
@@ -110,7 +110,7 @@ mod system {
         if !known.adopting || (!known.ours.is_empty() && !all) {
             return;
         }
-        // What an orphan has started is an orphan too once that has ended.
+        // The children of an orphan become orphans when it ends.
         for _ in 0..LOOKS {
             let orphans = children();
             if orphans.is_empty() {
@@ -124,7 +124,7 @@ mod system {
         }
     }
 
-    /// The processes whose parent is this one, and whether each has ended.
+    /// The children of this process, and whether each has exited.
     fn children() -> Vec<(Pid, bool)> {
         let own = getpid().as_raw_nonzero().get();
         let numbers = std::fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -133,12 +133,12 @@ mod system {
         ids.filter_map(child).filter_map(|(id, ended)| Some((Pid::from_raw(id)?, ended))).collect()
     }
 
-    /// Whether a process has ended, and its parent.
+    /// Whether a process has exited, and its parent.
     fn state_of(id: i32) -> Option<(bool, i32)> {
         let path = format!("/proc/{id}/stat");
         let bytes = read::read_small(path.as_ref(), MAX_STATUS).ok()?;
         let text = String::from_utf8_lossy(&bytes);
-        // The name of the program is in parentheses and may hold any character; its state and its parent follow.
+        // The name of the program is in parentheses and may contain any character. Its state and its parent follow.
         let mut words = text.rsplit_once(')')?.1.split_ascii_whitespace();
         let ended = matches!(words.next()?, "Z" | "X");
         Some((ended, words.next()?.parse().ok()?))
@@ -152,7 +152,7 @@ mod system {
         use super::*;
 
         #[test]
-        fn the_parent_of_a_process_is_read_from_what_the_system_says() {
+        fn the_parent_of_a_process_is_read_from_its_status() {
             let own = i32::try_from(std::process::id()).unwrap();
             let above = rustix::process::getppid().map(|above| above.as_raw_nonzero().get());
             assert_eq!(state_of(own).map(|(ended, parent)| (ended, Some(parent))), Some((false, above)));

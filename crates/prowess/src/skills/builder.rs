@@ -19,10 +19,10 @@ use crate::source::Layer;
 use crate::source::open::{OpenServer, Opening};
 use crate::source::spec::SourceSpec;
 
-/// Says whether a skill with this digest may be used.
+/// Asks whether a skill with this digest may be used.
 pub(super) type Approver = dyn Fn(&Candidate, &str) -> bool + Send + Sync;
 
-/// The tokens of a context window whose share the list of skills gets when the host sets no budget.
+/// The context window, in tokens, from which the default budget of the list of skills is computed.
 const WINDOW: usize = 200_000;
 
 /// Makes [`Skills`].
@@ -73,15 +73,15 @@ impl fmt::Debug for SkillsBuilder {
 }
 
 impl SkillsBuilder {
-    /// Adds a source by its words: a folder, an archive, a site, a server. Of two skills with one key, that of the source
-    /// that was added first is offered.
+    /// Adds a source by its spec: a folder, an archive, a site, a server. Of two skills with the same key, the one of
+    /// the source that was added first is offered.
     #[must_use]
     pub fn with_source(mut self, source: SourceSpec) -> Self {
         self.sources.push(Part::Spec(source));
         self
     }
 
-    /// Adds a source of the host's own: any [`Source`](crate::Source), or a [`Layer`] that says how its skills appear.
+    /// Adds a source of the host: any [`Source`](crate::Source), or a [`Layer`] with options for its skills.
     #[must_use]
     pub fn with_layer(mut self, source: impl Into<Layer>) -> Self {
         self.sources.push(Part::Layer(Box::new(source.into())));
@@ -95,8 +95,8 @@ impl SkillsBuilder {
         self
     }
 
-    /// Adds the skills that the user has, seen from a folder, behind the other sources. The user's configuration and
-    /// approvals count, unless the builder says otherwise.
+    /// Adds the user's skills as seen from a folder, after the other sources. The user's configuration and approvals
+    /// count, unless the builder sets something else.
     #[must_use]
     pub fn with_library(
         mut self,
@@ -108,23 +108,24 @@ impl SkillsBuilder {
         self
     }
 
-    /// Sets what opens MCP servers; without it a source that is one is an error. The crate `prowess-mcp` has one.
+    /// Sets what opens MCP servers. Without it, an MCP server is an error. The crate `prowess-mcp` has an
+    /// implementation.
     #[must_use]
     pub fn with_servers(mut self, servers: Arc<dyn OpenServer>) -> Self {
         self.servers = Some(servers);
         self
     }
 
-    /// Sets which skills are trusted. Without it, everything the host names is, and of the user's projects what the user
-    /// approved.
+    /// Sets which skills are trusted. By default, everything that the host names is trusted, and the skills of the
+    /// user's projects if the user approved them.
     #[must_use]
     pub fn with_trust(mut self, trust: Trust) -> Self {
         self.trust = Some(trust);
         self
     }
 
-    /// Sets what asks the user whether a skill with this digest may be used. Without it nothing is approved. When it is
-    /// asked is for the policy to say.
+    /// Sets the function that asks the user whether a skill with this digest may be used. Without it, nothing is
+    /// approved. The policy decides when it is called.
     #[must_use]
     pub fn with_approval(
         mut self,
@@ -134,14 +135,14 @@ impl SkillsBuilder {
         self
     }
 
-    /// Offers only skills in which a profile finds no error. The others are in the catalog as broken ones.
+    /// Offers only skills without an error under a profile. The others are in the catalog as broken.
     #[must_use]
     pub fn with_profile(mut self, profile: Profile) -> Self {
         self.profile = Some(profile);
         self
     }
 
-    /// Sets which of two skills with one key is offered.
+    /// Sets which of two skills with the same key is offered.
     #[must_use]
     pub fn with_duplicates(mut self, duplicates: Duplicates) -> Self {
         self.duplicates = Some(duplicates);
@@ -169,7 +170,7 @@ impl SkillsBuilder {
         self
     }
 
-    /// Sets how many skills a search and [`Chat::prompt_for`](crate::Chat::prompt_for) find, and what counts as found.
+    /// Sets how many skills a search and [`Chat::prompt_for`](crate::Chat::prompt_for) find, and the minimum score.
     #[must_use]
     pub fn with_narrowing(mut self, narrowing: select::SelectOptions) -> Self {
         self.narrowing = narrowing;
@@ -183,7 +184,7 @@ impl SkillsBuilder {
         self
     }
 
-    /// Sets how long the list of skills in a prompt may be: 4 000 tokens without it.
+    /// Sets the budget of the list of skills in a prompt: 4 000 tokens by default.
     #[must_use]
     pub fn with_budget(mut self, budget: Budget) -> Self {
         self.budget = Some(budget);
@@ -226,8 +227,8 @@ impl SkillsBuilder {
         Ok(self.over(Arc::new(registry), terms))
     }
 
-    /// Takes a registry of the host's own, as of its last refresh, in place of the sources and everything else that the
-    /// builder says about which skills there are. The rest counts: policy, options, approval, selector and prompts.
+    /// Uses a registry of the host, as of its last refresh, instead of the sources and all other settings about which
+    /// skills there are. Policy, options, approval, selector and prompts still count.
     pub fn build_on(self, registry: impl Into<Arc<Registry>>) -> Skills {
         self.over(registry.into(), None)
     }

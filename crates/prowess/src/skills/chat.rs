@@ -12,22 +12,22 @@ use serde_json::Value;
 use super::{Skills, SkillsError};
 use crate::drive::finish;
 
-/// One conversation with a model: what it sees of the skills, and what it has loaded.
+/// One conversation with a model: which skills it sees, and which are active.
 ///
-/// Every method first takes in what a refresh changed. The chat itself is a state machine, so it is used by one caller at
-/// a time; it may move between threads.
+/// Every method first applies the last refresh. A chat is a state machine with one caller at a time; it can move
+/// between threads.
 #[derive(Debug)]
 pub struct Chat {
     skills: Skills,
     session: Session,
-    /// What refreshes did to the active skills since the host last asked.
+    /// Changes of the active skills by refreshes since the host last asked.
     swapped: CatalogChange,
 }
 
 impl Chat {
     pub(super) fn new(skills: Skills, session: Session) -> Self {
         let mut chat = Self::restored(skills, session);
-        // What could not be loaded is in the log of the session.
+        // Skills that could not be loaded are in the session's log.
         chat.preload(&[]);
         chat
     }
@@ -36,13 +36,13 @@ impl Chat {
         Self { skills, session, swapped: CatalogChange::default() }
     }
 
-    /// The text for the system prompt: how to use skills, which there are, and the instructions of those that are active
-    /// from the start. It is empty when there is no skill.
+    /// The text for the system prompt: how to use skills, the list of skills, and the instructions of the preloaded
+    /// ones. Empty if there are no skills.
     pub fn prompt(&mut self) -> Result<String, SkillsError> {
         self.prompt_about(None)
     }
 
-    /// The same with only the skills that fit a task; with all when none does.
+    /// The same with only the skills that fit a task, or all if none does.
     pub fn prompt_for(&mut self, query: &str) -> Result<String, SkillsError> {
         self.prompt_about(Some(&Query::text(query)))
     }
@@ -60,15 +60,15 @@ impl Chat {
         Ok(self.session.prompt(options)?)
     }
 
-    /// The tools with which the model uses skills, as its interface takes them under `tools`. There are none when there
-    /// is no skill.
+    /// The tools with which the model uses skills, in the form that its interface takes under `tools`. Empty if there
+    /// are no skills.
     pub fn tools(&mut self, dialect: Dialect) -> Value {
         self.follow();
         dialect.tools(&self.session.tools())
     }
 
-    /// Answers one call of the model, in the form of its interface. None when the call is not for a tool of
-    /// [`Chat::tools`], or is no call.
+    /// Answers one call of the model, in the form of its interface. `None` if the call is not for a tool of
+    /// [`Chat::tools`], or is not a call.
     pub fn answer(&mut self, dialect: Dialect, call: &Value) -> Option<Value> {
         let received = dialect.call(call)?;
         if !self.session.options().naming.owns(&received.call.tool) {
@@ -78,36 +78,36 @@ impl Chat {
         Some(dialect.result(&received, &result))
     }
 
-    /// Answers a call in no particular form: for a model whose interface is not a [`Dialect`].
+    /// Answers a call of a model whose interface is not a [`Dialect`].
     pub fn call(&mut self, call: ToolCall) -> ToolResult {
         self.follow();
         let step = self.session.call(call);
         self.finish(step)
     }
 
-    /// Answers every call in a message of the model that is for a tool of [`Chat::tools`], in their order. The message is
-    /// the response of the interface, the message in it, or its list of parts.
+    /// Answers all calls in a message of the model that are for a tool of [`Chat::tools`], in order. The message is the
+    /// response of the interface, the message in it, or its list of parts.
     pub fn answer_all(&mut self, dialect: Dialect, message: &Value) -> Vec<Value> {
         dialect.calls(message).into_iter().filter_map(|call| self.answer(dialect, call)).collect()
     }
 
-    /// Activates the skills that are active from the start, and those named here, and returns the result of each. Their
-    /// instructions are part of the prompt. A new chat has done this without further names.
+    /// Activates the preloaded skills and those named here, and returns the result of each. Their instructions are part
+    /// of the prompt. A new chat has already activated the preloaded ones.
     pub fn preload(&mut self, names: &[&str]) -> Vec<(String, ToolResult)> {
         self.follow();
         let steps = self.session.preload(names);
         steps.into_iter().map(|(name, step)| (name, self.finish(step))).collect()
     }
 
-    /// Activates a skill for the user, with what the user wrote behind its name.
+    /// Activates a skill for the user, with the text that the user wrote after its name.
     pub fn activate(&mut self, name: &str, arguments: &str) -> ToolResult {
         self.follow();
         let step = self.session.activate(name, Actor::User, Some(Arguments::line(arguments)), None);
         self.finish(step)
     }
 
-    /// Activates the skills that a message of the user names: `/name arguments` at its start, `$name` anywhere. None
-    /// when it names none.
+    /// Activates the skills that a message of the user names: `/name arguments` at its start, `$name` anywhere. `None`
+    /// if it names none.
     pub fn user_message(&mut self, message: &str) -> Vec<ToolResult> {
         self.follow();
         let steps = self.session.invoke(message);
@@ -119,29 +119,29 @@ impl Chat {
         self.session.active_skills()
     }
 
-    /// What refreshes did to the active skills since this was last called: those that are gone, and those that say
-    /// something else now.
+    /// Changes of the active skills by refreshes since this was last called: skills that are gone, and skills with
+    /// other contents.
     pub fn changes(&mut self) -> CatalogChange {
         self.follow();
         std::mem::take(&mut self.swapped)
     }
 
-    /// What the chat remembers, to be stored: see [`Skills::restore`].
+    /// The state of the chat, to be stored: see [`Skills::restore`].
     pub fn state(&self) -> &SessionState {
         self.session.state()
     }
 
-    /// The skills it is about.
+    /// The skills of the chat.
     pub fn skills(&self) -> &Skills {
         &self.skills
     }
 
-    /// The session below, for everything else a host may ask: granted tools, the log, what to say after a compaction.
+    /// The session, for everything else: granted tools, the log, the text after a compaction.
     pub fn session(&self) -> &Session {
         &self.session
     }
 
-    /// The session below, for what a host does between calls: filters, turns, policies.
+    /// The session, for what a host changes between calls: filters, turns, policies.
     pub fn session_mut(&mut self) -> &mut Session {
         &mut self.session
     }
@@ -150,7 +150,7 @@ impl Chat {
         finish(&mut self.session, &self.skills.performer(), step)
     }
 
-    /// Takes in the catalog of the last refresh.
+    /// Applies the catalog of the last refresh.
     fn follow(&mut self) {
         let now = self.skills.catalog();
         if Arc::ptr_eq(&now, &self.session.shared_catalog()) {
@@ -158,7 +158,7 @@ impl Chat {
         }
         let CatalogChange { deactivated, changed, .. } = self.session.set_catalog(now);
         self.swapped.deactivated.extend(deactivated);
-        // The session names all that changed since they were activated.
+        // The session lists all changes since the skills were activated.
         self.swapped.changed = changed;
     }
 }

@@ -10,14 +10,14 @@ use crate::fs::walk::ScanOptions;
 use crate::registry::Registry;
 use crate::source::DirSource;
 
-/// The skills in some folders, as one list; of namesakes the first, in the order of the folders. `~` is the user's
-/// folder.
+/// The skills in some folders, as one list. Of skills with the same name the first one counts, in the order of the
+/// folders. `~` is the user's home folder.
 pub fn discover(roots: &[&Path], options: &ScanOptions) -> Result<Vec<Entry>, SkillsError> {
     discovered(roots, options, None)
 }
 
-/// The same for a strict host: only skills that a profile finds no error in. What becomes of the others is for `on_error`
-/// in the options to say.
+/// The same for a strict host: only skills without an error under a profile. `on_error` in the options decides what
+/// happens to the others.
 pub fn discover_judged(
     roots: &[&Path],
     options: &ScanOptions,

@@ -1,4 +1,4 @@
-//! [`SkillsError`]: why the front door could not do what it was asked.
+//! [`SkillsError`]: why an operation of the front door failed.
 
 use prowess_core::LoadError;
 use prowess_core::catalog::DuplicateError;
@@ -9,7 +9,7 @@ use crate::error::{LookupError, SourceError};
 use crate::library::LibraryError;
 use crate::registry::RegistryError;
 
-/// Why [`Skills`](crate::Skills), [`Chat`](crate::Chat) or [`Skill`](crate::Skill) could not do what it was asked.
+/// Why an operation of [`Skills`](crate::Skills), [`Chat`](crate::Chat) or [`Skill`](crate::Skill) failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SkillsError {
@@ -22,7 +22,7 @@ pub enum SkillsError {
     /// A document is not a skill: every problem is in the error.
     #[error(transparent)]
     Load(#[from] LoadError),
-    /// Two skills have one key, and the duplicates were to be an error.
+    /// Two skills have the same key, and duplicates are errors.
     #[error(transparent)]
     Duplicate(#[from] DuplicateError),
     /// A skill with this key is registered already.

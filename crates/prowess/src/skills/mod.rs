@@ -1,7 +1,7 @@
 //! The front door: [`Skills`] finds skills, [`Chat`] gives them to a model, [`Skill`] is one of them.
 //!
-//! A host needs no other type. The parts below are there for one that does: [`Registry`], [`Session`], and
-//! [`drive`](crate::drive) between them.
+//! A host needs no other type. The parts are public too: [`Registry`], [`Session`], and [`drive`](crate::drive) between
+//! them.
 
 mod builder;
 mod chat;
@@ -102,13 +102,13 @@ impl Skills {
         Self::builder().with_library(".", Environment::current(), options).build()
     }
 
-    /// Other sources, trust, a profile, a policy, a selector: everything that is not the usual.
+    /// A builder for other sources, trust, a profile, a policy or a selector.
     pub fn builder() -> SkillsBuilder {
         SkillsBuilder::default()
     }
 
-    /// Reads every source again and returns what changed. Chats see the new catalog from their next call on. On an
-    /// error the old catalog stays.
+    /// Reads every source again and returns what changed. Chats use the new catalog from their next call on. After an
+    /// error, the old catalog stays.
     pub fn refresh(&self) -> Result<Delta, SkillsError> {
         Ok(self.shared.registry.refresh()?)
     }
@@ -137,12 +137,12 @@ impl Skills {
         Ok(search(&**selector, &Query::text(query), &among, narrowing)?)
     }
 
-    /// Starts a chat: the skills as one conversation with a model sees them. The id tells it from other chats.
+    /// Starts a chat: the skills as one conversation with a model sees them. The id distinguishes it from other chats.
     pub fn chat(&self, id: impl Into<String>) -> Chat {
         Chat::new(self.clone(), self.session(id))
     }
 
-    /// Restores a chat that was stored as its [`Chat::state`]. Skills that are gone since then are no longer active.
+    /// Restores a chat from its [`Chat::state`]. Skills that no longer exist are no longer active.
     pub fn restore(&self, state: SessionState) -> Result<Chat, SkillsError> {
         let Shared { policy, options, .. } = &*self.shared;
         let session = Session::restore(state, self.catalog(), policy.clone(), options.clone())?;
@@ -151,8 +151,8 @@ impl Skills {
 
     /// Refreshes by itself whenever the folders change, until the last handle and the last chat are dropped.
     ///
-    /// `changed` is called in the thread that watches, with what changed or why it could not be read; the old catalog
-    /// then stays. A second call takes the place of the first.
+    /// `changed` is called in the watching thread, with the changes or with the error; after an error, the old catalog
+    /// stays. A second call replaces the first.
     #[cfg(feature = "watch")]
     pub fn watch(
         &self,
@@ -165,7 +165,7 @@ impl Skills {
         Ok(())
     }
 
-    /// The registry below, for a host that wants the parts.
+    /// The registry, for a host that needs the parts.
     pub fn registry(&self) -> &Arc<Registry> {
         &self.shared.registry
     }
@@ -175,7 +175,7 @@ impl Skills {
         Session::new(id, self.catalog(), policy.clone(), options.clone())
     }
 
-    /// What performs the effects of a chat.
+    /// Performs the effects of a chat.
     fn performer(&self) -> Performer<'_> {
         let Shared { registry, selector, approve, .. } = &*self.shared;
         let performer = Performer::new(registry, &**selector);

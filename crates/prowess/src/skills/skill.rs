@@ -22,7 +22,7 @@ use crate::registry::Registry;
 use crate::source::{Beside, Chunk, DirSource, Slice, Source as _};
 use prowess_core::files::Groups;
 
-/// One skill: what its SKILL.md says, and the files beside it.
+/// One skill: its SKILL.md and the files beside it.
 ///
 /// ```
 /// use prowess::Skill;

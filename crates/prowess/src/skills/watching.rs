@@ -10,7 +10,7 @@ use super::SkillsError;
 use crate::registry::Registry;
 use crate::watch::{WatchError, WatchOptions, Watcher};
 
-/// How often the thread looks whether it is still wanted.
+/// How often the thread checks whether it should stop.
 const PATIENCE: Duration = Duration::from_millis(250);
 
 /// A thread that watches. It ends soon after this is dropped.
@@ -33,7 +33,7 @@ impl Watching {
                 match watcher.next(Some(PATIENCE)) {
                     Ok(None) => {}
                     Ok(Some(delta)) => changed(Ok(delta)),
-                    // A later look may succeed.
+                    // A later refresh may succeed.
                     Err(error @ WatchError::Registry(_)) => changed(Err(error.into())),
                     Err(error @ WatchError::System(_)) => return changed(Err(error.into())),
                 }

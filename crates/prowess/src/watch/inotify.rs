@@ -1,4 +1,4 @@
-//! What the Linux kernel says of changes in folders.
+//! Notifications of the Linux kernel about changes in folders.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
@@ -15,7 +15,7 @@ use rustix::io::Errno;
 
 use crate::env;
 
-/// What may change the list of a folder's entries.
+/// Events that may change the list of a folder's entries.
 const ENTRIES: WatchFlags = WatchFlags::CREATE
     .union(WatchFlags::DELETE)
     .union(WatchFlags::MOVED_FROM)
@@ -24,31 +24,31 @@ const ENTRIES: WatchFlags = WatchFlags::CREATE
     .union(WatchFlags::MOVE_SELF)
     .union(WatchFlags::ONLYDIR);
 
-/// What may change what its files say.
+/// Events that may change the contents of its files.
 const CONTENTS: WatchFlags = ENTRIES.union(WatchFlags::MODIFY).union(WatchFlags::ATTRIB);
 
 /// Which entries of a watched folder matter.
 #[derive(Debug)]
 enum Interest {
     All,
-    /// Those that lead to a folder further down.
+    /// Only those on the path to a folder further down.
     Names(BTreeSet<OsString>),
 }
 
-/// What the kernel tells of changes.
+/// A queue of notifications.
 #[derive(Debug)]
 pub(super) struct Hints {
     queue: OwnedFd,
     watched: BTreeMap<i32, Interest>,
-    /// The kernel watches no more folders.
+    /// Whether the kernel refuses to watch more folders.
     full: bool,
 }
 
-/// How many links a way may have, as the kernel has it.
+/// The maximum number of links in a path, as in the kernel.
 const MAX_LINKS: usize = 40;
 
-/// Every folder that is passed on the way to a path, and the name that is taken there; links and what they lead
-/// through are a part of it.
+/// Every folder on the path to a target, with the name of the next entry in it. Links are resolved, and the folders on
+/// the way to their targets are included.
 fn way(path: &Path) -> Vec<(PathBuf, OsString)> {
     let mut passed = Vec::new();
     let mut at = PathBuf::from("/");
@@ -80,12 +80,12 @@ impl Hints {
         Ok(Self { queue, watched: BTreeMap::new(), full: false })
     }
 
-    /// Whether there are folders whose changes are not told.
+    /// Whether there are folders without notifications.
     pub(super) fn must_poll(&self) -> bool {
         self.full
     }
 
-    /// Waits until something that matters has happened, or until a moment; whether it has.
+    /// Waits for a change that matters, or until a point in time. Returns whether there was one.
     pub(super) fn wait(&mut self, until: Option<Instant>) -> io::Result<bool> {
         loop {
             if self.drain()? {
@@ -103,7 +103,7 @@ impl Hints {
         }
     }
 
-    /// Takes what has been told so far; whether any of it matters.
+    /// Takes all notifications so far. Returns whether one of them matters.
     pub(super) fn drain(&mut self) -> io::Result<bool> {
         let mut buffer = [MaybeUninit::uninit(); 16 * 1024];
         let mut events = inotify::Reader::new(&self.queue, &mut buffer);
@@ -117,7 +117,7 @@ impl Hints {
             };
             let kind = event.events();
             if kind.contains(ReadFlags::IGNORED) {
-                // The folder is gone, and the kernel forgets it.
+                // The folder is gone, and the kernel has removed the watch.
                 self.watched.remove(&event.wd());
                 continue;
             }
@@ -125,18 +125,18 @@ impl Hints {
             matters |= match (self.watched.get(&event.wd()), name) {
                 (Some(Interest::Names(names)), Some(name)) => names.contains(name),
                 (Some(_), _) => true,
-                // The queue was too short for all that happened; or a folder that is watched no more.
+                // The queue overflowed, or the folder is no longer watched.
                 (None, _) => kind.contains(ReadFlags::QUEUE_OVERFLOW),
             };
         }
     }
 
-    /// Watches exactly these folders and the way to them; whether all were watched before.
+    /// Watches exactly these folders and the paths to them. Returns whether all were watched already.
     pub(super) fn watch(&mut self, folders: &[PathBuf]) -> io::Result<bool> {
         let wanted: BTreeSet<&Path> = folders.iter().map(PathBuf::as_path).collect();
         let mut ways: BTreeMap<PathBuf, BTreeSet<OsString>> = BTreeMap::new();
         for folder in &wanted {
-            // What lies in a watched folder and is no link is on no way of its own.
+            // A folder in a watched folder needs no path of its own, unless it is a link.
             if folder.parent().is_some_and(|above| wanted.contains(above)) && !folder.is_symlink() {
                 continue;
             }
@@ -153,14 +153,14 @@ impl Hints {
             complete &= self.add(folder, CONTENTS, Interest::All, &mut found)?;
         }
         for gone in self.watched.keys().filter(|known| !found.contains_key(known)) {
-            // It may be gone by itself.
+            // The kernel may have removed it already.
             let _ = inotify::remove_watch(&self.queue, *gone);
         }
         self.watched = found;
         Ok(complete)
     }
 
-    /// Watches a folder; whether it was before, or cannot be.
+    /// Watches a folder. Returns whether it was watched already, or cannot be.
     fn add(
         &mut self,
         folder: &Path,
@@ -196,7 +196,7 @@ impl Hints {
                 self.full = true;
                 Ok(true)
             }
-            // What is not there or may not be looked into tells nothing; what lies above it does.
+            // A folder that is missing or unreadable sends no notifications, but the one above it does.
             Err(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS | Errno::LOOP | Errno::NAMETOOLONG) => Ok(true),
             Err(error) => Err(error.into()),
         }

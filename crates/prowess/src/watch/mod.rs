@@ -1,8 +1,8 @@
-//! Hot reload: folders are watched, and what changes in them becomes a new catalog and a [`Delta`].
+//! Hot reload: watches folders, and turns their changes into a new catalog and a [`Delta`].
 //!
-//! What the system says of a change is only a hint to look again. A look is complete when every folder that was looked
-//! into was being watched before the look began: whatever changes from then on is another hint. So nothing is missed,
-//! be it saved by renaming, moved, deleted and made again, or a thousand files at once.
+//! A notification is only a hint to refresh. A refresh is complete if every folder that it read was watched before it
+//! began: any later change is another hint. So nothing is missed, whether files are renamed over each other, moved,
+//! deleted and created again, or a thousand change at once.
 
 #[cfg(target_os = "linux")]
 mod inotify;
@@ -22,16 +22,16 @@ use inotify::Hints;
 #[cfg(not(target_os = "linux"))]
 use polling::Hints;
 
-/// How a watcher waits.
+/// The timing of a watcher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WatchOptions {
-    /// How long it must be quiet before a change is looked at.
+    /// How long to wait without further changes before a refresh.
     pub quiet: Duration,
-    /// How long a change waits at most for it to be quiet.
+    /// How long a change waits at most for that.
     pub longest: Duration,
-    /// How often to look where the system does not tell of changes, or of no more folders.
+    /// How often to poll where the system sends no notifications, or not for all folders.
     pub poll: Duration,
-    /// How often sources elsewhere are asked again, which tell of nothing; never, if no time is given.
+    /// How often to refresh remote sources, which send no notifications; `None` for never.
     pub ask: Option<Duration>,
 }
 
@@ -46,13 +46,13 @@ impl Default for WatchOptions {
     }
 }
 
-/// Why nothing can be watched.
+/// Why folders cannot be watched.
 #[derive(Debug, thiserror::Error)]
 pub enum WatchError {
-    /// The system does not let folders be watched.
+    /// The system refuses to watch folders.
     #[error("folders cannot be watched")]
     System(#[from] io::Error),
-    /// The sources could not be listed. The catalog stays as it was, and a later look may succeed.
+    /// A source could not be listed. The catalog stays the same, and a later refresh may succeed.
     #[error(transparent)]
     Registry(#[from] RegistryError),
 }
@@ -71,7 +71,7 @@ pub enum WatchError {
 ///
 /// std::fs::create_dir(folder.join("tidy-up"))?;
 /// std::fs::write(folder.join("tidy-up/SKILL.md"), "---\nname: tidy-up\ndescription: Tidies up.\n---\n")?;
-/// // A host would call `next`, which waits; this takes in what has happened so far.
+/// A host would call `next`, which waits. This takes the changes so far.
 /// assert_eq!(watcher.settle()?.added, ["tidy-up"]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -80,9 +80,9 @@ pub struct Watcher {
     registry: Arc<Registry>,
     options: WatchOptions,
     hints: Hints,
-    /// The last look was not complete, so there is another to come.
+    /// Whether the last refresh was incomplete, so that another one follows.
     unfinished: bool,
-    /// When sources elsewhere are to be asked.
+    /// When to refresh remote sources.
     ask_at: Option<Instant>,
 }
 
@@ -96,12 +96,12 @@ impl Watcher {
         Ok(watcher)
     }
 
-    /// The registry, whose catalog changes with every look.
+    /// The registry, whose catalog changes with every refresh.
     pub fn registry(&self) -> &Arc<Registry> {
         &self.registry
     }
 
-    /// Waits for a change that makes a difference; nothing when the time is up before there was one.
+    /// Waits for a change of the catalog; `None` if the timeout is reached first.
     pub fn next(&mut self, timeout: Option<Duration>) -> Result<Option<Delta>, WatchError> {
         let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         loop {
@@ -115,12 +115,12 @@ impl Watcher {
         }
     }
 
-    /// Takes in everything that has happened until now, without waiting.
+    /// Takes all changes so far, without waiting.
     pub fn settle(&mut self) -> Result<Delta, WatchError> {
         self.look()
     }
 
-    /// Waits for a hint and then for quiet; false when the time is up without a hint.
+    /// Waits for a hint and then until there are no more; false if the deadline is reached without a hint.
     fn wait(&mut self, deadline: Option<Instant>) -> Result<bool, WatchError> {
         if self.unfinished {
             return Ok(true);
@@ -148,8 +148,8 @@ impl Watcher {
         Ok(true)
     }
 
-    /// Looks again, until every folder that was looked into had been watched before. Where changes never end, what was
-    /// seen so far is told after the longest time, and the next look comes at once.
+    /// Refreshes until every folder that was read had been watched before. If changes never stop, it returns what it
+    /// has after the longest time, and the next refresh follows at once.
     fn look(&mut self) -> Result<Delta, WatchError> {
         let before = self.registry.catalog();
         let longest = Instant::now() + self.options.longest;

@@ -1,4 +1,4 @@
-//! Systems without a kernel that says what changed: the watcher polls.
+//! Systems without notifications of changes: the watcher polls.
 
 use std::io;
 use std::path::PathBuf;

@@ -5,41 +5,41 @@ use std::path::{Path, PathBuf};
 
 use crate::error::shown;
 
-/// Why something could not be written. Each variant names the path; whatever was there before is still there.
+/// Why something could not be written. Each variant names the path. The previous contents are never lost.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
-    /// The file is not the one that was read.
+    /// The file changed since it was read.
     #[error("the file has changed since it was read, so it is left alone: {}", shown(.path))]
     Changed {
         /// The file.
         path: PathBuf,
     },
-    /// The file lies elsewhere, behind a link, and was not named itself.
+    /// The path is a link to a file outside of what the user named.
     #[error("a link leads to a file outside of what was named, so it is left alone: {}: {}", shown(.path), .target.display())]
     Outside {
-        /// The path that was to be written.
+        /// The path.
         path: PathBuf,
-        /// The file that it leads to.
+        /// The target of the link.
         target: PathBuf,
     },
-    /// The file may not be written.
+    /// The file is read-only.
     #[error("the file is read-only, so it is left alone: {}", shown(.path))]
     ReadOnly {
         /// The file.
         path: PathBuf,
     },
-    /// Something of that name is there already.
+    /// Something of this name exists already.
     #[error("there is something of this name already: {}", shown(.path))]
     Exists {
-        /// What should have been made.
+        /// The path that should have been created.
         path: PathBuf,
     },
-    /// The system refused or failed.
+    /// The system returned an error.
     #[error("could not write: {}", shown(.path))]
     Io {
-        /// What should have been written.
+        /// The path that should have been written.
         path: PathBuf,
-        /// What the system said.
+        /// The error.
         #[source]
         source: io::Error,
     },

@@ -1,4 +1,4 @@
-//! A folder that is held open while a file in it is replaced, so that no link put in its place leads elsewhere.
+//! A folder that is held open while a file in it is replaced, so that a link put in its place is not followed.
 
 use std::fs::File;
 use std::io;
@@ -25,9 +25,9 @@ mod unix {
     pub(crate) struct Held(OwnedFd);
 
     impl Held {
-        /// Opens a folder by an absolute path on which nothing is a link.
+        /// Opens a folder by an absolute path without links.
         pub(crate) fn open(path: &Path) -> io::Result<Self> {
-            // A folder on the way may be one that this user can enter and not list.
+            // The user may be able to enter a parent folder and not to list it.
             #[cfg(target_os = "linux")]
             let enter = OFlags::PATH;
             #[cfg(not(target_os = "linux"))]
@@ -65,14 +65,14 @@ mod unix {
             Ok((here.ino(), here.dev()) == (open.ino(), open.dev()))
         }
 
-        /// Gives a file of the folder another name in it, in the place of what has that name.
+        /// Renames a file within the folder, replacing what has the new name.
         pub(crate) fn rename(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
             Ok(renameat(&self.0, from, &self.0, to)?)
         }
     }
 }
 
-/// The same with paths, for systems where handles of folders are of no use.
+/// The same with paths, for systems without usable handles of folders.
 #[cfg(not(unix))]
 mod portable {
     use std::ffi::OsStr;

@@ -1,4 +1,4 @@
-//! Changing what lies on disk: a reader sees all of the old or all of the new, and nothing is lost on the way.
+//! Atomic changes of files: a reader sees the old contents or the new ones, and a failure loses nothing.
 
 mod error;
 mod held;
@@ -17,7 +17,7 @@ pub(crate) use lock::lock_within;
 use temporary::Temporary;
 pub(crate) use temporary::{is_temporary, unused_name};
 
-/// The steps of replacing a file, in order; the tests stop at each.
+/// The steps of replacing a file, in order. Tests stop at each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     Open,
@@ -28,22 +28,22 @@ enum Step {
     Rename,
 }
 
-/// Replaces a file that holds `before` by one that holds `after`.
+/// Replaces a file with the contents `before` by one with the contents `after`.
 ///
-/// The new bytes are written beside it, brought to the disk, and take its name. Permissions stay, and the owner
-/// where the system lets us. A link stays a link: the file it leads to is replaced, in its own folder. A file
-/// that may not be written is left alone, as an editor would, and so is one that no longer holds `before`.
+/// The new bytes are written to a temporary file beside it, synced, and renamed over it. The file keeps its
+/// permissions, and its owner where the system allows that. A link stays a link: its target is replaced, in its own
+/// folder. A read-only file is not changed, and neither is one whose contents are not `before`.
 ///
-/// Two things are as with most editors: a further hard link keeps the old bytes, and extended attributes are
-/// those of a new file. A write in the instant between the last look and the renaming is not noticed.
+/// As with most editors, another hard link keeps the old bytes, and extended attributes are those of a new file. A
+/// write between the last comparison and the rename is not noticed.
 pub fn replace(path: &Path, before: &[u8], after: &[u8]) -> Result<(), WriteError> {
     replace_where(path, before, after, |_| true)
 }
 
-/// The same for a file whose real place `may` allows; see [`WriteError::Outside`].
+/// The same for a file whose real path `may` allows; see [`WriteError::Outside`].
 ///
-/// That place is asked for once. Its folder is then opened without following links and held, so that what is put in the
-/// place of a folder meanwhile is not written to.
+/// The real path is looked up once. Its folder is then opened without following links and held open, so that nothing is
+/// written to a folder that replaces it meanwhile.
 pub fn replace_where(
     path: &Path,
     before: &[u8],
@@ -70,7 +70,7 @@ fn replace_stepwise(
     at(Step::Open).map_err(failed)?;
     let held = Held::open(folder).map_err(|_| changed())?;
     let old = held.file(name).and_then(|file| file.metadata()).map_err(|_| changed())?;
-    // Renaming needs no permission for the file itself, so it is asked for.
+    // Renaming does not need write permission for the file itself, so it is checked.
     let writable = !old.permissions().readonly() && old.is_file();
     if !writable || !held.is_writable(name) {
         return Err(WriteError::ReadOnly { path: path.to_owned() });
@@ -94,7 +94,7 @@ fn replace_stepwise(
     Ok(())
 }
 
-/// Whether an open file is a regular one with these bytes and no others.
+/// Whether an open file is a regular file with exactly these bytes.
 fn holds(file: File, bytes: &[u8]) -> bool {
     let mut read = Vec::new();
     file.metadata().is_ok_and(|metadata| metadata.is_file())
@@ -105,13 +105,13 @@ fn holds(file: File, bytes: &[u8]) -> bool {
 /// How well a file that Prowess owns must survive a crash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Durability {
-    /// It can be made again, and its reader notices a damaged one.
+    /// It can be rebuilt, and its reader notices damage.
     Rebuilt,
-    /// It is the only copy of what the user decided: synced to disk, and readable by the user only.
+    /// It is the only copy of a decision of the user: synced to disk, and readable by the user only.
     Synced,
 }
 
-/// Writes a file that Prowess owns, whole or not at all, in the place of what was there. Folders are made.
+/// Writes a file that Prowess owns, atomically. Creates the folders above it, and replaces what was there.
 pub(crate) fn write_own(path: &Path, parts: &[&[u8]], durability: Durability) -> io::Result<()> {
     fs::create_dir_all(path.parent().unwrap_or(Path::new(".")))?;
     let mut options = File::options();
@@ -135,7 +135,7 @@ pub(crate) fn write_own(path: &Path, parts: &[&[u8]], durability: Durability) ->
     Ok(())
 }
 
-/// Makes a file with these bytes, whole or not at all. Something of its name is never replaced.
+/// Creates a file with these bytes, atomically. Never replaces anything.
 pub(crate) fn create(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
     let failed = |error| WriteError::io(path, error);
     let (temporary, mut file) = Temporary::file(path, File::options().write(true)).map_err(failed)?;
@@ -148,10 +148,10 @@ pub(crate) fn create(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
     Ok(())
 }
 
-/// Makes a folder with these files, all or nothing. The folder above it must be there.
+/// Creates a folder with these files, all or nothing. The folder above it must exist.
 ///
-/// It is made under another name beside its place, and gets its own when it is complete. Something that is there
-/// already, be it an empty folder, is never touched.
+/// It is built under a temporary name beside its place, and renamed when it is complete. Anything that exists there
+/// already, even an empty folder, is not touched.
 pub fn make_folder(path: &Path, contents: &[(&str, &[u8])]) -> Result<(), WriteError> {
     let failed = |error| WriteError::io(path, error);
     let exists = || WriteError::Exists { path: path.to_owned() };
@@ -175,12 +175,12 @@ pub fn make_folder(path: &Path, contents: &[(&str, &[u8])]) -> Result<(), WriteE
     Ok(())
 }
 
-/// The folder that holds a path.
+/// The folder that contains a path.
 fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Gives a new file the owner of the old one; only some users may, and the others own what they write.
+/// Gives a new file the owner of the old one. Only some users may do that; for others it fails silently.
 fn keep_owner(file: &File, old: &Metadata) {
     #[cfg(unix)]
     {
@@ -191,20 +191,20 @@ fn keep_owner(file: &File, old: &Metadata) {
     let _ = (file, old);
 }
 
-/// Brings a renaming to the disk; where a folder cannot be synchronised there is nothing more to do.
+/// Syncs a rename to disk. Where a folder cannot be synced, there is nothing more to do.
 fn sync_folder_of(path: &Path) {
     if let Ok(folder) = File::options().read(true).open(folder_of(path)) {
         let _ = folder.sync_all();
     }
 }
 
-/// Renames without ever replacing what is there.
+/// Renames without replacing anything.
 fn rename_to_new(from: &Path, to: &Path) -> io::Result<()> {
     #[cfg(any(target_os = "linux", target_vendor = "apple"))]
     {
         use rustix::fs::{CWD, RenameFlags, renameat_with};
         match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
-            // Some file systems do not know the flag.
+            // Some file systems do not support the flag.
             Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) => {}
             result => return result.map_err(io::Error::from),
         }

@@ -1,4 +1,4 @@
-//! Files and folders that are not finished yet: hidden names beside their place, and what removes them.
+//! Temporary files and folders: their hidden names, and their removal.
 
 use std::fs::{self, File};
 use std::io;
@@ -6,20 +6,20 @@ use std::path::{Path, PathBuf};
 
 use super::folder_of;
 
-/// Something unfinished, which goes when it is dropped; once it was renamed there is nothing to remove.
+/// A temporary file or folder, which is removed when this is dropped. After a rename there is nothing to remove.
 ///
-/// Its handle holds a lock for as long as it is worked on. What is not locked was left behind by a process that was
-/// killed, and the next one that writes to the folder removes it.
+/// Its handle holds a lock while it is in use. One without a lock was left behind by a process that was killed, and the
+/// next process that writes to the folder removes it.
 pub(super) struct Temporary {
     pub(super) path: PathBuf,
 }
 
-/// How the name of something unfinished begins and ends.
+/// How the name of a temporary file begins and ends.
 const UNFINISHED: (&str, &str) = (".prowess-", ".tmp");
-/// How many entries of a folder are looked at for what was left behind.
+/// The maximum number of entries of a folder that are searched for temporary files.
 const MAX_SWEPT: usize = 10_000;
 
-/// Whether this is the name of something unfinished: no file of a skill, and not to be taken for one.
+/// Whether this is the name of a temporary file, which is never a file of a skill.
 pub(crate) fn is_temporary(name: &str) -> bool {
     let number = name.strip_prefix(UNFINISHED.0).and_then(|rest| rest.strip_suffix(UNFINISHED.1));
     let number = number.filter(|number| !number.is_empty());
@@ -27,12 +27,12 @@ pub(crate) fn is_temporary(name: &str) -> bool {
 }
 
 impl Temporary {
-    /// A new file beside a path, and its handle.
+    /// A new temporary file beside a path, and its handle.
     pub(super) fn file(path: &Path, options: &mut fs::OpenOptions) -> io::Result<(Self, File)> {
         Self::new(path, |path| options.create_new(true).open(path), |file| file.lock().is_ok())
     }
 
-    /// A new folder beside a path, and what keeps it from being taken for something left behind.
+    /// A new temporary folder beside a path, and the handle that locks it.
     pub(super) fn folder(path: &Path) -> io::Result<(Self, Option<File>)> {
         let open = |path: &Path| fs::create_dir(path).map(|()| File::options().read(true).open(path).ok());
         Self::new(path, open, |handle| handle.as_ref().is_some_and(|handle| handle.lock().is_ok()))
@@ -49,8 +49,7 @@ impl Temporary {
             let path = folder.join(unused_name());
             let handle = make(&path)?;
             let temporary = Self { path };
-            // Between the making and the lock it may have been taken for something left behind. Where there are no
-            // locks, nothing is removed.
+            // Another process may have removed it before it was locked. Where there are no locks, nothing is removed.
             if !lock(&handle) || temporary.path.symlink_metadata().is_ok() {
                 return Ok((temporary, handle));
             }
@@ -76,18 +75,18 @@ pub(crate) fn unused_name() -> String {
     format!("{}{random:016x}{}", UNFINISHED.0, UNFINISHED.1)
 }
 
-/// Removes what a process left behind that was killed while it wrote to this folder.
+/// Removes temporary files in a folder whose process was killed.
 fn sweep(folder: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().take(MAX_SWEPT).flatten() {
         if !entry.file_name().to_str().is_some_and(is_temporary) {
             continue;
         }
         let kind = entry.file_type();
-        // A link or a device of that name is none of ours, and opening it may have an effect.
+        // A link or a device of that name is not ours, and opening it may have an effect.
         if !kind.is_ok_and(|kind| kind.is_file() || kind.is_dir()) {
             continue;
         }
-        // Something else may be there by now, so it is asked once more.
+        // Something else may be there by now, so the open file is checked again.
         let ours = |left: &File| left.metadata().is_ok_and(|left| left.is_file() || left.is_dir());
         if let Ok(left) = open_without_waiting(&entry.path())
             && ours(&left)
@@ -98,7 +97,7 @@ fn sweep(folder: &Path) {
     }
 }
 
-/// Opens what is there, and no link: a FIFO would else be waited for.
+/// Opens a path unless it is a link, without blocking on a FIFO.
 pub(super) fn open_without_waiting(path: &Path) -> io::Result<File> {
     let mut options = File::options();
     options.read(true);

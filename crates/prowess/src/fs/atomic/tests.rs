@@ -69,7 +69,7 @@ fn a_file_whose_real_place_is_not_allowed_is_left_alone() {
 }
 
 #[test]
-fn a_replaced_file_keeps_its_mode_and_nothing_lies_beside_it() {
+fn a_replaced_file_keeps_its_mode_and_leaves_no_temporary_file() {
     for mode in [0o600, 0o644, 0o755, 0o664] {
         let (folder, path) = folder_with("old");
         fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
@@ -81,7 +81,7 @@ fn a_replaced_file_keeps_its_mode_and_nothing_lies_beside_it() {
 }
 
 #[test]
-fn stopped_at_any_step_the_old_file_is_whole_and_alone() {
+fn stopped_at_any_step_the_old_file_is_complete_and_alone() {
     for stop in [Step::Create, Step::Write, Step::Sync, Step::Compare, Step::Rename] {
         let (folder, path) = folder_with("old");
         let error =
@@ -184,7 +184,7 @@ fn a_full_disk_leaves_the_old_file_and_nothing_else() {
 }
 
 #[test]
-fn a_folder_is_made_whole_and_never_over_another() {
+fn a_folder_is_created_completely_and_never_over_another() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("new");
     make_folder(&path, &[("SKILL.md", b"x"), ("scripts/a.sh", b"y")]).unwrap();
@@ -210,14 +210,14 @@ fn a_folder_is_made_whole_and_never_over_another() {
 }
 
 #[test]
-fn what_a_killed_process_left_behind_is_removed_by_the_next_write() {
+fn a_temporary_file_of_a_killed_process_is_removed_by_the_next_write() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("SKILL.md");
     fs::write(&path, "old").unwrap();
     let (left, worked_on) = (".prowess-0123456789abcdef.tmp", ".prowess-fedcba9876543210.tmp");
     fs::write(folder.path().join(left), "half").unwrap();
     fs::create_dir_all(folder.path().join(".prowess-12-3.tmp/scripts")).unwrap();
-    // What another process still works on is locked.
+    // A temporary file that another process still uses is locked.
     let other = File::create(folder.path().join(worked_on)).unwrap();
     other.lock().unwrap();
     replace(&path, b"old", b"new").unwrap();
@@ -228,7 +228,7 @@ fn what_a_killed_process_left_behind_is_removed_by_the_next_write() {
 }
 
 #[test]
-fn two_names_of_unfinished_files_are_never_the_same() {
+fn two_temporary_names_are_never_the_same() {
     let names: std::collections::BTreeSet<String> = (0..1_000).map(|_| unused_name()).collect();
     assert_eq!(names.len(), 1_000);
     assert!(names.iter().all(|name| is_temporary(name)));
@@ -238,13 +238,13 @@ fn two_names_of_unfinished_files_are_never_the_same() {
 }
 
 #[test]
-fn a_fifo_with_the_name_of_something_unfinished_is_never_waited_for() {
+fn a_fifo_with_a_temporary_name_does_not_block() {
     let (folder, path) = folder_with("old");
     let fifo = folder.path().join(".prowess-12.tmp");
     if !Command::new("mkfifo").arg(&fifo).status().is_ok_and(|status| status.success()) {
         return;
     }
-    // It may be put there after its kind was asked for.
+    // It may be put there after its kind was checked.
     drop(open_without_waiting(&fifo));
     replace(&path, b"old", b"new").unwrap();
     assert!(fifo.symlink_metadata().is_ok(), "none of ours");
@@ -252,7 +252,7 @@ fn a_fifo_with_the_name_of_something_unfinished_is_never_waited_for() {
 
 #[cfg(unix)]
 #[test]
-fn a_lock_is_for_this_user_alone_and_is_not_waited_for_without_end() {
+fn a_lock_is_for_this_user_only_and_waiting_for_it_has_a_timeout() {
     use std::os::unix::fs::PermissionsExt as _;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("state/trust.lock");

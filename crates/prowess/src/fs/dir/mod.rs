@@ -1,4 +1,4 @@
-//! An open folder: what is in it and just below it, asked of the handle and not of a path that may have changed.
+//! An open folder and what is below it, accessed through a handle and not through a path that may have changed.
 
 #[cfg(not(unix))]
 mod portable;
@@ -12,7 +12,7 @@ pub(crate) use portable::{Folder, is_link_error, leads_out, place_of, stamp_of};
 #[cfg(unix)]
 pub(crate) use unix::{Folder, is_link_error, leads_out, place_of, stamp_of};
 
-/// What an entry of a folder is, as the folder says it.
+/// The kind of an entry, as its folder lists it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     File,
@@ -32,13 +32,13 @@ pub(crate) struct Name {
 /// What something is opened for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Want {
-    /// To read its bytes.
+    /// To read it.
     Bytes,
-    /// To see what it is; where the system can, without opening it for anything else.
+    /// To inspect it; where the system can, without opening it for reading.
     Look,
 }
 
-/// A file as its folder knows it.
+/// The metadata of a file, as its folder has it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Known {
     pub(crate) kind: Kind,
@@ -46,11 +46,11 @@ pub(crate) struct Known {
     pub(crate) executable: bool,
 }
 
-/// Where a path must have no links.
+/// Which links in a path are errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Links {
-    /// A link as its last part is an error that [`is_link_error`] knows.
+    /// A link as the last part: an error that [`is_link_error`] recognizes.
     Refuse,
-    /// So is a link anywhere on the way.
+    /// A link in any part.
     RefuseAll,
 }

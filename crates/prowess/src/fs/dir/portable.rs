@@ -1,4 +1,4 @@
-//! An open folder on systems where a handle of a folder cannot be used to open files: its path.
+//! An open folder on systems without usable handles of folders: its path.
 
 use std::fs::{self, File, Metadata};
 use std::io;
@@ -13,7 +13,7 @@ pub(crate) struct Folder {
     path: PathBuf,
 }
 
-/// The path is a link and was not to be. The standard library has no stable kind of error for this.
+/// A path is a link and must not be one. The standard library has no stable kind of error for this.
 #[derive(Debug, thiserror::Error)]
 #[error("this is a link")]
 struct IsLink;
@@ -38,7 +38,7 @@ impl Folder {
         false
     }
 
-    /// A number made of the path, since there is no other.
+    /// A hash of the path, since there is no inode number.
     pub(crate) fn identity(&self) -> io::Result<(u64, u64)> {
         let bytes = self.path.to_string_lossy().into_owned().into_bytes();
         let hash = |seed: u64| {
@@ -81,7 +81,7 @@ impl Folder {
         Self::open(&self.path)
     }
 
-    /// Links to folders are not followed here.
+    /// Links to folders are not followed on these systems.
     pub(crate) fn of(_: &File) -> io::Result<Self> {
         Err(io::ErrorKind::Unsupported.into())
     }

@@ -1,4 +1,4 @@
-//! An open folder on Unix: a handle, which stays the same folder when paths change.
+//! An open folder on Unix: a handle, which stays the same folder if its path changes.
 
 use std::ffi::OsString;
 use std::fs::{File, Metadata};
@@ -14,7 +14,7 @@ use rustix::io::Errno;
 use super::{Kind, Known, Links, Name, Want};
 use crate::fs::stamp::FileStamp;
 
-/// What a folder on the way to a file is opened for: where the system can, only to go through it.
+/// The flags to open a parent folder with: where the system can, only to pass through it.
 #[cfg(target_os = "linux")]
 const THROUGH: OFlags = OFlags::PATH;
 #[cfg(not(target_os = "linux"))]
@@ -42,13 +42,13 @@ impl Folder {
         Ok(Self { handle: rustix::fs::openat(CWD, path, flags, Mode::empty())? })
     }
 
-    /// Where it really is now. `path` is how it was opened.
+    /// Its real path now. `path` is the path that it was opened with.
     pub(crate) fn place(&self, path: &Path) -> io::Result<PathBuf> {
         place_of(&self.handle, path)
     }
 
-    /// Its device, when the file system there is known to count the folders in a folder as links to it. Others may
-    /// give any number.
+    /// Its device, if the file system is known to count the folders in a folder as links to it. Others may give any
+    /// number.
     #[cfg(target_os = "linux")]
     pub(crate) fn counting_device(&self) -> Option<u64> {
         const EXT: i64 = 0xef53;
@@ -65,19 +65,19 @@ impl Folder {
         None
     }
 
-    /// Whether a folder in it is known to hold no folders, without a list of what it holds: its device counts them.
+    /// Whether a folder in it is known to contain no folders. On this device, the link count tells without a list.
     pub(crate) fn is_leaf(&self, name: &Path, counting: u64) -> bool {
         let stat = rustix::fs::statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW);
         stat.is_ok_and(|stat| bits(stat.st_dev) == counting && stat.st_nlink == 2)
     }
 
-    /// What tells it apart from every other folder.
+    /// Its device and inode number.
     pub(crate) fn identity(&self) -> io::Result<(u64, u64)> {
         let stat = rustix::fs::fstat(&self.handle)?;
         Ok((bits(stat.st_dev), stat.st_ino))
     }
 
-    /// Its entries, sorted by name, at most `limit` of them; and whether there were more.
+    /// At most `limit` of its entries, sorted by name, and whether there are more.
     pub(crate) fn entries(&self, limit: usize) -> io::Result<(Vec<Name>, bool)> {
         let (mut names, mut more) = (Vec::new(), false);
         for entry in Dir::read_from(&self.handle)? {
@@ -102,7 +102,7 @@ impl Folder {
         Ok((names, more))
     }
 
-    /// Opens what lies at a path below it, without waiting for a writer.
+    /// Opens a path below it, without blocking on a FIFO.
     pub(crate) fn open_below(&self, path: &Path, links: Links) -> io::Result<File> {
         let flags = flags_for(Want::Bytes) | OFlags::NOFOLLOW;
         if links == Links::RefuseAll {
@@ -111,24 +111,24 @@ impl Folder {
         Ok(File::from(rustix::fs::openat(&self.handle, path, flags, Mode::empty())?))
     }
 
-    /// Opens a folder only to go through it, which needs no leave to list it.
+    /// Opens a folder only to pass through it, which needs no permission to list it.
     pub(crate) fn open_through(path: &Path) -> io::Result<Self> {
         let flags = THROUGH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         Ok(Self { handle: rustix::fs::openat(CWD, path, flags, Mode::empty())? })
     }
 
-    /// The same folder, opened to be listed.
+    /// The same folder, opened for listing.
     pub(crate) fn to_list(&self) -> io::Result<Self> {
         Self::of(&self.handle)
     }
 
-    /// The folder that was opened to be looked at.
+    /// Opens a folder for listing that was opened for inspection.
     pub(crate) fn of(handle: &impl AsFd) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         Ok(Self { handle: rustix::fs::openat(handle, ".", flags, Mode::empty())? })
     }
 
-    /// Opens a folder by a path without links.
+    /// Opens a folder by a path that must not contain links.
     pub(crate) fn open_real(path: &Path) -> io::Result<Self> {
         #[cfg(target_os = "linux")]
         {
@@ -136,7 +136,7 @@ impl Folder {
             let flags = THROUGH | OFlags::DIRECTORY | OFlags::CLOEXEC;
             let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
             match openat2(CWD, path, flags, Mode::empty(), resolve) {
-                // A kernel without the call, or a filter that does not know it.
+                // A kernel without openat2, or a filter that does not know it.
                 Err(Errno::NOSYS | Errno::PERM) => {}
                 result => return Ok(Self { handle: result? }),
             }
@@ -144,28 +144,28 @@ impl Folder {
         Self::open(path)
     }
 
-    /// Opens a folder right below it, which must be no link.
+    /// Opens a folder directly below it, which must not be a link.
     pub(crate) fn folder_below(&self, name: &Path) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         Ok(Self { handle: rustix::fs::openat(&self.handle, name, flags, Mode::empty())? })
     }
 
-    /// Opens a folder below it to be listed, when no part of the path is a link.
+    /// Opens a folder below it for listing, by a path that must not contain links.
     #[cfg(feature = "install")]
     pub(crate) fn folder_without_links(&self, path: &Path) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         Ok(Self { handle: open_without_links(&self.handle, path, flags)?.into() })
     }
 
-    /// Where a link right below it leads.
+    /// The target of a link directly below it.
     #[cfg(feature = "install")]
     pub(crate) fn link_below(&self, name: &Path) -> io::Result<PathBuf> {
         let target = rustix::fs::readlinkat(&self.handle, name, Vec::new())?;
         Ok(PathBuf::from(OsString::from_vec(target.into_bytes())))
     }
 
-    /// Opens what a path below it leads to. Links that stay below it are followed where the system can hold them
-    /// to that; [`leads_out`] knows the error for others.
+    /// Opens a path below it. Links that stay below it are followed where the system can guarantee that. [`leads_out`]
+    /// recognizes the error of others.
     pub(crate) fn beneath(&self, path: &Path, want: Want) -> io::Result<File> {
         #[cfg(target_os = "linux")]
         {
@@ -179,17 +179,17 @@ impl Folder {
         self.without_links(path, want)
     }
 
-    /// Opens what lies at a path below it when no part of the path is a link.
+    /// Opens a path below it that must not contain links.
     pub(crate) fn without_links(&self, path: &Path, want: Want) -> io::Result<File> {
         let file = open_without_links(&self.handle, path, flags_for(want) | OFlags::NOFOLLOW)?;
-        // What is opened only to be looked at may be the link itself.
+        // A handle for inspection may be one of the link itself.
         if want == Want::Look && file.metadata()?.is_symlink() {
             return Err(Errno::LOOP.into());
         }
         Ok(file)
     }
 
-    /// What lies right below it under a name; a link is itself.
+    /// The metadata of an entry directly below it. Links are not followed.
     pub(crate) fn known_below(&self, name: &Path) -> io::Result<Known> {
         let stat = rustix::fs::statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW)?;
         let executable = Mode::XUSR | Mode::XGRP | Mode::XOTH;
@@ -200,7 +200,7 @@ impl Folder {
         })
     }
 
-    /// The state of what lies at a path below it; a link is itself.
+    /// The state of a file below it. Links are not followed.
     pub(crate) fn state_below(&self, path: &Path) -> io::Result<(FileStamp, Kind)> {
         let stat = rustix::fs::statat(&self.handle, path, AtFlags::SYMLINK_NOFOLLOW)?;
         let stamp = FileStamp {
@@ -228,7 +228,7 @@ fn open_without_links(handle: &OwnedFd, path: &Path, flags: OFlags) -> io::Resul
 #[cfg(not(target_os = "linux"))]
 use step_by_step as open_without_links;
 
-/// Opens each folder on the way in the one before it.
+/// Opens each folder of a path through the handle of the one before.
 fn step_by_step(handle: &OwnedFd, path: &Path, flags: OFlags) -> io::Result<File> {
     let on_the_way = THROUGH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mut names = path.iter().peekable();
@@ -240,12 +240,12 @@ fn step_by_step(handle: &OwnedFd, path: &Path, flags: OFlags) -> io::Result<File
     at.map(File::from).ok_or_else(|| io::ErrorKind::NotFound.into())
 }
 
-/// Where an open file or folder really is now. `path` is how it was opened.
+/// The real path of an open file or folder now. `path` is the path that it was opened with.
 #[cfg(target_os = "linux")]
 pub(crate) fn place_of(handle: &impl AsFd, path: &Path) -> io::Result<PathBuf> {
     use std::os::fd::AsRawFd as _;
     let asked = std::fs::read_link(format!("/proc/self/fd/{}", handle.as_fd().as_raw_fd()));
-    // Without /proc only the path can be asked.
+    // Without /proc, only the path can be resolved.
     asked.or_else(|_| std::fs::canonicalize(path))
 }
 
@@ -254,7 +254,7 @@ pub(crate) fn place_of(_: &impl AsFd, path: &Path) -> io::Result<PathBuf> {
     std::fs::canonicalize(path)
 }
 
-/// A number of the system as the standard library gives it, whichever type of integer the system has for it.
+/// A number of the system as the standard library gives it. Its type differs between systems.
 fn bits<T: Copy + TryInto<u64> + TryInto<i64>>(number: T) -> u64 {
     let signed = || TryInto::<i64>::try_into(number).ok().map(i64::cast_unsigned);
     TryInto::<u64>::try_into(number).ok().or_else(signed).unwrap_or_default()
@@ -273,19 +273,19 @@ fn kind_of(kind: FileType) -> Kind {
     }
 }
 
-/// Whether an error says that the path is a link and was not to be.
+/// Whether an error means that a path is a link and must not be one.
 pub(crate) fn is_link_error(error: &io::Error) -> bool {
     error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error())
 }
 
-/// Whether an error says that a link leads out, or is one where none is followed.
+/// Whether an error means that a link leads out, or is in a path without links.
 pub(crate) fn leads_out(error: &io::Error) -> bool {
     [Errno::XDEV, Errno::LOOP, Errno::NOTDIR]
         .iter()
         .any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
 }
 
-/// What tells this state of a file apart from another.
+/// The state of a file.
 pub(crate) fn stamp_of(metadata: &Metadata) -> FileStamp {
     FileStamp {
         size: metadata.len(),

@@ -1,4 +1,4 @@
-//! The files of a skill's folder as a list, in bounded work, with what was left out and why.
+//! Lists the files of a skill's folder with bounded work, and says what was left out and why.
 
 use std::collections::BTreeSet;
 use std::fs::{self, Metadata};
@@ -15,10 +15,10 @@ use crate::fs::read::word_for;
 use crate::fs::sandbox::SkillFolder;
 use crate::fs::walk::{FILE_NAMES, LEFT_OUT};
 
-/// The most entries of a skill's folder that are listed: twenty times what a skill may have.
+/// The maximum number of entries that are listed in a skill's folder: twenty times what a skill may have.
 pub const MAX_LISTED_ENTRIES: usize = 10_000;
 
-/// How many links to folders that are listed already are followed; skills have one or two, if any.
+/// The maximum number of links to listed folders that are followed. Skills have one or two, if any.
 pub const MAX_LISTED_AGAIN: usize = 16;
 
 /// The files of a skill's folder, and what was left out of the list.
@@ -26,14 +26,14 @@ pub const MAX_LISTED_AGAIN: usize = 16;
 pub struct FileListing {
     /// The files, and what was left out.
     pub manifest: Manifest,
-    /// What is no part of a skill, such as `.git`.
+    /// Entries that are not part of a skill, such as `.git`.
     pub apart: Vec<PathBuf>,
-    /// Whether there was more than the limit, so that files are missing which could be read.
+    /// Whether a limit cut the list, so that readable files are missing from it.
     pub cut: bool,
 }
 
 impl FileListing {
-    /// All files of the folder; an error when there are more than were listed.
+    /// All files of the folder. An error when a limit cut the list.
     pub fn complete(self, folder: &Path) -> Result<Manifest, SourceError> {
         if self.cut {
             let limit = MAX_LISTED_ENTRIES;
@@ -42,7 +42,7 @@ impl FileListing {
         Ok(self.manifest)
     }
 
-    /// Something in the folder that no digest of its files covers, if there is anything.
+    /// The first entry of the folder that no digest of its files covers, if there is one.
     pub fn uncovered(&self) -> Option<&Path> {
         let left_out = self.manifest.left_out.iter().map(|left| Path::new(&left.path));
         left_out.chain(self.apart.iter().map(PathBuf::as_path)).next()
@@ -51,8 +51,8 @@ impl FileListing {
 
 /// Lists the files below a skill's folder.
 ///
-/// A link is followed when it stays inside the folder, or lands in the folder where the target of a linked
-/// SKILL.md lies; any other is left out and said to be. `.git` and `node_modules` are no part of a skill.
+/// A link is followed if its target is inside the folder, or inside the folder that contains the target of a linked
+/// SKILL.md. Any other link is reported as left out. `.git` and `node_modules` are not part of a skill.
 pub fn list(folder: &Path) -> Result<FileListing, SourceError> {
     list_in(&SkillFolder::first_seen(folder)?)
 }
@@ -77,15 +77,15 @@ pub(crate) fn list_in(skill: &SkillFolder<'_>) -> Result<FileListing, SourceErro
     Ok(lister.listing)
 }
 
-/// The device and number of a folder.
+/// The device and inode number of a folder.
 type Identity = (u64, u64);
 
 struct Lister<'l> {
     skill: &'l SkillFolder<'l>,
     entries: usize,
-    /// How many links led to folders that are listed under another path too.
+    /// The number of followed links to folders that are listed under another path too.
     again: usize,
-    /// The folders in a store that links led to.
+    /// The folders outside the skill that links led to.
     linked: BTreeSet<Identity>,
     files: Vec<FileEntry>,
     left_out: Vec<LeftOut>,
@@ -93,7 +93,7 @@ struct Lister<'l> {
 }
 
 impl Lister<'_> {
-    /// Lists one folder; `above` are the folders on the way to it, and itself.
+    /// Lists one folder. `above` contains its parents and the folder itself.
     fn folder(&mut self, folder: &Folder, prefix: &str, above: &mut Vec<Identity>) -> io::Result<()> {
         let (names, more) = folder.entries(MAX_LISTED_ENTRIES.saturating_sub(self.entries))?;
         self.entries += names.len();
@@ -120,7 +120,7 @@ impl Lister<'_> {
         Ok(())
     }
 
-    /// Lists what an entry is or leads to; or says why it is left out.
+    /// Lists an entry or the target of a link. An error is the reason why it is left out.
     fn entry(
         &mut self,
         folder: &Folder,
@@ -138,7 +138,7 @@ impl Lister<'_> {
             Kind::File | Kind::Special => {
                 let known = folder.known_below(name)?;
                 if known.kind != Kind::File {
-                    // Only the words for it need its path.
+                    // The path is only needed for the message.
                     let metadata = fs::symlink_metadata(self.skill.path().join(relative))?;
                     return Err(Unlisted::from(format!(
                         "{}, not a regular file",
@@ -168,8 +168,8 @@ impl Lister<'_> {
         Ok(listed?)
     }
 
-    /// Lists what a link leads to. The files of a folder are listed under the path of a link to it too, as they can be
-    /// asked for by it. Links that lead to each other make endless paths of that, so only the first few count.
+    /// Lists the target of a link. The files of a folder are also listed under the path of a link to it, since they can
+    /// be read by that path. Links that form a cycle would make endless paths, so only the first few are followed.
     fn link(&mut self, relative: &str, above: &mut Vec<Identity>) -> Result<(), Unlisted> {
         let (target, inside) =
             self.skill.reach(Path::new(relative), Want::Look).map_err(|error| match error {
@@ -190,7 +190,7 @@ impl Lister<'_> {
         if above.contains(&identity) {
             return Err(Unlisted::from("the link leads back to a folder above it"));
         }
-        // A folder inside is listed by its own path in any case.
+        // A folder inside the skill is always listed under its own path.
         if inside || !self.linked.insert(identity) {
             self.again += 1;
             if self.again > MAX_LISTED_AGAIN {
@@ -203,12 +203,12 @@ impl Lister<'_> {
     }
 
     fn skip(&mut self, below: &str, Unlisted { reason, unreadable }: Unlisted) {
-        // The folder itself has no name of its own here.
+        // The path of the folder itself is empty here.
         let path = if below.is_empty() { "." } else { below };
         self.left_out.push(LeftOut::new(path, reason).with_unreadable(unreadable));
     }
 
-    /// Leaves out what other systems take for the skill's own file: they have one file of that name.
+    /// Leaves out files whose name differs from that of the SKILL.md only in case: other systems see one file.
     fn keep_one_own_file(&mut self) {
         let is_there = |name: &&str| self.files.iter().any(|file| file.path.as_str() == *name);
         let Some(own) = FILE_NAMES.into_iter().find(is_there) else { return };
@@ -250,7 +250,7 @@ impl From<io::Error> for Unlisted {
     }
 }
 
-/// Adds a skill's folder and the folders below it that hold files of the skill; links are not followed.
+/// Adds a skill's folder and the folders below it. Links are not followed.
 #[cfg(feature = "watch")]
 pub(crate) fn folders_below(folder: &Path, found: &mut Vec<PathBuf>) {
     let start = found.len();

@@ -1,4 +1,4 @@
-//! FileListing the files of a folder: links, names and limits.
+//! Listing the files of a folder: links, names and limits.
 
 use std::fs::File;
 use std::os::unix::fs::symlink;
@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use super::*;
 
 #[test]
-fn of_two_own_files_that_differ_in_case_one_is_listed() {
+fn of_two_skill_files_that_differ_in_case_one_is_listed() {
     let folder = tempfile::tempdir().unwrap();
     for name in ["SKILL.md", "skill.md", "Skill.MD", "more/skill.md"] {
         let path = folder.path().join(name);
@@ -101,7 +101,7 @@ fn folders_deeper_than_the_limit_are_left_out() {
 }
 
 #[test]
-fn what_a_killed_write_left_behind_is_no_file_of_the_skill() {
+fn a_temporary_file_of_a_killed_write_is_not_a_file_of_the_skill() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("SKILL.md"), "x").unwrap();
     for name in [".prowess-12-0.tmp", ".prowess-0123456789abcdef.tmp", ".prowess-notes.tmp"] {
@@ -109,7 +109,7 @@ fn what_a_killed_write_left_behind_is_no_file_of_the_skill() {
     }
     let listing = list(folder.path()).unwrap();
     assert_eq!(paths(&listing), [".prowess-notes.tmp", "SKILL.md"]);
-    // No digest covers it, so it is not passed over for an approval.
+    // No digest covers it, so the skill cannot be approved with it.
     assert!(listing.uncovered().is_some());
 }
 

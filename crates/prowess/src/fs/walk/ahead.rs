@@ -1,30 +1,30 @@
-//! Looking at many folders at once: several threads read the skills of a large folder, and the walk takes them in order.
+//! Reading ahead: several threads read the skills of a large folder, and the walk takes the results in order.
 //!
-//! The walk itself stays on one thread and decides everything in its own order: what counts, what ends it, which of two
-//! ways to a file is the first. Threads only read what it will ask for next. So what is found, and where each limit is
-//! reached, does not depend on their number. Each batch is at most about as large as all before it, so that a walk that
-//! ends at a limit has not done much more than it needed.
+//! The walk itself runs on one thread and makes all decisions in its own order: what counts, what ends it, and which of
+//! two paths to a file comes first. The threads only read what it will need next. So the results, and where each limit
+//! is reached, do not depend on the number of threads. A batch is at most about as large as all batches before it, so a
+//! walk that ends at a limit has not done much more work than necessary.
 
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-/// How many folders are read before the walk takes what was found in them, at first. Each batch is twice the one before,
-/// since threads are started for each. A folder with fewer folders is read on one thread: that takes a few milliseconds,
-/// and threads of their own would cost more than they save. Tests have small folders.
+/// The number of folders in the first batch. Each batch is twice as large as the one before, since each starts its own
+/// threads. A folder with fewer folders is read on one thread: that takes a few milliseconds, less than starting
+/// threads. Tests use small folders.
 pub(super) const FIRST_BATCH: usize = if cfg!(test) { 3 } else { 512 };
-/// The most folders in a batch: what bounds the memory for what the walk did not take yet.
+/// The maximum number of folders in a batch. It bounds the memory for results that the walk has not taken yet.
 pub(super) const MAX_BATCH: usize = 4096;
-/// How many folders a thread takes at a time.
+/// The number of folders that a thread takes at a time.
 const SHARE: usize = if cfg!(test) { 2 } else { 8 };
 
-/// As many threads as the machine runs at once, within a limit.
+/// The number of threads that the machine runs at once, within a limit.
 pub(super) fn available(limit: usize) -> usize {
     thread::available_parallelism().map_or(1, std::num::NonZero::get).min(limit)
 }
 
-/// Reads each item, on this thread and on others; the results are in the order of the items. Each thread has a buffer.
-/// When the system starts no more threads, those that there are do the work.
+/// Reads each item on this thread and on others. The results are in the order of the items. Each thread has its own
+/// buffer. If the system cannot start a thread, the others do its work.
 pub(super) fn in_order<T: Sync, R: Send>(
     items: &[T],
     threads: usize,

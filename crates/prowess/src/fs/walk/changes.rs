@@ -1,17 +1,17 @@
-//! [`ScanChanges`]: what a person changes about a walk, on the command line or in a configuration.
+//! [`ScanChanges`]: the options of a walk that a user sets on the command line or in a configuration.
 
 use prowess_core::path::MAX_DEPTH;
 
 use super::ScanOptions;
 
-/// What a person changes about how folders are walked.
+/// Options of a walk that a user sets. `None` and an empty list leave the default.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ScanChanges {
-    /// How many folders below the start are looked into; never more than a path may have.
+    /// The depth, at most the maximum depth of a path.
     pub depth: Option<usize>,
     /// Whether skills inside a skill are found.
     pub nested: Option<bool>,
-    /// Folders whose name begins with one of these are left out.
+    /// Folders whose name begins with one of these are skipped.
     pub skip: Vec<String>,
 }
 
@@ -27,7 +27,7 @@ impl ScanChanges {
         options
     }
 
-    /// Those of these changes that leave something out which these options look at.
+    /// The part of these changes that makes a walk with these options visit less.
     #[must_use]
     pub(crate) fn narrowing(&self, options: &ScanOptions) -> Self {
         Self {
@@ -37,7 +37,7 @@ impl ScanChanges {
         }
     }
 
-    /// These changes, and where they say nothing those of another.
+    /// These changes, completed by another set of changes.
     #[must_use]
     pub fn over(&self, other: &Self) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! `.gitignore`: which folders a project does not want to be looked into.
+//! `.gitignore`: which folders a walk skips on request.
 
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -27,7 +27,8 @@ impl Ignores {
         Self { folder: folder.to_owned(), rules: text.lines().filter_map(Rule::parse).collect(), above }
     }
 
-    /// Whether a folder is left out. The last rule that matches counts, and a nearer file before one above.
+    /// Whether a folder is ignored. The last matching rule counts, and the file that is closer to the folder counts
+    /// first.
     pub(super) fn leaves_out(&self, path: &Path) -> bool {
         self.decide(path).unwrap_or(false)
     }
@@ -52,7 +53,7 @@ impl Rule {
             None => (true, line.strip_prefix('\\').unwrap_or(line)),
         };
         let pattern = pattern.trim_end_matches('/');
-        // A pattern with a slash is meant from its folder on; one without, anywhere below.
+        // A pattern with a slash is relative to its folder. One without matches anywhere below.
         let glob = match pattern.strip_prefix('/') {
             Some(anchored) => anchored.to_owned(),
             None if pattern.contains('/') => pattern.to_owned(),
@@ -67,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_and_the_nearest_rule_counts() {
+    fn the_last_rule_of_the_closest_file_counts() {
         let above =
             Rc::new(Ignores::new(Path::new("/p"), "# c\ntarget/\n/build\nvendor/*\n!vendor/ours\n", None));
         let out = |path: &str| above.leaves_out(Path::new(path));

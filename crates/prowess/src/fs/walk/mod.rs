@@ -22,13 +22,13 @@ pub use changes::ScanChanges;
 pub(crate) use steps::walk;
 pub(crate) use visitor::{Opened, Visitor};
 
-/// The names of the file that makes a folder a skill; the first wins when both are there.
+/// The names of the file that makes a folder a skill. If both exist, the first one counts.
 pub const FILE_NAMES: [&str; 2] = ["SKILL.md", "skill.md"];
 
-/// Folders that hold other people's history and packages, never skills of this tree.
+/// Folders with the history or the packages of others, which never contain skills of this tree.
 pub const LEFT_OUT: [&str; 2] = [".git", "node_modules"];
 
-/// The most threads that a walk uses unless it is told a number: more would mostly wait for the file system.
+/// The maximum number of threads of a walk unless an option sets it: more would mostly wait for the file system.
 pub const MAX_THREADS: usize = 4;
 
 /// Which file makes a folder a skill.
@@ -38,71 +38,72 @@ pub enum FileName {
     Either,
     /// A file of exactly this name.
     Exact(String),
-    /// A file of this name in any case.
+    /// A file of this name, ignoring case.
     AnyCase(String),
 }
 
-/// What a start that is not there means.
+/// What to do if the root of a walk does not exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MissingRoot {
-    /// Nothing is found, and that is fine.
+    /// The walk finds nothing.
     Skip,
     /// It is an error.
     Error,
 }
 
-/// What becomes of a file or folder that cannot be read.
+/// What to do with a file or folder that cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnError {
     /// The walk ends there.
     Fail,
-    /// It is reported; the rest stands.
+    /// It is reported, and the walk goes on.
     Report,
-    /// It is left out without a word.
+    /// It is ignored.
     Ignore,
 }
 
-/// What a walk looks at, and its limits.
+/// The options and limits of a walk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScanOptions {
-    /// How many folders below the start are looked into.
+    /// The maximum depth below the root.
     pub max_depth: usize,
-    /// Whether it is reported that there are deeper folders. A depth that the user chose is no problem to report.
+    /// Whether deeper folders are reported. If the user chose the depth, they are not a problem.
     pub report_deeper: bool,
-    /// How many folders are looked into in all.
+    /// The maximum number of folders to visit.
     pub max_folders: usize,
-    /// How many entries are looked at in all.
+    /// The maximum number of entries to look at.
     pub max_entries: usize,
-    /// How many folders are looked into that only links lead to.
+    /// The maximum number of folders to visit that are only reachable through links.
     pub max_outside: usize,
-    /// Folders whose name begins with one of these are left out.
+    /// Folders whose name begins with one of these are skipped.
     pub skip_prefixes: Vec<String>,
-    /// Whether folders whose name begins with a dot are left out, other than those where clients keep skills.
+    /// Whether hidden folders are skipped, except those where clients keep skills.
     pub skip_hidden: bool,
-    /// Whether what `.gitignore` files name is left out.
+    /// Whether folders that `.gitignore` files name are skipped.
     pub gitignore: bool,
-    /// Whether the walk ends at a skill, so that skills inside it are not found. What lies beside a SKILL.md right in
-    /// the start is then not found either.
+    /// Whether the walk stops at a skill, so that skills inside it are not found. If the root itself has a SKILL.md,
+    /// skills beside it are not found either.
     pub stop_at_skill: bool,
-    /// How many entries are looked at inside skills, in search of more skills. They count for no other limit.
+    /// The maximum number of entries to look at inside skills, which may contain more skills. They count towards no
+    /// other limit.
     pub max_inside: usize,
-    /// A folder that nothing may lead out of: what really lies elsewhere, wherever links say it is, is not looked at and
-    /// is reported. For the folders of a project that is not trusted.
+    /// A folder that the walk must not leave. What is outside of it, also through links, is reported and not visited.
+    /// Used for the folders of an untrusted project.
     pub within: Option<PathBuf>,
-    /// How many threads read the skills of large folders; none for as many as the machine has, up to [`MAX_THREADS`].
-    /// Folders with few skills are read on one. What is found does not depend on the number.
+    /// The number of threads that read the skills of large folders; `None` for as many as the machine has, up to
+    /// [`MAX_THREADS`]. Small folders are read on one thread. The results do not depend on the number.
     pub threads: Option<usize>,
     /// Which file makes a folder a skill.
     pub file_name: FileName,
-    /// What a start that is not there means.
+    /// What to do if the root does not exist.
     pub missing_root: MissingRoot,
-    /// What becomes of what cannot be read.
+    /// What to do with what cannot be read.
     pub on_error: OnError,
 }
 
 impl ScanOptions {
-    /// The limits for a folder that the user named: no limit of folders, a depth that no real tree reaches, and what links
-    /// may add. A link to `/` must not become a walk over the whole disk.
+    /// The options for a folder that the user named: no limit of folders, a depth that no real tree reaches, and a
+    /// limit on what links add. A link to `/` must not become a walk over the whole disk.
     pub fn unbounded() -> Self {
         Self {
             max_depth: MAX_DEPTH,
@@ -116,7 +117,7 @@ impl ScanOptions {
 }
 
 impl Default for ScanOptions {
-    /// The limits for a folder that is searched by itself.
+    /// The options for a folder that is searched by default.
     fn default() -> Self {
         Self {
             max_depth: 6,
@@ -143,7 +144,7 @@ impl Default for ScanOptions {
 pub struct Scan {
     /// The skills, sorted by path, each once.
     pub skills: Vec<SkillFile>,
-    /// What could not be looked into, and the limits that were reached.
+    /// What could not be read, and the limits that were reached.
     pub problems: Vec<SourceError>,
 }
 
@@ -163,7 +164,7 @@ impl SkillFile {
         }
     }
 
-    /// Where the skill comes from; the folder's name is found even when the path is just `SKILL.md`.
+    /// Where the skill comes from. The folder's name is found even if the path is only `SKILL.md`.
     pub fn origin(&self) -> Origin {
         origin(&self.path)
     }
@@ -182,7 +183,7 @@ pub(crate) fn origin(path: &Path) -> Origin {
     origin
 }
 
-/// A path or name as text. Bytes that are no UTF-8 become `\xNN`, so that two names never come to the same text.
+/// A path or name as text. Bytes that are not UTF-8 become `\xNN`, so that two names never become the same text.
 pub(crate) fn text_of(name: &std::ffi::OsStr) -> String {
     let mut text = String::new();
     for part in name.as_encoded_bytes().utf8_chunks() {
@@ -194,8 +195,8 @@ pub(crate) fn text_of(name: &std::ffi::OsStr) -> String {
 
 /// Finds every SKILL.md in a folder and below it.
 ///
-/// Links to folders are followed. What has been reached without links is not reported again through one, so
-/// a link back up the tree ends there.
+/// Links to folders are followed. A folder that was reached without links is not visited again through one, so a link
+/// to a parent folder ends there.
 pub fn scan(root: &Path, options: &ScanOptions) -> Scan {
     let mut collect = Collect(Vec::new());
     let problems = walk(root, options, &mut collect);
@@ -204,11 +205,11 @@ pub fn scan(root: &Path, options: &ScanOptions) -> Scan {
     Scan { skills, problems }
 }
 
-/// The folders whose changes may change what a walk finds or what its skills hold: those it lists, those of the skills
-/// with what lies below them, and where links to a SKILL.md lead.
+/// The folders whose changes may change the result of a walk or the files of its skills: the folders that it lists,
+/// those of the skills with everything below them, and the targets of links to a SKILL.md.
 #[cfg(feature = "watch")]
 pub(crate) fn folders(root: &Path, options: &ScanOptions) -> Vec<PathBuf> {
-    /// The folders, and whether nothing may lead out of one.
+    /// The folders, and whether each one confines the walk.
     struct Folders(Vec<PathBuf>, bool);
     impl Visitor for Folders {
         type Skill = ();
@@ -231,7 +232,7 @@ pub(crate) fn folders(root: &Path, options: &ScanOptions) -> Vec<PathBuf> {
                 {
                     self.0.extend(target.parent().map(Path::to_owned));
                 }
-                // The way to a file is followed as that to a folder is.
+                // A path to a file is watched like a path to a folder.
                 self.0.push(found.path);
             }
             Ok(())
@@ -263,7 +264,7 @@ impl Visitor for Collect {
     }
 }
 
-/// Whether a folder of this name is never looked into, unless it is the start.
+/// Whether a folder of this name is always skipped, unless it is the root.
 fn is_left_out(name: &std::ffi::OsStr, options: &ScanOptions) -> bool {
     let Some(name) = name.to_str() else { return false };
     LEFT_OUT.contains(&name)
@@ -272,7 +273,7 @@ fn is_left_out(name: &std::ffi::OsStr, options: &ScanOptions) -> bool {
         || options.skip_prefixes.iter().any(|prefix| name.starts_with(prefix.as_str()))
 }
 
-/// A name below a path. `Path::join` makes the path first and then a longer one, and a walk joins very often.
+/// A name below a path. `Path::join` allocates twice, and a walk joins very often.
 fn joined(path: &Path, name: &std::ffi::OsStr) -> PathBuf {
     let mut joined = PathBuf::with_capacity(path.as_os_str().len() + 1 + name.len());
     joined.push(path);
@@ -280,7 +281,7 @@ fn joined(path: &Path, name: &std::ffi::OsStr) -> PathBuf {
     joined
 }
 
-/// Whether an error only says that there is nothing.
+/// Whether an error means that there is nothing at the path.
 fn is_missing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }

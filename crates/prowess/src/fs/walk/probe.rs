@@ -1,4 +1,5 @@
-//! Whether a folder is a skill: its SKILL.md is opened from the folder above, and each file is found once.
+//! Whether a folder is a skill. Its SKILL.md is opened through the handle of the folder above, and each file is found
+//! once.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -17,11 +18,12 @@ use crate::fs::{read, sandbox};
 /// What a folder is.
 #[derive(Debug)]
 pub(super) enum Probe<S> {
-    /// No skill.
+    /// Not a skill.
     Other,
     /// A skill whose SKILL.md is a link.
     Link(PathBuf),
-    /// A skill: the path of its SKILL.md, which file that is when it could be opened, and what there is of it.
+    /// A skill: the path of its SKILL.md, the identity of the file if it could be opened, and the result of opening or
+    /// reading it.
     Skill(PathBuf, Option<Identity>, S),
 }
 
@@ -31,7 +33,7 @@ impl<S> Probe<S> {
     }
 }
 
-/// What a look at a folder needs. It changes nothing, so that threads can share it.
+/// What probing a folder needs. It is immutable, so threads can share it.
 #[derive(Debug)]
 pub(super) struct Look<'w, V> {
     pub(super) options: &'w ScanOptions,
@@ -40,7 +42,7 @@ pub(super) struct Look<'w, V> {
 }
 
 impl<V: Visitor> Look<'_, V> {
-    /// What the folder `below` is (empty for the folder itself).
+    /// Probes the folder `below`, or the folder itself if `below` is empty.
     pub(super) fn probe(&self, folder: &Folder, path: &Path, below: &Path) -> Probe<Opened> {
         let file = |name: &OsStr| self.file(folder, path, below, name);
         match &self.options.file_name {
@@ -78,7 +80,7 @@ impl<V: Visitor> Look<'_, V> {
         }
     }
 
-    /// Whether an open folder really is in the folder that nothing may lead out of.
+    /// Whether an open folder is in the folder that the walk must not leave.
     pub(super) fn holds(&self, folder: &Folder, path: &Path) -> bool {
         self.within.is_none_or(|within| within.holds_folder(folder, path))
     }
@@ -103,10 +105,10 @@ impl<V: Visitor> Look<'_, V> {
             Err(error) if is_missing(&error) => Probe::Other,
             Err(error) if is_link_error(&error) => match folder.state_below(below) {
                 Ok((_, Kind::Link)) => Probe::Link(path),
-                // The loop is in the folder and not in the file.
+                // The loop is in the path of the folder, not in the file.
                 _ => Probe::Other,
             },
-            // A folder that may not be looked into is said to be so when it is its turn.
+            // A folder that cannot be read is reported when it is visited.
             Err(error)
                 if error.kind() == io::ErrorKind::PermissionDenied && folder.state_below(below).is_err() =>
             {
@@ -120,12 +122,12 @@ impl<V: Visitor> Look<'_, V> {
     }
 }
 
-/// The first that is a skill.
+/// The first probe that is a skill.
 fn first_of<N, S>(names: impl IntoIterator<Item = N>, probe: impl FnMut(N) -> Probe<S>) -> Probe<S> {
     names.into_iter().map(probe).find(Probe::is_skill).unwrap_or(Probe::Other)
 }
 
-/// What an open file is; a folder is no skill.
+/// What an open file is. A folder named SKILL.md does not make a skill.
 fn opened(path: PathBuf, file: File) -> Probe<Opened> {
     match file.metadata() {
         Ok(metadata) if metadata.is_dir() => Probe::Other,
@@ -152,7 +154,8 @@ impl<V: Visitor> Walk<'_, V> {
         Look { options: self.options, within: self.within.as_ref(), visitor: self.visitor }
     }
 
-    /// Whether the folder `below` (empty for the folder itself) is a skill; if so, the visitor is told.
+    /// Whether the folder `below` (or the folder itself if `below` is empty) is a skill. If so, the visitor receives
+    /// it.
     pub(super) fn probe(
         &mut self,
         folder: &Folder,
@@ -164,12 +167,12 @@ impl<V: Visitor> Walk<'_, V> {
         self.take_opened(probe, linked)
     }
 
-    /// Tells the visitor of a skill that was opened.
+    /// Hands a skill that was opened to the visitor.
     fn take_opened(&mut self, probe: Probe<Opened>, linked: bool) -> Result<bool, SourceError> {
         self.take(probe, linked, V::read)
     }
 
-    /// Tells the visitor of a skill; false when it is none. It is read only if it was not found before.
+    /// Hands a skill to the visitor; false if it is none. It is read only if it was not found before.
     pub(super) fn take<S>(
         &mut self,
         probe: Probe<S>,
@@ -189,7 +192,7 @@ impl<V: Visitor> Walk<'_, V> {
         Ok(true)
     }
 
-    /// A SKILL.md that is itself a link: one skill with its target, if that was found.
+    /// A SKILL.md that is a link. It is the same skill as its target, if that was found.
     pub(super) fn take_link(&mut self, path: PathBuf) -> Result<(), SourceError> {
         let probe = match sandbox::open_skill_file(&path) {
             Ok(file) => match self.within.as_ref().map(|within| within.check(&file, &path)) {
@@ -197,13 +200,13 @@ impl<V: Visitor> Walk<'_, V> {
                 _ => opened(path, file),
             },
             Err(SourceError { kind: SourceErrorKind::Folder, .. }) => Probe::Other,
-            // A link that leads nowhere or to another file is found all the same: it can be asked what is wrong.
+            // A link that leads nowhere or to another file is still found: `why` can then say what is wrong.
             Err(problem) => Probe::Skill(path, None, Opened::Failed(problem)),
         };
         self.take_opened(probe, true).map(|_| ())
     }
 
-    /// Whether a file was not found before; only what links lead to can have been.
+    /// Whether a file was not found before. Only targets of links can have been.
     fn is_first(&mut self, identity: Identity, linked: bool) -> bool {
         let (_, inode) = identity;
         if !linked || inode == 0 {

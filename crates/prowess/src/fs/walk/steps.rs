@@ -1,9 +1,9 @@
-//! One walk over folders: opens each SKILL.md from the folder above it, and looks into each real folder once.
+//! One walk over folders: opens each SKILL.md through its folder's handle, and visits each real folder once.
 //!
-//! What can be reached without links comes first, so that the plain path of a skill wins. The folders inside a skill are
-//! looked into too, since a skill may hold others. They are counted apart: the files of one large skill must not use up
-//! what the walk may look at. Links inside a skill are not followed: one that stays in the skill leads to what is found
-//! anyway, and one that leads out is not part of it.
+//! Everything that is reachable without links comes first, so that the plain path of a skill wins. Folders inside a
+//! skill are visited too, since a skill may contain others. They have a limit of their own: the files of one large
+//! skill must not use up the limits of the walk. Links inside a skill are not followed: if they stay in the skill they
+//! lead to what is found anyway, and if they lead out they are not part of it.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeSet, VecDeque};
@@ -22,7 +22,7 @@ use crate::fs::confine::Within;
 use crate::fs::dir::{Folder, Kind, Links, Name, is_link_error};
 use crate::fs::read;
 
-/// Walks over a folder and all below it; returns what could not be looked into and the limits that were reached.
+/// Walks over a folder and everything below it. Returns what could not be read and the limits that were reached.
 pub(crate) fn walk(root: &Path, options: &ScanOptions, visitor: &mut impl Visitor) -> Vec<SourceError> {
     let mut walk = Walk {
         options,
@@ -56,13 +56,13 @@ pub(crate) fn walk(root: &Path, options: &ScanOptions, visitor: &mut impl Visito
     walk.problems
 }
 
-/// A folder to look into.
+/// A folder to visit.
 struct Place {
     path: PathBuf,
     depth: usize,
-    /// Only links lead here.
+    /// It is only reachable through links.
     linked: bool,
-    /// It is the folder of a skill, or lies in one.
+    /// It is the folder of a skill, or inside one.
     inside: bool,
     ignores: Option<Rc<Ignores>>,
 }
@@ -74,13 +74,13 @@ struct Child {
     path: PathBuf,
 }
 
-/// What a thread found out about a folder: what it is, and whether it is known to hold no folders.
+/// What a thread found out about a folder: whether it is a skill, and whether it is known to contain no folders.
 struct Ahead<S> {
     probe: Probe<S>,
     leaf: bool,
 }
 
-/// The device and number of a file or folder.
+/// The device and inode number of a file or folder.
 pub(super) type Identity = (u64, u64);
 
 pub(super) struct Walk<'w, V> {
@@ -90,27 +90,27 @@ pub(super) struct Walk<'w, V> {
     folders: VecDeque<Place>,
     /// The folders of skills and those in them.
     insides: VecDeque<Place>,
-    /// Links wait until everything that can be reached without them is known, so that the plain path wins.
+    /// Links wait until everything that is reachable without them is known, so that the plain path wins.
     links: VecDeque<Place>,
     pub(super) linked_files: Vec<PathBuf>,
     seen_folders: BTreeSet<Identity>,
-    /// The files found so far; a set of them is made when a link needs one.
+    /// The files found so far. They become a set when a link needs one.
     pub(super) found_files: Vec<Identity>,
     pub(super) seen_files: BTreeSet<Identity>,
     entries: usize,
     counted: usize,
     outside: usize,
-    /// The entries looked at inside skills.
+    /// The number of entries looked at inside skills.
     inside: usize,
-    /// Whether there were more, which is said once.
+    /// Whether the limit inside skills was reported, which happens once.
     inside_cut: bool,
-    /// The device of the first skills, when folders there need no list to be known to hold none; once it was asked for.
+    /// The device of the first skills, if link counts there tell whether a folder contains folders. Looked up once.
     counting: OnceCell<Option<u64>>,
-    /// How many threads there are for large folders; once it was asked for.
+    /// The number of threads for large folders. Looked up once.
     threads: OnceCell<usize>,
-    /// For what is read of a SKILL.md.
+    /// A buffer for reading SKILL.md files.
     pub(super) buffer: Vec<u8>,
-    /// The folder that nothing may lead out of.
+    /// The folder that the walk must not leave.
     pub(super) within: Option<Within>,
 }
 
@@ -129,12 +129,12 @@ impl<V: Visitor> Walk<'_, V> {
             }
             Err(error) => return Err(SourceError::io(root, error)),
         };
-        // Most starts are not there, so this is asked only now.
+        // Most roots do not exist, so this is looked up only now.
         self.within = self.options.within.as_deref().map(Within::new).transpose()?;
         if !self.holds(&folder, root) {
             return Err(SourceErrorKind::OutsideProject.at(root));
         }
-        // A start that is a skill is a folder of skills all the same: what lies beside its SKILL.md is not inside it.
+        // A root with a SKILL.md is still a folder of skills: what is beside that file is not inside a skill.
         let start = Place { path: root.to_owned(), depth: 0, linked: false, inside: false, ignores: None };
         if !(self.probe(&folder, root, Path::new(""), false)? && self.options.stop_at_skill) {
             self.look_into(&folder, &start)?;
@@ -155,7 +155,7 @@ impl<V: Visitor> Walk<'_, V> {
         Ok(())
     }
 
-    /// A problem that ends the walk or is noted, as the options say.
+    /// Ends the walk with a problem or notes it, as the options say.
     fn note(&mut self, problem: SourceError) -> Result<(), SourceError> {
         if self.options.on_error == OnError::Fail {
             return Err(problem);
@@ -164,19 +164,19 @@ impl<V: Visitor> Walk<'_, V> {
         Ok(())
     }
 
-    /// Whether an open folder really is in the folder that nothing may lead out of.
+    /// Whether an open folder is in the folder that the walk must not leave.
     fn holds(&self, folder: &Folder, path: &Path) -> bool {
         self.look().holds(folder, path)
     }
 
     fn enter(&mut self, place: &Place) -> Result<(), SourceError> {
         match Folder::open(&place.path) {
-            // A link may have taken its place since it was listed.
+            // A link may have replaced it since it was listed.
             Ok(folder) if !self.holds(&folder, &place.path) => {
                 self.note(SourceErrorKind::OutsideProject.at(&place.path))
             }
             Ok(folder) => self.look_into(&folder, place),
-            // A folder that vanished since it was listed is no problem of anyone.
+            // A folder that was deleted since it was listed is not a problem.
             Err(error) if is_missing(&error) => Ok(()),
             Err(error) => self.note(SourceError::io(&place.path, error)),
         }
@@ -185,7 +185,7 @@ impl<V: Visitor> Walk<'_, V> {
     fn enter_link(&mut self, place: Place) -> Result<(), SourceError> {
         let folder = match Folder::open(&place.path) {
             Ok(folder) => folder,
-            // A link to a file, or to nothing, is no folder to look into.
+            // A link to a file, or to nothing, is not a folder to visit.
             Err(error) if is_missing(&error) || is_link_error(&error) => return Ok(()),
             Err(error) => return self.note(SourceError::io(&place.path, error)),
         };
@@ -203,7 +203,7 @@ impl<V: Visitor> Walk<'_, V> {
         self.look_into(&folder, &Place { inside: skill, ..place })
     }
 
-    /// Counts a folder that only links lead to; false when there were too many, which is said once.
+    /// Counts a folder that is only reachable through links. False beyond the limit, which is reported once.
     fn count_outside(&mut self, path: &Path) -> Result<bool, SourceError> {
         self.outside += 1;
         let limit = self.options.max_outside;
@@ -222,7 +222,7 @@ impl<V: Visitor> Walk<'_, V> {
         Ok(())
     }
 
-    /// Looks at every folder in a folder.
+    /// Visits every folder in a folder.
     fn look_into(&mut self, folder: &Folder, place: &Place) -> Result<(), SourceError> {
         let failed = |error| SourceError::io(&place.path, error);
         if !self.seen_folders.insert(folder.identity().map_err(failed)?) {
@@ -275,7 +275,7 @@ impl<V: Visitor> Walk<'_, V> {
         }
         if more && place.inside {
             self.insides.clear();
-            // Each skill behind a link comes here again.
+            // Each skill behind a link gets here again.
             if std::mem::replace(&mut self.inside_cut, true) {
                 return Ok(());
             }
@@ -291,7 +291,7 @@ impl<V: Visitor> Walk<'_, V> {
         }
     }
 
-    /// Looks at a folder in a folder, or notes a link for later.
+    /// Visits a folder in a folder, or keeps a link for later.
     fn look_at(
         &mut self,
         folder: &Folder,
@@ -334,7 +334,7 @@ impl<V: Visitor> Walk<'_, V> {
         Ok(())
     }
 
-    /// Looks at many folders at once; at none of them when there is one thread.
+    /// Reads many folders ahead; none if there is one thread.
     fn look_ahead(&self, folder: &Folder, place: &Place, children: &[Child]) -> Vec<Option<Ahead<V::Skill>>> {
         let options = self.options;
         let threads =
@@ -357,7 +357,7 @@ impl<V: Visitor> Walk<'_, V> {
         })
     }
 
-    /// The device of a folder, when folders there need no list to be known to hold none.
+    /// The device of a folder, if link counts there tell whether a folder contains folders.
     fn counting(&self, folder: &Folder) -> Option<u64> {
         *self.counting.get_or_init(|| folder.counting_device())
     }
@@ -375,13 +375,13 @@ impl<V: Visitor> Walk<'_, V> {
     }
 }
 
-/// Whether the folders in a folder of a skill, right below one at this depth, are looked at. Deeper ones are files of the
-/// skill, so a limit of depth is nothing to report there.
+/// Whether the walk goes on below a folder of a skill, itself below one at this depth. Deeper folders only contain
+/// files of the skill, so a limit of depth is not reported there.
 fn goes_on(options: &ScanOptions, depth: usize, skill: bool) -> bool {
     depth + 1 < options.max_depth && !(skill && options.stop_at_skill)
 }
 
-/// Whether a folder is known to hold no folders.
+/// Whether a folder is known to contain no folders.
 fn is_leaf(folder: &Folder, name: &OsStr, counting: Option<u64>) -> bool {
     counting.is_some_and(|device| folder.is_leaf(Path::new(name), device))
 }

@@ -103,7 +103,7 @@ fn every_limit_is_reported_where_it_was_reached() {
 }
 
 #[test]
-fn a_start_may_be_a_skill_a_file_or_nothing() {
+fn a_root_may_be_a_skill_a_file_or_missing() {
     let folder = tree(&["SKILL.md", "inner/SKILL.md"]);
     assert_eq!(found(folder.path(), &ScanOptions::default()).0, ["SKILL.md", "inner/SKILL.md"]);
     let stop = ScanOptions { stop_at_skill: true, ..ScanOptions::default() };
@@ -123,7 +123,7 @@ fn a_start_may_be_a_skill_a_file_or_nothing() {
 }
 
 #[test]
-fn the_inside_of_a_skill_counts_apart_and_its_depth_is_no_problem() {
+fn folders_inside_a_skill_have_their_own_limit_and_depth_there_is_not_reported() {
     let folder = tree(&["a/SKILL.md", "a/1/2/3/SKILL.md", "b/SKILL.md", "b/x/y", "c/d/SKILL.md"]);
     let few = ScanOptions { max_folders: 6, max_entries: 5, ..ScanOptions::default() };
     let (skills, problems) = found(folder.path(), &few);
@@ -137,7 +137,7 @@ fn the_inside_of_a_skill_counts_apart_and_its_depth_is_no_problem() {
 }
 
 #[test]
-fn a_limit_inside_skills_is_said_once_also_when_links_lead_to_more_of_them() {
+fn a_limit_inside_skills_is_reported_once_also_with_links_to_more_skills() {
     let elsewhere = tree(&["a/SKILL.md", "a/x/y", "b/SKILL.md", "b/x/y", "c/SKILL.md", "c/x/y"]);
     let folder = tree(&[]);
     for name in ["a", "b", "c"] {
@@ -158,7 +158,7 @@ fn a_skill_inside_a_skill_is_found_by_its_plain_path() {
 }
 
 #[test]
-fn links_inside_a_skill_are_not_followed_and_links_beside_a_skill_in_the_start_are() {
+fn links_inside_a_skill_are_not_followed_and_links_beside_a_skill_in_the_root_are() {
     let elsewhere = tree(&["one/SKILL.md", "two/SKILL.md"]);
     let folder = tree(&["SKILL.md", "b/SKILL.md", "b/c/x"]);
     symlink(elsewhere.path().join("one"), folder.path().join("one")).unwrap();
@@ -167,7 +167,7 @@ fn links_inside_a_skill_are_not_followed_and_links_beside_a_skill_in_the_start_a
 }
 
 #[test]
-fn folders_that_link_to_each_other_are_each_looked_into_once() {
+fn folders_that_link_to_each_other_are_visited_once() {
     struct Entered(Vec<PathBuf>);
     impl Visitor for Entered {
         type Skill = ();
@@ -198,7 +198,7 @@ fn folders_that_link_to_each_other_are_each_looked_into_once() {
 }
 
 #[test]
-fn nothing_leads_out_of_the_folder_that_a_walk_is_held_to() {
+fn a_confined_walk_does_not_leave_its_folder() {
     let outside = tree(&["secret/SKILL.md", "notes/SKILL.md"]);
     let folder = tree(&["project/skills/a/SKILL.md", "project/store/b/SKILL.md", "project/skills/c/x"]);
     let (project, skills) = (folder.path().join("project"), folder.path().join("project/skills"));
@@ -215,15 +215,15 @@ fn nothing_leads_out_of_the_folder_that_a_walk_is_held_to() {
     assert!(root.skills.is_empty());
     assert!(matches!(root.problems.as_slice(), [SourceError { kind: SourceErrorKind::OutsideProject, .. }]));
     assert_eq!(found(&skills, &ScanOptions::default()).0.len(), 4, "without it links are followed");
-    // The folder itself may be reached by a link.
+    // The folder itself may be reached through a link.
     symlink(&project, folder.path().join("by-link")).unwrap();
     let by_link = ScanOptions { within: Some(folder.path().join("by-link")), ..ScanOptions::default() };
     assert_eq!(found(&skills, &by_link).0.len(), 3);
 }
 
 #[test]
-fn a_folder_that_becomes_a_link_while_it_is_walked_leads_nowhere_outside() {
-    /// Puts a link in the place of `b` when `a` was found, and keeps what was found after that.
+fn a_folder_that_becomes_a_link_during_the_walk_does_not_lead_outside() {
+    /// Replaces `b` by a link once `a` was found, and keeps what is found after that.
     struct Swap {
         project: PathBuf,
         outside: PathBuf,

@@ -1,4 +1,4 @@
-//! What a walk does with each SKILL.md: the visitor says.
+//! [`Visitor`]: what a walk does with each SKILL.md.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -6,44 +6,44 @@ use std::path::{Path, PathBuf};
 use crate::error::SourceError;
 use crate::fs::stamp::FileStamp;
 
-/// What the walk has in hand when it found a SKILL.md.
+/// A SKILL.md that the walk found.
 #[derive(Debug)]
 pub(crate) enum Opened {
     /// The open file and its state.
     File(File, FileStamp),
-    /// Where the visitor knows this state, and the state.
+    /// The index of this state in what the visitor knows, and the state.
     Known(usize, FileStamp),
     /// Why it cannot be read.
     Failed(SourceError),
 }
 
-/// Who is told of every SKILL.md. What takes `&self` may be asked on any thread, and ahead of the walk.
+/// Receives every SKILL.md of a walk. Methods that take `&self` may be called from any thread, and ahead of the walk.
 pub(crate) trait Visitor: Sync {
-    /// What is made of a SKILL.md.
+    /// The result of reading a SKILL.md.
     type Skill: Send;
 
-    /// Where the contents of the file in this state are known, so that it need not be opened.
+    /// The index of a file in this state in what the visitor knows, if it need not be opened.
     fn known(&self, path: &Path, stamp: &FileStamp) -> Option<usize>;
 
-    /// Whether asking [`Self::known`] is worth a look at the file before opening it.
+    /// Whether calling [`Self::known`] is worth a `stat` of the file before opening it.
     fn knows_anything(&self) -> bool {
         true
     }
 
-    /// Reads a SKILL.md; the buffer is for anything.
+    /// Reads a SKILL.md. The buffer may be used freely.
     fn read(&self, path: &Path, opened: Opened, buffer: &mut Vec<u8>) -> Self::Skill;
 
-    /// A folder is about to be listed.
+    /// Called before a folder is listed.
     fn entered(&mut self, _: &Path) {}
 
-    /// A folder with this many entries was listed. An error ends the walk.
+    /// Called after a folder with this many entries was listed. An error ends the walk.
     fn listed(&mut self, _: &Path, _: usize) -> Result<(), SourceError> {
         Ok(())
     }
 
-    /// There is a link that may lead to a folder, now or later.
+    /// Called for a link that leads to a folder, or may do so later.
     fn linked(&mut self, _: &Path) {}
 
-    /// A SKILL.md was found and read. An error ends the walk.
+    /// Called for each SKILL.md after it was read. An error ends the walk.
     fn found(&mut self, path: PathBuf, skill: Self::Skill) -> Result<(), SourceError>;
 }

@@ -1,4 +1,4 @@
-//! `prowess.toml`: how hard the rules are taken, which paths are left alone, and where more skills come from.
+//! `prowess.toml`: the levels of rules, which paths are ignored, and more sources of skills.
 
 mod reader;
 mod scan;
@@ -27,18 +27,18 @@ pub use session::SessionConfig;
 /// The name of the file.
 pub const FILE_NAME: &str = "prowess.toml";
 
-/// The largest configuration that is read, in bytes.
+/// The maximum size of a configuration, in bytes.
 pub const MAX_CONFIG_BYTES: usize = 1024 * 1024;
 
-/// The most entries that a configuration may have. A repository brings one along, and each entry costs work for every
+/// The maximum numbers of entries in a configuration. A repository can contain one, and each entry costs work for every
 /// command that is run in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConfigLimits {
-    /// The number of `skills.sources`: each is opened and looked into.
+    /// Of `skills.sources`: each is opened and listed.
     pub sources: usize,
-    /// The number of names in `skills.disable`: each is compared with every skill.
+    /// Of names in `skills.disable`: each is compared with every skill.
     pub disabled: usize,
-    /// The number of `check.paths`: each is compared with every path.
+    /// Of `check.paths`: each is compared with every path.
     pub paths: usize,
 }
 
@@ -48,48 +48,48 @@ impl Default for ConfigLimits {
     }
 }
 
-/// The configuration that counts for a folder.
+/// The configuration for a folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FoundFile {
     /// The file, if there is one.
     pub file: Option<PathBuf>,
-    /// Files that were passed over on the way, because they belong to another user.
+    /// Files that were skipped, because they belong to another user.
     pub ignored: Vec<PathBuf>,
 }
 
-/// What a `prowess.toml` says.
+/// The contents of a `prowess.toml`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
     /// The file it was read from.
     pub file: PathBuf,
-    /// The profile to start from.
+    /// The profile to start with.
     pub profile: Option<Preset>,
     /// Levels of rules.
     pub levels: Vec<(String, Level)>,
-    /// What holds for some paths only; of two that match, the later one counts.
+    /// Settings for some paths only. If two match, the later one counts.
     pub paths: Vec<PathConfig>,
-    /// Names of skills that are turned off.
+    /// The names of disabled skills.
     pub disabled: Vec<Glob>,
-    /// Names of the skills that are offered, when that is not all.
+    /// The names of the skills that are offered; `None` for all.
     pub enabled: Option<Vec<Glob>>,
-    /// The profile whose errors keep a skill from being offered.
+    /// The profile that hides skills with an error under it.
     pub strict: Option<Preset>,
-    /// Which of two skills with one key is offered.
+    /// Which of two skills with the same key is offered.
     pub duplicates: Option<Duplicates>,
-    /// How folders are walked.
+    /// The options of walks.
     pub scan: ScanChanges,
-    /// Where more skills come from.
+    /// More sources of skills.
     pub sources: Vec<SourceSpec>,
-    /// How sessions behave.
+    /// The options of sessions.
     pub session: SessionConfig,
 }
 
-/// What holds for the paths a glob matches.
+/// Settings for the paths that a glob matches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PathConfig {
     /// The paths, relative to the folder of the file.
     pub glob: Glob,
-    /// Whether they are left alone.
+    /// Whether they are ignored.
     pub ignore: Option<bool>,
     /// Levels of rules.
     pub levels: Vec<(String, Level)>,
@@ -101,14 +101,14 @@ pub enum ConfigError {
     /// The file could not be read.
     #[error("could not read the configuration")]
     Read(#[from] SourceError),
-    /// Something in it is not understood.
+    /// Its content is invalid.
     #[error("the configuration is not understood: {}:{line}: {message}", .file.display())]
     Content {
         /// The file.
         file: PathBuf,
-        /// The line, from one.
+        /// The line, starting at one.
         line: usize,
-        /// The key and what is wrong with it.
+        /// The key, and what is wrong with it.
         message: String,
         /// What to do.
         hint: String,
@@ -133,11 +133,11 @@ impl ConfigError {
     }
 }
 
-/// Why a level cannot be given to a rule.
+/// An error if a rule cannot have this level.
 pub fn refuse_level(code: &str, level: Level) -> Result<(), (String, String)> {
     match check::rule(code) {
         Err(unknown) => Err((unknown.to_string(), "list the rules with: prowess rule".to_owned())),
-        // Silence would look as if the level had been taken.
+        // Ignoring the level silently would look as if it counted.
         Ok(rule) if rule.refuses() && level < Level::Error => Err((
             format!("this rule is always an error, because the skill cannot be loaded: {code}"),
             "leave the path out of the check instead".to_owned(),
@@ -147,11 +147,11 @@ pub fn refuse_level(code: &str, level: Level) -> Result<(), (String, String)> {
 }
 
 impl Config {
-    /// The file that counts for a path: the nearest one in its folder or above, up to the root of its git repository or
-    /// of the file system. `folder` is absolute.
+    /// The configuration for a folder: the closest one in it or above, up to the root of its git repository or of the
+    /// file system. `folder` is absolute.
     ///
-    /// A file counts if it belongs to this user, to root, or to whom the folder itself belongs. In a place where anyone
-    /// may write, such as `/tmp`, another user could else decide what is checked in the folders below it.
+    /// A file counts if it belongs to this user, to root, or to the owner of the folder. Otherwise, another user could
+    /// write one to a shared folder such as `/tmp`, and decide what is checked in the folders below it.
     pub fn find(folder: &Path) -> FoundFile {
         let mut found = FoundFile::default();
         for above in folder.ancestors() {
@@ -170,7 +170,7 @@ impl Config {
         found
     }
 
-    /// Reads a file, within the usual limits.
+    /// Reads a file, with the default limits.
     pub fn read(file: &Path) -> Result<Self, ConfigError> {
         Self::read_within(file, ConfigLimits::default())
     }
@@ -180,8 +180,8 @@ impl Config {
         Self::read_in(file, limits, None)
     }
 
-    /// Reads the file of a project. Before the project is trusted the file must really be in it: what is wrong with a
-    /// file is quoted, and a link must not get that done to another one.
+    /// Reads the file of a project. If the project is not trusted, the file must be in it: errors quote the file, and a
+    /// link must not expose another one.
     pub fn read_of_project(
         file: &Path,
         limits: ConfigLimits,
@@ -197,7 +197,7 @@ impl Config {
         Self::parse_within(&String::from_utf8_lossy(&bytes), file, limits)
     }
 
-    /// Reads the text of a file, within the usual limits.
+    /// Reads the text of a file, with the default limits.
     pub fn parse(text: &str, file: &Path) -> Result<Self, ConfigError> {
         Self::parse_within(text, file, ConfigLimits::default())
     }
@@ -220,23 +220,23 @@ impl Config {
         Reader::new(text, file, limits).read(text, config)
     }
 
-    /// Whether a path is left alone.
+    /// Whether a path is ignored.
     pub fn ignores(&self, path: &Path) -> bool {
         self.matching(path).filter_map(|part| part.ignore).last().unwrap_or(false)
     }
 
-    /// The profile for a path; `preset` beats the file's own.
+    /// The profile for a path. `preset` overrides that of the file.
     pub fn profile(&self, path: &Path, preset: Option<Preset>) -> Profile {
         let mut profile = Profile::new(preset.or(self.profile).unwrap_or(Preset::Spec));
         let parts = self.matching(path).flat_map(|part| &part.levels);
         for (code, level) in self.levels.iter().chain(parts) {
-            // Every code was looked up when the file was read.
+            // Every code was checked when the file was read.
             let _ = profile.set_level(code, *level);
         }
         profile
     }
 
-    /// The parts that are about a path, in the order of the file.
+    /// The settings that match a path, in the order of the file.
     fn matching(&self, path: &Path) -> impl Iterator<Item = &PathConfig> {
         let folder = self.file.parent().unwrap_or(Path::new("/"));
         let relative = env::absolute(path).strip_prefix(folder).ok().map(|path| {
@@ -247,7 +247,7 @@ impl Config {
     }
 }
 
-/// Whether a configuration belongs to this user, to root, or to whom the folder it is for belongs.
+/// Whether a configuration belongs to this user, to root, or to the owner of the folder that it is for.
 #[cfg(unix)]
 fn belongs(file: &fs::Metadata, folder: &Path) -> bool {
     use std::os::unix::fs::MetadataExt as _;
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn later_parts_beat_earlier_ones_and_the_caller_beats_the_profile() {
+    fn later_settings_override_earlier_ones_and_the_caller_overrides_the_profile() {
         let config = parse(
             "[check]\nprofile = 'anthropic'\n[check.levels]\nname-folder-mismatch = 'off'\n\
              [[check.paths]]\nglob = 'vendor/**'\nignore = true\n\
@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn the_nearest_file_counts_and_the_search_ends_at_the_repository() {
+    fn the_closest_file_counts_and_the_search_ends_at_the_repository() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
         fs::create_dir_all(root.join("repo/.git")).unwrap();

@@ -1,4 +1,4 @@
-//! From the text of a `prowess.toml` to a [`Config`], with the line of every mistake.
+//! Reads the text of a `prowess.toml` into a [`Config`], with the line of every mistake.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use super::{Config, ConfigError, ConfigLimits, PathConfig, refuse_level};
 use crate::source::spec::{FLAG_KEYS, Pairs, SourceSpec, Wrong, keys};
 use prowess_core::path::Glob;
 
-/// Walks the spanned TOML, so that every complaint has its line.
+/// Reads TOML with spans, so that every error has a line.
 pub(super) struct Reader<'a> {
     pub(super) file: &'a Path,
     lines: LineIndex<'a>,
@@ -97,7 +97,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// The items of a list of tables, at most so many.
+    /// The items of a list of tables, up to a limit.
     fn tables<'t, 'i>(
         &self,
         key: &str,

@@ -1,4 +1,4 @@
-//! The keys of `prowess.toml` that say which skills are found and offered.
+//! The keys of `prowess.toml` that decide which skills are found and offered.
 
 use prowess_core::Duplicates;
 use prowess_core::finding::Preset;
@@ -30,7 +30,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Which of two skills with one key is offered.
+    /// Which of two skills with the same key is offered.
     pub(super) fn duplicates(&self, value: &Spanned<DeValue<'_>>) -> Result<Duplicates, ConfigError> {
         match self.text("skills.duplicates", value)? {
             "first" => Ok(Duplicates::First),
@@ -62,7 +62,7 @@ impl Reader<'_> {
         Ok(globs)
     }
 
-    /// A value that is true or false.
+    /// A boolean.
     pub(super) fn flag(&self, key: &str, value: &Spanned<DeValue<'_>>) -> Result<bool, ConfigError> {
         let word = key.rsplit('.').next().unwrap_or(key);
         match value.get_ref().as_bool() {

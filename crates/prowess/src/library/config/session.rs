@@ -1,4 +1,4 @@
-//! The table `[session]`: how sessions behave where a command line says nothing else.
+//! The table `[session]`: the defaults of sessions.
 
 use std::path::PathBuf;
 
@@ -10,28 +10,28 @@ use toml::de::{DeTable, DeValue};
 use super::{ConfigError, Reader};
 use crate::env;
 
-/// What the table `[session]` says.
+/// The contents of the table `[session]`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SessionConfig {
-    /// The virtual paths that are visible. Those of sources that a configuration names begin at its folder.
+    /// The virtual paths of the visible skills. Those of sources that a configuration names begin at its folder.
     pub filter: Option<Filter>,
-    /// The file that says so.
+    /// The configuration with this filter.
     pub filter_file: Option<PathBuf>,
-    /// The tools the host has. Skills are granted no others, and prompts leave out those that ask for others.
+    /// The tools of the host. Skills are granted no others, and prompts leave out skills that need others.
     pub tools: Option<HostTools>,
-    /// Whether an activation is the instructions alone, without a wrapper.
+    /// Whether an activation is only the instructions, without a wrapper.
     pub plain: Option<bool>,
-    /// Whether an activation shows the contents of the skill's files.
+    /// Whether an activation contains the contents of the skill's files.
     pub inline: Option<bool>,
-    /// Whether the catalog in a prompt says where each SKILL.md lies.
+    /// Whether the catalog in a prompt has the location of each SKILL.md.
     pub location: Option<bool>,
-    /// The longest text of an activation, in bytes.
+    /// The maximum size of an activation, in bytes.
     pub max_activation_bytes: Option<usize>,
 }
 
 impl SessionConfig {
-    /// Takes what a project says where the user's own file says nothing. A project cannot loosen anything: it does not
-    /// decide about plain text, files or places, and its limit counts only where it is lower.
+    /// Adds the settings of a project where the user's own file has none. A project cannot loosen anything: its
+    /// settings for plain text, files and locations are ignored, and its limit counts only if it is lower.
     pub fn add_project(&mut self, project: &Self) {
         if self.filter.is_none() {
             (self.filter, self.filter_file) = (project.filter.clone(), project.filter_file.clone());
@@ -43,14 +43,14 @@ impl SessionConfig {
         self.max_activation_bytes = lower.or(self.max_activation_bytes);
     }
 
-    /// What sessions may do.
+    /// The policy of sessions.
     pub fn policy(&self) -> Policy {
         Policy::default()
             .with_filter(self.filter.clone().unwrap_or_default())
             .with_host_tools(self.tools.clone().unwrap_or_default())
     }
 
-    /// How sessions behave.
+    /// The options of sessions.
     pub fn options(&self) -> Options {
         let mut options = Options::default();
         options.activation.plain = self.plain.unwrap_or(options.activation.plain);
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_project_says_what_the_user_leaves_open_and_loosens_nothing() {
+    fn a_project_sets_what_the_user_leaves_open_and_loosens_nothing() {
         let project =
             parse("filter = 'a/*'\ntools = []\nplain = true\nmax_activation_bytes = 99999999").unwrap();
         let mut own = parse("filter = 'none'").unwrap();
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_has_its_line() {
+    fn every_mistake_has_its_line() {
         for (text, said) in [
             ("filter = '/../x'", "2: session.filter: the filter is no glob"),
             ("filter = 3", "2: session.filter: a text"),
