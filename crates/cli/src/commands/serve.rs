@@ -171,7 +171,7 @@ fn in_config(client: &ClientConfig, source: &str) -> String {
     };
     match &mut spec.place {
         Place::Dir(path) | Place::Plugin(path) | Place::Archive(path) | Place::Jsonl(path) => {
-            make_absolute(path)
+            make_absolute(path);
         }
         Place::Url { ca_file, .. } => ca_file.iter_mut().for_each(make_absolute),
         Place::Mcp(Server::At { ca_file, token_file, .. }) => {
