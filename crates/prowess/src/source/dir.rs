@@ -162,7 +162,7 @@ fn opened<'s>(
 fn own_file(folder: &SkillFolder<'_>, skill: SkillRef<'_>) -> Result<File, SourceError> {
     let mut file = folder.own_file()?;
     let path = || folder.path().join(skill.own_name());
-    let failed = |error| SourceError::io(&path(), error);
+    let failed = |error| SourceError::io(path(), error);
     if is_unread(skill) || stamp_of(&file.metadata().map_err(failed)?) == skill.stamp.into() {
         return Ok(file);
     }

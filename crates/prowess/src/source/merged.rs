@@ -72,9 +72,9 @@ impl Source for MergedSource {
         // The strongest comes first, as everywhere.
         let layers = self.layers.iter().enumerate();
         if self.overriding {
-            layers.rev().for_each(&mut add)
+            layers.rev().for_each(&mut add);
         } else {
-            layers.for_each(&mut add)
+            layers.for_each(&mut add);
         }
         Ok(listing)
     }

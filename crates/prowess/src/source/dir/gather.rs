@@ -34,6 +34,10 @@ pub(super) struct Gather<'s> {
 
 /// What is made of a SKILL.md.
 #[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly all are read, and a box would be one more allocation for each"
+)]
 pub(super) enum Skill {
     /// A skill, or a broken one.
     Read(Read),
