@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use prowess::drive::{Performer, drive};
 use prowess::env::Environment;
+use prowess::registry::digests::DigestLimits;
 use prowess::registry::trust::{Approvals, Trust};
 use prowess::search::SearchIndex;
 use prowess::session::{Options, Policy, Reason, Session, ToolCall, Untrusted};
@@ -102,6 +103,20 @@ fn every_read_is_checked_against_size_digest_and_frontmatter() {
     let error = source.read(skill.skill_ref(), &path("SKILL.md"), Slice::first(9)).unwrap_err().to_string();
     assert!(error.ends_with("its frontmatter is not the listed one: description"), "{error}");
     assert_eq!(source.read(skill.skill_ref(), &path("blob"), Slice::first(9)).unwrap().size, 2);
+}
+
+#[test]
+fn the_files_of_a_later_list_do_not_go_with_the_frontmatter_of_an_earlier_one() {
+    let server = FakeServer::serving(content());
+    let source = server.source(McpLimits::default());
+    let before = source.list().unwrap().skills.remove(0);
+    let digests = |skill: &prowess::Found| source.manifest(skill.skill_ref(), &DigestLimits::default());
+    assert_eq!(digests(&before).unwrap().files.len(), 3);
+    server.change(|content| content.last()["frontmatter"]["description"] = "Another.".into());
+    let now = source.list().unwrap().skills.remove(0);
+    let error = digests(&before).unwrap_err().to_string();
+    assert!(error.ends_with("its server lists it otherwise by now"), "{error}");
+    assert_eq!(digests(&now).unwrap().files.len(), 3);
 }
 
 #[test]

@@ -4,10 +4,11 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use prowess::source::{Layer, Mount, Slice};
+use prowess::source::{Chunk, Layer, Listing, Mount, Slice};
 use prowess::{
-    DirSource, JsonlSource, MemorySource, MergedSource, Obstacle, PluginSource, Profile, Registry,
-    ScanOptions, Scope, Source, SourceError, SourceErrorKind, Standing, TooLarge,
+    DirSource, JsonlSource, LeftOut, Manifest, MemorySource, MergedSource, Obstacle, PluginSource, Profile,
+    Registry, RelPath, ScanOptions, Scope, SkillRef, Source, SourceError, SourceErrorKind, Standing,
+    TooLarge,
 };
 
 use crate::trees::{keys, skill, tree, write};
@@ -56,6 +57,56 @@ fn in_a_merged_source_what_is_listed_is_what_is_read() {
             }
         }
     }
+}
+
+#[test]
+fn labels_that_look_like_a_way_lead_to_no_other_source() {
+    let inner = MergedSource::new("a").with(memory("b", "one", "inner"));
+    let mut registry = Registry::new();
+    registry.add(memory("a › b", "one", "plain")).add(Layer::from(inner).with_prefix("x"));
+    registry.refresh().unwrap();
+    assert_eq!(registry.document("one").unwrap().body(), "plain");
+    assert_eq!(registry.document("x:one").unwrap().body(), "inner");
+    assert_eq!(&*registry.get("x:one").unwrap().source, "a › b");
+}
+
+#[test]
+fn a_candidate_of_another_registry_is_not_read() {
+    let (one, other) = (refreshed(memory("one", "a", "x")), refreshed(memory("other", "a", "y")));
+    let skill = one.get("a").unwrap();
+    assert!(one.document_of(&skill).is_ok());
+    assert!(other.document_of(&skill).is_err() && other.files_of(&skill).is_err());
+}
+
+/// A source that says that it leaves something out of its lists of files.
+struct LeavesOut(MemorySource);
+
+impl Source for LeavesOut {
+    fn id(&self) -> &str {
+        self.0.id()
+    }
+
+    fn list(&self) -> Result<Listing, SourceError> {
+        self.0.list()
+    }
+
+    fn files(&self, skill: SkillRef<'_>) -> Result<Manifest, SourceError> {
+        let left_out = vec![LeftOut::new("device", "this is no file")];
+        Ok(Manifest { left_out, ..self.0.files(skill)? })
+    }
+
+    fn read(&self, skill: SkillRef<'_>, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
+        self.0.read(skill, path, slice)
+    }
+}
+
+#[test]
+fn what_a_source_leaves_out_keeps_a_skill_from_being_approved_and_not_from_being_listed() {
+    let registry = refreshed(LeavesOut(memory("one", "a", "x")));
+    let skill = registry.get("a").unwrap();
+    assert_eq!(registry.manifest_of(&skill).unwrap().files.len(), 1);
+    let error = registry.approvable(&skill).unwrap_err();
+    assert!(matches!(error.kind, SourceErrorKind::Uncovered), "{error}");
 }
 
 #[test]
