@@ -92,7 +92,9 @@ impl Source for LeavesOut {
 
     fn files(&self, skill: SkillRef<'_>) -> Result<Manifest, SourceError> {
         let left_out = vec![LeftOut::new("device", "this is no file")];
-        Ok(Manifest { left_out, ..self.0.files(skill)? })
+        let mut files = self.0.files(skill)?;
+        files.left_out = left_out;
+        Ok(files)
     }
 
     fn read(&self, skill: SkillRef<'_>, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
