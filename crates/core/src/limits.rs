@@ -11,33 +11,33 @@ pub const MAX_COMPATIBILITY_CHARS: usize = 500;
 pub const MAX_FRONTMATTER_BYTES: usize = 64 * 1024;
 /// The largest SKILL.md that loads, in bytes; the largest real one is 1.08 MB.
 pub const MAX_FILE_BYTES: usize = 1024 * 1024;
-/// Above this many bytes a SKILL.md is warned about: 29 of 56 000 real ones are larger.
+/// A SKILL.md with more bytes gets a warning: 29 of 56 000 real ones are larger.
 pub const LARGE_FILE_BYTES: usize = 200 * 1000;
-/// How many bytes may stand before the opening fence (blank lines, a comment) when reading leniently.
+/// The most bytes before the opening fence (blank lines, a comment) when reading leniently.
 pub const MAX_LEADING_BYTES: usize = 4 * 1024;
 
-/// How deep collections may nest in the frontmatter.
+/// The deepest nesting of collections in the frontmatter.
 pub const MAX_YAML_DEPTH: usize = 32;
-/// How many scalars and collections the frontmatter may hold, those that aliases repeat counted each time.
+/// The most scalars and collections in the frontmatter. Those that aliases repeat count each time.
 pub const MAX_YAML_NODES: usize = 10_000;
-/// How many bytes of text anchors and aliases may repeat: four times the largest frontmatter, so that a value of any
-/// size can be repeated, and memory stays small.
+/// The most bytes of text that anchors and aliases may repeat: four times the largest frontmatter, so that a value of
+/// any size can be repeated and memory stays small.
 pub const MAX_YAML_COPIED_BYTES: usize = 4 * MAX_FRONTMATTER_BYTES;
 
 /// The specification's advice for the length of SKILL.md, in lines.
 pub const RECOMMENDED_LINES: usize = 500;
 /// The specification's advice for the length of the instructions, in tokens.
 pub const RECOMMENDED_TOKENS: usize = 5000;
-/// How many files a skill may have before hosts over MCP may refuse it.
+/// The most files of a skill; hosts over MCP may refuse more.
 pub const MAX_SKILL_FILES: usize = 512;
-/// How many bytes a skill may have before hosts over MCP may refuse it.
+/// The most bytes of a skill; hosts over MCP may refuse more.
 pub const MAX_SKILL_BYTES: u64 = 16 * 1024 * 1024;
-/// How many trigger queries a file may hold; each is a search, and authors write about twenty.
+/// The most trigger queries in a file. Each is a search, and authors write about twenty.
 pub const MAX_TRIGGERS: usize = 1_000;
-/// The largest file with trigger queries, in bytes: a kibibyte a query.
+/// The largest file with trigger queries, in bytes: a kibibyte for each query.
 pub const MAX_TRIGGER_BYTES: usize = 1024 * 1024;
-/// The longest text that an activation gives, in bytes: four times the largest SKILL.md, so that arguments and small files
-/// have room, and no arguments make more of it than a context could hold anyway.
+/// The longest text of an activation, in bytes: four times the largest SKILL.md, so that arguments and small files have
+/// room, and the text still fits into a large context.
 pub const MAX_ACTIVATION_BYTES: usize = 4 * 1024 * 1024;
-/// The longest glob, in bytes. No path that it could be about is longer.
+/// The longest glob, in bytes. No path that it could match is longer.
 pub const MAX_GLOB_BYTES: usize = 1024;

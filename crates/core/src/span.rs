@@ -22,12 +22,12 @@ impl Span {
         Self { start: offset, end: offset }
     }
 
-    /// How many bytes it covers.
+    /// The number of bytes it covers.
     pub const fn len(self) -> usize {
         self.end - self.start
     }
 
-    /// Whether it covers nothing.
+    /// Whether it is empty.
     pub const fn is_empty(self) -> bool {
         self.start == self.end
     }
@@ -38,7 +38,7 @@ impl Span {
         Self { start: self.start + by, end: self.end + by }
     }
 
-    /// The text it covers, or nothing when it does not lie on character boundaries of `text`.
+    /// The text it covers; none when it does not begin and end between characters of `text`.
     pub fn slice(self, text: &str) -> Option<&str> {
         text.get(self.start..self.end)
     }
@@ -53,7 +53,7 @@ pub struct Position {
     pub column: usize,
 }
 
-/// Where the lines of a text begin, so that many offsets can be turned into positions cheaply.
+/// The line starts of a text, for turning many offsets into positions.
 #[derive(Clone, Debug)]
 pub struct LineIndex<'t> {
     text: &'t str,
@@ -70,7 +70,7 @@ struct Mark {
     utf16: usize,
 }
 
-/// How far apart the known places of a long line are, so that no line is counted through for each offset.
+/// The distance between known places of a long line, so that a long line is not counted again for each offset.
 const MARK_DISTANCE: usize = 1024;
 
 impl<'t> LineIndex<'t> {
@@ -97,18 +97,18 @@ impl<'t> LineIndex<'t> {
         Self { text, marks, lines }
     }
 
-    /// How many lines the text has; an empty text has one.
+    /// The number of lines; an empty text has one.
     pub fn lines(&self) -> usize {
         self.lines
     }
 
-    /// The position of a byte; beyond the end it is the end, inside a character that character.
+    /// The position of a byte. Beyond the end it is the end; inside a character it is that character.
     pub fn position(&self, offset: usize) -> Position {
         let (mark, behind) = self.nearest(offset);
         Position { line: mark.line, column: mark.chars + behind.chars().count() + 1 }
     }
 
-    /// The position as editors that count UTF-16 units want it (LSP): both numbers from zero.
+    /// The position for editors that count UTF-16 units (LSP): both numbers from zero.
     pub fn position_utf16(&self, offset: usize) -> (usize, usize) {
         let (mark, behind) = self.nearest(offset);
         (mark.line - 1, mark.utf16 + utf16_len(behind))

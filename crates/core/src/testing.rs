@@ -1,4 +1,4 @@
-//! How many cases the properties run.
+//! The number of cases that the properties run.
 
 use proptest::test_runner::Config;
 

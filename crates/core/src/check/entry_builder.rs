@@ -1,4 +1,4 @@
-//! [`EntryBuilder`]: the entry of a skill that a program makes, held to the same rules as a file.
+//! [`EntryBuilder`]: makes the entry of a skill in a program, by the same rules as for a file.
 
 use serde_json::{Map, Value};
 
@@ -46,7 +46,7 @@ impl EntryBuilder {
         self.with_field("license", license.into())
     }
 
-    /// Says what the skill needs of its environment.
+    /// Sets what the skill needs from its environment.
     #[must_use]
     pub fn with_compatibility(self, compatibility: impl Into<String>) -> Self {
         self.with_field("compatibility", compatibility.into())
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lenient_profile_takes_a_name_as_it_is_written() {
+    fn a_lenient_profile_keeps_a_name_verbatim() {
         let entry = Entry::builder("Two Words", "d").with_profile(Profile::lenient()).build().unwrap();
         assert_eq!(entry.name, "Two Words");
     }

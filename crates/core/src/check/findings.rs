@@ -1,12 +1,12 @@
-//! What the rules have found so far, and which rules are asked.
+//! The findings of the rules, and which rules are wanted.
 
 use crate::check::profile::Profile;
 use crate::check::rules::name::RESERVED_WORDS;
 use crate::finding::Finding;
 use crate::finding::rule::{Level, Rule};
 
-/// Where rules put what they find. With a profile only what it will say is kept, so that a rule that is off costs
-/// nothing.
+/// The list that rules add their findings to. With a profile, it keeps only the findings that the profile reports, so
+/// that a rule that is off costs nothing.
 #[derive(Debug, Default)]
 pub(crate) struct Findings<'p> {
     profile: Option<&'p Profile>,
@@ -14,7 +14,7 @@ pub(crate) struct Findings<'p> {
 }
 
 impl<'p> Findings<'p> {
-    /// Keeps what this profile says; everything without one.
+    /// A list of the findings that this profile reports; of all findings without one.
     pub(super) fn by(profile: Option<&'p Profile>) -> Self {
         Self { profile, findings: Vec::new() }
     }

@@ -1,4 +1,4 @@
-//! Applying fixes: again and again until nothing more can be fixed, and never what changes more than it says.
+//! Applying fixes in rounds, until nothing more can be fixed.
 
 use std::collections::BTreeMap;
 
@@ -13,27 +13,27 @@ use crate::skill::location::Origin;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FixMode {
-    /// Those that write down what the lenient reader reads anyway.
+    /// Fixes that write what the lenient reader reads anyway.
     Safe,
-    /// All, those that rename or drop something included.
+    /// All fixes, also those that rename or remove something.
     All,
 }
 
-/// What fixing did.
+/// The result of fixing.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Fixed {
-    /// The document as it would be written.
+    /// The fixed document.
     pub document: Document,
-    /// The problems that were removed, in the order they were.
+    /// The problems that were fixed, in order.
     pub applied: Vec<Problem>,
 }
 
-/// Each round applies every fix that does not touch another's bytes; the next sees what they left. The longest
-/// useful chain is a repair, then the fields, then what they uncover.
+/// The most rounds. Each round applies every fix that does not touch the bytes of another, and the next one checks the
+/// result. The longest useful chain is a repair, then the fields, then what these reveal.
 const MAX_ROUNDS: usize = 50;
 
-/// Fixes what a profile complains about. The file itself is not touched; `document.raw()` is what to write.
+/// Fixes the problems that a profile reports. No file is changed; write [`Document::raw`] of the result.
 ///
 /// ```
 /// use prowess_core::{FixMode, Origin, Profile, fix, parse};
@@ -76,11 +76,11 @@ pub fn fix(
 fn choose(problems: &[Problem], mode: FixMode) -> (Vec<Edit>, Vec<Problem>) {
     let mut edits: Vec<Edit> = Vec::new();
     let mut applied = Vec::new();
-    // Where the chosen edits start and end. They are disjoint, so the last one that starts early enough decides.
+    // The starts and ends of the chosen edits. They are disjoint, so only the last one before a place can touch it.
     let mut taken: BTreeMap<usize, usize> = BTreeMap::new();
     for problem in problems {
         let Some(fix) = problem.fix.as_ref().filter(|fix| fix.safe || mode == FixMode::All) else { continue };
-        // Two insertions at one place would depend on their order: they wait for the next round too.
+        // Two insertions at one place would depend on their order, so the second waits for the next round.
         let touches_taken = |new: &Edit| {
             let before = taken.range(..=new.span.end).next_back();
             before.is_some_and(|(_, end)| *end >= new.span.start)
@@ -95,7 +95,7 @@ fn choose(problems: &[Problem], mode: FixMode) -> (Vec<Edit>, Vec<Problem>) {
     (edits, applied)
 }
 
-/// Whether both are known by the same name and description.
+/// Whether both have the same name and description.
 fn same_identity(before: &Document, after: &Document, at: &Origin) -> bool {
     before.name(at) == after.name(at) && before.description() == after.description()
 }
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn hidden_characters_of_a_body_go_all_at_once_however_many() {
+    fn all_hidden_characters_of_a_body_are_removed_in_one_round() {
         let text =
             format!("---\nname: demo\ndescription: d\n---\n{}end\n", "a\u{200b}\u{202e}".repeat(5_000));
         let expected = format!("---\nname: demo\ndescription: d\n---\n{}end\n", "a".repeat(5_000));
@@ -147,7 +147,7 @@ mod tests {
             fixed(text, FixMode::Safe, Preset::SkillsRef),
             "---\nname: demo\ndescription: d\nmetadata:\n  a: b\n  v: '1.0'\n---\n"
         );
-        // A number might be spelt otherwise afterwards, and a comment would be gone.
+        // Writing it anew could change the spelling of a number, and would lose a comment.
         for kept in ["metadata: {v: 1.10}", "allowed-tools:\n  - Read # why\n  - Grep"] {
             let text = format!("---\nname: demo\ndescription: d\n{kept}\n---\n");
             assert_eq!(fixed(&text, FixMode::Safe, Preset::SkillsRef), text);
@@ -156,12 +156,12 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_text_are_left_alone() {
+    fn a_file_that_is_not_text_is_not_changed() {
         let at = Origin::at("x/demo/SKILL.md");
         let document = parse(b"\xEF\xBB\xBF---\nname: demo\ndescription: \xff\n---\n");
         assert!(fix(&document, None, &at, &Profile::spec(), FixMode::All).applied.is_empty());
         assert!(Profile::spec().check(&document, None, &at).iter().all(|problem| problem.fix.is_none()));
-        // Of a file beyond the limit only the beginning is at hand.
+        // Only the beginning of a file beyond the limit is known.
         let large = crate::parse_head(b"\xEF\xBB\xBF---\nname: demo\ndescription: d\n---\n", 2 << 20);
         assert!(fix(&large, None, &at, &Profile::spec(), FixMode::All).applied.is_empty());
         assert!(Profile::spec().check(&large, None, &at).iter().all(|problem| problem.fix.is_none()));

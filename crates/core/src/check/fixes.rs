@@ -1,7 +1,7 @@
-//! The edits that remove findings: what is safe to write without asking, and what only the author can decide.
+//! The edits that fix findings: which are safe, and which only the author can decide.
 //!
-//! A fix is safe when it writes down what the lenient reader reads anyway. Whatever changes the skill's identity,
-//! its meaning or its text is not.
+//! A fix is safe when it writes what the lenient reader reads anyway. A fix that changes the identity, the meaning or the
+//! text of the skill is not safe.
 
 use serde_json::Value;
 
@@ -23,11 +23,11 @@ use crate::skill::location::Origin;
 use crate::skill::{normalize, tool_list};
 use crate::span::Span;
 
-/// How many findings of one document get a fix at a time: each is tried out on the whole document. The next check
-/// offers the next ones.
+/// The most findings of one document that get a fix in one check, since each fix is tried on the whole document. The
+/// next check offers the next ones.
 const MAX_FIXES: usize = 32;
 
-/// Whether the text can be written back without losing bytes: all of it is there, and all of it is text.
+/// Whether the text can be written without losing bytes: the whole file was read, and all of it is text.
 pub(crate) fn is_writable(document: &Document) -> bool {
     document.has_body()
         && document.raw() == document.text().as_bytes()
@@ -42,9 +42,9 @@ pub(crate) fn attach(document: &Document, at: &Origin, findings: &mut [Finding])
         }
         return;
     }
-    // Edits are offered only where the frontmatter reads as it is; broken YAML is repaired first.
+    // Only valid frontmatter gets edits; broken YAML is repaired first.
     let mut left = MAX_FIXES;
-    // The value of an alias stands elsewhere, and so an edit at its place could change another field.
+    // The value of an alias is elsewhere, so an edit there could change another field.
     let disturbs = |finding: &Finding| finding.rule.refuses() || finding.rule == &YAML_ANCHOR;
     let sound = !document.repaired() && !document.findings().iter().any(disturbs);
     for finding in findings.iter_mut().filter(|finding| finding.fix.is_none()) {
@@ -71,7 +71,7 @@ pub(crate) fn attach(document: &Document, at: &Origin, findings: &mut [Finding])
 fn in_frontmatter(document: &Document, at: &Origin, finding: &Finding) -> Option<Fix> {
     let is = |rules: &[&Rule]| rules.contains(&finding.rule);
     if is(&[&NAME_MISSING]) {
-        // What the lenient reader takes for the name; a folder with an unfit name gets a better one.
+        // The name that the lenient reader uses; an invalid folder name is improved.
         let folder = normalize(at.folder.as_deref()?);
         let name = suggest_name(&folder);
         set(document, "name", name.clone().into(), format!("call it {name}"), name == folder)
@@ -138,7 +138,7 @@ fn in_frontmatter(document: &Document, at: &Origin, finding: &Finding) -> Option
     }
 }
 
-/// Whether writing the items anew cannot change how a number, a date or a word such as `True` is spelt.
+/// Whether writing the items again keeps the spelling of numbers, dates and words such as `True`.
 fn holds_texts_only(value: &Value) -> bool {
     match value {
         Value::Array(items) => items.iter().all(Value::is_string),
@@ -147,7 +147,7 @@ fn holds_texts_only(value: &Value) -> bool {
     }
 }
 
-/// Whether an edit would take a comment with it; then it is for the author to decide.
+/// Whether an edit would remove a comment, so that the author has to decide.
 fn drops_comment(document: &Document, edit: &Edit) -> bool {
     edit.span.slice(document.text()).is_some_and(|text| text.contains('#'))
 }
@@ -180,7 +180,7 @@ fn remove(document: &Document, key: &str, title: String, safe: bool) -> Option<F
     Some(Fix { title, edits: vec![edit], safe })
 }
 
-/// Removes a hidden character, when it stands in the file as it is and not as an escape; in the body, all of its kind.
+/// Removes a hidden character that is in the file itself and not an escape; in the body, all of its kind.
 fn remove_characters(document: &Document, span: Span, rule: &Rule) -> Option<Fix> {
     if span.start >= document.body_offset() {
         let places = hidden::in_body(document, rule);

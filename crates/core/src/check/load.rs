@@ -1,4 +1,4 @@
-//! Loading: a [`Document`] becomes an [`Entry`] unless a profile sees an error in it.
+//! Loading: a [`Document`] becomes an [`Entry`] unless a profile reports an error.
 
 use crate::check::profile::Profile;
 use crate::document::Document;
@@ -14,7 +14,7 @@ use crate::skill::location::{Location, Origin};
 pub struct LoadError {
     /// The location of the file.
     pub location: Location,
-    /// All problems that the profile sees, warnings and notes included.
+    /// All problems that the profile reports, also warnings and notes.
     pub problems: Vec<Problem>,
 }
 
@@ -31,7 +31,7 @@ impl LoadError {
 }
 
 impl Document {
-    /// The skill, unless the profile sees an error; then every problem.
+    /// The skill, or every problem when the profile reports an error.
     pub fn load(&self, at: &Origin, files: Option<&Manifest>, profile: &Profile) -> Result<Entry, LoadError> {
         let is_error = |problem: &Problem| problem.severity == Severity::Error;
         if profile.check_only(self, files, at).iter().any(is_error) {

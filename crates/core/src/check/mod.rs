@@ -1,5 +1,5 @@
-//! The rules a skill is checked against. Each file declares the rules of one subject beside the code that finds
-//! them; this one concatenates the table and runs them all.
+//! The rules for a skill. Each file in `rules/` declares the rules of one subject beside the code that checks them;
+//! this one joins the tables and runs them all.
 
 mod entry_builder;
 mod findings;
@@ -56,16 +56,16 @@ pub fn rule(code: &str) -> Result<&'static Rule, UnknownRule> {
     })
 }
 
-/// Everything remarkable about a skill, without an opinion: what reading found and what the rules find.
+/// The findings about a skill, without severity: those of the reader and those of the rules.
 ///
-/// `files` are those of its folder; without them, links and sizes are not looked at.
+/// `files` are the files of its folder; without them, links and sizes are not checked.
 pub fn check(document: &Document, files: Option<&Manifest>, at: &Origin) -> Vec<Finding> {
     let mut findings = findings(document, files, at, None);
     fixes::attach(document, at, &mut findings);
     findings
 }
 
-/// The same without fixes, and with a profile only what it will say.
+/// The same without fixes, and only the findings that the profile reports, if there is one.
 pub(crate) fn findings(
     document: &Document,
     files: Option<&Manifest>,
@@ -86,10 +86,10 @@ pub(crate) fn findings(
     found.into_findings()
 }
 
-/// What can be said about a skill without its body and its other files. It is the same whether the body was read or
-/// not: [`findings`] says all of this, and more only about the body and the files.
+/// The findings that need neither the body nor the other files. They are the same whether the body was read or not:
+/// [`findings`] returns all of them, and more only about the body and the files.
 ///
-/// `entry` is what the document makes, when that is known already.
+/// `entry` is the entry of the document, if the caller has it.
 pub(crate) fn frontmatter(
     document: &Document,
     at: &Origin,
@@ -106,7 +106,7 @@ pub(crate) fn frontmatter(
 
 /// The rules that need neither the body nor the other files.
 fn frontmatter_rules(document: &Document, at: &Origin, entry: Option<&Entry>, found: &mut Findings<'_>) {
-    // Without readable frontmatter there is nothing more to say about its fields.
+    // Without readable frontmatter there are no fields to check.
     if document.root().is_some_and(|root| root.pairs().is_some()) {
         presence(document, at, found);
         name::check(document, at, found);
@@ -123,7 +123,7 @@ fn presence(document: &Document, at: &Origin, found: &mut Findings<'_>) {
     description::check_presence(document, found);
 }
 
-/// Reports a text that other readers take for a value of another type.
+/// Reports a text that other readers read as a value of another type.
 fn check_type(rule: &'static Rule, field: &str, node: &Node, found: &mut Findings<'_>) {
     let Some(other) = node.scalar().and_then(Scalar::other_type).filter(|_| found.wants(rule)) else {
         return;
@@ -134,14 +134,14 @@ fn check_type(rule: &'static Rule, field: &str, node: &Node, found: &mut Finding
         .push(finding.with_field(field.to_owned()).with_span(node.span).with_help("put the value in quotes"));
 }
 
-/// The advice for a field that is there in other letters.
+/// The advice for a field that is written in another case.
 pub(crate) fn misspelt(document: &Document, field: &str) -> Option<String> {
     let pair =
         document.pairs().iter().find(|pair| pair.key.eq_ignore_ascii_case(field) && pair.key != field)?;
     Some(format!("write `{field}` in lower case instead of `{}`", pair.key))
 }
 
-/// The place of a part of a scalar's text, or of the whole scalar when the text is not in the file as it is.
+/// The place of a part of a scalar's text, or of the whole scalar when the text is not in the file verbatim.
 pub(crate) fn part_of(document: &Document, node: &Node, part: std::ops::Range<usize>) -> Span {
     let (Some(scalar), Some(source)) = (node.scalar(), node.span.slice(document.text())) else {
         return node.span;

@@ -1,4 +1,4 @@
-//! Whose opinion counts: a [`Profile`] turns findings into problems, and is the only giver of severity.
+//! A [`Profile`] turns findings into problems. Only profiles give severity.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use crate::finding::{Finding, Problem, Severity};
 use crate::skill::Entry;
 use crate::skill::location::Origin;
 
-/// Which rules apply and how hard.
+/// Which rules apply, and the level of each.
 ///
 /// ```
 /// use prowess_core::{Level, Origin, Profile, parse};
@@ -45,11 +45,11 @@ pub struct Profile {
 pub struct UnknownRule {
     /// The code that was given.
     pub code: String,
-    /// The code that resembles it most.
+    /// The most similar code.
     pub nearest: Option<&'static str>,
 }
 
-/// Ready-made opinions about which characters a name may have.
+/// Which characters a name may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -67,7 +67,7 @@ pub enum NameRule {
 }
 
 impl NameRule {
-    /// Whether a name may break a rule about its characters; breaking any other of them is an error.
+    /// Whether a name may break a rule about its characters.
     fn allows(self, rule: &Rule) -> bool {
         match self {
             Self::Spec => [&NAME_NOT_ASCII, &NAME_STARTS_WITH_DIGIT].contains(&rule),
@@ -80,18 +80,18 @@ impl NameRule {
 }
 
 impl Profile {
-    /// A profile that judges as a preset does.
+    /// The profile of a preset.
     pub fn new(preset: Preset) -> Self {
         let reserved_words = RESERVED_WORDS.iter().map(|word| (*word).to_owned()).collect();
         Self { preset, levels: BTreeMap::new(), reserved_words }
     }
 
-    /// The specification's prose: the default.
+    /// The profile of the specification, which is the default.
     pub fn spec() -> Self {
         Self::new(Preset::Spec)
     }
 
-    /// What can be loaded, loads.
+    /// The profile that loads every skill that can be loaded.
     pub fn lenient() -> Self {
         Self::new(Preset::Lenient)
     }
@@ -101,7 +101,7 @@ impl Profile {
         self.preset
     }
 
-    /// Gives a rule another level. A hard refusal stays an error: there is no skill to be had.
+    /// Gives a rule another level. A hard refusal stays an error, because there is no skill to load.
     pub fn with_level(mut self, code: &str, level: Level) -> Result<Self, UnknownRule> {
         self.set_level(code, level)?;
         Ok(self)
@@ -117,7 +117,7 @@ impl Profile {
         self.levels.insert(rule.code.to_owned(), level);
     }
 
-    /// Which characters a name may have.
+    /// Sets which characters a name may have.
     #[must_use]
     pub fn with_names(mut self, names: NameRule) -> Self {
         for rule in CHARACTER_RULES {
@@ -127,7 +127,7 @@ impl Profile {
         self
     }
 
-    /// Words a name must not contain, and makes that an error; an empty list allows all.
+    /// Sets words that a name must not contain, and makes this an error. An empty list allows all.
     #[must_use]
     pub fn with_reserved_words(mut self, words: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.reserved_words = words.into_iter().map(|word| word.into().to_lowercase()).collect();
@@ -135,21 +135,21 @@ impl Profile {
         self
     }
 
-    /// What `<` or `>` in a description gets.
+    /// Sets the level of `<` or `>` in a description.
     #[must_use]
     pub fn with_angle_brackets(mut self, level: Level) -> Self {
         self.put(&DESCRIPTION_ANGLE_BRACKET, level);
         self
     }
 
-    /// What a name that is not the folder's gets.
+    /// Sets the level of a name that differs from its folder.
     #[must_use]
     pub fn with_folder_match(mut self, level: Level) -> Self {
         self.put(&NAME_FOLDER_MISMATCH, level);
         self
     }
 
-    /// What fields outside the specification get.
+    /// Sets the level of fields outside the specification.
     #[must_use]
     pub fn with_unknown_fields(mut self, level: Level) -> Self {
         self.put(&FIELD_UNKNOWN, level);
@@ -157,7 +157,7 @@ impl Profile {
         self
     }
 
-    /// The level a rule has here.
+    /// The level of a rule in this profile.
     pub fn level(&self, rule: &Rule) -> Level {
         if rule.refuses() {
             return Level::Error;
@@ -167,13 +167,13 @@ impl Profile {
 
     /// Everything wrong with a skill, in the order of the file. `files` are those of its folder, if known.
     pub fn check(&self, document: &Document, files: Option<&Manifest>, at: &Origin) -> Vec<Problem> {
-        // A fix costs a second reading, so only what will be said gets one.
+        // A fix costs a second reading, so only findings that are reported get one.
         let mut findings = check::findings(document, files, at, Some(self));
         check::fixes::attach(document, at, &mut findings);
         self.judge(in_order(findings))
     }
 
-    /// The problems of [`check`](Self::check) without fixes, for a host that only asks whether it takes a skill.
+    /// The problems of [`check`](Self::check) without fixes, for a host that only asks whether a skill is valid.
     pub fn check_only(&self, document: &Document, files: Option<&Manifest>, at: &Origin) -> Vec<Problem> {
         let mut findings = check::findings(document, files, at, Some(self));
         for finding in &mut findings {
@@ -185,7 +185,7 @@ impl Profile {
     /// Everything wrong with a skill that its frontmatter and the name of its file show, in the order of the file.
     ///
     /// These are the problems of [`check`](Self::check) that are not about the body or about other files, without
-    /// fixes. They are the same whether the document [has a body](Document::has_body) or not, so a catalog can tell
+    /// fixes. They are the same whether the document [has a body](Document::has_body) or not, so a catalog can report
     /// them without reading bodies. An error means that the skill does not load under this profile.
     ///
     /// ```
@@ -201,7 +201,7 @@ impl Profile {
         self.check_read(document, at, None)
     }
 
-    /// The same, when it is known already what the document makes.
+    /// The same, with the entry of the document if the caller has it.
     pub(crate) fn check_read(&self, document: &Document, at: &Origin, entry: Option<&Entry>) -> Vec<Problem> {
         let mut findings = check::frontmatter(document, at, self, entry);
         for finding in &mut findings {
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_rule_offers_its_neighbour() {
+    fn an_unknown_rule_suggests_the_nearest_one() {
         let error = Profile::spec().with_level("name-to-long", Level::Off).unwrap_err();
         assert_eq!(error.to_string(), "no such rule: name-to-long; did you mean name-too-long?");
     }

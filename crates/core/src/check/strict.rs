@@ -1,4 +1,4 @@
-//! Which skills can be published to strict readers as they are, and why another cannot.
+//! Which skills can be published to strict readers, and why the others cannot.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -9,29 +9,30 @@ use crate::document::rules::YAML_ANCHOR;
 use crate::document::{Document, Node, NodeKind, Pair, Style, looks_like_number, rules};
 use crate::limits::{MAX_COMPATIBILITY_CHARS, MAX_DESCRIPTION_CHARS, MAX_NAME_CHARS};
 
-/// Why a skill that may be used is not published: a strict reader would refuse it, and the whole list with it.
+/// Why a usable skill is not published: a strict reader would refuse it, and the whole list with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Withheld {
-    /// Its frontmatter had to be repaired: another reader would see another one, or none.
+    /// Its frontmatter had to be repaired: other readers would see something else, or nothing.
     Repaired,
     /// Its frontmatter has anchors or aliases, which simple readers take for text.
     Anchors,
-    /// Something stands before the frontmatter.
+    /// Text precedes the frontmatter.
     NotAtTheStart,
-    /// A key stands twice: readers disagree about which counts.
+    /// A key appears twice: readers disagree about which counts.
     Duplicate(String),
-    /// It has bytes that are not UTF-8: what is published could not be found in the file.
+    /// It has bytes that are not UTF-8: the published text would differ from the file.
     NotUtf8,
-    /// It has no name of its own; it goes by that of its folder.
+    /// It has no name, and uses that of its folder.
     NoName,
-    /// The name is no text, not its name in the catalog, or not made of a-z, 0-9 and single hyphens.
+    /// The name is not text, differs from its name in the catalog, or has other characters than a-z, 0-9 and single
+    /// hyphens.
     Name,
-    /// The description is missing, no text, blank, or too long as it stands in the file.
+    /// The description is missing, not text, empty, or too long as written in the file.
     Description,
-    /// A field has not the shape of the specification.
+    /// A field does not have the shape of the specification.
     Shape(&'static str),
-    /// A number or a key that JSON cannot say as YAML does.
+    /// A number or a key that JSON cannot express as YAML does.
     NotJson(String),
 }
 
@@ -58,8 +59,8 @@ impl fmt::Display for Withheld {
 
 /// Whether a skill can be published under a name; the reason why not.
 ///
-/// It takes more than a skill that loads. Clients compare what is published with what they read themselves, field by
-/// field, and one entry that does not fit makes some refuse every other.
+/// This is stricter than loading. Clients compare each published field with the file that they read, and some refuse the
+/// whole list when one entry differs.
 pub fn withheld(document: &Document, name: &str) -> Option<Withheld> {
     if document.repaired() {
         return Some(Withheld::Repaired);
@@ -106,7 +107,7 @@ fn misshapen(front: &Map<String, Value>) -> Option<&'static str> {
     front.get("metadata").is_some_and(|value| !texts(value)).then_some("metadata")
 }
 
-/// Whether a name is what every reader takes for one.
+/// Whether every reader accepts a name.
 fn is_plain(name: &str) -> bool {
     (1..=MAX_NAME_CHARS).contains(&name.len())
         && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
@@ -115,11 +116,11 @@ fn is_plain(name: &str) -> bool {
         && !name.contains("--")
 }
 
-/// What JSON or another reader of YAML would say differently, anywhere in a value.
+/// A part of a value that JSON or another YAML reader would read differently.
 fn odd(node: &Node) -> Option<Withheld> {
     match &node.kind {
         NodeKind::Scalar(scalar) => {
-            // What JSON has no number for is kept as text here, and is a number to others.
+            // A number that JSON cannot hold is text here, and a number to other readers.
             let lost = scalar.style == Style::Plain
                 && looks_like_number(&scalar.text)
                 && scalar.to_json().is_string();
@@ -157,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn what_every_reader_agrees_on_is_published() {
+    fn a_skill_that_all_readers_read_alike_is_published() {
         let plain = "name: tidy-up\ndescription: Tidies up.";
         for more in [
             "",
@@ -175,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_readers_disagree_about_is_not() {
+    fn a_skill_that_readers_read_differently_is_not_published() {
         let long = "x".repeat(1025);
         let plain = "name: tidy-up\ndescription: Tidies up.";
         for (front, reason) in [

@@ -1,4 +1,4 @@
-//! A SKILL.md as read: text, spanned frontmatter, body, and findings. Reading never fails.
+//! A SKILL.md as it was read: text, frontmatter with spans, body, and findings. Reading never fails.
 
 pub(crate) mod edit;
 mod node;
@@ -30,11 +30,10 @@ use split::Split;
 pub const SPEC_FIELDS: [&str; 6] =
     ["name", "description", "license", "compatibility", "metadata", "allowed-tools"];
 
-/// A SKILL.md as read.
+/// A SKILL.md as it was read.
 ///
-/// Everything that could be read is here, whether or not the file makes a skill: the text, the fields, the body,
-/// and the findings that say what is wrong. Turning findings into problems is the work of a
-/// [`Profile`](crate::Profile).
+/// It has everything that could be read, even when the file is not a valid skill: the text, the fields, the body, and
+/// the findings that say what is wrong. A [`Profile`](crate::Profile) turns findings into problems.
 #[derive(Clone, Debug)]
 pub struct Document {
     text: String,
@@ -46,7 +45,7 @@ pub struct Document {
     findings: Vec<Finding>,
 }
 
-/// Reads a SKILL.md. Any bytes will do: nothing panics, and the work is bounded by the limits.
+/// Reads a SKILL.md from any bytes. It never fails or panics, and the work is bounded by the [limits](crate::limits).
 ///
 /// ```
 /// let document = prowess_core::parse(b"---\nname: tidy\ndescription: Tidies up.\n---\n# Tidy\n");
@@ -58,9 +57,9 @@ pub fn parse(skill_md: &[u8]) -> Document {
     parse_head(skill_md, skill_md.len() as u64)
 }
 
-/// Reads a SKILL.md of which only the first bytes are at hand, because all of it would be too much to hold.
+/// Reads a SKILL.md from its first bytes, for files that are too large to hold.
 ///
-/// `size` is that of the whole file. Give at least [`MAX_FILE_BYTES`] bytes of a file that has as many.
+/// `size` is the size of the whole file. Pass at least [`MAX_FILE_BYTES`] bytes, or the whole file if it is smaller.
 pub fn parse_head(head: &[u8], size: u64) -> Document {
     let findings = too_large(size).into_iter().collect();
     let kept = head.get(..MAX_FILE_BYTES).unwrap_or(head);
@@ -74,7 +73,7 @@ fn too_large(size: u64) -> Option<Finding> {
     })
 }
 
-/// Reads the frontmatter from the first bytes of a file; nothing when they do not reach far enough.
+/// Reads the frontmatter from the first bytes of a file; none when they end before the frontmatter does.
 ///
 /// `complete` says that the file ends with these bytes. The document [has no body](Document::has_body).
 pub fn parse_prefix(bytes: &[u8], complete: bool) -> Option<Document> {
@@ -88,7 +87,7 @@ pub fn parse_prefix(bytes: &[u8], complete: bool) -> Option<Document> {
 }
 
 impl Document {
-    /// The document of a file that is there and cannot be read: empty, with the reason as its only finding.
+    /// The document of a file that exists and cannot be read: empty, with the reason as its only finding.
     pub fn unread(reason: impl Into<String>, help: impl Into<Cow<'static, str>>) -> Self {
         let finding = Finding::new(&FILE_UNREADABLE, reason).with_help(help);
         Self {
@@ -112,12 +111,12 @@ impl Document {
         &self.text
     }
 
-    /// The bytes of the file as they were given, up to [`MAX_FILE_BYTES`].
+    /// The bytes of the file, up to [`MAX_FILE_BYTES`].
     pub fn raw(&self) -> &[u8] {
         self.raw.as_deref().unwrap_or(self.text.as_bytes())
     }
 
-    /// Where the fences, the YAML and the body lie, when both fences are there.
+    /// Where the fences, the YAML and the body are, when both fences are present.
     pub fn fences(&self) -> Option<&Fences> {
         self.fences.as_ref()
     }
@@ -127,7 +126,7 @@ impl Document {
         self.fences?.yaml.slice(&self.text)
     }
 
-    /// The top of the frontmatter, when anything could be read.
+    /// The top value of the frontmatter, when anything could be read.
     pub fn root(&self) -> Option<&Node> {
         self.root.as_ref()
     }
@@ -137,7 +136,7 @@ impl Document {
         self.root.as_ref().and_then(Node::pairs).unwrap_or(&[])
     }
 
-    /// The value of a frontmatter field; of two the last.
+    /// The value of a frontmatter field; the last one when a key appears twice.
     pub fn field(&self, key: &str) -> Option<&Node> {
         self.pair(key).map(|pair| &pair.value)
     }
@@ -179,18 +178,18 @@ impl Document {
         self.repaired
     }
 
-    /// Whether something that reading found is only about the body.
+    /// Whether a finding of the reader is only about the body.
     pub(crate) fn is_about_body(&self, finding: &Finding) -> bool {
         finding.rule == &rules::NOT_UTF8 && finding.span.is_some_and(|span| span.start >= self.body_offset())
     }
 
-    /// What reading found, in the order of the file.
+    /// The findings of the reader, in the order of the file.
     pub fn findings(&self) -> &[Finding] {
         &self.findings
     }
 }
 
-/// A text without the blank lines around it. The first line keeps its indent, which makes a code block of it.
+/// A text without the blank lines around it. The first line keeps its indent, which may make it a code block.
 pub(crate) fn without_blank_lines(text: &str) -> &str {
     let text = text.trim_end();
     let blank = text.len() - text.trim_start().len();
@@ -207,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_repaired_document_keeps_the_original_error_and_true_places() {
+    fn a_repaired_document_keeps_the_original_error_and_spans() {
         let text = "---\nname: x\ndescription: Use when: asked\n---\nbody\n";
         let document = parse(text.as_bytes());
         assert!(document.repaired());
@@ -219,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mistyped_fence_is_taken_only_when_nothing_else_reads() {
+    fn a_mistyped_fence_closes_only_when_nothing_else_can_be_read() {
         let text = "---\nname: x\ndescription: d\n----\nbody\n---\nrest\n";
         assert_eq!(codes(text), ["fence-irregular"]);
         assert_eq!(parse(text.as_bytes()).body_raw(), "body\n---\nrest\n");
@@ -228,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_files_still_show_what_they_have() {
+    fn fields_of_broken_files_are_still_available() {
         let unclosed = parse(b"---\nname: x\ndescription: d\n");
         assert_eq!(unclosed.field("name").and_then(Node::text), Some("x"));
         assert_eq!(unclosed.findings()[0].code(), "frontmatter-unclosed");
@@ -250,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn an_oversized_file_is_cut_and_said_to_be() {
+    fn an_oversized_file_is_cut_and_reported() {
         let mut text = b"---\nname: x\ndescription: d\n---\n".to_vec();
         text.resize(MAX_FILE_BYTES + 10, b'a');
         let document = parse(&text);

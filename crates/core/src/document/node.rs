@@ -70,8 +70,8 @@ impl Scalar {
         self.style == Style::Plain && matches!(self.text.as_str(), "" | "~" | "null" | "Null" | "NULL")
     }
 
-    /// What readers that give values a type take it for, when that is no text: a number, a boolean or a date. Those of
-    /// YAML 1.1 count too.
+    /// The type that other readers, also those of YAML 1.1, give the value when it is not text: a number, a boolean or a
+    /// date.
     pub fn other_type(&self) -> Option<&'static str> {
         // Most texts begin with a letter and are longer than any of the words.
         let text = self.text.as_str();
@@ -145,7 +145,7 @@ fn number(text: &str) -> Option<Number> {
 
 /// A number of YAML's core schema, also one that is too large or not finite.
 pub(crate) fn looks_like_number(text: &str) -> bool {
-    // Most texts are not, and their first letter tells.
+    // Most texts are not numbers, and their first letter shows it.
     if !text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '+' | '-' | '.')) {
         return false;
     }
@@ -192,7 +192,7 @@ impl Node {
         self.scalar().map(|scalar| scalar.text.as_str())
     }
 
-    /// The text of a scalar that says something: null is none.
+    /// The text of a scalar that is not null.
     pub fn said(&self) -> Option<&str> {
         self.scalar().filter(|scalar| !scalar.is_null()).map(|scalar| scalar.text.as_str())
     }
@@ -213,7 +213,7 @@ impl Node {
         }
     }
 
-    /// The value of a key; the last one when a key stands twice.
+    /// The value of a key; the last one when a key appears twice.
     pub fn get(&self, key: &str) -> Option<&Node> {
         self.pairs()?.iter().rev().find(|pair| pair.key == key).map(|pair| &pair.value)
     }
@@ -232,7 +232,7 @@ impl Node {
         }
     }
 
-    /// The value where a string is wanted: the source text of a scalar, the JSON text of anything else.
+    /// The value as a string: the source text of a scalar, the JSON text of anything else.
     pub fn to_text(&self) -> String {
         self.text().map_or_else(|| self.to_json().to_string(), str::to_owned)
     }
@@ -253,7 +253,7 @@ pub(crate) fn pairs_to_json(pairs: &[Pair]) -> Map<String, Value> {
     pairs.iter().map(|pair| (pair.key.clone(), pair.value.to_json())).collect()
 }
 
-/// Gives a value and all its parts other places.
+/// Replaces the spans of a value and of everything in it.
 pub(super) fn move_spans(node: &mut Node, to: &impl Fn(Span) -> Span) {
     node.span = to(node.span);
     match &mut node.kind {

@@ -1,4 +1,4 @@
-//! From bytes to a document: decoding, the fences, the frontmatter between them, and the lenient second try.
+//! From bytes to a document: decoding, fences, the frontmatter between them, and its repair.
 
 use std::borrow::Cow;
 
@@ -73,7 +73,7 @@ impl Reading<'_> {
         self.findings.push(finding);
     }
 
-    /// Both fences are there.
+    /// Reads a file with both fences.
     fn read_between(&mut self, fences: Fences, near_close: Option<(Span, usize)>) {
         self.check_leading(fences.open);
         let yaml = fences.yaml.slice(self.text).unwrap_or("");
@@ -81,7 +81,7 @@ impl Reading<'_> {
         let several = read.findings.iter().any(|finding| finding.rule == &rules::YAML_SEVERAL_DOCUMENTS);
         if read.error.is_some() || several {
             // Perhaps the frontmatter ends earlier, at a line that was meant as a fence.
-            // One at the left margin is no part of any value, so what stands before it may also be repaired.
+            // A line at the left margin is not part of a value, so the text before it may also be repaired.
             let at_margin =
                 |close: Span| !self.text.get(close.start..).is_some_and(|text| text.starts_with([' ', '\t']));
             if let Some((close, body)) = near_close
@@ -97,7 +97,7 @@ impl Reading<'_> {
         self.take(yaml, fences.yaml, read);
     }
 
-    /// Takes prose at the left margin for the body of a file whose closing fence is missing.
+    /// Reads prose at the left margin as the body of a file whose closing fence is missing.
     fn read_to_prose(&mut self, open: Span, start: usize, yaml: &str) -> bool {
         repair::prose_start(yaml).is_some_and(|at| {
             let place = start + at;
@@ -105,7 +105,7 @@ impl Reading<'_> {
         })
     }
 
-    /// There is no closing fence; perhaps there is a line that was meant as one.
+    /// Reads a file without a closing fence. Perhaps a line was meant as one.
     fn read_unclosed(&mut self, open: Span, yaml: Span, near_close: Option<(Span, usize)>) {
         self.check_leading(open);
         if let Some((close, body)) = near_close
@@ -123,12 +123,12 @@ impl Reading<'_> {
                 .with_span(open)
                 .with_help("end it with a line that holds `---` and nothing else"),
         );
-        // Whatever fields stand at the top stay available.
+        // The fields at the top stay available.
         self.root = yaml::read(text, yaml.start).root;
     }
 
-    /// Takes an irregular closing fence when the text before it reads as a mapping; without a regular one, also
-    /// when it can be repaired into one.
+    /// Accepts an irregular closing fence if the text before it is a mapping, or, when `only` is set, can be repaired into
+    /// one.
     fn read_to_near_close(&mut self, open: Span, start: usize, close: Span, body: usize, only: bool) -> bool {
         let place = Span::new(start, close.start);
         let Some(yaml) = place.slice(self.text) else { return false };
@@ -160,7 +160,7 @@ impl Reading<'_> {
         true
     }
 
-    /// Only a byte order mark may stand before the opening fence.
+    /// Reports anything but a byte order mark before the opening fence.
     fn check_leading(&mut self, open: Span) {
         let start = if self.text.starts_with('\u{feff}') { BOM.len() } else { 0 };
         if open.start > start {
@@ -181,7 +181,7 @@ impl Reading<'_> {
         }
     }
 
-    /// Takes what strict YAML gave, or what the repair makes of it.
+    /// Keeps the result of strict YAML, or that of the repair.
     fn take(&mut self, yaml: &str, place: Span, read: yaml::Read) {
         let yaml::Read { root, findings, error } = read;
         let Some(error) = error else {
@@ -246,7 +246,7 @@ impl Reading<'_> {
 fn decode(bytes: &[u8], findings: &mut Vec<Finding>) -> (String, Option<Vec<u8>>) {
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => return (text.to_owned(), None),
-        // A cap or a prefix may cut the last character; that is no fault of the file.
+        // The size limit may cut the last character; that is not a fault of the file.
         Err(error) if error.error_len().is_none() && bytes.len() >= MAX_FILE_BYTES => {
             String::from_utf8_lossy(bytes.get(..error.valid_up_to()).unwrap_or(&[]))
         }

@@ -1,7 +1,7 @@
 //! A narrow, fast reader of the frontmatter most skills have: lines of `key: value`, one level of nesting.
 //!
-//! It gives up at any doubt, and the full reader takes over; what it does read is exactly what the full reader
-//! would. A property test, a fuzz target and the corpus hold it to that.
+//! It gives up at any doubt, and the full reader takes over. What it does read equals what the full reader reads;
+//! a property test, a fuzz target and the corpus check this.
 
 use super::node::{Node, NodeKind, Pair, Scalar, Style};
 use super::yaml;
@@ -121,7 +121,7 @@ fn between_quotes(text: &str, quote: char) -> Option<&str> {
     (inner.bytes().all(simple) && !has_special(inner)).then_some(inner)
 }
 
-/// Whether the text is a plain scalar that no rule of YAML cuts short or gives another meaning.
+/// Whether the text is a plain scalar: no rule of YAML cuts it short or gives it another meaning.
 fn is_plain(text: &str) -> bool {
     let bytes = text.as_bytes();
     let begins = bytes.first().is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte >= 0xC3);
@@ -142,8 +142,8 @@ fn is_plain(text: &str) -> bool {
     !has_special(text)
 }
 
-/// Whether the text has a character that YAML treats in a special way beyond ASCII: C1 controls and line ends,
-/// a byte order mark, the two noncharacters.
+/// Whether the text has a character beyond ASCII that YAML treats in a special way: C1 controls, line ends, a byte
+/// order mark, the two noncharacters.
 fn has_special(text: &str) -> bool {
     if text.is_ascii() {
         return false;

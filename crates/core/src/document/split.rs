@@ -9,7 +9,7 @@ use crate::span::Span;
 /// The three bytes of a UTF-8 byte order mark.
 pub(crate) const BOM: &[u8] = b"\xEF\xBB\xBF";
 
-/// Where the parts of a SKILL.md lie.
+/// Where the parts of a SKILL.md are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Fences {
@@ -23,14 +23,14 @@ pub struct Fences {
     pub body: usize,
 }
 
-/// What the scanner made of the bytes.
+/// The result of the scanner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Split {
-    /// The bytes end before the question is decided; only a prefix gets this answer.
+    /// The bytes end too early to decide; only a prefix has this result.
     NeedMore,
     /// There is no opening fence.
     NoFrontmatter,
-    /// There is an opening fence, at this place, and no closing one.
+    /// There is an opening fence and no closing one.
     Unclosed {
         /// The opening fence.
         open: Span,
@@ -42,11 +42,11 @@ pub enum Split {
         /// The opening fence.
         open: Span,
     },
-    /// Both fences are there.
+    /// Both fences are present.
     Found(Fences),
 }
 
-/// The split, and the less regular shapes that were noticed on the way.
+/// The result of the scanner, and a line that may have been meant as the closing fence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outline {
     /// Where the parts are.
@@ -60,7 +60,7 @@ pub fn split(bytes: &[u8]) -> Outline {
     run(bytes, true)
 }
 
-/// Finds the fences in the first bytes of a file; [`Split::NeedMore`] when they do not reach far enough.
+/// Finds the fences in the first bytes of a file; [`Split::NeedMore`] when there are too few.
 pub fn split_prefix(bytes: &[u8]) -> Outline {
     run(bytes, false)
 }
@@ -111,7 +111,7 @@ enum State {
     Done(Split),
 }
 
-/// The state machine behind both ways of reading.
+/// The state machine that both ways of reading share.
 #[derive(Debug)]
 pub(crate) struct Scanner {
     state: State,
@@ -192,7 +192,7 @@ impl Scanner {
         Flow::More
     }
 
-    /// Only so much may stand before the opening fence.
+    /// Stops when too much precedes the opening fence.
     fn check_leading(&mut self) -> Flow {
         if self.offset > MAX_LEADING_BYTES { self.stop(Split::NoFrontmatter) } else { Flow::More }
     }
@@ -222,8 +222,8 @@ impl Scanner {
     }
 }
 
-/// How many bytes of the line look like a mistyped closing fence: indented dashes, too many of
-/// them, dashes with text behind them, or the dots that end a YAML document.
+/// The number of bytes that look like a mistyped closing fence: indented dashes, too many of them, dashes with text
+/// after them, or the dots that end a YAML document.
 fn near_fence(text: &[u8]) -> Option<usize> {
     let bare = text.trim_ascii_start();
     let indent = text.len() - bare.len();
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn four_dashes_do_not_close_but_are_remembered() {
+    fn four_dashes_do_not_close_and_are_noted() {
         let text = "---\na: b\n----\nx\n---\nrest";
         let outline = split(text.as_bytes());
         assert_eq!(found(text).1, "rest");
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prefix_asks_for_more_exactly_until_it_is_decided() {
+    fn a_prefix_needs_more_until_the_body_begins() {
         let text = "\u{feff}---\nname: a\n---\r\nbody\n";
         let whole = split(text.as_bytes());
         let Split::Found(fences) = whole.split else { panic!() };
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn endless_frontmatter_is_given_up() {
+    fn frontmatter_without_end_is_too_large() {
         let text = format!("---\n{}", "k: v\n".repeat(20_000));
         assert!(matches!(split_prefix(text.as_bytes()).split, Split::TooLarge { .. }));
         let one_line = format!("---\na: {}", "x".repeat(70_000));

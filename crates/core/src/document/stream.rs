@@ -8,9 +8,9 @@ use crate::limits::MAX_FRONTMATTER_BYTES;
 
 /// Reads the frontmatter and leaves the reader at the first byte of the body.
 ///
-/// Without a closing fence the reader stops where the search was given up: at the first line that shows that
-/// there is no frontmatter, at the end of the file, or past [`MAX_FRONTMATTER_BYTES`]. The document says in
-/// its findings which of these it was; it [has no body](Document::has_body).
+/// Without a closing fence the reader stops at the first line that shows that there is no frontmatter, at the end of the
+/// file, or after [`MAX_FRONTMATTER_BYTES`]. The findings of the document say which of these it was. The document
+/// [has no body](Document::has_body).
 ///
 /// ```
 /// let mut file: &[u8] = b"---\nname: tidy\ndescription: Tidies up.\n---\n# Tidy\n";
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn an_endless_line_is_given_up() {
+    fn a_line_without_end_is_not_read_to_its_end() {
         let mut reader = io::BufReader::new(io::repeat(b'-'));
         assert_eq!(read_frontmatter(&mut reader).unwrap().findings()[0].code(), "frontmatter-missing");
         let mut reader = io::BufReader::new(b"---\n".chain(io::repeat(b'x')));

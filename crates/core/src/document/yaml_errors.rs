@@ -26,7 +26,7 @@ pub(in crate::document) fn syntax_finding(
     }
 }
 
-/// The parser's words, in ours, and what to do.
+/// The parser's message in plain words, and what to do.
 fn explain(message: &str, next: Option<char>) -> (String, &'static str) {
     const QUOTE: &str = "put the value in quotes";
     let starts = [
@@ -88,7 +88,7 @@ fn explain(message: &str, next: Option<char>) -> (String, &'static str) {
     }
 }
 
-/// The field of the frontmatter in which a place lies: the last line at the left margin that looks like a key.
+/// The field of the frontmatter that contains a place: the last line at the left margin that looks like a key.
 fn field_at(text: &str, yaml: Span, at: usize) -> Option<String> {
     let end = text.get(at..).and_then(|rest| rest.find('\n')).map_or(text.len(), |line| at + line);
     let before = text.get(yaml.start..end.min(yaml.end))?;

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::path::RelPath;
 
-/// What a file is for, by the folder it lies in.
+/// What a file is for, by its folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -64,7 +64,7 @@ impl FileEntry {
         Self { unmeasured: true, ..Self::new(path, 0) }
     }
 
-    /// Says its size and digest, once its bytes are there.
+    /// Sets its size and digest, once its bytes were read.
     pub fn measure(&mut self, size: u64, digest: String) {
         (self.size, self.digest, self.unmeasured) = (size, Some(digest), false);
     }
@@ -79,10 +79,10 @@ const OWN: [&str; 2] = ["SKILL.md", "skill.md"];
 pub struct Manifest {
     /// The files, sorted by path, each once.
     pub files: Vec<FileEntry>,
-    /// What lies there and is no file of the skill.
+    /// What is in the folder and is not a file of the skill.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<LeftOut>,
-    /// The skill's own file, where that is called neither `SKILL.md` nor `skill.md`.
+    /// The skill's own file, when it is called neither `SKILL.md` nor `skill.md`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own: Option<RelPath>,
 }
@@ -91,11 +91,11 @@ pub struct Manifest {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct LeftOut {
-    /// Where it lies below the skill's folder, as it can be shown.
+    /// Its path below the skill's folder, safe to show.
     pub path: String,
     /// Why it is left out.
     pub reason: String,
-    /// Whether the system did not let it be looked at: it may hold files of the skill.
+    /// Whether it could not be read, so that it may contain files of the skill.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unreadable: bool,
 }
@@ -115,7 +115,7 @@ impl LeftOut {
 }
 
 impl Manifest {
-    /// A manifest of these files, in order.
+    /// A manifest of these files. They are sorted, and each path is kept once.
     pub fn new(mut files: Vec<FileEntry>) -> Self {
         files.sort_by(|a, b| a.path.cmp(&b.path));
         files.dedup_by(|a, b| a.path == b.path);
@@ -145,7 +145,7 @@ impl Manifest {
     pub fn own(&self) -> Option<&FileEntry> {
         match &self.own {
             Some(own) => self.get(own),
-            // Of the two names the first that is there is that file.
+            // With both names, the first one is the skill's own file.
             None => {
                 OWN.into_iter().find_map(|name| self.files.iter().find(|file| file.path.as_str() == name))
             }
@@ -158,18 +158,18 @@ impl Manifest {
         self.files.iter().filter(move |file| Some(&file.path) != own)
     }
 
-    /// Whether a path names a file, or a folder that holds one.
+    /// Whether a path names a file, or a folder with a file in it.
     pub fn contains(&self, path: &RelPath) -> bool {
         if self.get(path).is_some() {
             return true;
         }
-        // What lies in a folder stands together, right behind the folder's own name with a slash.
+        // The files of a folder are neighbours: their paths begin with its name and a slash.
         let below = format!("{path}/");
         let first = self.files.partition_point(|file| file.path.as_str() < below.as_str());
         self.files.get(first).is_some_and(|file| file.path.as_str().starts_with(&below))
     }
 
-    /// Whether a path may name a file that could not be looked at: it is, or lies in, what is unreadable.
+    /// Whether a path may name a file that could not be read: it is unreadable, or in a folder that is.
     pub fn may_contain(&self, path: &RelPath) -> bool {
         let holds = |left: &LeftOut| {
             path.as_str()

@@ -1,4 +1,4 @@
-//! The files of a skill as they are given out: in groups, in part, as text or base64.
+//! The contents of files for a model: in groups, in pages, as text or base64.
 
 use base64::Engine as _;
 use base64::alphabet::STANDARD;
@@ -8,13 +8,13 @@ use serde::{Deserialize, Serialize};
 use crate::files::manifest::{FileEntry, FileKind, Manifest};
 use crate::path::RelPath;
 
-/// How many bytes of a resource are read unless a host says otherwise.
+/// The number of bytes of a resource that are read by default.
 pub const DEFAULT_LIMIT: usize = 64 * 1024;
 
-/// How many bytes more than a page are read, so that it can begin and end with whole characters.
+/// The number of bytes that are read beyond a page, so that it can begin and end with whole characters.
 pub const MARGIN: usize = 7;
 
-/// What a file larger than the limit gets.
+/// What is returned for a file that is larger than the limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -30,7 +30,7 @@ pub enum TooLarge {
     Page,
 }
 
-/// A file is larger than the limit, and that was to be an error.
+/// A file is larger than the limit, and [`TooLarge::Refuse`] was chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the file is too large: {size} bytes, at most {limit}")]
 #[non_exhaustive]
@@ -41,7 +41,7 @@ pub struct OverLimit {
     pub limit: u64,
 }
 
-/// A resource as read.
+/// A file of a skill, or a part of it, as it was read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Resource {
@@ -51,10 +51,10 @@ pub struct Resource {
     pub size: u64,
     /// The first byte of the contents.
     pub offset: u64,
-    /// The contents: text, or base64 of bytes that are none; nothing when only its size was wanted.
+    /// The contents: text, or base64 of bytes that are not text; omitted when only the size was wanted.
     #[serde(flatten)]
     pub contents: Contents,
-    /// Where the next page, or what was cut, begins, if there is more.
+    /// Where the next page or the part that was cut begins, if there is more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<u64>,
 }
@@ -66,18 +66,17 @@ pub struct Resource {
 pub enum Contents {
     /// Text.
     Text(String),
-    /// Base64 of bytes that are no text.
+    /// Base64 of bytes that are not text.
     Base64(String),
     /// None were read.
     Omitted,
 }
 
 impl Resource {
-    /// What a host gets of a file of this `size`, from the bytes that were read of it at `offset`: those of the page
-    /// and [`MARGIN`] more.
+    /// A page of a file of this `size`. `bytes` are the bytes at `offset`: those of the page and [`MARGIN`] more.
     ///
-    /// A page of text has whole characters, at least one: it begins with the next one when `offset` lies inside one,
-    /// and [`Resource::offset`] says where that is.
+    /// A page of text consists of whole characters, at least one. When `offset` is inside a character, the page begins
+    /// with the next one, and [`Resource::offset`] is its place.
     pub fn of(
         path: &RelPath,
         mut bytes: Vec<u8>,
@@ -109,15 +108,15 @@ impl Resource {
     }
 }
 
-/// The whole characters of a page, and how many bytes before the first of them belong to another one; nothing when it
-/// is not text. `inside` says that something precedes the bytes, `ends` that nothing follows.
+/// The whole characters of a page, and the number of bytes before the first of them; none when it is not text.
+/// `inside` says that other bytes precede, `ends` that none follow.
 fn text_page(bytes: &[u8], limit: usize, inside: bool, ends: bool) -> Option<(usize, &str)> {
     let continues = |byte: &&u8| **byte & 0xC0 == 0x80;
     let skipped = if inside { bytes.iter().take(3).take_while(continues).count() } else { 0 };
     let rest = bytes.get(skipped..)?;
     let whole = match std::str::from_utf8(rest) {
         Ok(text) => text,
-        // The last character may go on behind the bytes that were read, and what is behind the page may be anything.
+        // The last character may continue after the bytes that were read, and the bytes after the page may be anything.
         Err(error) if error.error_len().is_none() && !ends || error.valid_up_to() >= limit => {
             std::str::from_utf8(rest.get(..error.valid_up_to())?).ok()?
         }
@@ -129,11 +128,11 @@ fn text_page(bytes: &[u8], limit: usize, inside: bool, ends: bool) -> Option<(us
         end -= 1;
     }
     let page = whole.get(..end.max(first))?;
-    // Bytes of which not one makes a character are no text.
+    // Bytes without a single whole character are not text.
     (!page.contains('\0') && (!page.is_empty() || bytes.is_empty())).then_some((skipped, page))
 }
 
-/// The files of a skill in groups, each sorted; SKILL.md is in none.
+/// The files of a skill in groups, each sorted, without SKILL.md.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Groups {
@@ -179,7 +178,7 @@ impl Groups {
         groups.into_iter().map(|(name, paths)| (name, paths.as_slice()))
     }
 
-    /// Leaves some files, counted over all groups in their order.
+    /// Keeps `limit` files after the first `offset`, counted over all groups in their order.
     pub fn page(&mut self, offset: usize, limit: usize) {
         let (mut before, mut left) = (offset, limit);
         for group in [&mut self.scripts, &mut self.references, &mut self.assets, &mut self.other] {
@@ -200,7 +199,7 @@ pub fn base64(bytes: &[u8]) -> String {
     BASE64.encode(bytes)
 }
 
-/// The bytes of base64 with padding; nothing when it is anything else.
+/// The bytes of base64 with padding; none when the text is anything else.
 pub fn from_base64(text: &str) -> Option<Vec<u8>> {
     BASE64.decode(text).ok()
 }

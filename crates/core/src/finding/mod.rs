@@ -10,7 +10,7 @@ pub use rule::{Level, Preset, Rule};
 
 use crate::span::Span;
 
-/// A fact about the input, without an opinion: which rule speaks, where, and in which words.
+/// A fact about the input, without severity: the rule that was broken, where, and a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Finding {
@@ -22,7 +22,7 @@ pub struct Finding {
     pub span: Option<Span>,
     /// What is wrong, with the value.
     pub message: String,
-    /// What to do about it, when that is known better than the rule's own words.
+    /// What to do about it, when that is more specific than the explanation of the rule.
     pub help: Option<Cow<'static, str>>,
     /// Other places that belong to it, such as the first of two duplicate keys.
     pub related: Vec<Related>,
@@ -31,7 +31,7 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// A finding with only a rule and a message; the other parts are added by the `with_` functions.
+    /// A finding with a rule and a message. The `with_` methods add the other parts.
     pub fn new(rule: &'static Rule, message: impl Into<String>) -> Self {
         Self {
             rule,
@@ -49,21 +49,21 @@ impl Finding {
         self.rule.code
     }
 
-    /// Says which field it is about.
+    /// The same finding about a field.
     #[must_use]
     pub fn with_field(mut self, field: impl Into<Cow<'static, str>>) -> Self {
         self.field = Some(field.into());
         self
     }
 
-    /// Says where it is.
+    /// The same finding at a place.
     #[must_use]
     pub fn with_span(mut self, span: impl Into<Option<Span>>) -> Self {
         self.span = span.into();
         self
     }
 
-    /// Says what to do.
+    /// The same finding with advice.
     #[must_use]
     pub fn with_help(mut self, help: impl Into<Cow<'static, str>>) -> Self {
         self.help = Some(help.into());
@@ -108,13 +108,13 @@ pub struct Fix {
 /// One replacement of bytes by text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Edit {
-    /// The bytes that go; empty for an insertion.
+    /// The bytes that are replaced; empty for an insertion.
     pub span: Span,
-    /// The text that comes in their place.
+    /// The new text.
     pub replacement: String,
 }
 
-/// How serious a problem is, as a profile judged it. There will be no others, so a match needs no other arm.
+/// How serious a problem is, as a profile judged it. Closed: these three will stay the only ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
@@ -127,7 +127,7 @@ pub enum Severity {
 }
 
 impl Severity {
-    /// The severity of a level; nothing when the rule is off.
+    /// The severity of a level; none when the rule is off.
     pub const fn from_level(level: Level) -> Option<Self> {
         match level {
             Level::Off => None,

@@ -1,12 +1,12 @@
-//! What a rule is: its code, how hard each built-in profile takes it, and the words that explain it.
+//! A [`Rule`]: its code, its level in each built-in profile, and its explanation.
 
 use serde::{Deserialize, Serialize};
 
-/// How hard a profile takes a rule.
+/// The level of a rule in a profile. Closed: these four will stay the only ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Level {
-    /// Say nothing.
+    /// Not reported.
     Off,
     /// Worth knowing; nothing to do.
     Info,
@@ -53,7 +53,7 @@ pub enum Preset {
     Anthropic,
     /// What an Agent Plugins host loads.
     Plugin,
-    /// Everything that can be loaded, loads; only hard refusals are errors.
+    /// Every skill that can be loaded loads; only hard refusals are errors.
     Lenient,
 }
 
@@ -97,13 +97,13 @@ impl std::str::FromStr for Preset {
     }
 }
 
-/// One thing that can be said about a skill. Every finding points at the rule it is an instance of.
+/// Something that can be wrong with a skill. Every finding is an instance of a rule.
 #[derive(Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Rule {
     /// The stable kebab-case code, `subject-defect`.
     pub code: &'static str,
-    /// One line: what is wrong when the rule speaks.
+    /// One line: what is wrong when the rule is broken.
     pub summary: &'static str,
     /// Why it matters and what to do about it, in Markdown.
     pub explanation: &'static str,

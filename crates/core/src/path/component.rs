@@ -20,8 +20,8 @@ pub(super) fn check_component(component: &str, names: Names) -> Result<(), PathR
             return Err(PathRule::Drive);
         }
         [b'~', ..] => return Err(PathRule::Home),
-        // In every place, not only in front: a script that changes into the folder and passes `*` on
-        // hands such a name to a program as an option.
+        // In every component, not only the first: a script that changes into the folder and passes `*` to a program
+        // passes such a name as an option.
         [b'-', ..] if !wide => return Err(PathRule::Dash),
         _ if bytes.len() > MAX_COMPONENT_BYTES => return Err(PathRule::ComponentTooLong),
         _ => {}
@@ -55,14 +55,14 @@ pub(super) fn check_component(component: &str, names: Names) -> Result<(), PathR
 
 /// Names that mean something to git or to Windows.
 ///
-/// Of git's own names `.git` is refused, since a file below it is configuration that runs programs, and
-/// `.gitmodules`, since it sends git to fetch and place other trees. `.gitignore`, `.gitkeep` and
-/// `.gitattributes` are common in skills and only take effect through a configuration that cannot come in.
+/// `.git` is refused, since files below it are configuration that can run programs, and `.gitmodules`, since it makes
+/// git fetch other trees. `.gitignore`, `.gitkeep` and `.gitattributes` are common in skills, and only take effect
+/// through configuration, which is refused.
 fn check_special_name(component: &str) -> Result<(), PathRule> {
     if component.eq_ignore_ascii_case(".git") || component.eq_ignore_ascii_case(".gitmodules") {
         return Err(PathRule::Git);
     }
-    // Windows looks at what precedes the first dot, without the spaces in between: `nul .txt` is the device.
+    // Windows compares the text before the first dot, without trailing spaces: `nul .txt` is the device.
     let stem = component.split('.').next().unwrap_or(component).trim_end_matches(' ');
     let port = || match stem.as_bytes() {
         [a, b, c, b'0'..=b'9'] => {
@@ -88,8 +88,8 @@ fn is_short_name(component: &str) -> bool {
 
 /// Refuses percent escapes that some later decoder would turn into another path.
 ///
-/// An escaped dot, separator, control character or percent sign has no honest use in a file name; other
-/// escapes pass when what they stand for is UTF-8 and would itself be accepted.
+/// An escaped dot, separator, control character or percent sign has no legitimate use in a file name. Other escapes
+/// pass when they decode to UTF-8 that would itself be accepted.
 fn check_percent(component: &str) -> Result<(), PathRule> {
     let mut decoded = Vec::with_capacity(component.len());
     let mut rest = component.as_bytes();
@@ -116,8 +116,8 @@ fn check_percent(component: &str) -> Result<(), PathRule> {
     if !escapes {
         return Ok(());
     }
-    // No escaped percent sign was let through, so decoding shortens the text and this recursion ends: a
-    // `%` that is left is not followed by two digits, unless those were escaped themselves.
+    // Escaped percent signs are refused above, so decoding shortens the text and this recursion ends: a remaining `%`
+    // is not followed by two digits, unless those were escaped themselves.
     match std::str::from_utf8(&decoded) {
         Ok(decoded) if check_component(decoded, Names::OfEverySystem).is_ok() => Ok(()),
         _ => Err(PathRule::PercentEncoded),
@@ -128,12 +128,12 @@ fn hex(digit: u8) -> Option<u8> {
     char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok())
 }
 
-/// The rules for characters beyond ASCII, and for what compatibility normalisation makes of them.
+/// The rules for characters beyond ASCII, and for their compatibility forms.
 fn check_unicode(component: &str, names: Names) -> Result<(), PathRule> {
     for char in component.chars() {
         match char {
             '\u{80}'..='\u{9f}' | '\u{2028}' | '\u{2029}' => return Err(PathRule::Control),
-            // Where Cygwin, MSYS and WSL put the characters that Windows forbids.
+            // Cygwin, MSYS and WSL map the characters that Windows forbids to this range.
             '\u{f000}'..='\u{f0ff}' => return Err(PathRule::ReservedCharacter),
             _ if is_slash_lookalike(char) => return Err(PathRule::Lookalike),
             // Two names that look the same must be the same, and HFS+ ignores some of these when it compares names.
@@ -141,8 +141,8 @@ fn check_unicode(component: &str, names: Names) -> Result<(), PathRule> {
             _ => {}
         }
     }
-    // Only what names a place is judged by its folded form: a fullwidth colon or question mark is ordinary
-    // in Chinese and Japanese file names and means nothing to a file system.
+    // The folded form is only checked for separators and steps: a fullwidth colon or question mark is common in
+    // Chinese and Japanese file names, and has no meaning to a file system.
     let folded: String = component.nfkc().collect();
     if folded.contains(['/', '\\']) || folded.trim_matches([' ', '.']).is_empty() {
         return Err(PathRule::Lookalike);
@@ -159,7 +159,7 @@ fn check_unicode(component: &str, names: Names) -> Result<(), PathRule> {
     check_special_name(folded.trim_end_matches('.'))
 }
 
-/// Characters that a reader, and some code pages, take for `/` or `\`.
+/// Characters that people, and some code pages, take for `/` or `\`.
 pub(super) fn is_slash_lookalike(char: char) -> bool {
     matches!(
         char,

@@ -30,14 +30,14 @@ enum Segment {
     One(Vec<Sign>),
 }
 
-/// What one place of a segment may be.
+/// One element of a segment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Sign {
     /// `*`
     Star,
     /// `?`
     Question,
-    /// A character that stands for itself.
+    /// A literal character.
     Plain(char),
     /// `[a-z]`, or `[!a-z]` for all others: the ranges, each with its last character.
     Class { others: bool, ranges: Vec<(char, char)> },
@@ -56,7 +56,7 @@ impl Sign {
 }
 
 impl Glob {
-    /// Reads a pattern; what it could not mean is an error that says so.
+    /// Reads a pattern. The error says what is wrong with it.
     pub fn parse(text: &str) -> Result<Self, &'static str> {
         // A comparison costs the product of both lengths, and a glob may come with a project that is not trusted.
         if text.len() > MAX_GLOB_BYTES {
@@ -72,7 +72,7 @@ impl Glob {
             match segment {
                 "" => return Err("a glob has no empty segment"),
                 "." | ".." => return Err("a glob has no segments . and .."),
-                // Two in a row say no more than one.
+                // Two in a row mean the same as one.
                 "**" if segments.last() == Some(&Segment::Any) => {}
                 "**" => segments.push(Segment::Any),
                 _ if segment.contains("**") => return Err("** is a segment of its own"),
@@ -92,7 +92,7 @@ impl Glob {
         self.reaches(path, false)
     }
 
-    /// Whether its last segment is a name, without any sign that stands for others: then it may be that of a folder.
+    /// Whether its last segment is a name without wildcards, which may be that of a folder.
     pub fn ends_with_name(&self) -> bool {
         match self.segments.last() {
             Some(Segment::One(signs)) => signs.iter().all(|sign| matches!(sign, Sign::Plain(_))),
@@ -101,7 +101,7 @@ impl Glob {
     }
 
     fn reaches(&self, path: &str, above: bool) -> bool {
-        // The positions in the pattern that the segments so far can have led to.
+        // The positions in the pattern that the segments so far can have reached.
         let mut states = vec![false; self.segments.len() + 1];
         if let Some(first) = states.first_mut() {
             *first = true;
@@ -131,7 +131,7 @@ impl Glob {
         states.last() == Some(&true)
     }
 
-    /// `**` may stand for no segment at all.
+    /// `**` may match no segment.
     fn skip_any(&self, states: &mut [bool]) {
         for (at, pattern) in self.segments.iter().enumerate() {
             if *pattern == Segment::Any
@@ -144,7 +144,7 @@ impl Glob {
     }
 }
 
-/// The signs of one segment.
+/// The elements of one segment.
 fn signs(segment: &str) -> Result<Vec<Sign>, &'static str> {
     let mut signs = Vec::new();
     let mut rest = segment.chars();
@@ -160,7 +160,7 @@ fn signs(segment: &str) -> Result<Vec<Sign>, &'static str> {
     Ok(signs)
 }
 
-/// The rest of a class, behind its opening bracket.
+/// The rest of a class, after its opening bracket.
 fn class(rest: &mut std::str::Chars<'_>) -> Result<Sign, &'static str> {
     let others = rest.as_str().starts_with(['!', '^']);
     if others {
@@ -174,7 +174,7 @@ fn class(rest: &mut std::str::Chars<'_>) -> Result<Sign, &'static str> {
             Some(']') => return Ok(Sign::Class { others, ranges }),
             Some(first) => first,
         };
-        // A hyphen at the end stands for itself.
+        // A hyphen at the end is literal.
         let mut ahead = rest.clone();
         let last = match (ahead.next(), ahead.next()) {
             (Some('-'), Some(last)) if last != ']' => {
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_glob_cannot_mean_is_an_error() {
+    fn an_invalid_glob_is_an_error() {
         for glob in [
             "", "/abs", "a//b", "../x", "a**b", "{a,b}", "!a", "a\\b", ".", "[", "[]", "[]a]", "[!]", "[a",
             "a]", "[a/b]", "[z-a]",
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn classes_take_one_character_and_may_be_turned_around() {
+    fn classes_match_one_character_and_may_be_negated() {
         let matches = |glob: &str, path: &str| Glob::parse(glob).unwrap().matches_only(path);
         for (glob, yes, no) in [
             ("[a-c]x", "bx", "dx"),
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_itself_is_not_what_lies_below_it() {
+    fn matching_only_a_path_leaves_out_what_is_below_it() {
         let only = |glob: &str, path: &str| Glob::parse(glob).unwrap().matches_only(path);
         assert!(
             only("skills/*", "skills/a") && !only("skills/*", "skills/a/b") && !only("skills/*", "skills")
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn many_stars_cost_no_more_than_their_product() {
+    fn many_stars_take_at_most_pattern_times_text_steps() {
         let glob = Glob::parse(&format!("{}b", "a*".repeat(500))).unwrap();
         assert!(!glob.matches(&"a".repeat(5_000)));
     }

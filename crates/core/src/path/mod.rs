@@ -1,11 +1,13 @@
-//! [`RelPath`]: a path that cannot escape, the only path type past the border.
+//! [`RelPath`]: a relative path that cannot escape from its folder, and globs over paths.
 //!
-//! A path is checked once, where it comes in, and from then on its type is the proof. The rules are those
-//! of the strictest file system a skill may land on, so that a path that is harmless here is harmless on
-//! every machine. A path that is asked for may also have names that only this system keeps, such as `a:b.md`: it
-//! names a file that is here, and is never stored. Each rule is about one component by itself: any run of components of a `RelPath` is a
-//! `RelPath` again, and no later step (joining, stripping, changing directory) can make a harmless part
-//! dangerous.
+//! A path is checked once, where it enters, and from then on its type is the proof. The rules are those of the
+//! strictest file system that a skill may be copied to, so that a path that is safe here is safe on every machine.
+//!
+//! A requested path may also have names that only this system can store, such as `a:b.md`: it names an existing file,
+//! and is never stored.
+//!
+//! Each rule is about one component: any run of components of a `RelPath` is a `RelPath` again, and no later step
+//! (joining, stripping, changing directory) can make a safe part dangerous.
 
 use std::borrow::{Borrow, Cow};
 use std::collections::BTreeMap;
@@ -29,10 +31,10 @@ mod tests;
 pub const MAX_PATH_BYTES: usize = 4096;
 /// The longest component, in bytes: `NAME_MAX` of nearly every file system.
 pub const MAX_COMPONENT_BYTES: usize = 255;
-/// The most components of a path; deeper trees serve only to exhaust a walk.
+/// The most components of a path. Deeper trees only exhaust a walk.
 pub const MAX_DEPTH: usize = 64;
 
-/// A relative path with `/` between its components that stays below whatever folder it is joined to.
+/// A relative path with `/` between its components that stays below any folder it is joined to.
 ///
 /// ```
 /// use prowess_core::path::{PathRule, RelPath};
@@ -49,8 +51,8 @@ pub const MAX_DEPTH: usize = 64;
 pub struct RelPath(Box<str>);
 
 impl RelPath {
-    /// Reads a stored path (archive, git, lock file) by the strict rules; nothing is normalised, because a
-    /// stored path that needs it is two names for one file.
+    /// Reads a stored path (archive, git, lock file) by the strict rules. Nothing is normalised, because a stored path
+    /// that needs it would give one file two names.
     pub fn parse(path: &str) -> Result<Self, PathError> {
         match check(path, Names::OfEverySystem) {
             Ok(()) => Ok(Self(path.into())),
@@ -59,7 +61,7 @@ impl RelPath {
     }
 
     /// Reads a path as a model or a user writes it: `\` becomes `/`, and `./`, `//` and `/./` are collapsed. Then the
-    /// strict rules hold, except that names may start with `-` and hold `:<>"|?*` where the system has such names:
+    /// strict rules apply, except that names may start with `-` and contain `:<>"|?*` where the system allows it:
     /// everywhere but on Windows.
     ///
     /// ```
@@ -69,7 +71,7 @@ impl RelPath {
     /// # Ok::<(), prowess_core::path::PathError>(())
     /// ```
     pub fn from_request(path: &str) -> Result<Self, PathError> {
-        // Longer than this is refused anyway, and a refusal need not copy it.
+        // A longer path is refused, so do not copy it.
         let slashed = if path.len() <= 2 * MAX_PATH_BYTES && path.contains('\\') {
             Cow::Owned(path.replace('\\', "/"))
         } else {
@@ -82,7 +84,7 @@ impl RelPath {
         }
     }
 
-    /// Reads back a path that was asked for, as it was stored with a session; nothing is collapsed any more.
+    /// Reads back a requested path that was stored with a session. Nothing is collapsed.
     pub(crate) fn deserialize_request<'de, D: serde::Deserializer<'de>>(
         deserializer: D,
     ) -> Result<Self, D::Error> {
@@ -101,12 +103,12 @@ impl RelPath {
         }
     }
 
-    /// The name by which a skill's own file is asked for.
+    /// The path by which a skill's own file is requested.
     pub(crate) fn skill_file() -> Self {
         Self("SKILL.md".into())
     }
 
-    /// Reads a single name, such as that of a skill's folder, in which a separator has no place.
+    /// Reads a single name, such as that of a skill's folder, which must not contain a separator.
     pub fn from_name(name: &str) -> Result<Self, PathError> {
         if name.contains('/') { Err(PathError::new(PathRule::Separator, name)) } else { Self::parse(name) }
     }
@@ -126,12 +128,12 @@ impl RelPath {
         self.0.rsplit_once('/').map_or(&*self.0, |(_, name)| name)
     }
 
-    /// What follows the last dot of the file name; a name that only starts with a dot has none.
+    /// The text after the last dot of the file name; none when the only dot is the first character.
     pub fn extension(&self) -> Option<&str> {
         self.file_name().rsplit_once('.').filter(|(stem, _)| !stem.is_empty()).map(|(_, extension)| extension)
     }
 
-    /// The path without its last component, or nothing when there is only one.
+    /// The path without its last component; none when there is only one.
     pub fn parent(&self) -> Option<Self> {
         self.0.rsplit_once('/').map(|(parent, _)| Self(parent.into()))
     }
@@ -141,23 +143,23 @@ impl RelPath {
         Self::parse(&format!("{self}/{below}"))
     }
 
-    /// Whether it is `folder` or lies below it; whole components count, so `skills-evil` is not in `skills`.
+    /// Whether it is `folder` or below it; whole components count, so `skills-evil` is not in `skills`.
     pub fn starts_with(&self, folder: &Self) -> bool {
         self.0.strip_prefix(&*folder.0).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     }
 
-    /// The part below `folder`, or nothing when it does not lie below it.
+    /// The part below `folder`; none when it is not below it.
     pub fn strip_prefix(&self, folder: &Self) -> Option<Self> {
         self.0.strip_prefix(&*folder.0)?.strip_prefix('/').map(|rest| Self(rest.into()))
     }
 
-    /// The form in which two paths are equal when some file system takes them for one: compatibility
-    /// forms folded (NFKC, so NFC and NFD agree) and letter case removed. For comparing only.
+    /// A form that is equal for two paths that some file system treats as one: compatibility forms folded (NFKC, so that
+    /// NFC and NFD agree) and letter case removed. Only for comparing.
     pub fn collision_key(&self) -> String {
         if self.0.is_ascii() {
             return self.0.to_ascii_lowercase();
         }
-        // By way of upper case `ß` meets `ss` and `ς` meets `σ`, as in the folding of APFS.
+        // Upper case first makes `ß` equal `ss` and `ς` equal `σ`, as the folding of APFS does.
         self.0.nfkc().flat_map(char::to_uppercase).flat_map(char::to_lowercase).nfkc().collect()
     }
 }
@@ -178,7 +180,7 @@ pub fn first_collision<'p>(
     let mut seen: BTreeMap<String, (&str, bool, &RelPath)> = BTreeMap::new();
     for path in paths {
         let key = path.collision_key();
-        // Folding leaves slashes alone, so the two texts have the same number of components.
+        // Folding does not change slashes, so the two texts have the same number of components.
         let ends = |text: &str| -> Vec<usize> {
             text.match_indices('/').map(|(at, _)| at).chain([text.len()]).collect()
         };
@@ -202,21 +204,21 @@ pub fn first_collision<'p>(
 /// Which names a path may have.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Names {
-    /// Only those that every system can keep.
+    /// Names that every system can store.
     OfEverySystem,
-    /// Those that this system can have.
+    /// Names that this system can store.
     OfThisSystem,
 }
 
 impl Names {
-    /// Whether a name may start with `-` and hold the characters that Windows gives a meaning. Where the system is not
-    /// known, as in WebAssembly, it may be Windows.
+    /// Whether a name may start with `-` and contain the characters that have a meaning on Windows. An unknown system,
+    /// as in WebAssembly, may be Windows.
     fn is_wide(self) -> bool {
         self == Self::OfThisSystem && cfg!(unix)
     }
 }
 
-/// A path without the steps and empty names that change nothing. What is absolute stays so, and the last name too.
+/// A path without `.` and empty components. An absolute path stays absolute, and the last name stays.
 fn collapsed(path: &str) -> Cow<'_, str> {
     let idle = path.starts_with("./") || path.contains("//") || path.contains("/./");
     if !idle || path.starts_with('/') || path.len() > 2 * MAX_PATH_BYTES {

@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 use super::component::is_slash_lookalike;
 use crate::text::is_blank;
 
-/// How much of a refused path is shown, in characters.
+/// The most characters of a refused path that are shown.
 const SHOWN: usize = 160;
 
 macro_rules! rules {
@@ -26,7 +26,7 @@ macro_rules! rules {
                 match self { $(Self::$variant => $code,)* }
             }
 
-            /// What is wrong, in words that the path can follow after a colon.
+            /// What is wrong, as a text that the path follows after a colon.
             pub const fn problem(self) -> &'static str {
                 match self { $(Self::$variant => $problem,)* }
             }
@@ -40,7 +40,7 @@ macro_rules! rules {
 }
 
 rules! {
-    /// There is no path at all.
+    /// The path is empty.
     Empty "empty" "path is empty" "name a file or a folder";
     /// Longer than [`super::MAX_PATH_BYTES`].
     TooLong "too-long" "path is longer than 4096 bytes" "shorten the names of the folders";
@@ -59,37 +59,37 @@ rules! {
     /// Two slashes in a row or one at the end.
     EmptyComponent "empty-component" "path has an empty name between slashes"
         "write one `/` between names and none at the end";
-    /// Holds a backslash, which is a separator on Windows.
+    /// Contains a backslash, which is a separator on Windows.
     Backslash "backslash" "path has a backslash" "write `/` between names";
     /// Starts with the letter of a drive.
     Drive "drive" "path names a drive" "give it relative to the folder it belongs to";
-    /// Holds a control character or line break.
+    /// Contains a control character or line break.
     Control "control-character" "path has a control character" "rename the file without it";
     /// A component starts with `-`, so that programs would take it for an option.
     Dash "dash" "path has a name that starts with `-`" "rename the file to start with a letter or digit";
-    /// A component starts or ends with a blank, or ends with a dot, which Windows drops.
+    /// A component starts or ends with a space, or ends with a dot, which Windows drops.
     Edge "edge" "path has a name with a blank or dot at its edge" "rename the file without it";
     /// A component is a device on Windows, whatever its extension.
     ReservedName "reserved-name" "path has a name that Windows reserves for a device" "rename the file";
-    /// Holds one of `:<>"|?*`, which Windows forbids or gives a meaning.
+    /// Contains one of `:<>"|?*`, which Windows forbids or gives a meaning.
     ReservedCharacter "reserved-character" "path has a character that Windows forbids"
         "rename the file without `:<>\"|?*`";
-    /// A component looks like a generated 8.3 name and may stand for another file.
+    /// A component looks like a generated 8.3 name, and may be another name of a file.
     ShortName "short-name" "path has a name like a Windows short name"
         "rename the file so that it does not end with `~` and a number";
     /// A component is `.git` or `.gitmodules`.
     Git "git" "path belongs to git itself" "leave git's own files out";
-    /// Holds a character that looks like, or normalises to, a separator or a step.
+    /// Contains a character that looks like, or normalises to, a separator or a step.
     Lookalike "lookalike" "path has a character that passes for `/`, `\\` or `..`"
         "rename the file without it";
-    /// Holds an invisible or direction-changing character.
+    /// Contains an invisible or direction-changing character.
     Invisible "invisible-character" "path has an invisible character" "rename the file without it";
-    /// Holds a percent escape that decodes to something else than a plain part of a name.
+    /// Contains a percent escape that decodes to something else than a plain part of a name.
     PercentEncoded "percent-encoded" "path has a percent escape that hides another path"
         "write the characters themselves";
     /// Is not UTF-8.
     NotUtf8 "not-utf8" "path is not UTF-8" "rename the file with UTF-8 characters";
-    /// A single name was asked for and the text has a separator.
+    /// The text must be a single name and has a separator.
     Separator "separator" "name has a `/`" "give a single name without folders";
 }
 
@@ -134,7 +134,7 @@ impl PathError {
     }
 }
 
-/// The text with everything that could disturb or deceive a terminal's reader written as `\u{..}`.
+/// The text with everything that could disturb a terminal or deceive its reader written as `\u{..}`.
 fn shown(text: &str) -> String {
     if text.is_empty() {
         return "\"\"".to_owned();

@@ -207,7 +207,7 @@ fn ordinary_names_pass() {
 }
 
 #[test]
-fn requests_are_normalised_and_then_judged() {
+fn requests_are_normalised_and_then_checked() {
     use PathRule as R;
     for (request, path) in [
         ("./a", "a"),
@@ -297,7 +297,7 @@ fn errors_name_the_path_safely_and_say_what_to_do() {
     assert!(PathRule::TooDeep.problem().contains(&MAX_DEPTH.to_string()));
 }
 
-/// Texts made of the pieces attacks are made of, so that the cases come close to the border.
+/// Texts made of parts of attacks, so that many cases are nearly valid.
 fn hostile() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         6 => prop::sample::select(vec![
@@ -310,8 +310,8 @@ fn hostile() -> impl Strategy<Value = String> {
     prop::collection::vec(piece, 0..8).prop_map(|pieces| pieces.concat())
 }
 
-/// Walks a text from a virtual root as the most generous file system would; nothing when it leaves the root
-/// or has a component that means another place.
+/// Walks a text from a virtual root as the most permissive file system would; none when it leaves the root or has a
+/// component that means another place.
 fn walk(text: &str) -> Option<usize> {
     let mut depth = 0;
     for part in text.split(['/', '\\']) {
@@ -352,7 +352,7 @@ proptest! {
     }
 
     #[test]
-    fn what_was_accepted_stays_accepted(text in hostile()) {
+    fn an_accepted_path_is_accepted_again(text in hostile()) {
         if let Ok(path) = RelPath::parse(&text) {
             prop_assert_eq!(path.as_str(), &text);
             prop_assert_eq!(RelPath::from_request(&text), Ok(path.clone()));

@@ -1,4 +1,4 @@
-//! An activated skill: its instructions in a wrapper they cannot close, where they live, and which files they have.
+//! An activated skill: its instructions in a wrapper that they cannot close, its folder, and its files.
 
 use std::fmt::Write as _;
 
@@ -15,14 +15,14 @@ use crate::text::{collapse, inline, neutralize, visible, xml};
 #[serde(default)]
 #[non_exhaustive]
 pub struct ActivationStyle {
-    /// How many files are listed; the rest is counted.
+    /// The most files that are listed; the rest is counted.
     pub max_listed: usize,
-    /// The largest file whose contents are shown, in bytes. Larger and binary ones are named only.
+    /// The largest file whose contents are shown, in bytes. Larger and binary files are only named.
     pub max_inline_bytes: usize,
     /// Whether the compatibility note is shown above the instructions.
     pub compatibility: bool,
-    /// Whether the text is the instructions and nothing else: no wrapper, no folder, no files, and nothing in it made
-    /// harmless. The host then has to keep apart what a skill says and what others say.
+    /// Whether the text is only the instructions: no wrapper, no folder, no files, and no escaping. The host then has to
+    /// separate the text of a skill from other text.
     pub plain: bool,
 }
 
@@ -40,12 +40,11 @@ with_methods! { ActivationStyle:
 }
 
 impl ActivationStyle {
-    /// The files whose contents are shown: those that are small, as long as all of them fit into an activation of
-    /// `most` bytes.
+    /// The files whose contents are shown: the small ones, as long as they fit into an activation of `most` bytes.
     pub fn inlined(&self, files: &Manifest, most: usize) -> Vec<RelPath> {
         let mut room = (most as u64).saturating_sub(files.own().map_or(0, |own| own.size));
         let small = files.others().take(self.max_listed);
-        // What has no known size would have to be fetched to find out.
+        // A file without a known size would have to be fetched first.
         let small = small.filter(|file| !file.unmeasured && file.size <= self.max_inline_bytes as u64);
         small
             .filter(|file| match room.checked_sub(file.size) {
@@ -60,7 +59,7 @@ impl ActivationStyle {
     }
 }
 
-/// A file whose contents are to be shown.
+/// A file and its contents for an activation. Closed: these two are all that is needed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inlined<'b> {
     /// Its path in the skill.
@@ -88,10 +87,10 @@ pub struct Activation {
 const CLOSING: &str = "\n</skill_content>";
 
 impl Activation {
-    /// The parts of an activation. A skill from another machine says whom it comes from.
+    /// Makes an activation. For a skill from another machine, the wrapper names its sender.
     ///
-    /// `folder` is the absolute folder, when the host has files. The files are those of scripts, references and
-    /// assets, and others beside SKILL.md; they are listed, not read, unless the host gives their bytes in `inlined`.
+    /// `folder` is the absolute folder of the skill, if it has one on disk. `files` are listed without SKILL.md; those in
+    /// `inlined` are shown with their contents.
     pub fn new(
         entry: &Entry,
         body: &str,
@@ -197,7 +196,7 @@ impl Activation {
     }
 }
 
-/// What is written before and after the folder of a skill.
+/// The text before and after the folder of a skill.
 pub(crate) const FOLDER: &str = "\n\nSkill directory: ";
 pub(crate) const BELOW_FOLDER: &str = "\nRelative paths in this skill are relative to the skill directory.";
 
@@ -238,7 +237,7 @@ pub fn compose<Text: AsRef<str>>(activations: &[Text]) -> String {
     texts.join("\n\n")
 }
 
-/// One skill in a few lines, for a model or a person who asks about it without activating it.
+/// One skill in a few lines, for a model or a person, without activating it.
 pub fn describe(entry: &Entry, files: &Manifest) -> String {
     let mut text = String::new();
     let mut line = |label: &str, value: &str| {

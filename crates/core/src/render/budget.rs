@@ -1,4 +1,4 @@
-//! A catalog within a budget: descriptions are shortened before a skill is dropped, and nothing goes unsaid.
+//! A catalog within a budget: descriptions are shortened before a skill is dropped, and a report says what was cut.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,16 +9,16 @@ use crate::skill::Entry;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Budget {
-    /// So many tokens.
+    /// A number of tokens.
     Tokens(usize),
-    /// So many characters.
+    /// A number of characters.
     Characters(usize),
-    /// As long as it is.
+    /// No limit.
     Unlimited,
 }
 
 impl Budget {
-    /// One percent of a context window: for agents that have much else to hold.
+    /// One percent of a context window, for agents with little room.
     pub const fn one_percent(window: usize) -> Self {
         Self::Tokens(window / 100)
     }
@@ -45,7 +45,7 @@ impl Budget {
     }
 }
 
-/// How many tokens a text has, about: a quarter of its ASCII characters, and every other character.
+/// An estimate of the tokens of a text: one for four ASCII characters, and one for every other character.
 pub fn estimate_tokens(text: &str) -> usize {
     let ascii = text.bytes().filter(u8::is_ascii).count();
     ascii.div_ceil(4) + text.chars().filter(|character| !character.is_ascii()).count()
@@ -57,7 +57,7 @@ pub fn estimate_tokens(text: &str) -> usize {
 pub struct BudgetReport {
     /// The budget.
     pub budget: Budget,
-    /// What the text costs, in the unit of the budget; characters when there is none.
+    /// The size of the text, in the unit of the budget; in characters when it is unlimited.
     pub used: usize,
     /// How many skills there are.
     pub total: usize,
@@ -67,9 +67,9 @@ pub struct BudgetReport {
     pub omitted: Vec<String>,
     /// How many of those in the text have a shortened description.
     pub shortened: usize,
-    /// The most characters that a description has, when any was shortened.
+    /// The limit for descriptions in characters, when any was shortened.
     pub max_description: Option<usize>,
-    /// Whether the text keeps within the budget; it cannot when not even one name does.
+    /// Whether the text fits; false when not even one name does.
     pub within: bool,
 }
 
@@ -85,9 +85,9 @@ pub struct Budgeted {
 
 /// The catalog of these skills within a budget, in this order: the best first.
 ///
-/// All descriptions get the same most characters, as many as the budget allows, so that the long ones pay first.
-/// Only when not even the names fit are skills dropped, from the end, and the text says how many. `tokens` counts
-/// tokens; [`estimate_tokens`] will do.
+/// All descriptions get the same limit, as high as the budget allows, so that long ones are cut first. Only when the
+/// names do not fit are skills dropped, from the end, and the text says how many. `tokens` counts tokens, such as
+/// [`estimate_tokens`].
 ///
 /// ```
 /// use prowess_core::render::{Budget, CatalogStyle, Shape, estimate_tokens, render_within};
@@ -128,11 +128,11 @@ pub fn render_within(
     let capped = |included: usize, cap: usize| {
         let style = CatalogStyle { max_description: Some(cap), ..style.clone() };
         let mut text = match included {
-            // There are skills, so what a shape says of none would be wrong.
+            // There are skills, so the text for an empty catalog would be wrong.
             0 if !skills.is_empty() && style.shape != Shape::Json => String::new(),
             _ => render_catalog(skills.get(..included).unwrap_or_default(), &style),
         };
-        // JSON has no room for words of ours; there the report alone tells.
+        // JSON has no place for a note; there only the report has the number.
         if let Some(note) = note(skills.len() - included, included).filter(|_| style.shape != Shape::Json) {
             text.push_str(if text.is_empty() { "" } else { "\n\n" });
             text.push_str(&note);
@@ -142,7 +142,7 @@ pub fn render_within(
     let all = skills.len();
     if fits(&capped(all, 0)) {
         let top = skills.iter().map(|entry| length(entry)).max().unwrap_or(0);
-        // A cut adds a sign, so one character more may cost less; what is taken is checked, never assumed.
+        // A cut adds a character, so a higher limit may need fewer. Check the result.
         let mut cap = most(top, |cap| fits(&capped(all, cap)));
         while cap > 0 && !fits(&capped(all, cap)) {
             cap -= 1;
@@ -160,7 +160,7 @@ pub fn render_within(
     Budgeted { text, report }
 }
 
-/// The largest number up to `top` that will do, if every smaller one will.
+/// The largest number up to `top` for which `will_do` is true, if it is true for every smaller one.
 fn most(top: usize, will_do: impl Fn(usize) -> bool) -> usize {
     let (mut low, mut high) = (0, top);
     while low < high {
@@ -174,7 +174,7 @@ fn most(top: usize, will_do: impl Fn(usize) -> bool) -> usize {
     low
 }
 
-/// What the text says of skills that are not in it.
+/// The note about skills that are not in the text.
 fn note(omitted: usize, included: usize) -> Option<String> {
     let more = if included > 0 { "more " } else { "" };
     match omitted {
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn long_descriptions_pay_before_short_ones_and_before_any_skill_is_dropped() {
+    fn long_descriptions_are_cut_before_short_ones_and_before_any_skill_is_dropped() {
         let skills = skills();
         let skills: Vec<&Entry> = skills.iter().collect();
         let style = CatalogStyle::new(Shape::Compact);
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_are_counted_by_whoever_is_asked() {
+    fn tokens_are_counted_by_the_function_of_the_host() {
         assert_eq!([estimate_tokens(""), estimate_tokens("abcde"), estimate_tokens("表单a")], [0, 2, 3]);
         assert_eq!(Budget::two_percent(200_000), Budget::Tokens(4_000));
         assert_eq!(Budget::one_percent(200_000), Budget::Tokens(2_000));

@@ -1,4 +1,4 @@
-//! The catalog in six shapes: what a model knows of its skills before it needs one.
+//! The catalog of skills for a prompt, in six shapes.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -54,7 +54,7 @@ impl Shape {
 pub struct CatalogStyle {
     /// The layout.
     pub shape: Shape,
-    /// Whether each skill shows where its SKILL.md lies.
+    /// Whether each skill shows the location of its SKILL.md.
     pub location: bool,
     /// Whether each skill shows its compatibility note.
     pub compatibility: bool,
@@ -68,7 +68,7 @@ pub struct CatalogStyle {
     pub heading: Option<String>,
     /// A paragraph between heading and list.
     pub intro: Option<String>,
-    /// A paragraph behind the list.
+    /// A paragraph after the list.
     pub outro: Option<String>,
     /// The whole text when there is no skill; the shape's own when absent.
     pub empty: Option<String>,
@@ -150,7 +150,7 @@ pub fn render_catalog(skills: &[&Entry], style: &CatalogStyle) -> String {
     }
 }
 
-/// The description as this style shows it, before escaping.
+/// The description in this style, before escaping.
 fn description<'e>(skill: &'e Entry, style: &CatalogStyle, one_line: bool) -> Cow<'e, str> {
     let text = if one_line || style.one_line {
         collapse(&skill.description)

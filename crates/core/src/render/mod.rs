@@ -1,6 +1,6 @@
 //! The text a model sees: the catalog of skills, an activated skill, one skill described.
 //!
-//! All escaping happens in `text/`. Nothing from a skill can close a wrapper or speak outside it.
+//! All escaping happens in [`text`](crate::text). No text of a skill can close a wrapper or appear outside it.
 
 mod activation;
 mod budget;

@@ -1,4 +1,4 @@
-//! Tests of every rendering: exact texts, and that nothing gets out of its wrapper.
+//! Tests of every rendering: exact texts, and that no text escapes from its wrapper.
 
 #![allow(clippy::string_slice, reason = "these are tests")]
 
@@ -13,7 +13,7 @@ use crate::skill::{Entry, SkillData};
 fn entry(name: &str, description: &str) -> Entry {
     let dict = json!({"name": name, "description": description, "path": "/skills/x/SKILL.md"});
     let mut entry = SkillData::from_dict(dict.as_object().unwrap()).unwrap().entry;
-    // The texts exactly as given, whatever reading makes of them.
+    // The texts verbatim, not as the reader would change them.
     entry.key = name.to_owned();
     entry.name = name.to_owned();
     entry.description = description.to_owned();
@@ -82,7 +82,7 @@ fn options_of_a_catalog() {
 }
 
 #[test]
-fn an_activation_tells_where_the_skill_lives_and_what_it_has() {
+fn an_activation_has_the_folder_and_the_files() {
     let file = |path: &str, size| FileEntry::new(RelPath::parse(path).unwrap(), size);
     let files = Manifest::new(vec![
         file("SKILL.md", 9),
@@ -164,7 +164,7 @@ proptest! {
     #![proptest_config(crate::testing::many())]
 
     #[test]
-    fn a_catalog_reads_back_whatever_the_skills_say(skills in prop::collection::vec((hostile(), hostile()), 1..4)) {
+    fn a_catalog_reads_back_for_any_text_of_the_skills(skills in prop::collection::vec((hostile(), hostile()), 1..4)) {
         let entries: Vec<Entry> = skills.iter().map(|(name, description)| {
             let mut entry = entry("x", "y");
             entry.key.clone_from(name);
@@ -178,7 +178,7 @@ proptest! {
         let json: Vec<Value> = serde_json::from_str(&catalog(Shape::Json, &references)).unwrap();
         let json: Vec<(String, String)> = json.iter().map(|o| (o["name"].as_str().unwrap().to_owned(), o["description"].as_str().unwrap().to_owned())).collect();
         prop_assert_eq!(&json, &skills);
-        // The list shapes are one line for each skill, whatever it says.
+        // The list shapes have one line for each skill, whatever its text.
         for (shape, extra) in [(Shape::Compact, 2), (Shape::Markdown, 2), (Shape::Plain, 1)] {
             let text = catalog(shape, &references);
             prop_assert_eq!(text.split('\n').count(), skills.len() + extra, "{}", text);

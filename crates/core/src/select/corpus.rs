@@ -5,15 +5,15 @@ use serde::{Deserialize, Serialize};
 use super::analyse::{Analyser, Piece, Texts, Unit, WHOLE, fold, pair};
 use super::lexicon::Lexicon;
 
-/// The bytes of a body that are analysed; what a skill is about stands at its beginning.
+/// The most bytes of a body that are analysed. A body says at its beginning what it is about.
 pub const MAX_BODY_BYTES: usize = 32 * 1024;
 
-/// How often a term stands in name, description and body, in halves.
+/// How often a term occurs in name, description and body, in halves.
 pub type Counts = [u8; 3];
 
 const BODY: usize = 2;
 
-/// What one skill says, as plain data: made by [`analyse`], kept by a cache.
+/// The terms of one skill as plain data, made by [`analyse`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Terms {
     /// The words in name, description and body.
@@ -31,7 +31,7 @@ pub(super) struct Row {
 
 /// The terms of many skills, in the order in which they were added.
 ///
-/// Parts of a library can be analysed apart, on threads for example, and put together as
+/// Parts of a library can be analysed separately, for example on threads, and joined as
 /// [`Postings`](super::Postings).
 #[derive(Clone, Debug, Default)]
 pub struct Corpus {
@@ -39,18 +39,18 @@ pub struct Corpus {
     pub(super) rows: Vec<Row>,
     pub(super) numbers: Vec<u32>,
     pub(super) counts: Vec<Counts>,
-    /// For each term, in how many skills it stands in name or description, and in the body only.
+    /// For each term, in how many skills it occurs in name or description, and only in the body.
     pub(super) spread: Vec<[u32; 2]>,
 }
 
-/// Whether a term stands in name or description.
+/// Whether a term occurs in name or description.
 pub(super) fn in_front(counts: Counts) -> bool {
     let [name, about, _] = counts;
     name | about != 0
 }
 
 impl Corpus {
-    /// How many skills there are.
+    /// The number of skills.
     pub fn len(&self) -> usize {
         self.rows.len()
     }
@@ -98,16 +98,16 @@ impl Corpus {
     }
 }
 
-/// What one skill says.
+/// The terms of one skill.
 ///
-/// For many skills a [`Reader`] is faster: it looks at each word once.
+/// For many skills a [`Reader`] is faster: it analyses each word once.
 pub fn analyse(texts: &Texts<'_>) -> Terms {
     let mut reader = Reader::new();
     reader.add(texts);
     reader.finish().terms(0).unwrap_or_default()
 }
 
-/// Analyses skills into a [`Corpus`]; words that were seen before are not looked at again.
+/// Analyses skills into a [`Corpus`]. Each distinct word is analysed once.
 #[derive(Debug, Default)]
 pub struct Reader {
     analyser: Analyser,
@@ -124,7 +124,7 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// A reader that has seen nothing.
+    /// A reader without skills.
     pub fn new() -> Self {
         Self::default()
     }
@@ -150,7 +150,7 @@ impl Reader {
         self.corpus.rows.push(Row { end, lengths });
     }
 
-    /// What was analysed.
+    /// The corpus of all skills.
     pub fn finish(self) -> Corpus {
         self.corpus
     }
@@ -202,10 +202,10 @@ impl Reader {
         start as usize..self.ends.get(number).copied().unwrap_or(start) as usize
     }
 
-    /// Counts two words that stand together.
+    /// Counts two neighbouring words.
     ///
-    /// In a body only where one of them is a word of the name or the description: nearly all that pairs give, for
-    /// under a third of their postings.
+    /// In a body they count only when one of them is in the name or the description. This gives nearly all of the
+    /// benefit of pairs, with under a third of their postings.
     fn neighbours(&mut self, left: u32, right: u32, field: usize) {
         let mentioned = |number: u32| matches!(self.counts.get(number as usize), Some([name, about, _]) if *name > 0 || *about > 0);
         if field == BODY && !mentioned(left) && !mentioned(right) {
@@ -236,7 +236,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn terms_say_how_often_each_stands_in_each_field() {
+    fn terms_are_counted_in_each_field() {
         let mut reader = Reader::new();
         let about = vec!["Review code. Code reviews!"];
         reader.add(&Texts { name: "code-review", about, body: Some("code code in the barn door") });
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_that_is_counted_to_the_end_of_its_counter_is_still_counted() {
+    fn a_count_stops_at_the_end_of_its_counter() {
         let about = "door ".repeat(40_000);
         let mut reader = Reader::new();
         reader.add(&Texts { name: "door", about: vec![&about], body: Some("the door opens") });
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_corpus_is_made_of_terms_and_gives_them_back() {
+    fn a_corpus_returns_the_terms_that_were_added() {
         let mut reader = Reader::new();
         for text in ["alpha beta", "beta gamma", "", "gamma alpha beta"] {
             reader.add(&Texts { name: text, about: vec![text], body: None });

@@ -1,4 +1,4 @@
-//! The selector `embedding`: the cosine between the query's vector and each skill's, by a model that the host brings.
+//! The selector `embedding`: the cosine between the query's vector and each skill's, by a model of the host.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use crate::skill::Entry;
 
 /// Turns texts into vectors: one for each, all of one width.
 pub trait Embed: Send + Sync {
-    /// The vectors of the texts, in their order; or what went wrong, in words.
+    /// The vectors of the texts, in their order; the error says what went wrong.
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, String>;
 }
 
@@ -22,9 +22,9 @@ pub fn embedded_text(entry: &Entry) -> String {
     format!("{}: {}", entry.name, entry.description)
 }
 
-/// Vectors of length one by the texts they stand for: what a host keeps so that nothing is embedded twice.
+/// Vectors of length one, by their texts. A host keeps them so that no text is embedded twice.
 ///
-/// The text is the key, so a changed skill is embedded again and an unchanged one is not, wherever it lies.
+/// The text is the key, so a changed skill is embedded again, and an unchanged one is not, wherever it is.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Vectors {
     width: Option<usize>,
@@ -32,17 +32,17 @@ pub struct Vectors {
 }
 
 impl Vectors {
-    /// How many texts have a vector.
+    /// The number of texts with a vector.
     pub fn len(&self) -> usize {
         self.by_text.len()
     }
 
-    /// Whether none has.
+    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.by_text.is_empty()
     }
 
-    /// The vector of a text, of length one; all zeros when the model's was.
+    /// The vector of a text, of length one; all zeros when the model returned zeros.
     pub fn get(&self, text: &str) -> Option<&[f32]> {
         self.by_text.get(text).map(Vec::as_slice)
     }
@@ -77,7 +77,7 @@ impl Vectors {
     }
 }
 
-/// The vector with length one, if it is a vector of the right width.
+/// The vector scaled to length one, if it has the right width.
 fn unit(mut vector: Vec<f32>, width: Option<usize>) -> Result<Vec<f32>, SelectError> {
     if let Some(wanted) = width.filter(|wanted| *wanted != vector.len()) {
         return Err(SelectError::Width { found: vector.len(), wanted });
@@ -109,7 +109,7 @@ impl std::fmt::Debug for Embedding {
 }
 
 impl Embedding {
-    /// A selector over these skills. Embeds those that `known` has no vector for.
+    /// A selector over these skills. It embeds those without a vector in `known`.
     pub fn new(skills: &[&Entry], model: Box<dyn Embed>, known: Vectors) -> Result<Self, SelectError> {
         let mut vectors = known;
         let texts: Vec<String> = skills.iter().map(|entry| embedded_text(entry)).collect();
@@ -130,7 +130,7 @@ impl Selector for Embedding {
             return Ok(Vec::new());
         }
         let mut own = Vectors { width: self.vectors.width, by_text: BTreeMap::new() };
-        // Skills that came later than the selector are embedded with the query.
+        // Skills that are newer than the selector are embedded with the query.
         let texts: Vec<String> = among.iter().map(|entry| embedded_text(entry)).collect();
         let mut needed: Vec<&str> =
             texts.iter().map(String::as_str).filter(|text| self.vectors.get(text).is_none()).collect();
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_that_misbehaves_is_an_error_that_says_how() {
+    fn wrong_vectors_of_a_model_are_errors() {
         let (one, two) = (entry("one", "a"), entry("two", "b"));
         let made = |model: Box<dyn Embed>| {
             Embedding::new(&[&one, &two], model, Vectors::default()).map(|_| ()).unwrap_err()

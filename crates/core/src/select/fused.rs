@@ -1,4 +1,4 @@
-//! The selector `fused`: two selectors, their scores brought to one scale and added.
+//! The selector `fused`: the scores of two selectors, scaled and added.
 
 use std::collections::BTreeMap;
 
@@ -7,8 +7,8 @@ use crate::skill::Entry;
 
 /// The selector `fused`: `score = words + weight × meaning`, each from 0 for the last to 1 for the best.
 ///
-/// The scores of each selector are scaled over all skills it ranks, so that a skill that only one of them knows
-/// still competes.
+/// The scores of each selector are scaled over all skills it ranks, so that a skill that only one of them ranks
+/// can still win.
 pub struct Fused<A, B> {
     words: A,
     meaning: B,
@@ -25,12 +25,12 @@ impl<A: Selector, B: Selector> Fused<A, B> {
     }
 }
 
-/// The scores from 0 to 1. What a selector left out has none, which is 0 too.
+/// The scores scaled from 0 to 1. A skill without a score has 0.
 fn scaled(hits: Vec<Hit>) -> impl Iterator<Item = (String, f32)> {
     let scores = || hits.iter().map(|hit| hit.score);
     let (low, high) = (scores().fold(f32::INFINITY, f32::min), scores().fold(f32::NEG_INFINITY, f32::max));
     let range = high - low;
-    // When all are equal they are all the best.
+    // When all are equal, all are the best.
     hits.into_iter().map(move |hit| (hit.key, if range > 0.0 { (hit.score - low) / range } else { 1.0 }))
 }
 

@@ -1,4 +1,4 @@
-//! The selectors `all`, `keyword` and `tags`: no index, no model, easy to work out by hand.
+//! The selectors `all`, `keyword` and `tags`, without an index or a model.
 
 use std::collections::BTreeSet;
 
@@ -32,7 +32,7 @@ impl Default for Keyword {
     }
 }
 
-/// The distinct words of a text: letters, digits and `_`, without accents, in small letters.
+/// The distinct words of a text: letters, digits and `_`, without accents, in lower case.
 fn words(text: &str) -> BTreeSet<String> {
     let folded = fold(text).to_lowercase();
     let split = folded.split(|sign: char| !sign.is_alphanumeric() && sign != '_');
@@ -65,7 +65,7 @@ impl Selector for Keyword {
     }
 }
 
-/// The selector `tags`: skills that have any of the query's tags; a skill without tags is out.
+/// The selector `tags`: skills with any of the query's tags. A skill without tags is never selected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tags;
 
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn tags_need_one_in_common_and_no_tags_are_out() {
+    fn a_skill_needs_one_tag_of_the_query() {
         let (mut one, mut two, none) = (entry("one", "d"), entry("two", "d"), entry("none", "d"));
         one.tags = vec!["Web".into(), "api".into()];
         two.tags = vec!["api".into()];

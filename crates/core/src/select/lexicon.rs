@@ -1,14 +1,15 @@
-//! [`Lexicon`]: every distinct text once, with a number for each.
+//! [`Lexicon`]: distinct texts, each stored once and with a number.
 
-/// Distinct texts, numbered in the order in which they came.
+/// Distinct texts, numbered in the order in which they were added.
 ///
-/// The numbers depend on that order, so nothing that is shown or compared may depend on the numbers.
+/// The numbers depend on that order, so no visible result may depend on the numbers.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Lexicon {
     text: String,
     /// Where each text ends in `text`.
     ends: Vec<u32>,
-    /// An open table: the hash above, the number plus one below; zero is free. Its length is a power of two.
+    /// An open-addressing table: the upper half of a slot is the hash, the lower half the number plus one, and zero is
+    /// free. Its length is a power of two.
     slots: Vec<u64>,
 }
 
@@ -26,7 +27,7 @@ pub(super) fn hash(text: &str) -> u32 {
         *to = *from;
     }
     state = (state.rotate_left(23) ^ u64::from_le_bytes(last)).wrapping_mul(SEED);
-    // The upper half is the well mixed one.
+    // The upper half is better mixed.
     u32::try_from(state >> 32).unwrap_or_default()
 }
 
@@ -37,7 +38,7 @@ fn halves(slot: u64) -> (u32, u32) {
 }
 
 impl Lexicon {
-    /// How many texts there are.
+    /// The number of texts.
     pub(super) fn len(&self) -> usize {
         self.ends.len()
     }
@@ -50,14 +51,14 @@ impl Lexicon {
         self.text.get(start as usize..end as usize).unwrap_or_default()
     }
 
-    /// The number of a text, or the free slot where it belongs; nothing when there are no slots.
+    /// The number of a text, or the free slot for it; none when there are no slots.
     fn place(&self, text: &str, hash: u32) -> Option<Result<u32, usize>> {
         let mask = self.slots.len().checked_sub(1)?;
         let mut at = hash as usize & mask;
         loop {
             let (above, below) = halves(self.slots.get(at).copied()?);
             let Some(number) = below.checked_sub(1) else { return Some(Err(at)) };
-            // The hash first: the text of another word is far away.
+            // Compare the hash first: the text is elsewhere in memory.
             if above == hash && self.text(number) == text {
                 return Some(Ok(number));
             }

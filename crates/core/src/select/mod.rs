@@ -1,4 +1,4 @@
-//! Selection: the right skills for a query, the best first, and why.
+//! Selection: the skills that fit a query, the best first, and why.
 
 mod analyse;
 mod bm25;
@@ -25,14 +25,14 @@ pub use trigger::{OTHER_TRIGGER_FILES, TRIGGER_FILE, Trigger, TriggerError, trig
 
 use crate::skill::Entry;
 
-/// What is looked for.
+/// A query.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct Query {
-    /// In plain words: a task, a question, a few keywords.
+    /// Plain words: a task, a question, a few keywords.
     pub text: String,
-    /// Tags, for the selector that goes by them.
+    /// Tags, for the selector `tags`.
     pub tags: Vec<String>,
 }
 
@@ -49,7 +49,7 @@ impl Query {
         self
     }
 
-    /// Whether it asks for nothing.
+    /// Whether it has neither words nor tags.
     pub fn is_empty(&self) -> bool {
         self.text.trim().is_empty() && self.tags.iter().all(|tag| tag.trim().is_empty())
     }
@@ -63,12 +63,12 @@ pub struct Hit {
     pub key: String,
     /// How well it fits. Only comparable between the hits of one query and selector.
     pub score: f32,
-    /// What made the score; the parts sum to it.
+    /// The parts of the score, which sum to it.
     pub why: Vec<HitReason>,
 }
 
 impl Hit {
-    /// A skill with its score and what made it.
+    /// A skill with its score and the parts of it.
     pub fn new(key: impl Into<String>, score: f32, why: Vec<HitReason>) -> Self {
         Self { key: key.into(), score, why }
     }
@@ -78,9 +78,9 @@ impl Hit {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct HitReason {
-    /// The term that was found, or what else counted.
+    /// The term that was found, or another reason.
     pub term: String,
-    /// The word of the query, where that is unknown and `term` is the nearest known one.
+    /// The word of the query, when it is unknown and `term` is the nearest known word.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instead_of: Option<String>,
     /// Where it was found.
@@ -106,9 +106,9 @@ pub enum Field {
     Description,
     /// In the body.
     Body,
-    /// In the tags, by the selector that goes by them.
+    /// In the tags, by the selector `tags`.
     Tags,
-    /// In the skill as a whole: a selector that says no more.
+    /// In the skill as a whole, when the selector does not name a part.
     Skill,
 }
 
@@ -119,7 +119,7 @@ pub enum SelectError {
     /// The embedder failed.
     #[error("the texts could not be embedded: {reason}")]
     Embed {
-        /// What it said.
+        /// Its message.
         reason: String,
     },
     /// The embedder returned fewer or more vectors than it got texts.
@@ -138,7 +138,7 @@ pub enum SelectError {
         /// The width of the others.
         wanted: usize,
     },
-    /// A vector holds something that is no number.
+    /// A vector has a value that is not a finite number.
     #[error("the embedder returned a vector with a value that is no finite number")]
     NotFinite,
     /// The program could not be used.
@@ -155,8 +155,7 @@ pub enum SelectError {
 pub trait Selector: Send + Sync {
     /// The best of `among`, at most `limit`: the best first, of equal scores the smaller key first, each key once.
     ///
-    /// `among` are the skills that may be shown; nothing else may be returned. An error is about the operation;
-    /// that nothing fits is an empty list.
+    /// `among` are the skills that may be shown; no others may be returned. When nothing fits, the list is empty.
     fn select(&self, query: &Query, among: &[&Entry], limit: usize) -> Result<Vec<Hit>, SelectError>;
 }
 
@@ -166,7 +165,7 @@ impl<S: Selector + ?Sized> Selector for Box<S> {
     }
 }
 
-/// The hits in their order: by score, then by key; at most `limit`, each key once.
+/// Sorts hits by score, then by key; at most `limit`, each key once.
 pub fn best(mut hits: Vec<Hit>, limit: usize) -> Vec<Hit> {
     hits.sort_by(|one, other| other.score.total_cmp(&one.score).then_with(|| one.key.cmp(&other.key)));
     let mut seen = std::collections::BTreeSet::new();

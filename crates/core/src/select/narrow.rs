@@ -1,4 +1,4 @@
-//! What every selector has in common: options, and what happens when there is nothing to go by.
+//! The options of every selector, and what happens without a query or a hit.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ pub enum OnEmpty {
     /// Every skill is shown.
     #[default]
     All,
-    /// None is.
+    /// None is shown.
     None,
 }
 
@@ -25,10 +25,10 @@ pub enum OnEmpty {
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum OnSelectError {
-    /// Every skill is shown, and the failure is told.
+    /// Every skill is shown, and the failure is reported.
     #[default]
     All,
-    /// None is shown, and the failure is told.
+    /// None is shown, and the failure is reported.
     None,
     /// The failure is the result.
     Fail,
@@ -41,10 +41,9 @@ pub enum OnSelectError {
 pub struct SelectOptions {
     /// The most skills; none for all that fit.
     pub top_k: Option<usize>,
-    /// The lowest score that counts. Each selector has a scale of its own, some below 0, so that without a number
-    /// here every hit counts.
+    /// The lowest score that counts. Each selector has its own scale, some below 0, so by default every hit counts.
     pub min_score: Option<f32>,
-    /// The tools at hand: skills that ask for another are left out, whatever becomes of the query.
+    /// The available tools. Skills that ask for another are left out, whatever the query.
     pub available_tools: HostTools,
     /// What happens when nothing is found.
     pub on_empty: OnEmpty,
@@ -85,25 +84,25 @@ pub enum NotNarrowed {
     Failed(SelectError),
 }
 
-/// The skills that are left of a catalog. Nothing else may be shown.
+/// The skills that are selected from a catalog. No others may be shown.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Narrowed<'e> {
     /// The skills: the best first, or in their own order when the query did not narrow them.
     pub skills: Vec<&'e Entry>,
-    /// Why the query did not narrow them. They are then all that the tools at hand allow, or none if the options
-    /// say so.
+    /// Why the query did not narrow them. They are then all whose tools are available, or none if the options say
+    /// so.
     pub whole: Option<NotNarrowed>,
 }
 
 impl SelectOptions {
-    /// The skills whose tools are at hand.
+    /// The skills whose tools are available.
     fn equipped<'e>(&self, among: &[&'e Entry]) -> Vec<&'e Entry> {
         let tools = &self.available_tools;
         among.iter().copied().filter(|entry| tools.suffice(entry.allowed_tools.as_ref())).collect()
     }
 
-    /// The hits among skills whose tools are at hand.
+    /// The hits among skills whose tools are available.
     fn hits(
         &self,
         selector: &dyn Selector,
@@ -112,7 +111,7 @@ impl SelectOptions {
     ) -> Result<Vec<Hit>, SelectError> {
         let limit = self.top_k.unwrap_or(usize::MAX);
         let mut hits = selector.select(query, equipped, limit)?;
-        // A selector of the host may return anything; a score that is no number fits nothing.
+        // A selector of the host may return anything; a score that is not a number is dropped.
         hits.retain(|hit| !hit.score.is_nan() && self.min_score.is_none_or(|least| hit.score >= least));
         hits.truncate(limit);
         Ok(hits)
@@ -122,8 +121,8 @@ impl SelectOptions {
 /// The skills that a prompt shows.
 ///
 /// Without a selector, with an empty query, when nothing is found or on a failure these are all skills, unless the
-/// options say otherwise: a prompt must not lose its skills because a search found none. Skills whose tools are not at
-/// hand are left out in every case.
+/// options say otherwise: a prompt must not lose its skills because a search found none. Skills whose tools are not
+/// available are left out in every case.
 pub fn narrow<'e>(
     selector: Option<&dyn Selector>,
     query: &Query,
@@ -153,9 +152,9 @@ pub fn narrow<'e>(
     Ok(Narrowed { skills: if all { equipped } else { Vec::new() }, whole: Some(whole) })
 }
 
-/// The skills of some hits. A selector of the host may return anything; only what it was given counts.
+/// The skills of some hits. A selector of the host may return anything; keys that it was not given are ignored.
 fn entries<'e>(hits: &[Hit], among: &[&'e Entry]) -> Vec<&'e Entry> {
-    // There are few hits and many skills, so the skills are walked once.
+    // There are few hits and many skills, so go through the skills once.
     let places: BTreeMap<&str, usize> =
         hits.iter().zip(0..).map(|(hit, at)| (hit.key.as_str(), at)).collect();
     let mut found: Vec<(usize, &Entry)> =
@@ -164,7 +163,7 @@ fn entries<'e>(hits: &[Hit], among: &[&'e Entry]) -> Vec<&'e Entry> {
     found.into_iter().map(|(_, entry)| entry).collect()
 }
 
-/// The skills that a search finds: none for an empty query, and a failure is a failure.
+/// The skills that a search finds: none for an empty query. An error of the selector is returned.
 pub fn search(
     selector: &dyn Selector,
     query: &Query,
@@ -207,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prompt_never_loses_its_skills_by_accident_and_a_search_finds_none_for_nothing() {
+    fn a_prompt_keeps_its_skills_without_hits_and_a_search_without_query_finds_none() {
         let (one, two) = (entry("one", "pdf forms"), entry("two", "mail"));
         let (among, options) = ([&one, &two], SelectOptions::default());
         let (all, none) = (|| vec!["one".to_owned(), "two".to_owned()], Vec::new);
@@ -235,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_skill_whose_tools_are_not_at_hand_is_left_out_on_every_way_out() {
+    fn a_skill_whose_tools_are_not_available_is_always_left_out() {
         let (mut one, two) = (entry("one", "pdf forms"), entry("two", "mail"));
         one.allowed_tools = Some(ToolList::parse("Bash(git:*)"));
         let keyword = Keyword::default();

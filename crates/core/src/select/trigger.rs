@@ -1,4 +1,4 @@
-//! Trigger queries: what authors say should, and should not, lead to their skill.
+//! Trigger queries: queries for which the author says that a skill should, or should not, be used.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -29,20 +29,20 @@ pub struct Trigger {
     pub should: bool,
 }
 
-/// Why a file is no list of trigger queries.
+/// Why a file is not a list of trigger queries.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TriggerError {
     /// It is not JSON.
     #[error("it is not JSON: {0}")]
     Json(#[from] serde_json::Error),
-    /// It is JSON, and no list.
+    /// It is JSON, but not a list.
     #[error("it is not a list")]
     NoList,
-    /// It holds tasks for an agent, each with the output that is expected of it.
+    /// It has tasks for an agent, each with an expected output.
     #[error("it holds tasks with expected outputs, on which an agent is run, and no trigger queries")]
     Tasks,
-    /// An item is no query.
+    /// An item is not a query.
     #[error("item {number} {fault}")]
     Item {
         /// Which one, from 1.
@@ -61,7 +61,7 @@ impl TriggerError {
         r#"write a list of objects: [{"query": "a task", "should_trigger": true}]"#;
 }
 
-/// The queries of a file: a list of objects with a text `query`, and with `should_trigger`, which is true unless said.
+/// The queries of a file: a list of objects with a text `query`, and with `should_trigger`, which is true by default.
 /// The list may also be the member `queries` or `evals` of an object.
 ///
 /// ```
@@ -75,7 +75,7 @@ pub fn triggers(json: &[u8]) -> Result<Vec<Trigger>, TriggerError> {
     let value: Value = serde_json::from_slice(json)?;
     let inside = || ["queries", "evals"].iter().find_map(|name| value.get(name)?.as_array());
     let items = value.as_array().or_else(inside).ok_or(TriggerError::NoList)?;
-    // The same folder may hold tasks for an agent, whose prompts look like queries.
+    // The same folder may have tasks for an agent, whose prompts look like queries.
     let is_task = |item: &Value| item.get("query").is_none() && item.get("prompt").is_some();
     if items.iter().any(|item| is_task(item) || item.get("expected_output").is_some()) {
         return Err(TriggerError::Tasks);
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_query_is_named_by_its_number() {
+    fn an_item_that_is_not_a_query_is_named_by_its_number() {
         for (json, said) in [
             ("3", "it is not a list"),
             (r#"{"tests":[]}"#, "it is not a list"),

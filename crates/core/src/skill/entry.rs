@@ -27,11 +27,11 @@ impl Default for Invocation {
     }
 }
 
-/// A skill as a catalog holds it: small, immutable, and complete but for its body and files.
+/// A skill as a catalog holds it: all of its fields, without its body and its files.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Entry {
-    /// What tools, filters and duplicates know it by: its name, or `prefix:name`.
+    /// What identifies it in a catalog: its name, or `prefix:name`.
     pub key: String,
     /// Its name, NFKC-normalised and without spaces around it.
     pub name: String,
@@ -40,10 +40,10 @@ pub struct Entry {
     /// Its licence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub license: Option<String>,
-    /// What it needs of its environment.
+    /// What it needs from its environment.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compatibility: Option<String>,
-    /// The author's own keys and values, in the order of the file; what is not text is JSON text.
+    /// The author's own keys and values, in the order of the file. A value that is not text is JSON text.
     #[serde(with = "crate::skill::pairs")]
     pub metadata: Vec<(String, String)>,
     /// The tools it asks to be granted; absent and empty are different.
@@ -51,14 +51,14 @@ pub struct Entry {
     pub allowed_tools: Option<ToolList>,
     /// Who may start it.
     pub invocation: Invocation,
-    /// Words it is filed under, from the top level or from `metadata`.
+    /// Its tags, from the top level or from `metadata`.
     pub tags: Vec<String>,
     /// Its version, from the top level or from `metadata`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// What clients understand beyond the specification.
+    /// The fields that clients understand beyond the specification.
     pub client: ClientFields,
-    /// Every other field, typed, in the order of the file; known fields too when their shape is not theirs.
+    /// Every other field, typed, in the order of the file; also known fields with a value of the wrong shape.
     pub extra: Map<String, Value>,
     /// Where it comes from.
     pub origin: Origin,
@@ -71,8 +71,8 @@ pub struct Entry {
 impl Document {
     /// The skill, unless something keeps it from loading in every profile.
     ///
-    /// A missing name is the folder's name. Hard refusals are: no frontmatter, YAML beyond repair or over the
-    /// caps, no description, an ambiguous identity.
+    /// A missing name is the folder's name. No profile loads a skill without frontmatter or description, with YAML that
+    /// cannot be repaired or exceeds the limits, or with two names or descriptions.
     pub fn skill(&self, at: &Origin) -> Option<Entry> {
         let refused = self.findings().iter().any(|finding| finding.rule.refuses());
         let has_name = self.written_name().is_some() || at.folder.is_some();
@@ -80,7 +80,7 @@ impl Document {
         loads.then(|| self.entry(at))
     }
 
-    /// Whatever can be said about the skill, even when it is broken: missing texts are empty.
+    /// The skill even when it is broken: missing texts are empty.
     pub fn entry(&self, at: &Origin) -> Entry {
         let name = self.name(at).unwrap_or_default();
         let metadata = self.field("metadata").and_then(Node::pairs).map(texts).unwrap_or_default();
@@ -118,12 +118,12 @@ impl Document {
         self.written_name().or(at.folder.as_deref()).map(normalize)
     }
 
-    /// The name in the file; nothing when it is missing, empty, null or no text.
+    /// The name in the file; none when it is missing, empty, null or not text.
     fn written_name(&self) -> Option<&str> {
         self.field("name").and_then(Node::said).map(str::trim).filter(|name| !name.is_empty())
     }
 
-    /// The description without the white space around it; nothing when it is missing, empty, null or no text.
+    /// The description without the white space around it; none when it is missing, empty, null or not text.
     pub fn description(&self) -> Option<&str> {
         self.field("description").and_then(Node::said).map(str::trim).filter(|text| !text.is_empty())
     }
@@ -134,12 +134,12 @@ pub(crate) fn normalize(name: &str) -> String {
     if name.is_ascii() {
         return name.trim().to_owned();
     }
-    // Normalising may uncover spaces, so they go last.
+    // Normalising may produce spaces at the ends, so trim afterwards.
     let normal: String = name.nfkc().collect();
     normal.trim().to_owned()
 }
 
-/// Keys and values as text, in the order of the file; of two equal keys the last wins, and null is no value.
+/// Keys and values as text, in the order of the file; the last of two equal keys wins, and null is no value.
 fn texts(pairs: &[Pair]) -> Vec<(String, String)> {
     let mut places = BTreeMap::new();
     let mut texts: Vec<(String, String)> = Vec::with_capacity(pairs.len());
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn invocation_understands_the_words_clients_do() {
+    fn invocation_reads_the_words_that_clients_read() {
         let both = entry("disable-model-invocation: yes\nuser-invocable: 0\n").invocation;
         assert_eq!(both, Invocation { model: false, user: false });
         assert_eq!(entry("disable-model-invocation: maybe\n").invocation, Invocation::default());

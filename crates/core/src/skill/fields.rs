@@ -74,13 +74,13 @@ pub(crate) struct ClientField {
     pub key: &'static str,
     /// What it holds.
     pub shape: FieldShape,
-    /// Its value in the specification's form; nothing when the skill does not have it.
+    /// Its value in the specification's form; none when the skill does not have it.
     pub(crate) json: fn(&Entry) -> Option<Value>,
 }
 
 /// A value of a client field: a text, a list, tools or anything.
 trait FieldValue: Sized {
-    /// The value of a field that is not there.
+    /// The value of a missing field.
     const NONE: Self;
 
     fn read(document: &Document, key: &str, shape: FieldShape) -> Self;
@@ -153,7 +153,7 @@ impl FieldValue for Option<Value> {
     }
 }
 
-/// Makes [`Fields`] and [`CLIENT_FIELDS`] of the table. A row with a member and its type is kept in [`Fields`]; the
+/// Makes [`Fields`] and [`CLIENT_FIELDS`] from the table. A row with a member and its type is kept in [`Fields`]; the
 /// others are kept in [`Entry`] itself, and say how to write them.
 macro_rules! client_fields {
     ($(
@@ -209,7 +209,7 @@ client_fields! {
     "disable-model-invocation": Switch => |entry| (!entry.invocation.model).then_some(Value::Bool(true));
     "user-invocable": Switch => |entry| (!entry.invocation.user).then_some(Value::Bool(false));
     "disallowed-tools": Tools =>
-        /// Tools the skill asks to be without.
+        /// Tools that the skill must not have.
         disallowed_tools: Option<ToolList>;
     "model": Text =>
         /// The model it asks for.
@@ -224,10 +224,10 @@ client_fields! {
         /// The kind of subagent it asks for.
         agent: Option<String>;
     "paths": List =>
-        /// Globs of the files for which the skill matters.
+        /// Globs of the files that the skill is for.
         paths: Vec<String>;
     "hooks": Any =>
-        /// Commands the skill would have a client run. Prowess never does.
+        /// Commands for the client to run. Prowess never runs them.
         hooks: Option<Value>;
 }
 
@@ -236,9 +236,9 @@ fn unless_in_metadata(entry: &Entry, key: &str, value: Option<Value>) -> Option<
     value.filter(|_| !entry.metadata.iter().any(|(other, _)| other == key))
 }
 
-/// Fields that one or another client understands beyond the specification. All are data; nothing is executed.
+/// The fields that some clients understand beyond the specification. All are data; nothing is executed.
 ///
-/// Most skills have none of them, and those keep nothing for them.
+/// Most skills have none of them, and then nothing is allocated.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(from = "Fields", into = "Fields")]
 pub struct ClientFields(Option<Box<Fields>>);
@@ -287,7 +287,7 @@ impl std::ops::Deref for ClientFields {
     }
 }
 
-/// The text of a field where a text is wanted: the source text of a scalar, unless it is empty or null.
+/// The text of a field: the source text of a scalar, unless it is empty or null.
 pub(super) fn text(document: &Document, key: &str) -> Option<String> {
     document.field(key).and_then(plain_text)
 }
@@ -302,7 +302,7 @@ fn bracketed(document: &Document, key: &str) -> Option<String> {
     Some(source.map_or_else(|| value.to_text(), str::to_owned))
 }
 
-/// The text of a scalar; nothing when it is empty or null.
+/// The text of a scalar; none when it is empty or null.
 pub(super) fn plain_text(node: &Node) -> Option<String> {
     let written = node.said()?.trim();
     (!written.is_empty()).then(|| written.to_owned())
@@ -316,17 +316,17 @@ pub(crate) fn tool_list(node: &Node) -> ToolList {
         if list.grants.iter().all(|grant| grant.balanced) {
             return list;
         }
-        // YAML cut `[Bash(npm run build, npm test)]` at the comma; put together again it is one tool.
+        // YAML splits `[Bash(npm run build, npm test)]` at the comma; joined again it is one tool.
         let joined = texts.join(", ");
         let whole = ToolList::from_items([joined.as_str()]);
         return if whole.grants.iter().all(|grant| grant.balanced) { whole } else { list };
     }
-    // What is neither text nor list grants nothing; that is not the same as saying nothing.
+    // A value that is neither text nor list is an empty list, which differs from a missing field.
     let Some(scalar) = node.scalar() else { return ToolList::parse("") };
     ToolList::parse(if scalar.is_null() { "" } else { &scalar.text })
 }
 
-/// Booleans as clients read them: YAML 1.1's words and the digits too.
+/// Booleans as clients read them: also the words of YAML 1.1, and digits.
 pub(crate) fn boolean(node: &Node) -> Option<bool> {
     match node.text()?.trim().to_ascii_lowercase().as_str() {
         "true" | "yes" | "on" | "1" => Some(true),

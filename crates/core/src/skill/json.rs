@@ -6,21 +6,21 @@ use crate::document::{Document, markdown, parse, without_blank_lines};
 use crate::skill::location::{Location, Origin};
 use crate::skill::{CLIENT_FIELDS, Entry, FieldShape, known_keys, shape, tool_list};
 
-/// A whole skill: what a catalog holds of it, and its instructions.
+/// A whole skill: its entry and its instructions.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct SkillData {
-    /// What a catalog holds.
+    /// The entry.
     pub entry: Entry,
     /// The instructions, without the blank lines around them.
     pub instructions: String,
 }
 
-/// Why a JSON object is no skill.
+/// Why a JSON object is not a skill.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum JsonError {
-    /// A required key is missing or blank.
+    /// A required key is missing or empty.
     #[error("the skill has no {0}; give it one as text")]
     Missing(&'static str),
     /// A key holds something of the wrong shape.
@@ -79,17 +79,17 @@ impl Entry {
 }
 
 impl SkillData {
-    /// A skill of an entry and its instructions.
+    /// A skill from an entry and its instructions.
     pub fn new(entry: Entry, instructions: &str) -> Self {
         Self { entry, instructions: without_blank_lines(instructions).to_owned() }
     }
 
-    /// The skill a document holds, unless something keeps it from loading.
+    /// The skill of a document, unless something keeps it from loading.
     pub fn from_document(document: &Document, at: &Origin) -> Option<Self> {
         Some(Self { entry: document.skill(at)?, instructions: document.body().to_owned() })
     }
 
-    /// The fields, and `instructions` and, when there is one, `path` behind them.
+    /// The fields, then `instructions`, then `path` if the skill has one.
     pub fn to_dict(&self) -> Map<String, Value> {
         let mut dict = self.entry.to_dict();
         dict.insert("instructions".to_owned(), self.instructions.clone().into());
@@ -99,8 +99,8 @@ impl SkillData {
         dict
     }
 
-    /// The skill a dictionary describes. `allowed-tools` may also be `allowed_tools`, and a text or a list;
-    /// `instructions` and `path` are taken when they are there.
+    /// The skill of a dictionary. `allowed-tools` may also be called `allowed_tools`, and be a text or a list.
+    /// `instructions` and `path` are optional.
     pub fn from_dict(dict: &Map<String, Value>) -> Result<Self, JsonError> {
         Self::read_dict(dict).map(|(skill, _)| skill)
     }
@@ -136,7 +136,7 @@ impl SkillData {
         if fields.get("metadata").is_some_and(|metadata| !metadata.is_object() && !metadata.is_null()) {
             return Err(JsonError::WrongType { key: "metadata".to_owned(), expected: "keys and values" });
         }
-        // Null says nothing in a field that is known; in any other it is a value as good as others.
+        // Null in a known field means that the field is missing; in any other it is a value.
         fields.retain(|key, value| !value.is_null() || shape(key).is_none());
 
         let document = parse(markdown(&fields, &instructions).as_bytes());
@@ -166,7 +166,7 @@ fn take_text(fields: &mut Map<String, Value>, key: &str) -> Result<Option<String
     }
 }
 
-/// Tools given as text or list, as one text.
+/// Tools as one text, from a text or a list.
 fn spec_tools(tools: &Value) -> Option<String> {
     let yaml = match tools {
         Value::Null => return Some(String::new()),
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_or_misshapen_is_named() {
+    fn missing_keys_and_wrong_shapes_are_named() {
         assert_eq!(from(json!({"description": "d"})), Err(JsonError::Missing("name")));
         assert_eq!(from(json!({"name": "n", "description": " "})), Err(JsonError::Missing("description")));
         assert_eq!(
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn null_is_absence_and_survives_where_the_field_is_unknown() {
+    fn null_removes_a_known_field_and_stays_in_an_unknown_one() {
         let text = "---\nname: demo\ndescription: d\nlicense: null\nmetadata:\n  a: ~\n  b: c\nx: null\n---\n\n    code\n";
         let skill = SkillData::from_document(&parse(text.as_bytes()), &Origin::text("<text>")).unwrap();
         let dict = skill.to_dict();

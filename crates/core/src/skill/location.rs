@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// The circle a skill comes from, which decides precedence and trust.
+/// Where a skill comes from in relation to the user, which decides precedence and trust.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Scope {
-    /// Named on purpose: a path on the command line, an entry of the user's configuration.
+    /// Named by the user: a path on the command line, an entry of the user's configuration.
     #[default]
     Explicit,
     /// Found in the project's folders.
@@ -25,7 +25,7 @@ pub enum Scope {
     Remote,
 }
 
-/// The place of a SKILL.md: what tells two skills of one name apart.
+/// The place of a SKILL.md. It distinguishes two skills of one name.
 ///
 /// [`Display`](fmt::Display) writes it as people, approvals, caches and JSON know it. Two locations are equal when they
 /// are written alike, so one that was stored as text and read again equals the one it was made from.
@@ -113,7 +113,7 @@ impl Location {
         }
     }
 
-    /// What its source knows the skill by, when that is not a path: the key in a map, or the id of a record.
+    /// What identifies the skill in its source, when that is not a path: the key in a map, or the id of a record.
     pub fn id(&self) -> Option<&str> {
         match self {
             Self::Memory { key: id, .. } | Self::Record { id, .. } => Some(id),
@@ -126,7 +126,7 @@ impl Location {
         !matches!(self, Self::Text(_))
     }
 
-    /// The texts that it is written with, one after the other.
+    /// The parts of its text, in order.
     fn parts(&self) -> [&str; 4] {
         match self {
             Self::Path(text) | Self::Url(text) | Self::Text(text) => [text, "", "", ""],
@@ -218,7 +218,7 @@ impl<'de> Deserialize<'de> for Location {
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Origin {
-    /// The circle it comes from.
+    /// The scope it belongs to.
     pub scope: Scope,
     /// The place of its SKILL.md.
     pub location: Location,
@@ -229,8 +229,8 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// The origin of a skill at a location. Of a path or a URL, the last segment is the file and the one before it the
-    /// folder; of a skill in memory, the key is the folder.
+    /// The origin of a skill at a location. The last segment of a path or a URL is the file, and the one before it the
+    /// folder. The key of a skill in memory is its folder.
     ///
     /// ```
     /// use prowess_core::Origin;
@@ -262,12 +262,12 @@ impl Origin {
         Self { scope: Scope::default(), location, folder, file }
     }
 
-    /// The origin of a skill that is text only, under a name people will recognise.
+    /// The origin of a skill that is only text, with a label for people such as `<stdin>`.
     pub fn text(label: impl Into<Arc<str>>) -> Self {
         Self { location: Location::Text(label.into()), ..Self::default() }
     }
 
-    /// The place of its SKILL.md as text; nothing when it has none.
+    /// The place of its SKILL.md as text; none for a skill that is only text.
     ///
     /// ```
     /// use prowess_core::Origin;
@@ -286,7 +286,7 @@ impl Origin {
         self
     }
 
-    /// The same in a folder of this name, as the file system knows it.
+    /// The same in a folder of this name, as the file system spells it.
     #[must_use]
     pub fn in_folder(mut self, folder: impl Into<String>) -> Self {
         self.folder = Some(folder.into());
@@ -294,7 +294,7 @@ impl Origin {
     }
 
     /// The sender of a skill from another machine: a server by the label that the host gave it, a site by its host.
-    /// Nothing for a skill of this machine.
+    /// None for a skill of this machine.
     ///
     /// ```
     /// use prowess_core::{Location, Origin, Scope};

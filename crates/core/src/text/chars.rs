@@ -1,7 +1,7 @@
-//! The one table of characters that people do not see, or that change how the text around them is shown, and where
-//! some of them belong.
+//! The one table of characters that people do not see or that change how text is shown, and the places where some of
+//! them are normal.
 
-/// How a character escapes the eye.
+/// Why a character is not visible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Unseen {
@@ -9,20 +9,20 @@ pub enum Unseen {
     Control,
     /// A control that turns the direction of text around.
     Bidi,
-    /// A mark that only sets a direction, at home beside scripts that run from right to left.
+    /// A mark that only sets a direction, normal beside scripts that run from right to left.
     Mark,
     /// A character that shows nothing.
     Invisible,
-    /// A joiner or non-joiner, at home in emoji and in scripts whose letters connect.
+    /// A joiner or non-joiner, normal in emoji and in scripts whose letters connect.
     Joiner,
-    /// A tag character, at home in the flags of regions.
+    /// A tag character, normal in the flags of regions.
     Tag,
-    /// A variation selector, at home behind a character that has several looks.
+    /// A variation selector, normal after a character that has several forms.
     Selector,
 }
 
-/// How a character escapes the eye, if it does, whatever stands beside it: Unicode's `Default_Ignorable_Code_Point`,
-/// controls, separators of lines, and controls of annotations and hieroglyphs.
+/// Why a character is not visible, whatever is beside it; none for a visible one. These are Unicode's
+/// `Default_Ignorable_Code_Point`, controls, separators of lines, and controls of annotations and hieroglyphs.
 ///
 /// ```
 /// use prowess_core::text::{Unseen, unseen};
@@ -63,14 +63,14 @@ pub fn unseen(character: char) -> Option<Unseen> {
     })
 }
 
-/// Whether a character leaves no trace in a name: it is unseen, or shows nothing but a blank cell.
+/// Whether a character cannot be seen in a name: it is invisible, or shows as an empty cell.
 pub(crate) fn is_blank(character: char) -> bool {
     character == '\u{2800}' || unseen(character).is_some()
 }
 
-/// The characters of a text that are hidden, each with its place and its kind: those that escape the eye, except where
-/// they belong. Joiners belong in emoji and in scripts that need them, tags in the flags of regions, variation
-/// selectors behind what has several looks, marks of direction beside scripts from right to left.
+/// The hidden characters of a text, each with its place and its kind: those that are not visible, except where they are
+/// normal. Joiners are normal in emoji and in scripts that need them, tags in the flags of regions, variation selectors
+/// after characters with several forms, and marks of direction beside scripts from right to left.
 ///
 /// ```
 /// use prowess_core::text::hidden;
@@ -93,7 +93,7 @@ pub fn hidden(text: &str) -> impl Iterator<Item = (usize, char, Unseen)> {
     })
 }
 
-/// Whether a text may have hidden characters; in pieces, so that many bytes are looked at at once.
+/// Whether a text may have hidden characters. It checks many bytes at once.
 pub(crate) fn may_have_hidden(text: &str) -> bool {
     // One for a byte that is neither visible ASCII nor a tab or line feed. Numbers instead of booleans: without a branch
     // the loop becomes a few instructions for sixteen bytes.
@@ -106,15 +106,15 @@ pub(crate) fn may_have_hidden(text: &str) -> bool {
     pieces.iter().any(|piece| any(piece)) || any(rest)
 }
 
-/// Whether an unseen character may begin with this byte.
+/// Whether an invisible character may begin with this byte.
 pub(super) const fn may_begin_unseen(byte: u8) -> bool {
     (byte < 0x20 && !matches!(byte, b'\t' | b'\n'))
         || matches!(byte, 0x7F | 0xC2 | 0xCD | 0xD8 | 0xE1..=0xE3 | 0xEF | 0xF0 | 0xF3)
 }
 
-/// How the character at a place is hidden there, if it is.
+/// Why the character at a place is hidden; none when it is not.
 pub(super) fn hidden_at(text: &str, at: usize, character: char) -> Option<Unseen> {
-    // A terminal goes back to the start of the line: what follows covers what is there.
+    // A terminal returns to the start of the line, and the following text covers the line.
     if character == '\r' {
         return (text.as_bytes().get(at + 1) != Some(&b'\n')).then_some(Unseen::Control);
     }
@@ -154,7 +154,7 @@ fn is_in_flag(text: &str, at: usize) -> bool {
     flag && ends && (1..=MAX_FLAG_TAGS).contains(&(letters + further))
 }
 
-/// Whether a selector chooses between looks that a character has.
+/// Whether a selector chooses between forms that a character has.
 fn has_looks(character: char, selector: char, next: Option<char>) -> bool {
     let is_ideograph = || {
         matches!(character,
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn every_unseen_character_begins_with_a_byte_that_is_looked_at() {
+    fn every_invisible_character_begins_with_a_byte_that_is_checked() {
         for character in ('\0'..=char::MAX).filter(|character| unseen(*character).is_some()) {
             let text = character.to_string();
             assert!(may_begin_unseen(text.as_bytes()[0]), "{character:?}");
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn what_belongs_where_it_stands_is_not_hidden() {
+    fn a_character_in_its_normal_place_is_not_hidden() {
         for text in [
             "👩\u{200d}💻 ❤\u{fe0f} 👩\u{1F3FD}\u{200d}🚀 🏳\u{fe0f}\u{200d}🌈 1\u{fe0f}\u{20e3} ↔\u{fe0f} ©\u{fe0f}",
             "क्\u{200d}ष نامه\u{200c}ای \u{200f}שלום\u{200f}!",

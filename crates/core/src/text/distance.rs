@@ -1,14 +1,14 @@
 //! Edit distance between two words, for suggestions and for typos in queries.
 
-/// How many characters must be added, removed or replaced to turn one word into the other.
+/// The number of characters to add, remove or replace to turn one word into the other.
 pub(crate) fn distance(left: &str, right: &str) -> usize {
     strsim::levenshtein(left, right)
 }
 
-/// The most words that are suggested in place of one that is not there.
+/// The most words that are suggested for an unknown one.
 const MAX_SIMILAR: usize = 5;
 
-/// The words that resemble one that is not among them, the closest first. That word itself is never one of them.
+/// The words that are similar to an unknown one, the closest first. The word itself is never suggested.
 pub fn similar<'w>(word: &str, words: impl Iterator<Item = &'w str>) -> Vec<&'w str> {
     let near = |other: &'w str| {
         let edits = distance(word, other);
@@ -22,7 +22,7 @@ pub fn similar<'w>(word: &str, words: impl Iterator<Item = &'w str>) -> Vec<&'w 
     near.into_iter().map(|(_, word)| word).take(MAX_SIMILAR).collect()
 }
 
-/// How many characters must be changed, where exchanging two neighbouring characters counts once; nothing when it is more than `most`.
+/// The number of characters to change, where swapping two neighbours counts once; none when it is more than `most`.
 pub(crate) fn typos(left: &str, right: &str, most: usize) -> Option<usize> {
     Some(strsim::osa_distance(left, right)).filter(|typos| *typos <= most)
 }

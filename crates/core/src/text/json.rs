@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_are_counted_and_what_strings_hold_is_not() {
+    fn values_are_counted_outside_of_strings() {
         let list = |values: usize| format!("[{}]", vec!["0"; values].join(",")).into_bytes();
         assert_eq!(json_values(&list(99)), 100);
         let text = serde_json::to_vec(&"\\\",[{:".repeat(100)).unwrap();

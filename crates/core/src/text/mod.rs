@@ -1,4 +1,4 @@
-//! Text from outside: the one table of invisible characters, all escaping, and the distance between words.
+//! Text from outside: the one table of invisible characters, all escaping, edit distance, and JSON within limits.
 
 mod chars;
 mod distance;

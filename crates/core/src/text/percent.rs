@@ -18,7 +18,7 @@ pub fn uri_path(text: &str) -> String {
     utf8_percent_encode(text, PATH).to_string()
 }
 
-/// A text with its escapes decoded. What is no escape stays, and bytes that are no UTF-8 are replaced.
+/// A text with its escapes decoded. Anything else stays, and bytes that are not UTF-8 are replaced.
 pub(crate) fn percent_decode(text: &str) -> Cow<'_, str> {
     percent_decode_str(text).decode_utf8_lossy()
 }

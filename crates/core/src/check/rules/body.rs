@@ -60,7 +60,7 @@ pub(in crate::check) fn check(document: &Document, findings: &mut Findings<'_>) 
     }
 }
 
-/// The first `` !`command` `` at the start of a line or behind a blank, or a ```` ```! ```` fence.
+/// The first `` !`command` `` at the start of a line or after a space, or a ```` ```! ```` fence.
 fn dynamic_command(body: &str) -> Option<Span> {
     for (at, _) in body.match_indices("!`") {
         let before = body.get(..at).unwrap_or("");

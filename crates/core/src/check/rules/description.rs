@@ -57,7 +57,7 @@ fn empty() -> Finding {
         .with_help("say what the skill does and when to use it")
 }
 
-/// Whether there is a description at all.
+/// Checks that there is a description.
 pub(in crate::check) fn check_presence(document: &Document, findings: &mut Findings<'_>) {
     let Some(pair) = document.pair("description") else {
         findings.push(
@@ -88,7 +88,7 @@ pub(in crate::check) fn check_presence(document: &Document, findings: &mut Findi
     }
 }
 
-/// What is wrong with the description that is there.
+/// Checks the text of the description.
 pub(in crate::check) fn check(document: &Document, findings: &mut Findings<'_>) {
     let Some(node) = document.field("description") else { return };
     let Some(text) = node.said().filter(|text| !text.trim_start().is_empty()) else { return };
@@ -115,7 +115,7 @@ fn comment_behind(document: &Document, node: &Node) -> Option<Span> {
     let line = rest.lines().next()?;
     let comment = line.trim_start();
     let start = node.span.end + line.len() - comment.len();
-    // A blank behind the `#` makes it look like the comment it is.
+    // A space after the `#` shows that a comment was meant.
     let meant = comment.strip_prefix('#').is_some_and(|text| text.starts_with(|c: char| !c.is_whitespace()));
     (meant && !document.repaired()).then(|| Span::new(start, node.span.end + line.len()))
 }

@@ -108,7 +108,7 @@ pub(in crate::check) fn check(document: &Document, findings: &mut Findings<'_>) 
     }
 }
 
-/// A value that says nothing, or something else to readers that give values a type.
+/// Checks for a value that is null, or that readers with types read differently.
 fn check_value(field: &str, pair: &Pair, findings: &mut Findings<'_>) {
     // An empty license and an empty note have rules of their own.
     let written = pair.value.text().is_some_and(|text| !text.is_empty());
@@ -146,7 +146,7 @@ fn check_compatibility(pair: &Pair, findings: &mut Findings<'_>) {
         findings.push(about(pair, Finding::new(&COMPATIBILITY_NOT_TEXT, message)));
         return;
     };
-    // Null says as little as an empty text.
+    // Null is the same as an empty text.
     let length = if pair.value.is_null() { 0 } else { text.trim().chars().count() };
     if length == 0 {
         let finding = Finding::new(&COMPATIBILITY_EMPTY, "the compatibility note is empty")

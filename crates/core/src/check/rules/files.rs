@@ -22,7 +22,7 @@ rules! {
         "Hosts that get skills over MCP need not accept more than 16 MiB.";
 }
 
-/// How many entries that are left out are named; the rest is counted.
+/// The most left-out entries that are named; the rest is counted.
 const MAX_NAMED: usize = 20;
 
 /// Checks the name of the skill's own file.

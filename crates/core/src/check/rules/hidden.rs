@@ -28,16 +28,16 @@ rules! {
         "Control characters have no place in text, and can change what a terminal shows.\n\nRemove them.";
 }
 
-/// Looks at everything before the body; one finding for each kind and place, with the number of characters.
+/// Checks everything before the body; one finding for each kind and place, with the number of characters.
 pub(in crate::check) fn check_frontmatter(document: &Document, findings: &mut Findings<'_>) {
     let text = document.text();
     let yaml = text.get(..document.body_offset()).unwrap_or("");
     let shown = may_have_hidden(yaml);
-    // Escapes stand in double quotes only.
+    // Only double quotes have escapes.
     if !shown && memchr::memchr(b'"', yaml.as_bytes()).is_none() {
         return;
     }
-    // The fields first: the same characters may be there as escapes, which the file does not show.
+    // The fields first: they may have the characters as escapes, which the text of the file does not contain.
     for field in ["name", "description"] {
         let Some(node) = document.field(field) else { continue };
         let Some(scalar) = node.scalar().filter(|scalar| shown || scalar.style == Style::DoubleQuoted) else {
@@ -78,7 +78,7 @@ pub(in crate::check) fn check_frontmatter(document: &Document, findings: &mut Fi
     }
 }
 
-/// Hidden characters that a value has as escapes only; those that the file itself has are found in its text.
+/// Checks for hidden characters that a value has only as escapes; the text of the file is checked separately.
 fn check_escapes(document: &Document, node: &Node, field: &str, findings: &mut Findings<'_>) {
     match &node.kind {
         NodeKind::Scalar(scalar) => {
@@ -102,7 +102,7 @@ fn check_escapes(document: &Document, node: &Node, field: &str, findings: &mut F
     }
 }
 
-/// The same for the body, as far as it was read.
+/// Checks the body, as far as it was read.
 pub(in crate::check) fn check_body(document: &Document, findings: &mut Findings<'_>) {
     let body = document.body_offset();
     for hidden in scan(document.text().get(body..).unwrap_or("")) {
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn emoji_flags_and_scripts_that_need_joiners_are_no_hidden_text() {
+    fn emoji_flags_and_scripts_that_need_joiners_are_not_hidden_text() {
         assert!(codes("👩\u{200d}💻 ❤\u{fe0f} क्\u{200d}ष نامه\u{200c}ای").is_empty());
         assert!(codes("\u{1F3F4}\u{E0067}\u{E0062}\u{E0065}\u{E006E}\u{E0067}\u{E007F}").is_empty());
     }
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn escapes_in_a_field_are_seen_and_places_are_exact() {
+    fn escapes_in_a_field_are_found_and_spans_are_exact() {
         let text = "---\nname: a\ndescription: \"x\\u202ey\"\n---\nab\u{200b}c\n";
         let document = parse(text.as_bytes());
         let mut findings = Findings::default();

@@ -26,7 +26,7 @@ rules! {
 /// Where a link leads.
 #[derive(Debug, PartialEq, Eq)]
 enum Target {
-    /// To a place that is no file: a web page, a heading, a placeholder.
+    /// To something that is not a file: a web page, a heading, a placeholder.
     Elsewhere,
     /// Above the skill's folder.
     Outside,
@@ -36,7 +36,7 @@ enum Target {
     Inside(RelPath),
 }
 
-/// How many links are complained about; the rest of such a file is the same.
+/// The most links of a file that are reported.
 const MAX_FINDINGS: usize = 200;
 
 /// Checks the links and images of the body.
@@ -64,7 +64,7 @@ pub(in crate::check) fn check(document: &Document, files: Option<&Manifest>, fin
                 Finding::new(&LINK_ABSOLUTE, format!("the link is an absolute path: {shown}"))
             }
             Target::Inside(path) => match files {
-                // What could not be looked at may well be there; that it is left out is said once.
+                // A file that could not be read may exist; that it is left out is reported once.
                 Some(files) if !files.contains(&path) && !files.may_contain(&path) => {
                     Finding::new(&LINK_MISSING, format!("there is no such file in the skill: {shown}"))
                 }
@@ -97,7 +97,7 @@ fn target(link: &str) -> Target {
             segment => segments.push(segment),
         }
     }
-    // A name that no skill may carry, or the folder itself, is not ours to judge here.
+    // Paths that are not valid in a skill, and the folder itself, are not checked here.
     RelPath::parse(&segments.join("/")).map_or(Target::Elsewhere, Target::Inside)
 }
 

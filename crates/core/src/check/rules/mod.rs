@@ -1,4 +1,4 @@
-//! One file per group of rules: what they are, and the code that finds what breaks them.
+//! One file per group of rules, with the code that checks them.
 
 pub(crate) mod body;
 pub(crate) mod description;

@@ -16,7 +16,7 @@ use crate::text::inline;
 /// Words that Anthropic's upload does not accept in a name.
 pub(crate) const RESERVED_WORDS: &[&str] = &["anthropic", "claude"];
 
-/// The rules about which characters stand where, for hosts that want others.
+/// The rules about the characters of a name, which hosts can change.
 pub(crate) const CHARACTER_RULES: &[&Rule] = &[
     &NAME_UPPERCASE,
     &NAME_UNDERSCORE,
@@ -81,7 +81,7 @@ rules! {
         "The specification wants both to be the same, so that a skill can be found by its name.\n\nRename the folder or the skill.";
 }
 
-/// Everything wrong with a name by itself. The folder it lies in is not considered.
+/// Everything wrong with a name by itself. Its folder is not considered.
 ///
 /// ```
 /// let findings = prowess_core::check_name("My--Skill");
@@ -98,7 +98,7 @@ pub fn check_name(name: &str) -> Vec<Finding> {
     findings.into_findings()
 }
 
-/// Whether there is a name at all.
+/// Checks that there is a name.
 pub(in crate::check) fn check_presence(document: &Document, at: &Origin, findings: &mut Findings<'_>) {
     let node = document.field("name");
     let text = node.and_then(|node| if node.is_null() { Some("") } else { node.text() }).map(str::trim);
@@ -129,7 +129,7 @@ pub(in crate::check) fn check_presence(document: &Document, at: &Origin, finding
     }
 }
 
-/// What is wrong with the name that is there.
+/// Checks the text of the name.
 pub(in crate::check) fn check(document: &Document, at: &Origin, findings: &mut Findings<'_>) {
     let Some(node) = document.field("name") else { return };
     let Some(written) = node.said().filter(|text| !text.trim_start().is_empty()) else { return };
@@ -156,7 +156,7 @@ type Place<'p> = &'p dyn Fn(Finding, std::ops::Range<usize>) -> Finding;
 
 /// The rules about the characters of a name; `place` says where in the file a part of it is.
 fn check_text(written: &str, findings: &mut Findings<'_>, place: Place<'_>) {
-    // Most names are plainly fine, and a catalog looks at very many.
+    // Most names are valid, and a catalog checks very many.
     if !is_plain(written) {
         check_characters(written, findings, place);
     }
@@ -171,7 +171,7 @@ fn check_text(written: &str, findings: &mut Findings<'_>, place: Place<'_>) {
 
 /// Whether a name breaks none of the rules about its characters.
 fn is_plain(name: &str) -> bool {
-    // A hyphen before the first byte and behind the last would stand at an edge.
+    // Starting with a hyphen makes a hyphen in first place a double one, which is refused.
     let mut previous = b'-';
     for byte in name.bytes() {
         let fits = byte.is_ascii_lowercase() || byte.is_ascii_digit() || (byte == b'-' && previous != b'-');
@@ -183,7 +183,7 @@ fn is_plain(name: &str) -> bool {
     previous != b'-' && name.len() <= MAX_NAME_CHARS && !name.starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// Each rule about the characters of a name.
+/// Checks each rule about the characters of a name.
 fn check_characters(written: &str, findings: &mut Findings<'_>, place: Place<'_>) {
     let mut push = |finding: Finding, part: std::ops::Range<usize>| {
         findings.push(place(finding.with_field("name"), part));
@@ -229,7 +229,7 @@ fn check_characters(written: &str, findings: &mut Findings<'_>, place: Place<'_>
             "the name has a character that is neither letter, digit nor hyphen: {}",
             shown_character(character)
         );
-        // The place is that of the character as written, when normalising left it alone.
+        // The place of the character in the file, unless normalising changed it.
         let part = written.char_indices().find(|(_, c)| *c == character).map(|(at, c)| at..at + c.len_utf8());
         push(
             Finding::new(&NAME_INVALID_CHARACTER, message).with_help(better()),
@@ -264,7 +264,7 @@ fn check_characters(written: &str, findings: &mut Findings<'_>, place: Place<'_>
     }
 }
 
-/// A letter or digit of any script; marks that only change another character are neither.
+/// A letter or digit of any script, and not a combining mark.
 fn is_letter_or_digit(character: char) -> bool {
     character.is_alphanumeric() && !is_combining_mark(character)
 }

@@ -31,7 +31,7 @@ rules! {
         "`Bash` without a pattern, or `Bash(*)`, asks for pre-approval of anything a shell can do. Hosts treat it as a request, never as a grant.\n\nName the commands: `Bash(git:*)`.";
 }
 
-/// Checks both fields. What is known of the skill already need not be read again.
+/// Checks both fields. With an entry, the tools are not read again.
 pub(in crate::check) fn check(document: &Document, entry: Option<&Entry>, findings: &mut Findings<'_>) {
     if let Some(pair) = document.pair("allowed-tools") {
         check_pair(pair, entry.and_then(|entry| entry.allowed_tools.as_ref()), true, findings);
@@ -85,7 +85,7 @@ fn check_pair(pair: &Pair, known: Option<&ToolList>, grants: bool, findings: &mu
     }
 }
 
-/// Whether a tool is a shell that no pattern narrows.
+/// Whether a tool is a shell without a restricting pattern.
 fn is_whole_shell(grant: &ToolGrant) -> bool {
     let name = grant.base_name();
     let shell = ["bash", "shell", "*"].iter().any(|shell| name.eq_ignore_ascii_case(shell));

@@ -24,23 +24,23 @@ pub enum EditError {
     /// The frontmatter cannot be read, so nothing can be changed in it safely.
     #[error("the frontmatter cannot be read, so it is not changed; correct it first")]
     Unreadable,
-    /// The field stands twice.
+    /// The field appears twice.
     #[error("the field stands twice, so it is not clear which to change; keep one: {0}")]
     Ambiguous(String),
-    /// What would be written does not read back as what was asked for.
+    /// The text that would be written does not read back as the wanted value.
     #[error("the field cannot be written without changing something else: {0}")]
     NotWritable(String),
 }
 
 impl Document {
-    /// The bytes of the file: an unchanged document is written as it was read.
+    /// The bytes of the file: an unchanged document is written verbatim.
     pub fn to_markdown(&self) -> &[u8] {
         self.raw()
     }
 
     /// The document with one field set. Comments, order, quoting and every other byte stay as they are.
     ///
-    /// Repaired frontmatter is written as it was read. A new field comes last, a name first.
+    /// Repaired frontmatter is written in its repaired form. A new field comes last, a name first.
     ///
     /// ```
     /// let document = prowess_core::parse(b"---\nname: a # ours\ndescription: 'old'\n---\nbody\n");
@@ -54,7 +54,7 @@ impl Document {
         base.changed(key, Some(value), &[edit])
     }
 
-    /// The document without one field; unchanged when it has none of that name.
+    /// The document without one field; unchanged when it has no such field.
     pub fn without_field(&self, key: &str) -> Result<Self, EditError> {
         let base = self.writable(key)?;
         match base.removal(key) {
@@ -64,7 +64,7 @@ impl Document {
         }
     }
 
-    /// The document whose fields can be edited: this one, or with its repair written down.
+    /// The document whose fields can be edited: this one, or its repaired form.
     fn writable(&self, key: &str) -> Result<Self, EditError> {
         if self.fences.is_none() {
             return Err(EditError::NoFrontmatter);
@@ -86,7 +86,7 @@ impl Document {
         parse(repair::apply(&self.text, &edits).as_bytes())
     }
 
-    /// Applies edits and makes sure that they changed this field and no other.
+    /// Applies edits, and checks that they changed this field and no other.
     fn changed(&self, key: &str, value: Option<&Value>, edits: &[Edit]) -> Result<Self, EditError> {
         let mut document = parse(repair::apply(&self.text, edits).as_bytes());
         let same = |before: &Pair, after: &Pair| {
@@ -129,13 +129,13 @@ impl Document {
         if flow {
             return Ok(Edit { span: old.span, replacement: writer.inline(value, Style::Plain, 0) });
         }
-        // A collection on either side: everything behind the colon changes.
+        // The old or the new value is a collection: everything after the colon changes.
         let behind = self.text.get(pair.key_span.end..).unwrap_or("");
         let colon = behind.find(':').ok_or_else(|| EditError::NotWritable(key.to_owned()))?;
         let from = pair.key_span.end + colon + 1;
         let span = Span::new(from, old.span.end);
         let new = writer.after_colon(value, indent.len());
-        // A comment behind the key stays there when the value stands below it.
+        // A comment after the key stays there when the value is below it.
         let line = self.text.get(from..old.span.start).and_then(|between| between.split_once('\n'));
         let comment = line.map(|(line, _)| line.trim_end()).filter(|line| line.trim_start().starts_with('#'));
         let replacement = match (comment, new.strip_prefix(writer.line_break)) {
@@ -158,7 +158,7 @@ impl Document {
         let name = scalar(key, Style::Plain, writer.flow);
         if writer.flow {
             let last = root.pairs().and_then(<[Pair]>::last);
-            // Behind the last value, since a comma or a comment may stand before the bracket.
+            // After the last value, since a comma or a comment may precede the bracket.
             let at = match last.map(|pair| pair.value.span) {
                 Some(span) if !span.is_empty() => span.end,
                 Some(_) => root.span.end.saturating_sub(1),
@@ -179,7 +179,7 @@ impl Document {
         Ok(Edit { span: Span::at(at), replacement: line })
     }
 
-    /// The edit that removes a field with its line; nothing when it is not there or the mapping is in brackets.
+    /// The edit that removes a field with its line; none when it does not exist or the mapping is in brackets.
     pub(crate) fn removal(&self, key: &str) -> Option<Edit> {
         let pair = self.pair(key)?;
         let root = self.root.as_ref()?;
@@ -194,8 +194,8 @@ impl Document {
         self.text.get(..at).and_then(|before| before.rfind('\n')).map_or(0, |at| at + 1)
     }
 
-    /// Whether a block may end here: nothing on the rest of the line, and no deeper line, a comment say, below it
-    /// that would become part of the block.
+    /// Whether a block may end here: the rest of the line is empty, and no deeper line below it, such as a comment,
+    /// would become part of the block.
     fn block_fits(&self, at: usize, indent: usize) -> bool {
         let rest = self.text.get(at..self.line_end(at)).unwrap_or("");
         let below = self.text.get(self.line_end(at)..).unwrap_or("");
@@ -204,7 +204,7 @@ impl Document {
             && next.len() - next.trim_start().len() <= indent
     }
 
-    /// The first line behind a field. Blank lines may be part of a block, so they are.
+    /// The first line after a field. Blank lines count as part of it, since they may belong to a block.
     fn behind(&self, pair: &Pair) -> usize {
         let mut at = self.line_end(pair.value.span.end.max(pair.key_span.end));
         let block =

@@ -12,7 +12,7 @@ use super::*;
 const KEYS: [&str; 9] =
     ["name", "description", "license", "metadata", "allowed-tools", "x y", "tags", "version", "größe"];
 
-/// A value as its author may write it, behind the colon and with its last line end.
+/// A value as an author may write it, after the colon and with its last line end.
 fn written() -> impl Strategy<Value = String> {
     let word = || select(vec!["one", "two: x", "it's", "né", "#a", "a#b", "x y z", "- a", "1.0", "yes"]);
     let plain =
@@ -55,7 +55,7 @@ fn written() -> impl Strategy<Value = String> {
     prop_oneof![8 => one, 2 => block, 1 => sequence, 1 => mapping]
 }
 
-/// A document that reads without repair, and perhaps has fences, comments and line ends of its own.
+/// A document that needs no repair, with various fences, comments and line ends.
 fn documents() -> impl Strategy<Value = String> {
     let between = select(vec!["", "", "", "# a comment\n", "\n", "  # indented\n\n"]);
     let fields = prop::sample::subsequence(KEYS.to_vec(), 1..KEYS.len()).prop_shuffle();
@@ -113,7 +113,7 @@ fn values() -> impl Strategy<Value = Value> {
     })
 }
 
-/// How many bytes two texts share at their start and, of what is left, at their end.
+/// The number of bytes that two texts share at their start and, in the rest, at their end.
 fn shared(a: &str, b: &str) -> (usize, usize) {
     let start = a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();
     let (a, b) = (&a.as_bytes()[start..], &b.as_bytes()[start..]);
@@ -158,7 +158,7 @@ proptest! {
                 prop_assert!(text.is_char_boundary(from) && changed.text().starts_with(&text[..from]), "{:?}", changed.text());
                 prop_assert!(changed.text().ends_with(&text[to..]), "{:?}", changed.text());
             }
-            // A new field is an insertion: not one byte goes.
+            // A new field is an insertion: no byte is removed.
             None => prop_assert!(start + end >= text.len(), "{:?}", changed.text()),
         }
         // A comment between the key and a value below it stays, unless a block takes its line.

@@ -28,14 +28,14 @@ pub fn markdown(fields: &Map<String, Value>, body: &str) -> String {
 /// How values are written at one place of the frontmatter.
 pub(super) struct Writer<'w> {
     pub(super) line_break: &'w str,
-    /// Whether the value stands in brackets.
+    /// Whether the value is in brackets.
     pub(super) flow: bool,
     /// Whether text of several lines may be written as a block.
     pub(super) blocks: bool,
 }
 
 impl Writer<'_> {
-    /// What stands behind `key:`, on its line and on those below.
+    /// The text after `key:`, on its line and on those below.
     pub(super) fn after_colon(&self, value: &Value, indent: usize) -> String {
         match value {
             Value::Object(map) if !map.is_empty() => {
@@ -128,7 +128,7 @@ impl Writer<'_> {
     }
 }
 
-/// A scalar that reads back as this text and as text: in the wanted style if that can be, else quoted.
+/// A scalar that reads back as this text, and as a string: in the wanted style if possible, else quoted.
 pub(crate) fn scalar(text: &str, style: Style, flow: bool) -> String {
     let plain = style == Style::Plain && is_plain(text, flow);
     if plain {
@@ -160,7 +160,7 @@ pub(crate) fn scalar(text: &str, style: Style, flow: bool) -> String {
     quoted
 }
 
-/// Whether the text may stand without quotes and be the same text to every reader, YAML 1.1 included.
+/// Whether every reader, YAML 1.1 included, reads the text without quotes as the same text.
 fn is_plain(text: &str, flow: bool) -> bool {
     let lower = text.to_ascii_lowercase();
     let words = ["yes", "no", "on", "off", "y", "n", "true", "false", "null", "~"];

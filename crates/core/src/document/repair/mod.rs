@@ -1,8 +1,8 @@
-//! The lenient second try: edits that turn broken frontmatter into the YAML its author meant.
+//! Repair: edits that turn broken frontmatter into the YAML its author meant.
 //!
-//! The text is cut into entries by indentation. An entry that is valid YAML by itself is left alone; of a broken
-//! one the value is put in quotes, its continuation lines joined. Tabs in indentation become spaces, control
-//! characters go. Nothing is guessed beyond that: when the result is still not YAML, there is no repair.
+//! The text is divided into entries by indentation. An entry that is valid YAML by itself stays unchanged. The value of
+//! a broken one is put in quotes, and its continuation lines are joined. Tabs in indentation become spaces, and control
+//! characters are removed. When the result is still not YAML, there is no repair.
 
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
@@ -11,7 +11,7 @@ use crate::document::{SPEC_FIELDS, yaml};
 use crate::finding::Edit;
 use crate::span::Span;
 
-/// Text that now reads as YAML, and the edits that made it.
+/// Text that is valid YAML after edits, and these edits.
 #[derive(Debug)]
 pub(crate) struct Repaired {
     pub(crate) text: String,
@@ -42,7 +42,7 @@ impl Repaired {
     }
 }
 
-/// Repairs text that strict YAML refuses; nothing when that does not succeed.
+/// Repairs text that strict YAML refuses; none when it cannot be repaired.
 pub(crate) fn repair(yaml: &str) -> Option<Repaired> {
     let mut repair = Repair { yaml, edits: Vec::new(), anchors: OnceCell::new() };
     let lines = repair.lines();
@@ -71,8 +71,8 @@ pub(crate) fn apply(text: &str, edits: &[Edit]) -> String {
     result
 }
 
-/// Where prose stands at the left margin below a blank line: that is the body of a file whose closing fence is
-/// missing, and no part of a value.
+/// Where prose begins at the left margin below a blank line. It is not part of a value, but the body of a file whose
+/// closing fence is missing.
 pub(crate) fn prose_start(yaml: &str) -> Option<usize> {
     let lines = Repair { yaml, edits: Vec::new(), anchors: OnceCell::new() }.lines();
     let keyed = lines.iter().position(|line| line.indent == 0 && key_length(line.text).is_some())?;
@@ -117,13 +117,13 @@ impl Line<'_> {
 struct Repair<'t> {
     yaml: &'t str,
     edits: Vec<Edit>,
-    /// The names of all anchors, collected when the first alias is met: a frontmatter may be nothing but aliases.
+    /// The names of all anchors, collected once when the first alias is found: a frontmatter may consist of aliases.
     anchors: OnceCell<BTreeSet<&'t str>>,
 }
 
 impl<'t> Repair<'t> {
-    /// Cuts the text into lines. Tabs in indentation are edited at once, and so are control characters, which
-    /// are no part of YAML.
+    /// Splits the text into lines, and adds the edits of tabs in indentation and of control characters, which YAML does
+    /// not allow.
     fn lines(&mut self) -> Vec<Line<'t>> {
         let mut lines = Vec::new();
         let mut at = 0;
@@ -194,7 +194,7 @@ impl<'t> Repair<'t> {
         if value.is_empty() && nested.is_some_and(|line| line.is_item() || key_length(line.text).is_some()) {
             return self.block(below);
         }
-        // A field of the specification that is indented by mistake is no continuation of the one above it.
+        // A field of the specification that is indented by mistake does not continue the one above it.
         let stray = below.iter().position(|line| !value.is_empty() && is_known_field(line.text));
         let Some((mine, others)) = stray.and_then(|at| below.split_at_checked(at)) else {
             return self.quote(start, value, below);
@@ -221,7 +221,7 @@ impl<'t> Repair<'t> {
         sound || (lines.len() == 1 && lines.first().is_some_and(|line| self.is_alias(line.text)))
     }
 
-    /// Whether a line is a key and an alias whose anchor stands elsewhere, so that it cannot be read by itself.
+    /// Whether a line is a key and an alias whose anchor is elsewhere, so that it cannot be read by itself.
     fn is_alias(&self, text: &str) -> bool {
         let value = key_length(text).and_then(|colon| text.get(colon + 1..)).unwrap_or("").trim();
         let name = value.strip_prefix('*').filter(|name| !name.is_empty() && !name.contains([' ', ',', '*']));
@@ -233,7 +233,7 @@ impl<'t> Repair<'t> {
 
     /// Puts a value and its continuation lines in quotes.
     fn quote(&mut self, start: usize, value: &str, below: &[Line<'t>]) {
-        // A line that is only a comment is none of the value to any reader.
+        // No reader takes a line that is only a comment for part of the value.
         let block_text = value.starts_with(['|', '>']);
         let is_text = |line: &&Line<'t>| !line.is_blank() && (block_text || !line.is_comment());
         let rest: Vec<&Line<'t>> = below.iter().filter(is_text).collect();
@@ -244,7 +244,7 @@ impl<'t> Repair<'t> {
         parts.extend(rest.iter().map(|line| line.text));
         let text = parts.join(separator);
         let replacement = quoted(unquote(text.trim()).as_ref());
-        // A value that stood on the next line moves up behind its key.
+        // A value on the next line moves up to its key.
         let replacement =
             if value.is_empty() && self.yaml.get(..start).is_some_and(|text| text.ends_with([':', '-'])) {
                 format!(" {replacement}")
@@ -254,7 +254,7 @@ impl<'t> Repair<'t> {
         self.replace(Span::new(start, end), replacement);
     }
 
-    /// Keeps prose that stands before the first key as comments.
+    /// Keeps prose before the first key as comments.
     fn comment_out(&mut self, lines: &[Line<'t>]) {
         for line in lines.iter().filter(|line| !line.is_blank()) {
             self.replace(Span::at(line.start), "# ".to_owned());
@@ -268,8 +268,8 @@ impl<'t> Repair<'t> {
     }
 }
 
-/// The length of the key when the text begins with one: `key:` with a blank or nothing behind it, or a field
-/// of the specification glued to its value.
+/// The length of the key when the text begins with one: `key:` at the end of the line or before a space, or a field of
+/// the specification without a space before its value.
 fn key_length(text: &str) -> Option<usize> {
     let colon = match text.as_bytes().first()? {
         quote @ (b'"' | b'\'') => {
@@ -306,7 +306,7 @@ fn unquote(text: &str) -> std::borrow::Cow<'_, str> {
             // Opened and never closed.
             return if after.contains(quote) { text.into() } else { after.into() };
         };
-        // `"one" and "two"` is prose that happens to begin and end with a quote: its first inner quote closes.
+        // `"one" and "two"` is prose that begins and ends with a quote: its second quote closes the first.
         let first = inner.replace(escaped, "  ").find(quote);
         let closes = first.is_some_and(|at| {
             let before = inner.get(..at).and_then(|text| text.chars().next_back());

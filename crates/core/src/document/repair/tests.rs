@@ -1,4 +1,4 @@
-//! What repair makes of frontmatter that is not YAML.
+//! Tests of repair: frontmatter that is not YAML, and its repaired form.
 
 use super::*;
 

@@ -9,7 +9,7 @@ use crate::finding::Finding;
 use crate::limits::{MAX_YAML_COPIED_BYTES, MAX_YAML_DEPTH};
 use crate::span::Span;
 
-/// The values that carry anchors, by the parser's number, and what copying them has come to.
+/// The values with anchors, by the parser's number, and the bytes that were copied.
 #[derive(Default)]
 pub(super) struct Anchors {
     known: BTreeMap<usize, (Node, Size)>,
@@ -17,7 +17,7 @@ pub(super) struct Anchors {
     noted: bool,
 }
 
-/// How much a value is: its parts, its text, and how deep its collections nest.
+/// The size of a value: its nodes, the bytes of its text, and the depth of its collections.
 #[derive(Clone, Copy)]
 struct Size {
     nodes: usize,
@@ -46,7 +46,7 @@ impl Size {
 }
 
 impl Builder<'_> {
-    /// Says once that the frontmatter uses anchors or aliases.
+    /// Reports once that the frontmatter uses anchors or aliases.
     #[cold]
     pub(super) fn note_anchor(&mut self, message: &str, span: Span) {
         if !self.anchors.noted {
@@ -56,7 +56,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Remembers a value that carries an anchor. What is remembered counts as if it were written.
+    /// Keeps a value that has an anchor. The copy counts against the limits.
     #[cold]
     pub(super) fn keep(&mut self, anchor: usize, node: &Node, span: Span) -> Next {
         let size = Size::of(node);
@@ -65,7 +65,7 @@ impl Builder<'_> {
         Next::Continue(())
     }
 
-    /// Puts the value of an anchor where its alias stands. Every place in it is that of the alias.
+    /// Puts the value of an anchor in the place of its alias. Every span in it is that of the alias.
     #[cold]
     pub(super) fn repeat(&mut self, anchor: usize, span: Span) -> Next {
         self.note_anchor("an alias stands for another value", span);
@@ -89,7 +89,7 @@ impl Builder<'_> {
         Next::Continue(())
     }
 
-    /// Counts a copy of a value as its parts.
+    /// Counts the nodes and bytes of a copy.
     fn count_copy(&mut self, size: Size, span: Span) -> Next {
         self.nodes = self.nodes.saturating_add(size.nodes);
         self.anchors.bytes = self.anchors.bytes.saturating_add(size.bytes);

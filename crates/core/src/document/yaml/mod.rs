@@ -1,5 +1,5 @@
-//! YAML 1.2 core as a tree that knows its places: parser events in, [`Node`]s out, under a budget.
-//! Whatever was read before an error stays in the tree.
+//! YAML 1.2 core as a tree with spans: parser events in, [`Node`]s out, within limits.
+//! What was read before an error stays in the tree.
 
 mod anchors;
 
@@ -18,12 +18,12 @@ use crate::limits::{MAX_YAML_DEPTH, MAX_YAML_NODES};
 use crate::span::Span;
 use crate::text::inline;
 
-/// What reading a frontmatter gave.
+/// The result of reading a frontmatter.
 #[derive(Debug)]
 pub(crate) struct Read {
-    /// The top value; whatever was complete before an error.
+    /// The top value, with everything that was complete before an error.
     pub(crate) root: Option<Node>,
-    /// What is remarkable about it, apart from a syntax error.
+    /// The findings, without the syntax error.
     pub(crate) findings: Vec<Finding>,
     /// The syntax error, if there is one.
     pub(crate) error: Option<SyntaxError>,
@@ -36,7 +36,7 @@ pub(crate) struct SyntaxError {
     pub(crate) message: String,
 }
 
-/// Reads YAML text; every span is moved by `base`, the place of the text in its file.
+/// Reads YAML text. `base` is the offset of the text in its file, and is added to every span.
 pub(crate) fn read(yaml: &str, base: usize) -> Read {
     match plain::read(yaml, base) {
         Some(root) => Read { root: Some(root), findings: Vec::new(), error: None },
@@ -58,7 +58,7 @@ pub(crate) fn read_events(yaml: &str, base: usize) -> Read {
     };
     let options = options! {
         disallow_directives: true,
-        // One more than allowed, so that the tree builder names the limit in our own words.
+        // One more than allowed, so that the tree builder reports the limit.
         flow_nesting_limit: MAX_YAML_DEPTH + 1,
         block_nesting_limit: MAX_YAML_DEPTH + 1,
     };
@@ -73,7 +73,7 @@ pub(crate) fn read_events(yaml: &str, base: usize) -> Read {
             }
             Err(problem) => {
                 let at = problem.marker().byte_offset().unwrap_or(0).min(yaml.len());
-                // The parser looks ahead and may meet the limit first; it is no fault of syntax to repair.
+                // The parser looks ahead and may reach the limit first. This is not a syntax error that could be repaired.
                 if matches!(problem.kind(), ErrorKind::RecursionLimitExceeded) {
                     builder.too_deep(Span::at(base + at));
                     break;
@@ -121,7 +121,7 @@ impl Builder<'_> {
                     ScalarStyle::Folded => Style::Folded,
                 };
                 let (span, text) = match style {
-                    // The parser says `~` where nothing is written.
+                    // The parser gives `~` where nothing is written.
                     Style::Plain if span.is_empty() => (self.empty_value(span), String::new()),
                     Style::Literal | Style::Folded => (self.block_scalar(span), text.into_owned()),
                     Style::Plain | Style::SingleQuoted | Style::DoubleQuoted => (span, text.into_owned()),
@@ -157,7 +157,7 @@ impl Builder<'_> {
                     return Next::Break(());
                 }
             }
-            // Stream marks and presentation carry no values.
+            // The other events carry no values.
             _ => {}
         }
         Next::Continue(())
@@ -168,7 +168,7 @@ impl Builder<'_> {
         Span::new(self.base + range.start, self.base + range.end)
     }
 
-    /// The place of a value that is not written: behind the colon of its key.
+    /// The place of a value that is not written: after the colon of its key.
     fn empty_value(&self, span: Span) -> Span {
         let Some(Open::Mapping { key: Some((_, key)), .. }) = self.open.last() else { return span };
         let behind = self.yaml.get(key.end - self.base..).unwrap_or("");
@@ -179,8 +179,8 @@ impl Builder<'_> {
         }
     }
 
-    /// The place of a block scalar with its indicator and without the blank lines behind it; the parser gives
-    /// that of its text.
+    /// The span of a block scalar with its indicator and without the blank lines after it; the parser gives the span of
+    /// its text.
     fn block_scalar(&self, span: Span) -> Span {
         let before = self.yaml.get(..span.start - self.base).unwrap_or("").trim_end();
         let line = before.rfind('\n').map_or(0, |at| at + 1);
@@ -298,14 +298,14 @@ impl Builder<'_> {
     fn finish(mut self, error: Option<SyntaxError>) -> Read {
         let end = error.as_ref().map_or(self.base, |error| error.at);
         while !self.open.is_empty() {
-            // What is left open was cut by an error or a limit, which is said already.
+            // What is still open was cut by an error or a limit, which is reported already.
             let _ = self.close(end);
         }
         Read { root: self.root, findings: self.findings, error }
     }
 }
 
-/// Reports every key that stands twice, with both places.
+/// Reports every key that appears twice, with both places.
 fn find_duplicates(pairs: &[Pair], top: bool, findings: &mut Vec<Finding>) {
     let mut report = |first: &Pair, second: &Pair| {
         let identity = top && matches!(second.key.as_str(), "name" | "description");

@@ -1,4 +1,4 @@
-//! What the full reader makes of YAML, and what it refuses.
+//! Tests of the full reader: the values it reads, and what it refuses.
 
 use super::*;
 use serde_json::Value;
@@ -33,7 +33,7 @@ fn scalars_keep_their_source_text() {
 }
 
 #[test]
-fn nothing_written_is_no_text() {
+fn a_value_that_is_not_written_is_an_empty_text() {
     let root = read("a:\nb: ~\nc: ''\nd: # none\n", 0).root.unwrap();
     let texts: Vec<_> = ["a", "b", "c", "d"].map(|key| root.get(key).unwrap().text().unwrap()).into();
     assert_eq!(texts, ["", "~", "", ""]);
@@ -52,7 +52,7 @@ fn spans_cover_the_value_in_the_file() {
 }
 
 #[test]
-fn places_of_blocks_and_of_nothing() {
+fn blocks_and_missing_values_have_exact_spans() {
     let yaml = "a: | # why\n\n  x\n\n\nb :  # none\nc:\n  - |\n    y\n  - z\n\n# tail\nd:\n  e: f\n\n";
     let root = read(yaml, 0).root.unwrap();
     let slice = |key: &str| root.get(key).unwrap().span.slice(yaml);
@@ -65,7 +65,7 @@ fn places_of_blocks_and_of_nothing() {
 }
 
 #[test]
-fn what_was_read_before_an_error_stays() {
+fn fields_before_an_error_are_kept() {
     let read = read("name: a\ndescription: b\nmetadata: [c", 0);
     assert!(read.error.is_some());
     assert_eq!(read.root.unwrap().get("description").unwrap().text(), Some("b"));
@@ -91,7 +91,7 @@ fn an_alias_is_the_value_of_its_anchor_at_its_own_place() {
     let c = root.get("c").unwrap();
     assert_eq!(c.span.slice(yaml), Some("*x"));
     assert_eq!(c.get("b").unwrap().span.slice(yaml), Some("*x"));
-    // The last anchor of a name counts from where it stands.
+    // An alias refers to the last anchor of its name before it.
     assert_eq!(json("a: &x 1\nb: *x\nc: &x 2\nd: *x\n").to_string(), r#"{"a":1,"b":1,"c":2,"d":2}"#);
 }
 

@@ -1,9 +1,9 @@
-//! Text analysis: what a text says, as terms that can be counted and compared.
+//! Text analysis: turns a text into terms that can be counted and compared.
 //!
-//! Words are cut at spaces, hyphens, slashes and apostrophes, folded (compatibility forms, accents, case), freed of
-//! stop words and stemmed. A compound such as `next.js`, `snake_case` or `camelCase` stands for itself, and its parts
-//! count half. Scripts without spaces between words give every two neighbouring characters. Two neighbouring words
-//! are one more term, so that words that stand together count for more than the same words apart.
+//! Words are split at spaces, hyphens, slashes and apostrophes, and folded (compatibility forms, accents, case). Stop
+//! words are removed, and the others are stemmed. A compound such as `next.js`, `snake_case` or `camelCase` is one term,
+//! and its parts count half. Scripts without spaces between words give every two neighbouring characters. Two
+//! neighbouring words are one more term, so that they count for more than the same words apart.
 
 mod stop;
 mod token;
@@ -22,15 +22,15 @@ pub(crate) const WHOLE: u8 = 2;
 /// How much a part of a compound counts.
 const PART: u8 = 1;
 
-/// The longest word that is taken, in bytes: what is longer is a key, a digest or noise.
+/// The longest word, in bytes. Anything longer is a key, a digest or noise.
 const LONGEST_WORD: usize = 64;
 
-/// The texts of one skill, by field.
+/// The texts of one skill, by field. Closed: these are the fields of the index.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Texts<'a> {
     /// Its name.
     pub name: &'a str,
-    /// What it says about itself: description, when to use it, tags.
+    /// The texts about it: description, when to use it, tags.
     pub about: Vec<&'a str>,
     /// Its body, when it has been read.
     pub body: Option<&'a str>,
@@ -46,7 +46,7 @@ impl<'a> Texts<'a> {
     }
 }
 
-/// One term that a word stands for.
+/// One term of a word.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Piece {
     pub(crate) text: String,
@@ -54,12 +54,12 @@ pub(crate) struct Piece {
     pub(crate) units: u8,
 }
 
-/// What a token is to those who count.
+/// A word or a term, in the order of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unit<'a> {
-    /// A word as written, to be cut by [`Analyser::pieces`].
+    /// A word as written, which [`Analyser::pieces`] turns into terms.
     Word(&'a str),
-    /// Neighbouring characters of a script without spaces: a term as it is.
+    /// Neighbouring characters of a script without spaces, which are a term.
     Gram(&'a str),
 }
 
@@ -92,10 +92,10 @@ impl Analyser {
         })
     }
 
-    /// The terms of one word as written. Those that count in full are the row of words.
+    /// The terms of one word as written. Those that count in full form the sequence of words.
     pub(crate) fn pieces(&self, written: &str, out: &mut Vec<Piece>) {
         for word in written.split(['/', '-']) {
-            // What follows an apostrophe is an ending.
+            // The text after an apostrophe is an ending.
             let word = word.split(['\'', '’']).next().unwrap_or_default();
             if !word.is_empty() && word.len() <= LONGEST_WORD {
                 self.word(word, out);
@@ -135,7 +135,7 @@ impl Analyser {
     }
 }
 
-/// Every two neighbouring characters of a run; a lone one is itself.
+/// Every two neighbouring characters of a run; a single character is a term by itself.
 fn grams(run: &str) -> impl Iterator<Item = Unit<'_>> {
     let ends = run.char_indices().map(|(at, _)| at).skip(2).chain([run.len()]);
     run.char_indices().zip(ends).filter_map(|((start, _), end)| run.get(start..end)).map(Unit::Gram)
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_stemmed_and_freed_of_stop_words_and_endings() {
+    fn words_are_stemmed_without_stop_words_and_endings() {
         assert_eq!(
             whole("Reviewing the user's Pull-Requests, please!"),
             ["review", "user", "pull", "request"]
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn compounds_stand_for_themselves_and_their_parts_count_half() {
+    fn compounds_are_terms_and_their_parts_count_half() {
         assert_eq!(terms("Next.js"), [("nextj".into(), 2), ("next".into(), 1), ("js".into(), 1)]);
         assert_eq!(whole("nextjs"), ["nextj"]);
         assert_eq!(terms("parse_url"), [("parseurl".into(), 2), ("pars".into(), 1), ("url".into(), 1)]);
@@ -189,12 +189,12 @@ mod tests {
     }
 
     #[test]
-    fn runs_give_neighbouring_characters_and_one_character_is_itself() {
+    fn runs_give_pairs_of_characters_and_a_single_character_is_a_term() {
         assert_eq!(whole("往下滚 屏"), ["往下", "下滚", "屏"]);
     }
 
     #[test]
-    fn what_has_no_words_has_no_terms() {
+    fn a_text_without_words_has_no_terms() {
         for text in ["", "  \n", "😀🎉", "\u{0}\u{1b}\u{7f}", "the of and", "—…", &"x".repeat(65)] {
             assert_eq!(terms(text), [], "{text:?}");
         }

@@ -1,6 +1,6 @@
-//! Words that say nothing about a task.
+//! Stop words: words that say nothing about a task.
 
-/// Sorted, in small letters.
+/// Sorted, in lower case.
 const WORDS: &[&str] = &[
     "a", "about", "after", "all", "also", "am", "an", "and", "any", "are", "as", "at", "be", "been",
     "before", "but", "by", "can", "could", "did", "do", "does", "doing", "don", "for", "from", "get", "had",
@@ -11,7 +11,7 @@ const WORDS: &[&str] = &[
     "what", "when", "where", "which", "who", "why", "will", "with", "would", "you", "your",
 ];
 
-/// Whether a word in small letters says nothing.
+/// Whether a word in lower case is a stop word.
 pub(crate) fn is_stop(word: &str) -> bool {
     WORDS.binary_search(&word).is_ok()
 }

@@ -1,10 +1,10 @@
-//! Cuts text into tokens: words with what holds them together, and runs of scripts that have no spaces.
+//! Splits text into tokens: words and compounds, and runs of scripts that have no spaces.
 
 use std::borrow::Cow;
 
 use unicode_normalization::UnicodeNormalization as _;
 
-/// A piece of text that means something.
+/// A token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Token<'a> {
     /// A word, perhaps a compound such as `next.js`, `src/app` or `getUserName`.
@@ -13,12 +13,12 @@ pub(crate) enum Token<'a> {
     Run(&'a str),
 }
 
-/// The text without differences that mean nothing: compatibility forms and accents.
+/// The text without differences that do not matter: compatibility forms and accents.
 pub(crate) fn fold(text: &str) -> Cow<'_, str> {
     if text.is_ascii() {
         return Cow::Borrowed(text);
     }
-    // Stretch by stretch: ASCII begins anew for the rules of Unicode, and without accents nothing joins it.
+    // In stretches: normalisation starts anew at ASCII, and once accents are removed nothing combines with it.
     let mut folded = String::with_capacity(text.len());
     let mut rest = text;
     while !rest.is_empty() {
@@ -35,7 +35,7 @@ pub(crate) fn fold(text: &str) -> Cow<'_, str> {
 
 fn folded_characters(text: &str) -> impl Iterator<Item = char> {
     let plain = text.nfkd().filter(|character| !('\u{300}'..='\u{36f}').contains(character));
-    // Composed again, since a syllable of Hangul must stay one character.
+    // Compose again, since a Hangul syllable must stay one character.
     plain.nfc()
 }
 
@@ -55,7 +55,7 @@ fn of_word(character: char) -> bool {
     }
 }
 
-/// Whether a sign between two letters holds them together.
+/// Whether a sign between two letters joins them into one word.
 fn joins(character: char) -> bool {
     matches!(character, '-' | '_' | '.' | '/' | '\'' | '’')
 }
@@ -77,12 +77,12 @@ impl<'a> Tokens<'a> {
     }
 }
 
-/// How many bytes at the start belong to one word: letters and digits, joined by single signs.
+/// The number of bytes of the first word: letters and digits, joined by single signs.
 fn word_length(text: &str) -> usize {
     let bytes = text.as_bytes();
     let mut end = 0;
     loop {
-        // Most text is ASCII; only what is not is read as characters.
+        // Most text is ASCII; only the rest is decoded.
         while bytes.get(end).is_some_and(u8::is_ascii_alphanumeric) {
             end += 1;
         }
@@ -123,7 +123,7 @@ impl<'a> Iterator for Tokens<'a> {
     }
 }
 
-/// The parts of a word at signs, at the change from small to capital letters, and between letters and digits.
+/// The parts of a word at signs, at the change from lower to upper case, and between letters and digits.
 pub(crate) fn parts(word: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     for piece in word.split(['_', '.']) {
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn compounds_stay_whole_and_signs_at_their_ends_go() {
+    fn compounds_stay_whole_without_signs_at_their_ends() {
         assert_eq!(
             words("Use next.js, c++/C# (k8s) -- and src/app_x.rs! it's a+b x#y a.. 'q' g+++"),
             [
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn scripts_without_spaces_are_runs_and_accents_go() {
+    fn scripts_without_spaces_are_runs_and_accents_are_removed() {
         assert_eq!(
             words("往下滚report.json，한국어 naïve ﬁx ﾃｽﾄ"),
             ["<往下滚>", "report.json", "<한국어>", "naive", "fix", "<テスト>"]

@@ -1,4 +1,4 @@
-//! What a query asks for: its words, weighed, and where the index has them.
+//! The words of a query with their weights, and their places in the index.
 
 use std::collections::BTreeMap;
 
@@ -6,16 +6,16 @@ use super::Bm25;
 use crate::select::analyse::{Analyser, Unit, WHOLE, fold, pair};
 use crate::select::postings::TermId;
 
-/// The bytes of a query that are read, and the words of it that count: more would be work without effect.
+/// The most bytes of a query that are read, and the most words that count. More would not change the result.
 const MAX_QUERY_BYTES: usize = 16 * 1024;
 const MAX_WORDS: usize = 512;
 
-/// A word, or two that stand together, that the query asks for and the index has.
+/// A word, or two neighbouring words, of the query that the index has.
 #[derive(Clone, Debug)]
 pub(super) struct Word {
     pub(super) term: TermId,
     pub(super) text: String,
-    /// What the query said, where that is unknown and this is the nearest.
+    /// The word of the query, when it is unknown and this is the nearest one.
     pub(super) instead_of: Option<String>,
     /// Importance times idf.
     pub(super) weight: f32,
@@ -44,7 +44,7 @@ impl Bm25 {
             end -= 1;
         }
         let folded = fold(text.get(..end).unwrap_or_default());
-        // Sorted, so that sums of floats come out the same whatever the numbers of the terms.
+        // Sorted, so that sums of floats are the same whatever the numbers of the terms.
         let mut wanted: BTreeMap<(bool, String), Wanted> = BTreeMap::new();
         let mut before: Option<String> = None;
         let mut pieces = Vec::new();

@@ -1,4 +1,4 @@
-//! Builds the index: what the settings make of postings.
+//! Builds the index from postings and settings.
 
 use std::sync::{Mutex, OnceLock};
 
@@ -9,11 +9,11 @@ use crate::select::postings::{InBody, InFront, MAX_SKILLS, Postings};
 impl Bm25 {
     /// An index of skills: their terms as a corpus or as postings, and their keys in the same order.
     ///
-    /// Whatever the order of the skills and the way the postings came about, the index finds the same.
+    /// The index finds the same for any order of the skills and any way of building the postings.
     pub fn new(keys: Vec<String>, terms: impl Into<Postings>, settings: Settings) -> Self {
         let (keys, postings) = sorted(keys, terms.into());
         let norms = norms(postings.lengths(), &settings);
-        // Term by term, not skill by skill: memory is read in its order.
+        // Term by term, not skill by skill, so that memory is read in order.
         let share = |x: f32| x / (settings.k1 + x);
         let in_all = |InFront(skill, [name, about, body]): InFront| {
             let [x, y, z] = norms.get(skill as usize).copied().unwrap_or_default();
@@ -25,7 +25,7 @@ impl Bm25 {
         let in_body = |item: InBody| {
             f32::from(item.count()) * body_norms.get(item.skill() as usize).copied().unwrap_or(0.0)
         };
-        // More of a word is a higher share, so the division is only needed once for a term.
+        // More of a word gives a higher share, so one division for each term is enough.
         let highest = |items: &[_]| {
             let most = items.iter().map(|bytes| in_body(InBody::read(*bytes))).fold(0.0, f32::max);
             ceiling(share(most))
@@ -64,7 +64,7 @@ fn sorted(mut keys: Vec<String>, postings: Postings) -> (Vec<String>, Postings) 
     (keys, Postings::merge(vec![(postings, numbers)]))
 }
 
-/// For each skill what half a word counts in each field.
+/// For each skill, the weight of half a word in each field.
 fn norms(lengths: &[[u32; 3]], settings: &Settings) -> Vec<[f32; 3]> {
     let mut means = [0.0_f32; 3];
     for (field, mean) in means.iter_mut().enumerate() {
@@ -85,7 +85,7 @@ fn norms(lengths: &[[u32; 3]], settings: &Settings) -> Vec<[f32; 3]> {
     lengths.iter().map(norm).collect()
 }
 
-/// A share as a byte that is not less.
+/// A share as a byte, rounded up.
 fn ceiling(share: f32) -> u8 {
     #[expect(
         clippy::cast_possible_truncation,

@@ -4,7 +4,7 @@ use super::Bm25;
 use crate::select::postings::TermId;
 use crate::text::typos;
 
-/// Shorter words have too many neighbours, longer ones are no words.
+/// Shorter words have too many neighbours, and longer ones are not words.
 const LENGTHS: std::ops::RangeInclusive<usize> = 4..=24;
 
 /// The words of names and descriptions, by first letter and length.
@@ -60,7 +60,7 @@ impl Bm25 {
             for (_, _, other, rarity, term) in
                 same.take_while(|(first, length, ..)| (*first, *length) == bucket)
             {
-                // A change adds one letter and takes one away at most.
+                // A change adds and removes at most one letter.
                 if (bits ^ other).count_ones() as usize > 2 * most {
                     continue;
                 }

@@ -28,7 +28,7 @@ use super::postings::{Postings, TermId};
 use super::{Hit, Query, SelectError, Selector};
 use crate::skill::Entry;
 
-/// What decides the ranking. The defaults were chosen on real skills; docs/retrieval.md shows what each gives.
+/// The settings of the ranking. The defaults were chosen on real skills; docs/retrieval.md shows the effect of each.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
@@ -37,13 +37,13 @@ pub struct Settings {
     pub weights: [f32; 3],
     /// How much a long name, description or body makes each of its words count less, from 0 to 1.
     pub lengths: [f32; 3],
-    /// How fast more of the same word stops to count.
+    /// How fast repetitions of a word stop counting.
     pub k1: f32,
-    /// How much words that stand together count, beside one word.
+    /// How much two neighbouring words count, compared with one word.
     pub pair: f32,
-    /// How much a word that the query says again counts: `1 + repeat × ln(times)`.
+    /// How much a repeated word of the query counts: `1 + repeat × ln(times)`.
     pub repeat: f32,
-    /// How much it counts that a skill has many of the words, not one of them often.
+    /// How much it counts that a skill has many of the words, and not one of them often.
     pub coverage: f32,
     /// How much the nearest known word counts in place of an unknown one; 0 turns this off.
     pub typo: f32,
@@ -93,9 +93,9 @@ pub struct Bm25 {
     /// Sorted: of equal scores the smaller key is first.
     keys: Vec<String>,
     postings: Postings,
-    /// For each item in front, by shard, `x ÷ (k1 + x)`.
+    /// For each front item, by shard, `x ÷ (k1 + x)`.
     shares: Vec<Vec<f32>>,
-    /// For each term, by shard, the highest `x ÷ (k1 + x)` of those behind, rounded up to 1/255.
+    /// For each term, by shard, the highest `x ÷ (k1 + x)` of the back items, rounded up to 1/255.
     most: Vec<Vec<u8>>,
     /// For each skill and field, `weight ÷ (1 − b + b × length ÷ mean length)` of half a word.
     norms: Vec<[f32; 3]>,
@@ -111,12 +111,12 @@ pub struct Bm25 {
 pub struct Mask(Vec<bool>);
 
 impl Bm25 {
-    /// How many skills it knows.
+    /// The number of skills.
     pub fn len(&self) -> usize {
         self.keys.len()
     }
 
-    /// Whether it knows none.
+    /// Whether it has no skills.
     pub fn is_empty(&self) -> bool {
         self.keys.is_empty()
     }
@@ -126,12 +126,12 @@ impl Bm25 {
         &self.keys
     }
 
-    /// What decides its ranking.
+    /// Its settings.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// About how many bytes it holds.
+    /// The approximate number of bytes in memory.
     pub fn bytes(&self) -> usize {
         let keys: usize = self.keys.iter().map(|key| key.capacity() + size_of::<String>()).sum();
         let shares: usize = self.shares.iter().map(|shares| 4 * shares.capacity()).sum();
@@ -139,22 +139,22 @@ impl Bm25 {
         keys + self.postings.bytes() + shares + most + 16 * self.norms.capacity()
     }
 
-    /// What it was made of, to be stored.
+    /// The postings it was made from, for storing.
     pub fn postings(&self) -> &Postings {
         &self.postings
     }
 
-    /// The keys of the skills and the postings, to make another index of.
+    /// The keys of the skills and the postings, for making another index.
     pub fn into_parts(self) -> (Vec<String>, Postings) {
         (self.keys, self.postings)
     }
 
-    /// In how many skills a term stands.
+    /// The number of skills that have a term.
     fn skills_with(&self, term: TermId) -> usize {
         self.postings.front_range(term).len() + self.postings.back(term).len()
     }
 
-    /// Lets only these skills be found. Worth keeping for as long as they stay the same.
+    /// A mask that lets only these skills be found. Keep it as long as they do not change.
     pub fn mask(&self, among: &[&Entry]) -> Mask {
         let mut mask = vec![false; self.keys.len()];
         let mut from = 0;

@@ -1,10 +1,10 @@
-//! Finds the best skills without looking at more postings than needed; the result is as if all had been read.
+//! Finds the best skills without reading more postings than needed. The result is the same as if all were read.
 
 use super::ask::{Asked, Word};
 use super::{Bm25, Mask};
 use crate::select::postings::{BackBytes, InBody, InFront};
 
-/// What is known of a skill so far.
+/// The score of a skill so far.
 #[derive(Clone, Copy, Debug, Default)]
 struct Slot {
     sum: f32,
@@ -12,7 +12,7 @@ struct Slot {
     found: f32,
 }
 
-/// Room for one search, given back clean.
+/// Buffers for one search, cleared before they are returned.
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
     slots: Vec<Slot>,
@@ -26,7 +26,7 @@ struct List<'a> {
     bound: f32,
 }
 
-/// Bounds and sums are rounded differently; a skill is left out only when it is clearly below.
+/// Bounds and sums are rounded differently, so a skill is dropped only when it is clearly below.
 const SLACK: f32 = 1.000_1;
 
 impl Bm25 {
@@ -49,15 +49,15 @@ impl Bm25 {
         ranked
     }
 
-    /// What the share of words found makes of a sum.
+    /// The factor for the share of words that were found.
     pub(super) fn factor(&self, found: f32, mass: f32) -> f32 {
         let share = (found / mass).min(1.0);
         let exponent = self.settings.coverage;
-        // The default as two square roots, since this is asked of every skill that has any of the words.
+        // The default is two square roots, since this runs for every skill with any of the words.
         if (exponent - 0.25).abs() < f32::EPSILON { share.sqrt().sqrt() } else { share.powf(exponent) }
     }
 
-    /// What one word of a body adds.
+    /// The score that one word of a body adds.
     #[inline]
     fn back_share(&self, item: InBody) -> f32 {
         let norm = self.body_norms.get(item.skill() as usize).copied().unwrap_or(0.0);
@@ -86,7 +86,7 @@ impl Search<'_> {
             }
         }
         let lists = self.lists();
-        // What the lists from here on can still add.
+        // The most that the remaining lists can add.
         let rest = |at: usize| {
             let left = || lists.iter().skip(at);
             let found: f32 = left().filter(|list| list.word.single).map(|list| list.word.weight).sum();
@@ -94,7 +94,7 @@ impl Search<'_> {
         };
         let mut floor = 0.0_f32;
         for (at, list) in lists.iter().enumerate() {
-            // Asking what the best have costs a look at all that were touched; it must be able to pay.
+            // Finding the threshold reads all skills that were touched, so do it only when it may save more.
             if list.items.len() > 128 && list.items.len() * 2 > scratch.touched.len() {
                 floor = floor.max(self.floor(scratch));
                 let (sum, found) = rest(at);
@@ -140,7 +140,7 @@ impl Search<'_> {
         (slot.sum + sum) * self.index.factor(slot.found + found, self.asked.mass) * SLACK
     }
 
-    /// What the last of the best has at least.
+    /// The least score of the best so far.
     fn floor(&self, scratch: &Scratch) -> f32 {
         let mut best: Vec<f32> = Vec::with_capacity(2 * self.limit);
         let mut floor = 0.0;
@@ -168,7 +168,7 @@ impl Search<'_> {
         last
     }
 
-    /// Only skills that were touched can still win, and few of those: looks up the rest of the words for them.
+    /// Looks up the remaining words for the few touched skills that can still be among the best.
     fn finish(&self, scratch: &mut Scratch, lists: &[List<'_>], floor: f32) -> Vec<(u32, f32)> {
         let mut sum: f32 = lists.iter().map(|list| list.bound).sum::<f32>() * SLACK;
         let mut found: f32 =
@@ -239,7 +239,7 @@ impl Scratch {
     }
 }
 
-/// The first place at or behind `from` whose skill is not smaller.
+/// The first place at or after `from` whose skill is not smaller.
 fn seek(items: &[BackBytes], from: usize, doc: u32) -> usize {
     let before = |bytes: &BackBytes| InBody::read(*bytes).skill() < doc;
     let mut step = 1;

@@ -1,4 +1,4 @@
-//! Tests of the ranking: worked out by hand, the same bits whatever the way, and hard input.
+//! Tests of the ranking: computed by hand, the same bits for every way of building, and hard input.
 
 use super::{Bm25, Settings};
 use crate::select::testing::entry;
@@ -75,13 +75,13 @@ fn an_unknown_word_is_read_as_the_nearest_known_one() {
 }
 
 #[test]
-fn words_that_stand_together_count_more() {
+fn neighbouring_words_count_more() {
     let skills = [("a", "code to review later", None), ("b", "later review code", None)];
     assert_eq!(keys(&index(&skills, Settings::default()).search("review code", 5, None)), ["b", "a"]);
 }
 
 #[test]
-fn nothing_in_nothing_out_and_equal_skills_are_in_the_order_of_their_keys() {
+fn an_empty_query_finds_nothing_and_equal_skills_are_sorted_by_key() {
     assert_eq!(index(&[], Settings::default()).search("pdf", 5, None), []);
     let same = [("c", "pdf", Some("x")), ("a", "pdf", Some("x")), ("b", "pdf", Some("x"))];
     let same = index(&same, Settings::default());
@@ -122,7 +122,7 @@ fn only_skills_that_may_be_shown_are_found() {
     }
 }
 
-/// Real enough to have common and rare words, long lists and equal skills.
+/// Skills with common and rare words, long lists and equal scores.
 fn library(count: usize) -> Vec<(String, String, String)> {
     let words =
         ["deploy", "review", "test", "image", "chart", "query", "parse", "train", "mail", "cloud", "rare"];
@@ -152,7 +152,7 @@ fn leaving_postings_unread_changes_nothing() {
 }
 
 #[test]
-fn the_ranking_is_the_same_bits_whatever_the_order_and_the_way_of_building() {
+fn the_ranking_has_the_same_bits_for_every_order_and_way_of_building() {
     let skills = library(600);
     let queries = ["deploy the chart", "rare mail", "revew image tests", "cloud cloud query parse"];
     let read = |skills: &[&(String, String, String)]| {
@@ -172,7 +172,7 @@ fn the_ranking_is_the_same_bits_whatever_the_order_and_the_way_of_building() {
     assert!(expected.iter().all(|hits| !hits.is_empty()));
     let mut order = sorted.clone();
     for round in 0..6 {
-        // Another order each time, in parts of another size, some of them through stored terms.
+        // Each time in another order and in parts of another size, some of them from stored terms.
         order
             .sort_by_key(|(name, ..)| name.bytes().rev().fold(round, |sum, byte| sum * 31 + u64::from(byte)));
         let mut parts: Vec<Postings> = Vec::new();

@@ -6,7 +6,7 @@ use crate::select::postings::{InBody, InFront};
 use crate::select::{Field, Hit, HitReason};
 
 impl Bm25 {
-    /// The hit with its reasons; they sum to the score, but for the last digit of a float.
+    /// The hit with its reasons, which sum to the score except for rounding.
     pub(super) fn explain(&self, asked: &Asked, doc: u32, score: f32) -> Hit {
         let mut why = Vec::new();
         let mut found = 0.0;

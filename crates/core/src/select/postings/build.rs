@@ -1,4 +1,4 @@
-//! Makes postings: from the terms of a corpus, and from other postings.
+//! Makes postings from the terms of a corpus, and from other postings.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -15,7 +15,7 @@ impl From<Corpus> for Postings {
         order.sort_unstable_by(|one, other| {
             one.0.cmp(&other.0).then_with(|| lexicon.text(one.1).cmp(lexicon.text(other.1)))
         });
-        // Where the next item of each term goes, in front and behind.
+        // The places of the next front and back item of each term.
         let mut cursors: Vec<[u32; 2]> = vec![[0; 2]; lexicon.len()];
         let mut ends = [0_u32; 2];
         for (_, number) in &order {
@@ -66,11 +66,11 @@ impl From<Corpus> for Postings {
     }
 }
 
-/// Postings, and the new number of each of their skills; none for one that is gone.
+/// Postings, and the new number of each of their skills; none for a removed skill.
 pub type Part = (Postings, Vec<Option<u32>>);
 
 impl Postings {
-    /// Puts parts together, one behind the other.
+    /// Joins parts, one after the other.
     pub fn joined(parts: impl IntoIterator<Item = Self>) -> Self {
         let mut next = 0..;
         let numbered = |part: Self| {
@@ -84,7 +84,7 @@ impl Postings {
         }
     }
 
-    /// Puts parts together. No two skills may get the same number.
+    /// Joins parts. No two skills may get the same number.
     pub fn merge(parts: Vec<Part>) -> Self {
         let numbers = || parts.iter().flat_map(|(_, numbers)| numbers.iter().flatten());
         let count = numbers().max().map_or(0, |last| *last as usize + 1).min(MAX_SKILLS);
@@ -96,7 +96,7 @@ impl Postings {
                 }
             }
         }
-        // Each shard of the parts is freed when it has been merged, so that the sum is hardly ever held twice.
+        // Each shard of the parts is freed once it is merged, so that little is in memory twice.
         let mut parts: Vec<_> =
             parts.into_iter().map(|(part, numbers)| (part.shards.into_iter(), numbers)).collect();
         let shards = (0..SHARDS)
@@ -150,7 +150,7 @@ fn merge_shards(shards: &[(Shard, &[Option<u32>])]) -> Shard {
         if front.is_empty() && back.is_empty() {
             continue;
         }
-        // Mostly the parts follow each other; a stable sort sees where they do not.
+        // Usually the parts follow each other already, and a stable sort is then fast.
         if !front.is_sorted() {
             front.sort();
         }

@@ -1,4 +1,4 @@
-//! [`Postings`]: what many skills say, by term. Made from a [`Corpus`], merged, stored, and never changed.
+//! [`Postings`]: the skills of each term. Made from a [`Corpus`], merged, stored, and never changed.
 
 mod build;
 mod shard;
@@ -39,20 +39,19 @@ impl InBody {
 /// The most skills of an index: their numbers have 24 bits.
 pub const MAX_SKILLS: usize = 1 << 24;
 
-/// What many skills say, by term: for each term the skills that have it, and how often.
+/// For each term, the skills that have it and how often.
 ///
-/// Skills have numbers from 0. Parts are made apart, on threads for example, and put together by
-/// [`merge`](Self::merge), which also takes skills away and gives them other numbers. What an index finds in the
-/// result does not depend on the parts.
+/// Skills have numbers from 0. Parts can be made separately, for example on threads, and joined by
+/// [`merge`](Self::merge), which can also remove and renumber skills. What an index finds does not depend on the parts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Postings {
     /// The words in name, description and body of each skill.
     lengths: Vec<[u32; 3]>,
-    /// By the first bits of the hashes of the terms.
+    /// The terms, by the first bits of their hashes.
     shards: Vec<Shard>,
 }
 
-/// Where a term is found: its shard and its place there.
+/// The place of a term: its shard and its place there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct TermId {
     pub(super) shard: usize,
@@ -60,17 +59,17 @@ pub(super) struct TermId {
 }
 
 impl Postings {
-    /// How many skills there are.
+    /// The number of skills.
     pub fn len(&self) -> usize {
         self.lengths.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.lengths.is_empty()
     }
 
-    /// About how many bytes it holds.
+    /// The approximate number of bytes in memory.
     pub fn bytes(&self) -> usize {
         self.shards.iter().map(Shard::size).sum::<usize>() + 12 * self.lengths.capacity()
     }
@@ -97,7 +96,7 @@ impl Postings {
         self.shards.get(term.shard).map(|shard| shard.text(term.at)).unwrap_or_default()
     }
 
-    /// Where the items in front of a term lie in their shard.
+    /// The range of the front items of a term in its shard.
     pub(super) fn front_range(&self, term: TermId) -> std::ops::Range<usize> {
         self.shards.get(term.shard).map(|shard| shard.front_range(term.at)).unwrap_or_default()
     }
@@ -111,12 +110,12 @@ impl Postings {
         self.shards.get(term.shard).map(|shard| shard.back_of(term.at)).unwrap_or_default()
     }
 
-    /// For each shard, all items in front, term by term.
+    /// For each shard, all front items, term by term.
     pub(super) fn fronts(&self) -> impl Iterator<Item = &[FrontBytes]> {
         self.shards.iter().map(Shard::front)
     }
 
-    /// For each shard, the items behind of each term.
+    /// For each shard, the back items of each term.
     pub(super) fn backs(&self) -> impl Iterator<Item = impl Iterator<Item = &[BackBytes]>> {
         self.shards.iter().map(|shard| (0..shard.len()).map(|at| shard.back_of(at)))
     }

@@ -1,24 +1,24 @@
 //! [`Shard`]: a part of all terms with the skills that have them, as one block of bytes that is read in place.
 //!
 //! ```text
-//! head       how many terms, items in front, items behind and bytes of text; bits of the directory
+//! head       the numbers of terms, front items, back items and bytes of text; bits of the directory
 //! terms      16 bytes each, sorted by hash and text: hash, and where text, front and back items end
-//! directory  for each beginning of a hash, the first term that has it
+//! directory  for each prefix of a hash, the first term that has it
 //! front      7 bytes each: a skill and its counts in name, description and body
-//! back       4 bytes each: a skill and its count in the body, for terms that stand there only
-//! text       all terms, one behind the other
+//! back       4 bytes each: a skill and its count in the body, for terms that are only there
+//! text       all terms, one after the other
 //! ```
 //!
-//! What was stored is used as it is: a warm start builds nothing of this anew.
+//! The stored form is used directly: a warm start rebuilds nothing.
 
 use std::ops::Range;
 
 use super::InBody;
 use crate::select::corpus::Counts;
 
-/// How many bits of a hash tell the shard. Shards are merged one by one, so that little is held twice.
+/// The number of bits of a hash that select the shard. Shards are merged one by one, so that little is in memory twice.
 pub(super) const SHARD_BITS: u32 = 6;
-/// How many shards there are.
+/// The number of shards.
 pub(super) const SHARDS: usize = 1 << SHARD_BITS;
 const HEAD: usize = 20;
 const TERM: usize = 16;
@@ -27,9 +27,9 @@ const TERM: usize = 16;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct InFront(pub(crate) u32, pub(crate) Counts);
 
-/// An item in front as bytes.
+/// A front item as bytes.
 pub(crate) type FrontBytes = [u8; 7];
-/// An item behind as bytes.
+/// A back item as bytes.
 pub(crate) type BackBytes = [u8; 4];
 
 impl InFront {
@@ -71,7 +71,7 @@ fn word(bytes: &[u8; TERM], at: usize) -> u32 {
 }
 
 impl Shard {
-    /// The shard that bytes hold, if they can be one.
+    /// Reads a shard from bytes; none when they are not valid.
     pub(super) fn new(bytes: Vec<u8>) -> Option<Self> {
         if bytes.is_empty() {
             return Some(Self::default());
@@ -99,7 +99,7 @@ impl Shard {
         &self.bytes
     }
 
-    /// How many bytes it holds.
+    /// The number of bytes.
     pub(super) fn size(&self) -> usize {
         self.bytes.capacity()
     }
@@ -112,22 +112,22 @@ impl Shard {
         self.section(&self.terms)
     }
 
-    /// How many terms there are.
+    /// The number of terms.
     pub(super) fn len(&self) -> usize {
         self.records().len()
     }
 
-    /// All items in front, term by term.
+    /// All front items, term by term.
     pub(super) fn front(&self) -> &[FrontBytes] {
         self.section(&self.front)
     }
 
-    /// All items behind, term by term.
+    /// All back items, term by term.
     pub(super) fn back(&self) -> &[BackBytes] {
         self.section(&self.back)
     }
 
-    /// Where something of the term at a place begins and ends.
+    /// The range of text or items of the term at a place.
     fn range(&self, at: usize, what: usize) -> Range<usize> {
         let records = self.records();
         let end = |at: usize| records.get(at).map_or(0, |record| word(record, what) as usize);
@@ -168,12 +168,12 @@ impl Shard {
     }
 }
 
-/// The place in the directory: the bits of a hash behind those that tell the shard.
+/// The place in the directory: the bits of a hash after those of the shard.
 fn bucket(hash: u32, bits: u32) -> usize {
     (hash << SHARD_BITS).checked_shr(32 - bits).unwrap_or(0) as usize
 }
 
-/// Gathers terms, which come sorted by hash and text, into a shard.
+/// Collects terms, sorted by hash and text, into a shard.
 #[derive(Debug, Default)]
 pub(super) struct ShardWriter {
     terms: Vec<u8>,
@@ -183,7 +183,7 @@ pub(super) struct ShardWriter {
 }
 
 impl ShardWriter {
-    /// Room for at most what these shards hold together.
+    /// A builder with capacity for all terms of these shards.
     pub(super) fn for_all<'s>(shards: impl Iterator<Item = &'s Shard> + Clone) -> Self {
         let room = |range: fn(&Shard) -> &Range<usize>| {
             Vec::with_capacity(shards.clone().map(|shard| range(shard).len()).sum())
@@ -204,7 +204,7 @@ impl ShardWriter {
         self.back.extend_from_slice(&item.0.to_le_bytes());
     }
 
-    /// Ends a term, whose items have been given.
+    /// Ends a term after its items.
     pub(super) fn term(&mut self, hash: u32, text: &[u8]) {
         self.text.extend_from_slice(text);
         let short = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
@@ -232,7 +232,7 @@ impl ShardWriter {
         let counts = [count, self.front.len() / 7, self.back.len() / 4, self.text.len(), bits as usize];
         let head = counts.map(|count| u32::try_from(count).unwrap_or(u32::MAX).to_le_bytes()).concat();
         let sections = [head, self.terms, directory, self.front, self.back, self.text];
-        // One after the other, so that nothing is held twice for longer than needed.
+        // One after the other, so that memory is freed as early as possible.
         let mut bytes = Vec::with_capacity(sections.iter().map(Vec::len).sum());
         for section in sections {
             bytes.extend_from_slice(&section);

@@ -1,4 +1,4 @@
-//! Postings as bytes: what a cache keeps, so that a warm start analyses nothing and builds little.
+//! Postings as bytes for a cache, so that a warm start analyses nothing and builds little.
 
 use super::Postings;
 use super::shard::{SHARDS, Shard};
@@ -9,7 +9,7 @@ const MAGIC: &[u8; 8] = b"PRWTRM04";
 impl Postings {
     /// The postings as blocks of bytes: one about the skills, and one for each part of the terms.
     ///
-    /// They are not copied together, since they are large: a cache writes them one behind the other.
+    /// They are large, so they are not joined: a cache writes them one after the other.
     pub fn to_blocks(&self) -> (Vec<u8>, Vec<&[u8]>) {
         let shards: Vec<&[u8]> = self.shards.iter().map(Shard::bytes).collect();
         let mut head = MAGIC.to_vec();
@@ -20,7 +20,7 @@ impl Postings {
         (head, shards)
     }
 
-    /// The postings that blocks hold; nothing if they are damaged or of another version.
+    /// Reads postings from blocks; none when they are damaged or of another version.
     pub fn from_blocks(head: &[u8], shards: Vec<Vec<u8>>) -> Option<Self> {
         let (content, sum) = head.split_last_chunk::<8>()?;
         if u64::from_le_bytes(*sum) != checksum(content) || !(shards.is_empty() || shards.len() == SHARDS) {
@@ -47,7 +47,7 @@ impl Postings {
     }
 }
 
-/// A sum that damage changes: four at a time, since each step waits for the one before.
+/// A checksum. Four sums at a time, since each step depends on the one before.
 fn checksum(bytes: &[u8]) -> u64 {
     const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
     let mix = |sum: u64, word: u64| (sum.rotate_left(29) ^ word).wrapping_mul(FACTOR);

@@ -41,7 +41,7 @@ fn every_term_is_found_and_no_other() {
 }
 
 #[test]
-fn parts_put_together_are_the_same_bytes_as_the_whole() {
+fn joined_parts_have_the_same_bytes_as_the_whole() {
     let names = ["pdf-forms", "git-commit", "", "表单 pdf", "git form"];
     let whole = postings(&names);
     let first = (postings(&[names[4], names[1]]), vec![Some(4), Some(1)]);
@@ -55,7 +55,7 @@ fn parts_put_together_are_the_same_bytes_as_the_whole() {
 }
 
 #[test]
-fn blocks_give_the_same_postings_and_damaged_ones_nothing() {
+fn blocks_give_the_same_postings_and_damaged_blocks_give_none() {
     for before in [postings(&["pdf-forms", "git-commit", ""]), Postings::default()] {
         let (head, shards) = owned(&before);
         assert_eq!(Postings::from_blocks(&head, shards.clone()), Some(before));

@@ -1,15 +1,16 @@
-//! [`HostTools`]: the tools a host has, or that it does not say.
+//! [`HostTools`]: the tools that a host has.
 
 use serde::{Deserialize, Serialize};
 
 use super::{ToolList, same_tool};
 
-/// The tools a host has. "No list" and "an empty list" are different answers, so each has a name.
+/// The tools that a host has. No list and an empty list are different, so each has a name. Closed, because a host either
+/// has a list or not.
 ///
 /// As JSON it is a list, or `null` for [`HostTools::Unlimited`].
 ///
 /// ```
-/// use prowess_core::skill::tool_list::HostTools;
+/// use prowess_core::HostTools;
 ///
 /// assert!(HostTools::Unlimited.has("Bash"));
 /// assert!(HostTools::only(["bash"]).has("Bash"));
@@ -17,9 +18,8 @@ use super::{ToolList, same_tool};
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Option<Vec<String>>", into = "Option<Vec<String>>")]
-#[non_exhaustive]
 pub enum HostTools {
-    /// The host does not say: whatever a skill names counts.
+    /// The host has no list: every tool that a skill names counts as available.
     #[default]
     Unlimited,
     /// These and no others. An empty list is a host without tools.
@@ -37,7 +37,7 @@ impl HostTools {
         Self::only(ToolList::parse(text).grants.into_iter().map(|grant| grant.raw))
     }
 
-    /// Whether a tool is there: by base name, in any case.
+    /// Whether a tool is available: by base name, ignoring case.
     pub fn has(&self, tool: &str) -> bool {
         match self {
             Self::Unlimited => true,
@@ -45,7 +45,7 @@ impl HostTools {
         }
     }
 
-    /// Whether every tool that a skill asks for is there. A skill without the field asks for none.
+    /// Whether every tool that a skill asks for is available. A skill without the field asks for none.
     pub fn suffice(&self, wanted: Option<&ToolList>) -> bool {
         match (self, wanted) {
             (Self::Unlimited, _) | (_, None) => true,

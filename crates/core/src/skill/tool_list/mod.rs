@@ -1,8 +1,8 @@
 //! [`ToolList`]: the one reading of `allowed-tools`, such as `Bash(git:*) Read`.
 //!
 //! Authors write the field with spaces, commas, line breaks or as a list, and put spaces and commas into
-//! the parentheses of a pattern. Everything that asks about tools asks here, so that a skill means the same
-//! wherever it is used. Whatever cannot be read with certainty is kept and shown, and grants nothing.
+//! the parentheses of a pattern. All code reads the field here, so that a skill means the same wherever it is used.
+//! What cannot be read with certainty is kept and shown, and grants nothing.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -17,7 +17,7 @@ mod tests;
 
 pub use host::HostTools;
 
-/// Where one tool stands in a text.
+/// The place of one tool in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Token {
@@ -36,7 +36,7 @@ pub struct Token {
 /// one token, marked as not balanced.
 ///
 /// ```
-/// use prowess_core::skill::tool_list::tokens;
+/// use prowess_core::internal::tokens;
 ///
 /// let text = "Read, Bash(npm run build, npm test)";
 /// let found: Vec<_> = tokens(text).iter().filter_map(|t| text.get(t.start..t.end)).collect();
@@ -53,11 +53,11 @@ pub fn tokens(text: &str) -> Vec<Token> {
         } else {
             let token = open.get_or_insert_with(|| {
                 closed = false;
-                // A parenthesis without a name in front belongs to nothing.
+                // A parenthesis without a name before it belongs to no tool.
                 Token { start: at, end, balanced: char != '(' }
             });
             token.end = end;
-            // What follows a closed pattern, as in `Bash(x)Read`, leaves open what was meant.
+            // Text after a closed pattern, as in `Bash(x)Read`, makes the meaning unclear.
             if depth == 0 && closed {
                 token.balanced = false;
             }
@@ -134,7 +134,7 @@ pub struct ToolGrant {
     pub raw: String,
     /// What precedes the first parenthesis.
     pub name: String,
-    /// What the outer parentheses hold; nothing when there are none.
+    /// The text in the outer parentheses; none when there are none.
     pub pattern: Option<String>,
     /// Whether it reads as `name` or `name(pattern)`. A parenthesis left open or closed twice, text after
     /// the pattern, a pattern without a name, and the name from which such a pattern came loose (as in
@@ -157,11 +157,11 @@ impl ToolGrant {
         &self.name
     }
 
-    /// Whether it is about `tool`, whatever the pattern says and whether or not it grants anything.
+    /// Whether it is about `tool`, whatever its pattern and whether or not it grants anything.
     ///
     /// ASCII case does not count. A `*` in the name stands for any run of characters, and the name of an
     /// MCP server stands for all its tools: `mcp__github` names `mcp__github__list-issues`.
-    /// A pattern behind the tool's name does not count either: `Bash(git:*)` is `Bash`.
+    /// A pattern after the tool's name does not count either: `Bash(git:*)` is `Bash`.
     pub fn names(&self, tool: &str) -> bool {
         pattern::name(&self.name, base_name(tool))
     }
@@ -180,10 +180,10 @@ impl ToolGrant {
     ///   pattern is, so `src/**` does not grant `src/../../etc/passwd` and `**` as a part of a pattern never
     ///   leads outside;
     /// - for every other tool: a command. `*` stands for any run of characters; `git:*` and `git *` grant
-    ///   `git` alone and `git` followed by a blank or colon and anything, but not `gitk`. A `*` never stands
+    ///   `git` alone and `git` followed by a space or colon and anything, but not `gitk`. A `*` never stands
     ///   for a character with which shells begin another command, a redirection or an expansion
     ///   (`;`, `&`, `|`, `<`, `>`, `$`, a backquote, a line break, NUL), not even inside quotes: `git:*` does
-    ///   not grant `git status; rm -r .`, and who wants it is asked.
+    ///   not grant `git status; rm -r .`, which needs an approval.
     ///
     /// Letter case counts in patterns.
     pub fn matches(&self, tool: &str, argument: Option<&str>) -> bool {
@@ -205,10 +205,10 @@ impl fmt::Display for ToolGrant {
     }
 }
 
-/// The tools a skill asks for; a skill that does not mention tools has no list, which is not an empty one.
+/// The tools that a skill asks for. A skill that does not mention tools has no list, which differs from an empty one.
 ///
 /// ```
-/// use prowess_core::skill::tool_list::ToolList;
+/// use prowess_core::ToolList;
 ///
 /// let tools = ToolList::parse("Bash(git add:*), Read mcp__github__list-issues");
 /// assert_eq!(tools.base_names(), ["Bash", "Read", "mcp__github__list-issues"]);
@@ -267,8 +267,8 @@ impl ToolList {
         names.filter(|name| !name.is_empty() && seen.insert(name.to_ascii_lowercase())).collect()
     }
 
-    /// The grants that [name](ToolGrant::names) none of the tools at hand; empty when the skill can work
-    /// with them. A pattern without a name asks for no tool and is not missing.
+    /// The grants that [name](ToolGrant::names) none of the available tools; empty when the skill can work with
+    /// them. A pattern without a name asks for no tool and is not missing.
     pub fn missing_from<'a>(&'a self, available: &[&str]) -> Vec<&'a ToolGrant> {
         let missing = |grant: &&ToolGrant| !available.iter().any(|tool| grant.names(tool));
         self.grants.iter().filter(|grant| !grant.name.is_empty()).filter(missing).collect()
@@ -281,17 +281,17 @@ impl ToolList {
     }
 }
 
-/// The name of a tool without a pattern behind it.
+/// The name of a tool without its pattern.
 fn base_name(tool: &str) -> &str {
     tool.split('(').next().unwrap_or(tool).trim()
 }
 
-/// Whether what a host says it has stands for this tool: by base name, as [`ToolGrant::names`].
+/// Whether a tool of the host matches this tool: by base name, as [`ToolGrant::names`].
 pub(crate) fn same_tool(known: &str, tool: &str) -> bool {
     pattern::name(base_name(known), base_name(tool))
 }
 
-/// Appends the tools of one text, and marks a name whose pattern came loose.
+/// Appends the tools of one text, and marks a name that is separated from its pattern.
 fn add(grants: &mut Vec<ToolGrant>, text: &str, tokens: &[Token]) {
     for token in tokens {
         let grant = ToolGrant::new(text.get(token.start..token.end).unwrap_or_default(), token.balanced);
