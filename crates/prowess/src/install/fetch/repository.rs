@@ -136,7 +136,7 @@ impl GitContents {
         let links = self.wanted.iter().filter(|id| !self.files.contains_key(*id));
         let all: BTreeSet<String> = missing.iter().chain(links).cloned().chain(ahead).collect();
         let all: Vec<String> = all.into_iter().collect();
-        self.git.bring(&self.url, &self.commit, &all)?;
+        self.git.bring(&self.url, &all)?;
         match self.read(&missing, limit)?.first() {
             Some(id) => Err(not_there(&self.url, id)),
             None => Ok(()),

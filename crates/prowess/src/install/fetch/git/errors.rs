@@ -45,12 +45,13 @@ pub(super) struct Problem {
 }
 
 /// Words of git and of what it uses, and what they mean; the first that are there count.
-const WORDS: [(&str, Fault); 37] = [
+const WORDS: [(&str, Fault); 38] = [
     ("mismatched algorithms", Fault::OtherIds),
     ("dubious ownership", Fault::Owner),
     ("terminal prompts disabled", Fault::Access),
     ("could not read Username", Fault::Access),
     ("could not read Password", Fault::Access),
+    ("unable to get password from user", Fault::Access),
     ("Authentication failed", Fault::Access),
     ("returned error: 401", Fault::Access),
     ("returned error: 403", Fault::Access),
@@ -174,7 +175,7 @@ impl Problem {
             }
             Fault::Process(ProcessError::Timeout(time)) => InstallError::new(
                 git,
-                format!("git took more than {} seconds: {url}", time.as_secs()),
+                format!("git took more than {} s: {url}", time.as_secs()),
                 "check the network, or allow more time; nothing was changed",
             ),
             Fault::Process(error) => {

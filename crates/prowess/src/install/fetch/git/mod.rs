@@ -41,6 +41,9 @@ impl Default for GitLimits {
     }
 }
 
+/// All branches and tags.
+const EVERYTHING: [&str; 2] = ["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"];
+
 /// A branch, tag or commit of a repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Wanted {
@@ -133,8 +136,8 @@ pub(crate) trait Git: Debug + Send + Sync {
     /// The sizes of objects that were fetched, in order.
     fn sizes(&self, url: &str, names: &[String]) -> Result<Vec<Option<u64>>, InstallError>;
 
-    /// Fetches files of a commit, all at once.
-    fn bring(&self, url: &str, commit: &str, ids: &[String]) -> Result<(), InstallError>;
+    /// Fetches files, all at once.
+    fn bring(&self, url: &str, ids: &[String]) -> Result<(), InstallError>;
 }
 
 /// Whether a text is the whole id of an object.
@@ -307,8 +310,8 @@ impl Git for GitCommand {
                 // A server that gives no commit by its id gives all branches and tags.
                 Err(problem) if matches!(problem.fault, Fault::NotOffered) => {
                     bare.remove().map_err(|error| Problem::folder(bare, error).error(url))?;
-                    let all = ["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"];
-                    let all = |bare: &Bare| self.fetch_into(bare, &all, &["--filter=blob:none"], Vec::new());
+                    let options = ["--filter=blob:none"];
+                    let all = |bare: &Bare| self.fetch_into(bare, &EVERYTHING, &options, Vec::new());
                     self.fetch_made(bare, all).map_err(|problem| problem.error(url))?;
                     let id = wanted.refspec().to_owned();
                     return Ok(FetchedRef { id, requested: wanted.requested() });
@@ -380,7 +383,7 @@ impl Git for GitCommand {
         sizes.ok_or_else(|| errors::not_understood(url, "the size of an object"))
     }
 
-    fn bring(&self, url: &str, commit: &str, ids: &[String]) -> Result<(), InstallError> {
+    fn bring(&self, url: &str, ids: &[String]) -> Result<(), InstallError> {
         let mut lines = ids.join("\n");
         lines.push('\n');
         self.locked(url, |bare| {
@@ -393,9 +396,9 @@ impl Git for GitCommand {
             if !matches!(refused.fault, Fault::NotOffered | Fault::Other) {
                 return Err(refused.error(url));
             }
-            // A server that leaves files out and does not give them one by one gives them all.
-            let options = ["--no-write-fetch-head", "--depth=1", "--refetch", "--no-filter"];
-            self.fetch_into(bare, &[commit], &options, Vec::new()).map_err(|problem| problem.error(url))
+            // A server that leaves files out and does not give them by their ids gives them all.
+            let options = ["--no-write-fetch-head", "--refetch", "--no-filter"];
+            self.fetch_into(bare, &EVERYTHING, &options, Vec::new()).map_err(|problem| problem.error(url))
         })
     }
 }

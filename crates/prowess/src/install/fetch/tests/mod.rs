@@ -3,6 +3,7 @@
 #![allow(clippy::disallowed_methods, reason = "these are tests")]
 
 mod hostile;
+mod http;
 mod local;
 mod repositories;
 mod servers;
@@ -154,7 +155,6 @@ fn empty_store(world: &World) {
     }
 }
 
-/// Files of a folder and their bytes, to compare before and after.
 fn is_there(path: &Path) -> bool {
     path.symlink_metadata().is_ok()
 }

@@ -1,1 +1,154 @@
+//! Repositories that are served: partial fetches, passwords, and connections that fail.
 
+use std::time::Duration;
+
+use super::http::{Mode, Server};
+use super::*;
+
+/// Whether the clone has an object, without fetching it.
+fn has(world: &World, id: &str) -> bool {
+    let bare = world.bare();
+    let mut git = Command::new(&world.program);
+    git.arg("--git-dir").arg(bare).args(["cat-file", "-e", id]).env("GIT_NO_LAZY_FETCH", "1");
+    git.stderr(Stdio::null()).status().unwrap().success()
+}
+
+fn blob(world: &World, path: &str) -> String {
+    world.git("repo", &["rev-parse", &format!("HEAD:{path}")])
+}
+
+#[test]
+fn only_the_files_of_skills_are_fetched_and_all_of_them_at_once() {
+    for mode in [Mode::Plain, Mode::Daemon] {
+        let Some(world) = World::new() else { return };
+        let commit = world.two_skills();
+        std::os::unix::fs::symlink("../../LICENSE", world.path("repo/skills/a/LICENSE")).unwrap();
+        world.write("repo/LICENSE", "free\n");
+        let next = world.commit("repo");
+        let Some(server) = Server::start(&world, mode) else { continue };
+        let fetcher = world.fetcher();
+        let fetched = world.take(&fetcher, &server.url("repo")).unwrap();
+        let plain = world.take(&fetcher, &format!("{}#{next}", world.url("repo"))).unwrap();
+        assert_eq!(
+            fetched.iter().map(|skill| &skill.tree).collect::<Vec<_>>(),
+            plain.iter().map(|skill| &skill.tree).collect::<Vec<_>>()
+        );
+        assert_eq!(fetched[0].commit.as_deref(), Some(next.as_str()));
+        fs::remove_dir_all(world.path("store")).unwrap();
+        // One for the commit, one for its files, and one for where a link leads.
+        let before = server.fetches();
+        world.take(&fetcher, &server.url("repo")).unwrap();
+        assert!(mode == Mode::Daemon || server.fetches() - before == 3, "{}", server.fetches() - before);
+        assert!(has(&world, &blob(&world, "skills/b/scripts/run.sh")), "{mode:?}");
+        assert!(!has(&world, &blob(&world, "unrelated.bin")), "{mode:?}");
+        // Without the link, one fetch brings all files.
+        fs::remove_dir_all(world.path("store")).unwrap();
+        let before = server.fetches();
+        world.take(&fetcher, &format!("{}#{commit}", server.url("repo"))).unwrap();
+        assert!(mode == Mode::Daemon || server.fetches() - before == 2, "{}", server.fetches() - before);
+        // Once more, nothing is fetched: the commit is here.
+        let before = server.fetches();
+        world.take(&fetcher, &format!("{}#{commit}", server.url("repo"))).unwrap();
+        assert_eq!(server.fetches(), before);
+    }
+}
+
+#[test]
+fn a_server_that_cannot_leave_files_out_is_asked_once() {
+    let Some(world) = World::new() else { return };
+    world.two_skills();
+    world.git("repo", &["config", "uploadpack.allowFilter", "false"]);
+    let Some(server) = Server::start(&world, Mode::Plain) else { return };
+    assert_eq!(world.take(&world.fetcher(), &server.url("repo")).unwrap().len(), 2);
+    assert_eq!(server.fetches(), 1);
+}
+
+#[test]
+fn a_server_that_gives_nothing_by_id_gives_branches_and_all_their_files() {
+    let Some(world) = World::new() else { return };
+    let first = world.two_skills();
+    world.skill("repo/skills/c");
+    world.commit("repo");
+    let Some(server) = Server::start(&world, Mode::Old) else { return };
+    let fetched = world.take(&world.fetcher(), &server.url("repo"));
+    assert_eq!(fetched.map(|fetched| fetched.len()).map_err(|error| error.with_cause()), Ok(3));
+    fs::remove_dir_all(world.path("store")).unwrap();
+    let fetched = world.take(&world.fetcher(), &format!("{}#{first}", server.url("repo")));
+    assert_eq!(fetched.map(|fetched| fetched.len()).map_err(|error| error.with_cause()), Ok(2));
+}
+
+#[test]
+fn a_private_repository_asks_for_a_credential_helper_and_uses_one() {
+    let Some(world) = World::new() else { return };
+    world.two_skills();
+    let Some(server) = Server::start(&world, Mode::Private) else { return };
+    let find = || world.take(&world.fetcher(), &server.url("repo"));
+    let error = find().unwrap_err();
+    assert_eq!(error.kind(), InstallErrorKind::Git);
+    assert!(error.to_string().starts_with("127.0.0.1:"), "{error}");
+    assert!(error.to_string().contains("does not give access to this repository"), "{error}");
+    assert!(error.hint().contains("credential helper"), "{}", error.hint());
+    // A wrong password is not shown, wherever it comes from.
+    let url = server.url("repo");
+    let wrong = url.replace("http://", "http://joe:wr0ng@");
+    world.write("gitconfig", &format!("[url \"{wrong}\"]\n\tinsteadOf = {url}\n"));
+    let error = find().unwrap_err();
+    assert!(!error.with_cause().contains("wr0ng"), "{}", error.with_cause());
+    let helper = "!f() { echo username=joe; echo password=hunter2; }; f";
+    world.write("gitconfig", &format!("[credential]\n\thelper = \"{helper}\"\n"));
+    assert_eq!(find().unwrap().len(), 2);
+}
+
+#[test]
+fn a_connection_that_fails_says_so_and_the_next_one_works() {
+    let Some(world) = World::new() else { return };
+    world.two_skills();
+    world.write("repo/skills/a/long.md", &(0..5_000).map(|at| format!("{at} ")).collect::<String>());
+    world.commit("repo");
+    let kind_of = |mode, words: &str| {
+        let Some(server) = Server::start(&world, mode) else { return };
+        let git = GitLimits {
+            timeout: Duration::from_secs(if mode == Mode::Silent { 1 } else { 300 }),
+            ..GitLimits::default()
+        };
+        let fetcher = world.fetcher_with(FetchOptions { git, ..FetchOptions::default() });
+        let error = world.take(&fetcher, &server.url("repo")).unwrap_err();
+        assert_eq!(error.kind(), InstallErrorKind::Git, "{mode:?}: {}", error.with_cause());
+        assert!(error.to_string().contains(words), "{mode:?}: {}", error.with_cause());
+        assert!(!is_there(&world.path("store/trees")), "{mode:?}");
+    };
+    kind_of(Mode::Cut, "the connection failed");
+    kind_of(Mode::Silent, "git took more than 1 s");
+    kind_of(Mode::Elsewhere, "");
+    let Some(server) = Server::start(&world, Mode::Plain) else { return };
+    let url = server.url("repo");
+    assert_eq!(world.take(&world.fetcher(), &url).unwrap().len(), 2);
+    let missing = world.take(&world.fetcher(), &server.url("nowhere")).unwrap_err();
+    assert_eq!(missing.kind(), InstallErrorKind::NotFound, "{}", missing.with_cause());
+    assert!(missing.to_string().contains("no such repository"), "{missing}");
+    drop(server);
+    let refused = world.take(&world.fetcher(), &url).unwrap_err();
+    assert!(refused.to_string().contains("the connection failed"), "{}", refused.with_cause());
+}
+
+#[test]
+fn offline_a_served_commit_is_read_from_what_was_fetched() {
+    let Some(world) = World::new() else { return };
+    let commit = world.two_skills();
+    let Some(server) = Server::start(&world, Mode::Plain) else { return };
+    let fetched = world.take(&world.fetcher(), &server.url("repo")).unwrap();
+    let lock = locked(&fetched[0]);
+    let text = format!("{}#{commit}", server.url("repo"));
+    let default = server.url("repo");
+    drop(server);
+    let offline = world.fetcher_with(FetchOptions { offline: true, ..FetchOptions::default() });
+    assert_eq!(offline.again(&[&lock]).unwrap()[0], fetched[0].tree);
+    empty_store(&world);
+    assert_eq!(offline.again(&[&lock]).unwrap()[0], fetched[0].tree);
+    assert_eq!(world.take(&offline, &text).unwrap().len(), 2);
+    let error = world.take(&offline, &default).unwrap_err();
+    assert!(error.to_string().contains("the network is not to be used"), "{error}");
+    fs::remove_dir_all(world.path("store")).unwrap();
+    let error = offline.again(&[&lock]).unwrap_err();
+    assert!(error.hint().contains("without --offline"), "{error}");
+}
