@@ -7,7 +7,9 @@ use prowess::internal::escape_control;
 use prowess::library::clients;
 use prowess::path::MAX_DEPTH;
 use prowess::source::spec::Place;
-use prowess::{Candidate, ConfigError, LookupError, Preset, SourceError, SourceErrorKind, env};
+use prowess::{
+    Candidate, ConfigError, LookupError, Obstacle, Preset, SourceError, SourceErrorKind, Standing, env,
+};
 
 use crate::args::Places;
 use crate::ui::count;
@@ -107,7 +109,7 @@ fn hint(error: &SourceError, from: Option<&Path>) -> String {
 
 /// What to do when no skill was found by its name. The options repeat where it was looked for.
 pub(crate) fn of_lookup(error: &LookupError, options: &str) -> String {
-    let LookupError::NotOffered { key, why, location, .. } = error else {
+    let LookupError::NotOffered { key, standing, location, .. } = error else {
         return match error {
             LookupError::Unknown { .. } => format!("list the skills with: prowess list{options}"),
             other => other.hint().into_owned(),
@@ -116,13 +118,15 @@ pub(crate) fn of_lookup(error: &LookupError, options: &str) -> String {
     let command = |verb| command_for(verb, key, options);
     // A skill in an archive or on another machine has no file that could be checked.
     let file = location.path().filter(|path| Path::new(path).is_file());
-    match (why.state, file) {
-        ("broken", Some(file)) => format!("see every problem with: {}", check_command(file, why.profile)),
-        ("turned off", _) if why.reason.starts_with("by --") => {
+    match (&**standing, file) {
+        (Standing::Blocked { obstacle: Obstacle::Broken { profile, .. } }, Some(file)) => {
+            format!("see every problem with: {}", check_command(file, *profile))
+        }
+        (Standing::Blocked { obstacle: Obstacle::Disabled { by } }, _) if by.starts_with("--") => {
             "run the command without that option".to_owned()
         }
-        ("turned off", _) => error.hint().into_owned(),
-        ("not trusted", _) => {
+        (Standing::Blocked { obstacle: Obstacle::Disabled { .. } }, _) => error.hint().into_owned(),
+        (Standing::Blocked { obstacle: Obstacle::Untrusted }, _) => {
             format!("look at it with: {}; then trust it with: {}", command("show"), command("trust"))
         }
         _ => format!("see all skills of this name with: {}", command("why")),

@@ -32,7 +32,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use prowess::archive::ArchiveFormat;
-use prowess::catalog::WhyNot;
 use prowess::env::Environment;
 use prowess::fs::read::{self, Head};
 use prowess::fs::walk::FILE_NAMES;
@@ -43,7 +42,7 @@ use prowess::search::LazyIndex;
 use prowess::session::Filter;
 use prowess::source::open::OpenServer;
 use prowess::source::spec::{Place, Server};
-use prowess::{Candidate, Entry, HostTools, LookupError, Profile, Registry};
+use prowess::{Candidate, HostTools, LookupError, Profile, Registry, Standing};
 
 use self::advice::Advice;
 use self::hints::command_for;
@@ -183,8 +182,8 @@ fn usable(
 ) -> Result<Arc<Candidate>, CommandError> {
     let skill = named(name, registry, places, ui)?;
     let options = places.options();
-    let Some(obstacle) = &skill.obstacle else { return Ok(skill) };
-    let mut failure = Failure::from(&not_offered(name, &skill, obstacle.why_not()));
+    let Some(obstacle) = skill.obstacle.clone() else { return Ok(skill) };
+    let mut failure = Failure::from(&LookupError::not_offered(name, &skill, Standing::Blocked { obstacle }));
     match Advice::on(&skill, registry, &registry.catalog()) {
         Some(Advice::Trust(name)) => {
             let command = |verb| command_for(verb, &name, &options);
@@ -204,17 +203,6 @@ fn usable(
         None => {}
     }
     Err(failure.into())
-}
-
-/// The error about a skill that is not offered.
-fn not_offered(name: &str, skill: &Candidate, why: WhyNot) -> LookupError {
-    let Entry { key, origin, .. } = &skill.entry;
-    LookupError::NotOffered {
-        name: name.to_owned(),
-        key: key.clone(),
-        why,
-        location: origin.location.clone(),
-    }
 }
 
 /// The error when a skill was not found. It may be in a source that could not be read, so these are reported too.

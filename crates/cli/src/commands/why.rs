@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use prowess::limits::{MAX_SKILL_BYTES, MAX_SKILL_FILES};
-use prowess::{Candidate, Obstacle, Problem, Registry, Standing, internal};
+use prowess::{Candidate, LookupError, Obstacle, Problem, Registry, Standing, internal};
 use serde::Serialize;
 use serde_json::json;
 
@@ -15,7 +15,7 @@ use super::in_prompt::InPrompt;
 use super::near_miss::NearMiss;
 use super::row::Row;
 use super::unread::{Unread, ended, say_problems};
-use super::{not_offered, opened, session_defaults};
+use super::{opened, session_defaults};
 use crate::Outcome;
 use crate::args::{Places, Why};
 use crate::error::{CommandError, Failure};
@@ -199,10 +199,8 @@ fn page(
         }
         Standing::Blocked { obstacle: Obstacle::Disabled { by } } => {
             let _ = writeln!(text, "  turned off by: {}", clean(by));
-            if let Some(why) = standing.why_not() {
-                let error = not_offered(&entry.key, candidate, why);
-                let _ = writeln!(text, "  hint: {}", hints::of_lookup(&error, ""));
-            }
+            let error = LookupError::not_offered(&entry.key, candidate, standing.clone());
+            let _ = writeln!(text, "  hint: {}", hints::of_lookup(&error, ""));
         }
         Standing::Blocked { obstacle: Obstacle::Broken { problems, profile } } => {
             if let Some(profile) = profile {

@@ -1,7 +1,6 @@
 //! Which skills a name means: the one resolution that every command and every message goes by.
 
 use super::{Candidate, Catalog, Obstacle, Standing};
-use crate::finding::rule::Preset;
 use crate::text::similar;
 
 /// What a name leads to in a catalog.
@@ -73,13 +72,11 @@ pub struct WhyNot {
     pub state: &'static str,
     /// What is wrong with it, or who says so; empty when the state says it all.
     pub reason: String,
-    /// The strict profile by which it is broken, when it is one that says so.
-    pub profile: Option<Preset>,
 }
 
 impl WhyNot {
     fn new(state: &'static str, reason: String) -> Self {
-        Self { state, reason, profile: None }
+        Self { state, reason }
     }
 }
 
@@ -109,7 +106,7 @@ impl Obstacle {
                     reason.push_str("; judged by the profile ");
                     reason.push_str(profile.name());
                 }
-                WhyNot { profile: *profile, ..WhyNot::new("broken", reason) }
+                WhyNot::new("broken", reason)
             }
             Self::Disabled { by } => WhyNot::new("turned off", format!("by {by}")),
             Self::Untrusted => WhyNot::new("not trusted", String::new()),

@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-use prowess_core::Location;
-use prowess_core::catalog::WhyNot;
+use prowess_core::{Candidate, Location, Obstacle, Standing};
 
 use super::escape_control;
+use crate::registry::UNREGISTERED;
 
 /// Why [`Registry::get`](crate::Registry::get) or [`Registry::named`](crate::Registry::named) found no skill.
 #[derive(Debug, thiserror::Error)]
@@ -20,14 +20,14 @@ pub enum LookupError {
         similar: Vec<String>,
     },
     /// There is a skill of this name, and it is not offered.
-    #[error("this skill is {}: {}{}", .why.state, called(.name, .key), after_colon(&.why.reason))]
+    #[error("{}", not_offered(.name, .key, .standing))]
     NotOffered {
         /// The name that was asked for.
         name: String,
         /// The key of the skill.
         key: String,
         /// Why it is not offered.
-        why: WhyNot,
+        standing: Box<Standing>,
         /// The place of its SKILL.md.
         location: Location,
     },
@@ -42,19 +42,37 @@ pub enum LookupError {
 }
 
 impl LookupError {
+    /// The error about a skill that was found by a name and is not offered, or may not be used.
+    pub fn not_offered(name: &str, skill: &Candidate, standing: Standing) -> Self {
+        Self::NotOffered {
+            name: name.to_owned(),
+            key: skill.entry.key.clone(),
+            standing: Box::new(standing),
+            location: skill.entry.origin.location.clone(),
+        }
+    }
+
     /// What to do about it.
     pub fn hint(&self) -> Cow<'static, str> {
         Cow::Borrowed(match self {
             Self::Unknown { .. } => "list the skills to see their keys",
             Self::Ambiguous { .. } => "name one of them by its whole key",
-            Self::NotOffered { why, .. } => match why.state {
-                "broken" => "check the skill to see every problem",
-                "turned off" if why.reason.ends_with("which unregistered it") => {
+            Self::NotOffered { standing, .. } => match &**standing {
+                Standing::Blocked { obstacle: Obstacle::Broken { .. } } => {
+                    "check the skill to see every problem"
+                }
+                Standing::Blocked { obstacle: Obstacle::Disabled { by } } if by == UNREGISTERED => {
                     "the host puts it back with Registry::restore"
                 }
-                "turned off" => "change skills.disable or skills.enable in that file to use it",
-                "not trusted" => "look at it, then approve it or trust its folder",
-                _ => "see all skills of this name with Catalog::why",
+                Standing::Blocked { obstacle: Obstacle::Disabled { .. } } => {
+                    "change skills.disable or skills.enable in that file to use it"
+                }
+                Standing::Blocked { obstacle: Obstacle::Untrusted } => {
+                    "look at it, then approve it or trust its folder"
+                }
+                Standing::Shadowed { .. } | Standing::Listed => {
+                    "see all skills of this name with Catalog::why"
+                }
             },
         })
     }
@@ -65,16 +83,18 @@ fn did_you_mean(similar: &[String]) -> String {
     if similar.is_empty() { String::new() } else { format!("; did you mean {}?", similar.join(" or ")) }
 }
 
-/// A name, and the key of the skill when it is a different one.
-fn called(name: &str, key: &str) -> String {
-    if name == key {
-        escape_control(key)
-    } else {
-        format!("{}, which is called {}", escape_control(name), escape_control(key))
+/// The state of a skill, its name and its key when it is a different one, and the reason if there is one.
+fn not_offered(name: &str, key: &str, standing: &Standing) -> String {
+    let (state, reason) =
+        standing.why_not().map_or(("offered", String::new()), |why| (why.state, why.reason));
+    let mut text = format!("this skill is {state}: {}", escape_control(name));
+    if name != key {
+        text.push_str(", which is called ");
+        text.push_str(&escape_control(key));
     }
-}
-
-/// A reason after a colon, if there is one.
-fn after_colon(reason: &str) -> String {
-    if reason.is_empty() { String::new() } else { format!(": {}", escape_control(reason)) }
+    if !reason.is_empty() {
+        text.push_str(": ");
+        text.push_str(&escape_control(&reason));
+    }
+    text
 }

@@ -20,7 +20,7 @@ pub use public::PublicHosts;
 pub struct HttpRequest<'a> {
     /// The address, `http` or `https`.
     pub url: &'a str,
-    /// The ETag of the cached copy. Status 304 means that it is still current.
+    /// The `ETag` of the cached copy. Status 304 means that it is still current.
     pub etag: Option<&'a str>,
     /// The maximum size of the body; a larger one is an error.
     pub limit: u64,
@@ -37,7 +37,7 @@ pub struct HttpResponse {
     pub status: u16,
     /// The target of a redirect.
     pub location: Option<String>,
-    /// The ETag of the body.
+    /// The `ETag` of the body.
     pub etag: Option<String>,
     /// The body.
     pub body: Vec<u8>,

@@ -47,6 +47,8 @@ mod read;
 mod refresh;
 mod registered;
 
+pub(crate) use refresh::UNREGISTERED;
+
 use std::collections::BTreeSet;
 use std::fmt;
 use std::path::PathBuf;
@@ -333,10 +335,9 @@ impl Registry {
     fn unknown(&self, key: &str) -> LookupError {
         let catalog = self.catalog();
         if let Named::NotOffered(found) = catalog.named(key)
-            && let Some((skill, why)) = found.iter().find_map(|(skill, it)| Some((skill, it.why_not()?)))
+            && let Some((skill, standing)) = found.first()
         {
-            let (name, key) = (key.to_owned(), skill.entry.key.clone());
-            return LookupError::NotOffered { name, key, why, location: skill.entry.origin.location.clone() };
+            return LookupError::not_offered(key, skill, (*standing).clone());
         }
         // A name that is not a key leads to the key.
         let similar = match catalog.named(key) {

@@ -30,7 +30,7 @@ pub(super) struct Listed {
 }
 
 /// Who turned off a skill that was unregistered.
-pub(super) const UNREGISTERED: &str = "the host, which unregistered it";
+pub(crate) const UNREGISTERED: &str = "the host, which unregistered it";
 
 /// Whether two skills are one folder that was found by two paths, one of them through a link.
 fn is_same_folder(one: &Candidate, other: &Candidate) -> bool {

@@ -15,7 +15,9 @@ pub(crate) use lock::lock_own;
 #[cfg(feature = "install")]
 pub(crate) use lock::lock_within;
 use temporary::Temporary;
-pub(crate) use temporary::{is_temporary, unused_name};
+pub(crate) use temporary::is_temporary;
+#[cfg(feature = "install")]
+pub(crate) use temporary::unused_name;
 
 /// The steps of replacing a file, in order. Tests stop at each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -136,6 +138,7 @@ pub(crate) fn write_own(path: &Path, parts: &[&[u8]], durability: Durability) ->
 }
 
 /// Creates a file with these bytes, atomically. Never replaces anything.
+#[cfg(feature = "install")]
 pub(crate) fn create(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
     let failed = |error| WriteError::io(path, error);
     let (temporary, mut file) = Temporary::file(path, File::options().write(true)).map_err(failed)?;

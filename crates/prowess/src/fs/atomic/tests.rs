@@ -8,7 +8,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use super::lock::lock_within;
-use super::temporary::open_without_waiting;
+use super::temporary::{open_without_waiting, unused_name};
 use super::*;
 
 fn folder_with(text: &str) -> (tempfile::TempDir, PathBuf) {
