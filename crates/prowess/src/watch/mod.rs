@@ -71,7 +71,7 @@ pub enum WatchError {
 ///
 /// std::fs::create_dir(folder.join("tidy-up"))?;
 /// std::fs::write(folder.join("tidy-up/SKILL.md"), "---\nname: tidy-up\ndescription: Tidies up.\n---\n")?;
-/// A host would call `next`, which waits. This takes the changes so far.
+/// // A host would call `next`, which waits. This takes the changes so far.
 /// assert_eq!(watcher.settle()?.added, ["tidy-up"]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
