@@ -112,7 +112,7 @@ fn both_places_of_a_duplicate_key_are_shown() {
     assert_snapshot!(place.run(&["check"]), @"
     exit 1
     --- stdout
-    error[duplicate-identity]: the key stands twice: name
+    error[duplicate-identity]: the key appears twice: name
      --> a/SKILL.md:3:1
       |
     2 | name: a

@@ -55,7 +55,7 @@ fn human_output_shows_the_patch_of_a_fix() {
     2 - name: Bad
     2 + name: bad
 
-    error[yaml-syntax]: the frontmatter is not valid YAML: a colon and a blank inside a value without quotes
+    error[yaml-syntax]: the frontmatter is not valid YAML: a colon and a space inside a value without quotes
      --> loose/SKILL.md:3:22
       |
     3 | description: Use when: asked

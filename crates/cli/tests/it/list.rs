@@ -33,7 +33,7 @@ fn a_list_shows_what_is_offered_and_counts_the_rest() {
     loud  not trusted: Use when: loud
     mail  Writes letters.
     pdf  The user's own.
-    again  broken: the key stands twice: name, and 1 more problem
+    again  broken: the key appears twice: name, and 1 more problem
     draft  turned off by [DIR]/prowess.toml: Not ready.
     pdf  shadowed by [DIR]/home/.claude/skills/pdf/SKILL.md: not trusted: Reads PDF files.
 
@@ -136,7 +136,7 @@ fn list_as_json_agrees_with_the_text() {
             "problems": [{
                 "code": "yaml-syntax",
                 "severity": "warning",
-                "message": "the frontmatter is not valid YAML: a colon and a blank inside a value without quotes",
+                "message": "the frontmatter is not valid YAML: a colon and a space inside a value without quotes",
             }],
         })
     );

@@ -19,7 +19,7 @@ fn why_names_the_place_and_the_reason() {
       found: [DIR]/.claude/skills/loud/SKILL.md
       path for filters: loud
       read by: claude-code
-      warning[yaml-syntax]: the frontmatter is not valid YAML: a colon and a blank inside a value without quotes
+      warning[yaml-syntax]: the frontmatter is not valid YAML: a colon and a space inside a value without quotes
       parsed: after a repair of its YAML; prowess check says what is wrong
       hint: agents may use it after: prowess trust loud --client claude-code
     ");
@@ -31,7 +31,7 @@ fn why_names_the_place_and_the_reason() {
       found: [DIR]/.claude/skills/loud/SKILL.md
       path for filters: loud
       read by: claude-code
-      warning[yaml-syntax]: the frontmatter is not valid YAML: a colon and a blank inside a value without quotes
+      warning[yaml-syntax]: the frontmatter is not valid YAML: a colon and a space inside a value without quotes
       parsed: after a repair of its YAML; prowess check says what is wrong
       not published over MCP: its YAML had to be repaired
     ");
@@ -42,7 +42,7 @@ fn why_names_the_place_and_the_reason() {
       found: [DIR]/.claude/skills/torn/SKILL.md
       path for filters: torn
       read by: claude-code
-      error[duplicate-identity]: the key stands twice: name
+      error[duplicate-identity]: the key appears twice: name
       info[name-folder-mismatch]: the name is not the name of the folder: again in torn
       hint: see how to correct it with: prowess check [DIR]/.claude/skills/torn/SKILL.md
     ");

@@ -55,7 +55,7 @@ pub(crate) fn attach(document: &Document, at: &Origin, findings: &mut [Finding])
             finding.span.and_then(|span| remove_characters(document, span, finding.rule))
         } else if finding.rule == &FENCE_LEADING_TEXT {
             finding.span.map(|span| Fix {
-                title: "remove what stands before the fence".to_owned(),
+                title: "remove everything before the fence".to_owned(),
                 edits: vec![Edit { span, replacement: String::new() }],
                 safe: false,
             })

@@ -44,7 +44,7 @@ impl fmt::Display for Withheld {
             Self::Repaired => to.write_str("its YAML had to be repaired"),
             Self::Anchors => to.write_str("its YAML has anchors or aliases"),
             Self::NotAtTheStart => to.write_str("its file does not begin with the frontmatter"),
-            Self::Duplicate(key) => write!(to, "a key stands twice in its frontmatter: {key}"),
+            Self::Duplicate(key) => write!(to, "a key appears twice in its frontmatter: {key}"),
             Self::Name => {
                 write!(to, "its name is not 1 to {MAX_NAME_CHARS} small letters, digits and single hyphens")
             }

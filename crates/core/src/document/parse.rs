@@ -167,11 +167,11 @@ impl Reading<'_> {
             let span = Span::new(start, open.start);
             let leading = span.slice(self.text).unwrap_or("");
             let blank = leading.trim().is_empty();
-            let what = if blank { "blank lines or spaces stand" } else { "text stands" };
+            let what = if blank { "blank lines or spaces precede" } else { "text precedes" };
             self.add(
-                Finding::new(&FENCE_LEADING_TEXT, format!("{what} before the opening fence"))
+                Finding::new(&FENCE_LEADING_TEXT, format!("{what} the opening fence"))
                     .with_span(span)
-                    .with_help("remove what stands before the first `---`")
+                    .with_help("remove everything before the first `---`")
                     .with_fix(blank.then(|| Fix {
                         title: "remove the spaces before the fence".to_owned(),
                         edits: vec![Edit { span, replacement: String::new() }],

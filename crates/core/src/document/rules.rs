@@ -11,7 +11,7 @@ rules! {
         "A byte order mark is invisible, and several readers then see no frontmatter at all.\n\nSave the file as UTF-8 without it.";
     FILE_UNREADABLE = "file-unreadable" [E E E E E],
         "SKILL.md cannot be read",
-        "Something stands at the place of SKILL.md that cannot be read: a file without permission, a link that leads nowhere or in a circle, a FIFO or a device, or an answer that never came.\n\nPut a regular file that this user may read in its place.";
+        "SKILL.md exists and cannot be read: a file without permission, a link that leads nowhere or in a circle, a FIFO or a device, or an answer that never came.\n\nPut a regular file that this user may read in its place.";
     FILE_TOO_LARGE = "file-too-large" [E E E E E],
         "SKILL.md is larger than a reader will take",
         "A SKILL.md of more than 1 MiB is not loaded.\n\nMove material into files under `references/` and name them in the text.";
@@ -31,14 +31,14 @@ rules! {
         "the frontmatter is not a list of keys and values",
         "The frontmatter is a YAML mapping: lines of `key: value`.";
     FENCE_LEADING_TEXT = "fence-leading-text" [E E E E W],
-        "something stands before the opening fence",
-        "The opening `---` must be the first line, at the left margin. Many readers see no frontmatter otherwise.\n\nRemove what stands before it.";
+        "text precedes the opening fence",
+        "The opening `---` must be the first line, at the left margin. Many readers see no frontmatter otherwise.\n\nRemove everything before it.";
     FENCE_IRREGULAR = "fence-irregular" [E E E E W],
         "the closing fence is not a line of three dashes",
         "The frontmatter ends with a line that holds exactly `---`. A line that resembles one was taken for it, because the text cannot be read otherwise.";
     YAML_SYNTAX = "yaml-syntax" [E E E E W],
         "the frontmatter is not valid YAML, but could be repaired",
-        "The original error is shown. The usual cause is a colon followed by a blank inside a value without quotes.\n\n```\ndescription: Use when: the user asks     # wrong\ndescription: 'Use when: the user asks'   # right\n```\n\nThe lenient reader quotes such values; strict readers drop the skill.";
+        "The original error is shown. The usual cause is a colon followed by a space inside a value without quotes.\n\n```\ndescription: Use when: the user asks     # wrong\ndescription: 'Use when: the user asks'   # right\n```\n\nThe lenient reader quotes such values; strict readers drop the skill.";
     YAML_UNREADABLE = "yaml-unreadable" [E E E E E],
         "the frontmatter is not valid YAML and could not be repaired",
         "Correct the place that is shown. When in doubt, put the value in quotes.";
@@ -64,9 +64,9 @@ rules! {
         "a value is written in brackets",
         "`[a, b]` and `{a: b}` are YAML, but the reference validator refuses them.\n\nWrite the items on lines of their own.";
     DUPLICATE_KEY = "duplicate-key" [E E E E W],
-        "a key stands twice",
+        "a key appears twice",
         "Readers disagree about which of the two counts. Read leniently, the last one does.\n\nKeep one.";
     DUPLICATE_IDENTITY = "duplicate-identity" [E E E E E],
-        "name or description stands twice",
+        "name or description appears twice",
         "A skill whose name or description is ambiguous could show one text to a reviewer and another to an agent. It is not loaded.\n\nKeep one.";
 }

@@ -30,7 +30,7 @@ pub(in crate::document) fn syntax_finding(
 fn explain(message: &str, next: Option<char>) -> (String, &'static str) {
     const QUOTE: &str = "put the value in quotes";
     let starts = [
-        ("mapping values are not allowed", "a colon and a blank inside a value without quotes", QUOTE),
+        ("mapping values are not allowed", "a colon and a space inside a value without quotes", QUOTE),
         (
             "invalid trailing content",
             "text behind a closing quote",

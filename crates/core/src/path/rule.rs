@@ -68,7 +68,7 @@ rules! {
     /// A component starts with `-`, so that programs would take it for an option.
     Dash "dash" "path has a name that starts with `-`" "rename the file to start with a letter or digit";
     /// A component starts or ends with a space, or ends with a dot, which Windows drops.
-    Edge "edge" "path has a name with a blank or dot at its edge" "rename the file without it";
+    Edge "edge" "path has a name with a space or dot at its edge" "rename the file without it";
     /// A component is a device on Windows, whatever its extension.
     ReservedName "reserved-name" "path has a name that Windows reserves for a device" "rename the file";
     /// Contains one of `:<>"|?*`, which Windows forbids or gives a meaning.

@@ -22,7 +22,7 @@ rules! {
         "Fewer than one in a thousand real skills is that large; above 1 MiB a file is refused.\n\nMove material into files under `references/`.";
     DYNAMIC_COMMAND = "dynamic-command" [I O I I I],
         "the instructions contain a command to be run when the skill is loaded",
-        "Some clients run `` !`command` `` and put its output into the text. Prowess shows it as it is and never runs it.";
+        "Some clients run `` !`command` `` and put its output into the text. Prowess shows it verbatim and never runs it.";
 }
 
 /// Checks the body.

@@ -23,10 +23,10 @@ rules! {
         "A plain `null` or `~` means nothing to YAML, so there is no description, and the skill is not loaded.\n\nSay what the skill does and when to use it.";
     DESCRIPTION_TYPED = "description-typed" [W O E E W],
         "the description is a number, a boolean or a date to other readers",
-        "A value without quotes that looks like `123`, `true`, `yes` or `2024-01-31` is no text to readers that give values a type; some of them then refuse the skill. Prowess takes the text as it is written.\n\nSay what the skill does and when to use it, or put the value in quotes.";
+        "A value without quotes that looks like `123`, `true`, `yes` or `2024-01-31` is not text to readers that give values a type; some of them then refuse the skill. Prowess takes the text as it is written.\n\nSay what the skill does and when to use it, or put the value in quotes.";
     DESCRIPTION_CUT = "description-cut" [W O W W W],
         "a comment cuts the description short",
-        "A blank and a `#` begin a comment in YAML, so what follows is no part of the description.\n\n```\ndescription: Fix issue #12     # wrong: reads `Fix issue`\ndescription: 'Fix issue #12'   # right\n```";
+        "A space and a `#` begin a comment in YAML, so the rest is not part of the description.\n\n```\ndescription: Fix issue #12     # wrong: reads `Fix issue`\ndescription: 'Fix issue #12'   # right\n```";
     DESCRIPTION_TOO_LONG = "description-too-long" [E E E E W],
         "the description has more than 1024 characters",
         "The specification allows 1024 characters, counted without the spaces around them. Every skill's description is in every prompt.\n\nMove the details into the body.";

@@ -17,13 +17,13 @@ rules! {
         "Clients such as Claude Code understand it, and Prowess does too; strict validators refuse it.";
     FIELD_NOT_TEXT = "field-not-text" [W O W W W],
         "a client's field is a list or a mapping and should be text",
-        "The field is read as text, or as a list of texts. What is there is kept as it is and not used.";
+        "The field is read as text, or as a list of texts. The value is kept and not used.";
     FIELD_NULL = "field-null" [W O W W I],
         "a field or a metadata value is null",
         "A plain `null` or `~`, or nothing at all, means nothing to YAML. It is read as if the key were not there; other readers may see the text `null`.\n\nWrite a value, put the word in quotes, or leave the key out.";
     FIELD_TYPED = "field-typed" [I O I I O],
         "a text is a number, a boolean or a date to other readers",
-        "A value without quotes that looks like `1.0`, `true`, `yes` or `2024-01-31` is no text to readers that give values a type, so `1.0` may become `1`. Prowess takes the text as it is written.\n\nPut it in quotes.";
+        "A value without quotes that looks like `1.0`, `true`, `yes` or `2024-01-31` is not text to readers that give values a type, so `1.0` may become `1`. Prowess takes the text as it is written.\n\nPut it in quotes.";
     LICENSE_NOT_TEXT = "license-not-text" [E O E E W],
         "the license is a list or a mapping",
         "The license is a short name such as `MIT`, or the name of a file in the skill.";

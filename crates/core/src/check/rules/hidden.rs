@@ -13,7 +13,7 @@ use crate::text::{Unseen, hidden, may_have_hidden};
 rules! {
     HIDDEN_BIDI = "hidden-bidi" [W I E W W],
         "the text contains bidirectional controls",
-        "Characters such as U+202E turn the direction of text around, so that people read something else than a model does. Marks such as U+200E are reported where no script that runs from right to left stands beside them.\n\nRemove them.";
+        "Characters such as U+202E turn the direction of text around, so that people read something else than a model does. Marks such as U+200E are reported where no script that runs from right to left is beside them.\n\nRemove them.";
     HIDDEN_ZERO_WIDTH = "hidden-zero-width" [W I W W W],
         "the text contains invisible characters",
         "Zero-width characters can carry invisible text, and make two equal names different. Those that join emoji or letters of scripts that need them are not reported.\n\nRemove them.";
@@ -22,7 +22,7 @@ rules! {
         "Characters from U+E0000 to U+E007F spell out text that no one sees and models read. No real skill needs them, apart from the flags of regions: a black flag, at most six tags and U+E007F.\n\nRemove them.";
     HIDDEN_VARIATION_SELECTORS = "hidden-variation-selectors" [W I W W W],
         "the text contains variation selectors out of place",
-        "One variation selector behind an emoji, a symbol or an ideograph chooses its look. Behind any other character, or behind another selector, it changes nothing and carries hidden text.\n\nRemove them.";
+        "One variation selector after an emoji, a symbol or an ideograph chooses its form. After any other character, or after another selector, it changes nothing and carries hidden text.\n\nRemove them.";
     CONTROL_CHARACTER = "control-character" [W I W W W],
         "the text contains control characters",
         "Control characters have no place in text, and can change what a terminal shows.\n\nRemove them.";

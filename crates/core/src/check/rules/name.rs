@@ -30,19 +30,19 @@ pub(crate) const CHARACTER_RULES: &[&Rule] = &[
 rules! {
     NAME_MISSING = "name-missing" [E E E E W],
         "there is no name",
-        "Agents know a skill by its name. Read leniently, the folder's name stands in.\n\nAdd `name: my-skill`.";
+        "Agents know a skill by its name. Read leniently, the folder's name is used.\n\nAdd `name: my-skill`.";
     NAME_UNKNOWN = "name-unknown" [E E E E E],
         "there is no name and no folder to take it from",
         "Without a name nothing can refer to the skill.\n\nAdd `name: my-skill`.";
     NAME_NOT_TEXT = "name-not-text" [E E E E W],
         "the name is a list or a mapping",
-        "The name is one word. Read leniently, the folder's name stands in.";
+        "The name is one word. Read leniently, the folder's name is used.";
     NAME_NULL = "name-null" [E E E E W],
         "the name is null",
-        "A plain `null` or `~` means nothing to YAML. Read leniently, the folder's name stands in.\n\nWrite the name, or put the word in quotes.";
+        "A plain `null` or `~` means nothing to YAML. Read leniently, the folder's name is used.\n\nWrite the name, or put the word in quotes.";
     NAME_TYPED = "name-typed" [W O E E W],
         "the name is a number, a boolean or a date to other readers",
-        "A value without quotes that looks like `123`, `true`, `yes` or `2024-01-31` is no text to readers that give values a type; some of them then refuse the skill. Prowess takes the text as it is written.\n\nPut it in quotes.";
+        "A value without quotes that looks like `123`, `true`, `yes` or `2024-01-31` is not text to readers that give values a type; some of them then refuse the skill. Prowess takes the text as it is written.\n\nPut it in quotes.";
     NAME_TOO_LONG = "name-too-long" [E E E E W],
         "the name has more than 64 characters",
         "The specification allows 64 characters, and clients cut or refuse longer names.";

@@ -25,7 +25,7 @@ pub enum EditError {
     #[error("the frontmatter cannot be read, so it is not changed; correct it first")]
     Unreadable,
     /// The field appears twice.
-    #[error("the field stands twice, so it is not clear which to change; keep one: {0}")]
+    #[error("the field appears twice, so it is not clear which to change; keep one: {0}")]
     Ambiguous(String),
     /// The text that would be written does not read back as the wanted value.
     #[error("the field cannot be written without changing something else: {0}")]

@@ -312,7 +312,7 @@ fn find_duplicates(pairs: &[Pair], top: bool, findings: &mut Vec<Finding>) {
         let rule = if identity { &DUPLICATE_IDENTITY } else { &DUPLICATE_KEY };
         let key = inline(&second.key);
         findings.push(
-            Finding::new(rule, format!("the key stands twice: {key}"))
+            Finding::new(rule, format!("the key appears twice: {key}"))
                 .with_field(second.key.clone())
                 .with_span(second.key_span)
                 .with_related(first.key_span, "first here")

@@ -136,7 +136,7 @@ impl Reading {
         let entry = self.entry();
         let metadata: Map<String, Value> =
             entry.metadata.iter().map(|(key, value)| (key.clone(), json!(value))).collect();
-        assert_eq!(metadata.len(), entry.metadata.len(), "no metadata key stands twice");
+        assert_eq!(metadata.len(), entry.metadata.len(), "no metadata key appears twice");
         let skill = json!({
             "name": entry.name,
             "description": entry.description,
