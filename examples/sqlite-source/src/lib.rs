@@ -63,7 +63,7 @@ impl Source for SqliteSource {
             // A row that is no skill becomes a broken one, which says why; it hides no other.
             let mut listed = found(&parse(skill_md.as_bytes()), &at);
             listed.virtual_path = id;
-            listing.skills.push(listed);
+            listing.push(listed);
         }
         Ok(listing)
     }

@@ -115,6 +115,7 @@ pub struct Approved {
 
 impl Candidate {
     /// Makes the candidate of a skill that was found: the only way there is.
+    #[inline]
     pub fn build(found: Found, decision: Decision) -> Self {
         let Decision { obstacle, approved, layer, label } = decision;
         let (approved, approved_files) = approved.map_or((None, None), |it| (Some(it.digest), it.files));

@@ -95,6 +95,11 @@ impl Found {
     /// A skill without anything against it, at the virtual path of its key.
     pub fn new(entry: Entry) -> Self {
         let virtual_path = entry.key.clone();
+        Self::placed(entry, virtual_path)
+    }
+
+    /// A skill without anything against it, at this virtual path.
+    pub fn placed(entry: Entry, virtual_path: String) -> Self {
         Self {
             entry,
             obstacle: None,
@@ -123,28 +128,34 @@ impl Found {
     /// assert!(Found::judged(&document, &at, &Profile::spec()).is_broken());
     /// ```
     pub fn judged(document: &Document, at: &Origin, profile: &Profile) -> Self {
-        let entry = document.entry(at);
-        let problems = profile.check_read(document, at, Some(&entry));
-        if problems.iter().any(|problem| problem.severity == Severity::Error) {
-            return Self::new(entry).with_breakage(problems);
-        }
-        let mut found = Self::new(entry);
-        found.problems = (!problems.is_empty()).then(|| problems.into());
+        let mut found = Self::new(document.entry(at));
+        found.judge(document, profile);
         found
+    }
+
+    /// Takes what a profile says about the document it was made of.
+    pub fn judge(&mut self, document: &Document, profile: &Profile) {
+        let problems = profile.check_read(document, &self.entry.origin, Some(&self.entry));
+        if problems.iter().any(|problem| problem.severity == Severity::Error) {
+            self.set_broken(problems);
+        } else {
+            self.problems = (!problems.is_empty()).then(|| problems.into());
+        }
     }
 
     /// A skill that cannot be loaded, with whatever could be read of it.
     pub fn broken(document: &Document, at: &Origin, problems: Vec<Problem>) -> Self {
-        Self::new(document.entry(at)).with_breakage(problems)
+        let mut found = Self::new(document.entry(at));
+        found.set_broken(problems);
+        found
     }
 
-    fn with_breakage(mut self, problems: Vec<Problem>) -> Self {
+    fn set_broken(&mut self, problems: Vec<Problem>) {
         self.obstacle = Some(Obstacle::Broken { problems, profile: None });
         if self.entry.key.is_empty() {
             let at = &self.entry.origin;
             self.entry.key = at.folder.clone().unwrap_or_else(|| at.location.to_string());
         }
-        self
     }
 
     /// Whether it cannot be loaded, or a profile sees an error in it.

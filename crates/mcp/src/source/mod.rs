@@ -225,7 +225,7 @@ impl McpSource {
             return Err(self.error(&read.uri, "it is listed twice".to_owned(), REPORT));
         }
         listed.insert(location, Arc::new(read));
-        listing.skills.push(found);
+        listing.push(found);
         Ok(())
     }
 
@@ -330,7 +330,7 @@ impl Source for McpSource {
             match self.remaining(started, &uri).and_then(|limits| self.named(&uri, limits)) {
                 Ok((found, named)) => {
                     listed.insert(found.entry.origin.location.clone(), Arc::new(named));
-                    listing.skills.push(found);
+                    listing.push(found);
                 }
                 Err(error) => listing.problems.push(error),
             }

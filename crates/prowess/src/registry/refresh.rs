@@ -25,7 +25,8 @@ pub(super) type Known = BTreeMap<usize, Listed>;
 /// What a source last listed.
 #[derive(Clone, Default)]
 pub(super) struct Listed {
-    skills: Vec<Found>,
+    #[expect(clippy::vec_box, reason = "as in a listing")]
+    skills: Vec<Box<Found>>,
     problems: Vec<Arc<SourceError>>,
 }
 
@@ -134,7 +135,7 @@ impl Registry {
     }
 
     /// Decides whether a skill that loads may be offered and used, and makes its candidate.
-    fn decided(&self, mut found: Found, at: usize, layer: &Layer, trust: &Trust) -> Candidate {
+    fn decided(&self, mut found: Box<Found>, at: usize, layer: &Layer, trust: &Trust) -> Candidate {
         let mut decision = Decision::of_layer(at, layer.label());
         if found.obstacle.is_none() {
             match self.turned_off(&found, layer) {
@@ -142,7 +143,7 @@ impl Registry {
                 None => (decision.obstacle, decision.approved) = self.trusted(&mut found, layer, trust),
             }
         }
-        Candidate::build(found, decision)
+        Candidate::build(*found, decision)
     }
 
     /// Who turned a skill off: the host, or a configuration.

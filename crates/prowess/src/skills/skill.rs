@@ -127,9 +127,9 @@ impl Skill {
                 let source = DirSource::new(file.parent().unwrap_or(file), options);
                 let listed = source.list()?.skills;
                 let is_meant =
-                    |found: &Found| found.entry.origin.location.path().map(Path::new) == Some(file);
+                    |found: &Box<Found>| found.entry.origin.location.path().map(Path::new) == Some(file);
                 let found = listed.into_iter().find(is_meant);
-                let skill = found.map(|found| Arc::new(Candidate::build(found, Decision::default())));
+                let skill = found.map(|found| Arc::new(Candidate::build(*found, Decision::default())));
                 Ok(skill.map(|skill| Beside { source: Arc::new(source), skill }))
             }
             Home::Registry(registry, skill) => Ok(registry.beside(skill)),

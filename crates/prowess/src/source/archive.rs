@@ -188,7 +188,7 @@ impl Source for ArchiveSource {
                 Some(folder) => folder.as_str().to_owned(),
                 None => stem(&self.file.path),
             };
-            listing.skills.push(listed);
+            listing.push(listed);
         }
         Ok(listing)
     }

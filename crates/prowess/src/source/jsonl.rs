@@ -248,7 +248,7 @@ impl Source for JsonlSource {
                     let location = Location::Record { file: self.file.id.clone(), id: id.as_str().into() };
                     skill.entry.origin = self.file.origin(location);
                     lines.insert(id, start);
-                    listing.skills.push(found_of(skill.entry, &document));
+                    listing.push(found_of(skill.entry, &document));
                 }
                 Err(reason) => complain(reason),
             }

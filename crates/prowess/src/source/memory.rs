@@ -156,7 +156,7 @@ impl Source for MemorySource {
             // The text itself tells two states apart.
             let sum = checksum(held.text.as_bytes());
             listed.stamp = Stamp::new(0, [held.text.len() as u64, sum, 0, 0]);
-            listing.skills.push(listed);
+            listing.push(listed);
         }
         Ok(listing)
     }

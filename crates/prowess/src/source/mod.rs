@@ -46,9 +46,20 @@ use crate::registry::digests::DigestLimits;
 #[non_exhaustive]
 pub struct Listing {
     /// The skills, in the source's own order, the broken ones included: one bad skill never hides the others.
-    pub skills: Vec<Found>,
+    #[expect(
+        clippy::vec_box,
+        reason = "each passes through many hands, and copying it costs more than a box"
+    )]
+    pub skills: Vec<Box<Found>>,
     /// What could not be looked at.
     pub problems: Vec<SourceError>,
+}
+
+impl Listing {
+    /// Adds a skill.
+    pub fn push(&mut self, found: Found) {
+        self.skills.push(Box::new(found));
+    }
 }
 
 /// What is true of a source as long as it exists.
@@ -194,6 +205,13 @@ pub(crate) fn skill_md() -> Result<RelPath, SourceError> {
 /// What a source lists of a document: a skill, or a broken one with the reasons.
 pub fn found(document: &Document, at: &Origin) -> Found {
     Found::judged(document, at, lenient())
+}
+
+/// The same at a virtual path that is known already.
+pub(crate) fn found_at(document: &Document, at: &Origin, virtual_path: String) -> Box<Found> {
+    let mut found = Box::new(Found::placed(document.entry(at), virtual_path));
+    found.judge(document, lenient());
+    found
 }
 
 /// An error when a document is no longer the skill that was listed: it does not load, or goes by another name.

@@ -13,7 +13,7 @@ use crate::fs::file_cache::FileCache;
 use crate::fs::stamp::FileStamp;
 use crate::fs::walk::{self, OnError, Opened, Visitor};
 use crate::source::budget::{self, Cost};
-use crate::source::{Listing, found, reasons, unread};
+use crate::source::{Listing, found_at, reasons, unread};
 
 /// How many bytes of a SKILL.md are read at first; nearly every frontmatter ends within.
 const FIRST_BYTES: usize = 2048;
@@ -34,10 +34,6 @@ pub(super) struct Gather<'s> {
 
 /// What is made of a SKILL.md.
 #[derive(Debug)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "nearly all are read, and a box would be one more allocation for each"
-)]
 pub(super) enum Skill {
     /// A skill, or a broken one.
     Read(Read),
@@ -48,7 +44,7 @@ pub(super) enum Skill {
 /// A SKILL.md that was read, or is known.
 #[derive(Debug)]
 pub(super) struct Read {
-    found: Found,
+    found: Box<Found>,
     /// The size of its frontmatter.
     head: usize,
     memory: Memory,
@@ -96,7 +92,8 @@ impl Visitor for Gather<'_> {
         let head = document.fences().map_or(document.raw().len(), |fences| fences.body);
         document.note_size(stamp.size);
         let at = walk::origin(path).in_scope(self.source.scope);
-        let found = self.placed(found(&document, &at), path, stamp);
+        let mut found = found_at(&document, &at, self.virtual_path(path));
+        found.stamp = stamp.into();
         Skill::Read(Read { found, head, memory })
     }
 
@@ -138,14 +135,13 @@ impl Gather<'_> {
             return Err(problem);
         }
         let at = walk::origin(path).in_scope(self.source.scope);
-        let found = self.placed(unread(&problem, &at), path, FileStamp::default());
+        let mut found = Box::new(unread(&problem, &at));
+        found.virtual_path = self.virtual_path(path);
         Ok(Read { found, head: 0, memory: Memory::Nothing })
     }
 
-    fn placed(&self, mut found: Found, path: &Path, stamp: FileStamp) -> Found {
-        found.stamp = stamp.into();
-        found.virtual_path = virtual_path(&self.source.root, &self.above, path);
-        found
+    fn virtual_path(&self, path: &Path) -> String {
+        virtual_path(&self.source.root, &self.above, path)
     }
 }
 

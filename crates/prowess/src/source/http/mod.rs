@@ -288,7 +288,7 @@ impl Source for HttpSource {
             match self.found(&listed, &location, &place, deadline) {
                 Ok(found) => {
                     places.insert(location, place);
-                    listing.skills.push(found);
+                    listing.push(found);
                 }
                 Err(SourceError { kind: SourceErrorKind::Http(HttpError::NotInTime(_)), .. }) => late += 1,
                 Err(error) => listing.problems.push(error),
