@@ -7,9 +7,7 @@ use prowess_core::catalog::Decision;
 use prowess_core::render::{Activation, Inlined};
 use prowess_core::session::Options;
 use prowess_core::text::{collapse, visible};
-use prowess_core::{
-    Candidate, Entry, Found, LoadError, Manifest, Origin, Profile, RelPath, SkillData, parse,
-};
+use prowess_core::{Candidate, Entry, LoadError, Manifest, Origin, Profile, RelPath, SkillData, parse};
 use serde_json::Value;
 
 use super::SkillsError;
@@ -126,9 +124,9 @@ impl Skill {
                 let options = ScanOptions { max_depth: 0, ..ScanOptions::unbounded() };
                 let source = DirSource::new(file.parent().unwrap_or(file), options);
                 let listed = source.list()?.skills;
-                let is_meant =
-                    |found: &Box<Found>| found.entry.origin.location.path().map(Path::new) == Some(file);
-                let found = listed.into_iter().find(is_meant);
+                let mut listed = listed.into_iter();
+                let found =
+                    listed.find(|found| found.entry.origin.location.path().map(Path::new) == Some(file));
                 let skill = found.map(|found| Arc::new(Candidate::build(*found, Decision::default())));
                 Ok(skill.map(|skill| Beside { source: Arc::new(source), skill }))
             }

@@ -46,10 +46,7 @@ use crate::registry::digests::DigestLimits;
 #[non_exhaustive]
 pub struct Listing {
     /// The skills, in the source's own order, the broken ones included: one bad skill never hides the others.
-    #[expect(
-        clippy::vec_box,
-        reason = "each passes through many hands, and copying it costs more than a box"
-    )]
+    // Each passes through many hands, and copying it would cost more than a box.
     pub skills: Vec<Box<Found>>,
     /// What could not be looked at.
     pub problems: Vec<SourceError>,
