@@ -5,19 +5,33 @@
 //! stages the files, writes a journal, swaps folders and records what was done; killed at any instant, it leaves the old
 //! state or the new one for each skill, and the next command completes it.
 
+mod apply;
 mod error;
 mod fetch;
+mod installed;
+mod installer;
+mod links;
+mod preview;
+mod records;
 mod reference;
-mod skills_lock;
-mod skills_toml;
 mod spec;
 mod store;
+mod sync;
 mod target;
 mod tree;
 
+pub use apply::{Action, Change, Edits};
 pub use error::{InstallError, InstallErrorKind};
+pub use installed::{InstalledSkill, InstalledState};
+pub use installer::{
+    Available, AvailableSkill, InstallFolders, InstallOptions, Installer, Prepared, Progress,
+};
+pub use preview::Preview;
+pub use records::{
+    InstallScope, LOCK_FILE, LinkMode, LockedSkill, SKILLS_FILE, SKILLS_FOLDER, SkillsLock, SkillsToml,
+    WantedSkill,
+};
 pub use reference::{SkillRef, is_local_path};
-pub use skills_lock::{LOCK_FILE, LockedSkill, SkillsLock};
-pub use skills_toml::{LinkMode, SKILLS_FILE, SkillsToml, WantedSkill};
 pub use spec::{InstallPlace, InstallSpec};
+pub use sync::SyncOptions;
 pub use tree::{FileChange, InstallLimits, SkillTree};

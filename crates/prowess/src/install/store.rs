@@ -14,7 +14,6 @@ use prowess_core::Manifest;
 use prowess_core::path::MAX_DEPTH;
 
 use super::tree::{InstallLimits, SkillTree, TreeFile};
-use crate::env::Environment;
 use crate::fs::atomic::unused_name;
 use crate::fs::read::read_small;
 use crate::registry::digests;
@@ -38,11 +37,6 @@ impl Store {
     /// The store in a folder, which is made when something is put into it.
     pub(crate) fn at(folder: PathBuf) -> Self {
         Self { folder, swept: OnceLock::new() }
-    }
-
-    /// That of the user; nothing when it is not known where the user's files are.
-    pub(crate) fn of_user(environment: &Environment) -> Option<Self> {
-        Some(Self::at(environment.xdg("XDG_CACHE_HOME", ".cache")?.join("prowess/store/v1")))
     }
 
     /// Its folder.
@@ -242,14 +236,13 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn files_in_the_store_are_read_only_and_their_folders_private() {
-        use std::os::unix::fs::PermissionsExt as _;
+        use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
         let (_folder, store) = store();
         let tree = tree("x");
         store.put(&tree).unwrap();
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         let blob = store.blob_of(tree.manifest().files[0].digest.as_deref().unwrap()).unwrap();
         assert_eq!((mode(&blob), mode(store.folder())), (0o444, 0o700));
-        use std::os::unix::fs::MetadataExt as _;
         assert_eq!(fs::metadata(&blob).unwrap().nlink(), 1);
     }
 
@@ -264,12 +257,13 @@ mod tests {
             .map(|file| store.blob_of(file.digest.as_deref().unwrap()).unwrap())
             .chain([store.listing_of(tree.digest()).unwrap()])
             .collect();
-        type Damage = fn(&Path);
-        let damages: [Damage; 4] = [
+        let damages: [fn(&Path); 4] = [
             |path| fs::remove_file(path).unwrap(),
             |path| {
                 let mut bytes = fs::read(path).unwrap();
-                bytes.iter_mut().for_each(|byte| *byte ^= 1);
+                for byte in &mut bytes {
+                    *byte ^= 1;
+                }
                 fs::remove_file(path).unwrap();
                 fs::write(path, bytes).unwrap();
             },

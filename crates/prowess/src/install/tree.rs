@@ -39,12 +39,12 @@ impl InstallLimits {
                 "a file of the skill is too large: {path}: {size} bytes, at most {}",
                 self.file_bytes
             );
-            return Err(too_large(message, "max-file-bytes"));
+            return Err(too_large(message, "bytes in one file"));
         }
         if path.split('/').count() > self.depth + 1 {
             let message =
                 format!("a file of the skill is too deep: {path}: more than {} folders", self.depth);
-            return Err(too_large(message, "max-depth"));
+            return Err(too_large(message, "depth"));
         }
         Ok(())
     }
@@ -52,17 +52,17 @@ impl InstallLimits {
     /// An error when files are too many or too large together.
     pub(crate) fn check_sum(&self, files: usize, bytes: u64) -> Result<(), InstallError> {
         if files > self.files {
-            return Err(too_large(format!("the skill has more than {} files", self.files), "max-files"));
+            return Err(too_large(format!("the skill has more than {} files", self.files), "files"));
         }
         if bytes > self.bytes {
-            return Err(too_large(format!("the skill has more than {} bytes", self.bytes), "max-bytes"));
+            return Err(too_large(format!("the skill has more than {} bytes", self.bytes), "bytes"));
         }
         Ok(())
     }
 }
 
-fn too_large(message: String, option: &str) -> InstallError {
-    let hint = format!("if you want it nonetheless, raise the limit with --{option}");
+fn too_large(message: String, limit: &str) -> InstallError {
+    let hint = format!("if you want it nonetheless, raise the limit of {limit}");
     InstallError::new(InstallErrorKind::TooLarge, message, hint)
 }
 
@@ -231,11 +231,11 @@ mod tests {
     }
 
     #[test]
-    fn limits_name_the_file_and_the_option_that_raises_them() {
+    fn limits_name_the_file_and_what_to_raise() {
         let limits = InstallLimits { file_bytes: 1, ..InstallLimits::default() };
         let error = SkillTree::new(vec![file("SKILL.md", false, "xx")], &limits).unwrap_err();
         assert_eq!(error.to_string(), "a file of the skill is too large: SKILL.md: 2 bytes, at most 1");
-        assert!(error.hint().ends_with("--max-file-bytes"));
+        assert!(error.hint().ends_with("bytes in one file"));
         let limits = InstallLimits { depth: 1, ..InstallLimits::default() };
         let files = vec![file("SKILL.md", false, ""), file("a/b/c", false, "")];
         assert_eq!(SkillTree::new(files, &limits).unwrap_err().kind(), InstallErrorKind::TooLarge);

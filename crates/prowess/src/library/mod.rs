@@ -203,8 +203,7 @@ fn configs(
     approvals: &Approvals,
     registry: &mut Registry,
 ) -> Result<Vec<FoundConfig>, LibraryError> {
-    let own = environment.xdg("XDG_CONFIG_HOME", ".config").map(|folder| folder.join("prowess"));
-    let own = own.map(|folder| folder.join(config::FILE_NAME)).filter(|file| file.exists());
+    let own = Config::file_of_user(environment);
     let project = Config::find(from);
     for path in project.ignored {
         registry.note(SourceErrorKind::OtherOwner.at(path));

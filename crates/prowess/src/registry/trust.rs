@@ -170,13 +170,17 @@ impl Approvals {
         self.skills.sort_by(|a, b| a.location.cmp(&b.location));
     }
 
-    /// Trusts an installed skill, by the place of its SKILL.md, as long as it has this digest.
+    /// Trusts an installed skill, by the place of its SKILL.md, as long as it has this digest; without one, takes the
+    /// trust back.
     #[cfg(feature = "install")]
-    pub(crate) fn trust_file(&mut self, name: &str, file: &Path, digest: &str) {
+    pub(crate) fn trust_file(&mut self, name: &str, file: &Path, digest: Option<&str>) {
         let location = Location::from(file.to_string_lossy().into_owned());
         self.skills.retain(|approval| approval.location != location);
-        self.skills.push(Approval { name: name.to_owned(), key: None, location, digest: digest.to_owned() });
-        self.skills.sort_by(|a, b| a.location.cmp(&b.location));
+        if let Some(digest) = digest {
+            let (name, digest) = (name.to_owned(), digest.to_owned());
+            self.skills.push(Approval { name, key: None, location, digest });
+            self.skills.sort_by(|a, b| a.location.cmp(&b.location));
+        }
     }
 
     /// The trusted folder that a place lies in, if there is one.

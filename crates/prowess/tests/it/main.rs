@@ -23,6 +23,8 @@ mod front_door;
 mod hostile;
 #[cfg(all(target_os = "linux", feature = "watch"))]
 mod hot_reload;
+#[cfg(feature = "install")]
+mod installer;
 #[cfg(target_os = "linux")]
 mod io_count;
 mod pages;

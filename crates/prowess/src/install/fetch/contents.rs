@@ -232,9 +232,8 @@ fn follow(
     let mut links = 0;
     while let Some(name) = todo.pop_front() {
         match name.as_str() {
-            "" | "." => continue,
             ".." if at.pop().is_none() => return Err(bad_link("leads out of the repository", &named)),
-            ".." => continue,
+            "" | "." | ".." => continue,
             GIT => return Err(bad_link("leads into .git", &named)),
             _ => {}
         }

@@ -1,12 +1,14 @@
 //! [`Found`]: the skills that a place holds, and which of them are meant.
 
+use std::fmt::Write as _;
+
 use prowess_core::text::similar;
 use prowess_core::{Origin, RelPath, parse};
 
 use super::Place;
 use super::contents::{Planned, SkillFolder, file_at};
 use crate::install::error::{InstallError, InstallErrorKind};
-use crate::install::skills_lock::check_folder_name;
+use crate::install::records::check_folder_name;
 use crate::install::tree::InstallLimits;
 
 /// How many skills an error lists.
@@ -64,6 +66,7 @@ impl Found {
     }
 
     /// The commit, when it is a repository.
+    #[cfg(test)]
     pub(crate) fn commit(&self) -> Option<&str> {
         match &self.place {
             Place::Folder(_) => None,
@@ -72,6 +75,7 @@ impl Found {
     }
 
     /// What was asked for, as a lock says it.
+    #[cfg(test)]
     pub(crate) fn requested(&self) -> Option<&str> {
         match &self.place {
             Place::Folder(_) => None,
@@ -123,7 +127,7 @@ impl Found {
             (Some(at), _) => Ok(vec![at]),
             (None, 1) => Ok(vec![0]),
             _ => {
-                let hint = "name one with --skill, or take all with --all";
+                let hint = "name one of them, or take them all";
                 Err(self.listing(InstallErrorKind::Ambiguous, "there are several skills", hint, &self.all()))
             }
         }
@@ -166,7 +170,7 @@ impl Found {
             which.iter().filter_map(|at| self.skills.get(*at)).take(MAX_LISTED).map(FoundSkill::shown);
         let mut listed = shown.collect::<Vec<String>>().join(", ");
         if which.len() > MAX_LISTED {
-            listed.push_str(&format!(" and {} more", which.len() - MAX_LISTED));
+            let _ = write!(listed, " and {} more", which.len() - MAX_LISTED);
         }
         InstallError::new(kind, format!("{message}: {listed}"), hint)
     }

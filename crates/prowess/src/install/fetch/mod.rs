@@ -19,7 +19,7 @@ pub(crate) use self::found::{Found, FoundSkill};
 use self::git::{Git, GitCommand, GitLimits, Wanted};
 use self::repository::GitContents;
 use super::error::{InstallError, InstallErrorKind};
-use super::skills_lock::LockedSkill;
+use super::records::LockedSkill;
 use super::spec::{InstallPlace, InstallSpec};
 use super::store::Store;
 use super::tree::{InstallLimits, SkillTree, TreeFile};
@@ -103,6 +103,7 @@ impl Fetcher {
     }
 
     /// Its store.
+    #[cfg(test)]
     pub(crate) fn store(&self) -> &Store {
         &self.store
     }

@@ -81,10 +81,10 @@ pub(super) fn url(scheme: &str, rest: &str) -> Result<InstallSpec, Refusal> {
         _ => {}
     }
     let path = path.trim_end_matches('/');
-    if scheme == "https" {
-        if let Some(spec) = page(&host, path, reference.is_some())? {
-            return Ok(InstallSpec { reference, ..spec });
-        }
+    if scheme == "https"
+        && let Some(spec) = page(&host, path, reference.is_some())?
+    {
+        return Ok(InstallSpec { reference, ..spec });
     }
     check_path(path)?;
     let user = user.map(|user| format!("{user}@")).unwrap_or_default();

@@ -56,7 +56,10 @@ pub(super) fn check_reference(text: &str) -> Result<&str, Refusal> {
         return Err(Refusal::DASH);
     }
     let part = |part: &str| {
-        !part.is_empty() && !part.starts_with('.') && !part.ends_with(".lock") && !part.ends_with('.')
+        !part.is_empty()
+            && !part.starts_with('.')
+            && part.strip_suffix(".lock").is_none()
+            && !part.ends_with('.')
     };
     let forbidden = |c: char| c.is_control() || c.is_whitespace() || "~^:?*[\\".contains(c);
     let allowed = text.split('/').all(part)

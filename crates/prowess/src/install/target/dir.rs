@@ -69,11 +69,6 @@ mod unix {
             }
         }
 
-        /// Opens a folder in it.
-        pub(crate) fn open_below(&self, name: &str) -> io::Result<Self> {
-            self.below(name)
-        }
-
         /// What has a name in it; a link is itself.
         pub(crate) fn kind(&self, name: &str) -> io::Result<Option<Kind>> {
             match rustix::fs::statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW) {
@@ -211,11 +206,11 @@ mod portable {
         pub(crate) fn make(&self, name: &str) -> io::Result<Self> {
             match fs::create_dir(self.path.join(name)) {
                 Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
-                _ => self.open_below(name),
+                _ => self.below(name),
             }
         }
 
-        pub(crate) fn open_below(&self, name: &str) -> io::Result<Self> {
+        fn below(&self, name: &str) -> io::Result<Self> {
             match self.kind(name)? {
                 Some(Kind::Folder) => Ok(Self { path: self.path.join(name) }),
                 Some(_) => Err(io::ErrorKind::NotADirectory.into()),

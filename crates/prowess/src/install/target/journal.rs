@@ -51,15 +51,15 @@ pub(crate) struct FileStep {
     pub(crate) after: String,
 }
 
-/// An approval that the user gave for what is installed.
+/// An approval that the user gave for what is installed, or one that ends with it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Accepted {
     /// The name in the frontmatter.
     pub(crate) name: String,
     /// The place of the SKILL.md.
     pub(crate) skill_file: PathBuf,
-    /// The tree digest.
-    pub(crate) digest: String,
+    /// The tree digest that is trusted; nothing ends the trust.
+    pub(crate) digest: Option<String>,
 }
 
 /// Everything that a transaction does.

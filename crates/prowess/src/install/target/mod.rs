@@ -6,4 +6,4 @@ mod transaction;
 
 pub(crate) use dir::Dir;
 pub(crate) use journal::{Accepted, State};
-pub(crate) use transaction::{Books, Transaction, manifest_of, recover, state_of};
+pub(crate) use transaction::{Books, Transaction, manifest_of, read_tree, recover, state_of};

@@ -5,6 +5,7 @@ mod scan;
 mod session;
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -82,6 +83,8 @@ pub struct Config {
     pub sources: Vec<SourceSpec>,
     /// The options of sessions.
     pub session: SessionConfig,
+    /// Where the skills of organisations are: URLs with `{org}` and `{name}` in them, by organisation.
+    pub registries: BTreeMap<String, String>,
 }
 
 /// Settings for the paths that a glob matches.
@@ -170,6 +173,12 @@ impl Config {
         found
     }
 
+    /// The user's own configuration, if there is one.
+    pub fn file_of_user(environment: &env::Environment) -> Option<PathBuf> {
+        let folder = environment.xdg("XDG_CONFIG_HOME", ".config")?.join("prowess");
+        Some(folder.join(FILE_NAME)).filter(|file| file.exists())
+    }
+
     /// Reads a file, with the default limits.
     pub fn read(file: &Path) -> Result<Self, ConfigError> {
         Self::read_within(file, ConfigLimits::default())
@@ -216,6 +225,7 @@ impl Config {
             scan: ScanChanges::default(),
             sources: Vec::new(),
             session: SessionConfig::default(),
+            registries: BTreeMap::new(),
         };
         Reader::new(text, file, limits).read(text, config)
     }

@@ -49,10 +49,26 @@ impl<'a> Reader<'a> {
                 "skills" => self.skills(self.table("skills", value)?, &mut config)?,
                 "session" => config.session = self.session(self.table("session", value)?)?,
                 "scan" => self.scan(self.table("scan", value)?, &mut config)?,
-                other => return self.unknown(other, key, "check, skills, scan, session"),
+                "install" => self.install(self.table("install", value)?, &mut config)?,
+                other => return self.unknown(other, key, "check, skills, scan, session, install"),
             }
         }
         Ok(config)
+    }
+
+    fn install(&self, table: &DeTable<'_>, config: &mut Config) -> Result<(), ConfigError> {
+        for (key, value) in table {
+            match key.get_ref().as_ref() {
+                "registries" => {
+                    for (org, url) in self.table("install.registries", value)? {
+                        let text = self.text("install.registries", url)?;
+                        config.registries.insert(org.get_ref().to_string(), text.to_owned());
+                    }
+                }
+                other => return self.unknown(other, key, "registries"),
+            }
+        }
+        Ok(())
     }
 
     fn check(&self, table: &DeTable<'_>, config: &mut Config) -> Result<(), ConfigError> {

@@ -3,6 +3,7 @@
 #![allow(clippy::disallowed_methods, reason = "these are tests")]
 
 use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::time::{Duration, SystemTime};
 
@@ -177,7 +178,6 @@ fn names_that_are_not_safe_everywhere_are_refused_by_name() {
         assert_eq!(error.kind(), InstallErrorKind::Refused, "{name}: {error}");
     }
     let place = Place::new();
-    use std::os::unix::ffi::OsStrExt as _;
     fs::write(place.path("repo/skills/a").join(std::ffi::OsStr::from_bytes(b"\xff")), "").unwrap();
     assert!(place.tree().unwrap_err().to_string().contains("not UTF-8"));
     let place = Place::new();

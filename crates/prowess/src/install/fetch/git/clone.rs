@@ -1,5 +1,6 @@
 //! A repository without a work tree that objects are fetched into, written by hand: that saves starting git for it.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -68,7 +69,8 @@ impl Bare {
             let entries = fs::read_dir(self.folder.join(folder)).into_iter().flatten().flatten();
             entries.into_iter().any(|entry| entry.file_name().to_str().is_some_and(is_left))
         };
-        left("", |name| name.ends_with(".lock")) || left("objects/pack", |name| name.starts_with("tmp_"))
+        left("", |name| name.strip_suffix(".lock").is_some())
+            || left("objects/pack", |name| name.starts_with("tmp_"))
     }
 
     /// Its configuration. `long_ids` is for repositories whose ids are SHA-256.
@@ -83,9 +85,9 @@ impl Bare {
             text.push_str("\tobjectformat = sha256\n");
         }
         if partial {
-            text.push_str(&format!("\tpartialclone = {REMOTE}\n"));
+            let _ = writeln!(text, "\tpartialclone = {REMOTE}");
         }
-        text.push_str(&format!("[remote \"{REMOTE}\"]\n\turl = \"{quoted}\"\n"));
+        let _ = writeln!(text, "[remote \"{REMOTE}\"]\n\turl = \"{quoted}\"");
         if partial {
             text.push_str("\tpromisor = true\n\tpartialclonefilter = blob:none\n");
         }

@@ -233,6 +233,6 @@ pub(super) fn too_many_bytes(limit: usize) -> InstallError {
     InstallError::new(
         InstallErrorKind::TooLarge,
         message,
-        "raise the limit with --max-bytes, or install fewer at once",
+        "raise the limit of bytes, or install fewer at once",
     )
 }

@@ -257,7 +257,7 @@ impl GitCommand {
     }
 
     /// A fetch in a repository that is made when there is none. What a killed process left half-made is made again, once.
-    fn fetch_made(&self, bare: &Bare, fetch: impl Fn(&Bare) -> Result<(), Problem>) -> Result<(), Problem> {
+    fn fetch_made(bare: &Bare, fetch: impl Fn(&Bare) -> Result<(), Problem>) -> Result<(), Problem> {
         let made = |error| Problem::folder(bare, error);
         let was_there = bare.open_or_make(false).map_err(made)?;
         let first = match fetch(bare) {
@@ -265,7 +265,7 @@ impl GitCommand {
             Err(problem) => problem,
         };
         let other_ids = matches!(first.fault, Fault::OtherIds);
-        if !other_ids && !(was_there && first.may_be_damage()) {
+        if !(other_ids || (was_there && first.may_be_damage())) {
             return Err(first);
         }
         bare.remove().map_err(made)?;
@@ -302,7 +302,7 @@ impl Git for GitCommand {
 
     fn fetch(&self, url: &str, wanted: &Wanted) -> Result<FetchedRef, InstallError> {
         self.locked(url, |bare| {
-            let fetched = self.fetch_made(bare, |bare| {
+            let fetched = Self::fetch_made(bare, |bare| {
                 self.fetch_into(bare, &[wanted.refspec()], Self::filter(url), Vec::new())
             });
             match fetched {
@@ -312,7 +312,7 @@ impl Git for GitCommand {
                     bare.remove().map_err(|error| Problem::folder(bare, error).error(url))?;
                     let options = ["--filter=blob:none"];
                     let all = |bare: &Bare| self.fetch_into(bare, &EVERYTHING, &options, Vec::new());
-                    self.fetch_made(bare, all).map_err(|problem| problem.error(url))?;
+                    Self::fetch_made(bare, all).map_err(|problem| problem.error(url))?;
                     let id = wanted.refspec().to_owned();
                     return Ok(FetchedRef { id, requested: wanted.requested() });
                 }
@@ -358,19 +358,14 @@ impl Git for GitCommand {
         let mut rest = bytes.as_slice();
         let mut objects = Vec::with_capacity(names.len());
         for _ in names {
-            let object = next_header(&mut rest).map(|header| {
-                header.map(|(id, size)| {
-                    let size = usize::try_from(size).ok()?;
-                    let (bytes, behind) = rest.split_at_checked(size)?;
-                    rest = behind.strip_prefix(b"\n")?;
-                    Some(Object { id, bytes: bytes.to_vec() })
-                })
-            });
-            match object {
-                Some(None) => objects.push(None),
-                Some(Some(Some(object))) => objects.push(Some(object)),
-                _ => return Err(errors::not_understood(url, "an object")),
-            }
+            let object = match next_header(&mut rest) {
+                Some(Header::Missing) => Some(None),
+                Some(Header::Object { id, size }) => {
+                    next_bytes(&mut rest, size).map(|bytes| Some(Object { id, bytes }))
+                }
+                None => None,
+            };
+            objects.push(object.ok_or_else(|| errors::not_understood(url, "an object"))?);
         }
         Ok(objects)
     }
@@ -378,8 +373,12 @@ impl Git for GitCommand {
     fn sizes(&self, url: &str, names: &[String]) -> Result<Vec<Option<u64>>, InstallError> {
         let bytes = self.batch(url, "--batch-check", names, self.limits.listing_bytes)?;
         let mut rest = bytes.as_slice();
+        let size = |header| match header {
+            Header::Missing => None,
+            Header::Object { size, .. } => Some(size),
+        };
         let sizes: Option<Vec<Option<u64>>> =
-            names.iter().map(|_| next_header(&mut rest).map(|header| header.map(|(_, size)| size))).collect();
+            names.iter().map(|_| next_header(&mut rest).map(size)).collect();
         sizes.ok_or_else(|| errors::not_understood(url, "the size of an object"))
     }
 
@@ -431,17 +430,29 @@ fn tree_entry(line: &[u8]) -> Option<TreeEntry> {
     Some(TreeEntry { mode, id, path: path.get(1..)?.to_vec() })
 }
 
-/// Reads `id type size`, or `name missing`, for which there is nothing; no header at all is an error.
-fn next_header(rest: &mut &[u8]) -> Option<Option<(String, u64)>> {
+/// What git says before an object.
+enum Header {
+    Missing,
+    Object { id: String, size: u64 },
+}
+
+/// Reads `id type size` or `name missing`; nothing when it is neither.
+fn next_header(rest: &mut &[u8]) -> Option<Header> {
     let end = rest.iter().position(|byte| *byte == b'\n')?;
     let (line, behind) = rest.split_at_checked(end)?;
     *rest = behind.get(1..)?;
-    let line = std::str::from_utf8(line).ok()?;
-    let mut words = line.split(' ');
+    let mut words = std::str::from_utf8(line).ok()?.split(' ');
     let (id, kind, size) = (words.next()?, words.next()?, words.next());
     match (kind, size) {
-        ("missing" | "ambiguous", None) => Some(None),
-        (_, Some(size)) if is_id(id) => Some(Some((id.to_owned(), size.parse().ok()?))),
+        ("missing" | "ambiguous", None) => Some(Header::Missing),
+        (_, Some(size)) if is_id(id) => Some(Header::Object { id: id.to_owned(), size: size.parse().ok()? }),
         _ => None,
     }
+}
+
+/// Reads the bytes of an object and the end of line behind them.
+fn next_bytes(rest: &mut &[u8], size: u64) -> Option<Vec<u8>> {
+    let (bytes, behind) = rest.split_at_checked(usize::try_from(size).ok()?)?;
+    *rest = behind.strip_prefix(b"\n")?;
+    Some(bytes.to_vec())
 }

@@ -2,6 +2,7 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
+use std::os::fd::OwnedFd;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
@@ -49,7 +50,8 @@ impl Server {
         }
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
-        let (requests, open): (Arc<Mutex<Vec<String>>>, Arc<Mutex<Vec<TcpStream>>>) = Default::default();
+        let requests: Arc<Mutex<Vec<String>>> = Arc::default();
+        let open: Arc<Mutex<Vec<TcpStream>>> = Arc::default();
         let root = world.path("").to_str().unwrap().trim_end_matches('/').to_owned();
         let (seen, held) = (Arc::clone(&requests), Arc::clone(&open));
         let thread = std::thread::spawn(move || {
@@ -100,7 +102,6 @@ impl Drop for Server {
 }
 
 fn daemon(stream: &TcpStream, program: &str, root: &str) -> Option<()> {
-    use std::os::fd::OwnedFd;
     let pipe = || Some(Stdio::from(OwnedFd::from(stream.try_clone().ok()?)));
     Command::new(program)
         .args(["--inetd", "--export-all", &format!("--base-path={root}")])

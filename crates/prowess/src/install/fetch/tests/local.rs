@@ -15,21 +15,21 @@ fn a_folder_is_named_relative_to_the_base_and_read_again_from_there() {
         ("elsewhere/b", "path+../../elsewhere/b"),
         ("work/project/../skills/a", "path+../skills/a"),
     ] {
-        let fetched = world.take(&fetcher, world.path(folder).to_str().unwrap()).unwrap();
+        let fetched = take(&fetcher, world.path(folder).to_str().unwrap()).unwrap();
         assert_eq!(fetched[0].source, source);
         assert_eq!((&fetched[0].commit, &fetched[0].git_tree, &fetched[0].requested), (&None, &None, &None));
         empty_store(&world);
         let lock = locked(&fetched[0]);
         assert_eq!(fetcher.again(&[&lock]).unwrap()[0], fetched[0].tree);
     }
-    let fetched = world.take(&fetcher, world.path("elsewhere/b").to_str().unwrap()).unwrap();
+    let fetched = take(&fetcher, world.path("elsewhere/b").to_str().unwrap()).unwrap();
     empty_store(&world);
     world.write("elsewhere/b/scripts/run.sh", "changed");
     let error = fetcher.again(&[&locked(&fetched[0])]).unwrap_err();
     assert_eq!(error.kind(), InstallErrorKind::Mismatch);
     assert!(error.to_string().contains(": b: path+../../elsewhere/b"), "{error}");
     world.skill("work/project/own");
-    let own = world.take(&fetcher, world.path("work/project/own").to_str().unwrap()).unwrap();
+    let own = take(&fetcher, world.path("work/project/own").to_str().unwrap()).unwrap();
     assert_eq!(own[0].source, "path+./own");
 }
 
@@ -50,8 +50,8 @@ fn offline_a_folder_and_a_local_repository_are_read_and_others_say_what_they_nee
     let Some(world) = World::new() else { return };
     world.two_skills();
     let fetcher = world.fetcher_with(FetchOptions { offline: true, ..FetchOptions::default() });
-    assert_eq!(world.take(&fetcher, &world.url("repo")).unwrap().len(), 2);
-    assert_eq!(world.take(&fetcher, world.path("repo/skills").to_str().unwrap()).unwrap().len(), 2);
+    assert_eq!(take(&fetcher, &world.url("repo")).unwrap().len(), 2);
+    assert_eq!(take(&fetcher, world.path("repo/skills").to_str().unwrap()).unwrap().len(), 2);
     for text in ["https://git.example/x.git", "owner/repo/tree@x", "https://github.com/o/r/tree/main/x"] {
         let error = fetcher.find(&text.parse().unwrap()).unwrap_err();
         assert!(error.to_string().contains("the network is not to be used"), "{text}: {error}");

@@ -1,6 +1,6 @@
 //! Tests of fetching with real repositories: over `file://`, by git's own daemon and by HTTP, all on this machine.
 
-#![allow(clippy::disallowed_methods, reason = "these are tests")]
+#![allow(clippy::disallowed_methods, clippy::similar_names, reason = "these are tests")]
 
 mod hostile;
 mod http;
@@ -126,13 +126,13 @@ impl World {
         assert_eq!(folders.len(), 1);
         folders.remove(0)
     }
+}
 
-    /// Takes all skills of a place.
-    fn take(&self, fetcher: &Fetcher, text: &str) -> Result<Vec<FetchedSkill>, InstallError> {
-        let mut found = fetcher.find(&text.parse()?)?;
-        let all = found.choose(&[], true)?;
-        fetcher.take(&mut found, &all)
-    }
+/// Takes all skills of a place.
+fn take(fetcher: &Fetcher, text: &str) -> Result<Vec<FetchedSkill>, InstallError> {
+    let mut found = fetcher.find(&text.parse()?)?;
+    let all = found.choose(&[], true)?;
+    fetcher.take(&mut found, &all)
 }
 
 fn names(found: &Found) -> Vec<&str> {

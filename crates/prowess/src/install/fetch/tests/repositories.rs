@@ -7,8 +7,8 @@ fn a_repository_gives_the_same_trees_as_a_folder_with_its_commit_and_its_git_tre
     let Some(world) = World::new() else { return };
     let commit = world.two_skills();
     let fetcher = world.fetcher();
-    let fetched = world.take(&fetcher, &world.url("repo")).unwrap();
-    let plain = world.take(&fetcher, &format!("{}/skills", world.path("repo").display())).unwrap();
+    let fetched = take(&fetcher, &world.url("repo")).unwrap();
+    let plain = take(&fetcher, &format!("{}/skills", world.path("repo").display())).unwrap();
     assert_eq!(fetched.len(), 2);
     for (skill, plain) in fetched.iter().zip(&plain) {
         let path = format!("skills/{}", skill.name);
@@ -150,7 +150,7 @@ fn a_skill_in_the_root_is_the_whole_repository_and_has_its_name() {
     world.write("whole.git/.gitattributes", "* text\n");
     let commit = world.commit("whole.git");
     let fetcher = world.fetcher();
-    let fetched = world.take(&fetcher, &world.url("whole.git")).unwrap();
+    let fetched = take(&fetcher, &world.url("whole.git")).unwrap();
     assert_eq!((fetched[0].name.as_str(), fetched[0].path.as_ref()), ("whole", None));
     assert_eq!(fetched[0].git_tree.as_deref(), Some(&*world.git("whole.git", &["rev-parse", "HEAD^{tree}"])));
     assert_eq!(fetched[0].tree.manifest().files.len(), 2);
@@ -166,7 +166,7 @@ fn a_lock_is_read_from_the_store_then_from_the_commit_and_never_from_another() {
     let Some(world) = World::new() else { return };
     world.two_skills();
     let fetcher = world.fetcher();
-    let fetched = world.take(&fetcher, &world.url("repo")).unwrap();
+    let fetched = take(&fetcher, &world.url("repo")).unwrap();
     let locks: Vec<LockedSkill> = fetched.iter().map(locked).collect();
     let locks: Vec<&LockedSkill> = locks.iter().collect();
     world.write("repo/skills/a/SKILL.md", "---\nname: a\ndescription: Changed.\n---\n");
@@ -196,17 +196,19 @@ fn a_lock_is_read_from_the_store_then_from_the_commit_and_never_from_another() {
     }
 }
 
+/// How a clone is damaged.
+type Damage = (&'static str, fn(&Path));
+
 #[test]
 fn what_a_killed_process_left_of_a_repository_is_made_again() {
     let Some(world) = World::new() else { return };
     world.two_skills();
     let (fetcher, url) = (world.fetcher(), world.url("repo"));
-    world.take(&fetcher, &url).unwrap();
-    type Damage = fn(&Path);
-    let damages: [(&str, Damage); 6] = [
+    take(&fetcher, &url).unwrap();
+    let damages: [Damage; 6] = [
         ("a lock", |bare| fs::write(bare.join("shallow.lock"), "").unwrap()),
         ("a pack that was being written", |bare| {
-            fs::write(bare.join("objects/pack/tmp_pack_x"), "x").unwrap()
+            fs::write(bare.join("objects/pack/tmp_pack_x"), "x").unwrap();
         }),
         ("no configuration", |bare| fs::remove_file(bare.join("config")).unwrap()),
         ("half a configuration", |bare| fs::write(bare.join("config"), "[core]\n\tbare").unwrap()),
@@ -223,7 +225,7 @@ fn what_a_killed_process_left_of_a_repository_is_made_again() {
     for (what, damage) in damages {
         world.commit("repo");
         damage(&world.bare());
-        let fetched = world.take(&fetcher, &url);
+        let fetched = take(&fetcher, &url);
         assert_eq!(fetched.map(|fetched| fetched.len()).map_err(|error| error.with_cause()), Ok(2), "{what}");
     }
 }
@@ -238,7 +240,7 @@ fn a_repository_with_long_ids_is_fetched() {
     assert_eq!(commit.len(), 64);
     let fetcher = world.fetcher();
     for text in [world.url("repo"), format!("{}#{commit}", world.url("repo"))] {
-        let fetched = world.take(&fetcher, &text).unwrap();
+        let fetched = take(&fetcher, &text).unwrap();
         assert_eq!(fetched[0].commit.as_deref(), Some(commit.as_str()));
     }
 }
@@ -250,7 +252,7 @@ fn eight_processes_fetch_one_repository_at_once() {
     std::thread::scope(|scope| {
         for _ in 0..8 {
             scope.spawn(|| {
-                let fetched = world.take(&world.fetcher(), &world.url("repo"));
+                let fetched = take(&world.fetcher(), &world.url("repo"));
                 assert_eq!(fetched.map(|fetched| fetched.len()).map_err(|error| error.with_cause()), Ok(2));
             });
         }
@@ -263,7 +265,7 @@ fn a_store_that_cannot_be_written_is_a_warning() {
     world.two_skills();
     fs::write(world.path("store"), "a file").unwrap();
     let fetcher = world.fetcher();
-    assert_eq!(world.take(&fetcher, &world.url("repo")).unwrap().len(), 2);
+    assert_eq!(take(&fetcher, &world.url("repo")).unwrap().len(), 2);
     assert!(fetcher.warning().unwrap().contains("the store could not be written"));
 }
 

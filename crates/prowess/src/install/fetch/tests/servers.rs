@@ -27,8 +27,8 @@ fn only_the_files_of_skills_are_fetched_and_all_of_them_at_once() {
         let next = world.commit("repo");
         let Some(server) = Server::start(&world, mode) else { continue };
         let fetcher = world.fetcher();
-        let fetched = world.take(&fetcher, &server.url("repo")).unwrap();
-        let plain = world.take(&fetcher, &format!("{}#{next}", world.url("repo"))).unwrap();
+        let fetched = take(&fetcher, &server.url("repo")).unwrap();
+        let plain = take(&fetcher, &format!("{}#{next}", world.url("repo"))).unwrap();
         assert_eq!(
             fetched.iter().map(|skill| &skill.tree).collect::<Vec<_>>(),
             plain.iter().map(|skill| &skill.tree).collect::<Vec<_>>()
@@ -37,18 +37,18 @@ fn only_the_files_of_skills_are_fetched_and_all_of_them_at_once() {
         fs::remove_dir_all(world.path("store")).unwrap();
         // One for the commit, one for its files, and one for where a link leads.
         let before = server.fetches();
-        world.take(&fetcher, &server.url("repo")).unwrap();
+        take(&fetcher, &server.url("repo")).unwrap();
         assert!(mode == Mode::Daemon || server.fetches() - before == 3, "{}", server.fetches() - before);
         assert!(has(&world, &blob(&world, "skills/b/scripts/run.sh")), "{mode:?}");
         assert!(!has(&world, &blob(&world, "unrelated.bin")), "{mode:?}");
         // Without the link, one fetch brings all files.
         fs::remove_dir_all(world.path("store")).unwrap();
         let before = server.fetches();
-        world.take(&fetcher, &format!("{}#{commit}", server.url("repo"))).unwrap();
+        take(&fetcher, &format!("{}#{commit}", server.url("repo"))).unwrap();
         assert!(mode == Mode::Daemon || server.fetches() - before == 2, "{}", server.fetches() - before);
         // Once more, nothing is fetched: the commit is here.
         let before = server.fetches();
-        world.take(&fetcher, &format!("{}#{commit}", server.url("repo"))).unwrap();
+        take(&fetcher, &format!("{}#{commit}", server.url("repo"))).unwrap();
         assert_eq!(server.fetches(), before);
     }
 }
@@ -59,7 +59,7 @@ fn a_server_that_cannot_leave_files_out_is_asked_once() {
     world.two_skills();
     world.git("repo", &["config", "uploadpack.allowFilter", "false"]);
     let Some(server) = Server::start(&world, Mode::Plain) else { return };
-    assert_eq!(world.take(&world.fetcher(), &server.url("repo")).unwrap().len(), 2);
+    assert_eq!(take(&world.fetcher(), &server.url("repo")).unwrap().len(), 2);
     assert_eq!(server.fetches(), 1);
 }
 
@@ -70,10 +70,10 @@ fn a_server_that_gives_nothing_by_id_gives_branches_and_all_their_files() {
     world.skill("repo/skills/c");
     world.commit("repo");
     let Some(server) = Server::start(&world, Mode::Old) else { return };
-    let fetched = world.take(&world.fetcher(), &server.url("repo"));
+    let fetched = take(&world.fetcher(), &server.url("repo"));
     assert_eq!(fetched.map(|fetched| fetched.len()).map_err(|error| error.with_cause()), Ok(3));
     fs::remove_dir_all(world.path("store")).unwrap();
-    let fetched = world.take(&world.fetcher(), &format!("{}#{first}", server.url("repo")));
+    let fetched = take(&world.fetcher(), &format!("{}#{first}", server.url("repo")));
     assert_eq!(fetched.map(|fetched| fetched.len()).map_err(|error| error.with_cause()), Ok(2));
 }
 
@@ -82,7 +82,7 @@ fn a_private_repository_asks_for_a_credential_helper_and_uses_one() {
     let Some(world) = World::new() else { return };
     world.two_skills();
     let Some(server) = Server::start(&world, Mode::Private) else { return };
-    let find = || world.take(&world.fetcher(), &server.url("repo"));
+    let find = || take(&world.fetcher(), &server.url("repo"));
     let error = find().unwrap_err();
     assert_eq!(error.kind(), InstallErrorKind::Git);
     assert!(error.to_string().starts_with("127.0.0.1:"), "{error}");
@@ -112,7 +112,7 @@ fn a_connection_that_fails_says_so_and_the_next_one_works() {
             ..GitLimits::default()
         };
         let fetcher = world.fetcher_with(FetchOptions { git, ..FetchOptions::default() });
-        let error = world.take(&fetcher, &server.url("repo")).unwrap_err();
+        let error = take(&fetcher, &server.url("repo")).unwrap_err();
         assert_eq!(error.kind(), InstallErrorKind::Git, "{mode:?}: {}", error.with_cause());
         assert!(error.to_string().contains(words), "{mode:?}: {}", error.with_cause());
         assert!(!is_there(&world.path("store/trees")), "{mode:?}");
@@ -122,12 +122,12 @@ fn a_connection_that_fails_says_so_and_the_next_one_works() {
     kind_of(Mode::Elsewhere, "");
     let Some(server) = Server::start(&world, Mode::Plain) else { return };
     let url = server.url("repo");
-    assert_eq!(world.take(&world.fetcher(), &url).unwrap().len(), 2);
-    let missing = world.take(&world.fetcher(), &server.url("nowhere")).unwrap_err();
+    assert_eq!(take(&world.fetcher(), &url).unwrap().len(), 2);
+    let missing = take(&world.fetcher(), &server.url("nowhere")).unwrap_err();
     assert_eq!(missing.kind(), InstallErrorKind::NotFound, "{}", missing.with_cause());
     assert!(missing.to_string().contains("no such repository"), "{missing}");
     drop(server);
-    let refused = world.take(&world.fetcher(), &url).unwrap_err();
+    let refused = take(&world.fetcher(), &url).unwrap_err();
     assert!(refused.to_string().contains("the connection failed"), "{}", refused.with_cause());
 }
 
@@ -136,7 +136,7 @@ fn offline_a_served_commit_is_read_from_what_was_fetched() {
     let Some(world) = World::new() else { return };
     let commit = world.two_skills();
     let Some(server) = Server::start(&world, Mode::Plain) else { return };
-    let fetched = world.take(&world.fetcher(), &server.url("repo")).unwrap();
+    let fetched = take(&world.fetcher(), &server.url("repo")).unwrap();
     let lock = locked(&fetched[0]);
     let text = format!("{}#{commit}", server.url("repo"));
     let default = server.url("repo");
@@ -145,8 +145,8 @@ fn offline_a_served_commit_is_read_from_what_was_fetched() {
     assert_eq!(offline.again(&[&lock]).unwrap()[0], fetched[0].tree);
     empty_store(&world);
     assert_eq!(offline.again(&[&lock]).unwrap()[0], fetched[0].tree);
-    assert_eq!(world.take(&offline, &text).unwrap().len(), 2);
-    let error = world.take(&offline, &default).unwrap_err();
+    assert_eq!(take(&offline, &text).unwrap().len(), 2);
+    let error = take(&offline, &default).unwrap_err();
     assert!(error.to_string().contains("the network is not to be used"), "{error}");
     fs::remove_dir_all(world.path("store")).unwrap();
     let error = offline.again(&[&lock]).unwrap_err();

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, Value};
 
-use super::error::{InstallError, InstallErrorKind};
 use super::skills_lock::{check_folder_name, first_line, same_folder};
 use crate::error::shown;
+use crate::install::error::{InstallError, InstallErrorKind};
 use crate::library::clients;
 
 /// The name of the file.

@@ -10,8 +10,8 @@ use std::path::Path;
 use prowess_core::RelPath;
 use toml_edit::{Document, Item, Table, Value};
 
-use super::error::{InstallError, InstallErrorKind};
 use crate::error::shown;
+use crate::install::error::{InstallError, InstallErrorKind};
 
 /// The name of the file.
 pub const LOCK_FILE: &str = "skills.lock";
@@ -211,11 +211,14 @@ pub(crate) fn check_folder_name(name: &str) -> Result<(), String> {
     RelPath::from_name(name).map(drop).map_err(|error| error.to_string())
 }
 
+/// The form in which two names are equal when they are one folder on some system.
+pub(crate) fn folder_key(name: &str) -> String {
+    RelPath::from_name(name).map_or_else(|_| name.to_owned(), |name| name.collision_key())
+}
+
 /// Whether two names are one folder on some system.
 pub(crate) fn same_folder(one: &str, other: &str) -> bool {
-    let key =
-        |name: &str| RelPath::from_name(name).map_or_else(|_| name.to_owned(), |name| name.collision_key());
-    one == other || key(one) == key(other)
+    one == other || folder_key(one) == folder_key(other)
 }
 
 fn damaged(file: &Path, reason: &str) -> InstallError {

@@ -1,0 +1,356 @@
+//! Installing and removing under the lock of a place: what is there is compared with what the records say, and all
+//! changes are made in one transaction.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use prowess_core::Manifest;
+
+use super::error::{InstallError, InstallErrorKind};
+use super::links::links;
+use super::records::{
+    InstallScope, LinkMode, LockedSkill, Place, Records, SkillsLock, WantedSkill, check_folder_name,
+    folder_key,
+};
+use super::target::{Accepted, Dir, State, Transaction, manifest_of, recover, state_of};
+use super::tree::{FileChange, SkillTree, changes};
+use crate::env::Environment;
+use crate::error::shown;
+
+/// How long another process is waited for that copies into the same folder.
+const COPY_TIMEOUT: Duration = Duration::from_secs(60);
+/// How many changed files an error names.
+const MAX_NAMED: usize = 5;
+
+/// What happens to edits in an installed skill that would be lost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Edits {
+    /// The command stops, names the files and changes nothing.
+    #[default]
+    Stop,
+    /// The edited skill stays as it is.
+    Keep,
+    /// The skill is replaced, and the edits are lost.
+    Overwrite,
+}
+
+/// What became of a skill.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Action {
+    /// It was not there, and is now.
+    Installed,
+    /// It has other files now.
+    Updated,
+    /// It is as it was.
+    Unchanged,
+    /// It has edits, and was left alone.
+    Kept,
+    /// It is gone.
+    Removed,
+}
+
+/// What became of one skill.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Change {
+    /// The name of its folder.
+    pub name: String,
+    /// What became of it.
+    pub action: Action,
+    /// Its folder.
+    pub path: PathBuf,
+    /// What the lock says of it now; of a removed one, what it said.
+    pub locked: LockedSkill,
+}
+
+/// A skill that is to be installed.
+#[derive(Clone, Debug)]
+pub(crate) struct NewSkill {
+    pub(crate) tree: SkillTree,
+    pub(crate) locked: LockedSkill,
+    /// What `skills.toml` says of it from now on; nothing when that stays as it is.
+    pub(crate) wanted: Option<WantedSkill>,
+    /// The name in its frontmatter.
+    pub(crate) declared_name: String,
+}
+
+/// What is to be done with one name.
+#[derive(Clone, Debug)]
+pub(crate) enum Order {
+    Install(Box<NewSkill>),
+    /// The bytes are there; only the links are looked after.
+    Hold(String),
+    Remove(String),
+}
+
+/// How orders are carried out.
+pub(crate) struct Orders<'o> {
+    pub(crate) edits: Edits,
+    /// Whether a skill from another source, or a folder that no record names, is replaced.
+    pub(crate) replace: bool,
+    /// Whether the user accepted what is installed.
+    pub(crate) accepted: bool,
+    pub(crate) clients: &'o [String],
+    pub(crate) link: Option<LinkMode>,
+    /// Whether the folders of skills are changed.
+    pub(crate) files: bool,
+    /// Whether `skills.toml` and `skills.lock` are written.
+    pub(crate) records: bool,
+    pub(crate) environment: &'o Environment,
+    /// The files of a tree that was installed before, by its digest.
+    pub(crate) listing: &'o dyn Fn(&str) -> Option<Manifest>,
+}
+
+/// Carries out orders. The caller holds the lock of the place, and has completed what was interrupted.
+pub(crate) fn apply(
+    place: &Place,
+    mut records: Records,
+    orders: &[Order],
+    how: &Orders<'_>,
+) -> Result<Vec<Change>, InstallError> {
+    let folder = place.skills_folder(how.files)?;
+    let dir = folder.as_deref().map(open).transpose()?;
+    let files = orders.iter().map(|order| match order {
+        Order::Install(new) => new.tree.manifest().files.len(),
+        _ => 0,
+    });
+    let mut transaction = Transaction::begin(&place.books, files.sum());
+    let mut names = Names::of(dir.as_ref(), &records.lock)?;
+    let before = records.lock.clone();
+    let mut done = Vec::new();
+    for order in orders {
+        let change = match order {
+            Order::Install(new) => {
+                install(place, &mut records, (dir.as_ref(), &mut names), new, how, &mut transaction)?
+            }
+            Order::Hold(name) => match records.lock.get(name) {
+                Some(locked) => changed(place, locked.clone(), Action::Unchanged),
+                None => return Err(unknown(place, name, &records.lock)),
+            },
+            Order::Remove(name) => remove(place, &mut records, dir.as_ref(), name, how, &mut transaction)?,
+        };
+        done.push(change);
+    }
+    records.wanted.set_clients(how.clients, how.link);
+    if how.files {
+        links(place, &records, &before, (orders, &done), how, &mut transaction)?;
+    }
+    if how.records {
+        transaction.write(place.wanted_file(), records.wanted_text, records.wanted.to_text());
+        transaction.write(place.lock_file(), records.lock_text, records.lock.to_text());
+    }
+    transaction.commit()?;
+    Ok(done)
+}
+
+fn changed(place: &Place, locked: LockedSkill, action: Action) -> Change {
+    Change { name: locked.name.clone(), action, path: place.skill(&locked.name), locked }
+}
+
+fn install(
+    place: &Place,
+    records: &mut Records,
+    (dir, names): (Option<&Dir>, &mut Names),
+    new: &NewSkill,
+    how: &Orders<'_>,
+    transaction: &mut Transaction<'_>,
+) -> Result<Change, InstallError> {
+    let name = &*new.locked.name;
+    check_folder_name(name).map_err(|reason| {
+        let message = format!("a skill cannot be installed under this name: {name}: {reason}");
+        InstallError::new(InstallErrorKind::Request, message, "give it another name")
+    })?;
+    names.take(name)?;
+    let there = dir.map(|dir| state(dir, name)).transpose()?.flatten();
+    let old = records.lock.get(name).cloned();
+    let wanted = State::Tree(new.locked.digest.clone());
+    if let Some(old) = old.as_ref().filter(|old| !old.is_from(&new.locked) && !how.replace) {
+        return Err(InstallError::new(
+            InstallErrorKind::Exists,
+            format!("a skill of this name is installed from another source: {name}: {}", old.source),
+            "give the new one another name, or replace the old one",
+        ));
+    }
+    let action = match (&there, &old) {
+        (None, _) => Action::Installed,
+        (Some(state), _) if *state == wanted => Action::Unchanged,
+        (Some(State::Tree(digest)), Some(old)) if *digest == old.digest => Action::Updated,
+        (Some(_), Some(old)) => match how.edits {
+            Edits::Overwrite => Action::Updated,
+            Edits::Keep => Action::Kept,
+            Edits::Stop => return Err(edited(place, old, how)),
+        },
+        (Some(_), None) if how.replace || how.edits == Edits::Overwrite => Action::Updated,
+        (Some(_), None) => {
+            return Err(InstallError::new(
+                InstallErrorKind::Exists,
+                format!(
+                    "something of this name is there that was not installed: {}",
+                    shown(&place.skill(name))
+                ),
+                "give the skill another name, or replace what is there",
+            ));
+        }
+    };
+    if action == Action::Kept {
+        let locked = old.unwrap_or_else(|| new.locked.clone());
+        return Ok(changed(place, locked, action));
+    }
+    if let Some(dir) = dir.filter(|_| action != Action::Unchanged && how.files) {
+        transaction.put(dir.path(), name, &new.tree, there)?;
+    }
+    if how.accepted && place.scope == InstallScope::Project && how.files {
+        let own = new.tree.manifest().own().map_or("SKILL.md", |own| own.path.as_str());
+        transaction.accept(Accepted {
+            name: new.declared_name.clone(),
+            skill_file: place.skill(name).join(own),
+            digest: Some(new.locked.digest.clone()),
+        });
+    }
+    records.lock.insert(new.locked.clone());
+    if let Some(wanted) = &new.wanted {
+        records.wanted.insert(name, wanted.clone());
+    }
+    Ok(changed(place, new.locked.clone(), action))
+}
+
+fn remove(
+    place: &Place,
+    records: &mut Records,
+    dir: Option<&Dir>,
+    name: &str,
+    how: &Orders<'_>,
+    transaction: &mut Transaction<'_>,
+) -> Result<Change, InstallError> {
+    let Some(old) = records.lock.get(name).cloned() else { return Err(unknown(place, name, &records.lock)) };
+    let there = dir.map(|dir| state(dir, name)).transpose()?.flatten();
+    let action = match &there {
+        Some(State::Tree(digest)) if *digest == old.digest => Action::Removed,
+        None => Action::Removed,
+        Some(_) => match how.edits {
+            Edits::Overwrite => Action::Removed,
+            Edits::Keep => Action::Kept,
+            Edits::Stop => return Err(edited(place, &old, how)),
+        },
+    };
+    if let (Some(dir), Some(there), Action::Removed, true) = (dir, there, action, how.files) {
+        transaction.remove(dir.path(), name, there)?;
+    }
+    if place.scope == InstallScope::Project && how.files {
+        let (name, skill_file) = (name.to_owned(), place.skill(name).join("SKILL.md"));
+        transaction.accept(Accepted { name, skill_file, digest: None });
+    }
+    records.lock.remove(name);
+    records.wanted.remove(name);
+    Ok(changed(place, old, action))
+}
+
+/// The names that are taken in a place, each by the form in which some system takes two names for one.
+struct Names(BTreeMap<String, String>);
+
+impl Names {
+    fn of(dir: Option<&Dir>, lock: &SkillsLock) -> Result<Self, InstallError> {
+        let there = match dir {
+            Some(dir) => dir.names().map_err(|error| InstallError::io("list", dir.path(), error))?,
+            None => Vec::new(),
+        };
+        let locked = lock.skills().iter().map(|skill| skill.name.clone());
+        Ok(Self(there.into_iter().chain(locked).map(|name| (folder_key(&name), name)).collect()))
+    }
+
+    /// Takes a name; an error when another one is the same on some systems.
+    fn take(&mut self, name: &str) -> Result<(), InstallError> {
+        match self.0.insert(folder_key(name), name.to_owned()) {
+            Some(other) if other != name => Err(InstallError::new(
+                InstallErrorKind::Exists,
+                format!("two skills would be one folder on some systems: {name}: {other}"),
+                "give one of them another name",
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+pub(super) fn state(dir: &Dir, name: &str) -> Result<Option<State>, InstallError> {
+    state_of(dir, name).map_err(|error| InstallError::io("read", &dir.path().join(name), error))
+}
+
+pub(super) fn open(folder: &Path) -> Result<Dir, InstallError> {
+    Dir::open(folder).map_err(|error| InstallError::io("open the folder of skills", folder, error))
+}
+
+/// Puts a skill into a folder that has no records. Something of its name is never replaced.
+pub(crate) fn copy(
+    state: &Path,
+    folder: &Path,
+    name: &str,
+    tree: &SkillTree,
+) -> Result<PathBuf, InstallError> {
+    check_folder_name(name).map_err(|reason| {
+        InstallError::new(InstallErrorKind::Request, reason, "the author has to give the skill another name")
+    })?;
+    std::fs::create_dir_all(folder).map_err(|error| InstallError::io("make the folder", folder, error))?;
+    let place = Place::new(InstallScope::Project, folder, state);
+    let _held = place.exclusive(COPY_TIMEOUT, &mut || {})?;
+    let real = open(folder)?;
+    recover(&place.books, &[real.path().to_owned()])?;
+    if state_of(&real, name).map_err(|error| InstallError::io("read", folder, error))?.is_some() {
+        let message = format!("something of this name is there already: {}", shown(&folder.join(name)));
+        return Err(InstallError::new(
+            InstallErrorKind::Exists,
+            message,
+            "remove it first, or choose another folder",
+        ));
+    }
+    let mut transaction = Transaction::begin(&place.books, tree.manifest().files.len());
+    transaction.put(real.path(), name, tree, None)?;
+    transaction.commit()?;
+    Ok(folder.join(name))
+}
+
+/// The files of an installed skill that are not as they were installed; nothing when that cannot be told.
+pub(crate) fn edits_of(
+    path: &Path,
+    locked: &LockedSkill,
+    listing: &dyn Fn(&str) -> Option<Manifest>,
+) -> Option<Vec<(String, FileChange)>> {
+    Some(changes(&listing(&locked.digest)?, &manifest_of(path).ok()?))
+}
+
+/// The error for edits that would be lost.
+fn edited(place: &Place, old: &LockedSkill, how: &Orders<'_>) -> InstallError {
+    let path = place.skill(&old.name);
+    let named = edits_of(&path, old, how.listing).filter(|files| !files.is_empty()).map(|files| {
+        let more = files.len().saturating_sub(MAX_NAMED);
+        let mut names: Vec<String> = files.into_iter().take(MAX_NAMED).map(|(path, _)| path).collect();
+        if more > 0 {
+            names.push(format!("{more} more"));
+        }
+        format!(": {}", names.join(", "))
+    });
+    InstallError::new(
+        InstallErrorKind::Edited,
+        format!(
+            "this skill was edited after it was installed: {}{}",
+            shown(&path),
+            named.unwrap_or_default()
+        ),
+        "keep the edits, or overwrite them",
+    )
+}
+
+/// The error for a name that no installed skill has.
+pub(crate) fn unknown(place: &Place, name: &str, lock: &SkillsLock) -> InstallError {
+    let names: Vec<&str> = lock.skills().iter().map(|skill| &*skill.name).take(MAX_NAMED + 1).collect();
+    let hint = if names.is_empty() || names.len() > MAX_NAMED {
+        "list what is installed".to_owned()
+    } else {
+        format!("installed are: {}", names.join(", "))
+    };
+    let message = format!("no skill of this name is installed for this {}: {name}", place.scope.word());
+    InstallError::new(InstallErrorKind::NotFound, message, hint)
+}

@@ -1,0 +1,171 @@
+//! What is installed, whether it is as it was, and the ways to install, resolve and remove one skill by its reference.
+
+use std::path::{Path, PathBuf};
+
+use super::apply::{copy, edits_of};
+use super::error::{InstallError, InstallErrorKind};
+use super::installer::{InstallOptions, Installer, open_skills};
+use super::records::{InstallScope, LockedSkill, SKILLS_FOLDER, is_meant, org_of};
+use super::reference::SkillRef;
+use super::spec::{InstallPlace, InstallSpec};
+use super::target::{State, state_of};
+use super::tree::FileChange;
+
+/// A skill that the records name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct InstalledSkill {
+    /// The organisation, for a skill that was installed by a reference or from a repository with an owner.
+    pub org: Option<String>,
+    /// The name of its folder.
+    pub name: String,
+    /// Whose it is.
+    pub scope: InstallScope,
+    /// Its folder.
+    pub path: PathBuf,
+    /// Whether it is as it was installed.
+    pub state: InstalledState,
+    /// What the lock says of it.
+    pub locked: LockedSkill,
+}
+
+/// Whether a skill is as it was installed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum InstalledState {
+    /// Every byte is as it was.
+    Clean,
+    /// These files are not; none are named when the store does not know what was installed.
+    Edited(Vec<(String, FileChange)>),
+    /// Its folder is not there.
+    Missing,
+}
+
+impl Installer {
+    /// Compares every installed skill with the lock.
+    pub fn verify(&self, scope: InstallScope) -> Result<Vec<InstalledSkill>, InstallError> {
+        let place = self.place(scope)?;
+        let _held = self.exclusive(&place, &mut |_| {})?;
+        let records = place.read()?;
+        let dir = open_skills(&place)?;
+        let failed = |error| InstallError::io("read", &place.base.join(SKILLS_FOLDER), error);
+        let listing = self.listing();
+        let mut skills = Vec::new();
+        for locked in records.lock.skills() {
+            let path = place.skill(&locked.name);
+            let there =
+                dir.as_ref().map(|dir| state_of(dir, &locked.name)).transpose().map_err(failed)?.flatten();
+            let state = match there {
+                None => InstalledState::Missing,
+                Some(State::Tree(digest)) if digest == locked.digest => InstalledState::Clean,
+                Some(_) => InstalledState::Edited(edits_of(&path, locked, &listing).unwrap_or_default()),
+            };
+            skills.push(InstalledSkill {
+                org: org_of(locked),
+                name: locked.name.clone(),
+                scope,
+                path,
+                state,
+                locked: locked.clone(),
+            });
+        }
+        Ok(skills)
+    }
+
+    /// Everything that is installed, sorted by scope, then by organisation and name.
+    pub fn list(&self) -> Result<Vec<InstalledSkill>, InstallError> {
+        let mut skills = self.verify(InstallScope::Project)?;
+        if self.folders().user.as_ref().is_some_and(|user| *user != self.folders().project) {
+            skills.extend(self.verify(InstallScope::User)?);
+        }
+        skills.sort_by(|a, b| (a.scope, &a.org, &a.name).cmp(&(b.scope, &b.org, &b.name)));
+        Ok(skills)
+    }
+
+    /// The folder of an installed skill: of the project before the user.
+    pub fn resolve(&self, skill: &SkillRef) -> Result<PathBuf, InstallError> {
+        let mut scopes = vec![InstallScope::Project];
+        scopes.extend(self.folders().user.as_ref().map(|_| InstallScope::User));
+        for scope in scopes {
+            let place = self.place(scope)?;
+            if let Some(locked) = place.read()?.lock.skills().iter().find(|locked| is_meant(locked, skill)) {
+                return Ok(place.skill(&locked.name));
+            }
+        }
+        let message = format!("this skill is not installed: {skill}");
+        Err(InstallError::new(InstallErrorKind::NotFound, message, "install it first"))
+    }
+
+    /// Installs a skill by its reference, perhaps under another name; its folder.
+    pub fn install(
+        &self,
+        skill: &SkillRef,
+        scope: InstallScope,
+        alias: Option<&str>,
+    ) -> Result<PathBuf, InstallError> {
+        self.install_spec(&InstallSpec::of(InstallPlace::Reference(skill.clone())), scope, alias)
+    }
+
+    /// Installs a skill from a folder of this machine; its new folder.
+    pub fn install_local(&self, path: &Path, scope: InstallScope) -> Result<PathBuf, InstallError> {
+        self.install_spec(&InstallSpec::of(InstallPlace::Folder(path.to_owned())), scope, None)
+    }
+
+    /// Copies a skill into a folder by its reference, without a record; its folder there.
+    pub fn install_into(&self, skill: &SkillRef, folder: &Path) -> Result<PathBuf, InstallError> {
+        self.copy_into(&InstallSpec::of(InstallPlace::Reference(skill.clone())), folder)
+    }
+
+    /// Copies a skill of this machine into a folder, without a record; its folder there.
+    pub fn install_local_into(&self, path: &Path, folder: &Path) -> Result<PathBuf, InstallError> {
+        self.copy_into(&InstallSpec::of(InstallPlace::Folder(path.to_owned())), folder)
+    }
+
+    /// Removes an installed skill by its reference: of the project before the user.
+    pub fn remove(&self, skill: &SkillRef) -> Result<(), InstallError> {
+        for scope in [InstallScope::Project, InstallScope::User] {
+            let place = self.place(scope)?;
+            if let Some(locked) = place.read()?.lock.skills().iter().find(|locked| is_meant(locked, skill)) {
+                let names = [locked.name.clone()];
+                return self.uninstall(scope, &names, &InstallOptions::default(), &mut |_| {}).map(drop);
+            }
+        }
+        self.resolve(skill).map(drop)
+    }
+
+    fn install_spec(
+        &self,
+        spec: &InstallSpec,
+        scope: InstallScope,
+        alias: Option<&str>,
+    ) -> Result<PathBuf, InstallError> {
+        let mut available = self.find(scope, spec)?;
+        let chosen = available.choose(&[], false)?;
+        let skills = self.prepare(scope, spec, &mut available, &chosen, alias, &mut |_| {})?;
+        // The caller of a library asks for it on purpose.
+        let options = InstallOptions { accepted: true, ..InstallOptions::default() };
+        let name = skills.first().map(|skill| skill.name().to_owned()).unwrap_or_default();
+        let place = self.place(scope)?;
+        if place.skill(&name).symlink_metadata().is_ok() {
+            let message = format!("a skill of this name is installed already: {name}");
+            return Err(InstallError::new(
+                InstallErrorKind::Exists,
+                message,
+                "remove it first, or use another name",
+            ));
+        }
+        self.add(scope, skills, &options, &mut |_| {})?;
+        Ok(place.skill(&name))
+    }
+
+    fn copy_into(&self, spec: &InstallSpec, folder: &Path) -> Result<PathBuf, InstallError> {
+        let fetcher = self.fetcher(&self.place(InstallScope::Project)?);
+        let mut found = fetcher.find(spec)?;
+        let chosen = found.choose(&[], false)?;
+        let Some(skill) = fetcher.take(&mut found, &chosen)?.pop() else {
+            let message = format!("there is no skill there: {spec}");
+            return Err(InstallError::new(InstallErrorKind::NotFound, message, "name another source"));
+        };
+        copy(&self.folders().state, folder, &skill.name, &skill.tree)
+    }
+}

@@ -1,0 +1,13 @@
+//! What a project or a user has installed, as `skills.toml` and `skills.lock` record it.
+
+mod place;
+mod skills_lock;
+mod skills_toml;
+mod wanted;
+
+pub use place::{InstallScope, SKILLS_FOLDER};
+pub(crate) use place::{Place, Records};
+pub use skills_lock::{LOCK_FILE, LockedSkill, SkillsLock};
+pub(crate) use skills_lock::{check_folder_name, folder_key};
+pub use skills_toml::{LinkMode, SKILLS_FILE, SkillsToml, WantedSkill};
+pub(crate) use wanted::{fits, is_meant, new_skill, org_of, recorded, spec_of};

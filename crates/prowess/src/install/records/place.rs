@@ -1,0 +1,245 @@
+//! [`Place`]: one project or one user, where its skills are, and the files that record them.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use super::skills_lock::{LOCK_FILE, SkillsLock};
+use super::skills_toml::{SKILLS_FILE, SkillsToml};
+use crate::error::{SourceErrorKind, shown};
+use crate::fs::atomic;
+use crate::fs::dir::Kind;
+use crate::fs::read::read_small;
+use crate::install::error::{InstallError, InstallErrorKind};
+use crate::install::target::{Books, Dir};
+use crate::library::clients::{self, Client};
+use crate::registry::digests;
+
+/// The folder that holds the files of installed skills, below a project or a user's folder.
+pub const SKILLS_FOLDER: &str = ".agents/skills";
+/// The largest `skills.toml` or `skills.lock` that is read.
+const MAX_FILE_BYTES: usize = 16 << 20;
+/// How long another process is waited for before the wait is reported.
+const QUIET_WAIT: Duration = Duration::from_millis(500);
+
+/// Whose skills they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum InstallScope {
+    /// Those of a project.
+    Project,
+    /// Those of the user.
+    User,
+}
+
+impl InstallScope {
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Project => "project",
+            Self::User => "user",
+        }
+    }
+}
+
+/// A project or a user.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    pub(crate) scope: InstallScope,
+    /// The project's folder, or the user's.
+    pub(crate) base: PathBuf,
+    pub(crate) books: Books,
+    mutex: PathBuf,
+}
+
+/// What the files of a place say, and their text.
+#[derive(Debug, Default)]
+pub(crate) struct Records {
+    pub(crate) wanted: SkillsToml,
+    pub(crate) wanted_text: Option<String>,
+    pub(crate) lock: SkillsLock,
+    pub(crate) lock_text: Option<String>,
+}
+
+impl Place {
+    /// The place of a folder, with what must survive a kill in the folder of the user's state.
+    pub(crate) fn new(scope: InstallScope, base: &Path, state: &Path) -> Self {
+        // Two ways to one folder are one place.
+        let real = fs::canonicalize(base).unwrap_or_else(|_| base.to_owned());
+        let id = digests::of_bytes(real.as_os_str().as_encoded_bytes());
+        let id = id.trim_start_matches("sha256:").get(..32).unwrap_or_default().to_owned();
+        let file = |ending: &str| state.join("install").join(format!("{id}.{ending}"));
+        let books = Books { journal: file("journal"), approvals: state.join("trust.json") };
+        Self { scope, base: base.to_owned(), books, mutex: file("lock") }
+    }
+
+    /// The folder of the records: that of the project, or `.agents` of the user.
+    fn records_folder(&self) -> PathBuf {
+        match self.scope {
+            InstallScope::Project => self.base.clone(),
+            InstallScope::User => self.base.join(".agents"),
+        }
+    }
+
+    pub(crate) fn wanted_file(&self) -> PathBuf {
+        self.records_folder().join(SKILLS_FILE)
+    }
+
+    pub(crate) fn lock_file(&self) -> PathBuf {
+        self.records_folder().join(LOCK_FILE)
+    }
+
+    /// The folder that paths in the records are relative to.
+    pub(crate) fn relative_to(&self) -> PathBuf {
+        self.records_folder()
+    }
+
+    /// The path of an installed skill, as the rest of Prowess names it.
+    pub(crate) fn skill(&self, name: &str) -> PathBuf {
+        self.base.join(SKILLS_FOLDER).join(name)
+    }
+
+    /// Reads both files.
+    pub(crate) fn read(&self) -> Result<Records, InstallError> {
+        let (wanted_file, lock_file) = (self.wanted_file(), self.lock_file());
+        let (wanted_text, lock_text) = (read(&wanted_file)?, read(&lock_file)?);
+        let wanted = wanted_text.as_deref().map(|text| SkillsToml::parse(text, &wanted_file)).transpose()?;
+        let lock = lock_text.as_deref().map(|text| SkillsLock::parse(text, &lock_file)).transpose()?;
+        Ok(Records {
+            wanted: wanted.unwrap_or_default(),
+            wanted_text,
+            lock: lock.unwrap_or_default(),
+            lock_text,
+        })
+    }
+
+    /// Waits until no other process changes this place. `waiting` is called once if that takes a while.
+    pub(crate) fn exclusive(
+        &self,
+        timeout: Duration,
+        waiting: &mut dyn FnMut(),
+    ) -> Result<File, InstallError> {
+        let started = Instant::now();
+        let failed = |error: io::Error| match error.kind() {
+            io::ErrorKind::TimedOut => InstallError::new(
+                InstallErrorKind::Busy,
+                format!("another process is changing the skills of {}", shown(&self.base)),
+                "wait until it is done, or allow a longer wait",
+            ),
+            _ => InstallError::io("take the lock", &self.mutex, error),
+        };
+        match atomic::lock_within(&self.mutex, QUIET_WAIT.min(timeout)) {
+            Err(error) if error.kind() == io::ErrorKind::TimedOut && timeout > QUIET_WAIT => {
+                waiting();
+                atomic::lock_within(&self.mutex, timeout.saturating_sub(started.elapsed())).map_err(failed)
+            }
+            locked => locked.map_err(failed),
+        }
+    }
+
+    /// The real folder of installed skills, made if it is not there and `make` says so; nothing when it is not there.
+    pub(crate) fn skills_folder(&self, make: bool) -> Result<Option<PathBuf>, InstallError> {
+        self.folder(Path::new(SKILLS_FOLDER), make)
+    }
+
+    /// The real folder at a path below the base. In a project no link on the way may lead out of it: a repository could
+    /// have the files written anywhere.
+    pub(crate) fn folder(&self, below: &Path, make: bool) -> Result<Option<PathBuf>, InstallError> {
+        let whole = self.base.join(below);
+        let failed = |error| InstallError::io("open the folder of skills", &whole, error);
+        if make {
+            fs::create_dir_all(&self.base).map_err(failed)?;
+        }
+        let mut dir = match Dir::open(&self.base) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound && !make => return Ok(None),
+            dir => dir.map_err(failed)?,
+        };
+        let base = dir.path().to_owned();
+        let below = match below.strip_prefix(&self.base) {
+            Ok(inside) => inside,
+            Err(_) if below.is_relative() => below,
+            // A client's folder elsewhere, which the user's own environment names.
+            Err(_) => {
+                if make {
+                    fs::create_dir_all(below).map_err(failed)?;
+                }
+                return Ok(fs::canonicalize(below).ok());
+            }
+        };
+        for part in below.iter().filter_map(|part| part.to_str()) {
+            dir = match dir.kind(part).map_err(failed)? {
+                None if !make => return Ok(None),
+                Some(Kind::Link) => {
+                    let target = fs::canonicalize(dir.path().join(part)).map_err(failed)?;
+                    if self.scope == InstallScope::Project && !target.starts_with(&base) {
+                        return Err(InstallError::new(
+                            InstallErrorKind::Refused,
+                            format!("a link leads out of the project: {}", shown(&dir.path().join(part))),
+                            "remove the link, or install the skill for the user",
+                        ));
+                    }
+                    Dir::open(&target).map_err(failed)?
+                }
+                _ => dir.make(part).map_err(failed)?,
+            };
+        }
+        Ok(Some(dir.path().to_owned()))
+    }
+
+    /// Every folder in which this place may have skills or links to them, as far as they are there.
+    pub(crate) fn folders(
+        &self,
+        environment: &crate::env::Environment,
+    ) -> Result<Vec<PathBuf>, InstallError> {
+        let mut folders: Vec<PathBuf> = self.skills_folder(false)?.into_iter().collect();
+        // Records that cannot be read are reported by what needs them.
+        for client in self.read().unwrap_or_default().wanted.clients() {
+            if let Some(folder) = self.client_folder(client, environment)? {
+                folders.extend(self.folder(&folder, false)?);
+            }
+        }
+        Ok(folders)
+    }
+
+    /// The folder in which a client looks for skills, unless it looks where they are installed anyway.
+    pub(crate) fn client_folder(
+        &self,
+        id: &str,
+        environment: &crate::env::Environment,
+    ) -> Result<Option<PathBuf>, InstallError> {
+        let client = clients::client(id).ok_or_else(|| {
+            let message = format!("there is no client called {id}");
+            InstallError::new(
+                InstallErrorKind::Request,
+                message,
+                "use the id of a client in the table of clients",
+            )
+        })?;
+        let folders = match self.scope {
+            InstallScope::Project => client.project.iter().map(|path| self.base.join(path)).collect(),
+            InstallScope::User => user_folders(client, environment),
+        };
+        let own = self.base.join(SKILLS_FOLDER);
+        Ok(if folders.contains(&own) { None } else { folders.into_iter().next() })
+    }
+}
+
+fn user_folders(client: &Client, environment: &crate::env::Environment) -> Vec<PathBuf> {
+    client.user.iter().filter_map(|path| environment.expand(path)).collect()
+}
+
+/// The text of a file; nothing when there is none.
+fn read(file: &Path) -> Result<Option<String>, InstallError> {
+    let bytes = match read_small(file, MAX_FILE_BYTES) {
+        Ok(bytes) => bytes,
+        Err(error) if matches!(error.kind, SourceErrorKind::Missing) => return Ok(None),
+        Err(error) => return Err(InstallError::io("read", file, io::Error::other(error.with_cause()))),
+    };
+    String::from_utf8(bytes).map(Some).map_err(|_| {
+        let message =
+            format!("this file is not understood, so nothing was changed: {}: it is no UTF-8", shown(file));
+        let hint = "repair it, or restore it from version control";
+        InstallError::new(InstallErrorKind::Damaged, message, hint)
+    })
+}

@@ -1,0 +1,200 @@
+//! How what a person asked for is recorded in `skills.toml` and `skills.lock`, and read back.
+
+use std::path::{Component, Path, PathBuf};
+
+use prowess_core::{Origin, RelPath};
+
+use super::place::Place;
+use super::skills_lock::LockedSkill;
+use super::skills_toml::WantedSkill;
+use crate::env;
+use crate::install::apply::NewSkill;
+use crate::install::error::{InstallError, InstallErrorKind};
+use crate::install::fetch::FetchedSkill;
+use crate::install::reference::SkillRef;
+use crate::install::spec::{InstallPlace, InstallSpec};
+use crate::install::tree::SkillTree;
+
+/// A fetched skill as it will be recorded.
+pub(crate) fn recorded(
+    place: &Place,
+    spec: &InstallSpec,
+    skill: FetchedSkill,
+    alias: Option<&str>,
+) -> NewSkill {
+    let name = alias.unwrap_or(&skill.name).to_owned();
+    let own = skill.path.as_ref().map_or("", RelPath::as_str);
+    let wanted = match &spec.place {
+        InstallPlace::Reference(reference) => {
+            WantedSkill { text: Some(reference.to_string()), ..WantedSkill::default() }
+        }
+        InstallPlace::Git(_) => WantedSkill {
+            git: skill.source.strip_prefix("git+").map(str::to_owned),
+            path: skill.path.as_ref().map(RelPath::to_string),
+            reference: skill.requested.as_deref().map(|requested| version_of(requested).to_owned()),
+            ..WantedSkill::default()
+        },
+        InstallPlace::Folder(_) => {
+            let named = skill.source.strip_prefix("path+").unwrap_or_default();
+            let folder = place.relative_to().join(named).join(own);
+            WantedSkill { path: Some(relative(&place.relative_to(), &folder)), ..WantedSkill::default() }
+        }
+    };
+    let (source, path) = match &wanted.path {
+        // A folder is its own source.
+        Some(path) if wanted.git.is_none() => (format!("path+{path}"), None),
+        _ => (skill.source, skill.path),
+    };
+    let reference = match &spec.place {
+        InstallPlace::Reference(reference) => Some(reference.full_name()),
+        _ => None,
+    };
+    let locked = LockedSkill {
+        upstream_name: Some(skill.name.clone()).filter(|upstream| *upstream != name),
+        name,
+        source,
+        path,
+        requested: skill.requested,
+        commit: skill.commit,
+        git_tree: skill.git_tree,
+        digest: skill.tree.digest().to_owned(),
+        reference,
+        declared_version: skill.declared_version,
+    };
+    new_skill(skill.tree, locked, Some(wanted))
+}
+
+/// A skill that is to be installed as the lock says.
+pub(crate) fn new_skill(tree: SkillTree, locked: LockedSkill, wanted: Option<WantedSkill>) -> NewSkill {
+    let at = Origin::at(format!("{}/SKILL.md", locked.name)).in_folder(&*locked.name);
+    let declared_name = tree.document().entry(&at).name;
+    NewSkill { tree, locked, wanted, declared_name }
+}
+
+/// What an entry of `skills.toml` asks for. Paths in it are relative to the file's folder.
+pub(crate) fn spec_of(place: &Place, name: &str, wanted: &WantedSkill) -> Result<InstallSpec, InstallError> {
+    let refused = |reason: String| {
+        let message = format!("skills.toml asks for something that cannot be installed: {name}: {reason}");
+        InstallError::new(InstallErrorKind::Request, message, "correct the entry in skills.toml")
+    };
+    let below = |folder: &Path| match folder.strip_prefix("~") {
+        Ok(_) => folder.to_owned(),
+        Err(_) => place.relative_to().join(folder),
+    };
+    let mut spec = match (&wanted.text, &wanted.git, &wanted.path) {
+        (Some(text), ..) => text.parse::<InstallSpec>().map_err(|error| refused(error.to_string()))?,
+        (None, Some(git), _) => git.parse::<InstallSpec>().map_err(|error| refused(error.to_string()))?,
+        (None, None, Some(path)) => InstallSpec::of(InstallPlace::Folder(PathBuf::from(path))),
+        (None, None, None) => return Err(refused("it has neither git nor path".to_owned())),
+    };
+    if let InstallPlace::Folder(folder) = &spec.place {
+        spec.place = InstallPlace::Folder(below(folder));
+        return Ok(spec);
+    }
+    if wanted.text.is_none() {
+        if let Some(path) = &wanted.path {
+            spec.path = Some(RelPath::parse(path).map_err(|error| refused(error.to_string()))?);
+        }
+        spec.skill = wanted.skill.clone().or(spec.skill);
+        spec.reference = wanted.reference.clone().or(spec.reference);
+    }
+    Ok(spec)
+}
+
+/// Whether the lock says what `skills.toml` asks for. `spec` names the repository that a reference means.
+pub(crate) fn fits(place: &Place, spec: &InstallSpec, locked: &LockedSkill) -> bool {
+    match &spec.place {
+        InstallPlace::Folder(folder) => {
+            let path = relative(&place.relative_to(), &env::place(folder));
+            locked.source == format!("path+{path}")
+        }
+        InstallPlace::Git(url) => {
+            let version = locked.requested.as_deref().map(version_of);
+            let path = locked.path.as_ref().map(RelPath::as_str);
+            let at = match &spec.tree {
+                Some(tree) => *tree == [version, path].into_iter().flatten().collect::<Vec<_>>().join("/"),
+                None => {
+                    let upstream = locked.upstream_name.as_deref().unwrap_or(&locked.name);
+                    spec.reference.as_deref() == version
+                        && spec.skill.as_deref().is_none_or(|skill| skill == upstream)
+                        // A folder that holds several skills, or the skill itself.
+                        && spec.path.as_ref().is_none_or(|wanted| {
+                            locked.path.as_ref().is_some_and(|path| path.starts_with(wanted))
+                        })
+                }
+            };
+            locked.source.strip_prefix("git+") == Some(url) && at
+        }
+        InstallPlace::Reference(_) => false,
+    }
+}
+
+/// The branch, tag or commit in what a lock says was requested.
+fn version_of(requested: &str) -> &str {
+    requested.split_once(':').map_or(requested, |(_, version)| version)
+}
+
+/// The organisation that a skill is of: that of its reference, or the owner of its repository.
+pub(crate) fn org_of(locked: &LockedSkill) -> Option<String> {
+    if let Some(reference) = locked.reference.as_deref().and_then(|text| text.parse::<SkillRef>().ok()) {
+        return Some(reference.org);
+    }
+    let url = locked.source.strip_prefix("git+")?;
+    let mut parts = url.trim_end_matches('/').rsplit(['/', ':']);
+    parts.next();
+    parts.next().filter(|owner| !owner.is_empty()).map(str::to_owned)
+}
+
+/// Whether a reference means a skill: it was installed by it, or has that name and organisation.
+pub(crate) fn is_meant(locked: &LockedSkill, skill: &SkillRef) -> bool {
+    match &locked.reference {
+        Some(reference) => *reference == skill.full_name(),
+        None => locked.name == skill.name && org_of(locked).as_deref() == Some(&*skill.org),
+    }
+}
+
+/// A path relative to a folder, with `/` between its parts.
+pub(crate) fn relative(from: &Path, to: &Path) -> String {
+    let plain = |path: &Path| -> Vec<String> {
+        let path = std::fs::canonicalize(path).unwrap_or_else(|_| env::absolute(path));
+        path.components()
+            .filter(|part| !matches!(part, Component::RootDir))
+            .map(|part| part.as_os_str().to_string_lossy().into_owned())
+            .collect()
+    };
+    let (from, to) = (plain(from), plain(to));
+    let shared = from.iter().zip(&to).take_while(|(one, other)| one == other).count();
+    let up = std::iter::repeat_n("..", from.len() - shared);
+    let down = to.iter().skip(shared).map(String::as_str);
+    let parts: Vec<&str> = up.chain(down).collect();
+    if parts.is_empty() { ".".to_owned() } else { parts.join("/") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_relative_path_goes_up_to_what_is_shared_and_down_again() {
+        for (from, to, expected) in [
+            ("/nowhere/a/b", "/nowhere/a/c/d", "../c/d"),
+            ("/nowhere/a", "/nowhere/a", "."),
+            ("/nowhere/a", "/nowhere/a/b", "b"),
+            ("/nowhere/a/b", "/other", "../../../other"),
+        ] {
+            assert_eq!(relative(Path::new(from), Path::new(to)), expected);
+        }
+    }
+
+    #[test]
+    fn the_organisation_is_that_of_the_reference_or_the_owner() {
+        let of = |source: &str, reference: Option<&str>| {
+            let reference = reference.map(str::to_owned);
+            org_of(&LockedSkill { source: source.to_owned(), reference, ..LockedSkill::default() })
+        };
+        assert_eq!(of("git+https://example.org/acme/skills.git", None).as_deref(), Some("acme"));
+        assert_eq!(of("git+git@example.org:acme/skills.git", None).as_deref(), Some("acme"));
+        assert_eq!(of("git+https://example.org/x/y.git", Some("@team/pdf")).as_deref(), Some("team"));
+        assert_eq!(of("path+../x", None), None);
+    }
+}

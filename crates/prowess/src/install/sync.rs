@@ -1,0 +1,152 @@
+//! Making what is installed what `skills.toml` and `skills.lock` say.
+
+use std::collections::BTreeMap;
+
+use super::apply::{Change, NewSkill, Order};
+use super::error::{InstallError, InstallErrorKind};
+use super::installer::{InstallOptions, Installer, Prepared, Progress, Write, open_skills};
+use super::records::{InstallScope, Place, Records, fits, new_skill, recorded, spec_of};
+use super::target::{State, state_of};
+use crate::error::shown;
+use crate::fs::location::is_in;
+use crate::registry::trust::{Approval, Approvals};
+
+/// How skills are made to be what the records say.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct SyncOptions {
+    /// How they are installed.
+    pub install: InstallOptions,
+    /// Whether a lock that does not fit `skills.toml` is an error.
+    pub locked: bool,
+    /// Whether only what the store has is installed, and no record is written.
+    pub frozen: bool,
+    /// Whether skills are only fetched.
+    pub fetch_only: bool,
+    /// Whether only the lock is written.
+    pub lock_only: bool,
+}
+
+impl Installer {
+    /// What has to be installed for a place to be what its records say. Everything is fetched; nothing is changed.
+    pub fn plan_sync(
+        &self,
+        scope: InstallScope,
+        options: &SyncOptions,
+        progress: &mut dyn FnMut(Progress<'_>),
+    ) -> Result<Vec<Prepared>, InstallError> {
+        let place = self.place(scope)?;
+        let _held = self.exclusive(&place, progress)?;
+        let records = place.read()?;
+        check_records(&place, &records)?;
+        let fetcher = self.fetcher(&place);
+        let dir = open_skills(&place)?;
+        let (mut skills, mut missing) = (Vec::new(), Vec::new());
+        for (name, wanted) in records.wanted.skills() {
+            let asked = spec_of(&place, name, wanted)?;
+            let spec = fetcher.resolve(&asked)?;
+            let locked = records.lock.get(name).filter(|locked| fits(&place, &spec, locked));
+            if let Some(locked) = locked {
+                let there = dir.as_ref().map(|dir| state_of(dir, name)).transpose();
+                let there =
+                    there.map_err(|error| InstallError::io("read", &place.skill(name), error))?.flatten();
+                if options.fetch_only || there != Some(State::Tree(locked.digest.clone())) {
+                    missing.push(locked);
+                }
+                continue;
+            }
+            if options.locked || options.frozen {
+                return Err(out_of_date(&place, &format!("{name} is not in it as skills.toml says")));
+            }
+            progress(Progress::Fetching(name));
+            let mut found = fetcher.find(&asked)?;
+            let chosen = found.choose(&[], false)?;
+            for skill in fetcher.take(&mut found, &chosen)? {
+                let mut new = recorded(&place, &asked, skill, Some(name));
+                new.wanted = None;
+                skills.push(Prepared { new });
+            }
+        }
+        for (locked, tree) in missing.iter().zip(fetcher.again(&missing)?) {
+            progress(Progress::Fetching(&locked.name));
+            skills.push(Prepared { new: new_skill(tree, (*locked).clone(), None) });
+        }
+        fetcher.warning().map(Progress::NotStored).map(&mut *progress);
+        if let Some(extra) = extra(&records).next().filter(|_| options.locked || options.frozen) {
+            return Err(out_of_date(&place, &format!("{extra} is in it and not in skills.toml")));
+        }
+        Ok(skills)
+    }
+
+    /// Makes what is installed what the records say, with what [`plan_sync`](Self::plan_sync) fetched.
+    pub fn sync(
+        &self,
+        scope: InstallScope,
+        skills: Vec<Prepared>,
+        options: &SyncOptions,
+        progress: &mut dyn FnMut(Progress<'_>),
+    ) -> Result<Vec<Change>, InstallError> {
+        let dry_run = options.install.dry_run || options.fetch_only;
+        let write = Write { files: !dry_run && !options.lock_only, records: !dry_run && !options.frozen };
+        self.change(scope, &options.install, write, progress, |place, records| {
+            check_records(place, records)?;
+            let mut fetched: BTreeMap<String, NewSkill> =
+                skills.into_iter().map(|skill| (skill.name().to_owned(), skill.new)).collect();
+            let mut orders = Vec::new();
+            for (name, _) in records.wanted.skills() {
+                match fetched.remove(name) {
+                    Some(new) => orders.push(Order::Install(Box::new(new))),
+                    None if records.lock.get(name).is_some() => orders.push(Order::Hold(name.clone())),
+                    // Another process added it to skills.toml meanwhile, and locks it itself.
+                    None => {}
+                }
+            }
+            orders.extend(extra(records).map(|name| Order::Remove(name.to_owned())));
+            Ok(orders)
+        })
+    }
+
+    /// Which of these skills the user accepted before, as they are, at their places.
+    pub fn are_accepted(&self, scope: InstallScope, skills: &[Prepared]) -> Result<Vec<bool>, InstallError> {
+        let place = self.place(scope)?;
+        let failed = |error: crate::SourceError| {
+            InstallError::io(
+                "read your approvals",
+                &place.books.approvals,
+                std::io::Error::other(error.with_cause()),
+            )
+        };
+        let approvals = Approvals::load(&place.books.approvals).map_err(failed)?;
+        let accepted = |skill: &Prepared| {
+            let folder = place.skill(skill.name());
+            let digest = &skill.new.locked.digest;
+            let is_it =
+                |approval: &Approval| is_in(&approval.location, &folder) && approval.digest == *digest;
+            approvals.skills.iter().any(is_it)
+        };
+        Ok(skills.iter().map(accepted).collect())
+    }
+}
+
+/// The skills that the lock names and `skills.toml` does not.
+fn extra(records: &Records) -> impl Iterator<Item = &str> {
+    let locked = records.lock.skills().iter().map(|skill| &*skill.name);
+    locked.filter(|name| records.wanted.get(name).is_none())
+}
+
+/// An error when `skills.toml` is gone and the lock is not: everything would be removed.
+fn check_records(place: &Place, records: &Records) -> Result<(), InstallError> {
+    if records.wanted_text.is_none() && !records.lock.skills().is_empty() {
+        let file = place.wanted_file();
+        let message = format!("there is a skills.lock and no skills.toml: {}", shown(&file));
+        let hint = "restore skills.toml from version control, or remove skills.lock as well";
+        return Err(InstallError::new(InstallErrorKind::NotFound, message, hint));
+    }
+    Ok(())
+}
+
+fn out_of_date(place: &Place, reason: &str) -> InstallError {
+    let message = format!("the lock does not fit: {}: {reason}", shown(&place.lock_file()));
+    let hint = "bring the lock up to date, or restore skills.toml";
+    InstallError::new(InstallErrorKind::OutOfDate, message, hint)
+}

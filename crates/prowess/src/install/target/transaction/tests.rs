@@ -1,0 +1,170 @@
+//! A transaction that succeeds, fails or is killed between its steps.
+
+use std::fs;
+
+use prowess_core::RelPath;
+
+use super::*;
+
+fn tree(text: &str) -> SkillTree {
+    let file = |path: &str, bytes: &str| TreeFile {
+        path: RelPath::parse(path).unwrap(),
+        executable: path.starts_with("scripts/"),
+        bytes: bytes.as_bytes().into(),
+    };
+    SkillTree::new(
+        vec![file("SKILL.md", text), file("scripts/deep/run.sh", "run")],
+        &InstallLimits::default(),
+    )
+    .unwrap()
+}
+
+struct Place {
+    _root: tempfile::TempDir,
+    skills: PathBuf,
+    lock: PathBuf,
+    books: Books,
+}
+
+/// A place with the skills `a` and `gone`, and a lock that says `old`.
+fn place() -> Place {
+    let root = tempfile::tempdir().unwrap();
+    let skills = root.path().join("skills");
+    fs::create_dir(&skills).unwrap();
+    let books =
+        Books { journal: root.path().join("state/journal"), approvals: root.path().join("state/trust.json") };
+    let lock = root.path().join("skills.lock");
+    let mut first = Transaction::begin(&books, 2);
+    first.put(&skills, "a", &tree("old"), None).unwrap();
+    first.put(&skills, "gone", &tree("gone"), None).unwrap();
+    first.write(lock.clone(), None, "old".to_owned());
+    first.commit().unwrap();
+    Place { _root: root, skills, lock, books }
+}
+
+/// The text of a file; empty when there is none.
+fn text_of(path: &Path) -> String {
+    read::read_small(path, 1000).map(|bytes| String::from_utf8(bytes).unwrap()).unwrap_or_default()
+}
+
+fn before(text: &str) -> State {
+    State::Tree(tree(text).digest().to_owned())
+}
+
+/// A transaction that changes `a`, adds `b` with a link to it, and removes `gone`.
+fn prepared<'b>(place: &Place, books: &'b Books) -> Transaction<'b> {
+    let mut next = Transaction::begin(books, 2);
+    next.put(&place.skills, "a", &tree("new"), Some(before("old"))).unwrap();
+    next.put(&place.skills, "b", &tree("b"), None).unwrap();
+    next.link(&place.skills, "c", "b", None).unwrap();
+    next.remove(&place.skills, "gone", before("gone")).unwrap();
+    next.write(place.lock.clone(), Some("old".to_owned()), "new".to_owned());
+    next
+}
+
+/// What is there, in words.
+fn shown(place: &Place) -> Vec<String> {
+    let dir = Dir::open(&place.skills).unwrap();
+    let named = |name: String| {
+        let text = text_of(&place.skills.join(&name).join("SKILL.md"));
+        let link = matches!(dir.kind(&name), Ok(Some(Kind::Link)));
+        format!("{name}{} {text}", if link { " ->" } else { "" })
+    };
+    let mut lines: Vec<String> = dir.names().unwrap().into_iter().map(named).collect();
+    lines.push(text_of(&place.lock));
+    lines
+}
+
+const OLD: [&str; 3] = ["a old", "gone gone", "old"];
+const NEW: [&str; 4] = ["a new", "b b", "c -> b", "new"];
+
+#[test]
+fn a_transaction_changes_adds_links_and_removes_and_leaves_nothing_behind() {
+    let place = place();
+    assert_eq!(shown(&place), OLD);
+    prepared(&place, &place.books).commit().unwrap();
+    assert_eq!(shown(&place), NEW);
+    assert!(!place.books.journal.exists());
+}
+
+#[test]
+fn a_transaction_that_is_dropped_or_fails_changes_nothing() {
+    let place = place();
+    drop(prepared(&place, &place.books));
+    assert_eq!(shown(&place), OLD);
+    let next = prepared(&place, &place.books);
+    // Another program takes the name meanwhile.
+    fs::create_dir(place.skills.join("c")).unwrap();
+    next.commit().unwrap_err();
+    fs::remove_dir(place.skills.join("c")).unwrap();
+    assert_eq!(shown(&place), OLD);
+    let next = prepared(&place, &place.books);
+    fs::write(&place.lock, "edited").unwrap();
+    next.commit().unwrap_err();
+    assert_eq!(shown(&place), ["a old", "gone gone", "edited"]);
+    assert!(!place.books.journal.exists());
+}
+
+/// A process that is killed after this many steps, with its journal on the disk.
+fn killed_after(place: &Place, steps: usize) {
+    let mut next = prepared(place, &place.books);
+    next.journal.save(&place.books.journal).unwrap();
+    let journal = std::mem::take(&mut next.journal);
+    for step in journal.steps.iter().take(steps) {
+        let (dir, stage) = &next.folders[&step.folder];
+        swap(step, dir, stage).unwrap();
+    }
+    if steps > journal.steps.len() {
+        fs::write(&place.lock, "new").unwrap();
+    }
+}
+
+#[test]
+fn the_next_process_completes_what_a_killed_one_began() {
+    for steps in 0..=5 {
+        let place = place();
+        killed_after(&place, steps);
+        assert!(recover(&place.books, std::slice::from_ref(&place.skills)).unwrap(), "{steps}");
+        assert_eq!(shown(&place), NEW, "{steps}");
+        assert!(!recover(&place.books, std::slice::from_ref(&place.skills)).unwrap(), "{steps}");
+    }
+}
+
+#[test]
+fn edits_after_a_kill_are_kept_and_the_rest_is_undone() {
+    let place = place();
+    killed_after(&place, 0);
+    fs::write(place.skills.join("gone/SKILL.md"), "edited").unwrap();
+    recover(&place.books, std::slice::from_ref(&place.skills)).unwrap();
+    assert_eq!(shown(&place), ["a old", "gone edited", "old"]);
+}
+
+#[test]
+fn an_exchange_by_three_moves_is_completed_from_each_of_them() {
+    for moves in 0..3 {
+        let place = place();
+        let mut next = prepared(&place, &place.books);
+        next.journal.save(&place.books.journal).unwrap();
+        let journal = std::mem::take(&mut next.journal);
+        let step = &journal.steps[0];
+        let (dir, stage) = &next.folders[&step.folder];
+        if moves > 0 {
+            dir.move_new(&step.name, stage, &aside(step)).unwrap();
+        }
+        if moves > 1 {
+            stage.move_new(&step.staged, dir, &step.name).unwrap();
+        }
+        drop(next);
+        recover(&place.books, std::slice::from_ref(&place.skills)).unwrap();
+        assert_eq!(shown(&place), NEW, "{moves}");
+    }
+}
+
+#[test]
+fn a_digest_of_what_is_installed_is_that_of_the_tree() {
+    let place = place();
+    let dir = Dir::open(&place.skills).unwrap();
+    assert_eq!(state_of(&dir, "a").unwrap(), Some(before("old")));
+    fs::create_dir_all(place.skills.join("a/node_modules")).unwrap();
+    assert_eq!(state_of(&dir, "a").unwrap(), Some(State::Other));
+}

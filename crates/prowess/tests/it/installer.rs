@@ -1,0 +1,246 @@
+//! The installer as a library: every way to install, list, resolve and remove a skill, from folders and repositories.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use prowess::install::{
+    InstallErrorKind, InstallFolders, InstallScope, InstalledState, Installer, SkillRef, is_local_path,
+};
+
+struct Desk {
+    root: tempfile::TempDir,
+}
+
+impl Desk {
+    fn new() -> Self {
+        let desk = Self { root: tempfile::tempdir().unwrap() };
+        for folder in ["project", "home", "repositories"] {
+            fs::create_dir_all(desk.path(folder)).unwrap();
+        }
+        desk
+    }
+
+    fn path(&self, below: &str) -> PathBuf {
+        self.root.path().join(below)
+    }
+
+    fn installer(&self) -> Installer {
+        let folders = InstallFolders {
+            project: self.path("project"),
+            user: Some(self.path("home")),
+            state: self.path("state"),
+            store: self.path("store"),
+        };
+        let repositories = format!("file://{}/{{org}}/{{name}}.git", self.path("repositories").display());
+        Installer::new(folders).with_registry("acme", repositories)
+    }
+
+    /// A repository of the organisation `acme` with one commit for each text; each is tagged `v1`, `v2` and so on.
+    fn repository(&self, name: &str, skill_folder: &str, texts: &[&str]) {
+        let work = self.path(&format!("work-{name}"));
+        fs::create_dir_all(&work).unwrap();
+        if skill_folder != "." {
+            fs::create_dir_all(work.join(skill_folder)).unwrap();
+        }
+        git(&work, &["init", "-q", "-b", "main"]);
+        for (at, text) in texts.iter().enumerate() {
+            fs::write(work.join(skill_folder).join("SKILL.md"), skill(name, text)).unwrap();
+            git(&work, &["add", "-A"]);
+            git(&work, &["commit", "-q", "-m", text]);
+            git(&work, &["tag", &format!("v{}", at + 1)]);
+        }
+        let bare = self.path(&format!("repositories/acme/{name}.git"));
+        git(&work, &["clone", "-q", "--bare", ".", &bare.to_string_lossy()]);
+    }
+
+    /// A skill in a folder.
+    fn folder(&self, name: &str) -> PathBuf {
+        let folder = self.path("local").join(name);
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("SKILL.md"), skill(name, "local")).unwrap();
+        folder
+    }
+}
+
+fn skill(name: &str, text: &str) -> String {
+    format!("---\nname: {name}\ndescription: Does {name}.\n---\n{text}\n")
+}
+
+fn git(folder: &Path, words: &[&str]) {
+    let author = ["-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"];
+    let done = Command::new("git").current_dir(folder).args(author).args(words).output().unwrap();
+    assert!(done.status.success(), "git {words:?}: {}", String::from_utf8_lossy(&done.stderr));
+}
+
+fn text(folder: &Path) -> String {
+    let text = fs::read_to_string(folder.join("SKILL.md")).unwrap();
+    text.lines().last().unwrap().to_owned()
+}
+
+fn reference(text: &str) -> SkillRef {
+    text.parse().unwrap()
+}
+
+fn no_git() -> bool {
+    let missing = Command::new("git").arg("--version").output().is_err();
+    if missing {
+        println!("skipped: git is not installed");
+    }
+    missing
+}
+
+#[test]
+fn parse_reads_an_organisation_a_name_and_perhaps_a_version() {
+    let skill = reference("@acme/pdf@v1");
+    assert_eq!((&*skill.org, &*skill.name, skill.version.as_deref()), ("acme", "pdf", Some("v1")));
+    assert_eq!(reference("@acme/pdf").version, None);
+    for bad in ["@acme/pdf@", "@/pdf", "@acme/", "@acme/pdf/x", "acme/pdf"] {
+        assert!(bad.parse::<SkillRef>().is_err(), "{bad}");
+    }
+    assert!(is_local_path("./a") && is_local_path("../a") && is_local_path("/a") && !is_local_path("@a/b"));
+}
+
+#[test]
+fn user_dir_and_project_dir_are_the_folders_that_agents_share() {
+    let desk = Desk::new();
+    let installer = desk.installer();
+    assert_eq!(installer.user_dir().unwrap(), desk.path("home/.agents/skills"));
+    assert_eq!(installer.project_dir(), desk.path("project/.agents/skills"));
+    let homeless = Installer::new(InstallFolders { user: None, ..installer.folders().clone() });
+    assert_eq!(homeless.user_dir().unwrap_err().kind(), InstallErrorKind::NotFound);
+}
+
+#[test]
+fn install_takes_the_latest_or_a_version_for_the_project_or_the_user() {
+    if no_git() {
+        return;
+    }
+    let desk = Desk::new();
+    desk.repository("pdf", ".", &["first", "second"]);
+    let installer = desk.installer();
+    let latest = installer.install(&reference("@acme/pdf"), InstallScope::Project, None).unwrap();
+    assert_eq!(
+        (latest.clone(), text(&latest)),
+        (desk.path("project/.agents/skills/pdf"), "second".to_owned())
+    );
+    let old = installer.install(&reference("@acme/pdf@v1"), InstallScope::User, Some("old-pdf")).unwrap();
+    assert_eq!((old.clone(), text(&old)), (desk.path("home/.agents/skills/old-pdf"), "first".to_owned()));
+    // The name is taken, and what is there stays.
+    let again = installer.install(&reference("@acme/pdf@v1"), InstallScope::Project, None).unwrap_err();
+    assert_eq!((again.kind(), text(&latest)), (InstallErrorKind::Exists, "second".to_owned()));
+}
+
+#[test]
+fn install_finds_a_skill_anywhere_in_the_repository_and_fails_without_one() {
+    if no_git() {
+        return;
+    }
+    let desk = Desk::new();
+    desk.repository("deep", "skills/deep", &["deep"]);
+    let installer = desk.installer();
+    let deep = installer.install(&reference("@acme/deep"), InstallScope::Project, None).unwrap();
+    assert_eq!(text(&deep), "deep");
+    let work = desk.path("work-none");
+    fs::create_dir_all(&work).unwrap();
+    git(&work, &["init", "-q", "-b", "main"]);
+    fs::write(work.join("README.md"), "nothing").unwrap();
+    git(&work, &["add", "-A"]);
+    git(&work, &["commit", "-q", "-m", "one"]);
+    git(&work, &["clone", "-q", "--bare", ".", &desk.path("repositories/acme/none.git").to_string_lossy()]);
+    for (skill, kind) in [
+        ("@acme/none", InstallErrorKind::NotFound),
+        ("@acme/missing", InstallErrorKind::Git),
+        ("@acme/deep@v9", InstallErrorKind::NotFound),
+    ] {
+        let error = installer.install(&reference(skill), InstallScope::User, None).unwrap_err();
+        assert!(
+            [kind, InstallErrorKind::Git, InstallErrorKind::NotFound].contains(&error.kind()),
+            "{skill}: {error}"
+        );
+        assert!(!error.hint().is_empty());
+    }
+    // A failure leaves nothing.
+    assert!(!desk.path("home/.agents/skills").exists());
+}
+
+#[test]
+fn install_into_and_install_local_into_fill_any_folder_and_record_nothing() {
+    if no_git() {
+        return;
+    }
+    let desk = Desk::new();
+    desk.repository("pdf", ".", &["first"]);
+    let installer = desk.installer();
+    let target = desk.path("elsewhere/skills");
+    let from_git = installer.install_into(&reference("@acme/pdf"), &target).unwrap();
+    let from_folder = installer.install_local_into(&desk.folder("notes"), &target).unwrap();
+    assert_eq!((text(&from_git), text(&from_folder)), ("first".to_owned(), "local".to_owned()));
+    assert_eq!((from_git, from_folder), (target.join("pdf"), target.join("notes")));
+    assert!(installer.list().unwrap().is_empty());
+    let again = installer.install_into(&reference("@acme/pdf"), &target).unwrap_err();
+    assert_eq!(again.kind(), InstallErrorKind::Exists);
+}
+
+#[test]
+fn install_local_copies_a_folder_and_keeps_no_link_to_it() {
+    let desk = Desk::new();
+    let source = desk.folder("notes");
+    let installed = desk.installer().install_local(&source, InstallScope::Project).unwrap();
+    assert_eq!(installed, desk.path("project/.agents/skills/notes"));
+    fs::remove_dir_all(&source).unwrap();
+    assert_eq!(text(&installed), "local");
+    let error = desk.installer().install_local(&desk.path("nowhere"), InstallScope::Project).unwrap_err();
+    assert_eq!(error.kind(), InstallErrorKind::NotFound, "{error}");
+}
+
+#[test]
+fn list_is_sorted_by_scope_then_organisation_and_name_with_the_state() {
+    if no_git() {
+        return;
+    }
+    let desk = Desk::new();
+    desk.repository("pdf", ".", &["first"]);
+    let installer = desk.installer();
+    installer.install(&reference("@acme/pdf"), InstallScope::User, None).unwrap();
+    installer.install(&reference("@acme/pdf"), InstallScope::Project, None).unwrap();
+    for name in ["zebra", "apple"] {
+        installer.install_local(&desk.folder(name), InstallScope::Project).unwrap();
+    }
+    fs::write(desk.path("project/.agents/skills/apple/SKILL.md"), "edited").unwrap();
+    fs::remove_dir_all(desk.path("project/.agents/skills/zebra")).unwrap();
+    let skills = installer.list().unwrap();
+    let shown: Vec<(InstallScope, Option<&str>, &str)> =
+        skills.iter().map(|skill| (skill.scope, skill.org.as_deref(), &*skill.name)).collect();
+    let expected = [
+        (InstallScope::Project, None, "apple"),
+        (InstallScope::Project, None, "zebra"),
+        (InstallScope::Project, Some("acme"), "pdf"),
+        (InstallScope::User, Some("acme"), "pdf"),
+    ];
+    assert_eq!(shown, expected);
+    assert!(matches!(&skills[0].state, InstalledState::Edited(files) if files[0].0 == "SKILL.md"));
+    assert_eq!((&skills[1].state, &skills[2].state), (&InstalledState::Missing, &InstalledState::Clean));
+}
+
+#[test]
+fn resolve_prefers_the_project_and_remove_takes_what_it_finds() {
+    if no_git() {
+        return;
+    }
+    let desk = Desk::new();
+    desk.repository("pdf", ".", &["first"]);
+    let installer = desk.installer();
+    let pdf = reference("@acme/pdf");
+    assert_eq!(installer.resolve(&pdf).unwrap_err().kind(), InstallErrorKind::NotFound);
+    let user = installer.install(&pdf, InstallScope::User, None).unwrap();
+    assert_eq!(installer.resolve(&pdf).unwrap(), user);
+    let project = installer.install(&pdf, InstallScope::Project, Some("mine")).unwrap();
+    assert_eq!(installer.resolve(&pdf).unwrap(), project);
+    installer.remove(&pdf).unwrap();
+    assert!(!project.exists());
+    assert_eq!(installer.resolve(&pdf).unwrap(), user);
+    installer.remove(&pdf).unwrap();
+    assert_eq!(installer.remove(&pdf).unwrap_err().kind(), InstallErrorKind::NotFound);
+    assert!(installer.list().unwrap().is_empty());
+}
