@@ -25,6 +25,8 @@ pub(crate) const GONE: Style = AnsiColor::Red.on_default();
 /// Added lines of a patch.
 pub(crate) const COME: Style = AnsiColor::Green.on_default();
 
+/// The longest answer to a question.
+const MAX_ANSWER: usize = 64 * 1024;
 /// How much text is buffered before it is written.
 const CHUNK: usize = 64 * 1024;
 
@@ -102,6 +104,25 @@ impl Ui {
         let _ = self.flush();
         let text = format!("{STRONG}{}{STRONG:#}\n", clean(text));
         let _ = AutoStream::new(io::stderr().lock(), self.color).write_all(text.as_bytes());
+    }
+
+    /// Whether the user can be asked: questions go to stderr, answers come from stdin.
+    #[expect(clippy::unused_self, reason = "the terminal is reached through this door only")]
+    pub(crate) fn can_ask(&self) -> bool {
+        io::stdin().is_terminal() && io::stderr().is_terminal()
+    }
+
+    /// Tells something before a question. Text of others in it has been through [`clean`].
+    pub(crate) fn tell(&mut self, text: &str) {
+        let _ = self.flush();
+        let _ = AutoStream::new(io::stderr().lock(), self.color).write_all(text.as_bytes());
+    }
+
+    /// Asks the user; the answer is empty when there is none.
+    pub(crate) fn ask(&mut self, question: &str) -> Result<String, CommandError> {
+        self.tell(&format!("{STRONG}{}{STRONG:#} ", clean(question)));
+        let answer = read_line(MAX_ANSWER)?.unwrap_or_default();
+        Ok(String::from_utf8_lossy(&answer).into_owned())
     }
 
     /// Writes what could not be done.

@@ -2,6 +2,7 @@
 
 mod authoring;
 mod catalog_size;
+mod install;
 mod places;
 mod serve;
 mod using;
@@ -10,6 +11,7 @@ mod values;
 use clap::{ColorChoice, Parser, Subcommand};
 
 pub(crate) use authoring::{Check, Eval, Format, New, Part, Rule, Show, Try};
+pub(crate) use install::{Add, Common, Remove, Sync, Verify};
 pub(crate) use places::Places;
 pub(crate) use serve::{Log, Serve};
 pub(crate) use using::{Activate, Cat, List, Prompt, Replay, Search, Selection, Tools, Trust, Watch, Why};
@@ -54,6 +56,10 @@ pub(crate) enum Command {
     Cat(Cat),
     Why(Why),
     Trust(Trust),
+    Add(Add),
+    Remove(Remove),
+    Sync(Sync),
+    Verify(Verify),
     Watch(Watch),
     Activate(Activate),
     Tools(Tools),

@@ -23,6 +23,9 @@ pub(crate) struct List {
     /// Also list what is broken, shadowed or turned off
     #[arg(long)]
     pub(crate) all: bool,
+    /// List what skills.lock names, here and for the user, and whether it is as installed
+    #[arg(long, conflicts_with_all = ["all", "cost"])]
+    pub(crate) installed: bool,
     /// Show about how many tokens each skill costs in every prompt
     #[arg(long)]
     pub(crate) cost: bool,

@@ -24,6 +24,9 @@ const SHOWN: usize = 100;
 
 /// Runs the command.
 pub(crate) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
+    if args.installed {
+        return super::install::installed::run(json, ui);
+    }
     let (registry, said) = opened(&args.places)?;
     // The process ends after the list, and freeing every skill would take as long as finding it.
     let catalog = ManuallyDrop::new(registry.catalog());

@@ -10,6 +10,7 @@ pub(crate) mod eval;
 mod fixable;
 pub(crate) mod hints;
 mod in_prompt;
+pub(crate) mod install;
 pub(crate) mod list;
 mod near_miss;
 pub(crate) mod new;

@@ -22,6 +22,7 @@ mod guide;
 mod hard_input;
 mod hints;
 mod hostile;
+mod install;
 mod library_reports;
 mod linked;
 mod list;

@@ -1,0 +1,67 @@
+//! `prowess add`: installs skills.
+
+use std::time::Instant;
+
+use prowess::RelPath;
+use prowess::install::{InstallOptions, InstallSpec};
+
+use super::{choose, consent, installer, report};
+use crate::Outcome;
+use crate::args::Add;
+use crate::error::{CommandError, Failure};
+use crate::ui::Ui;
+
+/// Runs the command.
+pub(crate) fn run(args: &Add, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
+    let spec = spec(args)?;
+    let scope = args.common.scope();
+    let installer = installer(&args.common)?.with_limits(args.limits.limits());
+    let started = Instant::now();
+    report::source(&installer, &spec, ui)?;
+    let mut available = installer.find(scope, &spec)?;
+    let chosen = choose::chosen(&available, &spec, args, ui)?;
+    report::phase("resolved", chosen.len(), started, ui);
+    let started = Instant::now();
+    let alias = args.alias.as_deref();
+    let skills = installer
+        .prepare(scope, &spec, &mut available, &chosen, alias, &mut |what| report::progress(what, ui))?;
+    report::phase("fetched", skills.len(), started, ui);
+    let previews = report::previews(&installer, scope, &skills)?;
+    let mut options = InstallOptions::default();
+    options.edits = args.existing.edits();
+    options.replace = args.existing.overwrite;
+    options.clients.clone_from(&args.clients.clients);
+    options.link = args.clients.link;
+    options.dry_run = args.common.dry_run;
+    if !options.dry_run {
+        consent::ask(&previews, args.consent.yes, ui)?;
+    }
+    options.accepted = true;
+    let started = Instant::now();
+    let changes = installer.add(scope, skills, &options, &mut |what| report::progress(what, ui))?;
+    if !options.dry_run {
+        report::finished(&changes, started, ui);
+    }
+    report::added(&changes, &previews, &args.common, json, ui)?;
+    Ok(Outcome::Fine)
+}
+
+/// What the source and the options mean together.
+fn spec(args: &Add) -> Result<InstallSpec, CommandError> {
+    let mut spec: InstallSpec = args.source.parse()?;
+    if let Some(reference) = &args.reference {
+        // Read as a part of a source, so that the same rules count.
+        let with: InstallSpec = format!("owner/repo#{reference}").parse()?;
+        (spec.reference, spec.tree) = (with.reference, spec.tree.take());
+    }
+    if let Some(path) = &args.path {
+        let path = RelPath::from_request(path.trim_end_matches('/'));
+        let path =
+            path.map_err(|error| Failure::new(error.to_string(), "name a folder inside of the repository"))?;
+        spec.path = Some(path);
+    }
+    if let [skill] = &*args.skill {
+        spec.skill = Some(skill.clone());
+    }
+    Ok(spec)
+}

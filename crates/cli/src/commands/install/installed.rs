@@ -1,0 +1,74 @@
+//! `prowess list --installed`: what skills.lock names, in the project and for the user.
+
+use std::fmt::Write as _;
+
+use prowess::install::{InstalledSkill, InstalledState};
+use serde_json::{Value, json};
+
+use super::{report, verify};
+use crate::Outcome;
+use crate::error::CommandError;
+use crate::report::json::VERSION;
+use crate::ui::{FAINT, STRONG, Ui, clean, count};
+
+/// Runs the command.
+pub(crate) fn run(json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
+    let skills = super::here()?.list()?;
+    if json {
+        let skills: Vec<Value> = skills.iter().map(value).collect();
+        ui.json(&json!({"version": VERSION, "installed": skills}))?;
+        return Ok(Outcome::Fine);
+    }
+    let mut text = String::new();
+    for skill in &skills {
+        let source = skill.locked.source.split_once('+').map_or("", |(_, place)| place);
+        let state = match state(skill) {
+            "clean" => String::new(),
+            other => format!("  {other}"),
+        };
+        let _ = writeln!(
+            text,
+            "{STRONG}{}{STRONG:#}{state}  {FAINT}{}, {}, from {}{FAINT:#}",
+            clean(&skill.name),
+            skill.scope.word(),
+            clean(&report::place(&skill.path)),
+            clean(source)
+        );
+    }
+    let _ = match skills.len() {
+        0 => writeln!(text, "no skills are installed; install some with: prowess add SOURCE"),
+        many => writeln!(text, "\n{} installed", count(many, "skill")),
+    };
+    ui.print(&text)?;
+    Ok(Outcome::Fine)
+}
+
+/// An installed skill as JSON.
+pub(super) fn value(skill: &InstalledSkill) -> Value {
+    let changes: Vec<Value> = match &skill.state {
+        InstalledState::Edited(files) => files
+            .iter()
+            .map(|(path, change)| json!({"path": path, "change": verify::word(*change)}))
+            .collect(),
+        _ => Vec::new(),
+    };
+    json!({
+        "org": skill.org,
+        "name": skill.name,
+        "scope": skill.scope.word(),
+        "path": skill.path.to_string_lossy(),
+        "state": state(skill),
+        "changes": changes,
+        "source": skill.locked.source,
+        "commit": skill.locked.commit,
+        "digest": skill.locked.digest,
+    })
+}
+
+fn state(skill: &InstalledSkill) -> &'static str {
+    match skill.state {
+        InstalledState::Clean => "clean",
+        InstalledState::Missing => "missing",
+        _ => "edited",
+    }
+}

@@ -1,0 +1,96 @@
+//! The commands that install skills, and what they share: the installer of a project, consent, reports.
+
+pub(crate) mod add;
+mod choose;
+mod consent;
+pub(crate) mod installed;
+mod report;
+pub(crate) mod sync;
+pub(crate) mod verify;
+
+use std::path::{Path, PathBuf};
+
+use prowess::Config;
+use prowess::env::{self, Environment};
+use prowess::install::{InstallError, InstallErrorKind, InstallOptions, Installer, SKILLS_FILE};
+
+use crate::Outcome;
+use crate::args::{Common, Remove};
+use crate::error::{CommandError, Failure};
+use crate::ui::Ui;
+
+/// Runs `prowess remove`.
+pub(crate) fn remove(args: &Remove, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
+    let installer = installer(&args.common)?;
+    let mut options = InstallOptions::default();
+    (options.edits, options.dry_run) = (args.existing.edits(), args.common.dry_run);
+    let changes = installer
+        .uninstall(args.common.scope(), &args.names, &options, &mut |what| report::progress(what, ui));
+    report::changes(&changes?, &args.common, json, ui)?;
+    Ok(Outcome::Fine)
+}
+
+/// The installer of the project that the current folder is in, and of the user.
+fn here() -> Result<Installer, CommandError> {
+    of_project(None)
+}
+
+fn of_project(project: Option<&Path>) -> Result<Installer, CommandError> {
+    let environment = Environment::current();
+    environment.check().map_err(|error| Failure::from(&error))?;
+    let project = match project {
+        Some(folder) => env::place(folder),
+        None => project_of(&env::absolute(Path::new(".")), environment.home().as_deref()),
+    };
+    // Only the user says where the skills of an organisation are: a project could point them anywhere.
+    let config = Config::file_of_user(&environment).map(|file| Config::read(&file)).transpose();
+    let config = config.map_err(|error| Failure::from(&error))?;
+    let installer = Installer::of_user(environment, &project)?;
+    let registries = config.into_iter().flat_map(|config| config.registries);
+    Ok(registries.fold(installer, |installer, (org, url)| installer.with_registry(org, url)))
+}
+
+/// The installer for what the options say.
+fn installer(common: &Common) -> Result<Installer, CommandError> {
+    let installer = of_project(common.project.as_deref())?.with_lock_timeout(common.lock_timeout);
+    let folders = installer.folders();
+    if !common.user && folders.user.as_ref() == Some(&folders.project) {
+        let hint = "install skills for yourself with --user, or name a project with --project FOLDER";
+        return Err(Failure::new("this is your own folder, not a project", hint).into());
+    }
+    Ok(installer)
+}
+
+/// The project that a folder is in: the nearest folder above with a skills.toml, else the root of its git repository,
+/// else the folder itself. Nothing above the user's folder is a project of the user.
+fn project_of(from: &Path, home: Option<&Path>) -> PathBuf {
+    let above = || from.ancestors().take_while(|folder| Some(*folder) != home);
+    let with = |name: &str| above().find(|folder| folder.join(name).exists());
+    with(SKILLS_FILE).or_else(|| with(".git")).unwrap_or(from).to_owned()
+}
+
+impl From<InstallError> for CommandError {
+    fn from(error: InstallError) -> Self {
+        use InstallErrorKind as Kind;
+        let hint = match error.kind() {
+            Kind::Exists => "give it another name with --as NAME, or replace what is there with --overwrite",
+            Kind::Edited => {
+                "keep the edits with --keep, or lose them with --overwrite; see them with: prowess verify"
+            }
+            Kind::TooLarge => {
+                "raise the limit with --max-files, --max-bytes, --max-file-bytes or --max-depth"
+            }
+            Kind::Ambiguous => "name one with --skill NAME, or take them all with --all",
+            Kind::Busy => "wait until it is done, or wait longer with --lock-timeout SECONDS",
+            Kind::OutOfDate => "update the lock with: prowess sync",
+            _ => error.hint(),
+        };
+        let mut failure = Failure::new(error.to_string(), hint);
+        let mut cause = std::error::Error::source(&error);
+        while let Some(deeper) = cause {
+            failure = failure.with_cause(prowess::internal::plain_cause(&deeper.to_string()));
+            cause = deeper.source();
+        }
+        failure.into()
+    }
+}

@@ -1,0 +1,167 @@
+//! What the commands that install skills say: progress to stderr, results to stdout.
+
+use std::fmt::Write as _;
+use std::time::Instant;
+
+use prowess::install::{
+    Action, Change, InstallError, InstallScope, InstallSpec, Installer, Prepared, Preview, Progress,
+};
+use serde_json::{Value, json};
+
+use super::consent;
+use crate::args::Common;
+use crate::commands::shown;
+use crate::error::CommandError;
+use crate::report::json::VERSION;
+use crate::ui::{FAINT, STRONG, Ui, clean, count};
+
+/// Says what is waited for.
+pub(super) fn progress(what: Progress<'_>, ui: &mut Ui) {
+    match what {
+        Progress::Waiting => ui.note("waiting for another process that changes the same skills"),
+        Progress::NotStored(reason) => ui.note(reason),
+        _ => {}
+    }
+}
+
+/// Says which repository a reference means, before anything is fetched from it.
+pub(super) fn source(installer: &Installer, spec: &InstallSpec, ui: &mut Ui) -> Result<(), InstallError> {
+    if let Some(url) = installer.repository(spec)? {
+        ui.note(&format!("from {url}"));
+    }
+    Ok(())
+}
+
+/// Says that one phase is done.
+pub(super) fn phase(done: &str, skills: usize, started: Instant, ui: &mut Ui) {
+    ui.note(&format!("{done} {} in {} ms", count(skills, "skill"), started.elapsed().as_millis()));
+}
+
+/// Says how many skills were installed and removed.
+pub(super) fn finished(changes: &[Change], started: Instant, ui: &mut Ui) {
+    let count = |wanted: fn(Action) -> bool| changes.iter().filter(|change| wanted(change.action)).count();
+    let installed = count(|action| matches!(action, Action::Installed | Action::Updated));
+    let removed = count(|action| action == Action::Removed);
+    for (done, skills) in [("installed", installed), ("removed", removed)] {
+        if skills > 0 {
+            phase(done, skills, started, ui);
+        }
+    }
+}
+
+/// What each skill could do.
+pub(super) fn previews(
+    installer: &Installer,
+    scope: InstallScope,
+    skills: &[Prepared],
+) -> Result<Vec<(String, Preview)>, InstallError> {
+    installer.previews(scope, skills)
+}
+
+/// Shows what was installed, and in a dry run what it could do.
+pub(super) fn added(
+    changes: &[Change],
+    previews: &[(String, Preview)],
+    common: &Common,
+    json: bool,
+    ui: &mut Ui,
+) -> Result<(), CommandError> {
+    if json {
+        let skills: Vec<Value> = changes
+            .iter()
+            .map(|change| {
+                let mut value = value(change);
+                let preview =
+                    previews.iter().find(|(name, _)| *name == change.name).map(|(_, preview)| preview);
+                if let (Some(object), Some(preview)) = (value.as_object_mut(), preview) {
+                    object.insert("preview".to_owned(), json!(preview));
+                }
+                value
+            })
+            .collect();
+        return envelope(skills, common, ui);
+    }
+    if common.dry_run {
+        let text: String = previews.iter().map(|(name, preview)| consent::shown(name, preview)).collect();
+        ui.print(&text)?;
+    }
+    changes_as_text(changes, common, ui)
+}
+
+/// Shows what was changed.
+pub(super) fn changes(
+    changes: &[Change],
+    common: &Common,
+    json: bool,
+    ui: &mut Ui,
+) -> Result<(), CommandError> {
+    if json {
+        return envelope(changes.iter().map(value).collect(), common, ui);
+    }
+    changes_as_text(changes, common, ui)
+}
+
+fn envelope(skills: Vec<Value>, common: &Common, ui: &mut Ui) -> Result<(), CommandError> {
+    let scope = common.scope().word();
+    ui.json(&json!({"version": VERSION, "scope": scope, "dry_run": common.dry_run, "skills": skills}))
+}
+
+fn value(change: &Change) -> Value {
+    let locked = &change.locked;
+    json!({
+        "name": change.name,
+        "action": change.action,
+        "path": change.path.to_string_lossy(),
+        "source": locked.source,
+        "source_path": locked.path.as_ref().map(prowess::RelPath::as_str),
+        "requested": locked.requested,
+        "commit": locked.commit,
+        "digest": locked.digest,
+    })
+}
+
+fn changes_as_text(changes: &[Change], common: &Common, ui: &mut Ui) -> Result<(), CommandError> {
+    let mut text = String::new();
+    for change in changes {
+        let mark = match change.action {
+            Action::Installed => "+",
+            Action::Updated => "~",
+            Action::Removed => "-",
+            _ => "=",
+        };
+        let kept = if change.action == Action::Kept { " (edited, kept)" } else { "" };
+        let _ = writeln!(
+            text,
+            "{mark} {STRONG}{}{STRONG:#}{kept}  {FAINT}{}{FAINT:#}",
+            clean(&change.name),
+            clean(&origin(change))
+        );
+    }
+    if changes.is_empty() {
+        text.push_str("no skills are installed here\n");
+    } else if changes.iter().all(|change| change.action == Action::Unchanged) {
+        text.push_str("everything is as it should be\n");
+    }
+    if common.dry_run {
+        text.push_str("nothing was changed\n");
+    }
+    ui.print(&text)
+}
+
+/// Where a skill comes from, in a few words.
+fn origin(change: &Change) -> String {
+    let locked = &change.locked;
+    let mut text = locked.source.split_once('+').map_or(&*locked.source, |(_, place)| place).to_owned();
+    if let Some(path) = &locked.path {
+        let _ = write!(text, " {path}");
+    }
+    if let Some(commit) = locked.commit.as_deref().and_then(|commit| commit.get(..9)) {
+        let _ = write!(text, " @{commit}");
+    }
+    text
+}
+
+/// The path of a skill as people know it.
+pub(super) fn place(path: &std::path::Path) -> String {
+    shown(path)
+}

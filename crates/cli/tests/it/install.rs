@@ -1,0 +1,434 @@
+//! Installing skills: `add`, `remove`, `sync`, `verify` and `list --installed`.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::process::Command;
+
+use insta::assert_snapshot;
+
+use crate::Place;
+use crate::shelf::{json_of, run};
+
+const RUN: &str = "#!/bin/sh\necho run\n";
+
+fn skill(name: &str, text: &str) -> String {
+    format!("---\nname: {name}\ndescription: Does {name}.\nallowed-tools: Read\n---\n{text}\n")
+}
+
+/// A folder with two skills to install, one of them with a script.
+fn place() -> Place {
+    let place = Place::with(&[
+        ("from/pdf/SKILL.md", &skill("pdf", "one")),
+        ("from/pdf/scripts/run.sh", RUN),
+        ("from/notes/SKILL.md", &skill("notes", "one")),
+    ]);
+    let script = place.path().join("from/pdf/scripts/run.sh");
+    fs::set_permissions(script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    place
+}
+
+/// What a command says, without the times.
+fn say(place: &Place, args: &[&str]) -> String {
+    let said = run(place, args);
+    let mut words: Vec<&str> = said.split(' ').collect();
+    for at in 1..words.len() {
+        if words[at].starts_with("ms") && words[at - 1].bytes().all(|byte| byte.is_ascii_digit()) {
+            words[at - 1] = "[N]";
+        }
+    }
+    words.join(" ")
+}
+
+fn read(place: &Place, path: &str) -> String {
+    fs::read_to_string(place.path().join(path)).unwrap()
+}
+
+#[test]
+fn adding_shows_what_a_skill_could_do_and_asks_for_consent() {
+    let place = place();
+    assert_snapshot!(say(&place, &["add", "./from", "--all"]), @"
+    exit 2
+    --- stderr
+    resolved 2 skills in [N] ms
+    fetched 2 skills in [N] ms
+    notes  1 file, 69 bytes
+      asks for tools  Read
+    pdf  2 files, 84 bytes
+      executable files  scripts/run.sh
+      asks for tools  Read
+    error: there is no terminal to ask for your consent, so nothing was installed
+      hint: look at it with --dry-run, then accept it with --yes
+    ");
+    assert!(!place.path().join(".agents").exists() && !place.path().join("skills.toml").exists());
+    assert_snapshot!(say(&place, &["add", "./from/pdf", "--dry-run"]), @"
+    exit 0
+    --- stdout
+    pdf  2 files, 84 bytes
+      executable files  scripts/run.sh
+      asks for tools  Read
+    + pdf  from/pdf
+    nothing was changed
+    --- stderr
+    resolved 1 skill in [N] ms
+    fetched 1 skill in [N] ms
+    ");
+    assert!(!place.path().join(".agents").exists() && !place.path().join("skills.toml").exists());
+    assert_snapshot!(say(&place, &["add", "./from"]), @"
+    exit 2
+    --- stderr
+    error: there are several skills: notes, pdf
+      hint: name one with --skill NAME, or take them all with --all
+    ");
+}
+
+#[test]
+fn a_skill_is_added_listed_verified_and_removed() {
+    let place = place();
+    assert_snapshot!(say(&place, &["add", "./from", "--all", "--yes"]), @"
+    exit 0
+    --- stdout
+    + notes  from/notes
+    + pdf  from/pdf
+    --- stderr
+    resolved 2 skills in [N] ms
+    fetched 2 skills in [N] ms
+    notes  1 file, 69 bytes
+      asks for tools  Read
+    pdf  2 files, 84 bytes
+      executable files  scripts/run.sh
+      asks for tools  Read
+    installed 2 skills in [N] ms
+    ");
+    assert_snapshot!(read(&place, "skills.toml"), @r#"
+    [skills]
+    notes = { path = "from/notes" }
+    pdf = { path = "from/pdf" }
+    "#);
+    assert_snapshot!(read(&place, "skills.lock"), @r#"
+    # Written by prowess. It says which bytes are installed; commit it, and do not edit it.
+    version = 1
+
+    [[skill]]
+    name = "notes"
+    source = "path+from/notes"
+    digest = "sha256:8b6b3a2d50ec3d68a495e11266d3cb5abbf65adddba27138625bbc79f0139638"
+
+    [[skill]]
+    name = "pdf"
+    source = "path+from/pdf"
+    digest = "sha256:5f8d401183d8bbdae66bdf4b1f3516e8fddf194b6f1458ad1f84f79130af510f"
+    "#);
+    assert_snapshot!(say(&place, &["list", "--installed"]), @"
+    exit 0
+    --- stdout
+    notes  project, [DIR]/.agents/skills/notes, from from/notes
+    pdf  project, [DIR]/.agents/skills/pdf, from from/pdf
+
+    2 skills installed
+    ");
+    assert_snapshot!(say(&place, &["verify"]), @"
+    exit 0
+    --- stdout
+    2 skills as installed
+    ");
+    assert_snapshot!(say(&place, &["add", "./from/pdf", "--yes"]), @"
+    exit 0
+    --- stdout
+    = pdf  from/pdf
+    everything is as it should be
+    --- stderr
+    resolved 1 skill in [N] ms
+    fetched 1 skill in [N] ms
+    pdf  2 files, 84 bytes
+      executable files  scripts/run.sh
+      asks for tools  Read
+    ");
+    assert_snapshot!(say(&place, &["remove", "pdf"]), @"
+    exit 0
+    --- stdout
+    - pdf  from/pdf
+    ");
+    assert_snapshot!(say(&place, &["remove", "pdf"]), @"
+    exit 2
+    --- stderr
+    error: no skill of this name is installed for this project: pdf
+      hint: installed are: notes
+    ");
+    assert!(!place.path().join(".agents/skills/pdf").exists());
+    assert!(!read(&place, "skills.toml").contains("pdf") && !read(&place, "skills.lock").contains("pdf"));
+}
+
+#[test]
+fn an_edited_skill_stops_a_command_that_would_lose_the_edits() {
+    let place = place();
+    run(&place, &["add", "./from", "--all", "--yes"]);
+    place.write(".agents/skills/pdf/SKILL.md", skill("pdf", "mine").as_bytes());
+    place.write(".agents/skills/pdf/extra.md", b"mine");
+    fs::remove_file(place.path().join(".agents/skills/pdf/scripts/run.sh")).unwrap();
+    assert_snapshot!(say(&place, &["verify"]), @"
+    exit 1
+    --- stdout
+    pdf
+      changed  SKILL.md
+      added  extra.md
+      missing  scripts/run.sh
+    1 of 2 skills not as installed; restore with: prowess sync --overwrite
+    ");
+    place.write("from/pdf/SKILL.md", skill("pdf", "two").as_bytes());
+    assert_snapshot!(say(&place, &["add", "./from/pdf", "--yes"]), @"
+    exit 2
+    --- stderr
+    resolved 1 skill in [N] ms
+    fetched 1 skill in [N] ms
+    pdf  2 files, 84 bytes
+      executable files  scripts/run.sh
+      asks for tools  Read
+    error: this skill was edited after it was installed: [DIR]/.agents/skills/pdf: SKILL.md, extra.md, scripts/run.sh
+      hint: keep the edits with --keep, or lose them with --overwrite; see them with: prowess verify
+    ");
+    assert_snapshot!(say(&place, &["sync"]), @"
+    exit 2
+    --- stderr
+    fetched 1 skill in [N] ms
+    error: this skill was edited after it was installed: [DIR]/.agents/skills/pdf: SKILL.md, extra.md, scripts/run.sh
+      hint: keep the edits with --keep, or lose them with --overwrite; see them with: prowess verify
+    ");
+    assert_snapshot!(say(&place, &["remove", "pdf"]), @"
+    exit 2
+    --- stderr
+    error: this skill was edited after it was installed: [DIR]/.agents/skills/pdf: SKILL.md, extra.md, scripts/run.sh
+      hint: keep the edits with --keep, or lose them with --overwrite; see them with: prowess verify
+    ");
+    assert_snapshot!(say(&place, &["add", "./from/pdf", "--yes", "--keep"]), @"
+    exit 0
+    --- stdout
+    = pdf (edited, kept)  from/pdf
+    --- stderr
+    resolved 1 skill in [N] ms
+    fetched 1 skill in [N] ms
+    pdf  2 files, 84 bytes
+      executable files  scripts/run.sh
+      asks for tools  Read
+    ");
+    assert!(read(&place, ".agents/skills/pdf/SKILL.md").contains("mine"));
+    assert_snapshot!(say(&place, &["add", "./from/pdf", "--yes", "--overwrite"]), @"
+    exit 0
+    --- stdout
+    ~ pdf  from/pdf
+    --- stderr
+    resolved 1 skill in [N] ms
+    fetched 1 skill in [N] ms
+    pdf  2 files, 84 bytes
+      executable files  scripts/run.sh
+      asks for tools  Read
+    installed 1 skill in [N] ms
+    ");
+    assert!(read(&place, ".agents/skills/pdf/SKILL.md").contains("two"));
+    assert_snapshot!(say(&place, &["verify"]), @"
+    exit 0
+    --- stdout
+    2 skills as installed
+    ");
+}
+
+#[test]
+fn sync_installs_what_the_records_say_and_frozen_changes_no_record() {
+    let place = place();
+    run(&place, &["add", "./from", "--all", "--yes"]);
+    let lock = read(&place, "skills.lock");
+    fs::remove_dir_all(place.path().join(".agents")).unwrap();
+    assert_snapshot!(say(&place, &["sync", "--frozen"]), @"
+    exit 0
+    --- stdout
+    + notes  from/notes
+    + pdf  from/pdf
+    --- stderr
+    fetched 2 skills in [N] ms
+    installed 2 skills in [N] ms
+    ");
+    assert_eq!(read(&place, "skills.lock"), lock);
+    // The bytes of the lock, although the folder has others by now.
+    place.write("from/notes/SKILL.md", skill("notes", "two").as_bytes());
+    fs::remove_dir_all(place.path().join(".agents")).unwrap();
+    assert_snapshot!(say(&place, &["sync", "--locked"]), @"
+    exit 0
+    --- stdout
+    + notes  from/notes
+    + pdf  from/pdf
+    --- stderr
+    fetched 2 skills in [N] ms
+    installed 2 skills in [N] ms
+    ");
+    assert!(read(&place, ".agents/skills/notes/SKILL.md").contains("one"));
+    let toml = read(&place, "skills.toml").replace("notes = { path = \"from/notes\" }\n", "# none\n");
+    place.write("skills.toml", toml.as_bytes());
+    assert_snapshot!(say(&place, &["sync", "--frozen"]), @"
+    exit 2
+    --- stderr
+    error: the lock does not fit: [DIR]/skills.lock: notes is in it and not in skills.toml
+      hint: update the lock with: prowess sync
+    ");
+    assert_snapshot!(say(&place, &["sync"]), @"
+    exit 0
+    --- stdout
+    = pdf  from/pdf
+    - notes  from/notes
+    --- stderr
+    removed 1 skill in [N] ms
+    ");
+    assert!(!place.path().join(".agents/skills/notes").exists());
+    assert!(read(&place, "skills.toml").contains("# none"));
+    fs::remove_file(place.path().join("skills.toml")).unwrap();
+    assert_snapshot!(say(&place, &["sync"]), @"
+    exit 2
+    --- stderr
+    error: there is a skills.lock and no skills.toml: [DIR]/skills.toml
+      hint: restore skills.toml from version control, or remove skills.lock as well
+    ");
+    assert!(place.path().join(".agents/skills/pdf").exists());
+}
+
+#[test]
+fn a_lock_that_came_with_a_repository_grants_no_trust() {
+    let place = place();
+    run(&place, &["add", "./from/pdf", "--yes"]);
+    assert!(!run(&place, &["list"]).contains("not trusted"));
+    // Another user clones the repository.
+    fs::remove_dir_all(place.path().join("state")).unwrap();
+    fs::remove_dir_all(place.path().join(".agents")).unwrap();
+    assert_snapshot!(say(&place, &["sync"]), @"
+    exit 0
+    --- stdout
+    + pdf  from/pdf
+    --- stderr
+    fetched 1 skill in [N] ms
+    skills that you did not accept are not trusted; accept them with: prowess sync --yes
+    installed 1 skill in [N] ms
+    ");
+    assert!(run(&place, &["list"]).contains("1 not trusted"));
+    fs::remove_dir_all(place.path().join(".agents")).unwrap();
+    run(&place, &["sync", "--yes"]);
+    assert!(!run(&place, &["list"]).contains("not trusted"));
+    // The consent is bound to the bytes.
+    place.write(".agents/skills/pdf/SKILL.md", skill("pdf", "other").as_bytes());
+    assert!(run(&place, &["list"]).contains("1 not trusted"));
+}
+
+#[test]
+fn a_client_that_looks_elsewhere_gets_links_or_copies_and_keeps_them() {
+    let place = place();
+    run(&place, &["add", "./from/pdf", "--yes", "--client", "claude-code"]);
+    run(&place, &["add", "./from/notes", "--yes"]);
+    for name in ["pdf", "notes"] {
+        let link = fs::read_link(place.path().join(".claude/skills").join(name)).unwrap();
+        assert_eq!(link.to_string_lossy(), format!("../../.agents/skills/{name}"));
+    }
+    run(&place, &["sync", "--link", "copy"]);
+    assert!(!place.path().join(".claude/skills/pdf").is_symlink());
+    assert_eq!(read(&place, ".claude/skills/pdf/SKILL.md"), read(&place, ".agents/skills/pdf/SKILL.md"));
+    assert!(read(&place, "skills.toml").contains("link = \"copy\""));
+    run(&place, &["remove", "pdf", "notes"]);
+    assert_eq!(fs::read_dir(place.path().join(".claude/skills")).unwrap().count(), 0);
+}
+
+#[test]
+fn nothing_is_written_where_a_link_of_the_project_leads() {
+    let place = place();
+    place.write("outside/canary", b"here");
+    let project = place.path().join("project");
+    fs::create_dir_all(project.join(".git")).unwrap();
+    symlink("../outside", project.join(".agents")).unwrap();
+    assert_snapshot!(say(&place, &["add", "./from/pdf", "--yes", "--project", "project"]), @"
+    exit 2
+    --- stderr
+    resolved 1 skill in [N] ms
+    fetched 1 skill in [N] ms
+    pdf  2 files, 84 bytes
+      executable files  scripts/run.sh
+      asks for tools  Read
+    error: a link leads out of the project: [DIR]/project/.agents
+      hint: remove the link, or install the skill for the user
+    ");
+    assert_eq!(fs::read_dir(place.path().join("outside")).unwrap().count(), 1);
+    assert!(!project.join("skills.lock").exists());
+}
+
+#[test]
+fn a_link_out_of_the_source_is_refused_and_named() {
+    let place = place();
+    place.write("secret/key", b"canary");
+    symlink("../../secret/key", place.path().join("from/pdf/key")).unwrap();
+    assert_snapshot!(say(&place, &["add", "./from/pdf", "--yes"]), @"
+    exit 2
+    --- stderr
+    resolved 1 skill in [N] ms
+    error: a link leads out of the repository: key
+      hint: nothing was installed; ask the author to change this, or install another version
+    ");
+    assert!(!place.path().join(".agents").exists());
+}
+
+#[test]
+fn a_damaged_lock_stops_every_command_and_stays_as_it_is() {
+    let place = place();
+    run(&place, &["add", "./from/pdf", "--yes"]);
+    place.write("skills.lock", b"<<<<<<< ours\n");
+    for args in [&["add", "./from/notes", "--yes"][..], &["sync"], &["remove", "pdf"], &["verify"]] {
+        let said = run(&place, args);
+        assert!(said.starts_with("exit 2") && said.contains("not understood"), "{said}");
+        assert_eq!(read(&place, "skills.lock"), "<<<<<<< ours\n");
+    }
+    assert!(place.path().join(".agents/skills/pdf/SKILL.md").exists());
+}
+
+#[test]
+fn the_digest_of_the_lock_can_be_made_with_the_usual_tools() {
+    let place = place();
+    place.write("from/pdf/sub/Ä b.md", "ünï\n".as_bytes());
+    let added = json_of(&place, &["add", "./from/pdf", "--yes", "--json"]);
+    let page = include_str!("../../../../docs/install.md");
+    let script = page.split_once("```sh\n").unwrap().1.split_once("```").unwrap().0;
+    let folder = place.path().join(".agents/skills/pdf");
+    let made = Command::new("sh").args(["-c", script]).current_dir(folder).output().unwrap();
+    let made = String::from_utf8(made.stdout).unwrap();
+    let digest = added["skills"][0]["digest"].as_str().unwrap();
+    assert_eq!(digest, format!("sha256:{}", made.split(' ').next().unwrap()));
+    assert!(read(&place, "skills.lock").contains(digest));
+}
+
+#[test]
+fn names_that_are_one_folder_on_some_systems_are_refused() {
+    let place = place();
+    run(&place, &["add", "./from/pdf", "--yes"]);
+    assert_snapshot!(say(&place, &["add", "./from/notes", "--yes", "--as", "PDF"]), @"
+    exit 2
+    --- stderr
+    resolved 1 skill in [N] ms
+    fetched 1 skill in [N] ms
+    PDF  1 file, 69 bytes
+      asks for tools  Read
+      looks like  pdf, which is installed
+    error: two skills would be one folder on some systems: PDF: pdf
+      hint: give it another name with --as NAME, or replace what is there with --overwrite
+    ");
+    assert_snapshot!(say(&place, &["add", "./from/notes", "--yes", "--as", "../up"]), @"
+    exit 2
+    --- stderr
+    resolved 1 skill in [N] ms
+    fetched 1 skill in [N] ms
+    ../up  1 file, 69 bytes
+      asks for tools  Read
+    error: a skill cannot be installed under this name: ../up: the name begins with a dot: ../up
+      hint: give it another name
+    ");
+    assert_snapshot!(say(&place, &["add", "./from/notes", "--yes", "--as", "pdf"]), @"
+    exit 2
+    --- stderr
+    resolved 1 skill in [N] ms
+    fetched 1 skill in [N] ms
+    pdf  1 file, 69 bytes
+      asks for tools  Read
+    error: a skill of this name is installed from another source: pdf: path+from/pdf
+      hint: give it another name with --as NAME, or replace what is there with --overwrite
+    ");
+}
