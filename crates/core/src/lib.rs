@@ -81,7 +81,7 @@ pub mod span;
 mod testing;
 pub mod text;
 
-pub use catalog::{Candidate, Catalog, Delta, Duplicates, Found, Obstacle, SkillRef, Stamp, Standing};
+pub use catalog::{Candidate, Catalog, Delta, Duplicates, Found, Obstacle, SourceSkill, Stamp, Standing};
 pub use check::{
     EntryBuilder, FixMode, Fixed, LoadError, NameRule, Profile, UnknownRule, check, check_description,
     check_name, fix,

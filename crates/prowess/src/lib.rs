@@ -80,7 +80,9 @@ pub use prowess_core::{
 
 // 4. The catalog.
 pub use prowess_core::catalog;
-pub use prowess_core::{Candidate, Catalog, Delta, Duplicates, Found, Obstacle, SkillRef, Stamp, Standing};
+pub use prowess_core::{
+    Candidate, Catalog, Delta, Duplicates, Found, Obstacle, SourceSkill, Stamp, Standing,
+};
 pub use registry::{Registry, RegistryError};
 
 // 5. to 7. Selection, rendering and sessions.

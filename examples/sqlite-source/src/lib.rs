@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use prowess::source::{Chunk, Listing, Slice, found};
 use prowess::{
-    FileEntry, Location, Manifest, Origin, RelPath, Scope, SkillRef, Source, SourceError, SourceErrorKind,
+    FileEntry, Location, Manifest, Origin, RelPath, Scope, SourceSkill, Source, SourceError, SourceErrorKind,
     parse,
 };
 use rusqlite::{Connection, OptionalExtension as _, params};
@@ -39,7 +39,7 @@ impl SqliteSource {
     }
 
     /// The id of a skill that was listed.
-    fn id_of(skill: SkillRef<'_>) -> &str {
+    fn id_of(skill: SourceSkill<'_>) -> &str {
         if let Location::Record { id, .. } = skill.location() { id } else { "" }
     }
 }
@@ -68,7 +68,7 @@ impl Source for SqliteSource {
         Ok(listing)
     }
 
-    fn read(&self, skill: SkillRef<'_>, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
+    fn read(&self, skill: SourceSkill<'_>, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
         let id = Self::id_of(skill);
         let found: Option<Vec<u8>> = self.ask(|database| {
             if path.as_str() == "SKILL.md" {
@@ -83,7 +83,7 @@ impl Source for SqliteSource {
         Ok(slice.of(&found.ok_or_else(missing)?))
     }
 
-    fn files(&self, skill: SkillRef<'_>) -> Result<Manifest, SourceError> {
+    fn files(&self, skill: SourceSkill<'_>) -> Result<Manifest, SourceError> {
         let id = Self::id_of(skill);
         let rows: Vec<(String, u64)> = self.ask(|database| {
             let text = "SELECT path, length(bytes) FROM file WHERE skill = ?1

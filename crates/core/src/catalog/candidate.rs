@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::found::{Announced, Found, SkillRef, Stamp, joined};
+use super::found::{Announced, Found, SourceSkill, Stamp, joined};
 use crate::files::manifest::Manifest;
 use crate::finding::Problem;
 use crate::finding::rule::Preset;
@@ -157,9 +157,9 @@ impl Candidate {
     }
 
     /// What its source is asked about it with.
-    pub fn skill_ref(&self) -> SkillRef<'_> {
+    pub fn skill_ref(&self) -> SourceSkill<'_> {
         let broken = matches!(self.obstacle, Some(Obstacle::Broken { .. }));
-        SkillRef::new(&self.entry, self.stamp, broken, self.announced.as_deref(), &self.within)
+        SourceSkill::new(&self.entry, self.stamp, broken, self.announced.as_deref(), &self.within)
     }
 
     /// Whether a key means this skill: its key, its name, or its folder's name when it is broken.

@@ -195,8 +195,8 @@ impl Found {
     }
 
     /// What its source is asked about it with.
-    pub fn skill_ref(&self) -> SkillRef<'_> {
-        SkillRef::new(&self.entry, self.stamp, self.is_broken(), self.announced.as_deref(), &self.within)
+    pub fn skill_ref(&self) -> SourceSkill<'_> {
+        SourceSkill::new(&self.entry, self.stamp, self.is_broken(), self.announced.as_deref(), &self.within)
     }
 }
 
@@ -223,7 +223,7 @@ pub struct Appearance {
 /// Within a source a skill is known by its [`location`](Self::location).
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
-pub struct SkillRef<'s> {
+pub struct SourceSkill<'s> {
     /// What was known of it. Its key is for the registry to decide, and may be another than the source proposed.
     pub entry: &'s Entry,
     /// The state of its SKILL.md when it was listed.
@@ -235,7 +235,7 @@ pub struct SkillRef<'s> {
     within: &'s [usize],
 }
 
-impl<'s> SkillRef<'s> {
+impl<'s> SourceSkill<'s> {
     pub(super) fn new(
         entry: &'s Entry,
         stamp: Stamp,

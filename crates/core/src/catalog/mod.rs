@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 pub use candidate::{Approved, Candidate, Decision, Obstacle};
 pub use delta::Delta;
-pub use found::{Announced, Appearance, Found, SkillRef, Stamp};
+pub use found::{Announced, Appearance, Found, SourceSkill, Stamp};
 pub use key::KeyFrom;
 pub use named::{Named, WhyNot};
 

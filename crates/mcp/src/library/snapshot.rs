@@ -321,7 +321,7 @@ pub(crate) struct ListVersions {
 mod tests {
     use prowess::session::{Options, Policy};
     use prowess::source::{Chunk, Layer, Listing, Slice, Source, SourceTraits};
-    use prowess::{MemorySource, Scope, SkillRef, SourceError};
+    use prowess::{MemorySource, Scope, SourceError, SourceSkill};
 
     use super::*;
 
@@ -341,7 +341,7 @@ mod tests {
             self.0.list()
         }
 
-        fn read(&self, skill: SkillRef<'_>, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
+        fn read(&self, skill: SourceSkill<'_>, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
             self.0.read(skill, path, slice)
         }
     }

@@ -16,7 +16,7 @@ use prowess::source::open::OpenServer;
 use prowess::source::spec::Server;
 use prowess::source::{Chunk, Listing, Slice, Source, SourceTraits, found};
 use prowess::{
-    Found, Location, Manifest, Obstacle, Origin, RelPath, Scope, SkillRef, SourceError, SourceErrorKind,
+    Found, Location, Manifest, Obstacle, Origin, RelPath, Scope, SourceError, SourceErrorKind, SourceSkill,
 };
 use rmcp::model::{ClientRequest, CustomRequest};
 use serde_json::{Value, json};
@@ -242,7 +242,7 @@ impl McpSource {
         found
     }
 
-    fn listed(&self, skill: SkillRef<'_>) -> Result<Arc<ListedSkill>, SourceError> {
+    fn listed(&self, skill: SourceSkill<'_>) -> Result<Arc<ListedSkill>, SourceError> {
         let location = skill.location();
         let listed = locked(&self.listed);
         listed.get(location).cloned().ok_or_else(|| SourceErrorKind::Missing.at_location(location.clone()))
@@ -339,13 +339,13 @@ impl Source for McpSource {
         Ok(listing)
     }
 
-    fn files(&self, skill: SkillRef<'_>) -> Result<Manifest, SourceError> {
+    fn files(&self, skill: SourceSkill<'_>) -> Result<Manifest, SourceError> {
         let listed = self.listed(skill)?;
         listed.manifest().ok_or_else(|| self.dynamic_files(&listed))
     }
 
     /// The listed files, without reading them: any change of a path, a size or a digest is another manifest.
-    fn manifest(&self, skill: SkillRef<'_>, _: &DigestLimits) -> Result<Manifest, SourceError> {
+    fn manifest(&self, skill: SourceSkill<'_>, _: &DigestLimits) -> Result<Manifest, SourceError> {
         // The files of one list do not go with the frontmatter of another.
         let listed = self.listed(skill)?;
         if skill.announced.is_some_and(|announced| announced.frontmatter != listed.frontmatter) {
@@ -355,7 +355,7 @@ impl Source for McpSource {
         listed.manifest().ok_or_else(|| self.dynamic_files(&listed))
     }
 
-    fn read(&self, skill: SkillRef<'_>, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
+    fn read(&self, skill: SourceSkill<'_>, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
         let listed = self.listed(skill)?;
         let files = listed.files.as_ref().ok_or_else(|| self.dynamic_files(&listed))?;
         // Only listed files are requested.

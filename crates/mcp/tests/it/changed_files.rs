@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use prowess::registry::digests::DigestLimits;
 use prowess::source::{Chunk, Layer, Listing, Slice, Source};
-use prowess::{Manifest, MemorySource, Registry, RelPath, Scope, SkillRef, SourceError};
+use prowess::{Manifest, MemorySource, Registry, RelPath, Scope, SourceError, SourceSkill};
 use prowess_mcp::ServeOptions;
 use serde_json::{Value, json};
 
@@ -94,7 +94,7 @@ impl Source for StaleDigests {
         self.0.list()
     }
 
-    fn manifest(&self, skill: SkillRef<'_>, within: &DigestLimits) -> Result<Manifest, SourceError> {
+    fn manifest(&self, skill: SourceSkill<'_>, within: &DigestLimits) -> Result<Manifest, SourceError> {
         let mut files = self.0.manifest(skill, within)?;
         for file in files.files.iter_mut().filter(|_| within.remembered) {
             file.digest = Some(prowess::registry::digests::of_bytes(b"something else"));
@@ -102,7 +102,7 @@ impl Source for StaleDigests {
         Ok(files)
     }
 
-    fn read(&self, skill: SkillRef<'_>, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
+    fn read(&self, skill: SourceSkill<'_>, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
         self.0.read(skill, path, slice)
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use prowess::source::{Chunk, Listing, Slice, Source};
-use prowess::{DirSource, Registry, RelPath, ScanOptions, SkillRef, SourceError};
+use prowess::{DirSource, Registry, RelPath, ScanOptions, SourceError, SourceSkill};
 use prowess_mcp::{HttpOptions, ServeOptions};
 use serde_json::{Value, json};
 
@@ -181,11 +181,11 @@ impl Source for PanickingSource {
         self.0.list()
     }
 
-    fn files(&self, skill: SkillRef<'_>) -> Result<prowess::Manifest, SourceError> {
+    fn files(&self, skill: SourceSkill<'_>) -> Result<prowess::Manifest, SourceError> {
         self.0.files(skill)
     }
 
-    fn read(&self, skill: SkillRef<'_>, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
+    fn read(&self, skill: SourceSkill<'_>, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
         assert_ne!(skill.entry.name, "beta", "this source is broken");
         self.0.read(skill, path, slice)
     }

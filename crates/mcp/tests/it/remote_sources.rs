@@ -5,7 +5,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
 use prowess::source::{Chunk, Listing, Slice, Source, SourceTraits};
-use prowess::{MemorySource, Registry, RelPath, Scope, SkillRef, SourceError};
+use prowess::{MemorySource, Registry, RelPath, Scope, SourceError, SourceSkill};
 use prowess_mcp::ServeOptions;
 use serde_json::{Value, json};
 
@@ -92,7 +92,7 @@ impl Source for BlockingSource {
         self.skills.list()
     }
 
-    fn read(&self, skill: SkillRef<'_>, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
+    fn read(&self, skill: SourceSkill<'_>, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
         self.wait();
         self.skills.read(skill, path, slice)
     }

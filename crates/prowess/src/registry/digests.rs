@@ -15,7 +15,7 @@ use std::time::Instant;
 use prowess_core::catalog::Announced;
 #[cfg(feature = "install")]
 use prowess_core::{FileEntry, RelPath};
-use prowess_core::{Manifest, SkillRef};
+use prowess_core::{Manifest, SourceSkill};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
@@ -48,7 +48,7 @@ pub fn of_tree(files: &Manifest) -> Option<String> {
 /// from them, of that too, since it is what a model is shown before anything is read.
 ///
 /// Behind the files there is a line more then: `frontmatter`, and the SHA-256 of it.
-pub fn of_skill(skill: SkillRef<'_>, files: &Manifest) -> Result<String, SourceError> {
+pub fn of_skill(skill: SourceSkill<'_>, files: &Manifest) -> Result<String, SourceError> {
     let announced = skill.announced.map(|announced| announced.digest.as_str());
     with_frontmatter(files, announced).ok_or_else(|| {
         let reason = "its source gives no digests".to_owned();

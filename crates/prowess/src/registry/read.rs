@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use prowess_core::catalog::Approved;
 use prowess_core::internal::MARGIN;
-use prowess_core::{Candidate, Document, FileEntry, Found, Manifest, RelPath, Scope, SkillRef};
+use prowess_core::{Candidate, Document, FileEntry, Found, Manifest, RelPath, Scope, SourceSkill};
 
 use super::Registry;
 use crate::error::{SourceError, SourceErrorKind};
@@ -170,7 +170,7 @@ pub(super) fn read_approved(
     Some(Approved { digest, files: Some(Arc::new(files)) })
 }
 
-fn read_counted(skill: SkillRef<'_>, layer: &Layer, files: &Manifest) -> Result<Found, SourceError> {
+fn read_counted(skill: SourceSkill<'_>, layer: &Layer, files: &Manifest) -> Result<Found, SourceError> {
     let own = source::skill_md()?;
     let counted = counted(files, skill, &own)?;
     let bytes = whole(layer, skill, &own, counted)?;
@@ -186,7 +186,7 @@ fn read_counted(skill: SkillRef<'_>, layer: &Layer, files: &Manifest) -> Result<
 /// The file at a path among those that were counted. A skill's own file is asked for by one name, whatever it is called.
 fn counted<'f>(
     files: &'f Manifest,
-    skill: SkillRef<'_>,
+    skill: SourceSkill<'_>,
     path: &RelPath,
 ) -> Result<&'f FileEntry, SourceError> {
     let own = skill.entry.origin.file.as_deref().filter(|_| path.as_str() == "SKILL.md");
@@ -197,7 +197,7 @@ fn counted<'f>(
 /// All bytes of a file that was counted; an error when it has grown since.
 fn whole(
     layer: &Layer,
-    skill: SkillRef<'_>,
+    skill: SourceSkill<'_>,
     path: &RelPath,
     counted: &FileEntry,
 ) -> Result<Vec<u8>, SourceError> {
@@ -206,7 +206,7 @@ fn whole(
     if chunk.size > chunk.bytes.len() as u64 { Err(changed(skill)) } else { Ok(chunk.bytes) }
 }
 
-fn changed(skill: SkillRef<'_>) -> SourceError {
+fn changed(skill: SourceSkill<'_>) -> SourceError {
     SourceErrorKind::Changed.at_location(skill.location().clone())
 }
 

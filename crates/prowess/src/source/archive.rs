@@ -4,7 +4,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use prowess_core::{FileEntry, Location, Manifest, RelPath, Scope, SkillRef, parse, parse_prefix};
+use prowess_core::{FileEntry, Location, Manifest, RelPath, Scope, SourceSkill, parse, parse_prefix};
 
 use super::file::{SkillsFile, file_source};
 use super::{Chunk, Listing, Slice, Source, SourceTraits, check_still, found};
@@ -142,7 +142,7 @@ impl ArchiveSource {
     }
 
     /// The path in the archive of the SKILL.md of a skill.
-    fn skill(&self, packed: &Packed, skill: SkillRef<'_>) -> Result<RelPath, SourceError> {
+    fn skill(&self, packed: &Packed, skill: SourceSkill<'_>) -> Result<RelPath, SourceError> {
         let location = skill.location();
         let found = packed.skills().iter().find(|path| self.location(path) == *location);
         let found = found.ok_or_else(|| SourceErrorKind::Missing.at_location(location.clone()))?;
@@ -193,12 +193,12 @@ impl Source for ArchiveSource {
         Ok(listing)
     }
 
-    fn files(&self, skill: SkillRef<'_>) -> Result<Manifest, SourceError> {
+    fn files(&self, skill: SourceSkill<'_>) -> Result<Manifest, SourceError> {
         let packed = self.packed()?;
         Ok(packed.manifest_of(&self.skill(&packed, skill)?))
     }
 
-    fn read(&self, skill: SkillRef<'_>, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
+    fn read(&self, skill: SourceSkill<'_>, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
         let packed = self.packed()?;
         let own = self.skill(&packed, skill)?;
         let bytes = packed.read(&own, path);

@@ -11,7 +11,7 @@ use std::io::Seek as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use prowess_core::{Location, Manifest, Obstacle, Profile, RelPath, Scope, SkillRef, Stamp};
+use prowess_core::{Location, Manifest, Obstacle, Profile, RelPath, Scope, SourceSkill, Stamp};
 
 use gather::{Gather, read_prefix};
 
@@ -142,7 +142,7 @@ impl DirSource {
 /// in its place, such as a link to another folder.
 fn opened<'s>(
     folder: &'s Path,
-    skill: SkillRef<'s>,
+    skill: SourceSkill<'s>,
     within: Option<&Path>,
 ) -> Result<SkillFolder<'s>, SourceError> {
     let opened = SkillFolder::listed(folder, skill.own_name().as_ref(), skill.stamp.into())?;
@@ -159,7 +159,7 @@ fn opened<'s>(
 }
 
 /// Opens a skill's own file, if it still is that skill. One that was saved anew is, as long as it keeps its name.
-fn own_file(folder: &SkillFolder<'_>, skill: SkillRef<'_>) -> Result<File, SourceError> {
+fn own_file(folder: &SkillFolder<'_>, skill: SourceSkill<'_>) -> Result<File, SourceError> {
     let mut file = folder.own_file()?;
     let path = || folder.path().join(skill.own_name());
     let failed = |error| SourceError::io(path(), error);
@@ -177,7 +177,7 @@ fn own_file(folder: &SkillFolder<'_>, skill: SkillRef<'_>) -> Result<File, Sourc
 }
 
 /// Whether a skill could not be read when it was listed.
-fn is_unread(skill: SkillRef<'_>) -> bool {
+fn is_unread(skill: SourceSkill<'_>) -> bool {
     skill.broken && skill.stamp == Stamp::default()
 }
 
@@ -240,12 +240,12 @@ impl Source for DirSource {
         Ok(listing)
     }
 
-    fn files(&self, skill: SkillRef<'_>) -> Result<Manifest, SourceError> {
+    fn files(&self, skill: SourceSkill<'_>) -> Result<Manifest, SourceError> {
         Ok(read::list_in(&opened(&self.folder(skill.location()), skill, self.within())?)?.manifest)
     }
 
     /// Lists and reads beneath one open folder, so that what is digested is what was listed.
-    fn manifest(&self, skill: SkillRef<'_>, within: &DigestLimits) -> Result<Manifest, SourceError> {
+    fn manifest(&self, skill: SourceSkill<'_>, within: &DigestLimits) -> Result<Manifest, SourceError> {
         let path = self.folder(skill.location());
         let folder = opened(&path, skill, self.within())?;
         let listing = read::list_in(&folder)?;
@@ -267,7 +267,7 @@ impl Source for DirSource {
         Ok(manifest)
     }
 
-    fn read(&self, skill: SkillRef<'_>, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
+    fn read(&self, skill: SourceSkill<'_>, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
         let place = self.folder(skill.location());
         let file = if skill.is_own(path) {
             own_file(&SkillFolder::listed(&place, skill.own_name().as_ref(), skill.stamp.into())?, skill)?

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use prowess_core::internal::{json_values, parse_json};
 use prowess_core::limits::MAX_YAML_NODES;
-use prowess_core::{Document, Entry, Found, Location, RelPath, Scope, SkillData, SkillRef, parse};
+use prowess_core::{Document, Entry, Found, Location, RelPath, Scope, SkillData, SourceSkill, parse};
 use serde_json::Value;
 
 use super::file::{SkillsFile, file_source};
@@ -123,7 +123,7 @@ impl JsonlSource {
     }
 
     /// The line of a skill: where it was, or wherever it is now.
-    fn line(&self, skill: SkillRef<'_>) -> Result<Line, SourceError> {
+    fn line(&self, skill: SourceSkill<'_>) -> Result<Line, SourceError> {
         let location = skill.location();
         let missing = || SourceErrorKind::Missing.at_location(location.clone());
         let Location::Record { id, .. } = location else { return Err(missing()) };
@@ -271,7 +271,7 @@ impl Source for JsonlSource {
         Ok(listing)
     }
 
-    fn read(&self, skill: SkillRef<'_>, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
+    fn read(&self, skill: SourceSkill<'_>, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
         if path.as_str() != "SKILL.md" {
             return Err(SourceErrorKind::Missing.at(path.as_str()));
         }

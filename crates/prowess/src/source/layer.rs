@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use prowess_core::catalog::{Appearance, KeyFrom};
-use prowess_core::{Location, Manifest, Profile, SkillRef};
+use prowess_core::{Location, Manifest, Profile, SourceSkill};
 
 use super::{Listing, Source, SourceTraits, judge};
 use crate::error::{SourceError, SourceErrorKind, escape_control};
@@ -240,7 +240,7 @@ impl Layer {
     }
 
     /// The files of a skill, and which of them is its own.
-    pub(crate) fn files(&self, skill: SkillRef<'_>) -> Result<Manifest, SourceError> {
+    pub(crate) fn files(&self, skill: SourceSkill<'_>) -> Result<Manifest, SourceError> {
         let files = self.source.files(skill)?;
         Ok(match &skill.entry.origin.file {
             Some(own) => files.of_skill(own),

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use prowess_core::{
-    Candidate, FileEntry, Location, Manifest, Origin, RelPath, Scope, SkillData, SkillRef, Stamp, parse,
+    Candidate, FileEntry, Location, Manifest, Origin, RelPath, Scope, SkillData, SourceSkill, Stamp, parse,
 };
 
 use super::{Chunk, Listing, Slice, Source, found};
@@ -124,7 +124,7 @@ impl MemorySource {
         self.skills.write().unwrap_or_else(PoisonError::into_inner).remove(key).is_some()
     }
 
-    fn held(&self, skill: SkillRef<'_>) -> Result<Held, SourceError> {
+    fn held(&self, skill: SourceSkill<'_>) -> Result<Held, SourceError> {
         let skills = self.skills.read().unwrap_or_else(PoisonError::into_inner);
         let location = skill.location();
         let held = match location {
@@ -161,7 +161,7 @@ impl Source for MemorySource {
         Ok(listing)
     }
 
-    fn files(&self, skill: SkillRef<'_>) -> Result<Manifest, SourceError> {
+    fn files(&self, skill: SourceSkill<'_>) -> Result<Manifest, SourceError> {
         let held = self.held(skill)?;
         if let Some(Beside { source, skill }) = &held.beside {
             let skill = skill.skill_ref();
@@ -179,7 +179,7 @@ impl Source for MemorySource {
         Ok(Manifest::new(files))
     }
 
-    fn read(&self, skill: SkillRef<'_>, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
+    fn read(&self, skill: SourceSkill<'_>, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
         let held = self.held(skill)?;
         if let Some(beside) = held.beside.as_ref().filter(|_| !skill.is_own(path)) {
             return beside.source.read(beside.skill.skill_ref(), path, slice);

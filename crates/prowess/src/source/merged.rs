@@ -1,6 +1,6 @@
 //! Several sources as one: layers in an order, where a skill that is listed is the one that is read.
 
-use prowess_core::{Manifest, RelPath, SkillRef};
+use prowess_core::{Manifest, RelPath, SourceSkill};
 
 use super::{Chunk, Labels, Layer, Listing, Slice, Source, SourceTraits};
 use crate::error::{SourceError, SourceErrorKind};
@@ -39,7 +39,7 @@ impl MergedSource {
     }
 
     /// The layer that listed a skill, and the skill as the source of that layer knows it.
-    fn layer<'s>(&self, skill: SkillRef<'s>) -> Result<(&Layer, SkillRef<'s>), SourceError> {
+    fn layer<'s>(&self, skill: SourceSkill<'s>) -> Result<(&Layer, SourceSkill<'s>), SourceError> {
         let found = skill.split_layer().and_then(|(at, skill)| Some((self.layers.get(at)?, skill)));
         found.ok_or_else(|| SourceErrorKind::Missing.at_location(skill.location().clone()))
     }
@@ -79,17 +79,17 @@ impl Source for MergedSource {
         Ok(listing)
     }
 
-    fn files(&self, skill: SkillRef<'_>) -> Result<Manifest, SourceError> {
+    fn files(&self, skill: SourceSkill<'_>) -> Result<Manifest, SourceError> {
         let (layer, skill) = self.layer(skill)?;
         layer.files(skill)
     }
 
-    fn manifest(&self, skill: SkillRef<'_>, within: &DigestLimits) -> Result<Manifest, SourceError> {
+    fn manifest(&self, skill: SourceSkill<'_>, within: &DigestLimits) -> Result<Manifest, SourceError> {
         let (layer, skill) = self.layer(skill)?;
         layer.source().manifest(skill, within)
     }
 
-    fn read(&self, skill: SkillRef<'_>, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
+    fn read(&self, skill: SourceSkill<'_>, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
         let (layer, skill) = self.layer(skill)?;
         layer.source().read(skill, path, slice)
     }

@@ -20,7 +20,7 @@ mod plugin;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use prowess_core::{Document, FileEntry, Found, Manifest, Origin, Profile, RelPath, SkillRef};
+use prowess_core::{Document, FileEntry, Found, Manifest, Origin, Profile, RelPath, SourceSkill};
 
 #[cfg(feature = "archive")]
 pub use archive::ArchiveSource;
@@ -156,14 +156,14 @@ pub trait Source: Send + Sync {
     fn list(&self) -> Result<Listing, SourceError>;
 
     /// The files of a skill it listed. A source whose skills are a text and nothing else need not say so.
-    fn files(&self, skill: SkillRef<'_>) -> Result<Manifest, SourceError> {
+    fn files(&self, skill: SourceSkill<'_>) -> Result<Manifest, SourceError> {
         let path = skill_md()?;
         let size = self.read(skill, &path, Slice::first(0))?.size;
         Ok(Manifest::new(vec![FileEntry::new(path, size)]))
     }
 
     /// Bytes of a file of a skill it listed. `SKILL.md` is that skill's own file, whatever it is called.
-    fn read(&self, skill: SkillRef<'_>, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError>;
+    fn read(&self, skill: SourceSkill<'_>, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError>;
 
     /// What is always true of it. By default, it is on this machine and its folders are not known.
     fn traits(&self) -> SourceTraits {
@@ -175,7 +175,7 @@ pub trait Source: Send + Sync {
     ///
     /// By default each file is read. A source does it itself when that is not enough: one that must list and read
     /// beneath a single open folder, one that has a time for all files together, one that knows the digests.
-    fn manifest(&self, skill: SkillRef<'_>, within: &DigestLimits) -> Result<Manifest, SourceError> {
+    fn manifest(&self, skill: SourceSkill<'_>, within: &DigestLimits) -> Result<Manifest, SourceError> {
         let mut manifest = self.files(skill)?;
         let at = path_of(skill.location());
         within.refuse(manifest.left_out.first().map(|left| Path::new(&left.path)), &at)?;
@@ -214,7 +214,7 @@ pub(crate) fn found_at(document: &Document, at: &Origin, virtual_path: String) -
 /// An error when a document is no longer the skill that was listed: it does not load, or goes by another name.
 pub(crate) fn check_still(
     document: &Document,
-    skill: SkillRef<'_>,
+    skill: SourceSkill<'_>,
     at: impl FnOnce() -> PathBuf,
 ) -> Result<(), SourceError> {
     match document.skill(&skill.entry.origin) {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use prowess_core::finding::Preset;
-use prowess_core::{Manifest, Profile, RelPath, Scope, SkillRef};
+use prowess_core::{Manifest, Profile, RelPath, Scope, SourceSkill};
 use serde_json::{Map, Value};
 
 use super::{Chunk, DirSource, Listing, Slice, Source, SourceTraits, Watched, judge, unread};
@@ -113,7 +113,7 @@ impl PluginSource {
         real(&self.folder).is_some_and(|plugin| real(file).is_some_and(|file| file.starts_with(plugin)))
     }
 
-    fn own_file(&self, skill: SkillRef<'_>) -> PathBuf {
+    fn own_file(&self, skill: SourceSkill<'_>) -> PathBuf {
         self.inner.folder(skill.location()).join(skill.own_name())
     }
 
@@ -192,15 +192,15 @@ impl Source for PluginSource {
         Ok(listing)
     }
 
-    fn files(&self, skill: SkillRef<'_>) -> Result<Manifest, SourceError> {
+    fn files(&self, skill: SourceSkill<'_>) -> Result<Manifest, SourceError> {
         self.inner.files(skill)
     }
 
-    fn manifest(&self, skill: SkillRef<'_>, within: &DigestLimits) -> Result<Manifest, SourceError> {
+    fn manifest(&self, skill: SourceSkill<'_>, within: &DigestLimits) -> Result<Manifest, SourceError> {
         self.inner.manifest(skill, within)
     }
 
-    fn read(&self, skill: SkillRef<'_>, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
+    fn read(&self, skill: SourceSkill<'_>, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
         // One that was found to lie outside is not read for those who ask what is wrong with it either.
         let own = self.own_file(skill);
         if skill.broken && !self.holds(&own) {

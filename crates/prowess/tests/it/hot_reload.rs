@@ -238,7 +238,7 @@ impl prowess::source::Source for Remote {
 
     fn read(
         &self,
-        skill: prowess::SkillRef<'_>,
+        skill: prowess::SourceSkill<'_>,
         path: &prowess::RelPath,
         slice: prowess::source::Slice,
     ) -> Result<prowess::source::Chunk, prowess::SourceError> {

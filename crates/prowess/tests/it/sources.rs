@@ -7,7 +7,7 @@ use std::path::Path;
 use prowess::source::{Chunk, Layer, Listing, Mount, Slice};
 use prowess::{
     DirSource, JsonlSource, LeftOut, Manifest, MemorySource, MergedSource, Obstacle, PluginSource, Profile,
-    Registry, RelPath, ScanOptions, Scope, SkillRef, Source, SourceError, SourceErrorKind, Standing,
+    Registry, RelPath, ScanOptions, Scope, Source, SourceError, SourceErrorKind, SourceSkill, Standing,
     TooLarge,
 };
 
@@ -90,14 +90,14 @@ impl Source for LeavesOut {
         self.0.list()
     }
 
-    fn files(&self, skill: SkillRef<'_>) -> Result<Manifest, SourceError> {
+    fn files(&self, skill: SourceSkill<'_>) -> Result<Manifest, SourceError> {
         let left_out = vec![LeftOut::new("device", "this is no file")];
         let mut files = self.0.files(skill)?;
         files.left_out = left_out;
         Ok(files)
     }
 
-    fn read(&self, skill: SkillRef<'_>, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
+    fn read(&self, skill: SourceSkill<'_>, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
         self.0.read(skill, path, slice)
     }
 }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use index::{Content, Index, Listed};
 use prowess_core::text::cut;
-use prowess_core::{FileEntry, Found, Location, Manifest, Origin, RelPath, Scope, SkillRef, parse};
+use prowess_core::{FileEntry, Found, Location, Manifest, Origin, RelPath, Scope, SourceSkill, parse};
 
 use super::archive::Packed;
 use super::{Chunk, Listing, Slice, Source, SourceTraits, found, skill_md};
@@ -303,7 +303,7 @@ impl Source for HttpSource {
     }
 
     /// As the index says, and nothing is fetched for it unless it is an archive that has to be looked into.
-    fn files(&self, skill: SkillRef<'_>) -> Result<Manifest, SourceError> {
+    fn files(&self, skill: SourceSkill<'_>) -> Result<Manifest, SourceError> {
         let place = self.place(skill.location())?;
         match &place.content {
             Content::Archive { url, digest } => {
@@ -316,7 +316,7 @@ impl Source for HttpSource {
         }
     }
 
-    fn manifest(&self, skill: SkillRef<'_>, within: &DigestLimits) -> Result<Manifest, SourceError> {
+    fn manifest(&self, skill: SourceSkill<'_>, within: &DigestLimits) -> Result<Manifest, SourceError> {
         let place = self.place(skill.location())?;
         let (deadline, limit) = (self.skill_deadline(), self.fetcher.limits().skill_bytes);
         let mut manifest = self.files(skill)?;
@@ -343,7 +343,7 @@ impl Source for HttpSource {
         Ok(manifest)
     }
 
-    fn read(&self, skill: SkillRef<'_>, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
+    fn read(&self, skill: SourceSkill<'_>, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
         let place = self.place(skill.location())?;
         let (own, deadline) = (path.as_str() == "SKILL.md", self.skill_deadline());
         let bytes = if own { self.own_bytes(&place, deadline)? } else { self.bytes(&place, path, deadline)? };
