@@ -10,7 +10,7 @@ use crate::ui::{FAINT, HINT, STRONG, Ui, clean, count};
 /// How many names a line shows.
 const MAX_NAMED: usize = 6;
 
-/// Shows what skills could do and asks for consent; an error when the answer is no, or when nobody can be asked.
+/// Shows what skills could do and asks for consent; an error when the answer is no, or when there is no terminal to ask at.
 pub(super) fn ask(previews: &[(String, Preview)], yes: bool, ui: &mut Ui) -> Result<(), CommandError> {
     if previews.is_empty() {
         return Ok(());
