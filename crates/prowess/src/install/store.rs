@@ -2,7 +2,7 @@
 //!
 //! `blobs/ab/<sha256>` is a file, `trees/<sha256>` the listing of a skill whose own digest is its name. Both are written
 //! under another name and renamed, so processes that write the same do not disturb each other. Nothing in it is believed:
-//! what does not have the digest that it is asked for is removed, and counts as missing.
+//! what does not have the digest that it is asked for is removed, and counts as missing. What cannot be read is kept.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -14,6 +14,7 @@ use prowess_core::Manifest;
 use prowess_core::path::MAX_DEPTH;
 
 use super::tree::{InstallLimits, SkillTree, TreeFile};
+use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::atomic::unused_name;
 use crate::fs::read::read_small;
 use crate::registry::digests;
@@ -63,18 +64,21 @@ impl Store {
     /// A skill, when every byte of it is here.
     pub(crate) fn get(&self, digest: &str) -> Option<SkillTree> {
         let files = self.listing(digest)?;
-        let tree = self.read(&files).filter(|tree| tree.digest() == digest);
-        if tree.is_none() {
-            // One that is fetched again is put here again.
-            self.listing_of(digest).map(|place| fs::remove_file(place).ok());
+        match self.read(&files) {
+            Ok(Some(tree)) if tree.digest() == digest => Some(tree),
+            Ok(_) => {
+                // One that is fetched again is put here again.
+                self.listing_of(digest).map(|place| fs::remove_file(place).ok());
+                None
+            }
+            Err(_) => None,
         }
-        tree
     }
 
     /// What a skill consists of.
     pub(crate) fn listing(&self, digest: &str) -> Option<Manifest> {
         let place = self.listing_of(digest)?;
-        let bytes = read_small(&place, MAX_LISTING).ok()?;
+        let bytes = bytes_at(&place, MAX_LISTING).ok()??;
         let files = if digests::of_bytes(&bytes) == digest {
             std::str::from_utf8(&bytes).ok().and_then(digests::files_of)
         } else {
@@ -86,20 +90,21 @@ impl Store {
         files
     }
 
-    fn read(&self, files: &Manifest) -> Option<SkillTree> {
+    /// Reads the files of a skill; nothing when one is missing or damaged.
+    fn read(&self, files: &Manifest) -> Result<Option<SkillTree>, SourceError> {
         let mut contents = Vec::with_capacity(files.files.len());
         for file in &files.files {
-            let blob = self.blob_of(file.digest.as_deref()?)?;
-            let size = usize::try_from(file.size).ok()?;
-            let Some(bytes) = read_small(&blob, size).ok().filter(|bytes| bytes.len() == size) else {
+            let blob = file.digest.as_deref().and_then(|digest| self.blob_of(digest));
+            let (Some(blob), Ok(size)) = (blob, usize::try_from(file.size)) else { return Ok(None) };
+            let Some(bytes) = bytes_at(&blob, size)?.filter(|bytes| bytes.len() == size) else {
                 let _ = fs::remove_file(blob);
-                return None;
+                return Ok(None);
             };
             let (path, executable) = (file.path.clone(), file.executable);
             contents.push(TreeFile { path, executable, bytes: bytes.into() });
         }
         // This makes the digests of the bytes, so they are compared here and nowhere else.
-        let tree = SkillTree::new(contents, &ALL).ok()?;
+        let Ok(tree) = SkillTree::new(contents, &ALL) else { return Ok(None) };
         let damaged =
             tree.manifest().files.iter().zip(&files.files).filter(|(is, was)| is.digest != was.digest);
         for (_, was) in damaged {
@@ -108,7 +113,7 @@ impl Store {
                 .and_then(|digest| self.blob_of(digest))
                 .map(|blob| fs::remove_file(blob).ok());
         }
-        Some(tree)
+        Ok(Some(tree))
     }
 
     fn blob_of(&self, digest: &str) -> Option<PathBuf> {
@@ -162,6 +167,21 @@ fn name_of(digest: &str) -> Option<&str> {
     let name = digest.strip_prefix("sha256:")?;
     let plain = name.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));
     (name.len() == 64 && plain).then_some(name)
+}
+
+/// The bytes of a file in the store; nothing when it is missing or cannot be what it should be. A file that could not be
+/// read is neither: the next time it may be, and there may be no other copy of it.
+fn bytes_at(place: &Path, limit: usize) -> Result<Option<Vec<u8>>, SourceError> {
+    match read_small(place, limit) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) => match error.kind {
+            SourceErrorKind::Missing
+            | SourceErrorKind::TooLarge { .. }
+            | SourceErrorKind::Folder
+            | SourceErrorKind::NotRegular { .. } => Ok(None),
+            _ => Err(error),
+        },
+    }
 }
 
 fn has_size(place: &Path, size: usize) -> bool {
@@ -287,6 +307,24 @@ mod tests {
                 store.put(&tree).unwrap();
                 assert_eq!(store.get(tree.digest()).as_ref(), Some(&tree), "{} {number}", place.display());
             }
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_that_cannot_be_read_this_time_is_kept_for_the_next() {
+        let (_folder, store) = store();
+        let tree = tree("x");
+        store.put(&tree).unwrap();
+        for part in ["blobs", "trees"] {
+            let (place, away) = (store.folder().join(part), store.folder().join("away"));
+            fs::rename(&place, &away).unwrap();
+            // A link to itself: the system cannot say what is there.
+            std::os::unix::fs::symlink(part, &place).unwrap();
+            assert_eq!(store.get(tree.digest()), None, "{part}");
+            fs::remove_file(&place).unwrap();
+            fs::rename(&away, &place).unwrap();
+            assert_eq!(store.get(tree.digest()).as_ref(), Some(&tree), "{part}");
         }
     }
 

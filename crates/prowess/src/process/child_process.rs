@@ -39,7 +39,7 @@ impl ChildProcess {
             let mut running = running();
             let running =
                 running.as_mut().ok_or(ProcessError::Start(std::io::ErrorKind::Interrupted.into()))?;
-            let child = spawn(argv, folder, &[])?;
+            let child = spawn(argv, folder, &[], None)?;
             running.push(child.id());
             child
         };

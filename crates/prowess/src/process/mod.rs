@@ -4,6 +4,7 @@ mod child_process;
 mod orphans;
 
 use std::ffi::OsString;
+use std::fs::File;
 use std::io::{Read, Write as _};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -63,12 +64,22 @@ const MAX_ERROR_TEXT: usize = 8 * 1024;
 /// Variables of the environment that a program gets, and those that it does not get: the ones without a value.
 pub(crate) type Variables = [(&'static str, Option<OsString>)];
 
-/// Starts a program in its own process group, with its standard streams as pipes.
-fn spawn(argv: &[String], folder: Option<&Path>, variables: &Variables) -> Result<Child, ProcessError> {
+/// Starts a program in its own process group, with its standard streams as pipes. `held` takes the place of its standard
+/// output: a file that stays open, and locked, until the program ends, even if this process is killed before.
+fn spawn(
+    argv: &[String],
+    folder: Option<&Path>,
+    variables: &Variables,
+    held: Option<&File>,
+) -> Result<Child, ProcessError> {
     let (program, arguments) = argv.split_first().ok_or(ProcessError::Nothing)?;
     #[expect(clippy::disallowed_methods, reason = "this is the one starter")]
     let mut command = Command::new(program);
-    command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let stdout = match held {
+        Some(file) => file.try_clone().map_err(ProcessError::Start)?.into(),
+        None => Stdio::piped(),
+    };
+    command.args(arguments).stdin(Stdio::piped()).stdout(stdout).stderr(Stdio::piped());
     // With this token, the program could use our server.
     command.env_remove(crate::env::TOKEN);
     for (name, value) in variables {
@@ -91,17 +102,18 @@ fn spawn(argv: &[String], folder: Option<&Path>, variables: &Variables) -> Resul
 
 /// Runs a program with this standard input until it exits.
 pub fn run(argv: &[String], input: Vec<u8>, limits: ProcessLimits) -> Result<Finished, ProcessError> {
-    run_with(argv, &[], input, limits)
+    run_with(argv, &[], input, None, limits)
 }
 
-/// The same with variables of the environment.
+/// The same with variables of the environment, and with a file that the program holds in place of its standard output.
 pub(crate) fn run_with(
     argv: &[String],
     variables: &Variables,
     input: Vec<u8>,
+    held: Option<&File>,
     limits: ProcessLimits,
 ) -> Result<Finished, ProcessError> {
-    let mut child = spawn(argv, None, variables)?;
+    let mut child = spawn(argv, None, variables, held)?;
     let deadline = Instant::now() + limits.timeout;
     if let Some(mut stdin) = child.stdin.take() {
         // On its own thread, since a program may write before it has read everything. One that reads nothing is not an
@@ -120,7 +132,8 @@ pub(crate) fn run_with(
     };
     // A program that it started may hold the pipe open. Its group is killed, and the output is what was read until
     // then.
-    let Some(stdout) = text(stdout) else {
+    let stdout = if held.is_some() { Some(Vec::new()) } else { text(stdout) };
+    let Some(stdout) = stdout else {
         end(&mut child);
         return Err(ProcessError::Timeout(limits.timeout));
     };
@@ -237,6 +250,30 @@ mod tests {
         let done = shell("cat; echo oops >&2; exit 3", 10_000).unwrap();
         assert_eq!((done.stdout.as_slice(), done.stderr.as_slice()), (&b"in\n"[..], &b"oops\n"[..]));
         assert_eq!(done.status.code(), Some(3));
+    }
+
+    #[test]
+    fn a_program_keeps_the_lock_it_holds_until_it_ends_even_if_its_starter_is_gone() {
+        let folder = tempfile::tempdir().unwrap();
+        let open = || File::options().create(true).append(true).open(folder.path().join("lock")).unwrap();
+        let lock = open();
+        lock.lock().unwrap();
+        let mut child = spawn(&["cat".to_owned()], None, &[], Some(&lock)).unwrap();
+        // As when this process is killed.
+        drop(lock);
+        assert!(open().try_lock().is_err());
+        drop(child.stdin.take());
+        orphans::wait(&mut child).unwrap();
+        open().try_lock().unwrap();
+    }
+
+    #[test]
+    fn a_program_that_holds_a_file_has_no_output() {
+        let argv = ["sh", "-c", "cat; echo oops >&2"].map(str::to_owned);
+        let limits = ProcessLimits { timeout: Duration::from_secs(10), max_output: 1_000 };
+        let file = tempfile::tempfile().unwrap();
+        let done = run_with(&argv, &[], b"in\n".to_vec(), Some(&file), limits).unwrap();
+        assert_eq!((done.stdout.as_slice(), done.stderr.as_slice()), (&b""[..], &b"oops\n"[..]));
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod errors;
 mod variables;
 
 use std::fmt::Debug;
+use std::fs::File;
 use std::io;
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -180,7 +181,7 @@ impl GitCommand {
     fn locked<T>(
         &self,
         url: &str,
-        work: impl FnOnce(&Bare) -> Result<T, InstallError>,
+        work: impl FnOnce(&Bare, &File) -> Result<T, InstallError>,
     ) -> Result<T, InstallError> {
         let take = |bare: &Bare| {
             bare.lock_file().parent().map_or(Ok(()), make_folder)?;
@@ -205,15 +206,29 @@ impl GitCommand {
             .because(error),
             _ => InstallError::io("lock the repository", &bare.lock_file(), error),
         })?;
-        let done = work(&bare);
-        drop(lock);
+        let done = work(&bare, &lock);
+        // Whatever git left behind does not hold it any longer.
+        let _ = lock.unlock();
         done
     }
 
-    /// Runs git in a repository. What it says when it fails comes back with the kind of failure.
+    /// Runs git in a repository, where it only reads. What it says when it fails comes back with the kind of failure.
     fn run(
         &self,
         bare: &Bare,
+        arguments: &[&str],
+        input: Vec<u8>,
+        limit: usize,
+    ) -> Result<Finished, Problem> {
+        self.run_holding(bare, None, arguments, input, limit)
+    }
+
+    /// The same with the lock of the repository, which git keeps until it ends. When this process is killed, git runs on:
+    /// no other may work there then.
+    fn run_holding(
+        &self,
+        bare: &Bare,
+        lock: Option<&File>,
         arguments: &[&str],
         input: Vec<u8>,
         limit: usize,
@@ -228,7 +243,7 @@ impl GitCommand {
             variables.push(variables::without_questions());
         }
         let limits = ProcessLimits { timeout: self.limits.timeout, max_output: limit };
-        let finished = process::run_with(&argv, &variables, input, limits).map_err(Problem::process)?;
+        let finished = process::run_with(&argv, &variables, input, lock, limits).map_err(Problem::process)?;
         if finished.status.success() { Ok(finished) } else { Err(Problem::said(&finished.stderr)) }
     }
 
@@ -238,13 +253,14 @@ impl GitCommand {
             let argv = [&self.program, "config", "--get", "core.sshCommand"].map(str::to_owned);
             let limits =
                 ProcessLimits { timeout: self.limits.timeout, max_output: self.limits.listing_bytes };
-            process::run_with(&argv, variables, Vec::new(), limits).is_ok_and(|done| done.status.success())
+            process::run_with(&argv, variables, Vec::new(), None, limits)
+                .is_ok_and(|done| done.status.success())
         })
     }
 
     fn fetch_into(
         &self,
-        bare: &Bare,
+        (bare, lock): (&Bare, &File),
         refspecs: &[&str],
         options: &[&str],
         input: Vec<u8>,
@@ -253,7 +269,7 @@ impl GitCommand {
         arguments.extend(options);
         arguments.extend(["--", REMOTE]);
         arguments.extend(refspecs);
-        self.run(bare, &arguments, input, self.limits.listing_bytes).map(drop)
+        self.run_holding(bare, Some(lock), &arguments, input, self.limits.listing_bytes).map(drop)
     }
 
     /// A fetch in a repository that is made when there is none. What a killed process left half-made is made again, once.
@@ -294,16 +310,16 @@ impl GitCommand {
 
 impl Git for GitCommand {
     fn refs(&self, url: &str) -> Result<Vec<String>, InstallError> {
-        self.locked(url, |bare| {
+        self.locked(url, |bare, _| {
             bare.open_or_make(false).map_err(|error| Problem::folder(bare, error).error(url))?;
             self.refs_in(bare).map_err(|problem| problem.error(url))
         })
     }
 
     fn fetch(&self, url: &str, wanted: &Wanted) -> Result<FetchedRef, InstallError> {
-        self.locked(url, |bare| {
+        self.locked(url, |bare, lock| {
             let fetched = Self::fetch_made(bare, |bare| {
-                self.fetch_into(bare, &[wanted.refspec()], Self::filter(url), Vec::new())
+                self.fetch_into((bare, lock), &[wanted.refspec()], Self::filter(url), Vec::new())
             });
             match fetched {
                 Ok(()) => {}
@@ -311,7 +327,7 @@ impl Git for GitCommand {
                 Err(problem) if matches!(problem.fault, Fault::NotOffered) => {
                     bare.remove().map_err(|error| Problem::folder(bare, error).error(url))?;
                     let options = ["--filter=blob:none"];
-                    let all = |bare: &Bare| self.fetch_into(bare, &EVERYTHING, &options, Vec::new());
+                    let all = |bare: &Bare| self.fetch_into((bare, lock), &EVERYTHING, &options, Vec::new());
                     Self::fetch_made(bare, all).map_err(|problem| problem.error(url))?;
                     let id = wanted.refspec().to_owned();
                     return Ok(FetchedRef { id, requested: wanted.requested() });
@@ -385,9 +401,9 @@ impl Git for GitCommand {
     fn bring(&self, url: &str, ids: &[String]) -> Result<(), InstallError> {
         let mut lines = ids.join("\n");
         lines.push('\n');
-        self.locked(url, |bare| {
+        self.locked(url, |bare, lock| {
             let options = ["--no-write-fetch-head", "--filter=blob:none", "--stdin"];
-            let brought = self.fetch_into(bare, &[], &options, lines.clone().into_bytes());
+            let brought = self.fetch_into((bare, lock), &[], &options, lines.clone().into_bytes());
             let refused = match brought {
                 Ok(()) => return Ok(()),
                 Err(problem) => problem,
@@ -397,7 +413,8 @@ impl Git for GitCommand {
             }
             // A server that leaves files out and does not give them by their ids gives them all.
             let options = ["--no-write-fetch-head", "--refetch", "--no-filter"];
-            self.fetch_into(bare, &EVERYTHING, &options, Vec::new()).map_err(|problem| problem.error(url))
+            self.fetch_into((bare, lock), &EVERYTHING, &options, Vec::new())
+                .map_err(|problem| problem.error(url))
         })
     }
 }
