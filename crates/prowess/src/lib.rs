@@ -129,6 +129,9 @@ mod pages {
     struct Readme;
     #[doc = include_str!("../../../docs/embed.md")]
     struct Embed;
+    #[cfg(feature = "install")]
+    #[doc = include_str!("../../../docs/install.md")]
+    struct Install;
     #[doc = include_str!("../../../docs/library.md")]
     struct Library;
     #[doc = include_str!("../../../docs/sessions.md")]

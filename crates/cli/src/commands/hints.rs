@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use prowess::fs::location::path_of;
+use prowess::install::InstallErrorKind;
 use prowess::internal::escape_control;
 use prowess::library::clients;
 use prowess::path::MAX_DEPTH;
@@ -41,7 +42,7 @@ fn value_of(value: &str) -> String {
 
 /// A text as one word of a shell, so that a command that contains it can be copied and run.
 pub(super) fn shell_word(text: &str) -> String {
-    let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | ':' | '.' | '/');
+    let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | ':' | '.' | '/' | '@');
     if !text.is_empty() && !text.starts_with('-') && text.chars().all(plain) {
         return text.to_owned();
     }
@@ -90,6 +91,9 @@ fn hint(error: &SourceError, from: Option<&Path>) -> String {
         SourceErrorKind::Config(error) => of_config(error),
         SourceErrorKind::Entry { error, .. } => hint(error, from),
         SourceErrorKind::Lookup(error) => of_lookup(error, ""),
+        SourceErrorKind::Install(missing) if missing.kind() == InstallErrorKind::NotFound => {
+            format!("install it with: {}; or write ./ before it, if it is a folder", command_for("add", &error.at.text(), ""))
+        }
         SourceErrorKind::OutsideProject | SourceErrorKind::SiteOfProject => trust(),
         SourceErrorKind::ProjectTooLarge { .. } => {
             format!("{}; or name the folders you want with --in", trust())

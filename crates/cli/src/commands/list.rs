@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::cost::{Cost, Prompts};
 use super::hints::trust_hint;
+use super::provenance::{self, Provenance};
 use super::row::Row;
 use super::unread::{Unread, ended, say_problems};
 use super::{advice, filter_place, opened};
@@ -31,6 +32,7 @@ pub(crate) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
     // The process ends after the list, and freeing every skill would take as long as finding it.
     let catalog = ManuallyDrop::new(registry.catalog());
     say_problems(&registry, ui);
+    let origins = provenance::origins(ui);
     let outcome = ended(Outcome::Fine, &registry);
     let wanted = Wanted::of(args);
     let prompts = args.cost.then(|| Prompts::new(registry.catalog(), &said));
@@ -45,6 +47,7 @@ pub(crate) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
     let rows: Vec<Row<'_>> = shown
         .map(|(candidate, standing)| {
             let mut row = Row::new(candidate, standing, &registry);
+            row.installed = Provenance::of(candidate, &origins);
             row.cost = prompts.as_ref().map(|prompts| Cost::of(candidate, standing, &registry, prompts));
             row
         })
@@ -153,7 +156,11 @@ fn line(text: &mut String, row: &Row<'_>) {
         let _ = write!(text, "{catalog:>6} {instructions:>6} {resources:>7}  ");
     }
     let _ =
-        writeln!(text, "{STRONG}{}{STRONG:#}  {FAINT}{mark}{FAINT:#}{}", clean(row.key), clean(&description));
+        write!(text, "{STRONG}{}{STRONG:#}  {FAINT}{mark}{FAINT:#}{}", clean(row.key), clean(&description));
+    if let Some(origin) = &row.installed {
+        let _ = write!(text, "  {FAINT}(from {}){FAINT:#}", clean(&origin.short()));
+    }
+    text.push('\n');
 }
 
 #[derive(Serialize)]

@@ -16,6 +16,7 @@ mod near_miss;
 pub(crate) mod new;
 mod patch_base;
 pub(crate) mod prompt;
+mod provenance;
 pub(crate) mod replay;
 mod row;
 pub(crate) mod rule;

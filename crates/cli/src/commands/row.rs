@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::advice;
 use super::cost::Cost;
+use super::provenance::Provenance;
 
 /// A skill and what became of it.
 #[derive(Serialize)]
@@ -40,6 +41,9 @@ pub(super) struct Row<'r> {
     pub(super) why_not: Option<WhyNot>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) cost: Option<Cost>,
+    /// Where it came from, if it was installed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) installed: Option<Provenance<'r>>,
 }
 
 /// A problem in short.
@@ -100,6 +104,7 @@ impl<'r> Row<'r> {
             disabled_by,
             why_not: standing.why_not(),
             cost: None,
+            installed: None,
         }
     }
 }

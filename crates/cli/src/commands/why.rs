@@ -13,6 +13,7 @@ use super::elsewhere::Elsewhere;
 use super::hints::{self, check_command, command_for};
 use super::in_prompt::InPrompt;
 use super::near_miss::NearMiss;
+use super::provenance::{self, Provenance};
 use super::row::Row;
 use super::unread::{Unread, ended, say_problems};
 use super::{opened, session_defaults};
@@ -35,6 +36,7 @@ struct Explained<'c> {
 pub(crate) fn run(args: &Why, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
     let (registry, said) = opened(&args.places)?;
     say_problems(&registry, ui);
+    let origins = provenance::origins(ui);
     let catalog = registry.catalog();
     let found = catalog.why(&args.name);
     let said = session_defaults(said, args.filter.as_ref(), None);
@@ -60,9 +62,10 @@ pub(crate) fn run(args: &Why, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
     if json {
         let candidates: Vec<Explained<'_>> = found
             .iter()
-            .map(|(candidate, standing)| Explained {
-                row: Row::new(candidate, standing, &registry),
-                not_published: withheld(&registry, candidate, standing),
+            .map(|(candidate, standing)| {
+                let mut row = Row::new(candidate, standing, &registry);
+                row.installed = Provenance::compared(candidate, &origins);
+                Explained { row, not_published: withheld(&registry, candidate, standing) }
             })
             .collect();
         let is_found = |key: &&str| found.iter().any(|(candidate, _)| candidate.entry.key == *key);
@@ -108,6 +111,10 @@ pub(crate) fn run(args: &Why, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
         }
         if let Some(reason) = withheld(&registry, candidate, standing) {
             let _ = writeln!(text, "  not published over MCP: {}", clean(&reason));
+        }
+        let origin = Provenance::compared(candidate, &origins);
+        for line in origin.iter().flat_map(Provenance::lines) {
+            let _ = writeln!(text, "  {}", clean(&line));
         }
         for sentence in about_files(&registry, candidate) {
             let _ = writeln!(text, "  {sentence}");

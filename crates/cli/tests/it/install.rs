@@ -432,3 +432,39 @@ fn names_that_are_one_folder_on_some_systems_are_refused() {
       hint: give it another name with --as NAME, or replace what is there with --overwrite
     ");
 }
+
+#[test]
+fn a_project_that_cannot_be_written_stays_as_it_is_and_the_error_names_it() {
+    let place = place();
+    run(&place, &["add", "./from/pdf", "--yes"]);
+    // Root may write everything, so the command runs as user nobody, from a copy that this user can reach.
+    let program = place.path().join("prowess");
+    fs::copy(env!("CARGO_BIN_EXE_prowess"), &program).unwrap();
+    fs::create_dir(place.path().join("own")).unwrap();
+    for (path, mode) in [("", 0o755), ("prowess", 0o755), ("own", 0o777)] {
+        fs::set_permissions(place.path().join(path), std::os::unix::fs::PermissionsExt::from_mode(mode))
+            .unwrap();
+    }
+    let before = (read(&place, "skills.toml"), read(&place, "skills.lock"));
+    for args in [&["add", "./from/notes", "--yes"][..], &["remove", "pdf"]] {
+        let mut command = Command::new("setpriv");
+        command.args(["--reuid=65534", "--clear-groups"]).arg(&program).args(args);
+        let output =
+            command.env_clear().env("HOME", place.path().join("own")).current_dir(place.path()).output();
+        let output = match output {
+            Ok(output) if !String::from_utf8_lossy(&output.stderr).contains("setpriv:") => output,
+            _ => return crate::skipped("setpriv cannot run here, or this is not root"),
+        };
+        let said = place.transcript(&output);
+        assert!(said.starts_with("exit 2"), "{said}");
+        assert!(said.contains("[DIR]/.agents/skills") && said.contains("permission denied"), "{said}");
+        assert!(said.contains("make the folder writable for this user"), "{said}");
+        assert_eq!((read(&place, "skills.toml"), read(&place, "skills.lock")), before);
+        let names: Vec<_> = fs::read_dir(place.path().join(".agents/skills"))
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name())
+            .collect();
+        assert_eq!(names, ["pdf"]);
+    }
+    assert_eq!(say(&place, &["verify"]), "exit 0\n--- stdout\n1 skill as installed\n");
+}

@@ -31,6 +31,7 @@ mod messages;
 mod names;
 mod new;
 mod places;
+mod provenance;
 mod rule_and_try;
 mod schemas;
 mod search;

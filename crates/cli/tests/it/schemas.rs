@@ -211,6 +211,40 @@ fn every_output_about_the_library_fits_its_schema() {
 }
 
 #[test]
+fn every_output_about_installed_skills_fits_its_schema() {
+    let place = Place::with(&[("from/good/SKILL.md", GOOD), ("from/good/run.sh", "")]);
+    let fits = |name: &str, args: &[&str]| {
+        let said = shelf::json_of(&place, args);
+        assert_fits(name, &said);
+        said
+    };
+    let added = fits("add", &["add", "--json", "./from/good", "--yes", "--dry-run"]);
+    assert_eq!(
+        (added["dry_run"].clone(), added["skills"][0]["action"].clone()),
+        (json!(true), json!("installed"))
+    );
+    fits("add", &["add", "--json", "./from/good", "--yes"]);
+    fits("add", &["add", "--json", "./from/good", "--yes", "--user"]);
+    assert_eq!(fits("verify", &["verify", "--json"])["summary"], json!({"skills": 1, "wrong": 0}));
+    place.write(".agents/skills/good/run.sh", b"edited");
+    place.write(".agents/skills/good/more.md", b"edited");
+    assert_eq!(fits("verify", &["verify", "--json"])["skills"][0]["changes"][0]["change"], "added");
+    let listed = fits("installed", &["list", "--json", "--installed"]);
+    assert_eq!(
+        (listed["installed"][0]["state"].clone(), listed["installed"][1]["state"].clone()),
+        (json!("edited"), json!("clean"))
+    );
+    fits("sync", &["sync", "--json", "--keep"]);
+    assert_eq!(fits("sync", &["sync", "--json", "--overwrite", "--yes"])["skills"][0]["action"], "updated");
+    fits("remove", &["remove", "--json", "good"]);
+    assert_eq!(
+        fits("installed", &["list", "--json", "--installed"])["installed"].as_array().unwrap().len(),
+        1
+    );
+    assert_eq!(fits("sync", &["sync", "--json"])["skills"], json!([]));
+}
+
+#[test]
 fn every_command_that_fails_says_so_in_json_too() {
     let place = Place::with(&[]);
     let failing: &[&[&str]] = &[
@@ -231,6 +265,9 @@ fn every_command_that_fails_says_so_in_json_too() {
         &["search", "--json", "a", "--selector", "command:false"],
         &["prompt", "--json", "--in", "nope"],
         &["prompt", "--json", "--budget", "much"],
+        &["add", "--json", "./nope"],
+        &["remove", "--json", "nope"],
+        &["verify", "--json", "nope"],
     ];
     for args in failing {
         let output = shelf::command(&place).args(*args).output().unwrap();

@@ -17,6 +17,8 @@ impl SourceError {
             SourceErrorKind::Config(error) => error.hint().into_owned().into(),
             SourceErrorKind::Entry { error, .. } => error.hint(),
             SourceErrorKind::Lookup(error) => error.hint(),
+            #[cfg(feature = "install")]
+            SourceErrorKind::Install(error) => error.hint().to_owned().into(),
             kind => hint(kind, &self.at).into(),
         }
     }
@@ -82,6 +84,8 @@ fn hint(kind: &SourceErrorKind, at: &Location) -> &'static str {
             "make it readable for this user, or leave it out of what you name"
         }
         Kind::Io(_) => "try again; if it persists, the disk or its connection may be at fault",
+        #[cfg(feature = "install")]
+        Kind::Install(_) => "",
         Kind::Config(_) | Kind::Entry { .. } | Kind::Lookup(_) => "",
     }
 }

@@ -103,6 +103,9 @@ pub enum SourceErrorKind {
         /// What is wrong with it.
         error: Box<SourceError>,
     },
+    /// The installed skill that this source names could not be found.
+    #[cfg(feature = "install")]
+    Install(Box<crate::install::InstallError>),
     /// This build of the library cannot read such a place.
     NotBuilt {
         /// The feature of the crate that is needed.

@@ -73,6 +73,15 @@ impl SourceError {
         kind.at(path)
     }
 
+    /// Whether a source names a skill that is not installed.
+    pub(crate) fn is_not_installed(&self) -> bool {
+        #[cfg(feature = "install")]
+        if let SourceErrorKind::Install(error) = &self.kind {
+            return error.kind() == crate::install::InstallErrorKind::NotFound;
+        }
+        false
+    }
+
     /// What went wrong and why, as one text.
     pub fn with_cause(&self) -> String {
         match self.source() {
@@ -155,6 +164,8 @@ impl fmt::Display for SourceError {
             Kind::Entry { entry, error } => {
                 write!(to, "this source is not used: {at}: skills.sources[{entry}]: {error}")
             }
+            #[cfg(feature = "install")]
+            Kind::Install(error) => error.fmt(to),
             Kind::NotBuilt { feature } => write!(to, "this was built without support for {feature}: {at}"),
             #[cfg(feature = "archive")]
             Kind::Archive(error) => write!(to, "this archive is refused: {at}: {error}"),
@@ -177,6 +188,8 @@ impl Error for SourceError {
             SourceErrorKind::Io(error) => Some(error),
             // Its text is the text of this error, so the cause is the next one.
             SourceErrorKind::Config(error) => error.source(),
+            #[cfg(feature = "install")]
+            SourceErrorKind::Install(error) => error.source(),
             _ => None,
         }
     }

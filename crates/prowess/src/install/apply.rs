@@ -140,8 +140,9 @@ pub(crate) fn apply(
         links(place, &records, &before, (orders, &done), how, &mut transaction)?;
     }
     if how.records {
-        transaction.write(place.wanted_file(), records.wanted_text, records.wanted.to_text());
-        transaction.write(place.lock_file(), records.lock_text, records.lock.to_text());
+        let (wanted, lock) = (records.wanted.to_text(), records.lock.to_text());
+        transaction.write(place.wanted_file(), records.wanted_text, wanted, place.within());
+        transaction.write(place.lock_file(), records.lock_text, lock, place.within());
     }
     transaction.commit()?;
     Ok(done)

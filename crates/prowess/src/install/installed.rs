@@ -1,11 +1,11 @@
-//! What is installed, whether it is as it was, and the ways to install, resolve and remove one skill by its reference.
+//! What is installed, whether it is as it was, and the ways to install and remove one skill by its reference.
 
 use std::path::{Path, PathBuf};
 
 use super::apply::{copy, edits_of};
 use super::error::{InstallError, InstallErrorKind};
 use super::installer::{InstallOptions, Installer, open_skills};
-use super::records::{InstallScope, LockedSkill, SKILLS_FOLDER, is_meant, org_of};
+use super::records::{InstallScope, LockedSkill, SKILLS_FOLDER, org_of};
 use super::reference::SkillRef;
 use super::spec::{InstallPlace, InstallSpec};
 use super::target::{State, state_of};
@@ -82,20 +82,6 @@ impl Installer {
         Ok(skills)
     }
 
-    /// The folder of an installed skill: of the project before the user.
-    pub fn resolve(&self, skill: &SkillRef) -> Result<PathBuf, InstallError> {
-        let mut scopes = vec![InstallScope::Project];
-        scopes.extend(self.folders().user.as_ref().map(|_| InstallScope::User));
-        for scope in scopes {
-            let place = self.place(scope)?;
-            if let Some(locked) = place.read()?.lock.skills().iter().find(|locked| is_meant(locked, skill)) {
-                return Ok(place.skill(&locked.name));
-            }
-        }
-        let message = format!("this skill is not installed: {skill}");
-        Err(InstallError::new(InstallErrorKind::NotFound, message, "install it first"))
-    }
-
     /// Installs a skill by its reference, perhaps under another name; its folder.
     pub fn install(
         &self,
@@ -123,14 +109,8 @@ impl Installer {
 
     /// Removes an installed skill by its reference: of the project before the user.
     pub fn remove(&self, skill: &SkillRef) -> Result<(), InstallError> {
-        for scope in [InstallScope::Project, InstallScope::User] {
-            let place = self.place(scope)?;
-            if let Some(locked) = place.read()?.lock.skills().iter().find(|locked| is_meant(locked, skill)) {
-                let names = [locked.name.clone()];
-                return self.uninstall(scope, &names, &InstallOptions::default(), &mut |_| {}).map(drop);
-            }
-        }
-        self.resolve(skill).map(drop)
+        let (place, locked) = self.locate(skill)?;
+        self.uninstall(place.scope, &[locked.name], &InstallOptions::default(), &mut |_| {}).map(drop)
     }
 
     fn install_spec(

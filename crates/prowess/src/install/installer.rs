@@ -198,6 +198,10 @@ impl Installer {
         &self.folders
     }
 
+    pub(super) fn environment(&self) -> &Environment {
+        &self.environment
+    }
+
     /// The folder of the user's skills.
     pub fn user_dir(&self) -> Result<PathBuf, InstallError> {
         Ok(self.user()?.join(SKILLS_FOLDER))

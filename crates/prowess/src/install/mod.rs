@@ -11,9 +11,11 @@ mod fetch;
 mod installed;
 mod installer;
 mod links;
+mod origins;
 mod preview;
 mod records;
 mod reference;
+mod resolve;
 mod spec;
 mod store;
 mod sync;
@@ -26,12 +28,14 @@ pub use installed::{InstalledSkill, InstalledState};
 pub use installer::{
     Available, AvailableSkill, InstallFolders, InstallOptions, Installer, Prepared, Progress,
 };
+pub use origins::{InstalledOrigin, Origins};
 pub use preview::Preview;
 pub use records::{
     InstallScope, LOCK_FILE, LinkMode, LockedSkill, SKILLS_FILE, SKILLS_FOLDER, SkillsLock, SkillsToml,
     WantedSkill,
 };
 pub use reference::{SkillRef, is_local_path};
+pub(crate) use resolve::named;
 pub use spec::{InstallPlace, InstallSpec};
 pub use sync::SyncOptions;
 pub use tree::{FileChange, InstallLimits, SkillTree};

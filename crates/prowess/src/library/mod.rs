@@ -124,6 +124,7 @@ pub(crate) fn add_library(
         for spec in &options.sources {
             match named.open(spec, &opening, environment) {
                 Ok(layer) => drop(layer.map(|layer| registry.add(layer))),
+                Err(error) if spec.optional && error.is_not_installed() => {}
                 Err(error) => drop(registry.note(error)),
             }
         }
@@ -266,6 +267,7 @@ impl FoundConfig {
             };
             let outside = match opening.place(spec, environment) {
                 Ok(place) => place.filter(|place| !place.starts_with(folder)),
+                Err(error) if spec.optional && error.is_not_installed() => continue,
                 Err(error) => {
                     registry.note(unused(error));
                     continue;

@@ -73,6 +73,9 @@ impl Opening {
 
     /// The source that a spec names. Nothing is read before it is listed.
     pub fn open(&self, spec: &SourceSpec, environment: &Environment) -> Result<Layer, SourceError> {
+        if let Some(reference) = spec.place.reference() {
+            return self.installed(reference, spec, environment);
+        }
         let path = |path: &Path| self.path(path, environment);
         let mut layer = match &spec.place {
             Place::Dir(dir) => {
@@ -162,7 +165,46 @@ impl Opening {
         spec: &SourceSpec,
         environment: &Environment,
     ) -> Result<Option<PathBuf>, SourceError> {
+        if let Some(reference) = spec.place.reference() {
+            return self.installed_folder(reference, environment).map(|(folder, _)| Some(folder));
+        }
         spec.place.path().map(|path| self.path(path, environment)).transpose()
+    }
+
+    /// A skill that is installed. One of a project is the project's own: its lock may have come with a repository, and is
+    /// no word of the user.
+    fn installed(
+        &self,
+        reference: &str,
+        spec: &SourceSpec,
+        environment: &Environment,
+    ) -> Result<Layer, SourceError> {
+        let (folder, project) = self.installed_folder(reference, environment)?;
+        let spec = spec.at(Place::Dir(folder));
+        match project {
+            Some(_) => Self { scope: Scope::Project, project, ..self.clone() }.open(&spec, environment),
+            None => self.open(&spec, environment),
+        }
+    }
+
+    /// The folder of an installed skill, and its project if it is one of a project.
+    #[cfg(feature = "install")]
+    fn installed_folder(
+        &self,
+        reference: &str,
+        environment: &Environment,
+    ) -> Result<(PathBuf, Option<PathBuf>), SourceError> {
+        crate::install::named(reference, &self.base, environment)
+    }
+
+    #[cfg(not(feature = "install"))]
+    #[expect(clippy::unused_self, reason = "with the feature it is used")]
+    fn installed_folder(
+        &self,
+        reference: &str,
+        _: &Environment,
+    ) -> Result<(PathBuf, Option<PathBuf>), SourceError> {
+        Err(SourceErrorKind::NotBuilt { feature: "install" }.at_location(Location::Text(reference.into())))
     }
 
     fn path(&self, path: &Path, environment: &Environment) -> Result<PathBuf, SourceError> {

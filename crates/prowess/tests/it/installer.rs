@@ -4,16 +4,19 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use prowess::fs::walk::OnError;
 use prowess::install::{
-    InstallErrorKind, InstallFolders, InstallScope, InstalledState, Installer, SkillRef, is_local_path,
+    FileChange, InstallErrorKind, InstallFolders, InstallScope, InstalledState, Installer, SkillRef,
+    is_local_path,
 };
+use prowess::{DirSource, Registry, ScanOptions};
 
-struct Desk {
+pub(crate) struct Desk {
     root: tempfile::TempDir,
 }
 
 impl Desk {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let desk = Self { root: tempfile::tempdir().unwrap() };
         for folder in ["project", "home", "repositories"] {
             fs::create_dir_all(desk.path(folder)).unwrap();
@@ -21,11 +24,11 @@ impl Desk {
         desk
     }
 
-    fn path(&self, below: &str) -> PathBuf {
+    pub(crate) fn path(&self, below: &str) -> PathBuf {
         self.root.path().join(below)
     }
 
-    fn installer(&self) -> Installer {
+    pub(crate) fn installer(&self) -> Installer {
         let folders = InstallFolders {
             project: self.path("project"),
             user: Some(self.path("home")),
@@ -37,7 +40,7 @@ impl Desk {
     }
 
     /// A repository of the organisation `acme` with one commit for each text; each is tagged `v1`, `v2` and so on.
-    fn repository(&self, name: &str, skill_folder: &str, texts: &[&str]) {
+    pub(crate) fn repository(&self, name: &str, skill_folder: &str, texts: &[&str]) {
         let work = self.path(&format!("work-{name}"));
         fs::create_dir_all(&work).unwrap();
         if skill_folder != "." {
@@ -55,7 +58,7 @@ impl Desk {
     }
 
     /// A skill in a folder.
-    fn folder(&self, name: &str) -> PathBuf {
+    pub(crate) fn folder(&self, name: &str) -> PathBuf {
         let folder = self.path("local").join(name);
         fs::create_dir_all(&folder).unwrap();
         fs::write(folder.join("SKILL.md"), skill(name, "local")).unwrap();
@@ -63,7 +66,7 @@ impl Desk {
     }
 }
 
-fn skill(name: &str, text: &str) -> String {
+pub(crate) fn skill(name: &str, text: &str) -> String {
     format!("---\nname: {name}\ndescription: Does {name}.\n---\n{text}\n")
 }
 
@@ -78,11 +81,11 @@ fn text(folder: &Path) -> String {
     text.lines().last().unwrap().to_owned()
 }
 
-fn reference(text: &str) -> SkillRef {
+pub(crate) fn reference(text: &str) -> SkillRef {
     text.parse().unwrap()
 }
 
-fn no_git() -> bool {
+pub(crate) fn no_git() -> bool {
     let missing = Command::new("git").arg("--version").output().is_err();
     if missing {
         println!("skipped: git is not installed");
@@ -243,4 +246,65 @@ fn resolve_prefers_the_project_and_remove_takes_what_it_finds() {
     installer.remove(&pdf).unwrap();
     assert_eq!(installer.remove(&pdf).unwrap_err().kind(), InstallErrorKind::NotFound);
     assert!(installer.list().unwrap().is_empty());
+}
+
+#[test]
+fn resolve_ref_finds_the_skill_that_a_registry_lists_at_the_installed_folder() {
+    if no_git() {
+        return;
+    }
+    let desk = Desk::new();
+    desk.repository("pdf", ".", &["first"]);
+    let installer = desk.installer();
+    let pdf = reference("@acme/pdf");
+    let mut registry = Registry::new();
+    registry.add(DirSource::new(installer.project_dir(), ScanOptions::unbounded()));
+    registry.on_error(OnError::Report);
+    registry.refresh().unwrap();
+    assert_eq!(registry.resolve_ref(&pdf, &installer).unwrap_err().kind(), InstallErrorKind::NotFound);
+    installer.install(&pdf, InstallScope::Project, Some("mine")).unwrap();
+    let unlisted = registry.resolve_ref(&pdf, &installer).unwrap_err();
+    assert!(unlisted.to_string().contains("not listed"), "{unlisted}");
+    registry.refresh().unwrap();
+    assert_eq!(registry.resolve_ref(&pdf, &installer).unwrap().entry.key, "pdf");
+}
+
+#[test]
+fn one_flipped_bit_at_any_offset_of_any_file_is_found_and_the_file_named() {
+    let desk = Desk::new();
+    let source = desk.folder("bits");
+    for at in 0..19 {
+        let folder = source.join(["references", "scripts", "assets/deep"][at % 3]);
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join(format!("{at}.bin")), vec![at as u8; at % 7 + 1]).unwrap();
+    }
+    let installer = desk.installer();
+    let installed = installer.install_local(&source, InstallScope::Project).unwrap();
+    let state = || installer.verify(InstallScope::Project).unwrap().remove(0).state;
+    assert_eq!(state(), InstalledState::Clean);
+    let mut folders = vec![installed.clone()];
+    let (mut files, mut flips) = (0, 0);
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            files += 1;
+            let name = path.strip_prefix(&installed).unwrap().to_str().unwrap().to_owned();
+            let bytes = fs::read(&path).unwrap();
+            for offset in 0..bytes.len() {
+                let mut flipped = bytes.clone();
+                flipped[offset] ^= 1 << (offset % 8);
+                fs::write(&path, &flipped).unwrap();
+                let found = InstalledState::Edited(vec![(name.clone(), FileChange::Changed)]);
+                assert_eq!(state(), found, "{name} at {offset}");
+                flips += 1;
+            }
+            fs::write(&path, &bytes).unwrap();
+        }
+    }
+    assert_eq!((files, state()), (20, InstalledState::Clean));
+    assert!(flips > 100, "{flips}");
 }

@@ -25,6 +25,8 @@ mod hostile;
 mod hot_reload;
 #[cfg(feature = "install")]
 mod installer;
+#[cfg(all(unix, feature = "install"))]
+mod installer_attacks;
 #[cfg(target_os = "linux")]
 mod io_count;
 mod pages;

@@ -4,15 +4,15 @@ pub(crate) mod add;
 mod choose;
 mod consent;
 pub(crate) mod installed;
-mod report;
+pub(super) mod report;
 pub(crate) mod sync;
 pub(crate) mod verify;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use prowess::Config;
 use prowess::env::{self, Environment};
-use prowess::install::{InstallError, InstallErrorKind, InstallOptions, Installer, SKILLS_FILE};
+use prowess::install::{InstallError, InstallErrorKind, InstallFolders, InstallOptions, Installer};
 
 use crate::Outcome;
 use crate::args::{Common, Remove};
@@ -40,7 +40,7 @@ fn of_project(project: Option<&Path>) -> Result<Installer, CommandError> {
     environment.check().map_err(|error| Failure::from(&error))?;
     let project = match project {
         Some(folder) => env::place(folder),
-        None => project_of(&env::absolute(Path::new(".")), environment.home().as_deref()),
+        None => InstallFolders::project_of(&env::absolute(Path::new(".")), &environment),
     };
     // Only the user says where the skills of an organisation are: a project could point them anywhere.
     let config = Config::file_of_user(&environment).map(|file| Config::read(&file)).transpose();
@@ -59,14 +59,6 @@ fn installer(common: &Common) -> Result<Installer, CommandError> {
         return Err(Failure::new("this is your own folder, not a project", hint).into());
     }
     Ok(installer)
-}
-
-/// The project that a folder is in: the nearest folder above with a skills.toml, else the root of its git repository,
-/// else the folder itself. Nothing above the user's folder is a project of the user.
-fn project_of(from: &Path, home: Option<&Path>) -> PathBuf {
-    let above = || from.ancestors().take_while(|folder| Some(*folder) != home);
-    let with = |name: &str| above().find(|folder| folder.join(name).exists());
-    with(SKILLS_FILE).or_else(|| with(".git")).unwrap_or(from).to_owned()
 }
 
 impl From<InstallError> for CommandError {

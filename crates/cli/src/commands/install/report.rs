@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 use std::time::Instant;
 
 use prowess::install::{
-    Action, Change, InstallError, InstallScope, InstallSpec, Installer, Prepared, Preview, Progress,
+    Action, Change, InstallError, InstallScope, InstallSpec, Installer, LockedSkill, Prepared, Preview,
+    Progress,
 };
 use serde_json::{Value, json};
 
@@ -134,7 +135,7 @@ fn changes_as_text(changes: &[Change], common: &Common, ui: &mut Ui) -> Result<(
             text,
             "{mark} {STRONG}{}{STRONG:#}{kept}  {FAINT}{}{FAINT:#}",
             clean(&change.name),
-            clean(&origin(change))
+            clean(&origin(&change.locked))
         );
     }
     if changes.is_empty() {
@@ -149,14 +150,19 @@ fn changes_as_text(changes: &[Change], common: &Common, ui: &mut Ui) -> Result<(
 }
 
 /// Where a skill comes from, in a few words.
-fn origin(change: &Change) -> String {
-    let locked = &change.locked;
+pub(in crate::commands) fn origin(locked: &LockedSkill) -> String {
+    let mut text = place_of(locked);
+    if let Some(commit) = locked.commit.as_deref().and_then(|commit| commit.get(..9)) {
+        let _ = write!(text, " @{commit}");
+    }
+    text
+}
+
+/// The repository or folder that a skill comes from, and its folder in there.
+pub(in crate::commands) fn place_of(locked: &LockedSkill) -> String {
     let mut text = locked.source.split_once('+').map_or(&*locked.source, |(_, place)| place).to_owned();
     if let Some(path) = &locked.path {
         let _ = write!(text, " {path}");
-    }
-    if let Some(commit) = locked.commit.as_deref().and_then(|commit| commit.get(..9)) {
-        let _ = write!(text, " @{commit}");
     }
     text
 }

@@ -100,10 +100,17 @@ impl Place {
         self.base.join(SKILLS_FOLDER).join(name)
     }
 
+    /// Reads the lock alone; an empty one when there is no file.
+    pub(crate) fn lock(&self) -> Result<SkillsLock, InstallError> {
+        let file = self.lock_file();
+        let lock = self.record(&file)?.map(|text| SkillsLock::parse(&text, &file)).transpose()?;
+        Ok(lock.unwrap_or_default())
+    }
+
     /// Reads both files.
     pub(crate) fn read(&self) -> Result<Records, InstallError> {
         let (wanted_file, lock_file) = (self.wanted_file(), self.lock_file());
-        let (wanted_text, lock_text) = (read(&wanted_file)?, read(&lock_file)?);
+        let (wanted_text, lock_text) = (self.record(&wanted_file)?, self.record(&lock_file)?);
         let wanted = wanted_text.as_deref().map(|text| SkillsToml::parse(text, &wanted_file)).transpose()?;
         let lock = lock_text.as_deref().map(|text| SkillsLock::parse(text, &lock_file)).transpose()?;
         Ok(Records {
@@ -112,6 +119,24 @@ impl Place {
             lock: lock.unwrap_or_default(),
             lock_text,
         })
+    }
+
+    /// The folder that the records must be in, whatever links there are: a repository could have another file of the user
+    /// written. A user's own records may be anywhere.
+    pub(crate) fn within(&self) -> Option<PathBuf> {
+        let base = fs::canonicalize(&self.base).unwrap_or_else(|_| self.base.clone());
+        (self.scope == InstallScope::Project).then_some(base)
+    }
+
+    /// The text of a record; nothing when there is none.
+    fn record(&self, file: &Path) -> Result<Option<String>, InstallError> {
+        if file.is_symlink()
+            && let (Some(base), Ok(target)) = (self.within(), fs::canonicalize(file))
+            && !target.starts_with(base)
+        {
+            return Err(leads_out(file));
+        }
+        read(file)
     }
 
     /// Waits until no other process changes this place. `waiting` is called once if that takes a while.
@@ -173,11 +198,7 @@ impl Place {
                 Some(Kind::Link) => {
                     let target = fs::canonicalize(dir.path().join(part)).map_err(failed)?;
                     if self.scope == InstallScope::Project && !target.starts_with(&base) {
-                        return Err(InstallError::new(
-                            InstallErrorKind::Refused,
-                            format!("a link leads out of the project: {}", shown(&dir.path().join(part))),
-                            "remove the link, or install the skill for the user",
-                        ));
+                        return Err(leads_out(&dir.path().join(part)));
                     }
                     Dir::open(&target).map_err(failed)?
                 }
@@ -229,6 +250,12 @@ fn user_folders(client: &Client, environment: &crate::env::Environment) -> Vec<P
     client.user.iter().filter_map(|path| environment.expand(path)).collect()
 }
 
+fn leads_out(link: &Path) -> InstallError {
+    let message = format!("a link leads out of the project: {}", shown(link));
+    let hint = "remove the link, or install the skill for the user";
+    InstallError::new(InstallErrorKind::Refused, message, hint)
+}
+
 /// The text of a file; nothing when there is none.
 fn read(file: &Path) -> Result<Option<String>, InstallError> {
     let bytes = match read_small(file, MAX_FILE_BYTES) {
@@ -237,9 +264,8 @@ fn read(file: &Path) -> Result<Option<String>, InstallError> {
         Err(error) => return Err(InstallError::io("read", file, io::Error::other(error.with_cause()))),
     };
     String::from_utf8(bytes).map(Some).map_err(|_| {
-        let message =
-            format!("this file is not understood, so nothing was changed: {}: it is no UTF-8", shown(file));
-        let hint = "repair it, or restore it from version control";
+        let message = format!("this file is not understood: {}: it is no UTF-8", shown(file));
+        let hint = "nothing was changed; repair it, or restore it from version control";
         InstallError::new(InstallErrorKind::Damaged, message, hint)
     })
 }

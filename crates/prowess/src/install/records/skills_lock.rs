@@ -4,6 +4,7 @@
 //! branches that add skills merge. A file that is not understood is an error and never counts as empty: what it lists
 //! would be lost.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -60,6 +61,11 @@ impl SkillsLock {
         &self.skills
     }
 
+    /// The skills themselves, sorted by name.
+    pub(crate) fn into_skills(self) -> Vec<LockedSkill> {
+        self.skills
+    }
+
     /// The skill with this name.
     pub fn get(&self, name: &str) -> Option<&LockedSkill> {
         self.skills.iter().find(|skill| skill.name == name)
@@ -101,21 +107,23 @@ impl SkillsLock {
             _ => return Err(damaged("it has no version".to_owned())),
         }
         let mut lock = Self::default();
+        let mut names = BTreeSet::new();
         for (key, item) in table {
             match (key, item) {
                 ("version", _) => {}
                 ("skill", Item::ArrayOfTables(tables)) => {
                     for table in tables {
                         let skill = read(table).map_err(&damaged)?;
-                        if lock.skills.iter().any(|other| same_folder(&other.name, &skill.name)) {
+                        if !names.insert(folder_key(&skill.name)) {
                             return Err(damaged(format!("two skills are called {}", skill.name)));
                         }
-                        lock.insert(skill);
+                        lock.skills.push(skill);
                     }
                 }
                 _ => return Err(damaged(format!("the key {key} is not known"))),
             }
         }
+        lock.skills.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(lock)
     }
 
@@ -216,14 +224,9 @@ pub(crate) fn folder_key(name: &str) -> String {
     RelPath::from_name(name).map_or_else(|_| name.to_owned(), |name| name.collision_key())
 }
 
-/// Whether two names are one folder on some system.
-pub(crate) fn same_folder(one: &str, other: &str) -> bool {
-    one == other || folder_key(one) == folder_key(other)
-}
-
 fn damaged(file: &Path, reason: &str) -> InstallError {
-    let message = format!("this file is not understood, so nothing was changed: {}: {reason}", shown(file));
-    let hint = "repair it, restore it from version control, or move it away and install the skills again";
+    let message = format!("this file is not understood: {}: {reason}", shown(file));
+    let hint = "nothing was changed; repair it, restore it from version control, or move it away and install the skills again";
     InstallError::new(InstallErrorKind::Damaged, message, hint)
 }
 

@@ -1,11 +1,12 @@
 //! `skills.toml`: which skills a project or a user wants, and for which clients. People edit it too, so comments, order
 //! and everything that is not about a change stay as they are.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, Value};
 
-use super::skills_lock::{check_folder_name, first_line, same_folder};
+use super::skills_lock::{check_folder_name, first_line, folder_key};
 use crate::error::shown;
 use crate::install::error::{InstallError, InstallErrorKind};
 use crate::library::clients;
@@ -107,19 +108,23 @@ impl SkillsToml {
     /// Reads the text of the file; `file` is what errors name.
     pub fn parse(text: &str, file: &Path) -> Result<Self, InstallError> {
         let failed = |reason: String| {
-            let message =
-                format!("this file is not understood, so nothing was changed: {}: {reason}", shown(file));
-            InstallError::new(InstallErrorKind::Damaged, message, "repair it, then run the command again")
+            let message = format!("this file is not understood: {}: {reason}", shown(file));
+            InstallError::new(
+                InstallErrorKind::Damaged,
+                message,
+                "nothing was changed; repair it, then run the command again",
+            )
         };
         let document: DocumentMut =
             text.parse().map_err(|error: toml_edit::TomlError| failed(first_line(&error.to_string())))?;
         let mut this = Self { document, ..Self::default() };
+        let mut names = BTreeSet::new();
         for (key, item) in this.document.as_table() {
             match (key, item.as_table_like()) {
                 ("skills", Some(table)) => {
                     for (name, item) in table.iter() {
                         check_folder_name(name).map_err(failed)?;
-                        if this.skills.iter().any(|(other, _)| same_folder(other, name)) {
+                        if !names.insert(folder_key(name)) {
                             return Err(failed(format!("two skills are called {name}")));
                         }
                         this.skills.push((name.to_owned(), wanted(name, item).map_err(failed)?));

@@ -49,6 +49,9 @@ pub(crate) struct FileStep {
     pub(crate) before: Option<String>,
     /// Its text afterwards.
     pub(crate) after: String,
+    /// The real folder that it must be in, also when it is a link; nothing when it may be anywhere.
+    #[serde(default)]
+    pub(crate) within: Option<PathBuf>,
 }
 
 /// An approval that the user gave for what is installed, or one that ends with it.

@@ -88,10 +88,16 @@ impl<'b> Transaction<'b> {
         self.step(folder, name, Some(before), None).map(drop)
     }
 
-    /// Has a file written.
-    pub(crate) fn write(&mut self, path: PathBuf, before: Option<String>, after: String) {
+    /// Has a file written, unless it is a link out of the folder that it must be in.
+    pub(crate) fn write(
+        &mut self,
+        path: PathBuf,
+        before: Option<String>,
+        after: String,
+        within: Option<PathBuf>,
+    ) {
         if before.as_deref() != Some(&*after) {
-            self.journal.files.push(FileStep { path, before, after });
+            self.journal.files.push(FileStep { path, before, after, within });
         }
     }
 
@@ -241,7 +247,7 @@ impl Work<'_> {
             dir.sync().map_err(|error| InstallError::io("write to the disk", dir.path(), error))?;
         }
         for file in &self.journal.files {
-            write(&file.path, file.before.as_deref(), Some(&file.after), looking)?;
+            write(file, file.before.as_deref(), Some(&file.after), looking)?;
         }
         Ok(())
     }
@@ -249,7 +255,7 @@ impl Work<'_> {
     /// Undoes every step that was done.
     fn backward(&self) -> Result<(), InstallError> {
         for file in self.journal.files.iter().rev() {
-            write(&file.path, Some(&file.after), file.before.as_deref(), true)?;
+            write(file, Some(&file.after), file.before.as_deref(), true)?;
         }
         for step in self.journal.steps.iter().rev() {
             self.act(
@@ -327,7 +333,13 @@ fn exchange(step: &Step, dir: &Dir, stage: &Dir) -> io::Result<()> {
 
 /// Writes a text in the place of another; nothing in the place of a text removes the file. With `looking`, a file that has
 /// neither text was changed by a person meanwhile, and stays.
-fn write(path: &Path, before: Option<&str>, after: Option<&str>, looking: bool) -> Result<(), InstallError> {
+fn write(
+    file: &FileStep,
+    before: Option<&str>,
+    after: Option<&str>,
+    looking: bool,
+) -> Result<(), InstallError> {
+    let path = &*file.path;
     let failed = |error: io::Error| InstallError::io("write", path, error);
     if looking {
         let now = match read::read_small(path, MAX_FILE_BYTES) {
@@ -340,7 +352,10 @@ fn write(path: &Path, before: Option<&str>, after: Option<&str>, looking: bool) 
         }
     }
     let done = match (before, after) {
-        (Some(before), Some(after)) => atomic::replace(path, before.as_bytes(), after.as_bytes()),
+        (Some(before), Some(after)) => {
+            let may = |target: &Path| file.within.as_ref().is_none_or(|folder| target.starts_with(folder));
+            atomic::replace_where(path, before.as_bytes(), after.as_bytes(), may)
+        }
         (None, Some(after)) => atomic::create(path, after.as_bytes()),
         (_, None) => return std::fs::remove_file(path).map_err(failed),
     };

@@ -4,7 +4,7 @@
 //!
 //! | key | what it is |
 //! | --- | --- |
-//! | `dir` | a folder with skills in and below it; `path` is another word for it, and `dir` wins when both are there |
+//! | `dir` | a folder with skills in and below it, or `@org/name`, a skill that is installed; `path` is another word for it, and `dir` wins when both are there |
 //! | `plugin` | the folder of an agent plugin: skills right below its `skills/` |
 //! | `archive` | a `.skill`, `.zip`, `.tar.gz` or `.tgz` file with skills in it |
 //! | `jsonl` | a file with a skill on each line: `name`, `description` and optionally `id`, `body`, `metadata` |
@@ -108,6 +108,16 @@ impl Place {
             Self::Url { .. } | Self::Mcp(_) | Self::Inline { .. } => None,
         }
     }
+
+    /// The installed skill whose folder is meant, as `@org/name`. A folder that begins so is written with `./` before it.
+    pub fn reference(&self) -> Option<&str> {
+        let Self::Dir(folder) = self else { return None };
+        folder.to_str().filter(|text| is_reference(text))
+    }
+}
+
+fn is_reference(text: &str) -> bool {
+    text.starts_with('@') && text.contains('/')
 }
 
 /// Why a text or table names no source.
@@ -217,7 +227,9 @@ fn place(text: &str) -> Result<Place, String> {
     if text.contains("://") && !is_address(text) {
         return Err("an address begins with https:// or http://".to_owned());
     }
-    if is_address(text) {
+    if is_reference(text) {
+        Ok(Place::Dir(text.into()))
+    } else if is_address(text) {
         Ok(Place::Url { url: text.to_owned(), ca_file: None, unlisted: false })
     } else if ends(&[".jsonl", ".ndjson"]) {
         Ok(Place::Jsonl(text.into()))
@@ -283,6 +295,7 @@ mod tests {
             ("skills", Place::Dir("skills".into())),
             ("./a=b", Place::Dir("./a=b".into())),
             ("x=y", Place::Dir("x=y".into())),
+            ("@acme/pdf.skill", Place::Dir("@acme/pdf.skill".into())),
             ("team.JSONL", Place::Jsonl("team.JSONL".into())),
             ("a.skill", Place::Archive("a.skill".into())),
             (

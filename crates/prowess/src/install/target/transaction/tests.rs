@@ -37,7 +37,7 @@ fn place() -> Place {
     let mut first = Transaction::begin(&books, 2);
     first.put(&skills, "a", &tree("old"), None).unwrap();
     first.put(&skills, "gone", &tree("gone"), None).unwrap();
-    first.write(lock.clone(), None, "old".to_owned());
+    first.write(lock.clone(), None, "old".to_owned(), None);
     first.commit().unwrap();
     Place { _root: root, skills, lock, books }
 }
@@ -58,7 +58,7 @@ fn prepared<'b>(place: &Place, books: &'b Books) -> Transaction<'b> {
     next.put(&place.skills, "b", &tree("b"), None).unwrap();
     next.link(&place.skills, "c", "b", None).unwrap();
     next.remove(&place.skills, "gone", before("gone")).unwrap();
-    next.write(place.lock.clone(), Some("old".to_owned()), "new".to_owned());
+    next.write(place.lock.clone(), Some("old".to_owned()), "new".to_owned(), None);
     next
 }
 
@@ -167,4 +167,44 @@ fn a_digest_of_what_is_installed_is_that_of_the_tree() {
     assert_eq!(state_of(&dir, "a").unwrap(), Some(before("old")));
     fs::create_dir_all(place.skills.join("a/node_modules")).unwrap();
     assert_eq!(state_of(&dir, "a").unwrap(), Some(State::Other));
+}
+
+#[cfg(unix)]
+#[test]
+fn nothing_is_written_where_a_link_leads_that_takes_the_place_of_the_folder_of_skills() {
+    let place = place();
+    let root = place._root.path();
+    let (outside, moved) = (root.join("outside"), root.join("moved"));
+    fs::create_dir_all(outside.join("gone")).unwrap();
+    fs::write(outside.join("gone/SKILL.md"), "canary").unwrap();
+    let swap = || {
+        fs::rename(&place.skills, &moved).unwrap();
+        std::os::unix::fs::symlink(&outside, &place.skills).unwrap();
+    };
+    let next = prepared(&place, &place.books);
+    swap();
+    next.commit().unwrap();
+    // The folder that was opened got everything, and the one that the link leads to got nothing.
+    assert_eq!(text_of(&moved.join("a/SKILL.md")), "new");
+    assert!(moved.join("b").exists() && !moved.join("gone").exists());
+    assert_eq!(fs::read_dir(&outside).unwrap().count(), 1);
+    assert_eq!(text_of(&outside.join("gone/SKILL.md")), "canary");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_record_that_becomes_a_link_out_of_its_folder_is_not_written() {
+    let place = place();
+    let root = fs::canonicalize(place._root.path()).unwrap();
+    let outside = root.join("outside.lock");
+    fs::write(&outside, "old").unwrap();
+    let mut next = Transaction::begin(&place.books, 0);
+    let within = Some(root.join("project"));
+    next.put(&place.skills, "b", &tree("b"), None).unwrap();
+    next.write(place.lock.clone(), Some("old".to_owned()), "new".to_owned(), within);
+    fs::remove_file(&place.lock).unwrap();
+    std::os::unix::fs::symlink(&outside, &place.lock).unwrap();
+    next.commit().unwrap_err();
+    assert_eq!(text_of(&outside), "old");
+    assert_eq!(shown(&place), ["a old", "gone gone", "old"]);
 }

@@ -1,0 +1,79 @@
+//! Where an installed skill came from, as `list` and `why` say it.
+
+use std::path::Path;
+
+use prowess::Candidate;
+use prowess::env::{self, Environment};
+use prowess::install::{InstallFolders, Installer, LockedSkill, Origins};
+use serde::Serialize;
+
+use super::install::report;
+use crate::ui::Ui;
+
+/// Where an installed skill came from.
+#[derive(Serialize)]
+pub(super) struct Provenance<'o> {
+    #[serde(skip)]
+    locked: &'o LockedSkill,
+    scope: &'static str,
+    source: &'o str,
+    source_path: Option<&'o str>,
+    requested: Option<&'o str>,
+    commit: Option<&'o str>,
+    digest: &'o str,
+    /// Whether its files are not those of the lock, where that was looked at and could be told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    edited: Option<bool>,
+}
+
+/// What the locks of the project and of the user say. One that cannot be read is a note, and never a failure.
+pub(super) fn origins(ui: &mut Ui) -> Origins {
+    let environment = Environment::current();
+    let project = InstallFolders::project_of(&env::absolute(Path::new(".")), &environment);
+    let installer = Installer::of_user(environment, &project);
+    let origins = installer.map(|installer| installer.origins()).unwrap_or_default();
+    for error in origins.unread() {
+        ui.note(&format!("it is not known where some skills came from: {}", error.with_cause()));
+    }
+    origins
+}
+
+impl<'o> Provenance<'o> {
+    /// Where a skill came from; nothing when it was not installed.
+    pub(super) fn of(skill: &Candidate, origins: &'o Origins) -> Option<Self> {
+        let origin = origins.of(skill)?;
+        let locked = &origin.locked;
+        Some(Self {
+            locked,
+            scope: origin.scope.word(),
+            source: &locked.source,
+            source_path: locked.path.as_ref().map(prowess::RelPath::as_str),
+            requested: locked.requested.as_deref(),
+            commit: locked.commit.as_deref(),
+            digest: &locked.digest,
+            edited: None,
+        })
+    }
+
+    /// The same, with whether the files are edited. This reads all of them.
+    pub(super) fn compared(skill: &Candidate, origins: &'o Origins) -> Option<Self> {
+        Some(Self { edited: origins.of(skill)?.is_edited(), ..Self::of(skill, origins)? })
+    }
+
+    /// In a few words.
+    pub(super) fn short(&self) -> String {
+        report::origin(self.locked)
+    }
+
+    /// In lines.
+    pub(super) fn lines(&self) -> Vec<String> {
+        let mut lines = vec![format!("installed from: {}", report::place_of(self.locked))];
+        lines.extend(self.requested.map(|requested| format!("requested: {requested}")));
+        lines.extend(self.commit.map(|commit| format!("commit: {commit}")));
+        if self.edited == Some(true) {
+            let verify = if self.scope == "user" { "prowess verify --user" } else { "prowess verify" };
+            lines.push(format!("edited: its files are not those of skills.lock; see which with: {verify}"));
+        }
+        lines
+    }
+}

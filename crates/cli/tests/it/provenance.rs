@@ -1,0 +1,177 @@
+//! Where installed skills came from: `list`, `why`, and `--in @org/name`.
+
+use std::fs;
+
+use insta::assert_snapshot;
+
+use crate::Place;
+use crate::schemas::assert_fits;
+use crate::shelf::{json_of, run};
+
+fn skill(name: &str) -> String {
+    format!("---\nname: {name}\ndescription: Does {name}.\n---\nText.\n")
+}
+
+/// A lock that names skills of a repository, each with these bytes or with others.
+fn lock(skills: &[(&str, &str)]) -> String {
+    let mut text = "version = 1\n".to_owned();
+    for (name, reference) in skills {
+        text += &format!(
+            "\n[[skill]]\nname = \"{name}\"\nsource = \"git+https://example.org/acme/skills.git\"\n\
+             path = \"skills/{name}\"\nrequested = \"tag:v1\"\ncommit = \"{}\"\ndigest = \"sha256:{}\"\n\
+             reference = \"{reference}\"\n",
+            "0123456789".repeat(4),
+            "a".repeat(64),
+        );
+    }
+    text
+}
+
+/// A project with an installed skill from a folder, and a user with one from a repository.
+fn place() -> Place {
+    let place = Place::with(&[
+        ("from/pdf/SKILL.md", &skill("pdf")),
+        (".agents/skills/own/SKILL.md", &skill("own")),
+        ("home/.agents/skills/mail/SKILL.md", &skill("mail")),
+        ("home/.agents/skills.lock", &lock(&[("mail", "@acme/mail")])),
+    ]);
+    run(&place, &["add", "./from/pdf", "--yes"]);
+    place
+}
+
+/// What `why` says, without the clients, which are a table of their own.
+fn why(place: &Place, name: &str) -> String {
+    let said = run(place, &["why", name]);
+    said.lines().filter(|line| !line.starts_with("  read by: ")).map(|line| format!("{line}\n")).collect()
+}
+
+#[test]
+fn list_and_why_name_where_an_installed_skill_came_from() {
+    let place = place();
+    assert_snapshot!(run(&place, &["list"]), @"
+    exit 0
+    --- stdout
+    mail  Does mail.  (from https://example.org/acme/skills.git skills/mail @012345678)
+    own  not trusted: Does own.
+    pdf  Does pdf.  (from from/pdf)
+
+    3 skills; 1 not trusted: prowess trust
+    ");
+    assert_snapshot!(why(&place, "pdf"), @"
+    exit 0
+    --- stdout
+    pdf: offered
+      found: [DIR]/.agents/skills/pdf/SKILL.md
+      path for filters: pdf
+      installed from: from/pdf
+    ");
+    assert_snapshot!(why(&place, "mail"), @"
+    exit 0
+    --- stdout
+    mail: offered
+      found: [DIR]/home/.agents/skills/mail/SKILL.md
+      path for filters: mail
+      installed from: https://example.org/acme/skills.git skills/mail
+      requested: tag:v1
+      commit: 0123456789012345678901234567890123456789
+      edited: its files are not those of skills.lock; see which with: prowess verify --user
+    ");
+    let list = json_of(&place, &["list", "--json"]);
+    assert_fits("list", &list);
+    let installed = |name: &str| {
+        let skills = list["skills"].as_array().unwrap();
+        skills.iter().find(|skill| skill["name"] == name).unwrap()["installed"].clone()
+    };
+    assert_eq!(installed("pdf")["source"], "path+from/pdf");
+    assert_eq!(installed("mail")["requested"], "tag:v1");
+    assert_eq!(installed("mail")["scope"], "user");
+    assert!(installed("own").is_null());
+    for (name, edited) in [("pdf", false), ("mail", true)] {
+        let why = json_of(&place, &["why", "--json", name]);
+        assert_fits("why", &why);
+        assert_eq!(why["candidates"][0]["installed"]["edited"], edited, "{name}");
+    }
+}
+
+#[test]
+fn a_client_that_gets_links_is_said_where_they_came_from() {
+    let place = place();
+    run(&place, &["sync", "--client", "claude-code"]);
+    let list = json_of(&place, &["list", "--json", "--client", "claude-code"]);
+    assert_eq!(list["skills"][0]["installed"]["source"], "path+from/pdf", "{list}");
+}
+
+#[test]
+fn a_damaged_lock_is_a_note_and_the_skills_are_listed() {
+    let place = place();
+    place.write("skills.lock", b"<<<<<<< ours\n");
+    assert_snapshot!(run(&place, &["list"]), @"
+    exit 0
+    --- stdout
+    mail  Does mail.  (from https://example.org/acme/skills.git skills/mail @012345678)
+    own  not trusted: Does own.
+    pdf  Does pdf.
+
+    3 skills; 1 not trusted: prowess trust
+    --- stderr
+    it is not known where some skills came from: this file is not understood: [DIR]/skills.lock: TOML parse error at line 1, column 9
+    ");
+    fs::remove_file(place.path().join("skills.lock")).unwrap();
+    let fifo = std::process::Command::new("mkfifo").arg(place.path().join("skills.lock")).status();
+    assert!(fifo.unwrap().success());
+    let said = run(&place, &["why", "own"]);
+    assert!(said.contains("a FIFO") && said.contains("own: "), "{said}");
+}
+
+#[test]
+fn an_installed_skill_is_a_source_by_its_reference() {
+    let place = place();
+    assert_snapshot!(run(&place, &["list", "--in", "@acme/mail"]), @"
+    exit 0
+    --- stdout
+    mail  Does mail.  (from https://example.org/acme/skills.git skills/mail @012345678)
+
+    1 skill
+    ");
+    assert_snapshot!(run(&place, &["list", "--in", "dir=@acme/mail,prefix=team"]), @"
+    exit 0
+    --- stdout
+    team:mail  Does mail.  (from https://example.org/acme/skills.git skills/mail @012345678)
+
+    1 skill
+    ");
+    assert_snapshot!(run(&place, &["list", "--in", "@acme/nothing"]), @"
+    exit 2
+    --- stderr
+    error: this skill is not installed: @acme/nothing
+      hint: install it with: prowess add @acme/nothing; or write ./ before it, if it is a folder
+    ");
+    assert_snapshot!(run(&place, &["list", "--in", "@acme/mail/more"]), @"
+    exit 2
+    --- stderr
+    error: this is no reference to a skill: @acme/mail/more: it has more than one /
+      hint: write it as @org/name or @org/name@version
+    ");
+    assert_snapshot!(run(&place, &["list", "--in", "dir=@acme/nothing,optional=true"]), @"
+    exit 0
+    --- stdout
+    no skills here
+    ");
+    // A folder of that name is written with ./ before it.
+    place.write("@acme/mail/SKILL.md", skill("folder").as_bytes());
+    let named = json_of(&place, &["list", "--json", "--in", "./@acme/mail"]);
+    assert_eq!(named["skills"][0]["name"], "folder");
+    place.write("skills.lock", b"<<<<<<< ours\n");
+    let said = run(&place, &["list", "--in", "@acme/mail"]);
+    assert!(said.starts_with("exit 2") && said.contains("not understood"), "{said}");
+}
+
+#[test]
+fn a_lock_of_a_project_cannot_pass_a_skill_for_one_that_the_user_trusts() {
+    let place = place();
+    place.write("skills.lock", lock(&[("own", "@acme/mail")]).as_bytes());
+    let named = json_of(&place, &["list", "--json", "--in", "@acme/mail"]);
+    let skill = &named["skills"][0];
+    assert_eq!((&skill["name"], &skill["trusted"]), (&"own".into(), &false.into()), "{named}");
+    assert!(run(&place, &["activate", "own", "--in", "@acme/mail"]).starts_with("exit 2"));
+}

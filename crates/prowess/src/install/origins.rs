@@ -1,0 +1,96 @@
+//! [`Origins`]: where installed skills came from, by their folders. The records are read once, and nothing for each skill.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use prowess_core::{Candidate, Location};
+
+use super::error::InstallError;
+use super::installer::Installer;
+use super::records::{InstallScope, LockedSkill, Place, SKILLS_FOLDER};
+use super::target::{Dir, State, state_of};
+
+/// What the locks of a project and of its user say, by the folders of the skills.
+#[derive(Debug, Default)]
+pub struct Origins {
+    by_folder: BTreeMap<String, Arc<InstalledOrigin>>,
+    unread: Vec<InstallError>,
+}
+
+/// Where one installed skill came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct InstalledOrigin {
+    /// Whose it is.
+    pub scope: InstallScope,
+    /// Its folder.
+    pub path: PathBuf,
+    /// What the lock says of it.
+    pub locked: LockedSkill,
+}
+
+impl Installer {
+    /// Where the skills of the project and of the user came from. A lock that cannot be read is no failure:
+    /// [`Origins::unread`] has it.
+    pub fn origins(&self) -> Origins {
+        let mut origins = Origins::default();
+        for scope in self.scopes() {
+            if let Err(error) = self.place(scope).and_then(|place| self.add_origins(&place, &mut origins)) {
+                origins.unread.push(error);
+            }
+        }
+        origins
+    }
+
+    fn add_origins(&self, place: &Place, origins: &mut Origins) -> Result<(), InstallError> {
+        let lock = place.lock()?;
+        if lock.skills().is_empty() {
+            return Ok(());
+        }
+        // Where clients look, there are links to the installed skills, or copies of them.
+        let mut folders = vec![place.base.join(SKILLS_FOLDER)];
+        for client in place.read()?.wanted.clients() {
+            folders.extend(place.client_folder(client, self.environment())?);
+        }
+        for locked in lock.into_skills() {
+            let path = place.skill(&locked.name);
+            let places: Vec<String> = folders
+                .iter()
+                .map(|folder| folder.join(&locked.name).to_string_lossy().into_owned())
+                .collect();
+            let origin = Arc::new(InstalledOrigin { scope: place.scope, path, locked });
+            origins.by_folder.extend(places.into_iter().map(|place| (place, Arc::clone(&origin))));
+        }
+        Ok(())
+    }
+}
+
+impl Origins {
+    /// Where a skill came from; nothing when it was not installed.
+    pub fn of(&self, skill: &Candidate) -> Option<&InstalledOrigin> {
+        if self.by_folder.is_empty() {
+            return None;
+        }
+        let places = [&skill.entry.origin.location].into_iter().chain(&skill.also_at);
+        places.filter_map(|place| self.at(place)).next()
+    }
+
+    fn at(&self, skill_file: &Location) -> Option<&InstalledOrigin> {
+        self.by_folder.get(Path::new(skill_file.path()?).parent()?.to_str()?).map(AsRef::as_ref)
+    }
+
+    /// Why a lock could not be read.
+    pub fn unread(&self) -> &[InstallError] {
+        &self.unread
+    }
+}
+
+impl InstalledOrigin {
+    /// Whether its files are others than the lock says; nothing when they cannot be read. This reads all of them.
+    pub fn is_edited(&self) -> Option<bool> {
+        let dir = Dir::open(self.path.parent()?).ok()?;
+        let there = state_of(&dir, &self.locked.name).ok()??;
+        Some(there != State::Tree(self.locked.digest.clone()))
+    }
+}

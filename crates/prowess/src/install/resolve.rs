@@ -1,0 +1,104 @@
+//! From `@org/name` to the folder of the installed skill: of the project before the user.
+
+use std::path::{Path, PathBuf};
+
+use prowess_core::{Candidate, Location};
+
+use super::error::{InstallError, InstallErrorKind};
+use super::installer::{InstallFolders, Installer};
+use super::records::{InstallScope, LockedSkill, Place, SKILLS_FILE, is_meant};
+use super::reference::SkillRef;
+use crate::Registry;
+use crate::env::Environment;
+use crate::error::{SourceError, SourceErrorKind, shown};
+use crate::fs::location::is_in;
+
+impl InstallFolders {
+    /// The project that a folder is in: the nearest folder above with a `skills.toml`, else the root of its git
+    /// repository, else the folder itself. The user's folder and those above it are no projects of the user.
+    pub fn project_of(from: &Path, environment: &Environment) -> PathBuf {
+        let home = environment.home();
+        let above = || from.ancestors().take_while(|folder| Some(*folder) != home.as_deref());
+        let with = |name: &str| above().find(|folder| folder.join(name).exists());
+        with(SKILLS_FILE).or_else(|| with(".git")).unwrap_or(from).to_owned()
+    }
+}
+
+impl Installer {
+    /// The folder of an installed skill: of the project before the user.
+    pub fn resolve(&self, skill: &SkillRef) -> Result<PathBuf, InstallError> {
+        let (place, locked) = self.locate(skill)?;
+        Ok(place.skill(&locked.name))
+    }
+
+    /// What the lock says of an installed skill, and whose it is: of the project before the user.
+    pub(super) fn locate(&self, skill: &SkillRef) -> Result<(Place, LockedSkill), InstallError> {
+        for scope in self.scopes() {
+            let place = self.place(scope)?;
+            let found = place.lock()?.into_skills().into_iter().find(|locked| is_meant(locked, skill));
+            if let Some(locked) = found {
+                return Ok((place, locked));
+            }
+        }
+        let message = format!("this skill is not installed: {skill}");
+        Err(InstallError::new(InstallErrorKind::NotFound, message, "install it first"))
+    }
+
+    /// The scopes that there are, in the order in which they are looked at.
+    pub(super) fn scopes(&self) -> impl Iterator<Item = InstallScope> + use<> {
+        let user = self.folders().user.as_ref().map(|_| InstallScope::User);
+        [InstallScope::Project].into_iter().chain(user)
+    }
+}
+
+impl Registry {
+    /// The skill of this registry that a reference to an installed skill means, offered or not.
+    ///
+    /// ```no_run
+    /// use prowess::Registry;
+    /// use prowess::env::Environment;
+    /// use prowess::install::Installer;
+    ///
+    /// # fn of(registry: &Registry) -> Result<(), prowess::install::InstallError> {
+    /// let installer = Installer::of_user(Environment::current(), ".".as_ref())?;
+    /// let skill = registry.resolve_ref(&"@acme/invoices".parse()?, &installer)?;
+    /// println!("{}", skill.entry.key);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn resolve_ref(&self, skill: &SkillRef, installer: &Installer) -> Result<Candidate, InstallError> {
+        let folder = installer.resolve(skill)?;
+        let is_it = |candidate: &Candidate| {
+            let places = [&candidate.entry.origin.location].into_iter().chain(&candidate.also_at);
+            places.into_iter().any(|place| is_in(place, &folder))
+        };
+        let catalog = self.catalog();
+        let found = catalog.all().map(|(candidate, _)| candidate).find(|candidate| is_it(candidate));
+        found.cloned().ok_or_else(|| {
+            let message = format!("this skill is installed and not listed: {skill}: {}", shown(&folder));
+            InstallError::new(
+                InstallErrorKind::NotFound,
+                message,
+                "add its folder to the sources, and refresh",
+            )
+        })
+    }
+}
+
+/// The folder of an installed skill that a source names, seen from a folder; and the project, if its lock is the one that
+/// names the skill.
+pub(crate) fn named(
+    reference: &str,
+    from: &Path,
+    environment: &Environment,
+) -> Result<(PathBuf, Option<PathBuf>), SourceError> {
+    let find = || {
+        let project = InstallFolders::project_of(from, environment);
+        let installer = Installer::of_user(environment.clone(), &project)?;
+        let (place, locked) = installer.locate(&reference.parse()?)?;
+        Ok((place.skill(&locked.name), (place.scope == InstallScope::Project).then_some(project)))
+    };
+    find().map_err(|error: InstallError| {
+        SourceErrorKind::Install(Box::new(error)).at_location(Location::Text(reference.into()))
+    })
+}
