@@ -1,8 +1,9 @@
-//! [`Store`]: every file that was fetched, by its digest, so that the same bytes can be installed again without a network.
+//! [`Store`]: every skill that was fetched, by its digest, so that the same bytes can be installed again without a network.
 //!
-//! `blobs/ab/<sha256>` is a file, `trees/<sha256>` the listing of a skill whose own digest is its name. Both are written
-//! under another name and renamed, so processes that write the same do not disturb each other. Nothing in it is believed:
-//! what does not have the digest that it is asked for is removed, and counts as missing. What cannot be read is kept.
+//! `trees/<sha256>` is a skill in one file: its listing, whose own digest is the name, an empty line, and the bytes of its
+//! files in the order of the listing. It is written under another name and renamed, so processes that write the same do not
+//! disturb each other. Nothing in it is believed: what does not have the digest that it is asked for is removed, and counts
+//! as missing. What cannot be read is kept.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -14,7 +15,7 @@ use prowess_core::Manifest;
 use prowess_core::path::MAX_DEPTH;
 
 use super::tree::{InstallLimits, SkillTree, TreeFile};
-use crate::error::{SourceError, SourceErrorKind};
+use crate::error::SourceErrorKind;
 use crate::fs::atomic::unused_name;
 use crate::fs::read::read_small;
 use crate::registry::digests;
@@ -22,12 +23,12 @@ use crate::registry::digests;
 /// What was let in once is not measured again; its digest is asked for.
 const ALL: InstallLimits =
     InstallLimits { files: usize::MAX, bytes: u64::MAX, file_bytes: u64::MAX, depth: MAX_DEPTH };
-/// The largest listing that is read, in bytes.
-const MAX_LISTING: usize = 64 << 20;
+/// The largest skill that is read, in bytes: limits on skills can be raised.
+const MAX_BYTES: usize = 1 << 30;
 /// How old something unfinished is when no process can be working on it any more.
 const LEFT_BEHIND: Duration = Duration::from_secs(3600);
 
-/// Files and skills by their digests, in a folder that is safe to delete.
+/// Skills by their digests, in a folder that is safe to delete.
 #[derive(Debug)]
 pub(crate) struct Store {
     folder: PathBuf,
@@ -48,87 +49,62 @@ impl Store {
     /// Puts a skill into the store. A store that cannot be written costs time later and nothing else.
     pub(crate) fn put(&self, tree: &SkillTree) -> io::Result<()> {
         let damaged = || io::Error::from(io::ErrorKind::InvalidData);
-        let listing = digests::listing(tree.manifest()).ok_or_else(damaged)?;
-        let place = self.listing_of(tree.digest()).ok_or_else(damaged)?;
-        if has_size(&place, listing.len()) {
+        let mut bytes = digests::listing(tree.manifest()).ok_or_else(damaged)?.into_bytes();
+        let place = self.place_of(tree.digest()).ok_or_else(damaged)?;
+        bytes.push(b'\n');
+        if has_size(&place, (bytes.len() as u64).saturating_add(tree.manifest().total_size())) {
             return Ok(());
         }
-        for (file, bytes) in tree.files() {
-            let digest = file.digest.as_deref().unwrap_or_default();
-            self.write(&self.blob_of(digest).ok_or_else(damaged)?, bytes)?;
+        // In one file: making a file costs more than writing it.
+        for (_, contents) in tree.files() {
+            bytes.extend_from_slice(contents);
         }
-        // Last, so that its files are there when it is.
-        self.write(&place, listing.as_bytes())
+        self.write(&place, &bytes)
     }
 
     /// A skill, when every byte of it is here.
     pub(crate) fn get(&self, digest: &str) -> Option<SkillTree> {
-        let files = self.listing(digest)?;
-        match self.read(&files) {
-            Ok(Some(tree)) if tree.digest() == digest => Some(tree),
-            Ok(_) => {
-                // One that is fetched again is put here again.
-                self.listing_of(digest).map(|place| fs::remove_file(place).ok());
-                None
+        self.read(digest, |files, mut rest| {
+            let mut contents = Vec::with_capacity(files.files.len());
+            for file in files.files {
+                let (bytes, behind) = rest.split_at_checked(usize::try_from(file.size).ok()?)?;
+                rest = behind;
+                let (path, executable) = (file.path, file.executable);
+                contents.push(TreeFile { path, executable, bytes: bytes.into() });
             }
-            Err(_) => None,
-        }
+            // This makes the digests of the bytes, so they are compared here and nowhere else.
+            SkillTree::new(contents, &ALL).ok().filter(|tree| rest.is_empty() && tree.digest() == digest)
+        })
     }
 
     /// What a skill consists of.
     pub(crate) fn listing(&self, digest: &str) -> Option<Manifest> {
-        let place = self.listing_of(digest)?;
-        let bytes = bytes_at(&place, MAX_LISTING).ok()??;
-        let files = if digests::of_bytes(&bytes) == digest {
-            std::str::from_utf8(&bytes).ok().and_then(digests::files_of)
-        } else {
-            None
+        self.read(digest, |files, _| Some(files))
+    }
+
+    /// Reads a skill by its listing and the bytes behind that. A file of which nothing can be made is removed, so that the
+    /// skill is put here again when it is fetched again.
+    fn read<T>(&self, digest: &str, make: impl FnOnce(Manifest, &[u8]) -> Option<T>) -> Option<T> {
+        let place = self.place_of(digest)?;
+        let made = match read_small(&place, MAX_BYTES) {
+            Ok(bytes) => split(&bytes, digest).and_then(|(files, rest)| make(files, rest)),
+            Err(error) => match error.kind {
+                SourceErrorKind::TooLarge { .. } | SourceErrorKind::NotRegular { .. } => None,
+                // The next time it may be read, and there may be no other copy of it.
+                _ => return None,
+            },
         };
-        if files.is_none() {
+        if made.is_none() {
             let _ = fs::remove_file(place);
         }
-        files
+        made
     }
 
-    /// Reads the files of a skill; nothing when one is missing or damaged.
-    fn read(&self, files: &Manifest) -> Result<Option<SkillTree>, SourceError> {
-        let mut contents = Vec::with_capacity(files.files.len());
-        for file in &files.files {
-            let blob = file.digest.as_deref().and_then(|digest| self.blob_of(digest));
-            let (Some(blob), Ok(size)) = (blob, usize::try_from(file.size)) else { return Ok(None) };
-            let Some(bytes) = bytes_at(&blob, size)?.filter(|bytes| bytes.len() == size) else {
-                let _ = fs::remove_file(blob);
-                return Ok(None);
-            };
-            let (path, executable) = (file.path.clone(), file.executable);
-            contents.push(TreeFile { path, executable, bytes: bytes.into() });
-        }
-        // This makes the digests of the bytes, so they are compared here and nowhere else.
-        let Ok(tree) = SkillTree::new(contents, &ALL) else { return Ok(None) };
-        let damaged =
-            tree.manifest().files.iter().zip(&files.files).filter(|(is, was)| is.digest != was.digest);
-        for (_, was) in damaged {
-            was.digest
-                .as_deref()
-                .and_then(|digest| self.blob_of(digest))
-                .map(|blob| fs::remove_file(blob).ok());
-        }
-        Ok(Some(tree))
-    }
-
-    fn blob_of(&self, digest: &str) -> Option<PathBuf> {
-        let name = name_of(digest)?;
-        Some(self.folder.join("blobs").join(name.get(..2)?).join(name))
-    }
-
-    fn listing_of(&self, digest: &str) -> Option<PathBuf> {
+    fn place_of(&self, digest: &str) -> Option<PathBuf> {
         Some(self.folder.join("trees").join(name_of(digest)?))
     }
 
     fn write(&self, place: &Path, bytes: &[u8]) -> io::Result<()> {
-        if has_size(place, bytes.len()) {
-            return Ok(());
-        }
         let unfinished = self.unfinished()?;
         let written = create(&unfinished).and_then(|mut file| file.write_all(bytes)).and_then(|()| {
             fs::rename(&unfinished, place).or_else(|error| match (error.kind(), place.parent()) {
@@ -169,23 +145,16 @@ fn name_of(digest: &str) -> Option<&str> {
     (name.len() == 64 && plain).then_some(name)
 }
 
-/// The bytes of a file in the store; nothing when it is missing or cannot be what it should be. A file that could not be
-/// read is neither: the next time it may be, and there may be no other copy of it.
-fn bytes_at(place: &Path, limit: usize) -> Result<Option<Vec<u8>>, SourceError> {
-    match read_small(place, limit) {
-        Ok(bytes) => Ok(Some(bytes)),
-        Err(error) => match error.kind {
-            SourceErrorKind::Missing
-            | SourceErrorKind::TooLarge { .. }
-            | SourceErrorKind::Folder
-            | SourceErrorKind::NotRegular { .. } => Ok(None),
-            _ => Err(error),
-        },
-    }
+/// The listing at the beginning of a file, if it has this digest, and what is behind it.
+fn split<'b>(bytes: &'b [u8], digest: &str) -> Option<(Manifest, &'b [u8])> {
+    let end = bytes.windows(2).position(|two| two == b"\n\n")?;
+    let (listing, rest) = bytes.split_at_checked(end + 1)?;
+    let files = digests::files_of(std::str::from_utf8(listing).ok()?)?;
+    (digests::of_bytes(listing) == digest).then_some((files, rest.get(1..)?))
 }
 
-fn has_size(place: &Path, size: usize) -> bool {
-    place.symlink_metadata().is_ok_and(|there| there.is_file() && there.len() == size as u64)
+fn has_size(place: &Path, size: u64) -> bool {
+    place.symlink_metadata().is_ok_and(|there| there.is_file() && there.len() == size)
 }
 
 /// A new file that is not changed once it is written.
@@ -248,8 +217,10 @@ mod tests {
         store.put(&tree).unwrap();
         assert_eq!(store.get(tree.digest()).as_ref(), Some(&tree));
         assert_eq!(store.listing(tree.digest()).as_ref(), Some(tree.manifest()));
-        let listing = fs::read(store.listing_of(tree.digest()).unwrap()).unwrap();
-        assert_eq!(digests::of_bytes(&listing), tree.digest());
+        let bytes = fs::read(store.place_of(tree.digest()).unwrap()).unwrap();
+        let listing = digests::listing(tree.manifest()).unwrap();
+        assert_eq!(digests::of_bytes(listing.as_bytes()), tree.digest());
+        assert_eq!(bytes, format!("{listing}\nxecho").into_bytes());
         assert_eq!(fs::read_dir(store.folder().join("tmp")).unwrap().count(), 0);
     }
 
@@ -261,22 +232,16 @@ mod tests {
         let tree = tree("x");
         store.put(&tree).unwrap();
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-        let blob = store.blob_of(tree.manifest().files[0].digest.as_deref().unwrap()).unwrap();
-        assert_eq!((mode(&blob), mode(store.folder())), (0o444, 0o700));
-        assert_eq!(fs::metadata(&blob).unwrap().nlink(), 1);
+        let place = store.place_of(tree.digest()).unwrap();
+        assert_eq!((mode(&place), mode(store.folder())), (0o444, 0o700));
+        assert_eq!(fs::metadata(&place).unwrap().nlink(), 1);
     }
 
     #[test]
     fn a_changed_byte_or_a_missing_file_counts_as_missing_and_is_repaired_by_the_next_put() {
         let (_folder, store) = store();
         let tree = tree("x");
-        let places: Vec<PathBuf> = tree
-            .manifest()
-            .files
-            .iter()
-            .map(|file| store.blob_of(file.digest.as_deref().unwrap()).unwrap())
-            .chain([store.listing_of(tree.digest()).unwrap()])
-            .collect();
+        let place = &store.place_of(tree.digest()).unwrap();
         let damages: [fn(&Path); 4] = [
             |path| fs::remove_file(path).unwrap(),
             |path| {
@@ -296,17 +261,27 @@ mod tests {
                 fs::write(path, "").unwrap();
             },
         ];
-        for place in &places {
-            for (number, damage) in damages.iter().enumerate() {
-                store.put(&tree).unwrap();
-                assert!(store.get(tree.digest()).is_some());
-                let before = fs::read(place).unwrap();
-                damage(place);
-                let same = fs::read(place).is_ok_and(|bytes| bytes == before);
-                assert_eq!(store.get(tree.digest()).is_some(), same, "{} {number}", place.display());
-                store.put(&tree).unwrap();
-                assert_eq!(store.get(tree.digest()).as_ref(), Some(&tree), "{} {number}", place.display());
-            }
+        store.put(&tree).unwrap();
+        let whole = fs::read(place).unwrap();
+        let damaged = |change: &dyn Fn(&Path), what: &str| {
+            change(place);
+            assert_eq!(store.get(tree.digest()), None, "{what}");
+            assert!(!place.exists(), "{what}");
+            store.put(&tree).unwrap();
+            assert_eq!(store.get(tree.digest()).as_ref(), Some(&tree), "{what}");
+        };
+        for (number, damage) in damages.iter().enumerate() {
+            damaged(damage, &number.to_string());
+        }
+        for at in 0..whole.len() {
+            let mut bytes = whole.clone();
+            bytes[at] ^= 1;
+            let replace = |bytes: &[u8]| {
+                fs::remove_file(place).unwrap();
+                fs::write(place, bytes).unwrap();
+            };
+            damaged(&|_| replace(&bytes), &format!("byte {at}"));
+            damaged(&|_| replace(&whole[..at]), &format!("{at} bytes"));
         }
     }
 
@@ -316,16 +291,14 @@ mod tests {
         let (_folder, store) = store();
         let tree = tree("x");
         store.put(&tree).unwrap();
-        for part in ["blobs", "trees"] {
-            let (place, away) = (store.folder().join(part), store.folder().join("away"));
-            fs::rename(&place, &away).unwrap();
-            // A link to itself: the system cannot say what is there.
-            std::os::unix::fs::symlink(part, &place).unwrap();
-            assert_eq!(store.get(tree.digest()), None, "{part}");
-            fs::remove_file(&place).unwrap();
-            fs::rename(&away, &place).unwrap();
-            assert_eq!(store.get(tree.digest()).as_ref(), Some(&tree), "{part}");
-        }
+        let (trees, away) = (store.folder().join("trees"), store.folder().join("away"));
+        fs::rename(&trees, &away).unwrap();
+        // A link to itself: the system cannot say what is there.
+        std::os::unix::fs::symlink("trees", &trees).unwrap();
+        assert_eq!(store.get(tree.digest()), None);
+        fs::remove_file(&trees).unwrap();
+        fs::rename(&away, &trees).unwrap();
+        assert_eq!(store.get(tree.digest()).as_ref(), Some(&tree));
     }
 
     #[test]

@@ -150,9 +150,7 @@ fn locked(skill: &FetchedSkill) -> LockedSkill {
 }
 
 fn empty_store(world: &World) {
-    for folder in ["store/blobs", "store/trees"] {
-        fs::remove_dir_all(world.path(folder)).unwrap();
-    }
+    fs::remove_dir_all(world.path("store/trees")).unwrap();
 }
 
 fn is_there(path: &Path) -> bool {
