@@ -72,8 +72,8 @@ impl Origins {
         if self.by_folder.is_empty() {
             return None;
         }
-        let places = [&skill.entry.origin.location].into_iter().chain(&skill.also_at);
-        places.filter_map(|place| self.at(place)).next()
+        let mut places = [&skill.entry.origin.location].into_iter().chain(&skill.also_at);
+        places.find_map(|place| self.at(place))
     }
 
     fn at(&self, skill_file: &Location) -> Option<&InstalledOrigin> {

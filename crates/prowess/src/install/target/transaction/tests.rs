@@ -20,7 +20,7 @@ fn tree(text: &str) -> SkillTree {
 }
 
 struct Place {
-    _root: tempfile::TempDir,
+    root: tempfile::TempDir,
     skills: PathBuf,
     lock: PathBuf,
     books: Books,
@@ -39,7 +39,7 @@ fn place() -> Place {
     first.put(&skills, "gone", &tree("gone"), None).unwrap();
     first.write(lock.clone(), None, "old".to_owned(), None);
     first.commit().unwrap();
-    Place { _root: root, skills, lock, books }
+    Place { root, skills, lock, books }
 }
 
 /// The text of a file; empty when there is none.
@@ -173,7 +173,7 @@ fn a_digest_of_what_is_installed_is_that_of_the_tree() {
 #[test]
 fn nothing_is_written_where_a_link_leads_that_takes_the_place_of_the_folder_of_skills() {
     let place = place();
-    let root = place._root.path();
+    let root = place.root.path();
     let (outside, moved) = (root.join("outside"), root.join("moved"));
     fs::create_dir_all(outside.join("gone")).unwrap();
     fs::write(outside.join("gone/SKILL.md"), "canary").unwrap();
@@ -195,7 +195,7 @@ fn nothing_is_written_where_a_link_leads_that_takes_the_place_of_the_folder_of_s
 #[test]
 fn a_record_that_becomes_a_link_out_of_its_folder_is_not_written() {
     let place = place();
-    let root = fs::canonicalize(place._root.path()).unwrap();
+    let root = fs::canonicalize(place.root.path()).unwrap();
     let outside = root.join("outside.lock");
     fs::write(&outside, "old").unwrap();
     let mut next = Transaction::begin(&place.books, 0);
