@@ -16,13 +16,14 @@ fn skill(name: &str) -> String {
 fn lock(skills: &[(&str, &str)]) -> String {
     let mut text = "version = 1\n".to_owned();
     for (name, reference) in skills {
-        text += &format!(
+        let entry = format!(
             "\n[[skill]]\nname = \"{name}\"\nsource = \"git+https://example.org/acme/skills.git\"\n\
              path = \"skills/{name}\"\nrequested = \"tag:v1\"\ncommit = \"{}\"\ndigest = \"sha256:{}\"\n\
              reference = \"{reference}\"\n",
             "0123456789".repeat(4),
             "a".repeat(64),
         );
+        text.push_str(&entry);
     }
     text
 }

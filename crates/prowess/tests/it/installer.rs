@@ -273,10 +273,10 @@ fn resolve_ref_finds_the_skill_that_a_registry_lists_at_the_installed_folder() {
 fn one_flipped_bit_at_any_offset_of_any_file_is_found_and_the_file_named() {
     let desk = Desk::new();
     let source = desk.folder("bits");
-    for at in 0..19 {
-        let folder = source.join(["references", "scripts", "assets/deep"][at % 3]);
+    for at in 0..19_u8 {
+        let folder = source.join(["references", "scripts", "assets/deep"][usize::from(at % 3)]);
         fs::create_dir_all(&folder).unwrap();
-        fs::write(folder.join(format!("{at}.bin")), vec![at as u8; at % 7 + 1]).unwrap();
+        fs::write(folder.join(format!("{at}.bin")), vec![at; usize::from(at % 7 + 1)]).unwrap();
     }
     let installer = desk.installer();
     let installed = installer.install_local(&source, InstallScope::Project).unwrap();

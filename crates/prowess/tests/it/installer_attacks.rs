@@ -330,7 +330,8 @@ fn a_lock_that_attacks_is_refused_in_every_way_and_stays_as_it_is() {
 
 #[test]
 fn a_record_that_is_a_fifo_or_a_folder_or_a_link_out_is_an_error_and_no_wait() {
-    let makes: [(&str, fn(&Path, &Path)); 3] = [
+    type Make = fn(&Path, &Path);
+    let makes: [(&str, Make); 3] = [
         ("a FIFO", |file, _| assert!(Command::new("mkfifo").arg(file).status().unwrap().success())),
         ("a folder", |file, _| fs::create_dir(file).unwrap()),
         ("a link", |file, outside| symlink(outside, file).unwrap()),
