@@ -369,7 +369,7 @@ fn a_damaged_store_is_filled_again_or_refused_and_never_installed() {
         installer.sync(scope, skills, &options, &mut |_| {})
     };
     let damage = || {
-        let mut folders = vec![desk.path("store/blobs")];
+        let mut folders = vec![desk.path("store")];
         while let Some(folder) = folders.pop() {
             for entry in fs::read_dir(folder).unwrap() {
                 let path = entry.unwrap().path();
@@ -378,7 +378,9 @@ fn a_damaged_store_is_filled_again_or_refused_and_never_installed() {
                     continue;
                 }
                 let mut bytes = fs::read(&path).unwrap();
-                bytes[0] ^= 1;
+                if let Some(last) = bytes.last_mut() {
+                    *last ^= 1;
+                }
                 fs::remove_file(&path).unwrap();
                 fs::write(&path, bytes).unwrap();
             }
