@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::builder::NonEmptyStringValueParser;
-use prowess::install::{Edits, InstallLimits, InstallScope, LinkMode};
+use prowess::install::{Edits, InstallLimits, InstallOptions, InstallScope, LinkMode};
 
 /// Install skills from a folder or a git repository
 ///
@@ -33,15 +33,7 @@ pub(crate) struct Add {
     #[arg(long, value_name = "FOLDER")]
     pub(crate) path: Option<String>,
     #[command(flatten)]
-    pub(crate) consent: Consent,
-    #[command(flatten)]
-    pub(crate) clients: Clients,
-    #[command(flatten)]
-    pub(crate) existing: Existing,
-    #[command(flatten)]
-    pub(crate) limits: Limits,
-    #[command(flatten)]
-    pub(crate) common: Common,
+    pub(crate) installing: Installing,
 }
 
 /// What is said below the options of `add`.
@@ -83,15 +75,7 @@ pub(crate) struct Sync {
     #[arg(long)]
     pub(crate) lock_only: bool,
     #[command(flatten)]
-    pub(crate) consent: Consent,
-    #[command(flatten)]
-    pub(crate) clients: Clients,
-    #[command(flatten)]
-    pub(crate) existing: Existing,
-    #[command(flatten)]
-    pub(crate) limits: Limits,
-    #[command(flatten)]
-    pub(crate) common: Common,
+    pub(crate) installing: Installing,
 }
 
 /// Compare installed skills with skills.lock, byte for byte
@@ -106,12 +90,31 @@ pub(crate) struct Verify {
     pub(crate) common: Common,
 }
 
-/// Whether the user is asked.
+/// What every command that installs something knows.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Consent {
+pub(crate) struct Installing {
     /// Accept what is installed without being asked; it is trusted as it is
     #[arg(long, short)]
     pub(crate) yes: bool,
+    #[command(flatten)]
+    clients: Clients,
+    #[command(flatten)]
+    existing: Existing,
+    #[command(flatten)]
+    pub(crate) limits: Limits,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+impl Installing {
+    /// How skills are installed, before the user accepted anything.
+    pub(crate) fn options(&self) -> InstallOptions {
+        let mut options = InstallOptions::default();
+        (options.edits, options.replace) = (self.existing.edits(), self.existing.overwrite);
+        (options.clients, options.link) = (self.clients.clients.clone(), self.clients.link);
+        options.dry_run = self.common.dry_run;
+        options
+    }
 }
 
 /// Which clients get links.

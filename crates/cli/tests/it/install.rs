@@ -323,7 +323,10 @@ fn a_client_that_looks_elsewhere_gets_links_or_copies_and_keeps_them() {
         let link = fs::read_link(place.path().join(".claude/skills").join(name)).unwrap();
         assert_eq!(link.to_string_lossy(), format!("../../.agents/skills/{name}"));
     }
+    // What was accepted is trusted by the client's path too.
+    assert!(!run(&place, &["list", "--client", "claude-code"]).contains("not trusted"));
     run(&place, &["sync", "--link", "copy"]);
+    assert!(!run(&place, &["list", "--client", "claude-code"]).contains("not trusted"));
     assert!(!place.path().join(".claude/skills/pdf").is_symlink());
     assert_eq!(read(&place, ".claude/skills/pdf/SKILL.md"), read(&place, ".agents/skills/pdf/SKILL.md"));
     assert!(read(&place, "skills.toml").contains("link = \"copy\""));

@@ -4,10 +4,13 @@ use std::path::Path;
 
 use super::apply::{Action, Change, Edits, Order, Orders, open, state};
 use super::error::{InstallError, InstallErrorKind};
-use super::records::{LockedSkill, Place, Records, SKILLS_FOLDER, SkillsLock};
-use super::target::{State, Transaction, read_tree};
+use super::records::{InstallScope, LockedSkill, Place, Records, SKILLS_FOLDER, SkillsLock};
+use super::target::{Accepted, State, Transaction, read_tree};
 use super::tree::SkillTree;
 use crate::error::shown;
+use crate::fs::location::is_in;
+use crate::fs::walk::FILE_NAMES;
+use crate::registry::trust::Approvals;
 
 /// The text of a link from a client's folder to an installed skill: relative, so that a project can be moved, unless the
 /// client's folder really is elsewhere.
@@ -47,6 +50,7 @@ pub(super) fn links(
     transaction: &mut Transaction<'_>,
 ) -> Result<(), InstallError> {
     let copies = records.wanted.link().copies();
+    let trusted = Trusted::of(place, how)?;
     let own = place.skills_folder(false)?;
     for client in records.wanted.clients() {
         let Some(folder) = place.client_folder(client, how.environment)? else { continue };
@@ -66,6 +70,9 @@ pub(super) fn links(
                 Some(state) => copies && *state == new,
                 None => false,
             };
+            if let Some(accepted) = trusted.accepted(&folder, locked, orders) {
+                transaction.accept(accepted);
+            }
             if fine {
                 continue;
             }
@@ -103,8 +110,53 @@ pub(super) fn links(
             };
             if let Some(there) = there.filter(|_| ours) {
                 transaction.remove(&real, &removed.name, there)?;
+                let skill_file = folder.join(&removed.name).join(FILE_NAMES[0]);
+                transaction.accept(Accepted { name: removed.name.clone(), skill_file, digest: None });
             }
         }
     }
     Ok(())
+}
+
+/// What the user accepted where skills are installed. A client reaches the same skills by another path, and trust is bound
+/// to a path and a digest.
+struct Trusted<'t> {
+    place: &'t Place,
+    /// Whether what is being installed is accepted.
+    new: bool,
+    approvals: Approvals,
+}
+
+impl<'t> Trusted<'t> {
+    fn of(place: &'t Place, how: &Orders<'_>) -> Result<Self, InstallError> {
+        let file = &place.books.approvals;
+        let approvals = Approvals::load(file).map_err(|error| {
+            InstallError::io("read your approvals", file, std::io::Error::other(error.with_cause()))
+        })?;
+        Ok(Self { place, new: how.accepted, approvals })
+    }
+
+    /// What has to be recorded so that a skill is trusted in a client's folder as it is where it is installed.
+    fn accepted(&self, folder: &Path, locked: &LockedSkill, orders: &[Order]) -> Option<Accepted> {
+        let new = orders.iter().find_map(|order| match order {
+            Order::Install(new) if new.locked.name == locked.name => Some(new),
+            _ => None,
+        });
+        let (there, here) = (self.place.skill(&locked.name), folder.join(&locked.name));
+        let approved = |folder: &Path| {
+            let mut approvals = self.approvals.skills.iter();
+            approvals.find(|approval| is_in(&approval.location, folder) && approval.digest == locked.digest)
+        };
+        let old = approved(&there);
+        let is_trusted = old.is_some() || (self.new && new.is_some());
+        if self.place.scope != InstallScope::Project || !is_trusted || approved(&here).is_some() {
+            return None;
+        }
+        let own = match (new, old) {
+            (Some(new), _) => new.tree.manifest().own()?.path.to_string(),
+            (None, old) => Path::new(old?.location.file()?).file_name()?.to_str()?.to_owned(),
+        };
+        let name = new.map(|new| new.declared_name.clone()).or_else(|| old.map(|old| old.name.clone()))?;
+        Some(Accepted { name, skill_file: here.join(own), digest: Some(locked.digest.clone()) })
+    }
 }

@@ -36,9 +36,13 @@ impl Installer {
         progress: &mut dyn FnMut(Progress<'_>),
     ) -> Result<Vec<Prepared>, InstallError> {
         let place = self.place(scope)?;
-        let _held = self.exclusive(&place, progress)?;
+        // The lock is held only to complete what was interrupted: fetching may take long, and `sync` looks again.
+        drop(self.exclusive(&place, progress)?);
         let records = place.read()?;
         check_records(&place, &records)?;
+        if let Some(extra) = extra(&records).next().filter(|_| options.locked || options.frozen) {
+            return Err(out_of_date(&place, &format!("{extra} is in it and not in skills.toml")));
+        }
         let fetcher = self.fetcher(&place);
         let dir = open_skills(&place)?;
         let (mut skills, mut missing) = (Vec::new(), Vec::new());
@@ -72,9 +76,6 @@ impl Installer {
             skills.push(Prepared { new: new_skill(tree, (*locked).clone(), None) });
         }
         fetcher.warning().map(Progress::NotStored).map(&mut *progress);
-        if let Some(extra) = extra(&records).next().filter(|_| options.locked || options.frozen) {
-            return Err(out_of_date(&place, &format!("{extra} is in it and not in skills.toml")));
-        }
         Ok(skills)
     }
 
@@ -106,8 +107,12 @@ impl Installer {
         })
     }
 
-    /// Which of these skills the user accepted before, as they are, at their places.
+    /// Which of these skills the user accepted before, as they are, at their places. Those of the user need no more consent:
+    /// the records are the user's own.
     pub fn are_accepted(&self, scope: InstallScope, skills: &[Prepared]) -> Result<Vec<bool>, InstallError> {
+        if scope == InstallScope::User {
+            return Ok(vec![true; skills.len()]);
+        }
         let place = self.place(scope)?;
         let failed = |error: crate::SourceError| {
             InstallError::io(

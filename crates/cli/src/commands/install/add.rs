@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use prowess::RelPath;
-use prowess::install::{InstallOptions, InstallSpec};
+use prowess::install::InstallSpec;
 
 use super::{choose, consent, installer, report};
 use crate::Outcome;
@@ -14,8 +14,8 @@ use crate::ui::Ui;
 /// Runs the command.
 pub(crate) fn run(args: &Add, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
     let spec = spec(args)?;
-    let scope = args.common.scope();
-    let installer = installer(&args.common)?.with_limits(args.limits.limits());
+    let scope = args.installing.common.scope();
+    let installer = installer(&args.installing.common)?.with_limits(args.installing.limits.limits());
     let started = Instant::now();
     report::source(&installer, &spec, ui)?;
     let mut available = installer.find(scope, &spec)?;
@@ -27,14 +27,9 @@ pub(crate) fn run(args: &Add, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
         .prepare(scope, &spec, &mut available, &chosen, alias, &mut |what| report::progress(what, ui))?;
     report::phase("fetched", skills.len(), started, ui);
     let previews = report::previews(&installer, scope, &skills)?;
-    let mut options = InstallOptions::default();
-    options.edits = args.existing.edits();
-    options.replace = args.existing.overwrite;
-    options.clients.clone_from(&args.clients.clients);
-    options.link = args.clients.link;
-    options.dry_run = args.common.dry_run;
+    let mut options = args.installing.options();
     if !options.dry_run {
-        consent::ask(&previews, args.consent.yes, ui)?;
+        consent::ask(&previews, args.installing.yes, ui)?;
     }
     options.accepted = true;
     let started = Instant::now();
@@ -42,7 +37,7 @@ pub(crate) fn run(args: &Add, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
     if !options.dry_run {
         report::finished(&changes, started, ui);
     }
-    report::added(&changes, &previews, &args.common, json, ui)?;
+    report::added(&changes, &previews, &args.installing.common, json, ui)?;
     Ok(Outcome::Fine)
 }
 

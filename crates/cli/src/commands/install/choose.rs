@@ -19,7 +19,7 @@ pub(super) fn chosen(
     if several
         && ui.can_ask()
         && !args.all
-        && !args.consent.yes
+        && !args.installing.yes
         && args.skill.is_empty()
         && spec.skill.is_none()
     {

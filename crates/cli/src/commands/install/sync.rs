@@ -12,26 +12,22 @@ use crate::ui::Ui;
 
 /// Runs the command.
 pub(crate) fn run(args: &Sync, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
-    let scope = args.common.scope();
-    let mut installer = installer(&args.common)?.with_limits(args.limits.limits());
+    let scope = args.installing.common.scope();
+    let mut installer = installer(&args.installing.common)?.with_limits(args.installing.limits.limits());
     if args.offline || args.frozen {
         installer = installer.offline();
     }
     let mut options = SyncOptions::default();
     (options.locked, options.frozen) = (args.locked, args.frozen);
     (options.fetch_only, options.lock_only) = (args.fetch_only, args.lock_only);
-    options.install.edits = args.existing.edits();
-    options.install.replace = args.existing.overwrite;
-    options.install.clients.clone_from(&args.clients.clients);
-    options.install.link = args.clients.link;
-    options.install.dry_run = args.common.dry_run;
+    options.install = args.installing.options();
     let started = Instant::now();
     let skills = installer.plan_sync(scope, &options, &mut |what| report::progress(what, ui))?;
     if !skills.is_empty() {
         report::phase("fetched", skills.len(), started, ui);
     }
-    let mut accepted = args.consent.yes;
-    if !args.common.dry_run && !args.fetch_only && !args.lock_only && !skills.is_empty() {
+    let mut accepted = args.installing.yes;
+    if !args.installing.common.dry_run && !args.fetch_only && !args.lock_only && !skills.is_empty() {
         let previews = report::previews(&installer, scope, &skills)?;
         let known = installer.are_accepted(scope, &skills)?;
         let new: Vec<_> =
@@ -49,9 +45,9 @@ pub(crate) fn run(args: &Sync, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
     options.install.accepted = accepted;
     let started = Instant::now();
     let changes = installer.sync(scope, skills, &options, &mut |what| report::progress(what, ui))?;
-    if !args.common.dry_run && !args.lock_only {
+    if !args.installing.common.dry_run && !args.lock_only {
         report::finished(&changes, started, ui);
     }
-    report::changes(&changes, &args.common, json, ui)?;
+    report::changes(&changes, &args.installing.common, json, ui)?;
     Ok(Outcome::Fine)
 }
