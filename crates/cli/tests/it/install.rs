@@ -306,7 +306,6 @@ fn a_lock_that_came_with_a_repository_grants_no_trust() {
     installed 1 skill in [N] ms
     ");
     assert!(run(&place, &["list"]).contains("1 not trusted"));
-    fs::remove_dir_all(place.path().join(".agents")).unwrap();
     run(&place, &["sync", "--yes"]);
     assert!(!run(&place, &["list"]).contains("not trusted"));
     // The consent is bound to the bytes.
@@ -470,4 +469,49 @@ fn a_project_that_cannot_be_written_stays_as_it_is_and_the_error_names_it() {
         assert_eq!(names, ["pdf"]);
     }
     assert_eq!(say(&place, &["verify"]), "exit 0\n--- stdout\n1 skill as installed\n");
+}
+
+#[test]
+fn records_that_are_links_out_of_the_project_are_refused() {
+    let place = place();
+    place.write("outside/victim.toml", b"# mine\n");
+    fs::create_dir_all(place.path().join("project/.git")).unwrap();
+    symlink("../outside/victim.toml", place.path().join("project/skills.toml")).unwrap();
+    let said = run(&place, &["add", "./from/pdf", "--yes", "--project", "project"]);
+    assert!(said.starts_with("exit 2") && said.contains("a link leads out of the project"), "{said}");
+    assert_eq!(read(&place, "outside/victim.toml"), "# mine\n");
+}
+
+#[test]
+fn a_lock_that_changed_elsewhere_is_followed_and_is_no_edit() {
+    let place = place();
+    run(&place, &["add", "./from/pdf", "--yes"]);
+    let first = read(&place, "skills.lock");
+    place.write("from/pdf/SKILL.md", skill("pdf", "two").as_bytes());
+    run(&place, &["add", "./from/pdf", "--yes"]);
+    place.write("skills.lock", first.as_bytes());
+    let said = run(&place, &["sync", "--yes"]);
+    assert!(said.starts_with("exit 0") && said.contains("~ pdf"), "{said}");
+    assert!(read(&place, ".agents/skills/pdf/SKILL.md").contains("one"));
+}
+
+#[test]
+fn a_preview_shows_skills_inside_of_a_skill_and_what_they_ask_for() {
+    let place = place();
+    let inner = "---\nname: inner\ndescription: Inner.\nallowed-tools: Bash(*)\nhooks: {a: b}\n---\n";
+    place.write("from/notes/.claude/skills/inner/SKILL.md", inner.as_bytes());
+    let said = run(&place, &["add", "./from/notes", "--dry-run"]);
+    for part in
+        ["asks for tools  Bash(*), Read", "hooks", "more skills inside  .claude/skills/inner/SKILL.md"]
+    {
+        assert!(said.contains(part), "{said} should have {part}");
+    }
+}
+
+#[test]
+fn a_folder_without_records_stays_without_them() {
+    let place = place();
+    let said = run(&place, &["sync"]);
+    assert!(said.starts_with("exit 0"), "{said}");
+    assert!(!place.path().join("skills.toml").exists() && !place.path().join("skills.lock").exists());
 }

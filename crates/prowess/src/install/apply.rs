@@ -1,7 +1,7 @@
 //! Installing and removing under the lock of a place: what is there is compared with what the records say, and all
 //! changes are made in one transaction.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -122,6 +122,13 @@ pub(crate) fn apply(
     let mut names = Names::of(dir.as_ref(), &records.lock)?;
     let before = records.lock.clone();
     let mut done = Vec::new();
+    if let Some(name) = ordered_twice(orders) {
+        return Err(InstallError::new(
+            InstallErrorKind::Ambiguous,
+            format!("two of these skills have one name: {name}"),
+            "install them one by one, one of them under another name",
+        ));
+    }
     for order in orders {
         let change = match order {
             Order::Install(new) => {
@@ -139,13 +146,25 @@ pub(crate) fn apply(
     if how.files {
         links(place, &records, &before, (orders, &done), how, &mut transaction)?;
     }
-    if how.records {
+    // A folder without any records stays without them when there is nothing to record.
+    let nothing =
+        records.lock_text.is_none() && records.lock.skills().is_empty() && records.wanted_text.is_none();
+    if how.records && !nothing {
         let (wanted, lock) = (records.wanted.to_text(), records.lock.to_text());
         transaction.write(place.wanted_file(), records.wanted_text, wanted, place.within());
         transaction.write(place.lock_file(), records.lock_text, lock, place.within());
     }
     transaction.commit()?;
     Ok(done)
+}
+
+/// A name that two orders install.
+fn ordered_twice(orders: &[Order]) -> Option<&str> {
+    let mut names = BTreeSet::new();
+    orders.iter().find_map(|order| match order {
+        Order::Install(new) if !names.insert(folder_key(&new.locked.name)) => Some(&*new.locked.name),
+        _ => None,
+    })
 }
 
 fn changed(place: &Place, locked: LockedSkill, action: Action) -> Change {
@@ -179,7 +198,12 @@ fn install(
     let action = match (&there, &old) {
         (None, _) => Action::Installed,
         (Some(state), _) if *state == wanted => Action::Unchanged,
-        (Some(State::Tree(digest)), Some(old)) if *digest == old.digest => Action::Updated,
+        // What the store knows was installed before, by a lock that has changed since; it is no edit.
+        (Some(State::Tree(digest)), Some(old))
+            if *digest == old.digest || (how.listing)(digest).is_some() =>
+        {
+            Action::Updated
+        }
         (Some(_), Some(old)) => match how.edits {
             Edits::Overwrite => Action::Updated,
             Edits::Keep => Action::Kept,
@@ -204,7 +228,7 @@ fn install(
     if let Some(dir) = dir.filter(|_| action != Action::Unchanged && how.files) {
         transaction.put(dir.path(), name, &new.tree, there)?;
     }
-    if how.accepted && place.scope == InstallScope::Project && how.files {
+    if how.accepted && how.files {
         let own = new.tree.manifest().own().map_or("SKILL.md", |own| own.path.as_str());
         transaction.accept(Accepted {
             name: new.declared_name.clone(),
@@ -241,7 +265,7 @@ fn remove(
     if let (Some(dir), Some(there), Action::Removed, true) = (dir, there, action, how.files) {
         transaction.remove(dir.path(), name, there)?;
     }
-    if place.scope == InstallScope::Project && how.files {
+    if how.files {
         let (name, skill_file) = (name.to_owned(), place.skill(name).join("SKILL.md"));
         transaction.accept(Accepted { name, skill_file, digest: None });
     }
@@ -281,7 +305,7 @@ pub(super) fn state(dir: &Dir, name: &str) -> Result<Option<State>, InstallError
 }
 
 pub(super) fn open(folder: &Path) -> Result<Dir, InstallError> {
-    Dir::open(folder).map_err(|error| InstallError::io("open the folder of skills", folder, error))
+    Dir::open_real(folder).map_err(|error| InstallError::io("open the folder of skills", folder, error))
 }
 
 /// Puts a skill into a folder that has no records. Something of its name is never replaced.
@@ -297,7 +321,7 @@ pub(crate) fn copy(
     std::fs::create_dir_all(folder).map_err(|error| InstallError::io("make the folder", folder, error))?;
     let place = Place::new(InstallScope::Project, folder, state);
     let _held = place.exclusive(COPY_TIMEOUT, &mut || {})?;
-    let real = open(folder)?;
+    let real = Dir::open(folder).map_err(|error| InstallError::io("open the folder", folder, error))?;
     recover(&place.books, &[real.path().to_owned()])?;
     if state_of(&real, name).map_err(|error| InstallError::io("read", folder, error))?.is_some() {
         let message = format!("something of this name is there already: {}", shown(&folder.join(name)));

@@ -1,10 +1,11 @@
 //! Links and copies for clients that do not look where skills are installed.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::apply::{Action, Change, Edits, Order, Orders, open, state};
 use super::error::{InstallError, InstallErrorKind};
-use super::records::{InstallScope, LockedSkill, Place, Records, SKILLS_FOLDER, SkillsLock};
+use super::records::{LockedSkill, Place, Records, SKILLS_FOLDER, SkillsLock};
 use super::target::{Accepted, State, Transaction, read_tree};
 use super::tree::SkillTree;
 use crate::error::shown;
@@ -52,10 +53,12 @@ pub(super) fn links(
     let copies = records.wanted.link().copies();
     let trusted = Trusted::of(place, how)?;
     let own = place.skills_folder(false)?;
+    // Clients may share a folder, or reach one by two ways.
+    let mut seen = BTreeSet::new();
     for client in records.wanted.clients() {
         let Some(folder) = place.client_folder(client, how.environment)? else { continue };
         let Some(real) = place.folder(&folder, !records.lock.skills().is_empty())? else { continue };
-        if Some(&real) == own.as_ref() {
+        if Some(&real) == own.as_ref() || !seen.insert(real.clone()) {
             continue;
         }
         let dir = open(&real)?;
@@ -149,7 +152,7 @@ impl<'t> Trusted<'t> {
         };
         let old = approved(&there);
         let is_trusted = old.is_some() || (self.new && new.is_some());
-        if self.place.scope != InstallScope::Project || !is_trusted || approved(&here).is_some() {
+        if !is_trusted || approved(&here).is_some() {
             return None;
         }
         let own = match (new, old) {

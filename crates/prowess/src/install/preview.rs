@@ -1,11 +1,12 @@
 //! [`Preview`]: what a skill could do once it is installed, shown before the user accepts it. It is for people to read and
 //! decides nothing.
 
-use prowess_core::{Origin, check};
+use prowess_core::{FileEntry, Origin, check, parse};
 use serde::Serialize;
 use unicode_security::skeleton;
 
 use super::tree::SkillTree;
+use crate::fs::walk::FILE_NAMES;
 
 /// Files that other programs load by themselves when they find them, by their whole path or by their name.
 const LOADED_BY_OTHERS: [&str; 16] = [
@@ -52,35 +53,62 @@ pub struct Preview {
     pub hidden: Vec<String>,
     /// Files that other programs load by themselves.
     pub loaded_by_others: Vec<String>,
+    /// Skills inside of it, by the paths of their SKILL.md.
+    pub inner: Vec<String>,
     /// Installed skills whose names look like its own.
     pub looks_like: Vec<String>,
 }
 
 impl Preview {
-    /// What a tree would bring along under a name, beside skills with these names.
+    /// What a tree would bring along under a name, beside skills with these names. Skills inside of it count too: agents
+    /// find them.
     pub(crate) fn of<'n>(tree: &SkillTree, name: &str, installed: impl Iterator<Item = &'n str>) -> Self {
-        let document = tree.document();
-        let at = Origin::at(format!("{name}/SKILL.md")).in_folder(name);
-        let entry = document.entry(&at);
-        let findings = check(&document, Some(tree.manifest()), &at);
-        let has = |code: &str| findings.iter().any(|finding| finding.rule.code == code);
-        let paths = |wanted: fn(&prowess_core::FileEntry) -> bool| {
+        let paths = |wanted: fn(&FileEntry) -> bool| {
             let files = tree.manifest().files.iter().filter(|file| wanted(file));
             files.map(|file| file.path.to_string()).collect::<Vec<String>>()
         };
-        let tools = entry.allowed_tools.iter().flat_map(|tools| &tools.grants);
-        Self {
-            description: entry.description.clone(),
+        let mut preview = Self {
             files: tree.manifest().files.len(),
             bytes: tree.manifest().total_size(),
             executables: paths(|file| file.executable),
-            tools: tools.map(ToString::to_string).collect(),
-            hooks: has("hooks-present"),
-            commands: has("dynamic-command"),
-            hidden: HIDDEN.iter().filter(|code| has(code)).map(|code| (*code).to_owned()).collect(),
             loaded_by_others: paths(|file| is_loaded_by_others(file.path.as_str())),
             looks_like: installed.filter(|other| look_alike(name, other)).map(str::to_owned).collect(),
+            ..Self::default()
+        };
+        let own = tree.manifest().own().map(|own| &own.path);
+        for (file, bytes) in tree.files().filter(|(file, _)| FILE_NAMES.contains(&file.path.file_name())) {
+            let is_own = Some(&file.path) == own;
+            preview.read(bytes, name, is_own);
+            if !is_own {
+                preview.inner.push(file.path.to_string());
+            }
         }
+        preview
+    }
+
+    /// Adds what a SKILL.md says.
+    fn read(&mut self, bytes: &[u8], name: &str, is_own: bool) {
+        let document = parse(bytes);
+        let at = Origin::at(format!("{name}/SKILL.md")).in_folder(name);
+        let entry = document.entry(&at);
+        let findings = check(&document, None, &at);
+        let has = |code: &str| findings.iter().any(|finding| finding.rule.code == code);
+        if is_own {
+            self.description = entry.description;
+        }
+        let tools = entry.allowed_tools.iter().flat_map(|tools| &tools.grants).map(ToString::to_string);
+        let hidden = HIDDEN.iter().filter(|code| has(code)).map(|code| (*code).to_owned());
+        for (list, new) in
+            [(&mut self.tools, tools.collect::<Vec<_>>()), (&mut self.hidden, hidden.collect())]
+        {
+            for text in new {
+                if !list.contains(&text) {
+                    list.push(text);
+                }
+            }
+        }
+        self.hooks |= has("hooks-present");
+        self.commands |= has("dynamic-command");
     }
 
     /// Whether there is anything that a person should look at before accepting it.
@@ -91,16 +119,16 @@ impl Preview {
             && !self.commands
             && self.hidden.is_empty()
             && self.loaded_by_others.is_empty()
+            && self.inner.is_empty()
             && self.looks_like.is_empty())
     }
 }
 
 fn is_loaded_by_others(path: &str) -> bool {
     LOADED_BY_OTHERS.iter().any(|known| {
-        let same = |end: &str| end.eq_ignore_ascii_case(known);
-        same(path)
-            || path.len() > known.len()
-                && path.rsplit_once(&format!("/{known}")).is_some_and(|(_, end)| end.is_empty())
+        let start = path.len().saturating_sub(known.len());
+        let whole = start == 0 || path.as_bytes().get(start - 1) == Some(&b'/');
+        whole && path.get(start..).is_some_and(|end| end.eq_ignore_ascii_case(known))
     })
 }
 

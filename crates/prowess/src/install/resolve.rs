@@ -14,13 +14,19 @@ use crate::error::{SourceError, SourceErrorKind, shown};
 use crate::fs::location::is_in;
 
 impl InstallFolders {
-    /// The project that a folder is in: the nearest folder above with a `skills.toml`, else the root of its git
-    /// repository, else the folder itself. The user's folder and those above it are no projects of the user.
+    /// The project that a folder is in: the nearest folder above with a `skills.toml` or a git repository, else the folder
+    /// itself. The user's folder, its `.agents` and what is above it are no projects of the user.
     pub fn project_of(from: &Path, environment: &Environment) -> PathBuf {
-        let home = environment.home();
-        let above = || from.ancestors().take_while(|folder| Some(*folder) != home.as_deref());
-        let with = |name: &str| above().find(|folder| folder.join(name).exists());
-        with(SKILLS_FILE).or_else(|| with(".git")).unwrap_or(from).to_owned()
+        let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let home = environment.home().map(|home| real(&home));
+        let own = home.as_ref().map(|home| home.join(".agents"));
+        let is_own = |folder: &Path| {
+            let folder = Some(real(folder));
+            folder == home || folder == own
+        };
+        let is_project = |folder: &&Path| folder.join(SKILLS_FILE).exists() || folder.join(".git").exists();
+        let mut above = from.ancestors().take_while(|folder| !is_own(folder));
+        above.find(is_project).unwrap_or(from).to_owned()
     }
 }
 

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use super::apply::{Change, NewSkill, Order};
 use super::error::{InstallError, InstallErrorKind};
 use super::installer::{InstallOptions, Installer, Prepared, Progress, Write, open_skills};
-use super::records::{InstallScope, Place, Records, fits, new_skill, recorded, spec_of};
-use super::target::{State, state_of};
+use super::records::{InstallScope, LockedSkill, Place, Records, fits, new_skill, recorded, spec_of};
+use super::target::{State, read_tree, state_of};
 use crate::error::shown;
 use crate::fs::location::is_in;
-use crate::registry::trust::{Approval, Approvals};
+use crate::registry::trust::Approvals;
 
 /// How skills are made to be what the records say.
 #[derive(Clone, Debug, Default)]
@@ -45,6 +45,7 @@ impl Installer {
         }
         let fetcher = self.fetcher(&place);
         let dir = open_skills(&place)?;
+        let approvals = approvals(&place)?;
         let (mut skills, mut missing) = (Vec::new(), Vec::new());
         for (name, wanted) in records.wanted.skills() {
             let asked = spec_of(&place, name, wanted)?;
@@ -56,6 +57,12 @@ impl Installer {
                     there.map_err(|error| InstallError::io("read", &place.skill(name), error))?.flatten();
                 if options.fetch_only || there != Some(State::Tree(locked.digest.clone())) {
                     missing.push(locked);
+                } else if !accepted(&approvals, &place, locked)
+                    && let Ok(tree) = read_tree(&place.skill(name))
+                    && tree.digest() == locked.digest
+                {
+                    // It is there as it should be, and the user was never asked.
+                    skills.push(Prepared { new: new_skill(tree, locked.clone(), None) });
                 }
                 continue;
             }
@@ -107,30 +114,27 @@ impl Installer {
         })
     }
 
-    /// Which of these skills the user accepted before, as they are, at their places. Those of the user need no more consent:
-    /// the records are the user's own.
+    /// Which of these skills the user accepted before, as they are, at their places.
     pub fn are_accepted(&self, scope: InstallScope, skills: &[Prepared]) -> Result<Vec<bool>, InstallError> {
-        if scope == InstallScope::User {
-            return Ok(vec![true; skills.len()]);
-        }
         let place = self.place(scope)?;
-        let failed = |error: crate::SourceError| {
-            InstallError::io(
-                "read your approvals",
-                &place.books.approvals,
-                std::io::Error::other(error.with_cause()),
-            )
-        };
-        let approvals = Approvals::load(&place.books.approvals).map_err(failed)?;
-        let accepted = |skill: &Prepared| {
-            let folder = place.skill(skill.name());
-            let digest = &skill.new.locked.digest;
-            let is_it =
-                |approval: &Approval| is_in(&approval.location, &folder) && approval.digest == *digest;
-            approvals.skills.iter().any(is_it)
-        };
-        Ok(skills.iter().map(accepted).collect())
+        let approvals = approvals(&place)?;
+        Ok(skills.iter().map(|skill| accepted(&approvals, &place, &skill.new.locked)).collect())
     }
+}
+
+/// What the user approved.
+fn approvals(place: &Place) -> Result<Approvals, InstallError> {
+    let file = &place.books.approvals;
+    Approvals::load(file).map_err(|error| {
+        InstallError::io("read your approvals", file, std::io::Error::other(error.with_cause()))
+    })
+}
+
+/// Whether the user accepted a skill as the lock has it, where it is installed.
+fn accepted(approvals: &Approvals, place: &Place, locked: &LockedSkill) -> bool {
+    let folder = place.skill(&locked.name);
+    let mut approvals = approvals.skills.iter();
+    approvals.any(|approval| is_in(&approval.location, &folder) && approval.digest == locked.digest)
 }
 
 /// The skills that the lock names and `skills.toml` does not.

@@ -50,7 +50,7 @@ pub(super) fn shown(name: &str, preview: &Preview) -> String {
         line("executable files", some(&preview.executables));
     }
     if !preview.tools.is_empty() {
-        line("asks for tools", some(&preview.tools));
+        line("asks for tools", preview.tools.join(", "));
     }
     if preview.hooks {
         line("hooks", "asks for hooks, which prowess never runs; other clients may".to_owned());
@@ -62,7 +62,10 @@ pub(super) fn shown(name: &str, preview: &Preview) -> String {
         line("hidden text", some(&preview.hidden));
     }
     if !preview.loaded_by_others.is_empty() {
-        line("loaded by other programs", some(&preview.loaded_by_others));
+        line("loaded by other programs", preview.loaded_by_others.join(", "));
+    }
+    if !preview.inner.is_empty() {
+        line("more skills inside", some(&preview.inner));
     }
     if !preview.looks_like.is_empty() {
         line("looks like", format!("{}, which is installed", some(&preview.looks_like)));

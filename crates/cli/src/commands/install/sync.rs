@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use prowess::install::SyncOptions;
+use prowess::install::{InstallScope, SyncOptions};
 
 use super::{consent, installer, report};
 use crate::Outcome;
@@ -36,6 +36,10 @@ pub(crate) fn run(args: &Sync, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
         if !accepted && ui.can_ask() {
             consent::ask(&new, false, ui)?;
             accepted = true;
+        }
+        if !accepted && scope == InstallScope::User {
+            // What the user has is trusted by its place, so nothing new comes there without consent.
+            consent::ask(&new, false, ui)?;
         }
         if !accepted {
             // A lock that came with a repository is no consent. The files are installed, and stay untrusted.

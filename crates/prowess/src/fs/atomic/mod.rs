@@ -18,6 +18,8 @@ use temporary::Temporary;
 pub(crate) use temporary::is_temporary;
 #[cfg(feature = "install")]
 pub(crate) use temporary::unused_name;
+#[cfg(feature = "install")]
+pub(crate) use temporary::{is_stage, unused_stage_name};
 
 /// The steps of replacing a file, in order. Tests stop at each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -195,7 +197,7 @@ fn keep_owner(file: &File, old: &Metadata) {
 }
 
 /// Syncs a rename to disk. Where a folder cannot be synced, there is nothing more to do.
-fn sync_folder_of(path: &Path) {
+pub(crate) fn sync_folder_of(path: &Path) {
     if let Ok(folder) = File::options().read(true).open(folder_of(path)) {
         let _ = folder.sync_all();
     }

@@ -19,9 +19,21 @@ const UNFINISHED: (&str, &str) = (".prowess-", ".tmp");
 /// The maximum number of entries of a folder that are searched for temporary files.
 const MAX_SWEPT: usize = 10_000;
 
-/// Whether this is the name of a temporary file, which is never a file of a skill.
+/// How the name of a folder ends in which an installation stages skills.
+const STAGE: &str = ".stage";
+
+/// Whether this is the name of something unfinished, which is never a file of a skill.
 pub(crate) fn is_temporary(name: &str) -> bool {
-    let number = name.strip_prefix(UNFINISHED.0).and_then(|rest| rest.strip_suffix(UNFINISHED.1));
+    is_unfinished(name, UNFINISHED.1) || is_stage(name)
+}
+
+/// Whether this is the name of a staging folder. A journal may still need it, so only an installation removes it.
+pub(crate) fn is_stage(name: &str) -> bool {
+    is_unfinished(name, STAGE)
+}
+
+fn is_unfinished(name: &str, end: &str) -> bool {
+    let number = name.strip_prefix(UNFINISHED.0).and_then(|rest| rest.strip_suffix(end));
     let number = number.filter(|number| !number.is_empty());
     number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-'))
 }
@@ -75,10 +87,16 @@ pub(crate) fn unused_name() -> String {
     format!("{}{random:016x}{}", UNFINISHED.0, UNFINISHED.1)
 }
 
+/// The name of a new staging folder.
+#[cfg(feature = "install")]
+pub(crate) fn unused_stage_name() -> String {
+    unused_name().replace(UNFINISHED.1, STAGE)
+}
+
 /// Removes temporary files in a folder whose process was killed.
 fn sweep(folder: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().take(MAX_SWEPT).flatten() {
-        if !entry.file_name().to_str().is_some_and(is_temporary) {
+        if !entry.file_name().to_str().is_some_and(|name| is_unfinished(name, UNFINISHED.1)) {
             continue;
         }
         let kind = entry.file_type();

@@ -202,7 +202,12 @@ impl Place {
                     }
                     Dir::open(&target).map_err(failed)?
                 }
-                _ => dir.make(part).map_err(failed)?,
+                None => {
+                    let made = dir.make(part).map_err(failed)?;
+                    dir.sync().map_err(failed)?;
+                    made
+                }
+                Some(_) => dir.make(part).map_err(failed)?,
             };
         }
         Ok(Some(dir.path().to_owned()))

@@ -37,7 +37,12 @@ mod unix {
     impl Dir {
         /// Opens a folder. Links on the way to it are resolved once, and none is followed when it is opened.
         pub(crate) fn open(path: &Path) -> io::Result<Self> {
-            let real = std::fs::canonicalize(path)?;
+            Self::open_real(&std::fs::canonicalize(path)?)
+        }
+
+        /// Opens a folder by a path on which there were no links, and must be none now.
+        pub(crate) fn open_real(path: &Path) -> io::Result<Self> {
+            let real = path.to_owned();
             #[cfg(target_os = "linux")]
             {
                 use rustix::fs::{ResolveFlags, openat2};
@@ -56,7 +61,8 @@ mod unix {
             &self.path
         }
 
-        fn below(&self, name: &str) -> io::Result<Self> {
+        /// Opens a folder in it.
+        pub(crate) fn below(&self, name: &str) -> io::Result<Self> {
             let handle = rustix::fs::openat(&self.handle, name, FOLDER, Mode::empty())?;
             Ok(Self { handle, path: self.path.join(name) })
         }
@@ -81,6 +87,20 @@ mod unix {
                 Err(Errno::NOENT) => Ok(None),
                 Err(error) => Err(error.into()),
             }
+        }
+
+        /// The number that the file system gives what has a name in it.
+        pub(crate) fn number(&self, name: &str) -> io::Result<Option<u64>> {
+            match rustix::fs::statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW) {
+                Ok(stat) => Ok(Some(stat.st_ino)),
+                Err(Errno::NOENT) => Ok(None),
+                Err(error) => Err(error.into()),
+            }
+        }
+
+        /// Locks it as long as it is open; whether no other process has.
+        pub(crate) fn lock(&self) -> bool {
+            rustix::fs::flock(&self.handle, rustix::fs::FlockOperation::NonBlockingLockExclusive).is_ok()
         }
 
         /// The names in it, sorted.
@@ -199,6 +219,20 @@ mod portable {
             Ok(Self { path: fs::canonicalize(path)? })
         }
 
+        pub(crate) fn open_real(path: &Path) -> io::Result<Self> {
+            Self::open(path)
+        }
+
+        #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "elsewhere the handle is asked")]
+        pub(crate) fn number(&self, _: &str) -> io::Result<Option<u64>> {
+            Ok(None)
+        }
+
+        #[expect(clippy::unused_self, reason = "elsewhere the handle is locked")]
+        pub(crate) fn lock(&self) -> bool {
+            true
+        }
+
         pub(crate) fn path(&self) -> &Path {
             &self.path
         }
@@ -210,7 +244,7 @@ mod portable {
             }
         }
 
-        fn below(&self, name: &str) -> io::Result<Self> {
+        pub(crate) fn below(&self, name: &str) -> io::Result<Self> {
             match self.kind(name)? {
                 Some(Kind::Folder) => Ok(Self { path: self.path.join(name) }),
                 Some(_) => Err(io::ErrorKind::NotADirectory.into()),

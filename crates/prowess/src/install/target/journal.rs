@@ -38,6 +38,10 @@ pub(crate) struct Step {
     pub(crate) before: Option<State>,
     /// What has the name afterwards; nothing when it is removed.
     pub(crate) after: Option<State>,
+    /// The number that the file system gives what is moved: what is new, or what is removed. It tells whether the step was
+    /// done, whatever else changed. Nothing where there are no such numbers.
+    #[serde(default)]
+    pub(crate) moved: Option<u64>,
 }
 
 /// One file that gets another text.
@@ -91,8 +95,9 @@ impl Journal {
             return Ok(None);
         }
         let bytes = read::read_small(file, MAX_BYTES).map_err(io::Error::other)?;
-        let journal: Self = serde_json::from_slice(&bytes)?;
-        if journal.version != 1 || !atomic::is_temporary(&journal.stage) {
+        let invalid = |error| io::Error::new(io::ErrorKind::InvalidData, error);
+        let journal: Self = serde_json::from_slice(&bytes).map_err(invalid)?;
+        if journal.version != 1 || !atomic::is_stage(&journal.stage) {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "another version of prowess wrote it"));
         }
         Ok(Some(journal))
@@ -105,7 +110,10 @@ impl Journal {
 
     /// Removes it: the transaction is complete, or undone.
     pub(crate) fn clear(file: &Path) -> io::Result<()> {
-        fs::remove_file(file)
+        fs::remove_file(file)?;
+        // Before anything that it names is removed.
+        atomic::sync_folder_of(file);
+        Ok(())
     }
 
     /// The folders that its steps change, each once.

@@ -1,9 +1,12 @@
 //! Changing folders of skills so that a kill at any instant leaves each skill old or new, never a mix.
 
+mod contents;
 mod dir;
 mod journal;
+mod steps;
 mod transaction;
 
+pub(crate) use contents::{manifest_of, read_tree, state_of};
 pub(crate) use dir::Dir;
 pub(crate) use journal::{Accepted, State};
-pub(crate) use transaction::{Books, Transaction, manifest_of, read_tree, recover, state_of};
+pub(crate) use transaction::{Books, Transaction, recover};

@@ -4,7 +4,11 @@ use std::fs;
 
 use prowess_core::RelPath;
 
+use super::super::contents::state_of;
+use super::super::steps::{aside, swap};
 use super::*;
+use crate::fs::read;
+use crate::install::tree::{InstallLimits, TreeFile};
 
 fn tree(text: &str) -> SkillTree {
     let file = |path: &str, bytes: &str| TreeFile {
@@ -108,6 +112,7 @@ fn a_transaction_that_is_dropped_or_fails_changes_nothing() {
 /// A process that is killed after this many steps, with its journal on the disk.
 fn killed_after(place: &Place, steps: usize) {
     let mut next = prepared(place, &place.books);
+    next.number().unwrap();
     next.journal.save(&place.books.journal).unwrap();
     let journal = std::mem::take(&mut next.journal);
     for step in journal.steps.iter().take(steps) {
@@ -144,6 +149,7 @@ fn an_exchange_by_three_moves_is_completed_from_each_of_them() {
     for moves in 0..3 {
         let place = place();
         let mut next = prepared(&place, &place.books);
+        next.number().unwrap();
         next.journal.save(&place.books.journal).unwrap();
         let journal = std::mem::take(&mut next.journal);
         let step = &journal.steps[0];
@@ -207,4 +213,51 @@ fn a_record_that_becomes_a_link_out_of_its_folder_is_not_written() {
     next.commit().unwrap_err();
     assert_eq!(text_of(&outside), "old");
     assert_eq!(shown(&place), ["a old", "gone gone", "old"]);
+}
+
+#[test]
+fn an_edit_while_a_skill_is_installed_is_kept_and_nothing_is_changed() {
+    let place = place();
+    let next = prepared(&place, &place.books);
+    fs::write(place.skills.join("a/SKILL.md"), "edited").unwrap();
+    next.commit().unwrap_err();
+    assert_eq!(shown(&place), ["a edited", "gone gone", "old"]);
+    assert!(!place.books.journal.exists());
+}
+
+#[test]
+fn what_was_removed_meanwhile_is_not_recorded_as_installed() {
+    let place = place();
+    killed_after(&place, 0);
+    // Another program cleans up what it does not know.
+    let stage =
+        Dir::open(&place.skills).unwrap().names().unwrap().into_iter().find(|name| is_stage(name)).unwrap();
+    fs::remove_dir_all(place.skills.join(stage)).unwrap();
+    recover(&place.books, std::slice::from_ref(&place.skills)).unwrap();
+    assert_eq!(shown(&place), OLD);
+    // A folder of skills that is gone as a whole stops nothing either.
+    killed_after(&place, 1);
+    fs::remove_dir_all(&place.skills).unwrap();
+    recover(&place.books, &[]).unwrap();
+    assert!(!place.books.journal.exists());
+}
+
+#[test]
+fn a_journal_that_is_damaged_is_set_aside_and_named() {
+    let place = place();
+    fs::create_dir_all(place.books.journal.parent().unwrap()).unwrap();
+    fs::write(&place.books.journal, "{").unwrap();
+    let error = recover(&place.books, &[]).unwrap_err();
+    assert!(error.to_string().contains("journal-set-aside"), "{error}");
+    assert!(!recover(&place.books, &[]).unwrap());
+}
+
+#[test]
+fn a_staging_folder_in_use_is_not_removed_by_another_process() {
+    let place = place();
+    let next = prepared(&place, &place.books);
+    let other = Books { journal: place.books.journal.with_extension("other"), ..place.books.clone() };
+    recover(&other, std::slice::from_ref(&place.skills)).unwrap();
+    next.commit().unwrap();
+    assert_eq!(shown(&place), NEW);
 }
