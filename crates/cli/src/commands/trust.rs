@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use prowess::env::{self, Environment};
-use prowess::registry::trust::Approvals;
+use prowess::registry::trust::{Approval, Approvals};
 use prowess::{Candidate, Catalog, Entry, Location, LookupError, Obstacle, Registry};
 use serde_json::json;
 
@@ -47,8 +47,11 @@ pub(crate) fn run(args: &Trust, json: bool, ui: &mut Ui) -> Result<Outcome, Comm
 
 /// Revokes trust by the approvals alone: what is trusted may be unreachable or gone.
 fn revoke(what: &str, approvals: &mut Approvals) -> Result<String, CommandError> {
+    // A text that names a folder means no skill that is called so: a skill could have any name.
+    let is_meant = |approval: &&&Approval| !names_folder(what) || approval.location == what;
+    let called = approvals.called(what);
     let meant: Vec<String> =
-        approvals.called(what).iter().map(|approval| approval.location.to_string()).collect();
+        called.iter().filter(is_meant).map(|approval| approval.location.to_string()).collect();
     if meant.len() > 1 {
         let error = format!("several trusted skills have this name: {}", clean(what));
         let one = |place: &String| format!("revoke the trust in one: {}", revoke_command(place));

@@ -202,3 +202,14 @@ fn a_project_that_is_not_trusted_reaches_no_further_than_itself() {
     let trusted = run(&["list", "--all"]);
     assert!(trusted.contains("turned off"), "{trusted}");
 }
+
+#[test]
+fn a_skill_that_is_called_like_a_folder_does_not_take_its_place_when_trust_is_taken_back() {
+    let place = Place::with(&[("from/dot/SKILL.md", "---\nname: .\ndescription: Does it.\n---\n")]);
+    let trusted = || run(&place, &["trust", "--list"]).contains("[DIR]\n");
+    run(&place, &["trust"]);
+    run(&place, &["add", "./from/dot", "--yes"]);
+    assert!(trusted());
+    let said = run(&place, &["trust", "--revoke"]);
+    assert!(said.starts_with("exit 0") && !trusted(), "{said}");
+}
