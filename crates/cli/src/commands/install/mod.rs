@@ -55,11 +55,11 @@ fn installer(common: &Common) -> Result<Installer, CommandError> {
     let installer = of_project(common.project.as_deref())?.with_lock_timeout(common.lock_timeout);
     let folders = installer.folders();
     let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let is_own = |user: &PathBuf| {
+    let is_own = |user: &Path| {
         let (user, project) = (real(user), real(&folders.project));
         project == user || project.starts_with(user.join(".agents"))
     };
-    if !common.user && folders.user.as_ref().is_some_and(is_own) {
+    if !common.user && folders.user.as_deref().is_some_and(is_own) {
         let hint = "install skills for yourself with --user, or name a project with --project FOLDER";
         return Err(Failure::new("this is your own folder, not a project", hint).into());
     }
