@@ -100,8 +100,13 @@ fn page(host: &str, path: &str, has_reference: bool) -> Result<Option<InstallSpe
         let (owner, repo) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
         (on_github(owner, repo).ok_or(Refusal::ADDRESS)?, parts.next())
     } else if let Some((repository, below)) = path.split_once("/-/") {
+        let repository = repository.strip_suffix(".git").unwrap_or(repository);
         check_path(repository)?;
-        (format!("https://{host}/{}.git", repository.strip_suffix(".git").unwrap_or(repository)), Some(below))
+        // What follows a part that is only a dash is no repository there.
+        if repository.split('/').any(|part| part == "-") {
+            return Err(Refusal::ADDRESS);
+        }
+        (format!("https://{host}/{repository}.git"), Some(below))
     } else {
         return Ok(None);
     };

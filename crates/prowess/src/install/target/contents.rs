@@ -54,7 +54,7 @@ pub(crate) fn state_of(dir: &Dir, name: &str) -> io::Result<Option<State>> {
     Ok(match dir.kind(name)? {
         None => None,
         Some(Kind::Link) => Some(State::Link(dir.link_target(name)?.to_string_lossy().into_owned())),
-        Some(Kind::Folder) => Some(match manifest_of(&dir.path().join(name)) {
+        Some(Kind::Folder) => Some(match manifest_of(&dir.readable(name)) {
             Ok(files) if files.left_out.is_empty() => {
                 digests::of_tree(&files).map_or(State::Other, State::Tree)
             }

@@ -89,6 +89,20 @@ mod unix {
             }
         }
 
+        /// A path by which what has a name in it is read: of the open folder, wherever that is by now, where the system can
+        /// say that.
+        pub(crate) fn readable(&self, name: &str) -> PathBuf {
+            #[cfg(target_os = "linux")]
+            {
+                use std::os::fd::AsRawFd as _;
+                let open = PathBuf::from(format!("/proc/self/fd/{}", self.handle.as_raw_fd()));
+                if open.exists() {
+                    return open.join(name);
+                }
+            }
+            self.path.join(name)
+        }
+
         /// The number that the file system gives what has a name in it.
         pub(crate) fn number(&self, name: &str) -> io::Result<Option<u64>> {
             match rustix::fs::statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW) {
@@ -231,6 +245,10 @@ mod portable {
         #[expect(clippy::unused_self, reason = "elsewhere the handle is locked")]
         pub(crate) fn lock(&self) -> bool {
             true
+        }
+
+        pub(crate) fn readable(&self, name: &str) -> PathBuf {
+            self.path.join(name)
         }
 
         pub(crate) fn path(&self) -> &Path {
