@@ -54,7 +54,7 @@ pub struct Preview {
     /// Files that other programs load by themselves.
     pub loaded_by_others: Vec<String>,
     /// Skills inside of it, by the paths of their SKILL.md.
-    pub inner: Vec<String>,
+    pub nested: Vec<String>,
     /// Installed skills whose names look like its own.
     pub looks_like: Vec<String>,
 }
@@ -80,7 +80,7 @@ impl Preview {
             let is_own = Some(&file.path) == own;
             preview.read(bytes, name, is_own);
             if !is_own {
-                preview.inner.push(file.path.to_string());
+                preview.nested.push(file.path.to_string());
             }
         }
         preview
@@ -119,7 +119,7 @@ impl Preview {
             && !self.commands
             && self.hidden.is_empty()
             && self.loaded_by_others.is_empty()
-            && self.inner.is_empty()
+            && self.nested.is_empty()
             && self.looks_like.is_empty())
     }
 }

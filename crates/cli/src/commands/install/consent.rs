@@ -64,8 +64,8 @@ pub(super) fn shown(name: &str, preview: &Preview) -> String {
     if !preview.loaded_by_others.is_empty() {
         line("loaded by other programs", preview.loaded_by_others.join(", "));
     }
-    if !preview.inner.is_empty() {
-        line("more skills inside", some(&preview.inner));
+    if !preview.nested.is_empty() {
+        line("more skills inside", some(&preview.nested));
     }
     if !preview.looks_like.is_empty() {
         line("looks like", format!("{}, which is installed", some(&preview.looks_like)));
