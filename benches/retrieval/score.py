@@ -6,7 +6,7 @@ usage: score.py QUERIES.jsonl RUN.jsonl [OTHER_RUN.jsonl] [--lang LANG]
 QUERIES: one {"id", "query", "relevant": [ids], "lang"?} a line.
 RUN:     one {"id", "ranked": [ids, best first]} a line, as `prowess eval --run` writes it. A missing query is empty.
 
-Prints H@1, R@5, R@10, MRR and nDCG@10 in percent. Behind nDCG@10 stands the 95 % interval of a bootstrap over
+Prints H@1, R@5, R@10, MRR and nDCG@10 in percent. After nDCG@10 comes the 95 % interval of a bootstrap over
 queries. With a second run, also the difference of the second to the first by paired bootstrap: the same queries are
 drawn for both. The seed is fixed, so a figure can be compared.
 """

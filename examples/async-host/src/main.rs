@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use prowess::{MemorySource, Registry, Scope};
 
-/// A service of the host's own, asked without blocking. It stands for whatever speaks over the network.
+/// A service of the host that answers asynchronously, as one on the network would.
 async fn fetch(name: &str) -> Result<String, String> {
     tokio::task::yield_now().await;
     match name {
