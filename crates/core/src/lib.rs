@@ -49,7 +49,9 @@
 //! 10. [`session`]: a [`Session`](session::Session) answers the tool calls of a model, and asks its host for an
 //!     [`Effect`](session::Effect) where it needs a file or a search.
 
-/// Methods that take a value, change one public field and return it.
+/// Methods that take a value, change one public field and return it. For the crates of this project only.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! with_methods {
     ($type:ty: $($with:ident $field:ident: $kind:ty;)+) => {
         impl $type {

@@ -48,7 +48,7 @@ fn bare_walk(folder: &Path) -> usize {
 
 /// The skills of a folder on so many threads, and how long that took by the clock, in milliseconds.
 fn discovered(folder: &Path, threads: usize, cache: Option<PathBuf>) -> (Registry, f64) {
-    let options = ScanOptions { threads: Some(threads), ..ScanOptions::unbounded() };
+    let options = ScanOptions::unbounded().with_threads(Some(threads));
     let start = Instant::now();
     let mut registry = Registry::new();
     registry.add(DirSource::new(folder, options).with_cache(cache));

@@ -102,11 +102,10 @@ impl From<Which> for Duplicates {
 impl Scan {
     /// The changes to how folders are walked.
     pub(crate) fn changes(&self) -> ScanChanges {
-        ScanChanges {
-            depth: self.depth,
-            nested: self.no_nested.then_some(false),
-            skip: self.skip.iter().filter(|prefix| !prefix.is_empty()).cloned().collect(),
-        }
+        ScanChanges::default()
+            .with_depth(self.depth)
+            .with_nested(self.no_nested.then_some(false))
+            .with_skip(self.skip.iter().filter(|prefix| !prefix.is_empty()).cloned().collect())
     }
 }
 

@@ -102,19 +102,17 @@ fn unread_registry(places: &Places, serving: bool) -> Result<(Registry, SessionC
         }
     }
     let servers: Option<Arc<dyn OpenServer>> = Some(Arc::new(EndingServers { ends_by_itself: serving }));
-    let options = LibraryOptions {
-        sources,
-        client,
-        cache: !places.no_cache,
-        builtins: serving,
-        servers,
-        scan: places.scan.changes(),
-        only: places.scan.only.clone(),
-        except: places.scan.except.clone(),
-        strict: places.scan.strict.map(Profile::new),
-        duplicates: places.scan.duplicates.map(Into::into),
-        ..LibraryOptions::default()
-    };
+    let options = LibraryOptions::default()
+        .with_sources(sources)
+        .with_client(client)
+        .with_cache(!places.no_cache)
+        .with_builtins(serving)
+        .with_servers(servers)
+        .with_scan(places.scan.changes())
+        .with_only(places.scan.only.clone())
+        .with_except(places.scan.except.clone())
+        .with_strict(places.scan.strict.map(Profile::new))
+        .with_duplicates(places.scan.duplicates.map(Into::into));
     library_with_session(Path::new("."), &Environment::current(), &options)
         .map_err(|error| no_library(&error))
 }
@@ -128,14 +126,15 @@ fn no_library(error: &LibraryError) -> CommandError {
 }
 
 /// The session settings of the configurations. A filter and tools on the command line take precedence.
-fn session_defaults(said: SessionConfig, filter: Option<&Filter>, tools: Option<&str>) -> SessionConfig {
-    let of_file = |file: &PathBuf| filter.is_none().then(|| file.clone());
-    SessionConfig {
-        filter: filter.cloned().or(said.filter),
-        filter_file: said.filter_file.as_ref().and_then(of_file),
-        tools: tools.map(HostTools::parse).or(said.tools),
-        ..said
+fn session_defaults(mut said: SessionConfig, filter: Option<&Filter>, tools: Option<&str>) -> SessionConfig {
+    if let Some(filter) = filter {
+        said.filter = Some(filter.clone());
+        said.filter_file = None;
     }
+    if let Some(tools) = tools {
+        said.tools = Some(HostTools::parse(tools));
+    }
+    said
 }
 
 /// Where the filter of a session is set.

@@ -140,7 +140,7 @@ impl LiveLibrary {
             return;
         }
         // The watcher begins with a refresh, which finds changes since the first one.
-        let options = WatchOptions { ask: None, ..WatchOptions::default() };
+        let options = WatchOptions::default().with_ask(None);
         let mut watcher = match Watcher::new(Arc::clone(&self.registry), options) {
             Ok(watcher) => watcher,
             Err(error) => {

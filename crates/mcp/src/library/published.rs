@@ -43,10 +43,10 @@ pub(crate) fn inspect(
     remembered: bool,
 ) -> Result<Arc<Published>, String> {
     let key = candidate.entry.key.as_str();
-    let mut limits = DigestLimits { remembered, ..DigestLimits::publishing() };
+    let mut limits = DigestLimits::publishing().with_remembered(remembered);
     // Remote sources have their own timeout.
     if !registry.is_remote(candidate) {
-        limits = limits.until(Instant::now() + READ_TIMEOUT);
+        limits = limits.with_deadline(Some(Instant::now() + READ_TIMEOUT));
     }
     for _ in 0..ATTEMPTS {
         let found = registry.manifest_within(candidate, &limits).map_err(|error| error.to_string())?;

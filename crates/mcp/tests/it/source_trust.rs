@@ -55,8 +55,7 @@ fn path(text: &str) -> RelPath {
 fn no_request_is_sent_before_the_first_list_and_no_file_is_read_before_it_is_needed() {
     let server = FakeServer::serving(content());
     let spec = format!("mcp={},prefix=far", server.url);
-    let opening =
-        Opening { servers: Some(Arc::new(Servers::default())), ..Opening::named("/".as_ref(), None) };
+    let opening = Opening::named("/".as_ref(), None).with_servers(Some(Arc::new(Servers::default())));
     let layer = opening.open(&SourceSpec::parse(&spec).unwrap(), &Environment::of([])).unwrap();
     assert!(server.request_heads().is_empty(), "opening sends no request");
     drop(layer);

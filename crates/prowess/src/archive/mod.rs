@@ -12,11 +12,13 @@ use std::io::Read;
 
 use prowess_core::RelPath;
 use prowess_core::path::{PathError, first_collision};
+use prowess_core::with_methods;
 
 use crate::error::escape_control;
 
 /// The limits of unpacking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ArchiveLimits {
     /// The maximum size of the archive itself, in bytes.
     pub packed_bytes: u64,
@@ -30,6 +32,15 @@ pub struct ArchiveLimits {
     pub depth: usize,
     /// The maximum ratio of the unpacked size to the packed size. A mebibyte of files is always allowed.
     pub ratio: u64,
+}
+
+with_methods! { ArchiveLimits:
+    with_packed_bytes packed_bytes: u64;
+    with_entries entries: usize;
+    with_bytes bytes: u64;
+    with_file_bytes file_bytes: u64;
+    with_depth depth: usize;
+    with_ratio ratio: u64;
 }
 
 impl ArchiveLimits {

@@ -11,6 +11,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use prowess_core::with_methods;
 use prowess_core::{Duplicates, Location, Profile, Scope};
 
 use crate::env::{self, Environment, RelativePath};
@@ -29,6 +30,7 @@ use shown::Shown;
 
 /// The options of a library.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct LibraryOptions {
     /// Sources that the user named. If there are any, no others are used.
     pub sources: Vec<SourceSpec>,
@@ -54,6 +56,21 @@ pub struct LibraryOptions {
     pub strict: Option<Profile>,
     /// Which of two skills with the same key is offered. Overrides configurations.
     pub duplicates: Option<Duplicates>,
+}
+
+with_methods! { LibraryOptions:
+    with_sources sources: Vec<SourceSpec>;
+    with_client client: Option<&'static Client>;
+    with_cache cache: bool;
+    with_builtins builtins: bool;
+    with_servers servers: Option<Arc<dyn OpenServer>>;
+    with_limits limits: ConfigLimits;
+    with_project_limits project_limits: ProjectLimits;
+    with_scan scan: ScanChanges;
+    with_only only: Vec<Glob>;
+    with_except except: Vec<Glob>;
+    with_strict strict: Option<Profile>;
+    with_duplicates duplicates: Option<Duplicates>;
 }
 
 /// Why a library could not be opened.

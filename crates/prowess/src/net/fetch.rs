@@ -9,12 +9,15 @@ use serde::{Deserialize, Serialize};
 
 use super::address::{checked, names_private, resolved, same_site};
 use super::{Deadline, HttpClient, HttpError, HttpRequest, HttpResponse, PublicHosts};
+use prowess_core::with_methods;
+
 use crate::fs::atomic::{self, Durability};
 use crate::fs::read;
 use crate::registry::digests;
 
 /// The limits of fetching.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct HttpLimits {
     /// The maximum size of an index, in bytes.
     pub index_bytes: u64,
@@ -36,6 +39,19 @@ pub struct HttpLimits {
     pub list_timeout: Duration,
     /// The timeout for all files of a skill that are fetched together, such as for its digests.
     pub skill_timeout: Duration,
+}
+
+with_methods! { HttpLimits:
+    with_index_bytes index_bytes: u64;
+    with_index_values index_values: usize;
+    with_file_bytes file_bytes: u64;
+    with_skills skills: usize;
+    with_files files: usize;
+    with_skill_bytes skill_bytes: u64;
+    with_redirects redirects: usize;
+    with_timeout timeout: Duration;
+    with_list_timeout list_timeout: Duration;
+    with_skill_timeout skill_timeout: Duration;
 }
 
 impl Default for HttpLimits {

@@ -13,6 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use prowess_core::catalog::Announced;
+use prowess_core::with_methods;
 #[cfg(feature = "install")]
 use prowess_core::{FileEntry, RelPath};
 use prowess_core::{Manifest, SourceSkill};
@@ -110,6 +111,7 @@ pub fn announced(frontmatter: Map<String, Value>) -> Arc<Announced> {
 
 /// How much is read to make the digests of one skill. What has more is refused before anything is read.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct DigestLimits {
     /// The most files.
     pub files: usize,
@@ -126,6 +128,16 @@ pub struct DigestLimits {
     pub deadline: Option<Instant>,
     /// Stops the work as soon as it is set.
     pub stop: Option<Arc<AtomicBool>>,
+}
+
+with_methods! { DigestLimits:
+    with_files files: usize;
+    with_file_bytes file_bytes: u64;
+    with_bytes bytes: u64;
+    with_remembered remembered: bool;
+    with_refuse_unlisted refuse_unlisted: bool;
+    with_deadline deadline: Option<Instant>;
+    with_stop stop: Option<Arc<AtomicBool>>;
 }
 
 impl Default for DigestLimits {
@@ -154,20 +166,6 @@ impl DigestLimits {
         let mut limits = Self::approving();
         limits.remembered = true;
         limits
-    }
-
-    /// The same, ending at a time.
-    #[must_use]
-    pub fn until(mut self, deadline: Instant) -> Self {
-        self.deadline = Some(deadline);
-        self
-    }
-
-    /// The same, ending when a flag is set.
-    #[must_use]
-    pub fn stopped_by(mut self, stop: Arc<AtomicBool>) -> Self {
-        self.stop = Some(stop);
-        self
     }
 
     /// The same for what an approval is bound to: the bytes that are there now, and all of them.

@@ -7,10 +7,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use prowess_core::with_methods;
+
 use crate::error::{SourceError, SourceErrorKind};
 
 /// The most that is looked at in a project that is not trusted, with each list of all its sources together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ProjectLimits {
     /// The number of skills.
     pub skills: usize,
@@ -20,6 +23,13 @@ pub struct ProjectLimits {
     pub listed_bytes: u64,
     /// The bytes that are read besides: the files of archives, and what a strict host or a plugin judges.
     pub read_bytes: u64,
+}
+
+with_methods! { ProjectLimits:
+    with_skills skills: usize;
+    with_entries entries: usize;
+    with_listed_bytes listed_bytes: u64;
+    with_read_bytes read_bytes: u64;
 }
 
 impl Default for ProjectLimits {

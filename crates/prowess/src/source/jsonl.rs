@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use prowess_core::internal::{json_values, parse_json};
 use prowess_core::limits::MAX_YAML_NODES;
+use prowess_core::with_methods;
 use prowess_core::{Document, Entry, Found, Location, RelPath, Scope, SkillData, SourceSkill, parse};
 use serde_json::Value;
 
@@ -17,6 +18,7 @@ use crate::source::budget::{self, Cost, ProjectBudget};
 
 /// The most of a file that is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct JsonlLimits {
     /// The size of the file, in bytes. A larger one is not read at all.
     pub file_bytes: u64,
@@ -26,6 +28,13 @@ pub struct JsonlLimits {
     pub lines: usize,
     /// The number of values in a line: as many as a frontmatter may have.
     pub line_values: usize,
+}
+
+with_methods! { JsonlLimits:
+    with_file_bytes file_bytes: u64;
+    with_line_bytes line_bytes: usize;
+    with_lines lines: usize;
+    with_line_values line_values: usize;
 }
 
 impl Default for JsonlLimits {

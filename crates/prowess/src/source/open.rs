@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use prowess_core::with_methods;
 use prowess_core::{Location, Scope};
 
 use crate::env::{self, Environment};
@@ -23,6 +24,7 @@ pub trait OpenServer: fmt::Debug + Send + Sync {
 
 /// What opening a source needs to know besides the words for it.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Opening {
     /// What relative paths are relative to. It is absolute.
     pub base: PathBuf,
@@ -47,6 +49,20 @@ pub struct Opening {
     /// Whether `${VARIABLE}` at the beginning of a path stands for its value. A repository must not be able to read the
     /// environment: values of it would be shown in errors and looked for on the disk.
     pub variables: bool,
+}
+
+with_methods! { Opening:
+    with_base base: PathBuf;
+    with_relative_to relative_to: Option<PathBuf>;
+    with_written written: String;
+    with_scope scope: Scope;
+    with_project project: Option<PathBuf>;
+    with_budget budget: Option<Arc<ProjectBudget>>;
+    with_scan scan: ScanOptions;
+    with_cache cache: Option<PathBuf>;
+    with_digests digests: Arc<Digests>;
+    with_servers servers: Option<Arc<dyn OpenServer>>;
+    with_variables variables: bool;
 }
 
 impl Opening {

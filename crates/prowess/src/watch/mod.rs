@@ -15,6 +15,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use prowess_core::Delta;
+use prowess_core::with_methods;
 
 use crate::registry::{Registry, RegistryError};
 #[cfg(target_os = "linux")]
@@ -24,6 +25,7 @@ use polling::Hints;
 
 /// The timing of a watcher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct WatchOptions {
     /// How long to wait without further changes before a refresh.
     pub quiet: Duration,
@@ -33,6 +35,13 @@ pub struct WatchOptions {
     pub poll: Duration,
     /// How often to refresh remote sources, which send no notifications; `None` for never.
     pub ask: Option<Duration>,
+}
+
+with_methods! { WatchOptions:
+    with_quiet quiet: Duration;
+    with_longest longest: Duration;
+    with_poll poll: Duration;
+    with_ask ask: Option<Duration>;
 }
 
 impl Default for WatchOptions {

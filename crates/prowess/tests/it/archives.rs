@@ -317,7 +317,7 @@ fn bombs_are_defused_before_they_are_large() {
     assert!(refused(&gzip(&[plain(b"a", b"x"), vec![0; 30 << 20]].concat())).contains("over a limit"));
     let deep = format!("{}x", "d/".repeat(16));
     assert!(refused(&zip(&[file(&deep, b"x")])).contains("folders deep, at most 16"));
-    let small = ArchiveLimits { packed_bytes: 10, ..ArchiveLimits::default() };
+    let small = ArchiveLimits::default().with_packed_bytes(10);
     assert!(unpack(&zip(&[file("a", b"x")]), &small).is_err());
     // An archive in an archive stays a file.
     let nested = zip(&[file("SKILL.md", b"x"), file("inner.zip", &zip(&[file("../evil", b"x")]))]);

@@ -83,8 +83,8 @@ fn limits_are_of_files_of_one_file_and_of_all_together() {
     let within = |limits: DigestLimits| registry.manifest_within(&candidate, &limits).map(|_| ());
     let size = skill("a").len() as u64;
     let limits = DigestLimits::publishing();
-    assert!(within(DigestLimits { files: 3, file_bytes: size, bytes: size + 20, ..limits.clone() }).is_ok());
-    let files = within(DigestLimits { files: 2, ..limits.clone() });
+    assert!(within(limits.clone().with_files(3).with_file_bytes(size).with_bytes(size + 20)).is_ok());
+    let files = within(limits.clone().with_files(2));
     assert!(
         matches!(
             files,
@@ -92,24 +92,24 @@ fn limits_are_of_files_of_one_file_and_of_all_together() {
         ),
         "{files:?}"
     );
-    let file = within(DigestLimits { file_bytes: 9, ..limits.clone() });
+    let file = within(limits.clone().with_file_bytes(9));
     assert!(
         matches!(file, Err(SourceError { kind: SourceErrorKind::TooLarge { limit: 9, .. }, .. })),
         "{file:?}"
     );
-    let all = within(DigestLimits { bytes: size + 19, ..limits.clone() });
+    let all = within(limits.clone().with_bytes(size + 19));
     assert!(
         matches!(all, Err(SourceError { kind: SourceErrorKind::TooLarge { size: found, .. }, .. }) if found == size + 20),
         "{all:?}"
     );
 
-    let late = within(limits.clone().until(Instant::now()));
+    let late = within(limits.clone().with_deadline(Some(Instant::now())));
     assert!(matches!(late, Err(SourceError { kind: SourceErrorKind::Stopped, .. })), "{late:?}");
     let stop = Arc::new(AtomicBool::new(false));
-    assert!(within(limits.clone().stopped_by(Arc::clone(&stop))).is_ok());
+    assert!(within(limits.clone().with_stop(Some(Arc::clone(&stop)))).is_ok());
     stop.store(true, std::sync::atomic::Ordering::Relaxed);
     assert!(matches!(
-        within(limits.stopped_by(stop)),
+        within(limits.with_stop(Some(stop))),
         Err(SourceError { kind: SourceErrorKind::Stopped, .. })
     ));
 }
@@ -118,7 +118,7 @@ fn limits_are_of_files_of_one_file_and_of_all_together() {
 fn an_approval_has_the_limits_that_the_host_sets() {
     let folder = tree(&[("a/SKILL.md", &skill("a")), ("a/x", "0123456789")]);
     let mut registry = registry(&[folder.path()]);
-    registry.digest_limits(DigestLimits { files: 1, ..DigestLimits::approving() });
+    registry.digest_limits(DigestLimits::approving().with_files(1));
     registry.refresh().unwrap();
     let refused = registry.approvable(&registry.get("a").unwrap());
     assert!(matches!(refused, Err(SourceError { kind: SourceErrorKind::TooMany { .. }, .. })), "{refused:?}");
@@ -268,8 +268,7 @@ fn a_candidate_is_read_by_itself_when_its_key_means_another_skill_by_now() {
 #[test]
 fn a_skill_file_beside_an_own_file_of_another_name_has_a_digest_of_its_own() {
     let folder = tree(&[("a/AGENT.md", &skill("a")), ("a/SKILL.md", "one")]);
-    let options =
-        ScanOptions { file_name: FileName::Exact("AGENT.md".to_owned()), ..ScanOptions::unbounded() };
+    let options = ScanOptions::unbounded().with_file_name(FileName::Exact("AGENT.md".to_owned()));
     let mut registry = Registry::new();
     registry.add(DirSource::new(folder.path(), options));
     registry.refresh().unwrap();

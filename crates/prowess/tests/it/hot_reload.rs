@@ -37,7 +37,7 @@ fn fresh(root: &Path) -> Vec<String> {
 }
 
 fn watcher(root: &Path) -> Watcher {
-    let options = WatchOptions { quiet: Duration::from_millis(1), ..WatchOptions::default() };
+    let options = WatchOptions::default().with_quiet(Duration::from_millis(1));
     Watcher::new(Arc::new(registry(root)), options).unwrap()
 }
 
@@ -259,7 +259,7 @@ fn remote_sources_are_asked_again_and_local_refreshes_do_not_ask_them() {
     insert("first");
     assert!(registry.refresh_local().unwrap().is_empty());
     assert_eq!(registry.refresh().unwrap().added, ["first"]);
-    let options = WatchOptions { ask: Some(Duration::from_millis(5)), ..WatchOptions::default() };
+    let options = WatchOptions::default().with_ask(Some(Duration::from_millis(5)));
     let mut watcher = Watcher::new(registry.into(), options).unwrap();
     insert("second");
     assert_eq!(watcher.next(Some(Duration::from_secs(60))).unwrap().unwrap().added, ["second"]);

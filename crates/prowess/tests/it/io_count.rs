@@ -150,7 +150,7 @@ fn child() {
     let Some(folder) = std::env::var_os("PROWESS_IO_FOLDER") else { return };
     let folder = Path::new(&folder);
     let stop_at_skill = std::env::var_os("PROWESS_IO_OPTIONS").is_some_and(|options| options == "stop");
-    let options = ScanOptions { stop_at_skill, ..ScanOptions::unbounded() };
+    let options = ScanOptions::unbounded().with_stop_at_skill(stop_at_skill);
     let mut registry = Registry::new();
     registry.add(DirSource::new(folder.join("skills"), options).with_cache(Some(folder.join("index"))));
     registry.refresh().unwrap();

@@ -82,8 +82,8 @@ fn a_project_with_more_sources_than_the_limit_is_said_and_takes_nothing_else_alo
     let said = problems(&registry);
     assert!(said.contains("skills.sources: there are 257, at most 256: name fewer"), "{said}");
     // A host that wants more says so.
-    let limits = ConfigLimits { sources: 1_000, ..ConfigLimits::default() };
-    let options = LibraryOptions { limits, ..LibraryOptions::default() };
+    let limits = ConfigLimits::default().with_sources(1_000);
+    let options = LibraryOptions::default().with_limits(limits);
     let folder = home.path().join("home");
     let environment = Environment::of([("HOME", folder.to_str().unwrap())]);
     let registry = library(&home.path().join("project"), &environment, &options).unwrap();
@@ -100,7 +100,7 @@ fn a_folder_that_is_named_many_times_is_opened_once() {
     named.extend(std::iter::repeat_n("skills", 5_000));
     named.push("dir=skills,prefix=team");
     let sources = named.iter().map(|source| SourceSpec::parse(source).unwrap()).collect();
-    let options = LibraryOptions { sources, ..LibraryOptions::default() };
+    let options = LibraryOptions::default().with_sources(sources);
     let registry = library(&home.path().join("project"), &environment, &options).unwrap();
     registry.refresh().unwrap();
     assert_eq!(keys(&registry), ["a", "team:a"]);
@@ -175,25 +175,25 @@ fn a_file_of_lines_has_limits_and_what_is_within_them_stands() {
     let list =
         |name: &str, limits: JsonlLimits| JsonlSource::new(folder.path().join(name)).within(limits).list();
     let usual = JsonlLimits::default();
-    let cut = list("three.jsonl", JsonlLimits { lines: 2, ..usual }).unwrap();
+    let cut = list("three.jsonl", usual.with_lines(2)).unwrap();
     assert_eq!(cut.skills.len(), 2);
     assert!(
         matches!(cut.problems[..], [SourceError { kind: SourceErrorKind::TooMany { limit: 2, .. }, .. }]),
         "{:?}",
         cut.problems
     );
-    assert_eq!(list("three.jsonl", JsonlLimits { lines: 3, ..usual }).unwrap().problems.len(), 0);
-    let large = list("three.jsonl", JsonlLimits { file_bytes: 20, ..usual }).unwrap_err();
+    assert_eq!(list("three.jsonl", usual.with_lines(3)).unwrap().problems.len(), 0);
+    let large = list("three.jsonl", usual.with_file_bytes(20)).unwrap_err();
     assert!(
         matches!(large, SourceError { kind: SourceErrorKind::TooLarge { limit: 20, .. }, .. }),
         "{large}"
     );
-    let long = list("three.jsonl", JsonlLimits { line_bytes: 20, ..usual }).unwrap();
+    let long = list("three.jsonl", usual.with_line_bytes(20)).unwrap();
     assert_eq!((long.skills.len(), long.problems.len()), (0, 3));
-    let crowded = list("three.jsonl", JsonlLimits { line_values: 4, ..usual }).unwrap();
+    let crowded = list("three.jsonl", usual.with_line_values(4)).unwrap();
     assert_eq!((crowded.skills.len(), crowded.problems.len()), (0, 3));
     assert!(crowded.problems[0].to_string().contains("more than 4 values"), "{}", crowded.problems[0]);
-    assert_eq!(list("three.jsonl", JsonlLimits { line_values: 5, ..usual }).unwrap().skills.len(), 3);
+    assert_eq!(list("three.jsonl", usual.with_line_values(5)).unwrap().skills.len(), 3);
     let bad = list("bad.jsonl", usual).unwrap();
     assert_eq!((bad.skills.len(), bad.problems.len()), (1, 21), "twenty, and how many more");
     assert!(bad.problems[20].to_string().contains("980 more"), "{}", bad.problems[20]);

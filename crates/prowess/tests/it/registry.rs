@@ -39,7 +39,7 @@ fn errors_may_also_end_the_list_or_be_passed_over() {
     let folder = tree(&[("good/SKILL.md", &skill("good")), ("bad/SKILL.md", "x\n")]);
     let with = |on_error| {
         let mut registry = Registry::new();
-        registry.add(DirSource::new(folder.path(), ScanOptions { on_error, ..ScanOptions::unbounded() }));
+        registry.add(DirSource::new(folder.path(), ScanOptions::unbounded().with_on_error(on_error)));
         registry.refresh().map(|_| registry.catalog().all().count())
     };
     assert!(matches!(
@@ -57,7 +57,7 @@ fn a_strict_scan_fails_reports_or_passes_over_what_its_profile_refuses() {
         ("odd/SKILL.md", "---\nname: Very_odd\ndescription: d\n---\n"),
     ]);
     let with = |on_error| {
-        let options = ScanOptions { on_error, ..ScanOptions::unbounded() };
+        let options = ScanOptions::unbounded().with_on_error(on_error);
         prowess::discover_judged(&[folder.path()], &options, &Profile::spec()).map(|found| found.len())
     };
     let error = with(OnError::Fail).unwrap_err().to_string();
@@ -209,7 +209,7 @@ fn a_root_may_be_missing_a_file_or_a_skill() {
     };
     let missing = folder.path().join("nowhere");
     assert_eq!(list(&missing, ScanOptions::default()).unwrap(), 0);
-    let strict = ScanOptions { missing_root: MissingRoot::Error, ..ScanOptions::default() };
+    let strict = ScanOptions::default().with_missing_root(MissingRoot::Error);
     assert!(matches!(
         list(&missing, strict.clone()),
         Err(SourceError { kind: SourceErrorKind::Missing, .. })
@@ -219,7 +219,7 @@ fn a_root_may_be_missing_a_file_or_a_skill() {
         Err(SourceError { kind: SourceErrorKind::NotFolder, .. })
     ));
     assert_eq!(list(folder.path(), ScanOptions::default()).unwrap(), 2);
-    let alone = ScanOptions { stop_at_skill: true, ..ScanOptions::default() };
+    let alone = ScanOptions::default().with_stop_at_skill(true);
     assert_eq!(list(folder.path(), alone).unwrap(), 1);
 }
 
@@ -249,7 +249,7 @@ fn any_file_name_may_make_a_skill() {
     let folder =
         tree(&[("a/AGENT.md", &skill("a")), ("b/agent.md", &skill("b")), ("c/SKILL.md", &skill("c"))]);
     let names = |file_name| {
-        let options = ScanOptions { file_name, ..ScanOptions::unbounded() };
+        let options = ScanOptions::unbounded().with_file_name(file_name);
         discover(&[folder.path()], &options).unwrap().into_iter().map(|entry| entry.name).collect::<Vec<_>>()
     };
     assert_eq!(names(FileName::Exact("AGENT.md".into())), ["a"]);
@@ -388,7 +388,7 @@ fn a_client_sees_what_it_would_see() {
     let seen = |id: &str| {
         let mut registry = Registry::new();
         for root in client(id).unwrap().roots(&project.path().join("sub"), &environment) {
-            let options = ScanOptions { max_depth: root.depth, ..ScanOptions::default() };
+            let options = ScanOptions::default().with_max_depth(root.depth);
             let source = DirSource::new(root.path, options).in_scope(root.scope);
             registry.add(Layer::from(source).read_by(root.readers));
         }

@@ -208,10 +208,8 @@ fn a_skill_with_a_file_of_another_name_does_not_count_that_as_a_resource() {
     std::fs::create_dir(&folder).unwrap();
     std::fs::write(folder.join("AGENT.md"), "---\nname: a\ndescription: d\n---\nDo.\n").unwrap();
     std::fs::write(folder.join("notes.md"), "n\n").unwrap();
-    let options = ScanOptions {
-        file_name: prowess::fs::walk::FileName::Exact("AGENT.md".into()),
-        ..ScanOptions::unbounded()
-    };
+    let options =
+        ScanOptions::unbounded().with_file_name(prowess::fs::walk::FileName::Exact("AGENT.md".into()));
     let mut registry = Registry::new();
     registry.add(DirSource::new(place.path(), options));
     registry.refresh().unwrap();

@@ -42,7 +42,7 @@ impl Home {
         let environment = Environment::of([("HOME", home.to_str().unwrap())]);
         let servers: Option<Arc<dyn OpenServer>> = opener.then(|| self.notes.clone() as _);
         let sources = sources.iter().map(|source| SourceSpec::parse(source).unwrap()).collect();
-        let options = LibraryOptions { sources, servers, ..LibraryOptions::default() };
+        let options = LibraryOptions::default().with_sources(sources).with_servers(servers);
         let registry = library(&self.folder.path().join("project"), &environment, &options).unwrap();
         registry.refresh().unwrap();
         registry

@@ -43,7 +43,7 @@ fn error_of<T: std::fmt::Debug>(result: Result<T, SourceError>) -> HttpError {
 #[test]
 fn the_files_of_a_skill_on_a_site_are_listed_without_fetching_them() {
     let site = site_of_files(40, &Answer::Silent);
-    let registry = within(&site, HttpLimits { timeout: HOUR, ..HttpLimits::default() });
+    let registry = within(&site, HttpLimits::default().with_timeout(HOUR));
     let files = registry.files("many").unwrap();
     assert_eq!(files.files.len(), 41);
     assert!(files.files.iter().all(|file| file.unmeasured && file.size == 0));
@@ -55,7 +55,7 @@ fn the_files_of_a_skill_on_a_site_are_listed_without_fetching_them() {
 fn an_index_with_too_many_values_is_refused_before_it_is_read() {
     let site = site_of_files(100, &Answer::Silent);
     let list = |index_values| {
-        let limits = HttpLimits { index_values, ..HttpLimits::default() };
+        let limits = HttpLimits::default().with_index_values(index_values);
         listed(site.source("/index.json").within(limits, ArchiveLimits::default()))
     };
     assert!(list(200).is_ok());
@@ -66,12 +66,12 @@ fn an_index_with_too_many_values_is_refused_before_it_is_read() {
 #[test]
 fn all_files_of_a_skill_share_one_time() {
     let site = site_of_files(40, &Answer::Silent);
-    let limits = HttpLimits { timeout: HOUR, skill_timeout: MOMENT, ..HttpLimits::default() };
+    let limits = HttpLimits::default().with_timeout(HOUR).with_skill_timeout(MOMENT);
     let registry = within(&site, limits);
     let many = registry.get("many").unwrap();
     // A request may take an hour, but not when the skill may take a moment.
     assert!(matches!(error_of(registry.manifest_of(&many)), HttpError::TooSlow(_) | HttpError::NotInTime(_)));
-    let none = HttpLimits { skill_timeout: Duration::ZERO, ..limits };
+    let none = limits.with_skill_timeout(Duration::ZERO);
     let registry = within(&site, none);
     site.asked();
     assert_eq!(error_of(registry.manifest_of(&many)), HttpError::NotInTime(1));
@@ -80,7 +80,7 @@ fn all_files_of_a_skill_share_one_time() {
 
 #[test]
 fn a_list_has_one_time_for_all_that_it_fetches() {
-    let limits = HttpLimits { timeout: HOUR, list_timeout: MOMENT, ..HttpLimits::default() };
+    let limits = HttpLimits::default().with_timeout(HOUR).with_list_timeout(MOMENT);
     let site = Server::start(&[("/index.json", Answer::Silent)]);
     let source = site.source("/index.json").within(limits, ArchiveLimits::default());
     assert!(matches!(http_error(listed(source)), HttpError::TooSlow(_) | HttpError::NotInTime(_)));
@@ -88,7 +88,7 @@ fn a_list_has_one_time_for_all_that_it_fetches() {
     // Entries that say nothing of themselves are asked; those that say something need no answer.
     let entries = json!(["silent", "late", {"name": "said", "description": "Says it."}]);
     let site = Server::start(&[("/index.json", index(&entries)), ("/silent/SKILL.md", Answer::Silent)]);
-    let limits = HttpLimits { list_timeout: Duration::from_secs(2), ..limits };
+    let limits = limits.with_list_timeout(Duration::from_secs(2));
     let source = site.source("/index.json").within(limits, ArchiveLimits::default());
     let registry = match listed(source) {
         Ok(registry) => registry,
@@ -162,7 +162,7 @@ fn a_file_that_no_list_names_is_asked_for_only_when_that_was_wanted() {
     assert!(read(&usual, "references/x y.md").is_err());
     assert!(site.asked().is_empty());
 
-    let limits = HttpLimits { file_bytes: 100, ..HttpLimits::default() };
+    let limits = HttpLimits::default().with_file_bytes(100);
     let source = site.source("/index.json").within(limits, ArchiveLimits::default());
     let registry = listed(source.asking_for_unlisted(true)).unwrap();
     assert_eq!(read(&registry, "references/x y.md").unwrap(), 4);

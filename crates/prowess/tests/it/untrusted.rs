@@ -19,7 +19,7 @@ fn environment(home: &Path) -> Environment {
 
 /// The skills as they are seen from `project`.
 fn seen(home: &Path, project_limits: ProjectLimits) -> Registry {
-    let options = LibraryOptions { project_limits, ..LibraryOptions::default() };
+    let options = LibraryOptions::default().with_project_limits(project_limits);
     let registry = library(&home.join("project"), &environment(home), &options).unwrap();
     registry.refresh().unwrap();
     registry
@@ -96,7 +96,7 @@ fn one_folder_under_many_prefixes_is_listed_within_the_limits_of_a_project() {
         let name = format!("s{number}");
         write(home.path(), &format!("project/lib/{name}/SKILL.md"), &skill(&name));
     }
-    let limits = ProjectLimits { skills: 25, ..ProjectLimits::default() };
+    let limits = ProjectLimits::default().with_skills(25);
     let registry = seen(home.path(), limits);
     // What lies in the user's own folders counts for nothing, and each refresh begins anew.
     for _ in 0..2 {
@@ -110,11 +110,12 @@ fn one_folder_under_many_prefixes_is_listed_within_the_limits_of_a_project() {
     assert!(hint.contains("trust the project's folder"), "{hint}");
     // By the usual limits all are there, and folders without any skill count too.
     assert_eq!(seen(home.path(), ProjectLimits::default()).catalog().all().count(), 2_002);
-    let limits = ProjectLimits { entries: 100, ..ProjectLimits::default() };
+    let limits = ProjectLimits::default().with_entries(100);
     assert_eq!(too_large(&seen(home.path(), limits)), [("entries of folders", 100)]);
     // A trusted project has no such limit.
     trust(home.path());
-    let limits = ProjectLimits { skills: 25, entries: 1, listed_bytes: 1, read_bytes: 1 };
+    let limits =
+        ProjectLimits::default().with_skills(25).with_entries(1).with_listed_bytes(1).with_read_bytes(1);
     assert_eq!(seen(home.path(), limits).catalog().all().count(), 2_002);
 }
 
@@ -125,9 +126,9 @@ fn frontmatter_and_lines_of_a_project_are_kept_within_its_limits() {
     for folder in ["a", "b", "c"] {
         write(home.path(), &format!("project/.claude/skills/{folder}/SKILL.md"), &long);
     }
-    let limits = ProjectLimits { listed_bytes: 20_000, ..ProjectLimits::default() };
+    let limits = ProjectLimits::default().with_listed_bytes(20_000);
     // The second time the frontmatter comes from the cache.
-    let options = LibraryOptions { cache: true, project_limits: limits, ..LibraryOptions::default() };
+    let options = LibraryOptions::default().with_cache(true).with_project_limits(limits);
     for _ in 0..2 {
         let registry = library(&home.path().join("project"), &environment(home.path()), &options).unwrap();
         registry.refresh().unwrap();
@@ -145,7 +146,7 @@ fn frontmatter_and_lines_of_a_project_are_kept_within_its_limits() {
     let registry = seen(home.path(), limits);
     assert_eq!(keys(&registry), ["one"]);
     assert_eq!(too_large(&registry), [("bytes that describe skills", 20_000)]);
-    let limits = ProjectLimits { skills: 2, ..ProjectLimits::default() };
+    let limits = ProjectLimits::default().with_skills(2);
     assert_eq!(keys(&seen(home.path(), limits)), ["one", "x"]);
     assert_eq!(keys(&seen(home.path(), ProjectLimits::default())), ["last", "one", "x", "y", "z"]);
 }
@@ -169,7 +170,7 @@ fn archives_of_a_project_are_unpacked_within_its_limits() {
         let _ = writeln!(config, "[[skills.sources]]\narchive = 'a.tar.gz'\nprefix = 'p{number:02}'");
     }
     write(home.path(), "project/prowess.toml", &config);
-    let limits = ProjectLimits { read_bytes: 1_200_000, ..ProjectLimits::default() };
+    let limits = ProjectLimits::default().with_read_bytes(1_200_000);
     let registry = seen(home.path(), limits);
     assert_eq!(keys(&registry), ["p00:a", "p01:a"]);
     assert_eq!(too_large(&registry), [("bytes to unpack and judge", 1_200_000)]);
@@ -196,7 +197,7 @@ fn what_a_strict_host_judges_of_a_project_is_read_within_its_limits() {
         let path = format!("project/.claude/skills/{name}/SKILL.md");
         write(home.path(), &path, &large(name, 50_000));
     }
-    let limits = ProjectLimits { read_bytes: 120_000, ..ProjectLimits::default() };
+    let limits = ProjectLimits::default().with_read_bytes(120_000);
     let registry = seen(home.path(), limits);
     // What was not judged is not offered.
     assert_eq!(keys(&registry), ["a", "b", "mine"]);
@@ -216,7 +217,7 @@ fn a_plugin_that_a_project_names_has_the_limits_of_a_project() {
     for name in ["a", "b", "c", "d"] {
         write(home.path(), &format!("project/plugin/skills/{name}/SKILL.md"), &large(name, 50_000));
     }
-    let limits = ProjectLimits { read_bytes: 120_000, ..ProjectLimits::default() };
+    let limits = ProjectLimits::default().with_read_bytes(120_000);
     let registry = seen(home.path(), limits);
     assert_eq!(keys(&registry), ["a", "b"]);
     assert_eq!(too_large(&registry), [("bytes to unpack and judge", 120_000)]);
@@ -308,7 +309,7 @@ fn what_is_said_of_sessions_is_read_within_the_limits_of_the_library() {
         ("home/.config/prowess/prowess.toml", "[skills]\ndisable = ['a', 'b', 'c']\n"),
     ]);
     let read = |disabled| {
-        let limits = ConfigLimits { disabled, ..ConfigLimits::default() };
+        let limits = ConfigLimits::default().with_disabled(disabled);
         session_config(&home.path().join("project"), &environment(home.path()), limits)
     };
     assert!(read(2).is_err() && read(3).is_ok());

@@ -146,7 +146,7 @@ pub(crate) fn http_error(result: Result<Registry, RegistryError>) -> HttpError {
 }
 
 fn quick() -> HttpLimits {
-    HttpLimits { timeout: Duration::from_millis(300), index_bytes: 100_000, ..HttpLimits::default() }
+    HttpLimits::default().with_timeout(Duration::from_millis(300)).with_index_bytes(100_000)
 }
 
 /// A gzipped tar file with these files.
@@ -322,7 +322,7 @@ fn a_server_that_misbehaves_is_a_problem_of_its_own() {
         let site = Server::start(&[("/index.json", answer)]);
         // Only those who never end are waited for in vain; the others have all the time that a loaded machine needs.
         let timeout = if expected == "TooSlow" { quick().timeout } else { Duration::from_secs(60) };
-        let limits = HttpLimits { timeout, ..quick() };
+        let limits = quick().with_timeout(timeout);
         let source = site.source("/index.json").within(limits, ArchiveLimits::default());
         let error = format!("{:?}", http_error(listed(source)));
         assert!(error.starts_with(expected), "{expected}: {error}");

@@ -1,11 +1,13 @@
 //! [`ScanChanges`]: the options of a walk that a user sets on the command line or in a configuration.
 
 use prowess_core::path::MAX_DEPTH;
+use prowess_core::with_methods;
 
 use super::ScanOptions;
 
 /// Options of a walk that a user sets. `None` and an empty list leave the default.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ScanChanges {
     /// The depth, at most the maximum depth of a path.
     pub depth: Option<usize>,
@@ -13,6 +15,12 @@ pub struct ScanChanges {
     pub nested: Option<bool>,
     /// Folders whose name begins with one of these are skipped.
     pub skip: Vec<String>,
+}
+
+with_methods! { ScanChanges:
+    with_depth depth: Option<usize>;
+    with_nested nested: Option<bool>;
+    with_skip skip: Vec<String>;
 }
 
 impl ScanChanges {

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 use prowess_core::Origin;
 use prowess_core::path::MAX_DEPTH;
+use prowess_core::with_methods;
 
 use crate::env;
 use crate::error::SourceError;
@@ -64,6 +65,7 @@ pub enum OnError {
 
 /// The options and limits of a walk.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ScanOptions {
     /// The maximum depth below the root.
     pub max_depth: usize,
@@ -99,6 +101,24 @@ pub struct ScanOptions {
     pub missing_root: MissingRoot,
     /// What to do with what cannot be read.
     pub on_error: OnError,
+}
+
+with_methods! { ScanOptions:
+    with_max_depth max_depth: usize;
+    with_report_deeper report_deeper: bool;
+    with_max_folders max_folders: usize;
+    with_max_entries max_entries: usize;
+    with_max_outside max_outside: usize;
+    with_skip_prefixes skip_prefixes: Vec<String>;
+    with_skip_hidden skip_hidden: bool;
+    with_gitignore gitignore: bool;
+    with_stop_at_skill stop_at_skill: bool;
+    with_max_inside max_inside: usize;
+    with_within within: Option<PathBuf>;
+    with_threads threads: Option<usize>;
+    with_file_name file_name: FileName;
+    with_missing_root missing_root: MissingRoot;
+    with_on_error on_error: OnError;
 }
 
 impl ScanOptions {

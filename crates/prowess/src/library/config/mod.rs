@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use prowess_core::check;
 use prowess_core::finding::Preset;
+use prowess_core::with_methods;
 use prowess_core::{Duplicates, Level, Profile};
 
 use crate::env;
@@ -34,6 +35,7 @@ pub const MAX_CONFIG_BYTES: usize = 1024 * 1024;
 /// The maximum numbers of entries in a configuration. A repository can contain one, and each entry costs work for every
 /// command that is run in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ConfigLimits {
     /// Of `skills.sources`: each is opened and listed.
     pub sources: usize,
@@ -41,6 +43,12 @@ pub struct ConfigLimits {
     pub disabled: usize,
     /// Of `check.paths`: each is compared with every path.
     pub paths: usize,
+}
+
+with_methods! { ConfigLimits:
+    with_sources sources: usize;
+    with_disabled disabled: usize;
+    with_paths paths: usize;
 }
 
 impl Default for ConfigLimits {
@@ -60,6 +68,7 @@ pub struct FoundFile {
 
 /// The contents of a `prowess.toml`.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Config {
     /// The file it was read from.
     pub file: PathBuf,
@@ -89,6 +98,7 @@ pub struct Config {
 
 /// Settings for the paths that a glob matches.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PathConfig {
     /// The paths, relative to the folder of the file.
     pub glob: Glob,

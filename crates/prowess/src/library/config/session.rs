@@ -12,6 +12,7 @@ use crate::env;
 
 /// The contents of the table `[session]`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SessionConfig {
     /// The virtual paths of the visible skills. Those of sources that a configuration names begin at its folder.
     pub filter: Option<Filter>,

@@ -57,12 +57,10 @@ fn every_folder_is_scanned_as_its_vector_says() {
         make(folder.path(), case);
         let root = folder.path().join(case["root"].as_str().unwrap_or(""));
         let wanted = &case["options"];
-        let options = ScanOptions {
-            stop_at_skill: wanted["stop_at_skill"] == true,
-            max_depth: wanted["max_depth"].as_u64().map_or(64, |depth| usize::try_from(depth).unwrap()),
-            skip_prefixes: list(&wanted["skip"]).iter().map(|prefix| word(prefix).to_owned()).collect(),
-            ..ScanOptions::unbounded()
-        };
+        let options = ScanOptions::unbounded()
+            .with_stop_at_skill(wanted["stop_at_skill"] == true)
+            .with_max_depth(wanted["max_depth"].as_u64().map_or(64, |depth| usize::try_from(depth).unwrap()))
+            .with_skip_prefixes(list(&wanted["skip"]).iter().map(|prefix| word(prefix).to_owned()).collect());
         let profile = wanted["profile"].as_str().map(|name| Profile::new(name.parse::<Preset>().unwrap()));
         let place = |candidate: &Candidate| {
             let location = Path::new(candidate.entry.origin.location.path().unwrap());
