@@ -54,7 +54,7 @@ fn adding_shows_what_a_skill_could_do_and_asks_for_consent() {
     notes  1 file, 69 bytes
       asks for tools  Read
     pdf  2 files, 84 bytes
-      executable files  scripts/run.sh
+      can be run  scripts/run.sh
       asks for tools  Read
     error: there is no terminal to ask for your consent, so nothing was installed
       hint: look at it with --dry-run, then accept it with --yes
@@ -64,7 +64,7 @@ fn adding_shows_what_a_skill_could_do_and_asks_for_consent() {
     exit 0
     --- stdout
     pdf  2 files, 84 bytes
-      executable files  scripts/run.sh
+      can be run  scripts/run.sh
       asks for tools  Read
     + pdf  from/pdf
     nothing was changed
@@ -95,7 +95,7 @@ fn a_skill_is_added_listed_verified_and_removed() {
     notes  1 file, 69 bytes
       asks for tools  Read
     pdf  2 files, 84 bytes
-      executable files  scripts/run.sh
+      can be run  scripts/run.sh
       asks for tools  Read
     installed 2 skills in [N] ms
     ");
@@ -140,7 +140,7 @@ fn a_skill_is_added_listed_verified_and_removed() {
     resolved 1 skill in [N] ms
     fetched 1 skill in [N] ms
     pdf  2 files, 84 bytes
-      executable files  scripts/run.sh
+      can be run  scripts/run.sh
       asks for tools  Read
     ");
     assert_snapshot!(say(&place, &["remove", "pdf"]), @"
@@ -181,7 +181,7 @@ fn an_edited_skill_stops_a_command_that_would_lose_the_edits() {
     resolved 1 skill in [N] ms
     fetched 1 skill in [N] ms
     pdf  2 files, 84 bytes
-      executable files  scripts/run.sh
+      can be run  scripts/run.sh
       asks for tools  Read
     error: this skill was edited after it was installed: [DIR]/.agents/skills/pdf: SKILL.md, extra.md, scripts/run.sh
       hint: keep the edits with --keep, or lose them with --overwrite; see them with: prowess verify
@@ -207,7 +207,7 @@ fn an_edited_skill_stops_a_command_that_would_lose_the_edits() {
     resolved 1 skill in [N] ms
     fetched 1 skill in [N] ms
     pdf  2 files, 84 bytes
-      executable files  scripts/run.sh
+      can be run  scripts/run.sh
       asks for tools  Read
     ");
     assert!(read(&place, ".agents/skills/pdf/SKILL.md").contains("mine"));
@@ -219,7 +219,7 @@ fn an_edited_skill_stops_a_command_that_would_lose_the_edits() {
     resolved 1 skill in [N] ms
     fetched 1 skill in [N] ms
     pdf  2 files, 84 bytes
-      executable files  scripts/run.sh
+      can be run  scripts/run.sh
       asks for tools  Read
     installed 1 skill in [N] ms
     ");
@@ -346,7 +346,7 @@ fn nothing_is_written_where_a_link_of_the_project_leads() {
     resolved 1 skill in [N] ms
     fetched 1 skill in [N] ms
     pdf  2 files, 84 bytes
-      executable files  scripts/run.sh
+      can be run  scripts/run.sh
       asks for tools  Read
     error: a link leads out of the project: [DIR]/project/.agents
       hint: remove the link, or install the skill for the user
@@ -408,8 +408,9 @@ fn names_that_are_one_folder_on_some_systems_are_refused() {
     resolved 1 skill in [N] ms
     fetched 1 skill in [N] ms
     PDF  1 file, 69 bytes
+      agents see the name  notes
       asks for tools  Read
-      looks like  pdf, which is installed
+      looks like  pdf, which you have
     error: two skills would be one folder on some systems: PDF: pdf
       hint: give it another name with --as NAME, or replace what is there with --overwrite
     ");
@@ -419,6 +420,7 @@ fn names_that_are_one_folder_on_some_systems_are_refused() {
     resolved 1 skill in [N] ms
     fetched 1 skill in [N] ms
     ../up  1 file, 69 bytes
+      agents see the name  notes
       asks for tools  Read
     error: a skill cannot be installed under this name: ../up: the name begins with a dot: ../up
       hint: give it another name
@@ -429,6 +431,7 @@ fn names_that_are_one_folder_on_some_systems_are_refused() {
     resolved 1 skill in [N] ms
     fetched 1 skill in [N] ms
     pdf  1 file, 69 bytes
+      agents see the name  notes
       asks for tools  Read
     error: a skill of this name is installed from another source: pdf: path+from/pdf
       hint: give it another name with --as NAME, or replace what is there with --overwrite
@@ -501,9 +504,13 @@ fn a_preview_shows_skills_inside_of_a_skill_and_what_they_ask_for() {
     let inner = "---\nname: inner\ndescription: Inner.\nallowed-tools: Bash(*)\nhooks: {a: b}\n---\n";
     place.write("from/notes/.claude/skills/inner/SKILL.md", inner.as_bytes());
     let said = run(&place, &["add", "./from/notes", "--dry-run"]);
-    for part in
-        ["asks for tools  Bash(*), Read", "hooks", "more skills inside  .claude/skills/inner/SKILL.md"]
-    {
+    for part in [
+        "  asks for tools  Read",
+        "another skill inside  inner, .claude/skills/inner/SKILL.md",
+        "    asks for tools  Bash(*)",
+        "    hooks",
+        "loaded by other programs  .claude/skills/inner/SKILL.md",
+    ] {
         assert!(said.contains(part), "{said} should have {part}");
     }
 }
@@ -514,4 +521,60 @@ fn a_folder_without_records_stays_without_them() {
     let said = run(&place, &["sync"]);
     assert!(said.starts_with("exit 0"), "{said}");
     assert!(!place.path().join("skills.toml").exists() && !place.path().join("skills.lock").exists());
+}
+
+#[test]
+fn a_preview_hides_no_file_behind_a_count() {
+    let place = place();
+    for number in 0..20 {
+        place.write(&format!("from/notes/scripts/{number:02}.py"), b"print()");
+        place.write(&format!("from/notes/docs/{number:02}/CLAUDE.md"), b"x");
+    }
+    place.write("from/notes/z.dat", b"\x7fELF");
+    let said = run(&place, &["add", "./from/notes", "--dry-run"]);
+    for part in ["scripts/: 00.py, 01.py", "19.py", "./: z.dat", "docs/19/: CLAUDE.md"] {
+        assert!(said.contains(part), "{said} should have {part}");
+    }
+    assert!(!said.contains(" more"), "{said}");
+}
+
+#[test]
+fn a_skill_that_no_agent_would_load_is_refused_or_left_out_of_all() {
+    let place = place();
+    place.write("from/none/SKILL.md", b"no frontmatter\n");
+    place.write("from/empty/SKILL.md", b"---\nname: empty\n---\nDo.\n");
+    for (from, reason) in [("./from/empty", "empty: there is no description"), ("./from/none", "none: ")] {
+        let said = run(&place, &["add", from, "--yes"]);
+        let refused = said.contains(&format!("error: no agent would load this skill: {reason}"));
+        assert!(said.starts_with("exit 2") && refused, "{said}");
+    }
+    assert!(!place.path().join(".agents").exists());
+    let said = run(&place, &["add", "./from", "--all", "--yes"]);
+    assert!(
+        said.contains("left out, since no agent would load it: empty: there is no description"),
+        "{said}"
+    );
+    assert!(said.contains("left out, since no agent would load it: none: "), "{said}");
+    assert!(said.starts_with("exit 0") && said.contains("+ notes") && said.contains("+ pdf"), "{said}");
+    assert!(!place.path().join(".agents/skills/empty").exists());
+}
+
+#[test]
+fn a_preview_shows_which_own_skill_is_hidden_and_what_was_renamed() {
+    let place = place();
+    place.write("home/.agents/skills/pdf/SKILL.md", skill("pdf", "mine").as_bytes());
+    let said = run(&place, &["add", "./from/pdf", "--dry-run"]);
+    assert!(said.contains("hides your own skill  [DIR]/home/.agents/skills/pdf"), "{said}");
+    run(&place, &["add", "./from/notes", "--yes"]);
+    place.write("from/notes/SKILL.md", skill("renamed", "one").as_bytes());
+    let said = run(&place, &["add", "./from/notes", "--dry-run"]);
+    assert!(said.contains("also installed as  notes; remove it with: prowess remove notes"), "{said}");
+}
+
+#[test]
+fn a_name_that_is_no_folder_is_shown_beside_the_installed_one() {
+    let place = place();
+    place.write("from/notes/SKILL.md", skill("../../evil", "one").as_bytes());
+    let said = run(&place, &["add", "./from/notes", "--dry-run"]);
+    assert!(said.contains("notes  1 file") && said.contains("agents see the name  ../../evil"), "{said}");
 }

@@ -93,6 +93,8 @@ pub struct AvailableSkill<'a> {
     pub name: &'a str,
     /// What it says it does.
     pub description: Option<&'a str>,
+    /// Why no agent would load it, as `check` says it. Such a skill is not installed.
+    pub problem: Option<&'a str>,
 }
 
 impl Available {
@@ -100,13 +102,14 @@ impl Available {
     pub fn skills(&self) -> impl ExactSizeIterator<Item = AvailableSkill<'_>> {
         let shown = |skill| -> AvailableSkill<'_> {
             let skill: &FoundSkill = skill;
-            AvailableSkill { name: &skill.name, description: skill.description.as_deref() }
+            let (description, problem) = (skill.description.as_deref(), skill.problem.as_deref());
+            AvailableSkill { name: &skill.name, description, problem }
         };
         self.0.skills.iter().map(shown)
     }
 
-    /// Which skills are meant, by their places in [`skills`](Self::skills): those with these names, all, or the one that the
-    /// source itself names. Several of which none is named are an error.
+    /// Which skills are meant, by their places in [`skills`](Self::skills): those with these names, all that agents would
+    /// load, or the one that the source itself names. Several of which none is named are an error.
     pub fn choose(&self, names: &[String], all: bool) -> Result<Vec<usize>, InstallError> {
         self.0.choose(names, all)
     }
@@ -290,8 +293,26 @@ impl Installer {
         skills: &[Prepared],
     ) -> Result<Vec<(String, Preview)>, InstallError> {
         let records = self.place(scope)?.read()?;
-        let names = || records.lock.skills().iter().map(|skill| &*skill.name);
-        let preview = |skill: &Prepared| Preview::of(&skill.new.tree, skill.name(), names());
+        let own = self.folders.user.as_deref().filter(|_| scope == InstallScope::Project);
+        let own = own.map(|user| user.join(SKILLS_FOLDER));
+        // What cannot be listed is not shown: the preview decides nothing.
+        let of_user =
+            own.as_deref().and_then(|folder| Dir::open(folder).ok()?.names().ok()).unwrap_or_default();
+        let names = || {
+            let locked = records.lock.skills().iter().map(|skill| &*skill.name);
+            locked.chain(of_user.iter().map(String::as_str))
+        };
+        let preview = |skill: &Prepared| {
+            let mut preview = Preview::of(&skill.new.tree, skill.name(), names());
+            let hidden =
+                of_user.iter().filter(|name| [skill.name(), &preview.declared_name].contains(&&***name));
+            let folder = own.clone().unwrap_or_default();
+            preview.shadows = hidden.map(|name| folder.join(name).to_string_lossy().into_owned()).collect();
+            let others = records.lock.skills().iter();
+            let others = others.filter(|other| other.name != skill.name() && other.is_from(skill.locked()));
+            preview.installed_as = others.map(|other| other.name.clone()).collect();
+            preview
+        };
         Ok(skills.iter().map(|skill| (skill.name().to_owned(), preview(skill))).collect())
     }
 

@@ -29,7 +29,7 @@ pub use installer::{
     Available, AvailableSkill, InstallFolders, InstallOptions, Installer, Prepared, Progress,
 };
 pub use origins::{InstalledOrigin, Origins};
-pub use preview::Preview;
+pub use preview::{HiddenText, NestedSkill, Preview};
 pub use records::{
     InstallScope, LOCK_FILE, LinkMode, LockedSkill, SKILLS_FILE, SKILLS_FOLDER, SkillsLock, SkillsToml,
     WantedSkill,

@@ -224,6 +224,14 @@ pub(crate) fn check_still(
     }
 }
 
+/// Why a document is no skill that a catalog offers, as `check` says it; nothing when it is one.
+#[cfg(feature = "install")]
+pub(crate) fn why_not_offered(document: &Document, at: &Origin) -> Option<String> {
+    let problems = lenient().check_frontmatter(document, at);
+    let broken = problems.iter().any(|problem| problem.severity == prowess_core::Severity::Error);
+    broken.then(|| reasons(&problems))
+}
+
 /// The profile by which a catalog judges, made once.
 fn lenient() -> &'static Profile {
     static LENIENT: OnceLock<Profile> = OnceLock::new();

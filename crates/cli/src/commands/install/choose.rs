@@ -26,7 +26,20 @@ pub(super) fn chosen(
         // A source that names one of its skills leaves no choice.
         return available.choose(&[], false).or_else(|_| pick(available, ui));
     }
-    Ok(available.choose(&args.skill, args.all)?)
+    let chosen = available.choose(&args.skill, args.all)?;
+    if args.all {
+        say_left_out(available, &chosen, ui);
+    }
+    Ok(chosen)
+}
+
+/// Says which skills are not installed, since no agent would load them.
+fn say_left_out(available: &Available, chosen: &[usize], ui: &mut Ui) {
+    for (at, skill) in available.skills().enumerate() {
+        if let Some(problem) = skill.problem.filter(|_| !chosen.contains(&at)) {
+            ui.note(&format!("left out, since no agent would load it: {}: {problem}", skill.name));
+        }
+    }
 }
 
 /// Asks which skills are wanted.
@@ -44,19 +57,21 @@ fn pick(available: &Available, ui: &mut Ui) -> Result<Vec<usize>, CommandError> 
         );
     }
     ui.tell(&text);
+    let whole = available.choose(&[], true)?;
     let answer = ui.ask("Which? (numbers such as 1,3-5, names, or all)")?;
     let named = |name: &str| available.choose(&[name.to_owned()], false).ok()?.pop();
+    if answer.trim().eq_ignore_ascii_case("all") {
+        say_left_out(available, &whole, ui);
+        return Ok(whole);
+    }
     numbers(&answer, most, named).ok_or_else(|| {
         Failure::new("nothing was chosen, so nothing was installed", "answer with numbers, names or all")
             .into()
     })
 }
 
-/// The places that an answer means; nothing when it is not understood or chooses nothing.
+/// The places that an answer means by numbers and names; nothing when it is not understood or chooses nothing.
 fn numbers(answer: &str, most: usize, named: impl Fn(&str) -> Option<usize>) -> Option<Vec<usize>> {
-    if answer.trim().eq_ignore_ascii_case("all") {
-        return Some((0..most).collect());
-    }
     let mut chosen = Vec::new();
     for word in answer.split([',', ' ']).filter(|word| !word.is_empty()) {
         let number = |text: &str| text.parse::<usize>().ok().filter(|number| (1..=most).contains(number));
@@ -75,11 +90,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_is_numbers_ranges_names_or_all() {
+    fn an_answer_is_numbers_ranges_or_names() {
         let read = |answer: &str| numbers(answer, 5, |name| (name == "pdf").then_some(4));
         assert_eq!(read("1,3-4"), Some(vec![0, 2, 3]));
         assert_eq!(read(" 2 2 pdf "), Some(vec![1, 4]));
-        assert_eq!(read("ALL"), Some(vec![0, 1, 2, 3, 4]));
         for nothing in ["", "0", "6", "x", "1,x", "2-9"] {
             assert_eq!(read(nothing), None, "{nothing}");
         }

@@ -1,14 +1,15 @@
 //! Whether the user accepts what is about to be installed.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use prowess::install::Preview;
+use prowess::install::{NestedSkill, Preview};
 
 use crate::error::{CommandError, Failure};
 use crate::ui::{FAINT, HINT, STRONG, Ui, clean, count};
 
-/// How many names a line shows.
-const MAX_NAMED: usize = 6;
+/// With more files than this, those of one folder are shown on a line of their own.
+const MAX_IN_LINE: usize = 6;
 
 /// Shows what skills could do and asks for consent; an error when the answer is no, or when there is no terminal to ask at.
 pub(super) fn ask(previews: &[(String, Preview)], yes: bool, ui: &mut Ui) -> Result<(), CommandError> {
@@ -35,7 +36,7 @@ pub(super) fn ask(previews: &[(String, Preview)], yes: bool, ui: &mut Ui) -> Res
     Err(Failure::new("you did not accept it, so nothing was installed", "answer y to install it").into())
 }
 
-/// What one skill could do, in lines.
+/// What one skill could do, in lines. Nothing is cut: what a skill wants to hide would be behind the cut.
 pub(super) fn shown(name: &str, preview: &Preview) -> String {
     let mut text = format!(
         "{STRONG}{}{STRONG:#}  {FAINT}{}, {} bytes{FAINT:#}\n",
@@ -43,42 +44,65 @@ pub(super) fn shown(name: &str, preview: &Preview) -> String {
         count(preview.files, "file"),
         preview.bytes
     );
-    let mut line = |title: &str, what: String| {
-        let _ = writeln!(text, "  {HINT}{title}{HINT:#}  {}", clean(&what));
+    let mut line = |title: &str, what: &str| {
+        let _ = writeln!(text, "  {HINT}{title}{HINT:#}  {}", clean(what));
     };
-    if !preview.executables.is_empty() {
-        line("executable files", some(&preview.executables));
+    if !["", name].contains(&&*preview.declared_name) {
+        line("agents see the name", &preview.declared_name);
     }
-    if !preview.tools.is_empty() {
-        line("asks for tools", preview.tools.join(", "));
+    for path in &preview.replaces {
+        line("replaces, and deletes", path);
     }
-    if preview.hooks {
-        line("hooks", "asks for hooks, which prowess never runs; other clients may".to_owned());
+    for path in &preview.shadows {
+        line("hides your own skill", path);
     }
-    if preview.commands {
-        line("commands", "some clients run commands in its text while they load it".to_owned());
+    for other in &preview.installed_as {
+        let remove = format!("{other}; remove it with: prowess remove {other}");
+        line("also installed as", &remove);
     }
-    if !preview.hidden.is_empty() {
-        line("hidden text", some(&preview.hidden));
+    files("can be run", &preview.executables, &mut line);
+    can_do((&preview.tools, preview.hooks, preview.commands), &mut line);
+    for hidden in &preview.hidden {
+        line("hidden text", &format!("{}: {}", hidden.path, hidden.rules.join(", ")));
     }
-    if !preview.loaded_by_others.is_empty() {
-        line("loaded by other programs", preview.loaded_by_others.join(", "));
-    }
-    if !preview.nested.is_empty() {
-        line("more skills inside", some(&preview.nested));
+    files("loaded by other programs", &preview.loaded_by_others, &mut line);
+    for NestedSkill { path, name, tools, hooks, commands, .. } in &preview.nested {
+        line("another skill inside", &format!("{name}, {path}"));
+        can_do((tools, *hooks, *commands), &mut |title, what| line(&format!("  {title}"), what));
     }
     if !preview.looks_like.is_empty() {
-        line("looks like", format!("{}, which is installed", some(&preview.looks_like)));
+        line("looks like", &format!("{}, which you have", preview.looks_like.join(", ")));
     }
     text
 }
 
-fn some(names: &[String]) -> String {
-    let more = names.len().saturating_sub(MAX_NAMED);
-    let mut shown: Vec<&str> = names.iter().take(MAX_NAMED).map(String::as_str).collect();
-    let rest = format!("and {more} more");
-    if more > 0 {
-        shown.push(&rest);
+/// What a SKILL.md asks for.
+fn can_do((tools, hooks, commands): (&[String], bool, bool), line: &mut dyn FnMut(&str, &str)) {
+    if !tools.is_empty() {
+        line("asks for tools", &tools.join(", "));
     }
-    shown.join(", ")
+    if hooks {
+        line("hooks", "asks for hooks, which prowess never runs; other clients may");
+    }
+    if commands {
+        line("commands", "some clients run commands in its text while they load it");
+    }
+}
+
+/// All of some files: few in a line, many by their folders.
+fn files(title: &str, paths: &[String], line: &mut dyn FnMut(&str, &str)) {
+    if paths.len() <= MAX_IN_LINE {
+        if !paths.is_empty() {
+            line(title, &paths.join(", "));
+        }
+        return;
+    }
+    let mut folders: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for path in paths {
+        let (folder, name) = path.rsplit_once('/').unwrap_or((".", path));
+        folders.entry(folder).or_default().push(name);
+    }
+    for (folder, names) in folders {
+        line(title, &format!("{folder}/: {}", names.join(", ")));
+    }
 }

@@ -10,6 +10,7 @@ use super::contents::{Planned, SkillFolder, file_at};
 use crate::install::error::{InstallError, InstallErrorKind};
 use crate::install::records::check_folder_name;
 use crate::install::tree::InstallLimits;
+use crate::source::why_not_offered;
 
 /// How many skills an error lists.
 const MAX_LISTED: usize = 20;
@@ -23,6 +24,8 @@ pub(crate) struct FoundSkill {
     pub(crate) path: Option<RelPath>,
     /// What it says it does.
     pub(crate) description: Option<String>,
+    /// Why no agent would load it.
+    pub(crate) problem: Option<String>,
     /// Its folder; empty for the whole place.
     pub(super) folder: String,
 }
@@ -34,7 +37,7 @@ impl FoundSkill {
         self.name == name || (!folder.is_empty() && folder == name) || self.folder == name
     }
 
-    fn shown(&self) -> String {
+    pub(super) fn shown(&self) -> String {
         if self.folder.is_empty() || self.folder == self.name {
             self.name.clone()
         } else {
@@ -99,7 +102,9 @@ impl Found {
             Some(name) => name.to_owned(),
         };
         let document = parse(bytes.as_deref().unwrap_or_default());
-        let written = document.name(&Origin::text("").in_folder(folder_name.clone()));
+        let at = Origin::at(format!("{folder_name}/{}", folder.file.name)).in_folder(folder_name.clone());
+        let problem = bytes.and_then(|_| why_not_offered(&document, &at));
+        let written = document.name(&at);
         let name = written.filter(|name| check_folder_name(name).is_ok()).unwrap_or(folder_name);
         let path = RelPath::parse(&folder.path).ok();
         if path.is_none() && !folder.path.is_empty() {
@@ -107,14 +112,17 @@ impl Found {
             return;
         }
         let description = document.description().map(str::to_owned);
-        self.skills.push(FoundSkill { name, path, description, folder: folder.path.clone() });
+        self.skills.push(FoundSkill { name, path, description, problem, folder: folder.path.clone() });
     }
 
-    /// The skills that are meant, as places in [`Found::skills`]: those that are named here, or all, or else the one that
-    /// the place itself names. Several, none of them named, are an error that lists them.
+    /// The skills that are meant, as places in [`Found::skills`]: those that are named here, or all that agents would load,
+    /// or else the one that the place itself names. Several, none of them named, are an error that lists them.
     pub(crate) fn choose(&self, names: &[String], all: bool) -> Result<Vec<usize>, InstallError> {
         if all {
-            return Ok((0..self.skills.len()).collect());
+            let loads = |at: &usize| self.skills.get(*at).is_some_and(|skill| skill.problem.is_none());
+            let fine: Vec<usize> = self.all().into_iter().filter(loads).collect();
+            // With none of them, the reasons are what is asked for.
+            return Ok(if fine.is_empty() { self.all() } else { fine });
         }
         if !names.is_empty() {
             return names.iter().map(|name| self.called(name)).collect();

@@ -22,7 +22,7 @@ use super::error::{InstallError, InstallErrorKind};
 use super::records::LockedSkill;
 use super::spec::{InstallPlace, InstallSpec};
 use super::store::Store;
-use super::tree::{InstallLimits, SkillTree, TreeFile};
+use super::tree::{InstallLimits, SkillTree, TreeFile, refused};
 use crate::env::{self, Environment};
 
 /// How skills are fetched.
@@ -259,6 +259,10 @@ impl Fetcher {
         chosen: &[usize],
     ) -> Result<Vec<FetchedSkill>, InstallError> {
         let skills: Vec<FoundSkill> = chosen.iter().filter_map(|at| found.skills.get(*at).cloned()).collect();
+        if let Some((skill, problem)) = skills.iter().find_map(|skill| Some((skill, skill.problem.as_ref()?)))
+        {
+            return Err(refused(format!("no agent would load this skill: {}: {problem}", skill.shown())));
+        }
         let folders: Vec<&str> = skills.iter().map(|skill| skill.folder.as_str()).collect();
         let trees = self.trees(&mut found.place, &folders)?;
         let (commit, requested) = match &found.place {

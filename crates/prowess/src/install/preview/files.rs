@@ -1,0 +1,236 @@
+//! What the files of a skill are to others: programs that can be run, files that other programs load by themselves, text
+//! with characters that people do not see.
+
+use prowess_core::text::{Unseen, hidden};
+
+/// The endings of files that an interpreter or a system runs, with or without an executable bit.
+const SCRIPTS: [&str; 47] = [
+    "applescript",
+    "awk",
+    "bash",
+    "bat",
+    "cjs",
+    "cmd",
+    "com",
+    "command",
+    "csh",
+    "cts",
+    "dll",
+    "dylib",
+    "exe",
+    "fish",
+    "go",
+    "groovy",
+    "hta",
+    "jar",
+    "jl",
+    "js",
+    "jse",
+    "jsx",
+    "ksh",
+    "lua",
+    "mjs",
+    "msi",
+    "mts",
+    "php",
+    "pl",
+    "ps1",
+    "psm1",
+    "py",
+    "pyc",
+    "pyw",
+    "pyz",
+    "r",
+    "rb",
+    "scpt",
+    "scr",
+    "sh",
+    "so",
+    "tcl",
+    "ts",
+    "tsx",
+    "vbs",
+    "wsf",
+    "zsh",
+];
+/// How programs begin: a line that names an interpreter, then Linux, Windows, WebAssembly, macOS in its four orders and
+/// with several machines.
+const BEGINNINGS: [&[u8]; 9] = [
+    b"#!",
+    b"\x7fELF",
+    b"MZ",
+    b"\0asm",
+    &[0xFE, 0xED, 0xFA, 0xCE],
+    &[0xFE, 0xED, 0xFA, 0xCF],
+    &[0xCE, 0xFA, 0xED, 0xFE],
+    &[0xCF, 0xFA, 0xED, 0xFE],
+    &[0xCA, 0xFE, 0xBA, 0xBE],
+];
+/// Files that other programs load by themselves when they find them, by their name or by the end of their path.
+const LOADED_FILES: [&str; 27] = [
+    "CLAUDE.md",
+    "CLAUDE.local.md",
+    "AGENTS.md",
+    "AGENTS.override.md",
+    "GEMINI.md",
+    "QWEN.md",
+    ".mcp.json",
+    "mcp.json",
+    "hooks.json",
+    ".cursorrules",
+    ".windsurfrules",
+    ".clinerules",
+    ".roorules",
+    ".goosehints",
+    ".aider.conf.yml",
+    ".github/copilot-instructions.md",
+    ".envrc",
+    ".npmrc",
+    ".yarnrc",
+    ".yarnrc.yml",
+    ".pnpmfile.cjs",
+    "package.json",
+    "mise.toml",
+    ".mise.toml",
+    "conftest.py",
+    "sitecustomize.py",
+    "usercustomize.py",
+];
+/// Folders whose files other programs load by themselves.
+const LOADED_FOLDERS: [&str; 25] = [
+    ".claude",
+    ".claude-plugin",
+    ".clinerules",
+    ".codex",
+    ".codex-plugin",
+    ".continue",
+    ".cursor",
+    ".cursor-plugin",
+    ".devcontainer",
+    ".gemini",
+    ".github/agents",
+    ".github/chatmodes",
+    ".github/hooks",
+    ".github/instructions",
+    ".github/prompts",
+    ".github/workflows",
+    ".husky",
+    ".idea",
+    ".kiro",
+    ".opencode",
+    ".qwen",
+    ".roo",
+    ".vscode",
+    ".windsurf",
+    ".zed",
+];
+/// The endings of files that are text whatever bytes are in them.
+const TEXTS: [&str; 12] =
+    ["csv", "htm", "html", "json", "jsonl", "markdown", "md", "mdx", "toml", "txt", "yaml", "yml"];
+/// How far a file without such an ending is searched for a byte that no text has.
+const SNIFFED: usize = 8 << 10;
+
+/// Whether a file can be run: it says so itself, or an interpreter that is given it runs it.
+pub(super) fn can_be_run(path: &str, executable: bool, bytes: &[u8]) -> bool {
+    executable || ends_in(path, &SCRIPTS) || BEGINNINGS.iter().any(|begin| bytes.starts_with(begin))
+}
+
+/// Whether other programs load a file by themselves. Some systems do not tell capitals from small letters, so this does
+/// not either.
+pub(super) fn is_loaded_by_others(path: &str) -> bool {
+    let path = format!("/{}", path.to_ascii_lowercase());
+    let ends = |known: &&str| path.ends_with(&format!("/{}", known.to_ascii_lowercase()));
+    let holds = |folder: &&str| path.contains(&format!("/{folder}/"));
+    LOADED_FILES.iter().any(|known| ends(&known)) || LOADED_FOLDERS.iter().any(|folder| holds(&folder))
+}
+
+/// The rules about text that people do not see which a file breaks, sorted; none for a file that is no text.
+pub(super) fn hidden_text(path: &str, bytes: &[u8]) -> Vec<&'static str> {
+    let start = bytes.get(..SNIFFED).unwrap_or(bytes);
+    if !ends_in(path, &TEXTS) && start.contains(&0) {
+        return Vec::new();
+    }
+    let mut rules = Vec::new();
+    let mut first = true;
+    // One byte that is no text hides nothing of what is around it.
+    for chunk in bytes.utf8_chunks() {
+        let text = chunk.valid();
+        // At its beginning it only says how the file is written.
+        let text =
+            if std::mem::take(&mut first) { text.strip_prefix('\u{feff}').unwrap_or(text) } else { text };
+        rules.extend(hidden(text).filter_map(|(_, _, kind)| rule_of(kind)));
+    }
+    rules.sort_unstable();
+    rules.dedup();
+    rules
+}
+
+/// The rule that a hidden character breaks; none for control characters, which are everywhere and shown as escapes.
+fn rule_of(kind: Unseen) -> Option<&'static str> {
+    match kind {
+        Unseen::Bidi | Unseen::Mark => Some("hidden-bidi"),
+        Unseen::Invisible | Unseen::Joiner => Some("hidden-zero-width"),
+        Unseen::Tag => Some("hidden-tag-characters"),
+        Unseen::Selector => Some("hidden-variation-selectors"),
+        _ => None,
+    }
+}
+
+fn ends_in(path: &str, endings: &[&str]) -> bool {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    let ending = name.rsplit_once('.').map(|(_, ending)| ending);
+    ending.is_some_and(|ending| endings.iter().any(|known| known.eq_ignore_ascii_case(ending)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_script_can_be_run_without_an_executable_bit() {
+        for (path, bytes) in [
+            ("a.PY", &b""[..]),
+            ("x.ps1", b""),
+            ("y.bat", b""),
+            ("tool", b"#!/bin/sh\n"),
+            ("t.dat", b"\x7fELF\x02"),
+            ("z.bin", b"MZ\x90"),
+        ] {
+            assert!(can_be_run(path, false, bytes), "{path}");
+        }
+        assert!(can_be_run("plain", true, b""));
+        assert!(!can_be_run("notes.md", false, b"text") && !can_be_run("py", false, b"text"));
+    }
+
+    #[test]
+    fn files_that_programs_load_are_known_in_any_folder_and_in_any_case() {
+        for path in [
+            "docs/claude.md",
+            ".claude/commands/x.md",
+            "sub/.Cursor/rules/x.mdc",
+            ".codex/config.toml",
+            ".gemini/settings.json",
+            ".devcontainer/devcontainer.json",
+            "hooks/hooks.json",
+            ".claude-plugin/plugin.json",
+            "package.json",
+            ".github/workflows/ci.yml",
+        ] {
+            assert!(is_loaded_by_others(path), "{path}");
+        }
+        for path in ["SKILL.md", "my-claude.md", "claude/notes.md", "x.claude/a", "references/guide.md"] {
+            assert!(!is_loaded_by_others(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn hidden_text_is_found_in_every_text_and_not_in_pictures() {
+        assert_eq!(
+            hidden_text("a.md", "x\u{202e}\u{e0041}\u{200b}".as_bytes()),
+            ["hidden-bidi", "hidden-tag-characters", "hidden-zero-width"]
+        );
+        assert_eq!(hidden_text("a.md", b"\0\xff\xe2\x80\xae"), ["hidden-bidi"]);
+        assert!(hidden_text("a.png", b"\x89PNG\0\xe2\x80\xae").is_empty());
+        assert!(hidden_text("a.csv", "\u{feff}a,b".as_bytes()).is_empty());
+    }
+}

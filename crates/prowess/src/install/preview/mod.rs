@@ -1,0 +1,264 @@
+//! [`Preview`]: what a skill could do once it is installed, shown before the user accepts it. It is for people to read and
+//! decides nothing.
+
+mod files;
+
+use prowess_core::document::Document;
+use prowess_core::{Origin, check, parse};
+use serde::Serialize;
+use unicode_security::skeleton;
+
+use super::tree::SkillTree;
+use crate::fs::walk::FILE_NAMES;
+
+/// The rules about text that people do not see. SKILL.md may have it as escapes too, so it is checked by them.
+const HIDDEN: [&str; 4] =
+    ["hidden-bidi", "hidden-tag-characters", "hidden-variation-selectors", "hidden-zero-width"];
+/// Other spellings of `allowed-tools`, which some clients read.
+const OTHER_TOOLS: [&str; 4] = ["tools", "allowed_tools", "allowedTools", "allowed tools"];
+
+/// What a skill brings along.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Preview {
+    /// The name in its frontmatter, which agents see.
+    pub declared_name: String,
+    /// Its description.
+    pub description: String,
+    /// The number of its files.
+    pub files: usize,
+    /// The size of all of them.
+    pub bytes: u64,
+    /// The files that can be run, by themselves or by an interpreter.
+    pub executables: Vec<String>,
+    /// The tools that it asks to be granted.
+    pub tools: Vec<String>,
+    /// Whether it asks for hooks.
+    pub hooks: bool,
+    /// Commands in its instructions that some clients run while they load it.
+    pub commands: bool,
+    /// Text that people do not see.
+    pub hidden: Vec<HiddenText>,
+    /// Files that other programs load by themselves.
+    pub loaded_by_others: Vec<String>,
+    /// Skills inside of it, which agents find too.
+    pub nested: Vec<NestedSkill>,
+    /// Installed skills whose names look like its own.
+    pub looks_like: Vec<String>,
+    /// Skills of the user that have its name, by their folders: agents in this project no longer see them.
+    pub shadows: Vec<String>,
+    /// Skills that are installed from the same source under other names.
+    pub installed_as: Vec<String>,
+    /// What is there now and would be replaced though it was not installed, or was edited, by its path.
+    pub replaces: Vec<String>,
+}
+
+/// Text in a file that people do not see.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct HiddenText {
+    /// The path of the file.
+    pub path: String,
+    /// The rules that it breaks.
+    pub rules: Vec<&'static str>,
+}
+
+/// A skill inside of another.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct NestedSkill {
+    /// The path of its SKILL.md.
+    pub path: String,
+    /// Its name.
+    pub name: String,
+    /// What it says it does.
+    pub description: String,
+    /// The tools that it asks to be granted.
+    pub tools: Vec<String>,
+    /// Whether it asks for hooks.
+    pub hooks: bool,
+    /// Whether its text has commands that some clients run while they load it.
+    pub commands: bool,
+}
+
+/// What one SKILL.md says.
+struct Said {
+    nested: NestedSkill,
+    hidden: Vec<&'static str>,
+}
+
+impl Preview {
+    /// What a tree would bring along under a name, beside skills with these names.
+    pub(crate) fn of<'n>(tree: &SkillTree, name: &str, installed: impl Iterator<Item = &'n str>) -> Self {
+        let mut preview = Self {
+            files: tree.manifest().files.len(),
+            bytes: tree.manifest().total_size(),
+            ..Self::default()
+        };
+        let own = tree.manifest().own().map(|own| &own.path);
+        for (file, bytes) in tree.files() {
+            let path = file.path.as_str();
+            if files::can_be_run(path, file.executable, bytes) {
+                preview.executables.push(path.to_owned());
+            }
+            if files::is_loaded_by_others(path) {
+                preview.loaded_by_others.push(path.to_owned());
+            }
+            let mut rules = files::hidden_text(path, bytes);
+            if FILE_NAMES.contains(&file.path.file_name()) {
+                let Said { nested, hidden } = Said::of(path, name, bytes);
+                rules.extend(hidden);
+                if Some(&file.path) == own {
+                    (preview.declared_name, preview.description) = (nested.name, nested.description);
+                    (preview.tools, preview.hooks, preview.commands) =
+                        (nested.tools, nested.hooks, nested.commands);
+                } else {
+                    preview.nested.push(nested);
+                }
+            }
+            if !rules.is_empty() {
+                rules.sort_unstable();
+                rules.dedup();
+                preview.hidden.push(HiddenText { path: path.to_owned(), rules });
+            }
+        }
+        let names = [name, preview.declared_name.as_str()];
+        let alike = |other: &&str| names.iter().any(|own| look_alike(own, other)) && !names.contains(other);
+        preview.looks_like = installed.filter(alike).map(str::to_owned).collect();
+        preview.looks_like.sort();
+        preview.looks_like.dedup();
+        preview
+    }
+
+    /// Whether there is anything that a person should look at before accepting it.
+    pub fn is_remarkable(&self) -> bool {
+        let lists = [&self.executables, &self.tools, &self.loaded_by_others, &self.looks_like];
+        let places = [&self.shadows, &self.installed_as, &self.replaces];
+        self.hooks
+            || self.commands
+            || !(self.hidden.is_empty() && self.nested.is_empty())
+            || lists.into_iter().chain(places).any(|list| !list.is_empty())
+    }
+}
+
+impl Said {
+    fn of(path: &str, name: &str, bytes: &[u8]) -> Self {
+        let document = parse(bytes);
+        let folder = path.rsplit('/').nth(1).unwrap_or(name);
+        let at = Origin::at(format!("{name}/{path}")).in_folder(folder);
+        let entry = document.entry(&at);
+        let findings = check(&document, None, &at);
+        let has = |code: &str| findings.iter().any(|finding| finding.rule.code == code);
+        let grants = entry.allowed_tools.iter().flat_map(|tools| &tools.grants);
+        let mut tools: Vec<String> = grants.map(ToString::to_string).collect();
+        tools.extend(
+            other_tools(&document).into_iter().filter(|tool| !tools.contains(tool)).collect::<Vec<_>>(),
+        );
+        let nested = NestedSkill {
+            path: path.to_owned(),
+            name: entry.name,
+            description: entry.description,
+            tools,
+            hooks: has("hooks-present"),
+            commands: has("dynamic-command"),
+        };
+        Self { nested, hidden: HIDDEN.into_iter().filter(|code| has(code)).collect() }
+    }
+}
+
+/// What other spellings of `allowed-tools` ask for, as it is written.
+fn other_tools(document: &Document) -> Vec<String> {
+    let fields = OTHER_TOOLS.iter().filter_map(|field| document.field(field));
+    fields.map(prowess_core::document::Node::to_text).filter(|text| !text.trim().is_empty()).collect()
+}
+
+/// Whether two different names could be taken for each other: letters that look the same, or one slip.
+fn look_alike(one: &str, other: &str) -> bool {
+    if one == other {
+        return false;
+    }
+    let plain =
+        |name: &str| skeleton(&name.to_lowercase()).filter(|c| c.is_alphanumeric()).collect::<String>();
+    let (first, second) = (plain(one), plain(other));
+    let long = first.chars().count().min(second.chars().count()) >= 5;
+    first == second || long && strsim::osa_distance(&first, &second) == 1
+}
+
+#[cfg(test)]
+mod tests {
+    use prowess_core::RelPath;
+
+    use super::*;
+    use crate::install::tree::{InstallLimits, TreeFile};
+
+    fn preview(files: &[(&str, bool, &str)], installed: &[&str]) -> Preview {
+        let file = |(path, executable, bytes): &(&str, bool, &str)| TreeFile {
+            path: RelPath::parse(path).unwrap(),
+            executable: *executable,
+            bytes: bytes.as_bytes().into(),
+        };
+        let tree = SkillTree::new(files.iter().map(file).collect(), &InstallLimits::default()).unwrap();
+        Preview::of(&tree, "invoices", installed.iter().copied())
+    }
+
+    #[test]
+    fn a_preview_names_everything_that_a_skill_could_do() {
+        let skill = "---\nname: invoices\ndescription: Writes invoices.\nallowed-tools: Bash(git:*) Read\nhooks: {a: b}\n---\nDo\u{202e} it: !`date`\n";
+        let files = [
+            ("SKILL.md", false, skill),
+            ("run.sh", true, ""),
+            ("docs/CLAUDE.md", false, ""),
+            (".mcp.json", false, ""),
+        ];
+        let preview = preview(&files, &["invoice", "inv0ices", "invoiсes", "other", "invoices"]);
+        assert_eq!(preview.executables, ["run.sh"]);
+        assert_eq!(preview.tools, ["Bash(git:*)", "Read"]);
+        assert!(preview.hooks && preview.commands && preview.is_remarkable());
+        let hidden = HiddenText { path: "SKILL.md".to_owned(), rules: vec!["hidden-bidi"] };
+        assert_eq!(preview.hidden, [hidden]);
+        assert_eq!(preview.loaded_by_others, [".mcp.json", "docs/CLAUDE.md"]);
+        assert_eq!(preview.looks_like, ["inv0ices", "invoice", "invoiсes"]);
+        assert_eq!((preview.files, preview.description.as_str()), (4, "Writes invoices."));
+    }
+
+    #[test]
+    fn a_skill_inside_another_is_previewed_with_its_tools_hooks_and_commands() {
+        let skill = "---\nname: invoices\ndescription: Writes invoices.\n---\nDo it.\n";
+        let inner =
+            "---\nname: inner\ndescription: Does more.\ntools: Bash\nhooks: {a: b}\n---\n!`date`\n\u{200b}\n";
+        let files = [("SKILL.md", false, skill), ("sub/inner/SKILL.md", false, inner)];
+        let preview = preview(&files, &[]);
+        assert!(preview.tools.is_empty() && !preview.hooks && !preview.commands && preview.is_remarkable());
+        let [nested] = &*preview.nested else { panic!("{preview:?}") };
+        assert_eq!((&*nested.path, &*nested.name), ("sub/inner/SKILL.md", "inner"));
+        assert_eq!((&*nested.tools, nested.hooks, nested.commands), (&["Bash".to_owned()][..], true, true));
+        assert_eq!(
+            (&*preview.hidden[0].path, &*preview.hidden[0].rules),
+            ("sub/inner/SKILL.md", &["hidden-zero-width"][..])
+        );
+    }
+
+    #[test]
+    fn hidden_text_is_shown_for_every_file_of_the_skill() {
+        let skill = "---\nname: invoices\ndescription: Writes invoices.\n---\nDo it.\n";
+        let files = [("SKILL.md", false, skill), ("references/a.md", false, "a\u{e0041}b\u{202e}")];
+        let preview = preview(&files, &[]);
+        let rules = vec!["hidden-bidi", "hidden-tag-characters"];
+        assert_eq!(preview.hidden, [HiddenText { path: "references/a.md".to_owned(), rules }]);
+    }
+
+    #[test]
+    fn the_name_that_agents_see_is_the_one_in_the_frontmatter() {
+        let skill = "---\nname: ../../evil\ndescription: Writes invoices.\n---\nDo it.\n";
+        assert_eq!(preview(&[("SKILL.md", false, skill)], &[]).declared_name, "../../evil");
+    }
+
+    #[test]
+    fn a_plain_skill_has_nothing_remarkable() {
+        let skill = "---\nname: invoices\ndescription: Writes invoices.\n---\nDo it.\n";
+        assert!(
+            !preview(&[("SKILL.md", false, skill), ("notes.md", false, "")], &["other", "pdf"])
+                .is_remarkable()
+        );
+    }
+}
