@@ -16,7 +16,6 @@ mod client;
 mod client_config;
 mod http;
 mod library;
-mod lock;
 mod log;
 mod options;
 mod protocol;

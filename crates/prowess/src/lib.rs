@@ -114,13 +114,8 @@ pub mod source;
 #[cfg(feature = "watch")]
 pub mod watch;
 
-/// What the other crates of this project use. It is not part of the public API: anything in it may change in any release.
 #[doc(hidden)]
-pub mod internal {
-    pub use prowess_core::internal::*;
-
-    pub use crate::error::{escape_control, plain_cause};
-}
+pub mod internal;
 
 /// The pages whose Rust is compiled with the tests; a test looks whether any is missing here.
 #[cfg(doctest)]

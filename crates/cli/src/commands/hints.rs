@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use prowess::catalog::TurnedOffBy;
 use prowess::fs::location::path_of;
 use prowess::install::InstallErrorKind;
 use prowess::internal::escape_control;
@@ -76,7 +77,7 @@ pub(crate) fn of_source(error: &SourceError) -> String {
 pub(crate) fn of_config(error: &ConfigError) -> String {
     match error {
         ConfigError::Read(read) => hint(read, error.path().parent()),
-        ConfigError::Content { hint, .. } => hint.clone(),
+        other => other.hint().into_owned(),
     }
 }
 
@@ -126,7 +127,7 @@ pub(crate) fn of_lookup(error: &LookupError, options: &str) -> String {
         (Standing::Blocked { obstacle: Obstacle::Broken { profile, .. } }, Some(file)) => {
             format!("see every problem with: {}", check_command(file, *profile))
         }
-        (Standing::Blocked { obstacle: Obstacle::Disabled { by } }, _) if by.starts_with("--") => {
+        (Standing::Blocked { obstacle: Obstacle::Disabled { by: TurnedOffBy::Option(_) } }, _) => {
             "run the command without that option".to_owned()
         }
         (Standing::Blocked { obstacle: Obstacle::Disabled { .. } }, _) => error.hint().into_owned(),

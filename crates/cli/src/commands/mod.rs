@@ -122,6 +122,7 @@ fn no_library(error: &LibraryError) -> CommandError {
         LibraryError::Config(error) => CommandError::from(Failure::from(error)),
         LibraryError::Approvals(error) => CommandError::from(Failure::from(error)),
         LibraryError::Environment(error) => CommandError::from(Failure::from(error)),
+        other => CommandError::from(Failure::new(other.to_string(), other.hint())),
     }
 }
 

@@ -1,6 +1,6 @@
 //! A skill and what became of it, as `list`, `search` and `why` write it.
 
-use prowess::catalog::WhyNot;
+use prowess::catalog::{TurnedOffBy, WhyNot};
 use prowess::{Candidate, Location, Obstacle, Problem, Registry, Scope, Standing};
 use serde::Serialize;
 
@@ -36,7 +36,7 @@ pub(super) struct Row<'r> {
     #[serde(skip_serializing_if = "Option::is_none")]
     shadowed_by: Option<&'r Location>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    disabled_by: Option<&'r str>,
+    disabled_by: Option<&'r TurnedOffBy>,
     #[serde(skip)]
     pub(super) why_not: Option<WhyNot>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -78,7 +78,7 @@ impl<'r> Row<'r> {
                 "broken"
             }
             Standing::Blocked { obstacle: Obstacle::Disabled { by } } => {
-                disabled_by = Some(by.as_str());
+                disabled_by = Some(by);
                 "disabled"
             }
             Standing::Blocked { obstacle: Obstacle::Untrusted } => "untrusted",

@@ -186,7 +186,8 @@ fn in_config(client: &ClientConfig, source: &str) -> String {
                 *program = path.to_string_lossy().into_owned();
             }
         }
-        Place::Inline { .. } => {}
+        // It has no paths.
+        _ => {}
     }
     // The original text, if nothing had to change.
     if !client.is_personal() || spec == given { source.to_owned() } else { spec.to_string() }

@@ -205,7 +205,7 @@ fn page(
             text.push_str("  hint: rename one of the two, or remove one\n");
         }
         Standing::Blocked { obstacle: Obstacle::Disabled { by } } => {
-            let _ = writeln!(text, "  turned off by: {}", clean(by));
+            let _ = writeln!(text, "  turned off by: {}", clean(&by.to_string()));
             let error = LookupError::not_offered(&entry.key, candidate, standing.clone());
             let _ = writeln!(text, "  hint: {}", hints::of_lookup(&error, ""));
         }

@@ -1,8 +1,9 @@
 //! A skill of a catalog: what its source found, and what the registry decided about it.
 
+use std::fmt;
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::found::{Announced, Found, SourceSkill, Stamp, joined};
 use crate::files::manifest::Manifest;
@@ -11,7 +12,35 @@ use crate::finding::rule::Preset;
 use crate::skill::Entry;
 use crate::skill::location::Location;
 
-/// What keeps a skill from being offered or used.
+/// What turned a skill off. As text and in JSON it is the words for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TurnedOffBy {
+    /// The host unregistered it.
+    Host,
+    /// An option that the user gave, such as `--except`.
+    Option(String),
+    /// A list that has this name, such as the path of a configuration.
+    List(String),
+}
+
+impl fmt::Display for TurnedOffBy {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str(match self {
+            Self::Host => "the host, which unregistered it",
+            Self::Option(name) | Self::List(name) => name,
+        })
+    }
+}
+
+impl Serialize for TurnedOffBy {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// What keeps a skill from being offered or used. Closed, because a host that does not know an obstacle would offer the
+/// skill.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "obstacle")]
 pub enum Obstacle {
@@ -25,8 +54,8 @@ pub enum Obstacle {
     },
     /// It was turned off.
     Disabled {
-        /// By which configuration.
-        by: String,
+        /// What turned it off.
+        by: TurnedOffBy,
     },
     /// It may be seen, but not used before the user trusts it.
     Untrusted,
@@ -75,12 +104,21 @@ pub struct Candidate {
     /// The label of the source that listed it, for people; within a source made of others, ` › ` and theirs.
     #[serde(skip)]
     pub source: Arc<str>,
-    /// The layer of the registry through which it is read.
+    /// The layer of a registry through which it is read.
     #[serde(skip)]
-    pub layer: usize,
+    pub layer: LayerId,
     /// The layers within that layer's source, the outermost last.
     #[serde(skip)]
     within: Vec<usize>,
+}
+
+/// One layer of one registry. A skill is read only through the layer that listed it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LayerId {
+    /// The number of the registry; 0 for none.
+    pub registry: u64,
+    /// The position of the layer in it.
+    pub at: usize,
 }
 
 /// What a registry decides about a skill that was found.
@@ -91,15 +129,15 @@ pub struct Decision {
     pub obstacle: Option<Obstacle>,
     /// The approval that is the only reason why it may be used.
     pub approved: Option<Approved>,
-    /// The layer of the registry that it is read through.
-    pub layer: usize,
+    /// The layer of a registry through which it is read.
+    pub layer: LayerId,
     /// The label of that layer.
     pub label: Arc<str>,
 }
 
 impl Decision {
     /// A skill of this layer, with nothing against it.
-    pub fn of_layer(layer: usize, label: &Arc<str>) -> Self {
+    pub fn of_layer(layer: LayerId, label: &Arc<str>) -> Self {
         Self { obstacle: None, approved: None, layer, label: Arc::clone(label) }
     }
 }
@@ -157,7 +195,7 @@ impl Candidate {
     }
 
     /// What its source is asked about it with.
-    pub fn skill_ref(&self) -> SourceSkill<'_> {
+    pub fn source_skill(&self) -> SourceSkill<'_> {
         let broken = matches!(self.obstacle, Some(Obstacle::Broken { .. }));
         SourceSkill::new(&self.entry, self.stamp, broken, self.announced.as_deref(), &self.within)
     }

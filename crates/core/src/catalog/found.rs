@@ -195,7 +195,7 @@ impl Found {
     }
 
     /// What its source is asked about it with.
-    pub fn skill_ref(&self) -> SourceSkill<'_> {
+    pub fn source_skill(&self) -> SourceSkill<'_> {
         SourceSkill::new(&self.entry, self.stamp, self.is_broken(), self.announced.as_deref(), &self.within)
     }
 }

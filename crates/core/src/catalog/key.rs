@@ -7,6 +7,7 @@ use crate::skill::Entry;
 /// What the key of a skill is made of. Two skills of one name live side by side when their keys differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum KeyFrom {
     /// Its name.
     Name,

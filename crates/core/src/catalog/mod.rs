@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-pub use candidate::{Approved, Candidate, Decision, Obstacle};
+pub use candidate::{Approved, Candidate, Decision, LayerId, Obstacle, TurnedOffBy};
 pub use delta::Delta;
 pub use found::{Announced, Appearance, Found, SourceSkill, Stamp};
 pub use key::KeyFrom;
@@ -19,7 +19,7 @@ pub use named::{Named, WhyNot};
 use crate::skill::Entry;
 use crate::skill::location::{Location, Scope};
 
-/// Which of two skills with one key is offered.
+/// Which of two skills with one key is offered. Closed: there is no fourth answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Duplicates {
@@ -38,13 +38,13 @@ pub enum Duplicates {
 pub struct DuplicateError {
     /// The key.
     pub key: String,
-    /// Where the first lies.
+    /// The location of the first.
     pub first: Location,
-    /// Where the second lies.
+    /// The location of the second.
     pub second: Location,
 }
 
-/// What became of a candidate.
+/// What became of a candidate. Closed, so that a host shows every state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "standing")]
 pub enum Standing {
@@ -52,7 +52,7 @@ pub enum Standing {
     Listed,
     /// Another skill with its key is offered in its place.
     Shadowed {
-        /// Where that one lies.
+        /// The location of that one.
         by: Location,
     },
     /// Something keeps it from being offered or from being used.

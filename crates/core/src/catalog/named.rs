@@ -3,7 +3,7 @@
 use super::{Candidate, Catalog, Obstacle, Standing};
 use crate::text::similar;
 
-/// What a name leads to in a catalog.
+/// What a name leads to in a catalog. Closed: none, one, several, or none that is offered.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Named<'c> {
     /// One skill that is offered.

@@ -40,7 +40,7 @@ fn what_cannot_be_used_never_stands_in_the_way() {
     for obstacle in [
         Obstacle::Untrusted,
         Obstacle::Broken { problems: Vec::new(), profile: None },
-        Obstacle::Disabled { by: "x".into() },
+        Obstacle::Disabled { by: TurnedOffBy::List("x".into()) },
     ] {
         for duplicates in [Duplicates::First, Duplicates::Last, Duplicates::Error] {
             let first = with(candidate("a", "one/a", Scope::Project), obstacle.clone());
@@ -216,9 +216,10 @@ fn the_way_to_a_nested_source_is_followed_by_number_whatever_the_labels_are() {
     let mut skill = found("a");
     skill.put_within(3, &"inner › odd".into());
     skill.put_within(1, &"outer".into());
-    let candidate = Candidate::build(skill, Decision::of_layer(2, &"registry".into()));
-    assert_eq!((&*candidate.source, candidate.layer), ("registry › outer › inner › odd", 2));
-    let (outer, skill) = candidate.skill_ref().split_layer().unwrap();
+    let layer = LayerId { registry: 1, at: 2 };
+    let candidate = Candidate::build(skill, Decision::of_layer(layer, &"registry".into()));
+    assert_eq!((&*candidate.source, candidate.layer), ("registry › outer › inner › odd", layer));
+    let (outer, skill) = candidate.source_skill().split_layer().unwrap();
     let (inner, skill) = skill.split_layer().unwrap();
     assert_eq!((outer, inner), (1, 3));
     assert!(skill.split_layer().is_none());
@@ -228,10 +229,13 @@ fn the_way_to_a_nested_source_is_followed_by_number_whatever_the_labels_are() {
 fn what_a_registry_decides_comes_before_what_its_source_found() {
     let mut skill = found("a");
     skill.obstacle = Some(Obstacle::Untrusted);
-    let decision = Decision { obstacle: Some(Obstacle::Disabled { by: "x".into() }), ..Decision::default() };
+    let decision = Decision {
+        obstacle: Some(Obstacle::Disabled { by: TurnedOffBy::List("x".into()) }),
+        ..Decision::default()
+    };
     assert_eq!(
         Candidate::build(skill.clone(), decision).obstacle,
-        Some(Obstacle::Disabled { by: "x".into() })
+        Some(Obstacle::Disabled { by: TurnedOffBy::List("x".into()) })
     );
     assert_eq!(Candidate::build(skill, Decision::default()).obstacle, Some(Obstacle::Untrusted));
 }
@@ -241,7 +245,7 @@ fn a_file_is_the_own_one_by_its_name_or_by_the_usual_one() {
     let path = |text| crate::RelPath::parse(text).unwrap();
     let at = Origin::at("skills/a/skill.md");
     let small = Found::new(parse(b"---\nname: a\ndescription: d\n---\n").skill(&at).unwrap());
-    assert_eq!(small.skill_ref().own_name(), "skill.md");
-    assert!(["skill.md", "SKILL.md"].iter().all(|name| small.skill_ref().is_own(&path(name))));
-    assert!(!small.skill_ref().is_own(&path("sub/SKILL.md")));
+    assert_eq!(small.source_skill().own_name(), "skill.md");
+    assert!(["skill.md", "SKILL.md"].iter().all(|name| small.source_skill().is_own(&path(name))));
+    assert!(!small.source_skill().is_own(&path("sub/SKILL.md")));
 }

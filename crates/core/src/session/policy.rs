@@ -244,6 +244,7 @@ impl Policy {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::catalog::TurnedOffBy;
     use crate::select::testing::entry;
 
     #[test]
@@ -283,7 +284,7 @@ mod tests {
         let asking = Policy { untrusted: Untrusted::Ask, ..Policy::default() };
         assert_eq!(asking.judge(&candidate, &ask), Ok(()));
         assert!(asking.needs_approval(&candidate, false) && !asking.needs_approval(&candidate, true));
-        candidate.obstacle = Some(Obstacle::Disabled { by: "me".into() });
+        candidate.obstacle = Some(Obstacle::Disabled { by: TurnedOffBy::List("me".into()) });
         assert_eq!(asking.judge(&candidate, &ask), Err(Hidden::Blocked));
     }
 }

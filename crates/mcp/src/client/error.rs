@@ -7,8 +7,8 @@ use std::time::Duration;
 use prowess::internal::escape_control;
 use rmcp::model::RequestId;
 
-use crate::lock::locked;
 use crate::source::McpLimits;
+use prowess::internal::locked;
 
 /// The maximum number of characters of a server's text in a message.
 const MAX_SHOWN: usize = 200;

@@ -28,9 +28,9 @@ use tokio::runtime::Runtime;
 
 use self::error::TransportLog;
 pub(crate) use self::error::{ClientError, shown};
-use crate::lock::locked;
 use crate::protocol::wire;
 use crate::source::McpLimits;
+use prowess::internal::locked;
 
 const CHECK_PROTOCOL: &str = "see whether this is an MCP server with the skills extension";
 const ASK_OPERATOR: &str = "ask the operator of the server";

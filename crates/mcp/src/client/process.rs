@@ -19,8 +19,8 @@ use tokio::sync::mpsc;
 
 use crate::client::error::{ClientError, TransportLog, too_many_values};
 use crate::client::response::{MessageHead, RawResponse, SentRequest};
-use crate::lock::locked;
 use crate::source::McpLimits;
+use prowess::internal::locked;
 
 /// The maximum number of received messages in the queue; beyond that, reading waits.
 const QUEUE: usize = 16;

@@ -18,7 +18,7 @@ use tokio::time::{Instant, timeout};
 use tokio_stream::{Stream, StreamExt as _};
 use tokio_util::sync::CancellationToken;
 
-use crate::lock::locked;
+use prowess::internal::locked;
 
 /// How long a busy session may take to close; then its handle is dropped, which ends it with an error.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);

@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::ServeOptions;
 use crate::library::snapshot::Snapshot;
-use crate::lock::locked;
+use prowess::internal::locked;
 
 /// How often the background threads check whether to stop.
 const TICK: Duration = Duration::from_millis(250);

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 
-use crate::lock::locked;
 use crate::protocol::wire::Era;
+use prowess::internal::locked;
 
 /// The maximum number of cached pages. Only valid cursors get this far, so there are as many as pages.
 const MAX_PAGES: usize = 4096;

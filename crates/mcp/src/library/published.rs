@@ -52,7 +52,7 @@ pub(crate) fn inspect(
         let found = registry.manifest_within(candidate, &limits).map_err(|error| error.to_string())?;
         // An approval is for exact bytes.
         if candidate.approved.is_some()
-            && candidate.approved != digests::of_skill(candidate.skill_ref(), &found).ok()
+            && candidate.approved != digests::of_skill(candidate.source_skill(), &found).ok()
         {
             return Err("it is not what was approved".to_owned());
         }

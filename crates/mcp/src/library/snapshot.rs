@@ -13,9 +13,9 @@ use prowess::{Candidate, Catalog, Registry, RelPath};
 
 use crate::library::pages::PageCache;
 use crate::library::published::{Published, inspect};
-use crate::lock::locked;
 use crate::protocol::uri;
 use crate::protocol::wire::Era;
+use prowess::internal::locked;
 
 /// How long an inspection of the files of a skill is fresh. The watcher reports changes of SKILL.md at once; the other
 /// files are inspected again on request, at most this often.

@@ -8,7 +8,7 @@ use rmcp::ErrorData;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-use crate::lock::locked;
+use prowess::internal::locked;
 
 /// The timeout of a request: longer than that of a remote source, so that the source's own error is reported.
 const WORK_TIMEOUT: Duration = Duration::from_secs(20);

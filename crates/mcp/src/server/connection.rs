@@ -8,10 +8,10 @@ use rmcp::ErrorData;
 use tokio::sync::Notify;
 
 use crate::library::snapshot::Snapshot;
-use crate::lock::locked;
 use crate::protocol::uri;
 use crate::server::Shared;
 use crate::server::errors::not_served;
+use prowess::internal::locked;
 
 /// The maximum number of resource subscriptions per connection.
 pub(crate) const MAX_SUBSCRIPTIONS: usize = 512;

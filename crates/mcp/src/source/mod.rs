@@ -25,8 +25,8 @@ pub use self::limits::McpLimits;
 use self::listing::{InvalidEntry, ListedFile, ListedSkill};
 use self::reconnect::{Reconnecting, RequestError};
 use crate::client::{Endpoint, shown};
-use crate::lock::locked;
 use crate::protocol::wire;
+use prowess::internal::locked;
 
 /// The method that reads a file.
 const READ: &str = "resources/read";

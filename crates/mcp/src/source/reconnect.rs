@@ -7,8 +7,8 @@ use rmcp::model::ClientRequest;
 use serde_json::Value;
 
 use crate::client::{ClientError, Connection, Endpoint};
-use crate::lock::locked;
 use crate::source::McpLimits;
+use prowess::internal::locked;
 
 /// A connection that is opened on demand.
 pub(in crate::source) struct Reconnecting {

@@ -25,13 +25,13 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 use crate::ServeError;
-use crate::lock::locked;
 use crate::protocol::outgoing::OutgoingMessage;
 use crate::protocol::values;
 use crate::server::prebuilt::{ResultSlot, SlotContent};
 use crate::server::{Server, Shared};
 use crate::stdio::oversized::{MAX_ID, OversizedLine};
 use crate::stdio::writer::PipeWriter;
+use prowess::internal::locked;
 
 /// The maximum length of a line: the same as of a request over HTTP.
 pub(crate) const MAX_LINE: usize = 1 << 20;

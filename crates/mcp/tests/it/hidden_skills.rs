@@ -1,5 +1,6 @@
 //! A skill that may not be used does not exist, by any route.
 
+use prowess::catalog::TurnedOffBy;
 use prowess::path::Glob;
 use prowess::registry::Disabled;
 use prowess::registry::trust::{Approvals, Trust};
@@ -20,8 +21,8 @@ async fn a_skill_that_may_not_be_used_is_on_no_route() {
         registry
             .add(DirSource::new(root.path(), ScanOptions::unbounded()).in_scope(Scope::User))
             .add(DirSource::new(project.path(), ScanOptions::unbounded()).in_scope(Scope::Project))
-            .trust(Trust::in_approved(Approvals::default()))
-            .disable([Disabled { glob: Glob::parse("staff").unwrap(), by: "test".to_owned(), within: None }]);
+            .disable([Disabled::new(Glob::parse("staff").unwrap(), TurnedOffBy::List("test".to_owned()))])
+            .set_trust(Trust::in_approved(Approvals::default()));
         // Long names only: beta is too short.
         let filter: Filter = "?????*".parse().unwrap();
         let options = ServeOptions { filter, ..ServeOptions::default() };
@@ -83,7 +84,7 @@ async fn revoked_trust_takes_effect_at_once() {
     let mut registry = Registry::new();
     registry
         .add(DirSource::new(root.path(), ScanOptions::unbounded()).in_scope(Scope::Project))
-        .trust(Trust::in_approved(trust(Some(root.path()))));
+        .set_trust(Trust::in_approved(trust(Some(root.path()))));
     let options = ServeOptions { approvals: Some(file.clone()), ..ServeOptions::default() };
     let mut client = PipeClient::initialized(served(registry, options), false).await;
     let uri = json!({"uri": "skill://alpha/SKILL.md"});

@@ -39,7 +39,7 @@ fn output_that_is_not_a_message_is_ignored() {
     let remote = shell(&script("echo starting up...; echo; echo '{\"x\": [1'; echo '[]'; echo oops >&2", 3));
     let skill = remote.list().unwrap().skills.remove(0);
     let path = RelPath::parse("SKILL.md").unwrap();
-    assert!(remote.read(skill.skill_ref(), &path, Slice::first(9)).is_ok());
+    assert!(remote.read(skill.source_skill(), &path, Slice::first(9)).is_ok());
 }
 
 #[test]
@@ -174,5 +174,5 @@ fn unsolicited_messages_between_responses_are_allowed() {
     let script = script(&notes, 3).replace("; printf", "; notes; printf");
     let remote = shell(&script).within(small_limits());
     let skill = remote.list().unwrap().skills.remove(0);
-    assert!(remote.read(skill.skill_ref(), &RelPath::parse("SKILL.md").unwrap(), Slice::first(9)).is_ok());
+    assert!(remote.read(skill.source_skill(), &RelPath::parse("SKILL.md").unwrap(), Slice::first(9)).is_ok());
 }

@@ -83,15 +83,15 @@ fn whole_library(remote: &McpSource) {
         let name = skill.entry.name.as_str();
         let Some(same) = listing.skills.iter().find(|remote| remote.entry.name == name) else { continue };
         assert_eq!(same.entry.origin.location.to_string(), format!("mcp:far:skill://{name}/SKILL.md"));
-        let files = here.manifest(skill.skill_ref(), &DigestLimits::default()).unwrap();
-        assert_eq!(remote.manifest(same.skill_ref(), &DigestLimits::default()).unwrap(), files, "{name}");
+        let files = here.manifest(skill.source_skill(), &DigestLimits::default()).unwrap();
+        assert_eq!(remote.manifest(same.source_skill(), &DigestLimits::default()).unwrap(), files, "{name}");
         for file in &files.files {
             let bytes = |source: &dyn prowess::Source, skill| {
                 source.read(skill, &file.path, Slice::first(1 << 20)).unwrap()
             };
             assert_eq!(
-                bytes(remote, same.skill_ref()),
-                bytes(&here, skill.skill_ref()),
+                bytes(remote, same.source_skill()),
+                bytes(&here, skill.source_skill()),
                 "{name} {}",
                 file.path
             );
@@ -160,11 +160,11 @@ fn skills_of_another_server_are_served_and_their_files_read_on_demand() {
     let local = source(&format!("mcp=http://{at}/mcp"));
     let skill = local.list().unwrap().skills.remove(0);
     assert_eq!(skill.entry.origin.location, "mcp:far:skill://_far/pdf/SKILL.md");
-    assert_eq!(local.manifest(skill.skill_ref(), &DigestLimits::default()).unwrap().files.len(), 2);
+    assert_eq!(local.manifest(skill.source_skill(), &DigestLimits::default()).unwrap().files.len(), 2);
     assert!(server.requests("resources/read").is_empty(), "a list reads no files");
     for file in ["SKILL.md", "references/a.md"] {
         let path = prowess::RelPath::parse(file).unwrap();
-        local.read(skill.skill_ref(), &path, Slice::first(1 << 20)).unwrap();
+        local.read(skill.source_skill(), &path, Slice::first(1 << 20)).unwrap();
     }
     let read: Vec<String> =
         server.requests("resources/read").iter().map(|params| params["uri"].to_string()).collect();

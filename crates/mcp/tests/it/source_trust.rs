@@ -35,7 +35,7 @@ fn registry(specs: &[&str], approvals: &Approvals) -> Registry {
     for spec in specs {
         registry.add(opening.open(&SourceSpec::parse(spec).unwrap(), &Environment::of([])).unwrap());
     }
-    registry.trust(Trust::in_approved(approvals.clone()));
+    registry.set_trust(Trust::in_approved(approvals.clone()));
     registry.refresh().unwrap();
     registry
 }
@@ -82,7 +82,7 @@ fn every_read_is_checked_against_size_digest_and_frontmatter() {
     let server = FakeServer::serving(content());
     let source = server.source(McpLimits::default());
     let skill = source.list().unwrap().skills.remove(0);
-    let read = |file: &str| source.read(skill.skill_ref(), &path(file), Slice::first(1 << 20));
+    let read = |file: &str| source.read(skill.source_skill(), &path(file), Slice::first(1 << 20));
     assert_eq!(read("blob").unwrap().bytes, b"\xff\x00");
     assert_eq!(read("references/FORMS.md").unwrap().bytes, b"forms");
 
@@ -99,9 +99,10 @@ fn every_read_is_checked_against_size_digest_and_frontmatter() {
     // Another description, with the digest of the old text.
     server.change(|content| content.last()["frontmatter"]["description"] = "Another.".into());
     let skill = source.list().unwrap().skills.remove(0);
-    let error = source.read(skill.skill_ref(), &path("SKILL.md"), Slice::first(9)).unwrap_err().to_string();
+    let error =
+        source.read(skill.source_skill(), &path("SKILL.md"), Slice::first(9)).unwrap_err().to_string();
     assert!(error.ends_with("its frontmatter is not the listed one: description"), "{error}");
-    assert_eq!(source.read(skill.skill_ref(), &path("blob"), Slice::first(9)).unwrap().size, 2);
+    assert_eq!(source.read(skill.source_skill(), &path("blob"), Slice::first(9)).unwrap().size, 2);
 }
 
 #[test]
@@ -109,7 +110,7 @@ fn the_files_of_a_later_list_do_not_go_with_the_frontmatter_of_an_earlier_one() 
     let server = FakeServer::serving(content());
     let source = server.source(McpLimits::default());
     let before = source.list().unwrap().skills.remove(0);
-    let digests = |skill: &prowess::Found| source.manifest(skill.skill_ref(), &DigestLimits::default());
+    let digests = |skill: &prowess::Found| source.manifest(skill.source_skill(), &DigestLimits::default());
     assert_eq!(digests(&before).unwrap().files.len(), 3);
     server.change(|content| content.last()["frontmatter"]["description"] = "Another.".into());
     let now = source.list().unwrap().skills.remove(0);
@@ -125,7 +126,7 @@ fn the_parts_of_a_file_come_from_one_request() {
     let skill = source.list().unwrap().skills.remove(0);
     let part = |offset| {
         source
-            .read(skill.skill_ref(), &path("references/FORMS.md"), Slice { offset, limit: 2 })
+            .read(skill.source_skill(), &path("references/FORMS.md"), Slice { offset, limit: 2 })
             .unwrap()
             .bytes
     };
@@ -142,7 +143,7 @@ fn a_file_that_is_not_listed_is_not_requested() {
     let server = FakeServer::serving(content);
     let source = server.source(McpLimits::default());
     let skill = source.list().unwrap().skills.remove(0);
-    let error = source.read(skill.skill_ref(), &path("secret"), Slice::first(9)).unwrap_err();
+    let error = source.read(skill.source_skill(), &path("secret"), Slice::first(9)).unwrap_err();
     assert!(error.to_string().contains("not among those that the server lists"), "{error}");
     assert!(server.requests("resources/read").is_empty());
 }
@@ -219,7 +220,7 @@ fn an_approval_is_checked_against_the_list_that_a_skill_is_from() {
     let source = Arc::new(server.source(McpLimits::default()));
     let mut library = Registry::new();
     library.add(prowess::Layer::shared(source.clone()).with_prefix("far").needing_approval());
-    library.trust(Trust::in_approved(approvals));
+    library.set_trust(Trust::in_approved(approvals));
     library.refresh().unwrap();
     server.change(|content| *content.last() = honest.clone());
     source.list().unwrap();
@@ -265,8 +266,8 @@ fn a_skill_of_another_server_never_replaces_any_other() {
             let here = prowess::Layer::from(here).with_prefix("far");
             let mut library = Registry::new();
             let (first, second) = if far_first { (far, here) } else { (here, far) };
-            library.add(first).add(second).duplicates(duplicates);
-            library.trust(Trust::in_approved(approvals.clone()));
+            library.add(first).add(second).set_duplicates(duplicates);
+            library.set_trust(Trust::in_approved(approvals.clone()));
             library.refresh().unwrap();
             assert_eq!(library.get("far:pdf").unwrap().entry.description, "The one here.");
         }
@@ -364,7 +365,7 @@ fn a_skill_that_is_not_listed_is_available_by_its_uri() {
     assert!(source.list().unwrap().skills.is_empty());
     let skill = source.get("skill://pdf/SKILL.md").unwrap();
     assert_eq!(skill.entry.name, "pdf");
-    assert!(source.read(skill.skill_ref(), &path("blob"), Slice::first(9)).is_ok());
+    assert!(source.read(skill.source_skill(), &path("blob"), Slice::first(9)).is_ok());
     assert_eq!(source.list().unwrap().skills.len(), 1, "a requested skill stays listed");
     let error = source.get("skill://word/SKILL.md").unwrap_err();
     assert!(

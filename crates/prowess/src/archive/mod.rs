@@ -65,6 +65,7 @@ impl Default for ArchiveLimits {
 
 /// The format of an archive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ArchiveFormat {
     /// `.zip` and `.skill`.
     Zip,
@@ -97,6 +98,7 @@ pub struct PackedFile {
 
 /// Why an archive was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ArchiveError {
     /// It is not a valid archive, or it can be read in more than one way.
     #[error("{reason}")]

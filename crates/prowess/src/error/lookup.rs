@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
+use prowess_core::catalog::TurnedOffBy;
 use prowess_core::{Candidate, Location, Obstacle, Standing};
 
 use super::escape_control;
-use crate::registry::UNREGISTERED;
 
 /// Why [`Registry::get`](crate::Registry::get) or [`Registry::named`](crate::Registry::named) found no skill.
 #[derive(Debug, thiserror::Error)]
@@ -61,7 +61,7 @@ impl LookupError {
                 Standing::Blocked { obstacle: Obstacle::Broken { .. } } => {
                     "check the skill to see every problem"
                 }
-                Standing::Blocked { obstacle: Obstacle::Disabled { by } } if by == UNREGISTERED => {
+                Standing::Blocked { obstacle: Obstacle::Disabled { by: TurnedOffBy::Host } } => {
                     "the host puts it back with Registry::restore"
                 }
                 Standing::Blocked { obstacle: Obstacle::Disabled { .. } } => {

@@ -7,6 +7,7 @@ pub mod scaffold;
 
 mod shown;
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -75,6 +76,7 @@ with_methods! { LibraryOptions:
 
 /// Why a library could not be opened.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum LibraryError {
     /// A configuration could not be used.
     #[error(transparent)]
@@ -85,6 +87,17 @@ pub enum LibraryError {
     /// An environment variable for the user's files is not an absolute path.
     #[error(transparent)]
     Environment(#[from] RelativePath),
+}
+
+impl LibraryError {
+    /// What to do about it.
+    pub fn hint(&self) -> Cow<'_, str> {
+        match self {
+            Self::Config(error) => error.hint(),
+            Self::Approvals(error) => error.hint(),
+            Self::Environment(error) => error.hint().into(),
+        }
+    }
 }
 
 /// The library as seen from a folder, before its first refresh.
@@ -122,9 +135,9 @@ pub(crate) fn add_library(
     opening.servers.clone_from(&options.servers);
     let approvals = approvals(environment)?;
     let budget = Arc::new(ProjectBudget::new(options.project_limits));
-    registry.budget(Arc::clone(&budget));
+    registry.set_budget(Arc::clone(&budget));
     // A missing folder or an unreachable site does not affect the others.
-    registry.on_error(OnError::Report);
+    registry.set_on_error(OnError::Report);
     let configs = configs(&from, environment, options.limits, &approvals, registry)?;
     let shown = Shown::of(options, &configs, registry);
     opening.scan = options.scan.apply(ScanOptions::unbounded());
@@ -170,7 +183,7 @@ pub(crate) fn add_library(
     if options.builtins && options.sources.is_empty() {
         registry.add(builtin::source());
     }
-    registry.trust(Trust::in_approved(approvals));
+    registry.set_trust(Trust::in_approved(approvals));
     Ok(said_of_sessions(&configs))
 }
 

@@ -5,6 +5,7 @@
 
 use std::path::Path;
 
+use prowess_core::catalog::TurnedOffBy;
 use prowess_core::{Profile, Scope};
 
 use super::{FoundConfig, LibraryOptions};
@@ -27,19 +28,19 @@ impl Shown {
     /// Configures a registry, and keeps the settings for folders.
     pub(super) fn of(options: &LibraryOptions, configs: &[FoundConfig], registry: &mut Registry) -> Self {
         for FoundConfig { config, own, .. } in configs {
-            let by = config.file.display().to_string();
+            let by = TurnedOffBy::List(config.file.display().to_string());
             let within = config.file.parent().filter(|_| !own).map(Path::to_owned);
-            let off = |glob| Disabled { glob, by: by.clone(), within: within.clone() };
+            let off = |glob| Disabled::new(glob, by.clone()).with_within(within.clone());
             registry.disable(config.disabled.iter().cloned().map(off));
             if let Some(globs) = config.enabled.clone() {
-                registry.allow_only(Allowed { globs, by, within });
+                registry.allow_only(Allowed::new(globs, by).with_within(within));
             }
         }
-        let off = |glob| Disabled { glob, by: "--except".to_owned(), within: None };
+        let off = |glob| Disabled::new(glob, TurnedOffBy::Option("--except".to_owned()));
         registry.disable(options.except.iter().cloned().map(off));
         if !options.only.is_empty() {
-            let (globs, by) = (options.only.clone(), "--only".to_owned());
-            registry.allow_only(Allowed { globs, by, within: None });
+            let by = TurnedOffBy::Option("--only".to_owned());
+            registry.allow_only(Allowed::new(options.only.clone(), by));
         }
         let own = configs.iter().find(|config| config.own).map(|found| &found.config);
         let project = configs.iter().find(|config| !config.own);
@@ -50,7 +51,7 @@ impl Shown {
         // An untrusted project must not decide which of two skills is offered.
         let trusted = project.filter(|found| found.trusted).and_then(|found| found.config.duplicates);
         if let Some(duplicates) = options.duplicates.or(trusted).or_else(|| own?.duplicates) {
-            registry.duplicates(duplicates);
+            registry.set_duplicates(duplicates);
         }
         let trusted = project.is_some_and(|found| found.trusted);
         let project = project.map(|found| &found.config);

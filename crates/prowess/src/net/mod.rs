@@ -47,6 +47,7 @@ pub struct HttpResponse {
 
 /// Why a request failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum HttpError {
     /// The text is not an address that can be fetched from.
     #[error("this is no https:// or http:// address without a password")]

@@ -2,9 +2,11 @@
 //! resolves to.
 
 use std::collections::BTreeSet;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use super::address::host;
+
+use crate::internal::locked;
 
 /// The maximum number of remembered hosts. Beyond it, no host may be private.
 const MAX_HOSTS: usize = 10_000;
@@ -19,14 +21,14 @@ pub struct PublicHosts(Mutex<BTreeSet<String>>);
 impl PublicHosts {
     /// Whether the host of an address may be private.
     pub fn may_be_private(&self, url: &str) -> bool {
-        let hosts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let hosts = locked(&self.0);
         hosts.len() < MAX_HOSTS && host(url).is_some_and(|host| !hosts.contains(&host))
     }
 
     /// Notes where a response came from.
     pub fn note(&self, url: &str, private: bool) {
         if let Some(host) = host(url).filter(|_| !private) {
-            let mut hosts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut hosts = locked(&self.0);
             if hosts.len() < MAX_HOSTS {
                 hosts.insert(host);
             }

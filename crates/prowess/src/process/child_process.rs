@@ -4,11 +4,13 @@ use std::io::Read;
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout};
 use std::sync::mpsc::{self, Receiver};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use super::{GRACE, MAX_ERROR_TEXT, ProcessError, ask_to_end, end_group, ends_by, kill, orphans, spawn};
+
+use crate::internal::locked;
 
 /// How long it has to exit after its standard input was closed.
 const AFTER_INPUT: Duration = Duration::from_secs(1);
@@ -64,13 +66,13 @@ impl ChildProcess {
     pub fn last_words(mut self) -> String {
         self.end();
         // A process that left its group may hold the pipe open.
-        let _ = self.silent.get_mut().unwrap_or_else(PoisonError::into_inner).recv_timeout(GRACE);
+        let _ = locked(&self.silent).recv_timeout(GRACE);
         self.complaints()
     }
 
     /// The beginning of what it wrote to standard error so far.
     pub fn complaints(&self) -> String {
-        let complaints = self.complaints.lock().unwrap_or_else(PoisonError::into_inner);
+        let complaints = locked(&self.complaints);
         String::from_utf8_lossy(&complaints).into_owned()
     }
 
@@ -107,7 +109,7 @@ impl Drop for ChildProcess {
 /// The running child processes; `None` when no more may be started.
 fn running() -> MutexGuard<'static, Option<Vec<u32>>> {
     static RUNNING: Mutex<Option<Vec<u32>>> = Mutex::new(Some(Vec::new()));
-    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
+    locked(&RUNNING)
 }
 
 /// Kills every child process and prevents new ones, before this process ends: threads that own one are not waited for
@@ -134,7 +136,7 @@ fn keep_beginning(mut pipe: impl Read, kept: &Mutex<Vec<u8>>) {
         if got == 0 {
             return;
         }
-        let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = locked(&kept);
         let room = MAX_ERROR_TEXT.saturating_sub(kept.len()).min(got);
         kept.extend_from_slice(buffer.get(..room).unwrap_or(&[]));
     }

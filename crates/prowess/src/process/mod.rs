@@ -37,6 +37,7 @@ pub struct Finished {
 
 /// Why a program has no result.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ProcessError {
     /// No program was named.
     #[error("no program is named")]

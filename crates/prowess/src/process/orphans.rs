@@ -42,7 +42,7 @@ mod system {
     use std::collections::BTreeSet;
     use std::io;
     use std::process::{Child, ExitStatus};
-    use std::sync::{Mutex, MutexGuard, PoisonError};
+    use std::sync::{Mutex, MutexGuard};
 
     use rustix::io::Errno;
     use rustix::process::{
@@ -51,6 +51,7 @@ mod system {
     };
 
     use crate::fs::read;
+    use crate::internal::locked;
 
     /// How often to look for orphans that killed ones left behind.
     const LOOKS: usize = 64;
@@ -67,7 +68,7 @@ mod system {
     /// Locked while one is started or waited for, so that no child process is taken for an orphan.
     fn known() -> MutexGuard<'static, Known> {
         static KNOWN: Mutex<Known> = Mutex::new(Known { adopting: false, ours: BTreeSet::new() });
-        KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&KNOWN)
     }
 
     pub(super) fn adopt() -> bool {

@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use prowess_core::catalog::Announced;
@@ -24,6 +24,7 @@ use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::dir::stamp_of;
 use crate::fs::file_cache::{FileCache, is_settled};
 use crate::fs::stamp::FileStamp;
+use crate::internal::locked;
 
 /// The first line of a listing.
 const LISTING: &str = "agent-skill-tree 1\n";
@@ -340,7 +341,7 @@ impl Digests {
     /// The digest that is remembered of a state of a file. What was found last counts.
     fn remembered(&self, path: &Path, stamp: &FileStamp) -> Option<String> {
         let key = path.as_os_str().as_encoded_bytes();
-        let fresh = self.fresh.lock().unwrap_or_else(PoisonError::into_inner);
+        let fresh = locked(&self.fresh);
         if let Some((_, digest)) = fresh.get(key).filter(|(known, _)| known == stamp) {
             return Some(digest.clone());
         }
@@ -349,13 +350,13 @@ impl Digests {
     }
 
     fn remember(&self, path: &Path, stamp: FileStamp, digest: &str) {
-        let mut fresh = self.fresh.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut fresh = locked(&self.fresh);
         fresh.insert(path.as_os_str().as_encoded_bytes().to_vec(), (stamp, digest.to_owned()));
     }
 
     /// Writes down what is new; what is known of other files stays.
     pub fn save(&self) {
-        let fresh = self.fresh.lock().unwrap_or_else(PoisonError::into_inner);
+        let fresh = locked(&self.fresh);
         let Some(file) = self.file.as_deref().filter(|_| !fresh.is_empty()) else { return };
         let known = (0..self.known.len()).filter_map(|at| self.known.file(at));
         let mut all: Vec<(&[u8], FileStamp, &[u8])> =

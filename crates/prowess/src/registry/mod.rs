@@ -20,7 +20,7 @@
 //! registry
 //!     .add(DirSource::new(project, ScanOptions::default()).in_scope(Scope::Project))
 //!     .add(DirSource::new(own, ScanOptions::unbounded()).in_scope(Scope::User))
-//!     .trust(Trust::in_approved(Approvals::load(approvals)?));
+//!     .set_trust(Trust::in_approved(Approvals::load(approvals)?));
 //! registry.refresh()?;
 //!
 //! // What is found is seen; what is trusted may be used.
@@ -47,18 +47,18 @@ mod read;
 mod refresh;
 mod registered;
 
-pub(crate) use refresh::UNREGISTERED;
-
 use std::collections::BTreeSet;
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, RwLock};
 
-use prowess_core::catalog::{DuplicateError, Named};
+use prowess_core::catalog::{DuplicateError, LayerId, Named, TurnedOffBy};
 use prowess_core::{Candidate, Catalog, Duplicates, Location, Obstacle, Profile, Scope};
 
 use crate::error::{LookupError, SourceError, SourceErrorKind};
 use crate::fs::walk::OnError;
+use crate::internal::{read_locked, write_locked};
 use crate::registry::digests::DigestLimits;
 use crate::registry::trust::Trust;
 #[cfg(feature = "watch")]
@@ -66,9 +66,11 @@ use crate::source::Watched;
 use crate::source::budget::ProjectBudget;
 use crate::source::{self, Labels, Layer, MemorySource};
 use prowess_core::path::Glob;
+use prowess_core::with_methods;
 
 /// Why a registry could not do what it was asked.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum RegistryError {
     /// A source could not be read.
     #[error(transparent)]
@@ -84,36 +86,56 @@ pub enum RegistryError {
     Taken(String),
 }
 
-/// A skill that is turned off, and by whom.
+/// Skills that are turned off, and what turns them off.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Disabled {
     /// The keys or names it is about; `*` stands for any text.
     pub glob: Glob,
-    /// Who turned it off, such as the path of a configuration.
-    pub by: String,
+    /// What turns them off.
+    pub by: TurnedOffBy,
     /// The folder whose skills this is about: those in it, and those of sources that a configuration in it names. None
     /// for all skills. A project must not be able to hide others than its own.
     pub within: Option<PathBuf>,
 }
 
+with_methods! { Disabled:
+    with_within within: Option<PathBuf>;
+}
+
 impl Disabled {
+    /// The skills with a key or name that a glob matches, wherever they come from.
+    pub fn new(glob: Glob, by: TurnedOffBy) -> Self {
+        Self { glob, by, within: None }
+    }
+
     fn is_about(&self, skill: &Location, layer: &Layer) -> bool {
         self.within.as_ref().is_none_or(|folder| layer.is_of(skill, folder))
     }
 }
 
-/// A list of the skills that are offered, and whose it is.
+/// A list of the skills that are offered, and where it comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Allowed {
     /// The keys or names that are offered; `*` stands for any text.
     pub globs: Vec<Glob>,
-    /// Who made the list, such as the path of a configuration.
-    pub by: String,
+    /// Where the list comes from.
+    pub by: TurnedOffBy,
     /// The folder whose skills this is about, as in [`Disabled`]; none for all skills.
     pub within: Option<PathBuf>,
 }
 
+with_methods! { Allowed:
+    with_within within: Option<PathBuf>;
+}
+
 impl Allowed {
+    /// The skills with a key or name that one of these globs matches, and no others.
+    pub fn new(globs: Vec<Glob>, by: TurnedOffBy) -> Self {
+        Self { globs, by, within: None }
+    }
+
     fn is_about(&self, skill: &Location, layer: &Layer) -> bool {
         self.within.as_ref().is_none_or(|folder| layer.is_of(skill, folder))
     }
@@ -139,6 +161,8 @@ type OnProblem = Box<dyn Fn(&SourceError) + Send + Sync>;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Registry {
+    /// A number that no other registry of this process has.
+    id: u64,
     /// The first holds what is registered.
     layers: Vec<Layer>,
     labels: Labels,
@@ -191,6 +215,7 @@ impl Registry {
         let memory = Arc::new(MemorySource::registered());
         let mut labels = Labels::default();
         Self {
+            id: next_id(),
             layers: vec![Layer::shared(memory.clone()).beside(&mut labels)],
             labels,
             memory,
@@ -225,8 +250,8 @@ impl Registry {
         self
     }
 
-    /// Says which of two skills with one key is offered.
-    pub fn duplicates(&mut self, duplicates: Duplicates) -> &mut Self {
+    /// Sets which of two skills with one key is offered.
+    pub fn set_duplicates(&mut self, duplicates: Duplicates) -> &mut Self {
         self.duplicates = duplicates;
         self
     }
@@ -251,31 +276,25 @@ impl Registry {
         self
     }
 
-    /// Says what is trusted; everything, if nothing is said.
-    pub fn trust(&mut self, trust: Trust) -> &mut Self {
-        self.set_trust(trust);
-        self
-    }
-
-    /// Says anew what is trusted; it counts from the next refresh.
+    /// Sets what is trusted from the next refresh on. By default, everything is.
     pub fn set_trust(&self, trust: Trust) {
-        *self.trust.write().unwrap_or_else(PoisonError::into_inner) = trust;
+        *write_locked(&self.trust) = trust;
     }
 
-    /// Says how large a skill may be whose files are digested for an approval. One that is larger is not approved.
-    pub fn digest_limits(&mut self, limits: DigestLimits) -> &mut Self {
+    /// Sets how large a skill may be whose files are digested for an approval. A larger one is not approved.
+    pub fn set_digest_limits(&mut self, limits: DigestLimits) -> &mut Self {
         self.limits = limits;
         self
     }
 
-    /// Says what becomes of a source that cannot be listed at all: the refresh fails, if nothing is said.
-    pub fn on_error(&mut self, on_error: OnError) -> &mut Self {
+    /// Sets what happens when a source cannot be listed at all. By default, the refresh fails.
+    pub fn set_on_error(&mut self, on_error: OnError) -> &mut Self {
         self.on_error = on_error;
         self
     }
 
-    /// Begins a budget anew with each refresh, and reports it when it is used up.
-    pub fn budget(&mut self, budget: Arc<ProjectBudget>) -> &mut Self {
+    /// Resets a budget with each refresh, and reports it when it is used up.
+    pub(crate) fn set_budget(&mut self, budget: Arc<ProjectBudget>) -> &mut Self {
         self.budget = Some(budget);
         self
     }
@@ -309,7 +328,7 @@ impl Registry {
     }
 
     fn seen(&self) -> Seen {
-        self.seen.read().unwrap_or_else(PoisonError::into_inner).clone()
+        read_locked(&self.seen).clone()
     }
 
     /// The offered skill with this key.
@@ -348,8 +367,8 @@ impl Registry {
     }
 
     fn layer(&self, candidate: &Candidate) -> Result<&Layer, SourceError> {
-        // One of another registry has a layer of that one.
-        let layer = self.layers.get(candidate.layer).filter(|it| candidate.source.starts_with(&**it.label()));
+        let LayerId { registry, at } = candidate.layer;
+        let layer = self.layers.get(at).filter(|_| registry == self.id);
         layer.ok_or_else(|| self.unknown(&candidate.entry.key).into())
     }
 
@@ -361,12 +380,7 @@ impl Registry {
     /// Whether a person approved a skill that is not trusted now: it changed since then.
     pub fn changed_since_approval(&self, candidate: &Candidate) -> bool {
         candidate.obstacle == Some(Obstacle::Untrusted)
-            && self
-                .trust
-                .read()
-                .unwrap_or_else(PoisonError::into_inner)
-                .approval_of(&candidate.entry.origin.location)
-                .is_some()
+            && read_locked(&self.trust).approval_of(&candidate.entry.origin.location).is_some()
     }
 
     /// Whether a skill is used only after an approval.
@@ -375,12 +389,18 @@ impl Registry {
     }
 }
 
+/// A number for a registry, never 0.
+fn next_id() -> u64 {
+    static LAST: AtomicU64 = AtomicU64::new(0);
+    LAST.fetch_add(1, Ordering::Relaxed) + 1
+}
+
 /// Whether a skill is used only after an approval.
 fn needs_trust(wants_approval: bool, scope: Scope) -> bool {
     wants_approval || scope == Scope::Project
 }
 
-/// Why a skill is broken, for those who want to be told of each.
+/// Why a skill is broken, as an error.
 fn damage(candidate: &Candidate) -> Option<SourceError> {
     let Some(Obstacle::Broken { problems, .. }) = &candidate.obstacle else { return None };
     let location = candidate.entry.origin.location.clone();

@@ -42,7 +42,7 @@ impl Registry {
 
     /// The files of a skill that was found, offered or not, listed now.
     pub fn files_of(&self, candidate: &Candidate) -> Result<Manifest, SourceError> {
-        self.layer(candidate)?.files(candidate.skill_ref())
+        self.layer(candidate)?.files(candidate.source_skill())
     }
 
     /// The files of a skill that was found, offered or not: all of them or an error, each with its digest, made
@@ -60,19 +60,19 @@ impl Registry {
         // What decides trust is made of the bytes that are there now.
         let remembered = limits.remembered && candidate.approved.is_none();
         let limits = DigestLimits { remembered, ..limits.clone() };
-        self.layer(candidate)?.source().manifest(candidate.skill_ref(), &limits)
+        self.layer(candidate)?.source().manifest(candidate.source_skill(), &limits)
     }
 
     /// The digest that an approval of a skill that was found is bound to, or why there is none. It is over all its files,
     /// and over its frontmatter where that is announced.
     pub fn approvable(&self, candidate: &Candidate) -> Result<String, SourceError> {
-        let skill = candidate.skill_ref();
+        let skill = candidate.source_skill();
         digests::of_skill(skill, &self.layer(candidate)?.source().manifest(skill, &self.limits.binding())?)
     }
 
     /// Bytes of a file of a skill that was found, offered or not.
     pub fn read(&self, candidate: &Candidate, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
-        let (layer, skill) = (self.layer(candidate)?, candidate.skill_ref());
+        let (layer, skill) = (self.layer(candidate)?, candidate.source_skill());
         let Some(files) = &candidate.approved_files else { return layer.source().read(skill, path, slice) };
         let counted = counted(files, skill, path)?;
         let whole = whole(layer, skill, path, counted)?;
@@ -94,7 +94,7 @@ impl Registry {
 
     /// The digest over all files of a skill that was found, made of the bytes that are there now.
     pub fn digest_of(&self, candidate: &Candidate) -> Result<String, SourceError> {
-        digests::of_skill(candidate.skill_ref(), &self.manifest_of(candidate)?)
+        digests::of_skill(candidate.source_skill(), &self.manifest_of(candidate)?)
     }
 
     /// Bytes of a file, and the digest over all files of its skill in which those very bytes were counted.
@@ -114,7 +114,7 @@ impl Registry {
         path: &RelPath,
         slice: Slice,
     ) -> Result<(Chunk, String), SourceError> {
-        let skill = candidate.skill_ref();
+        let skill = candidate.source_skill();
         let mut files = self.manifest_of(candidate)?;
         let file = counted(&files, skill, path)?.clone();
         let whole = whole(self.layer(candidate)?, skill, path, &file)?;
@@ -165,7 +165,7 @@ pub(super) fn read_approved(
     if found.announced.is_some() {
         return Some(Approved { digest, files: None });
     }
-    let read = read_counted(found.skill_ref(), layer, &files).ok()?;
+    let read = read_counted(found.source_skill(), layer, &files).ok()?;
     found.read_again(read);
     Some(Approved { digest, files: Some(Arc::new(files)) })
 }

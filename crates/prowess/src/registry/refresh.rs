@@ -5,9 +5,9 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
-use prowess_core::catalog::{Approved, Decision};
+use prowess_core::catalog::{Approved, Decision, LayerId, TurnedOffBy};
 use prowess_core::path::Glob;
 use prowess_core::{Candidate, Catalog, Delta, Found, Obstacle, Stamp};
 
@@ -15,6 +15,7 @@ use super::read::read_approved;
 use super::{Registry, RegistryError, Seen, damage, needs_trust};
 use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::walk::OnError;
+use crate::internal::{locked, read_locked, write_locked};
 use crate::registry::digests;
 use crate::registry::trust::{Trust, Verdict};
 use crate::source::{Layer, Listing};
@@ -29,9 +30,6 @@ pub(super) struct Listed {
     skills: Vec<Box<Found>>,
     problems: Vec<Arc<SourceError>>,
 }
-
-/// Who turned off a skill that was unregistered.
-pub(crate) const UNREGISTERED: &str = "the host, which unregistered it";
 
 /// Whether two skills are one folder that was found by two paths, one of them through a link.
 fn is_same_folder(one: &Candidate, other: &Candidate) -> bool {
@@ -56,14 +54,14 @@ impl Registry {
     /// The same without asking remote sources: of these, what they last listed counts, and nothing before they were
     /// first asked. It waits for no server.
     pub fn refresh_local(&self) -> Result<Delta, RegistryError> {
-        let _one_at_a_time = self.refreshing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _one_at_a_time = locked(&self.refreshing);
         let mut candidates = Vec::new();
         let mut problems = Vec::new();
         if let Some(budget) = &self.budget {
             budget.reset();
         }
-        let trust = self.trust.read().unwrap_or_else(PoisonError::into_inner).clone();
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let trust = read_locked(&self.trust).clone();
+        let mut known = locked(&self.known).clone();
         for (at, layer) in self.layers.iter().enumerate() {
             let mut listed = if layer.traits().remote {
                 known.remove(&at).unwrap_or_default()
@@ -81,8 +79,7 @@ impl Registry {
         }
         let catalog = Catalog::merging(candidates, self.duplicates, &is_same_folder)?;
         let delta = catalog.since(&self.catalog());
-        *self.seen.write().unwrap_or_else(PoisonError::into_inner) =
-            Seen { catalog: Arc::new(catalog), problems };
+        *write_locked(&self.seen) = Seen { catalog: Arc::new(catalog), problems };
         Ok(delta)
     }
 
@@ -103,7 +100,7 @@ impl Registry {
         if remote.is_empty() {
             return Ok(());
         }
-        let _one_at_a_time = self.asking.lock().unwrap_or_else(PoisonError::into_inner);
+        let _one_at_a_time = locked(&self.asking);
         let listings: Vec<Result<Listing, SourceError>> = std::thread::scope(|scope| {
             let asked: Vec<_> =
                 remote.iter().map(|(_, layer)| scope.spawn(|| layer.list(self.profile.as_ref()))).collect();
@@ -116,7 +113,7 @@ impl Registry {
         for ((at, _), listing) in remote.into_iter().zip(listings) {
             known.insert(at, self.listed(listing)?);
         }
-        *self.known.lock().unwrap_or_else(PoisonError::into_inner) = known;
+        *locked(&self.known) = known;
         Ok(())
     }
 
@@ -136,7 +133,7 @@ impl Registry {
 
     /// Decides whether a skill that loads may be offered and used, and makes its candidate.
     fn decided(&self, mut found: Box<Found>, at: usize, layer: &Layer, trust: &Trust) -> Candidate {
-        let mut decision = Decision::of_layer(at, layer.label());
+        let mut decision = Decision::of_layer(LayerId { registry: self.id, at }, layer.label());
         if found.obstacle.is_none() {
             match self.turned_off(&found, layer) {
                 Some(by) => decision.obstacle = Some(Obstacle::Disabled { by }),
@@ -146,11 +143,11 @@ impl Registry {
         Candidate::build(*found, decision)
     }
 
-    /// Who turned a skill off: the host, or a configuration.
-    fn turned_off(&self, found: &Found, layer: &Layer) -> Option<String> {
-        let unregistered = self.unregistered.read().unwrap_or_else(PoisonError::into_inner);
+    /// What turned a skill off: the host, an option or a configuration.
+    fn turned_off(&self, found: &Found, layer: &Layer) -> Option<TurnedOffBy> {
+        let unregistered = read_locked(&self.unregistered);
         if !found.overrides && unregistered.contains(&found.entry.key) {
-            return Some(UNREGISTERED.to_owned());
+            return Some(TurnedOffBy::Host);
         }
         let (names, at) = ([&found.entry.key, &found.entry.name], &found.entry.origin.location);
         let matches = |glob: &Glob| names.iter().any(|name| glob.matches(name));
@@ -175,7 +172,7 @@ impl Registry {
         }
         let mut counted = None;
         let verdict = trust.judge(&found.entry.origin, || {
-            let skill = found.skill_ref();
+            let skill = found.source_skill();
             let files = layer.source().manifest(skill, &self.limits.binding())?;
             let digest = digests::of_skill(skill, &files)?;
             counted = Some(files);

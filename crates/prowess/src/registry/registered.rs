@@ -1,10 +1,11 @@
 //! Skills that the host registers, and found ones that it takes out and puts back, while the registry is in use.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use prowess_core::{Candidate, Delta};
 
 use super::{Registry, RegistryError};
+use crate::internal::write_locked;
 use crate::skills::Skill;
 use crate::source::{Beside, Held};
 
@@ -40,14 +41,14 @@ impl Registry {
             if !self.catalog().has(key) {
                 return Err(self.unknown(key).into());
             }
-            self.unregistered.write().unwrap_or_else(PoisonError::into_inner).insert(key.to_owned());
+            write_locked(&self.unregistered).insert(key.to_owned());
         }
         self.refresh()
     }
 
     /// Puts back a skill of a source that was taken away with [`Registry::unregister`].
     pub fn restore(&self, key: &str) -> Result<Delta, RegistryError> {
-        if !self.unregistered.write().unwrap_or_else(PoisonError::into_inner).remove(key) {
+        if !write_locked(&self.unregistered).remove(key) {
             return Err(self.unknown(key).into());
         }
         self.refresh()

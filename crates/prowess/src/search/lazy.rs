@@ -2,12 +2,13 @@
 
 use std::ops::Deref;
 use std::path::PathBuf;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, RwLock};
 
 use prowess_core::select::{Hit, Query, SelectError, Selector};
 use prowess_core::{Catalog, Entry};
 
 use super::SearchIndex;
+use crate::internal::{read_locked, write_locked};
 use crate::registry::Registry;
 
 /// Words in name, description and body of all skills of a registry, read at the first search. After a refresh of the
@@ -58,12 +59,12 @@ impl<R: Deref<Target = Registry>> LazyIndex<R> {
 impl<R: Deref<Target = Registry> + Send + Sync> Selector for LazyIndex<R> {
     fn select(&self, query: &Query, among: &[&Entry], limit: usize) -> Result<Vec<Hit>, SelectError> {
         let now = self.registry.catalog();
-        if let Some((of, index)) = &*self.built.read().unwrap_or_else(PoisonError::into_inner)
+        if let Some((of, index)) = &*read_locked(&self.built)
             && Arc::ptr_eq(of, &now)
         {
             return index.select(query, among, limit);
         }
-        let mut built = self.built.write().unwrap_or_else(PoisonError::into_inner);
+        let mut built = write_locked(&self.built);
         // Another search may have waited for the same, or for a later refresh.
         let now = self.registry.catalog();
         let (of, index) =

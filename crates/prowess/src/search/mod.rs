@@ -7,7 +7,7 @@ mod lazy;
 mod store;
 
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use prowess_core::select::{Bm25, Hit, Postings, Query, Reader, SelectError, Selector, Settings, Texts};
 use prowess_core::{Candidate, Catalog, Entry, Location, Stamp};
@@ -16,6 +16,7 @@ pub use gather::{analyse, gather, threads};
 pub use lazy::LazyIndex;
 
 use crate::fs::file_cache;
+use crate::internal::locked;
 use crate::registry::Registry;
 
 /// The skills of a registry, to be searched by name, description and body.
@@ -154,10 +155,10 @@ impl SearchIndex {
         let new = gather(fresh.len(), threads(), |at, reader| {
             let Some((number, candidate, wanted)) = fresh.get(at) else { return };
             if !add(registry, candidate, *wanted, reader) {
-                unread.lock().unwrap_or_else(PoisonError::into_inner).push(*number);
+                locked(&unread).push(*number);
             }
         });
-        for number in unread.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        for number in std::mem::take(&mut *locked(&unread)) {
             if let Some(known) = known.get_mut(number as usize) {
                 known.stamp = None;
             }

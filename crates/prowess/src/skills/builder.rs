@@ -215,13 +215,13 @@ impl SkillsBuilder {
             terms = terms_file(&environment, &registry).filter(|_| options.cache);
         }
         if let Some(trust) = self.trust.take() {
-            registry.trust(trust);
+            registry.set_trust(trust);
         }
         if let Some(profile) = self.profile.take() {
             registry.judged_by(profile);
         }
         if let Some(duplicates) = self.duplicates {
-            registry.duplicates(duplicates);
+            registry.set_duplicates(duplicates);
         }
         registry.refresh()?;
         Ok(self.over(Arc::new(registry), terms))

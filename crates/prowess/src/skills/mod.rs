@@ -29,6 +29,7 @@ pub use skill::Skill;
 use crate::drive::Performer;
 use crate::env::Environment;
 use crate::error::SourceError;
+use crate::internal::locked;
 use crate::library::LibraryOptions;
 use crate::registry::Registry;
 use crate::source::spec::SourceSpec;
@@ -160,7 +161,7 @@ impl Skills {
         changed: impl Fn(Result<Delta, SkillsError>) + Send + 'static,
     ) -> Result<(), SkillsError> {
         let watching = watching::Watching::start(Arc::clone(&self.shared.registry), options, changed)?;
-        let mut slot = self.shared.watching.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut slot = locked(&self.shared.watching);
         *slot = Some(watching);
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use prowess_core::{FileEntry, Location, Manifest, RelPath, Scope, SourceSkill, parse, parse_prefix};
 
@@ -14,6 +14,7 @@ use crate::fs::dir::stamp_of;
 use crate::fs::location::path_of;
 use crate::fs::stamp::FileStamp;
 use crate::fs::walk::FILE_NAMES;
+use crate::internal::locked;
 use crate::source::budget::{self, Cost, ProjectBudget};
 
 /// The files of an archive, and which of its folders are skills.
@@ -111,7 +112,7 @@ impl ArchiveSource {
             Err(_) => 0,
         };
         budget.spend(Cost::Read(bytes), &self.file.path).inspect_err(|_| {
-            *self.unpacked.lock().unwrap_or_else(PoisonError::into_inner) = None;
+            *locked(&self.unpacked) = None;
         })?;
         packed
     }
@@ -120,7 +121,7 @@ impl ArchiveSource {
         let failed = |error| SourceError::io(&self.file.path, error);
         let file = self.file.open()?;
         let stamp = stamp_of(&file.metadata().map_err(failed)?);
-        let mut unpacked = self.unpacked.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut unpacked = locked(&self.unpacked);
         if let Some((_, packed)) = unpacked.as_ref().filter(|(known, _)| *known == stamp) {
             return Ok(Arc::clone(packed));
         }

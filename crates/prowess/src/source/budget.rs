@@ -5,11 +5,12 @@
 //! once.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use prowess_core::with_methods;
 
 use crate::error::{SourceError, SourceErrorKind};
+use crate::internal::locked;
 
 /// The most that is looked at in a project that is not trusted, with each list of all its sources together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,12 +77,12 @@ impl ProjectBudget {
 
     /// Begins anew, for another list.
     pub fn reset(&self) {
-        *self.spent.lock().unwrap_or_else(PoisonError::into_inner) = Spent::default();
+        *locked(&self.spent) = Spent::default();
     }
 
     /// Spends something at a place; an error when that is more than there is, and from then on always.
     pub(crate) fn spend(&self, cost: Cost, at: &Path) -> Result<(), SourceError> {
-        let spent = &mut *self.spent.lock().unwrap_or_else(PoisonError::into_inner);
+        let spent = &mut *locked(&self.spent);
         match cost {
             Cost::Skill(bytes) => {
                 spent.skills = spent.skills.saturating_add(1);
@@ -108,7 +109,7 @@ impl ProjectBudget {
 
     /// What there was too much of, if there was.
     pub fn problem(&self) -> Option<SourceError> {
-        self.spent.lock().unwrap_or_else(PoisonError::into_inner).problem()
+        locked(&self.spent).problem()
     }
 }
 

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Seek as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use prowess_core::{Location, Manifest, Obstacle, Profile, RelPath, Scope, SourceSkill, Stamp};
 
@@ -26,6 +26,7 @@ use crate::fs::sandbox::{self, SkillFolder};
 use crate::fs::stamp::FileStamp;
 use crate::fs::walk::{ScanOptions, walk};
 use crate::fs::{read, walk};
+use crate::internal::locked;
 use crate::registry::digests::{DigestLimits, Digests};
 use crate::source::budget::ProjectBudget;
 
@@ -133,7 +134,7 @@ impl DirSource {
 
     /// The folder of a skill.
     pub(super) fn folder(&self, location: &Location) -> PathBuf {
-        let odd = self.odd.lock().unwrap_or_else(PoisonError::into_inner).get(location).cloned();
+        let odd = locked(&self.odd).get(location).cloned();
         walk::SkillFile { path: odd.unwrap_or_else(|| path_of(location)) }.folder().to_owned()
     }
 }

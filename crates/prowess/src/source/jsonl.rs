@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use prowess_core::internal::{json_values, parse_json};
 use prowess_core::limits::MAX_YAML_NODES;
@@ -14,6 +14,7 @@ use serde_json::Value;
 use super::file::{SkillsFile, file_source};
 use super::{Chunk, Listing, Slice, Source, SourceTraits, found};
 use crate::error::{SourceError, SourceErrorKind, escape_control};
+use crate::internal::locked;
 use crate::source::budget::{self, Cost, ProjectBudget};
 
 /// The most of a file that is read.
@@ -136,7 +137,7 @@ impl JsonlSource {
         let location = skill.location();
         let missing = || SourceErrorKind::Missing.at_location(location.clone());
         let Location::Record { id, .. } = location else { return Err(missing()) };
-        let known = self.lines.lock().unwrap_or_else(PoisonError::into_inner).get(&**id).copied();
+        let known = locked(&self.lines).get(&**id).copied();
         let mut found = None;
         for from in known.into_iter().chain([0]) {
             self.visit(from, None, |line, _, _| {
@@ -276,7 +277,7 @@ impl Source for JsonlSource {
             }
             Err(error) => return Err(error),
         }
-        *self.lines.lock().unwrap_or_else(PoisonError::into_inner) = lines;
+        *locked(&self.lines) = lines;
         Ok(listing)
     }
 

@@ -64,9 +64,9 @@ fn known(
     // Asked before anything is read, since a budget that is used up stays so.
     budget::spend(budget, Cost::Read(0), at)?;
     let slice = Slice::first(prowess_core::limits::MAX_FILE_BYTES + 1);
-    let Chunk { bytes, size } = source.read(skill.skill_ref(), &skill_md()?, slice)?;
+    let Chunk { bytes, size } = source.read(skill.source_skill(), &skill_md()?, slice)?;
     budget::spend(budget, Cost::Read(bytes.len() as u64), at)?;
-    let files = source.files(skill.skill_ref())?;
+    let files = source.files(skill.source_skill())?;
     budget::spend(budget, Cost::Entries(files.files.len() + files.left_out.len()), at)?;
     Ok((Head { bytes, size }.document(), Some(files)))
 }

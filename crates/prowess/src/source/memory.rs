@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, RwLock};
 
 use prowess_core::{
     Candidate, FileEntry, Location, Manifest, Origin, RelPath, Scope, SkillData, SourceSkill, Stamp, parse,
@@ -11,6 +11,7 @@ use prowess_core::{
 use super::{Chunk, Listing, Slice, Source, found};
 use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::codec::checksum;
+use crate::internal::{read_locked, write_locked};
 
 /// Skills that live in memory, by key.
 #[derive(Debug)]
@@ -64,13 +65,13 @@ impl MemorySource {
     /// Puts a skill under its key, with the files of another.
     pub(crate) fn register(&self, key: &str, text: String, beside: Option<Beside>) {
         let held = Held { text, scope: Scope::Explicit, files: BTreeMap::new(), beside };
-        self.skills.write().unwrap_or_else(PoisonError::into_inner).insert(key.to_owned(), held);
+        write_locked(&self.skills).insert(key.to_owned(), held);
     }
 
     /// Puts a SKILL.md under a key, in the place of what was there.
     pub fn insert(&self, key: impl Into<String>, skill_md: impl Into<String>, scope: Scope) {
         let held = Held { text: skill_md.into(), scope, files: BTreeMap::new(), beside: None };
-        self.skills.write().unwrap_or_else(PoisonError::into_inner).insert(key.into(), held);
+        write_locked(&self.skills).insert(key.into(), held);
     }
 
     /// Puts a skill made from data under its own key.
@@ -80,12 +81,12 @@ impl MemorySource {
 
     /// What is under a key, to be put back later.
     pub(crate) fn kept(&self, key: &str) -> Option<Held> {
-        self.skills.read().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
+        read_locked(&self.skills).get(key).cloned()
     }
 
     /// Puts back what was there.
     pub(crate) fn put_back(&self, key: &str, before: Option<Held>) {
-        let mut skills = self.skills.write().unwrap_or_else(PoisonError::into_inner);
+        let mut skills = write_locked(&self.skills);
         match before {
             Some(held) => skills.insert(key.to_owned(), held),
             None => skills.remove(key),
@@ -112,7 +113,7 @@ impl MemorySource {
 
     /// Gives a skill another file; false when there is no such skill.
     pub fn insert_file(&self, key: &str, path: RelPath, bytes: impl Into<Vec<u8>>) -> bool {
-        let mut skills = self.skills.write().unwrap_or_else(PoisonError::into_inner);
+        let mut skills = write_locked(&self.skills);
         skills.get_mut(key).is_some_and(|held| {
             held.files.insert(path, bytes.into());
             true
@@ -121,11 +122,11 @@ impl MemorySource {
 
     /// Takes a skill away; false when there is none.
     pub fn remove(&self, key: &str) -> bool {
-        self.skills.write().unwrap_or_else(PoisonError::into_inner).remove(key).is_some()
+        write_locked(&self.skills).remove(key).is_some()
     }
 
     fn held(&self, skill: SourceSkill<'_>) -> Result<Held, SourceError> {
-        let skills = self.skills.read().unwrap_or_else(PoisonError::into_inner);
+        let skills = read_locked(&self.skills);
         let location = skill.location();
         let held = match location {
             Location::Memory { key, .. } => skills.get(&**key),
@@ -141,7 +142,7 @@ impl Source for MemorySource {
     }
 
     fn list(&self) -> Result<Listing, SourceError> {
-        let skills = self.skills.read().unwrap_or_else(PoisonError::into_inner);
+        let skills = read_locked(&self.skills);
         let mut listing = Listing::default();
         for (key, held) in skills.iter() {
             let location = || Location::Memory { source: self.id.clone(), key: key.as_str().into() };
@@ -164,7 +165,7 @@ impl Source for MemorySource {
     fn files(&self, skill: SourceSkill<'_>) -> Result<Manifest, SourceError> {
         let held = self.held(skill)?;
         if let Some(Beside { source, skill }) = &held.beside {
-            let skill = skill.skill_ref();
+            let skill = skill.source_skill();
             let mut files = source.files(skill)?;
             for own in files.files.iter_mut().filter(|file| skill.is_own(&file.path)) {
                 own.size = held.text.len() as u64;
@@ -182,7 +183,7 @@ impl Source for MemorySource {
     fn read(&self, skill: SourceSkill<'_>, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
         let held = self.held(skill)?;
         if let Some(beside) = held.beside.as_ref().filter(|_| !skill.is_own(path)) {
-            return beside.source.read(beside.skill.skill_ref(), path, slice);
+            return beside.source.read(beside.skill.source_skill(), path, slice);
         }
         let bytes = match held.files.get(path) {
             Some(bytes) => bytes.as_slice(),

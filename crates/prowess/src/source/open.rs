@@ -9,6 +9,7 @@ use prowess_core::{Location, Scope};
 
 use crate::env::{self, Environment};
 use crate::error::{SourceError, SourceErrorKind};
+use crate::fs::codec::checksum;
 use crate::fs::walk::ScanOptions;
 use crate::registry::digests::Digests;
 use crate::source::budget::ProjectBudget;
@@ -289,13 +290,13 @@ fn is_path(program: &str) -> bool {
     program.contains(std::path::is_separator)
 }
 
-/// A name for the file that remembers what is known of something.
+/// A name for the file with what is cached about something.
 pub(crate) fn file_name(what: &str) -> String {
     let plain = |character: char| {
         if character.is_ascii_alphanumeric() || character == '-' { character } else { '_' }
     };
-    // Two paths may come to the same letters; the sum of their bytes tells most of these apart, and a stamp the rest.
-    let sum = what.bytes().fold(5381u32, |sum, byte| sum.wrapping_mul(33) ^ u32::from(byte));
+    // Two paths may have the same letters here; their checksums differ.
+    let sum = checksum(what.as_bytes());
     let tail: Vec<char> = what.chars().rev().take(80).map(plain).collect();
-    format!("{}-{sum:08x}", tail.into_iter().rev().collect::<String>())
+    format!("{}-{sum:016x}", tail.into_iter().rev().collect::<String>())
 }

@@ -181,7 +181,7 @@ impl Source for PluginSource {
         listing.skills.retain(|found| self.inner.folder(&found.entry.origin.location) != self.inner.root());
         let profile = Profile::new(Preset::Plugin);
         for found in &mut listing.skills {
-            let own = self.own_file(found.skill_ref());
+            let own = self.own_file(found.source_skill());
             if self.holds(&own) {
                 judge(&self.inner, found, &profile, self.budget.as_deref());
             } else {

@@ -57,6 +57,7 @@ impl Default for WatchOptions {
 
 /// Why folders cannot be watched.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum WatchError {
     /// The system refuses to watch folders.
     #[error("folders cannot be watched")]

@@ -30,7 +30,7 @@ fn make_huge(path: &Path) {
 fn project(folder: &Path, approvals: &Approvals) -> Registry {
     let source = DirSource::new(folder, ScanOptions::default()).in_scope(Scope::Project);
     let mut registry = Registry::new();
-    registry.add(source).trust(Trust::in_approved(approvals.clone()));
+    registry.add(source).set_trust(Trust::in_approved(approvals.clone()));
     registry.refresh().unwrap();
     registry
 }
@@ -118,7 +118,7 @@ fn limits_are_of_files_of_one_file_and_of_all_together() {
 fn an_approval_has_the_limits_that_the_host_sets() {
     let folder = tree(&[("a/SKILL.md", &skill("a")), ("a/x", "0123456789")]);
     let mut registry = registry(&[folder.path()]);
-    registry.digest_limits(DigestLimits::approving().with_files(1));
+    registry.set_digest_limits(DigestLimits::approving().with_files(1));
     registry.refresh().unwrap();
     let refused = registry.approvable(&registry.get("a").unwrap());
     assert!(matches!(refused, Err(SourceError { kind: SourceErrorKind::TooMany { .. }, .. })), "{refused:?}");
@@ -163,7 +163,7 @@ fn a_forged_cache_of_digests_approves_nothing() {
         let mut registry = Registry::new();
         registry.add(source.with_digests(Arc::new(Digests::load(Some(file.clone())))));
         if let Some(trust) = trust {
-            registry.trust(trust);
+            registry.set_trust(trust);
         }
         registry.refresh().unwrap();
         registry
@@ -217,7 +217,7 @@ fn what_is_said_of_an_approved_skill_is_made_of_the_bytes_that_were_digested() {
     forge(&index, &[(&folder.path().join("a/SKILL.md"), evil)]);
     let source = DirSource::new(folder.path(), ScanOptions::default()).in_scope(Scope::Project);
     let mut registry = Registry::new();
-    registry.add(source.with_cache(Some(index))).trust(Trust::in_approved(approvals));
+    registry.add(source.with_cache(Some(index))).set_trust(Trust::in_approved(approvals));
     registry.refresh().unwrap();
     let candidate = registry.get("a").unwrap();
     assert!(candidate.is_usable());
@@ -330,7 +330,7 @@ for line in sys.stdin:
     let digests = Arc::new(Digests::load(Some(cache.path().join("digests"))));
     let mut registry = Registry::new();
     registry.add(source.with_digests(digests).with_cache(Some(cache.path().join("index"))));
-    registry.trust(Trust::in_approved(approvals));
+    registry.set_trust(Trust::in_approved(approvals));
     // The first change makes the memory differ from the disk; what follows need not touch the times of the file.
     put("EVIL");
     let changed = Instant::now();

@@ -63,7 +63,7 @@ fn an_approval_holds_what_was_approved_and_nothing_else() {
     let registry = |approvals: Approvals| {
         let mut registry = Registry::new();
         registry.add(DirSource::new(place.path(), ScanOptions::unbounded()).in_scope(Scope::Project));
-        registry.trust(Trust::in_approved(approvals));
+        registry.set_trust(Trust::in_approved(approvals));
         registry.refresh().unwrap();
         registry
     };

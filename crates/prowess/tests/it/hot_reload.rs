@@ -16,7 +16,7 @@ fn registry(root: &Path) -> Registry {
     let mut registry = Registry::new();
     registry.add(DirSource::new(root.join("skills"), ScanOptions::default()));
     registry.add(JsonlSource::new(root.join("more/team.jsonl")));
-    registry.on_error(prowess::fs::walk::OnError::Report);
+    registry.set_on_error(prowess::fs::walk::OnError::Report);
     registry
 }
 

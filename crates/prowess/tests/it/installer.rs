@@ -259,7 +259,7 @@ fn resolve_ref_finds_the_skill_that_a_registry_lists_at_the_installed_folder() {
     let pdf = reference("@acme/pdf");
     let mut registry = Registry::new();
     registry.add(DirSource::new(installer.project_dir(), ScanOptions::unbounded()));
-    registry.on_error(OnError::Report);
+    registry.set_on_error(OnError::Report);
     registry.refresh().unwrap();
     assert_eq!(registry.resolve_ref(&pdf, &installer).unwrap_err().kind(), InstallErrorKind::NotFound);
     installer.install(&pdf, InstallScope::Project, Some("mine")).unwrap();

@@ -75,7 +75,7 @@ fn a_registered_skill_replaces_a_found_one_whatever_becomes_of_duplicates() {
     let folder = tree(&[("a/SKILL.md", &skill("a"))]);
     for duplicates in [Duplicates::First, Duplicates::Last, Duplicates::Error] {
         let mut registry = registry(&[folder.path()]);
-        registry.duplicates(duplicates).refresh().unwrap();
+        registry.set_duplicates(duplicates).refresh().unwrap();
         assert!(matches!(registry.register(&text("a", "Ours."), false), Err(RegistryError::Taken(_))));
         registry.register(&text("a", "Ours."), true).unwrap();
         assert_eq!(registry.document("a").unwrap().body(), "Ours.", "{duplicates:?}");
@@ -112,7 +112,7 @@ fn a_folder_that_is_linked_from_another_root_is_one_skill_with_the_readers_of_bo
             let source = DirSource::new(root, ScanOptions::unbounded());
             registry.add(Layer::from(source).read_by(vec![reader]));
         }
-        registry.duplicates(duplicates).refresh().unwrap();
+        registry.set_duplicates(duplicates).refresh().unwrap();
         let catalog = registry.catalog();
         assert_eq!(catalog.all().count(), 2, "{duplicates:?}");
         assert!(catalog.all().all(|(_, standing)| *standing == Standing::Listed));

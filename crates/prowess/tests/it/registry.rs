@@ -5,12 +5,13 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
+use prowess::catalog::TurnedOffBy;
 use prowess::env::Environment;
 use prowess::files::Contents;
 use prowess::fs::walk::{FileName, MissingRoot, OnError};
 use prowess::library::clients::client;
 use prowess::path::Glob;
-use prowess::registry::Disabled;
+use prowess::registry::{Allowed, Disabled};
 use prowess::source::Slice;
 use prowess::{
     DirSource, Duplicates, Layer, MemorySource, Obstacle, Profile, Registry, RegistryError, ScanOptions,
@@ -95,13 +96,27 @@ fn on_problem_is_called_with_every_reason_of_a_refusal() {
 }
 
 #[test]
+fn a_skill_of_another_registry_is_not_read_although_its_folder_has_the_same_name() {
+    let folder = tree(&[("skills/a/SKILL.md", &skill("a")), ("skills-old/a/SKILL.md", &skill("a"))]);
+    let (now, old) = (folder.path().join("skills"), folder.path().join("skills-old"));
+    let (here, same, other) = (registry(&[&now]), registry(&[&now]), registry(&[&old]));
+    for registry in [&here, &same, &other] {
+        registry.refresh().unwrap();
+    }
+    assert!(here.document_of(&here.get("a").unwrap()).is_ok());
+    for of_another in [same.get("a").unwrap(), other.get("a").unwrap()] {
+        assert!(here.document_of(&of_another).is_err() && here.files_of(&of_another).is_err());
+        assert!(!here.needs_trust(&of_another) && !here.is_remote(&of_another));
+    }
+}
+
+#[test]
 fn lists_of_names_say_what_is_offered_and_each_counts() {
     let folder =
         tree(&[("a/SKILL.md", &skill("a")), ("ab/SKILL.md", &skill("ab")), ("b/SKILL.md", &skill("b"))]);
-    let allowed = |glob: &str, within: Option<&Path>| prowess::registry::Allowed {
-        globs: vec![prowess::path::Glob::parse(glob).unwrap()],
-        by: "a list".to_owned(),
-        within: within.map(Path::to_owned),
+    let allowed = |glob: &str, within: Option<&Path>| {
+        let allowed = Allowed::new(vec![Glob::parse(glob).unwrap()], TurnedOffBy::List("a list".to_owned()));
+        allowed.with_within(within.map(Path::to_owned))
     };
     let mut registry = registry(&[folder.path()]);
     registry.allow_only(allowed("a*", None)).allow_only(allowed("none", Some(Path::new("/elsewhere"))));
@@ -112,7 +127,7 @@ fn lists_of_names_say_what_is_offered_and_each_counts() {
     assert_eq!(keys(&registry), ["ab"]);
     assert!(matches!(
         registry.catalog().why("a")[0].1,
-        Standing::Blocked { obstacle: Obstacle::Disabled { by } } if by == "a list"
+        Standing::Blocked { obstacle: Obstacle::Disabled { by } } if by.to_string() == "a list"
     ));
 }
 
@@ -263,7 +278,7 @@ fn duplicates_and_prefixes() {
     let two = tree(&[("x/SKILL.md", &skill("shared"))]);
     let offered = |duplicates| {
         let mut registry = registry(&[one.path(), two.path()]);
-        registry.duplicates(duplicates);
+        registry.set_duplicates(duplicates);
         registry.refresh().map(|_| registry.get("shared").unwrap().entry.origin.location.to_string())
     };
     assert!(offered(Duplicates::First).unwrap().starts_with(one.path().to_str().unwrap()));
@@ -272,7 +287,7 @@ fn duplicates_and_prefixes() {
     let mut prefixed = Registry::new();
     prefixed.add(Layer::from(DirSource::new(one.path(), ScanOptions::unbounded())).with_prefix("proj"));
     prefixed.add(Layer::from(DirSource::new(two.path(), ScanOptions::unbounded())).preloaded());
-    prefixed.duplicates(Duplicates::Error).refresh().unwrap();
+    prefixed.set_duplicates(Duplicates::Error).refresh().unwrap();
     assert_eq!(keys(&prefixed), ["proj:only-one", "proj:shared", "shared"]);
     // What is listed under a key is what is read under it.
     for (key, root) in [("proj:shared", one.path()), ("shared", two.path())] {
@@ -419,7 +434,7 @@ fn a_skill_that_is_not_offered_is_named_with_the_reason_and_never_suggested_in_i
     }
     let mut registry = Registry::new();
     registry.add(DirSource::new(folder.path(), ScanOptions::unbounded()));
-    registry.disable([Disabled { glob: Glob::parse("draft").unwrap(), by: "a file".into(), within: None }]);
+    registry.disable([Disabled::new(Glob::parse("draft").unwrap(), TurnedOffBy::List("a file".into()))]);
     registry.refresh().unwrap();
     let said = |name: &str| registry.get(name).unwrap_err().to_string();
     assert_eq!(said("nodesc"), "this skill is broken: nodesc: there is no description");

@@ -139,14 +139,14 @@ fn a_body_counts_once_its_skill_is_trusted() {
     shelf.write(1, "zebra");
     let mut registry = Registry::new();
     let source = DirSource::new(shelf.root(), ScanOptions::unbounded()).in_scope(Scope::Project);
-    registry.add(source).trust(Trust::in_approved(Approvals::default()));
+    registry.add(source).set_trust(Trust::in_approved(Approvals::default()));
     registry.refresh().unwrap();
     let mut index = SearchIndex::open(&registry, Some(shelf.cache()));
     let fields = |index: &SearchIndex| index.selector().search("zebra", 5, None)[0].why.len();
     assert_eq!(fields(&index), 1, "the description alone");
     let mut approvals = Approvals::default();
     approvals.folders.push(shelf.root().canonicalize().unwrap());
-    registry.trust(Trust::in_approved(approvals));
+    registry.set_trust(Trust::in_approved(approvals));
     registry.refresh().unwrap();
     assert_eq!(index.refresh(&registry).analysed, 2);
     assert_eq!(fields(&index), 2, "the body too");

@@ -73,6 +73,7 @@ fn all_files_of_a_skill_share_one_time() {
     assert!(matches!(error_of(registry.manifest_of(&many)), HttpError::TooSlow(_) | HttpError::NotInTime(_)));
     let none = limits.with_skill_timeout(Duration::ZERO);
     let registry = within(&site, none);
+    let many = registry.get("many").unwrap();
     site.asked();
     assert_eq!(error_of(registry.manifest_of(&many)), HttpError::NotInTime(1));
     assert!(site.asked().is_empty(), "nothing is asked when there is no time left");

@@ -285,7 +285,7 @@ fn a_description_that_was_not_approved_is_never_shown_in_a_race() {
     let made = |approvals: Approvals| {
         let mut registry = Registry::new();
         registry.add(DirSource::new(folder.path(), ScanOptions::default()).in_scope(Scope::Project));
-        registry.trust(Trust::in_approved(approvals));
+        registry.set_trust(Trust::in_approved(approvals));
         registry.refresh().unwrap();
         registry
     };

@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::sync::Arc;
 
+use prowess::catalog::TurnedOffBy;
 use prowess::path::Glob;
 use prowess::registry::Disabled;
 use prowess::registry::digests::Digests;
@@ -18,11 +19,8 @@ use crate::trees::{keys, registry, skill, tree, write};
 fn disabled_skills_are_hidden_and_shadow_nothing() {
     let one = tree(&[("a/SKILL.md", &skill("a")), ("b/SKILL.md", &skill("b"))]);
     let mut registry = registry(&[one.path()]);
-    registry.disable([Disabled {
-        glob: Glob::parse("a*").unwrap(),
-        by: "prowess.toml".into(),
-        within: None,
-    }]);
+    let by = || TurnedOffBy::List("prowess.toml".into());
+    registry.disable([Disabled::new(Glob::parse("a*").unwrap(), by())]);
     registry.refresh().unwrap();
     assert_eq!(keys(&registry), ["b"]);
     assert!(registry.document("a").is_err() && registry.files("a").is_err());
@@ -34,7 +32,7 @@ fn disabled_skills_are_hidden_and_shadow_nothing() {
         let mut registry = Registry::new();
         registry.add(DirSource::new(one.path(), ScanOptions::unbounded()));
         let within = within.map(std::path::Path::to_owned);
-        registry.disable([Disabled { glob: Glob::parse("a").unwrap(), by: "x".into(), within }]);
+        registry.disable([Disabled::new(Glob::parse("a").unwrap(), by()).with_within(within)]);
         registry.refresh().unwrap();
         assert_eq!(registry.catalog().has("a"), offered);
     }
@@ -48,7 +46,7 @@ fn trust_is_given_to_folders_by_path_and_to_skills_by_their_bytes() {
     let cache = tempfile::tempdir().unwrap();
     let made = |approvals: Approvals, with_user: bool| {
         let mut registry = Registry::new();
-        registry.trust(Trust::in_approved(approvals));
+        registry.set_trust(Trust::in_approved(approvals));
         let digests = Arc::new(Digests::load(Some(cache.path().join("digests"))));
         let project = DirSource::new(folder.path(), ScanOptions::default()).in_scope(Scope::Project);
         registry.add(project.with_digests(digests));
@@ -151,7 +149,7 @@ fn a_layer_may_ask_for_every_skill_to_be_approved_as_it_is() {
     let folder = tree(&[("a/SKILL.md", &skill("a"))]);
     let made = |approvals: Approvals| {
         let mut registry = Registry::new();
-        registry.trust(Trust::in_approved(approvals));
+        registry.set_trust(Trust::in_approved(approvals));
         registry.add(Layer::from(DirSource::new(folder.path(), ScanOptions::unbounded())).needing_approval());
         registry.refresh().unwrap();
         registry

@@ -334,7 +334,7 @@ fn a_server_that_misbehaves_is_a_problem_of_its_own() {
     let gone = HttpSource::new(&url, Arc::new(UreqClient::new(None).unwrap())).unwrap();
     let mut registry = Registry::new();
     let memory = MemorySource::inline("inline", "here", "Is here.", "x", Scope::Explicit).unwrap();
-    registry.on_error(prowess::fs::walk::OnError::Report).add(gone).add(memory);
+    registry.set_on_error(prowess::fs::walk::OnError::Report).add(gone).add(memory);
     registry.refresh().unwrap();
     assert_eq!(keys(&registry), ["here"]);
     assert_eq!(registry.problems().len(), 1);

@@ -1,7 +1,7 @@
 //! A hidden skill on every route: nothing of it is seen, and a refusal is that of an unknown name.
 
 use super::*;
-use crate::catalog::Obstacle;
+use crate::catalog::{Obstacle, TurnedOffBy};
 use crate::render::{Budget, CatalogStyle, Shape, estimate_tokens};
 use crate::select::{All, Query, SelectOptions};
 
@@ -21,7 +21,7 @@ fn hidings() -> Vec<(&'static str, Shelf, Policy)> {
     untrusted.skills.get_mut("secret").unwrap().change = |c| c.obstacle = Some(Obstacle::Untrusted);
     let mut disabled = shelf("");
     disabled.skills.get_mut("secret").unwrap().change =
-        |c| c.obstacle = Some(Obstacle::Disabled { by: "me".into() });
+        |c| c.obstacle = Some(Obstacle::Disabled { by: TurnedOffBy::List("me".into()) });
     let mut remote = shelf("");
     remote.skills.get_mut("secret").unwrap().change = |c| c.entry.origin.scope = Scope::Remote;
     let unseen = OriginRule { visible: false, ..OriginRule::usual(Scope::Remote) };
@@ -166,7 +166,7 @@ fn a_user_and_a_host_may_start_what_the_model_may_not() {
 fn a_person_is_told_why_a_skill_is_not_offered_and_a_model_is_not() {
     let mut shelf = shelf("");
     shelf.skills.get_mut("secret").unwrap().change =
-        |c| c.obstacle = Some(Obstacle::Disabled { by: "prowess.toml".into() });
+        |c| c.obstacle = Some(Obstacle::Disabled { by: TurnedOffBy::List("prowess.toml".into()) });
     let mut session = shelf.session(Policy::default(), Options::default());
     let step = session.activate("secret", Actor::User, None, None);
     let told = shelf.finish(&mut session, step);

@@ -7,6 +7,7 @@ use crate::error::shown;
 
 /// Why something could not be written. Each variant names the path. The previous contents are never lost.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum WriteError {
     /// The file changed since it was read.
     #[error("the file has changed since it was read, so it is left alone: {}", shown(.path))]

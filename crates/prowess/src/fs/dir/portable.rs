@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use super::{Kind, Known, Links, Name, Want};
+use crate::fs::codec::checksum;
 use crate::fs::stamp::FileStamp;
 
 #[derive(Debug)]
@@ -40,11 +41,8 @@ impl Folder {
 
     /// A hash of the path, since there is no inode number.
     pub(crate) fn identity(&self) -> io::Result<(u64, u64)> {
-        let bytes = self.path.to_string_lossy().into_owned().into_bytes();
-        let hash = |seed: u64| {
-            bytes.iter().fold(seed, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
-        };
-        Ok((hash(0xcbf2_9ce4_8422_2325), hash(0x6c62_272e_07bb_0142)))
+        let path = self.path.to_string_lossy();
+        Ok((checksum(path.as_bytes()), path.len() as u64))
     }
 
     pub(crate) fn entries(&self, limit: usize) -> io::Result<(Vec<Name>, bool)> {

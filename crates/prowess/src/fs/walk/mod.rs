@@ -34,6 +34,7 @@ pub const MAX_THREADS: usize = 4;
 
 /// Which file makes a folder a skill.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum FileName {
     /// `SKILL.md`, or else `skill.md`.
     Either,
@@ -54,6 +55,7 @@ pub enum MissingRoot {
 
 /// What to do with a file or folder that cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum OnError {
     /// The walk ends there.
     Fail,

@@ -110,6 +110,7 @@ pub struct PathConfig {
 
 /// Why a `prowess.toml` could not be used.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ConfigError {
     /// The file could not be read.
     #[error("could not read the configuration")]

@@ -3,7 +3,6 @@
 use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::sync::PoisonError;
 
 use prowess_core::{Document, Found, Obstacle, parse, parse_prefix};
 
@@ -12,6 +11,7 @@ use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::file_cache::FileCache;
 use crate::fs::stamp::FileStamp;
 use crate::fs::walk::{self, OnError, Opened, Visitor};
+use crate::internal::locked;
 use crate::source::budget::{self, Cost};
 use crate::source::{Listing, found_at, reasons, unread};
 
@@ -120,7 +120,7 @@ impl Visitor for Gather<'_> {
             }
         }
         if path.to_str().is_none() {
-            let mut odd = self.source.odd.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut odd = locked(&self.source.odd);
             odd.insert(found.entry.origin.location.clone(), path);
         }
         self.listing.skills.push(found);

@@ -4,7 +4,7 @@ mod index;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use index::{Content, Index, Listed};
 use prowess_core::text::cut;
@@ -15,6 +15,7 @@ use super::{Chunk, Listing, Slice, Source, SourceTraits, found, skill_md};
 use crate::archive::{ArchiveLimits, unpack};
 use crate::error::{SourceError, SourceErrorKind, escape_control};
 use crate::fs::location::path_of;
+use crate::internal::locked;
 use crate::net::{Deadline, Fetcher, HttpClient, HttpError, HttpLimits, Permission, below, checked, shown};
 use crate::registry::digests::DigestLimits;
 
@@ -131,7 +132,7 @@ impl HttpSource {
     }
 
     fn place(&self, location: &Location) -> Result<Place, SourceError> {
-        let listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
+        let listed = locked(&self.listed);
         listed.get(location).cloned().ok_or_else(|| SourceErrorKind::Missing.at_location(location.clone()))
     }
 
@@ -175,7 +176,7 @@ impl HttpSource {
         digest: &str,
         deadline: Deadline,
     ) -> Result<Arc<Packed>, SourceError> {
-        let kept = || self.unpacked.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = || locked(&self.unpacked);
         if let Some((_, packed)) = kept().iter().find(|(known, _)| known == digest) {
             return Ok(Arc::clone(packed));
         }
@@ -298,7 +299,7 @@ impl Source for HttpSource {
             let skills = format!("{url}: {late} of its skills");
             listing.problems.push(SourceErrorKind::Http(deadline.missed()).at_url(&skills));
         }
-        *self.listed.lock().unwrap_or_else(PoisonError::into_inner) = places;
+        *locked(&self.listed) = places;
         Ok(listing)
     }
 

@@ -69,6 +69,7 @@ pub struct SourceSpec {
 
 /// A place where skills come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Place {
     /// A folder with skills in and below it.
     Dir(PathBuf),

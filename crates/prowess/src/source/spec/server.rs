@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::is_address;
 use crate::error::escape_control;
 
-/// How another MCP server is reached.
+/// How another MCP server is reached. Closed, because whatever opens servers has to know every kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Server {
     /// It listens at an address.
