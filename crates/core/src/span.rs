@@ -125,7 +125,7 @@ impl<'t> LineIndex<'t> {
 }
 
 /// The nearest character boundary at or before an offset.
-fn boundary(text: &str, offset: usize) -> usize {
+pub(crate) fn boundary(text: &str, offset: usize) -> usize {
     let mut end = offset.min(text.len());
     while !text.is_char_boundary(end) {
         end -= 1;

@@ -168,14 +168,18 @@ pub(crate) struct Eval {
     pub(crate) overlap: bool,
 }
 
-/// Show how an agent finds and loads a skill for a task, with two built-in skills
+/// Show how an agent finds and loads a skill for a task, from the first look to the last file
 ///
-/// Shows what an agent sees of all skills, which skill fits the task, and what is loaded when it is used.
+/// Uses your own skills and those that are built in. Shows what was found, what it costs in a prompt, which skill fits
+/// the task and why, what is loaded when it is used, and what can be read after that. Nothing is changed, and no model
+/// is asked.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Try {
     /// The task, in plain words
     #[arg(value_name = "TASK", required = true)]
     pub(crate) task: Vec<String>,
+    #[command(flatten)]
+    pub(crate) places: Places,
 }
 
 /// Settings as JSON; missing ones have their default.

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::hints::command_for;
 use super::unread::{ended, say_problems};
-use super::{filter_place, opened, session_defaults, usable};
+use super::{Purpose, filter_place, opened_for, session_defaults, usable};
 use crate::Outcome;
 use crate::args::Activate;
 use crate::error::{CommandError, Failure};
@@ -16,7 +16,7 @@ use crate::ui::Ui;
 
 /// Runs the command.
 pub(crate) fn run(args: &Activate, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
-    let (registry, said) = opened(&args.places)?;
+    let (registry, said) = opened_for(&args.places, Purpose::Use)?;
     let first = usable(&args.name, &registry, &args.places, ui)?;
     let also: Result<Vec<_>, _> =
         args.also.iter().map(|name| usable(name, &registry, &args.places, ui)).collect();

@@ -8,7 +8,7 @@ use prowess::{Candidate, Obstacle, Registry, SourceError, SourceErrorKind};
 use serde_json::json;
 
 use super::unread::{ended, say_problems};
-use super::{named, registry};
+use super::{Purpose, named, opened_for};
 use crate::Outcome;
 use crate::args::Cat;
 use crate::error::{CommandError, Failure};
@@ -25,7 +25,7 @@ const MAX_IN_JSON: usize = MAX_SKILL_BYTES as usize;
 
 /// Runs the command.
 pub(crate) fn run(args: &Cat, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
-    let registry = registry(&args.places)?;
+    let (registry, _) = opened_for(&args.places, Purpose::Use)?;
     let skill = named(&args.name, &registry, &args.places, ui)?;
     say_problems(&registry, ui);
     let file = File { registry: &registry, skill: &skill, path: requested(args)? };

@@ -7,7 +7,7 @@ use prowess::library::clients::{self, Client, Root};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
-use super::unread_registry;
+use super::{Purpose, unread_registry};
 use crate::args::Places;
 use crate::error::{CommandError, Failure};
 use crate::ui::clean;
@@ -42,7 +42,7 @@ impl Elsewhere {
             return Ok(Self::default());
         }
         let everywhere = Places { no_cache: places.no_cache, ..Places::default() };
-        let (registry, _) = unread_registry(&everywhere, false)?;
+        let (registry, _) = unread_registry(&everywhere, Purpose::Look)?;
         registry
             .refresh_local()
             .map_err(|error| Failure::new(error.to_string(), "list all skills with: prowess list --all"))?;

@@ -63,6 +63,16 @@ pub(crate) fn shown(path: &Path) -> String {
     text.strip_prefix("./").filter(|rest| !rest.is_empty()).unwrap_or(&text).to_owned()
 }
 
+/// A path with `~` in place of the user's folder.
+fn home_shortened(path: &str) -> String {
+    let home = Environment::current().home().map(|home| home.to_string_lossy().into_owned());
+    let rest = home.as_deref().filter(|home| !home.is_empty()).and_then(|home| path.strip_prefix(home));
+    match rest {
+        Some(rest) if rest.is_empty() || rest.starts_with(['/', '\\']) => format!("~{rest}"),
+        _ => path.to_owned(),
+    }
+}
+
 /// The SKILL.md of a folder, if there is one.
 fn skill_file(folder: &Path) -> Option<PathBuf> {
     // Some file systems ignore case, so the names in the folder decide.
@@ -85,8 +95,19 @@ fn read_skill(path: &Path) -> Result<Head, Failure> {
     }
 }
 
-/// The skills in the given places, not read yet. A server also has the built-in skills, and handles signals itself.
-fn unread_registry(places: &Places, serving: bool) -> Result<(Registry, SessionConfig), CommandError> {
+/// What a registry is opened for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    /// A command about the user's skills.
+    Look,
+    /// A command that uses a skill, which may be a built-in one.
+    Use,
+    /// A server, which also has the built-in skills, and handles signals itself.
+    Serve,
+}
+
+/// The skills in the given places, not read yet.
+fn unread_registry(places: &Places, purpose: Purpose) -> Result<(Registry, SessionConfig), CommandError> {
     let client = match &places.client {
         None => None,
         Some(id) => Some(clients::client(id).ok_or_else(|| {
@@ -101,12 +122,13 @@ fn unread_registry(places: &Places, serving: bool) -> Result<(Registry, SessionC
             *ca_file = ca_file.take().or_else(|| places.ca_file.clone());
         }
     }
-    let servers: Option<Arc<dyn OpenServer>> = Some(Arc::new(EndingServers { ends_by_itself: serving }));
+    let ends_by_itself = purpose == Purpose::Serve;
+    let servers: Option<Arc<dyn OpenServer>> = Some(Arc::new(EndingServers { ends_by_itself }));
     let options = LibraryOptions::default()
         .with_sources(sources)
         .with_client(client)
         .with_cache(!places.no_cache)
-        .with_builtins(serving)
+        .with_builtins(purpose != Purpose::Look)
         .with_servers(servers)
         .with_scan(places.scan.changes())
         .with_only(places.scan.only.clone())
@@ -153,7 +175,12 @@ fn registry(places: &Places) -> Result<Registry, CommandError> {
 
 /// The same, with the session settings of the configurations.
 fn opened(places: &Places) -> Result<(Registry, SessionConfig), CommandError> {
-    let (registry, said) = unread_registry(places, false)?;
+    opened_for(places, Purpose::Look)
+}
+
+/// The same for another purpose.
+fn opened_for(places: &Places, purpose: Purpose) -> Result<(Registry, SessionConfig), CommandError> {
+    let (registry, said) = unread_registry(places, purpose)?;
     registry
         .refresh()
         .map_err(|error| Failure::new(error.to_string(), "check the folders that were named"))?;

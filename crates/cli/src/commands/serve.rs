@@ -15,7 +15,7 @@ use prowess_mcp::{
 };
 use serde_json::json;
 
-use super::{hints, session_defaults, unread_registry};
+use super::{Purpose, hints, session_defaults, unread_registry};
 use crate::Outcome;
 use crate::args::{Log, Places, Serve};
 use crate::error::{CommandError, Failure};
@@ -30,7 +30,7 @@ pub(crate) fn run(args: &Serve, ui: &mut Ui) -> Result<Outcome, CommandError> {
         return print_config(client, args, ui);
     }
     check_exist(&args.places)?;
-    let (registry, said) = unread_registry(&args.places, true)?;
+    let (registry, said) = unread_registry(&args.places, Purpose::Serve)?;
     let terms = if args.places.no_cache { None } else { terms_file(&Environment::current(), &registry) };
     let said = session_defaults(said, args.session.filter.as_ref(), None);
     let session = said.options();

@@ -1,136 +1,370 @@
-//! `prowess try`: how a skill is found and loaded for a task, with the built-in skills.
+//! `prowess try`: one task through the whole pipeline, from the skills on this machine to the last file.
 
 use std::fmt::Write as _;
 
-use prowess::library::builtin::BUILTINS;
-use prowess::search;
-use prowess::select::{Bm25, Hit, Settings, Texts};
-use prowess::{Document, Entry, parse};
-use serde_json::json;
+use prowess::select::{Hit, Query, SelectOptions, TypedWords, search};
+use prowess::source::Slice;
+use prowess::{Candidate, Catalog, FileEntry, Registry, RelPath, Scope, Skills, Standing};
+use serde_json::{Value, json};
 
+use super::cost::{Cost, Prompts};
+use super::hints::{command_for, shell_word};
+use super::search::failed;
+use super::unread::{ended, say_problems};
+use super::{Purpose, opened_for, search_index};
 use crate::Outcome;
 use crate::args::Try;
-use crate::error::CommandError;
+use crate::error::{CommandError, Failure};
 use crate::report::json::VERSION;
-use crate::ui::{FAINT, STRONG, Ui, clean, clean_lines, wrap};
+use crate::ui::cells::{fit, pad, width};
+use crate::ui::{FAINT, STRONG, Ui, clean, clean_lines, count, size};
 
-/// How many lines of the instructions are shown.
+/// How many lines of the loaded text are shown, and of a file.
 const SHOWN_LINES: usize = 8;
-
-struct Skill {
-    entry: Entry,
-    document: Document,
-}
-
-/// A skill that fits, and how well.
-struct Match<'s> {
-    skill: &'s Skill,
-    hit: Hit,
-}
-
-impl Match<'_> {
-    /// The words that were found, those that count most first.
-    fn words(&self) -> Vec<&str> {
-        let mut words: Vec<&str> = Vec::new();
-        for reason in &self.hit.why {
-            if !words.contains(&reason.term.as_str()) {
-                words.push(&reason.term);
-            }
-        }
-        words
-    }
-}
+const SHOWN_FILE_LINES: usize = 4;
+/// How many skills that fit are shown, and how many near ones if none does.
+const SHOWN_HITS: usize = 4;
+const NEAREST: usize = 3;
+/// The most skills whose files are measured, so that a large library answers at once.
+const MEASURED: usize = 2_000;
+/// The columns of a page when it goes to a file, and the most on a terminal: longer lines are hard to read.
+const PLAIN_COLUMNS: usize = 80;
+const MOST_COLUMNS: usize = 110;
 
 /// Runs the command.
 pub(crate) fn run(args: &Try, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
     let task = args.task.join(" ");
-    let skills: Vec<Skill> = BUILTINS
-        .iter()
-        .map(|builtin| {
-            let document = parse(builtin.text.as_bytes());
-            Skill { entry: document.entry(&builtin.origin()), document }
-        })
-        .collect();
-    let texts: Vec<Texts<'_>> =
-        skills.iter().map(|skill| Texts::of(&skill.entry, Some(skill.document.body()))).collect();
-    let keys = skills.iter().map(|skill| skill.entry.key.clone()).collect();
-    let selector = Bm25::new(keys, search::analyse(&texts, 1), Settings::default());
-    let hits = selector.search(&task, usize::MAX, None);
-    let matches: Vec<Match<'_>> = hits
-        .into_iter()
-        .filter_map(|hit| {
-            let skill = skills.iter().find(|skill| skill.entry.key == hit.key)?;
-            Some(Match { skill, hit })
-        })
-        .collect();
-    if json {
-        ui.json(&envelope(&task, &skills, &matches))?;
-    } else {
-        ui.print(&transcript(&task, &skills, &matches))?;
-    }
-    Ok(Outcome::Fine)
-}
-
-fn envelope(task: &str, skills: &[Skill], matches: &[Match<'_>]) -> serde_json::Value {
-    let catalog: Vec<_> = skills
-        .iter()
-        .map(|skill| json!({ "name": skill.entry.name, "description": skill.entry.description }))
-        .collect();
-    let found: Vec<_> = matches
-        .iter()
-        .map(|found| {
-            json!({ "name": found.skill.entry.name, "score": found.hit.score, "words": found.words() })
-        })
-        .collect();
-    let loaded = matches.first().map(|found| {
-        let body = found.skill.document.body();
-        json!({ "name": found.skill.entry.name, "bytes": body.len(), "tokens": body.len() / 4, "text": body })
-    });
-    json!({
-        "version": VERSION,
-        "task": task,
-        "catalog": catalog,
-        "method": "bm25",
-        "matches": found,
-        "loaded": loaded,
-    })
-}
-
-fn transcript(task: &str, skills: &[Skill], matches: &[Match<'_>]) -> String {
-    let mut text = format!("task: {}\n\n", clean(task));
-    let _ = writeln!(text, "{STRONG}1. What the agent sees of every skill{STRONG:#}");
-    let mut catalog = 0;
-    for skill in skills {
-        catalog += skill.entry.name.len() + skill.entry.description.len();
-        let _ = writeln!(text, "\n  {STRONG}{}{STRONG:#}", skill.entry.name);
-        text.push_str(&wrap(&skill.entry.description, 76, "    "));
-    }
-    let _ = writeln!(text, "\n  {FAINT}about {} tokens for {} skills{FAINT:#}", catalog / 4, skills.len());
-    let _ = writeln!(text, "\n{STRONG}2. Which skill fits{STRONG:#}\n");
-    let Some(best) = matches.first() else {
-        text.push_str("  nothing fits: no skill has a word of the task that says what it is about\n");
-        return text;
+    let (registry, said) = opened_for(&args.places, Purpose::Use)?;
+    say_problems(&registry, ui);
+    let outcome = ended(Outcome::Fine, &registry);
+    let catalog = registry.catalog();
+    let prompts = Prompts::new(registry.catalog(), &said);
+    let select = SelectOptions::default()
+        .with_available_tools(said.tools.clone().unwrap_or_default())
+        .with_top_k(None);
+    let index = search_index(&args.places, &registry);
+    let hits =
+        search(&index, &Query::text(&*task), &catalog.list(), &select).map_err(|error| failed(&error))?;
+    drop(index);
+    let (all_tokens, listed) =
+        (all_tokens(&registry, &catalog, &prompts), catalog.iter().collect::<Vec<_>>());
+    let prompt_tokens = prompts.tokens(&listed);
+    let skills = Skills::builder().with_policy(said.policy()).with_options(said.options()).build_on(registry);
+    let trial = Trial {
+        task: &task,
+        options: args.places.options(),
+        catalog: &catalog,
+        prompt_tokens,
+        all_tokens,
+        loaded: Loaded::first(&hits, &catalog, &skills)?,
+        nearest: if hits.is_empty() { nearest(&task, &catalog) } else { Vec::new() },
+        hits,
     };
-    for found in matches {
-        let words = found.words().join(", ");
-        let _ = writeln!(text, "  {:.3}  {}: {}", found.hit.score, found.skill.entry.name, clean(&words));
+    if json {
+        ui.json(&trial.json())?;
+    } else {
+        let columns = ui.columns().unwrap_or(PLAIN_COLUMNS).min(MOST_COLUMNS);
+        ui.print(&trial.page(columns))?;
     }
-    let _ = writeln!(
-        text,
-        "\n  {FAINT}by the words in name, description and instructions; prowess search does it with your skills{FAINT:#}"
-    );
-    let best = best.skill;
-    let body = best.document.body();
-    let _ = writeln!(text, "\n{STRONG}3. What is loaded when it is used: {}{STRONG:#}\n", best.entry.name);
-    for line in clean_lines(body).lines().take(SHOWN_LINES) {
-        let _ = writeln!(text, "{}", format!("  | {line}").trim_end());
+    Ok(outcome)
+}
+
+/// About how many tokens the instructions of all usable skills have; `None` if there are too many to measure.
+fn all_tokens(registry: &Registry, catalog: &Catalog, prompts: &Prompts) -> Option<u64> {
+    if catalog.len() > MEASURED {
+        return None;
     }
-    let rest = body.lines().count().saturating_sub(SHOWN_LINES);
-    let _ = writeln!(
-        text,
-        "  {FAINT}and {rest} more lines: {} bytes, about {} tokens in all{FAINT:#}",
-        body.len(),
-        body.len() / 4
-    );
-    text
+    let usable = catalog.iter().filter(|skill| skill.is_usable());
+    Some(
+        usable
+            .filter_map(|skill| Cost::of(skill, &Standing::Listed, registry, prompts).instructions)
+            .sum::<u64>(),
+    )
+}
+
+/// The skills that have words which begin as words of the task do, the nearest first.
+fn nearest<'c>(task: &str, catalog: &'c Catalog) -> Vec<&'c Candidate> {
+    let words = |text: &str| -> Vec<String> {
+        let words = text.split(|character: char| !character.is_alphanumeric());
+        words.filter(|word| word.chars().count() > 2).map(str::to_lowercase).collect()
+    };
+    let wanted = words(task);
+    let mut near: Vec<(usize, &Candidate)> = catalog
+        .iter()
+        .map(|skill| {
+            let own = words(&format!("{} {}", skill.entry.name, skill.entry.description));
+            let best = |word: &String| own.iter().map(|other| shared(word, other)).max().unwrap_or(0);
+            (wanted.iter().map(best).filter(|shared| *shared > 2).sum(), skill)
+        })
+        .filter(|(score, _)| *score > 0)
+        .collect();
+    near.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.entry.key.cmp(&b.1.entry.key)));
+    near.into_iter().map(|(_, skill)| skill).take(NEAREST).collect()
+}
+
+/// How many characters two words share at their beginning.
+fn shared(left: &str, right: &str) -> usize {
+    left.chars().zip(right.chars()).take_while(|(a, b)| a == b).count()
+}
+
+/// What a model gets of the chosen skill.
+struct Loaded {
+    key: String,
+    text: String,
+    /// Its other files, and the beginning of the first that is text.
+    files: Vec<FileEntry>,
+    opened: Option<(RelPath, String)>,
+}
+
+impl Loaded {
+    /// Activates the best skill that may be used, as a user would, and looks at its files.
+    fn first(hits: &[Hit], catalog: &Catalog, skills: &Skills) -> Result<Option<Self>, CommandError> {
+        let mut usable = hits.iter().filter_map(|hit| catalog.get(&hit.key));
+        let Some(best) = usable.find(|skill| skill.is_usable()) else { return Ok(None) };
+        let key = best.entry.key.clone();
+        let result = skills.chat("try").activate(&key, "");
+        if !result.is_ok() {
+            return Err(Failure::new(result.text, "see why with: prowess why NAME").into());
+        }
+        let skill =
+            skills.get(&key).map_err(|error| Failure::new(error.to_string(), "run the command again"))?;
+        let own = best.entry.origin.file.as_deref().unwrap_or("SKILL.md");
+        let files = skill.files().unwrap_or_default().files;
+        let files: Vec<FileEntry> = files
+            .into_iter()
+            .filter(|file| file.path.as_str() != own && file.path.as_str() != "SKILL.md")
+            .collect();
+        let opened = files.iter().find_map(|file| {
+            let chunk = skill.read(&file.path, Slice::first(4096)).ok()?;
+            Some((file.path.clone(), String::from_utf8(chunk.bytes).ok()?))
+        });
+        Ok(Some(Self { key, text: result.text, files, opened }))
+    }
+
+    fn tokens(&self) -> usize {
+        self.text.len().div_ceil(4)
+    }
+}
+
+/// One task and what became of it.
+struct Trial<'t> {
+    task: &'t str,
+    /// The options of the command line that say where skills are.
+    options: String,
+    catalog: &'t Catalog,
+    prompt_tokens: usize,
+    all_tokens: Option<u64>,
+    hits: Vec<Hit>,
+    loaded: Option<Loaded>,
+    nearest: Vec<&'t Candidate>,
+}
+
+impl Trial<'_> {
+    fn json(&self) -> Value {
+        let catalog = self.catalog.iter();
+        let matches = self.hits.iter().filter_map(|hit| {
+            let name = &self.catalog.get(&hit.key)?.entry.name;
+            Some(json!({ "name": name, "score": hit.score, "words": self.words(hit).found }))
+        });
+        json!({
+            "version": VERSION,
+            "task": self.task,
+            "sources": self.sources().iter().map(|source| {
+                json!({ "name": source.name, "skills": source.keys.len() })
+            }).collect::<Vec<_>>(),
+            "catalog": catalog
+                .map(|skill| json!({ "name": skill.entry.name, "description": skill.entry.description }))
+                .collect::<Vec<_>>(),
+            "prompt_tokens": self.prompt_tokens,
+            "all_tokens": self.all_tokens,
+            "method": "bm25",
+            "matches": matches.collect::<Vec<_>>(),
+            "nearest": self.nearest.iter().map(|skill| &skill.entry.name).collect::<Vec<_>>(),
+            "loaded": self.loaded.as_ref().map(|loaded| json!({
+                "name": loaded.key,
+                "bytes": loaded.text.len(),
+                "tokens": loaded.tokens(),
+                "text": loaded.text,
+                "files": loaded.files.iter().map(|file| file.path.as_str()).collect::<Vec<_>>(),
+            })),
+        })
+    }
+
+    fn words(&self, hit: &Hit) -> TypedWords<'_> {
+        TypedWords::of(self.task, &hit.why)
+    }
+
+    /// Where the skills come from, the user's own first.
+    fn sources(&self) -> Vec<Place> {
+        let mut sources: Vec<Place> = Vec::new();
+        for skill in self.catalog.iter() {
+            let name = place_of(skill);
+            let at = sources.iter().position(|source| source.name == name).unwrap_or_else(|| {
+                sources.push(Place { name, built_in: is_built_in(skill), keys: Vec::new() });
+                sources.len() - 1
+            });
+            if let Some(source) = sources.get_mut(at) {
+                source.keys.push(skill.entry.key.clone());
+            }
+        }
+        sources.sort_by(|a, b| (a.built_in, &a.name).cmp(&(b.built_in, &b.name)));
+        sources
+    }
+
+    fn page(&self, columns: usize) -> String {
+        let mut page = Page { text: format!("task: {}\n", clean(self.task)), columns };
+        self.found(&mut page);
+        self.prompted(&mut page);
+        match &self.loaded {
+            Some(loaded) => {
+                self.chosen(&mut page, &loaded.key);
+                self.loaded(&mut page, loaded);
+            }
+            None => self.missed(&mut page),
+        }
+        page.text
+    }
+
+    fn found(&self, page: &mut Page) {
+        page.title(&format!("1. Found: {}", count(self.catalog.len(), "skill")));
+        let sources = self.sources();
+        let names = sources.iter().map(|source| width(&clean(&source.name))).max().unwrap_or(0).min(40);
+        for source in &sources {
+            let name = pad(&fit(&clean(&source.name), names), names);
+            page.line(&format!("{name}  {:>4}  {}", source.keys.len(), source.keys.join(", ")));
+        }
+    }
+
+    fn prompted(&self, page: &mut Page) {
+        page.title("2. In the prompt: the name and description of each");
+        let tokens = number(self.prompt_tokens as u64);
+        page.line(&match self.all_tokens {
+            Some(all) => format!("about {tokens} tokens; with all instructions about {}", number(all)),
+            None => format!("about {tokens} tokens"),
+        });
+    }
+
+    fn chosen(&self, page: &mut Page, key: &str) {
+        page.title(&format!("3. Chosen: {}", clean(key)));
+        let shown: Vec<(&Hit, &Candidate)> = self
+            .hits
+            .iter()
+            .filter_map(|hit| Some((hit, self.catalog.get(&hit.key)?)))
+            .take(SHOWN_HITS)
+            .collect();
+        let names = shown.iter().map(|(hit, _)| width(&clean(&hit.key))).max().unwrap_or(0).min(40);
+        for (hit, skill) in &shown {
+            let name = pad(&fit(&clean(&hit.key), names), names);
+            let trust = if skill.is_usable() { "" } else { "not trusted; " };
+            page.line(&format!("{:>7.3}  {name}  {trust}{}", hit.score, self.words(hit).found.join(", ")));
+        }
+        let rest = self.hits.len() - shown.len();
+        if rest > 0 {
+            page.faint(&format!("and {rest} more"));
+        }
+    }
+
+    fn loaded(&self, page: &mut Page, loaded: &Loaded) {
+        page.title(&format!("4. Loaded when it is used: about {} tokens", number(loaded.tokens() as u64)));
+        let rest = page.quote(&loaded.text, SHOWN_LINES);
+        if rest > 0 {
+            page.faint(&format!(
+                "and {}: {}",
+                count(rest, "more line"),
+                command_for("activate", &loaded.key, &self.options)
+            ));
+        }
+        if loaded.files.is_empty() {
+            return;
+        }
+        page.title(&format!("5. Read when it is needed: {}", count(loaded.files.len(), "file")));
+        let files: Vec<String> =
+            loaded.files.iter().map(|file| format!("{} ({})", file.path.as_str(), size(file.size))).collect();
+        page.line(&files.join(", "));
+        if let Some((path, text)) = &loaded.opened {
+            page.quote(text, SHOWN_FILE_LINES);
+            let options = format!(" {}{}", shell_word(path.as_str()), self.options);
+            page.faint(&format!("all of it: {}", command_for("cat", &loaded.key, &options)));
+        }
+    }
+
+    fn missed(&self, page: &mut Page) {
+        page.title("3. Chosen: none");
+        if let Some(hit) = self.hits.first() {
+            page.line(&format!("{} fits, and is not trusted", hit.key));
+            page.faint(&format!("look at it: {}", command_for("show", &hit.key, &self.options)));
+            return;
+        }
+        page.line("no skill has a word of the task that says what it is about");
+        if !self.nearest.is_empty() {
+            let names = self.nearest.iter().map(|skill| width(&clean(&skill.entry.key))).max().unwrap_or(0);
+            page.line("the nearest are");
+            for skill in &self.nearest {
+                let name = pad(&clean(&skill.entry.key), names);
+                page.line(&format!("  {name}  {}", skill.entry.description));
+            }
+        }
+        page.title("Next");
+        page.line("other words for the task, or a skill for it:");
+        page.line("  prowess new my-skill         write one");
+        page.line("  prowess add OWNER/REPO       install one");
+    }
+}
+
+/// Where skills come from.
+struct Place {
+    name: String,
+    built_in: bool,
+    keys: Vec<String>,
+}
+
+fn is_built_in(skill: &Candidate) -> bool {
+    skill.entry.origin.scope == Scope::Builtin
+}
+
+fn place_of(skill: &Candidate) -> String {
+    if is_built_in(skill) { "built in".to_owned() } else { super::home_shortened(&skill.source) }
+}
+
+/// A page of sections, in lines that fit the screen.
+struct Page {
+    text: String,
+    columns: usize,
+}
+
+impl Page {
+    fn title(&mut self, title: &str) {
+        let _ = writeln!(self.text, "\n{STRONG}{}{STRONG:#}", fit(&clean(title), self.columns));
+    }
+
+    fn line(&mut self, line: &str) {
+        let _ = writeln!(self.text, "   {}", fit(clean(line).trim_end(), self.columns.saturating_sub(3)));
+    }
+
+    fn faint(&mut self, line: &str) {
+        let _ = writeln!(self.text, "   {FAINT}{}{FAINT:#}", clean(line));
+    }
+
+    /// The first lines of a text; returns how many lines are left.
+    fn quote(&mut self, text: &str, most: usize) -> usize {
+        let text = clean_lines(text);
+        for line in text.lines().take(most) {
+            let line = format!("   | {}", fit(line, self.columns.saturating_sub(5)));
+            let _ = writeln!(self.text, "{}", line.trim_end());
+        }
+        text.lines().count().saturating_sub(most)
+    }
+}
+
+/// A number with a comma at each thousand.
+fn number(number: u64) -> String {
+    let digits = number.to_string();
+    let mut grouped = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at) % 3 == 0 {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
 }

@@ -54,43 +54,43 @@ fn every_rule_is_in_the_list() {
 #[test]
 fn a_task_goes_through_the_stages() {
     let place = Place::with(&[]);
-    assert_snapshot!(place.run(&["try", "fill in a pdf form"]), @"
+    assert_snapshot!(place.run(&["try", "turn these meeting notes into minutes"]), @r#"
     exit 0
     --- stdout
-    task: fill in a pdf form
+    task: turn these meeting notes into minutes
 
-    1. What the agent sees of every skill
+    1. Found: 9 skills
+       built in     9  code-review, commit-messages, csv-report, debugging, meeting…
 
-      commit-messages
-        Write clear git commit messages from staged changes. Use when the user asks
-        for a commit message, wants to commit, or wants an existing message
-        improved.
+    2. In the prompt: the name and description of each
+       about 722 tokens; with all instructions about 3,621
 
-      pdf-forms
-        Fill in PDF forms and read the values out of filled ones. Use when the user
-        has a PDF with form fields, or asks to complete, sign off or extract data
-        from a PDF form.
+    3. Chosen: meeting-minutes
+         5.709  meeting-minutes  turn, meeting, notes, minutes
+         0.585  writing-skills   turn, notes
+         0.404  release-notes    notes
+         0.088  code-review      turn
+       and 1 more
 
-      about 85 tokens for 2 skills
+    4. Loaded when it is used: about 511 tokens
+       | <skill_content name="meeting-minutes">
+       | # Meeting minutes
+       |
+       | Minutes answer three questions for someone who was not there: what was dec…
+       |
+       | ## 1. Read everything once
+       |
+       | Note the date, the people and the subjects as you read. Do not write yet:…
+       and 38 more lines: prowess activate meeting-minutes
 
-    2. Which skill fits
-
-      2.249  pdf-forms: fill, form, pdf, fill pdf, pdf form
-
-      by the words in name, description and instructions; prowess search does it with your skills
-
-    3. What is loaded when it is used: pdf-forms
-
-      | # PDF forms
-      |
-      | ## 1. Look before you fill
-      |
-      | List the fields, with their types and present values:
-      |
-      | ```sh
-      | python3 -c 'import sys, pypdf
-      and 32 more lines: 1388 bytes, about 347 tokens in all
-    ");
+    5. Read when it is needed: 1 file
+       assets/minutes.md (315 B)
+       | # TITLE, DATE
+       |
+       | Present: NAMES
+       | Absent: NAMES
+       all of it: prowess cat meeting-minutes assets/minutes.md
+    "#);
     let tried = place.json(&["try", "--json", "fill in a pdf form"]);
     assert_eq!(tried["matches"][0]["name"], "pdf-forms");
     assert_eq!(tried["loaded"]["name"], "pdf-forms");
@@ -100,9 +100,54 @@ fn a_task_goes_through_the_stages() {
 fn a_task_that_fits_nothing_loads_nothing() {
     let place = Place::with(&[]);
     let text = place.run(&["try", "bake", "bread\u{1b}"]);
-    assert!(text.starts_with("exit 0") && text.contains("nothing fits"), "{text}");
-    assert!(!text.contains("3. ") && text.contains("task: bake bread\\u{1b}"), "{text}");
+    assert!(text.starts_with("exit 0") && text.contains("3. Chosen: none"), "{text}");
+    assert!(!text.contains("4. ") && text.contains("task: bake bread\\u{1b}"), "{text}");
     assert!(place.json(&["try", "--json", "bake bread"])["loaded"].is_null());
+}
+
+#[test]
+fn a_task_that_fits_nothing_shows_the_nearest_skills_and_what_to_do_next() {
+    let place = Place::with(&[]);
+    assert_snapshot!(place.run(&["try", "translate a commemoration"]), @"
+    exit 0
+    --- stdout
+    task: translate a commemoration
+
+    1. Found: 9 skills
+       built in     9  code-review, commit-messages, csv-report, debugging, meeting…
+
+    2. In the prompt: the name and description of each
+       about 722 tokens; with all instructions about 3,621
+
+    3. Chosen: none
+       no skill has a word of the task that says what it is about
+       the nearest are
+         meeting-minutes  Turn meeting notes or a transcript into minutes with deci…
+         commit-messages  Write clear git commit messages from staged changes. Use…
+         using-prowess    Install, find, check, explain and serve Agent Skills with…
+
+    Next
+       other words for the task, or a skill for it:
+         prowess new my-skill         write one
+         prowess add OWNER/REPO       install one
+    ");
+}
+
+#[test]
+fn a_trial_uses_the_users_own_skills_with_the_built_in_ones_beside_them() {
+    let place = Place::with(&[(
+        "home/.claude/skills/minutes-at-work/SKILL.md",
+        "---\nname: minutes-at-work\ndescription: Turn meeting notes into minutes as we write them at work.\n---\nAsk for the template.\n",
+    )]);
+    let home = place.path().join("home");
+    let args = ["try", "--json", "turn these meeting notes into minutes"];
+    let output = place.command().env("HOME", home).args(args).output().unwrap();
+    let tried: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(tried["loaded"]["name"], "minutes-at-work", "{tried}");
+    assert_eq!(tried["sources"][0]["skills"], 1);
+    assert_eq!(tried["sources"][1]["name"], "built in");
+    assert_eq!(tried["sources"][0]["name"], "~/.claude/skills");
+    assert_eq!(tried["matches"][0]["words"], serde_json::json!(["turn", "meeting", "notes", "minutes"]));
 }
 
 #[test]

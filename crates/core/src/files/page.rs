@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::files::manifest::{FileEntry, FileKind, Manifest};
 use crate::path::RelPath;
+use crate::span::boundary;
 
 /// The number of bytes of a resource that are read by default.
 pub const DEFAULT_LIMIT: usize = 64 * 1024;
@@ -123,11 +124,7 @@ fn text_page(bytes: &[u8], limit: usize, inside: bool, ends: bool) -> Option<(us
         Err(_) => return None,
     };
     let first = whole.chars().next().map_or(0, char::len_utf8);
-    let mut end = limit.min(whole.len());
-    while !whole.is_char_boundary(end) {
-        end -= 1;
-    }
-    let page = whole.get(..end.max(first))?;
+    let page = whole.get(..boundary(whole, limit).max(first))?;
     // Bytes without a single whole character are not text.
     (!page.contains('\0') && (!page.is_empty() || bytes.is_empty())).then_some((skipped, page))
 }

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::analyse::{Analyser, Piece, Texts, Unit, WHOLE, fold, pair};
 use super::lexicon::Lexicon;
+use crate::span::boundary;
 
 /// The most bytes of a body that are analysed. A body says at its beginning what it is about.
 pub const MAX_BODY_BYTES: usize = 32 * 1024;
@@ -135,11 +136,7 @@ impl Reader {
         lengths[0] = self.field(texts.name, 0);
         lengths[1] = texts.about.iter().map(|text| self.field(text, 1)).sum();
         lengths[2] = texts.body.map_or(0, |body| {
-            let mut end = body.len().min(MAX_BODY_BYTES);
-            while !body.is_char_boundary(end) {
-                end -= 1;
-            }
-            self.field(body.get(..end).unwrap_or_default(), BODY)
+            self.field(body.get(..boundary(body, MAX_BODY_BYTES)).unwrap_or_default(), BODY)
         });
         for number in self.touched.drain(..) {
             let Some(counts) = self.counts.get_mut(number as usize) else { continue };

@@ -1,4 +1,4 @@
-//! The built-in skills.
+//! The built-in skills: useful by themselves, and there when a user has no skills yet.
 
 use prowess_core::{Origin, RelPath, Scope};
 
@@ -22,17 +22,28 @@ impl Builtin {
     }
 }
 
+/// One built-in skill from its folder in `skills/`.
+macro_rules! builtin {
+    ($folder:literal $(, $file:literal)*) => {
+        Builtin {
+            folder: $folder,
+            text: include_str!(concat!("../../skills/", $folder, "/SKILL.md")),
+            files: &[$(($file, include_str!(concat!("../../skills/", $folder, "/", $file)))),*],
+        }
+    };
+}
+
 /// All built-in skills, sorted by name.
-pub const BUILTINS: [Builtin; 2] = [
-    Builtin {
-        folder: "commit-messages",
-        text: include_str!("../../skills/commit-messages/SKILL.md"),
-        files: &[(
-            "references/examples.md",
-            include_str!("../../skills/commit-messages/references/examples.md"),
-        )],
-    },
-    Builtin { folder: "pdf-forms", text: include_str!("../../skills/pdf-forms/SKILL.md"), files: &[] },
+pub const BUILTINS: &[Builtin] = &[
+    builtin!("code-review", "references/checklist.md"),
+    builtin!("commit-messages", "references/examples.md"),
+    builtin!("csv-report", "scripts/profile.py"),
+    builtin!("debugging"),
+    builtin!("meeting-minutes", "assets/minutes.md"),
+    builtin!("pdf-forms", "scripts/form.py"),
+    builtin!("release-notes", "references/voice.md", "scripts/changes.sh"),
+    builtin!("using-prowess", "references/commands.md"),
+    builtin!("writing-skills", "assets/skill-template.md", "references/descriptions.md"),
 ];
 
 /// The source of the built-in skills.
@@ -57,7 +68,7 @@ mod tests {
     use prowess_core::internal::withheld;
     use prowess_core::{Profile, parse};
 
-    use crate::Registry;
+    use crate::{DirSource, Registry, ScanOptions};
 
     #[test]
     fn built_in_skills_have_no_problem_under_any_profile() {
@@ -73,6 +84,25 @@ mod tests {
                 let problems = Profile::new(preset).check(&document, Some(&files), &skill.origin());
                 assert_eq!(problems, [], "{} under {}", skill.folder, preset.name());
             }
+        }
+    }
+
+    #[test]
+    fn every_file_of_the_built_in_skills_is_carried() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/skills");
+        let mut registry = Registry::new();
+        registry.add(DirSource::new(folder, ScanOptions::default()));
+        registry.refresh().unwrap();
+        let listed: Vec<String> = registry.catalog().iter().map(|skill| skill.entry.key.clone()).collect();
+        assert_eq!(listed, BUILTINS.iter().map(|skill| skill.folder).collect::<Vec<_>>());
+        for skill in BUILTINS {
+            let files = registry.files(skill.folder).unwrap();
+            let mut files: Vec<&str> = files.files.iter().map(|file| file.path.as_str()).collect();
+            let mut carried: Vec<&str> =
+                skill.files.iter().map(|(path, _)| *path).chain(["SKILL.md"]).collect();
+            files.sort_unstable();
+            carried.sort_unstable();
+            assert_eq!(files, carried, "{}", skill.folder);
         }
     }
 }

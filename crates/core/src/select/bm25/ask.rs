@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::Bm25;
 use crate::select::analyse::{Analyser, Unit, WHOLE, fold, pair};
 use crate::select::postings::TermId;
+use crate::span::boundary;
 
 /// The most bytes of a query that are read, and the most words that count. More would not change the result.
 const MAX_QUERY_BYTES: usize = 16 * 1024;
@@ -39,11 +40,7 @@ struct Wanted {
 
 impl Bm25 {
     pub(super) fn ask(&self, text: &str) -> Asked {
-        let mut end = text.len().min(MAX_QUERY_BYTES);
-        while !text.is_char_boundary(end) {
-            end -= 1;
-        }
-        let folded = fold(text.get(..end).unwrap_or_default());
+        let folded = fold(text.get(..boundary(text, MAX_QUERY_BYTES)).unwrap_or_default());
         // Sorted, so that sums of floats are the same whatever the numbers of the terms.
         let mut wanted: BTreeMap<(bool, String), Wanted> = BTreeMap::new();
         let mut before: Option<String> = None;

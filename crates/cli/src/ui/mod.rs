@@ -1,5 +1,7 @@
 //! The only access to the terminal: results go to stdout, everything else to stderr, and no text can control it.
 
+pub(crate) mod cells;
+
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{self, BufRead as _, IsTerminal as _, Read as _, Write as _};
@@ -27,6 +29,8 @@ pub(crate) const COME: Style = AnsiColor::Green.on_default();
 
 /// The longest answer to a question.
 const MAX_ANSWER: usize = 64 * 1024;
+/// The narrowest screen that results are laid out for.
+const MIN_COLUMNS: usize = 20;
 /// How much text is buffered before it is written.
 const CHUNK: usize = 64 * 1024;
 
@@ -82,6 +86,17 @@ impl Ui {
     #[expect(clippy::unused_self, reason = "only this type asks about the terminal")]
     pub(crate) fn is_terminal(&self) -> bool {
         io::stdout().is_terminal()
+    }
+
+    /// The columns that results are laid out for: those of the terminal, or what the variable COLUMNS says. `None` means
+    /// that they go to a file or a program, which gets plain lines.
+    pub(crate) fn columns(&self) -> Option<usize> {
+        let said = std::env::var("COLUMNS").ok().and_then(|text| text.trim().parse().ok());
+        let columns = said.or_else(|| {
+            let (width, _) = terminal_size::terminal_size_of(io::stdout())?;
+            self.is_terminal().then(|| usize::from(width.0))
+        });
+        columns.filter(|columns| *columns > 0).map(|columns: usize| columns.max(MIN_COLUMNS))
     }
 
     /// Writes bytes of a file: verbatim, unless a terminal would interpret them.
@@ -245,12 +260,12 @@ pub(crate) fn clean_lines(text: &str) -> String {
     cleaned
 }
 
-/// Breaks text at spaces into lines of at most `width` characters, as long as words allow.
+/// Breaks text at spaces into lines of at most `width` cells, as long as words allow.
 pub(crate) fn wrap(text: &str, width: usize, indent: &str) -> String {
     let mut lines = String::new();
     let mut column = 0;
     for word in text.split_whitespace() {
-        let length = word.chars().count();
+        let length = cells::width(word);
         if column > 0 && column + 1 + length > width {
             lines.push('\n');
             column = 0;
