@@ -164,6 +164,9 @@ pub(crate) struct Limits {
     /// The most folders between a skill's folder and a file
     #[arg(long = "max-depth", value_name = "N", default_value_t = InstallLimits::default().depth, hide_short_help = true)]
     depth: usize,
+    /// The most bytes of all skills of one source together
+    #[arg(long = "max-total-bytes", value_name = "N", default_value_t = InstallLimits::default().total_bytes, hide_short_help = true)]
+    total_bytes: u64,
 }
 
 impl Limits {
@@ -171,6 +174,7 @@ impl Limits {
         let mut limits = InstallLimits::default();
         (limits.files, limits.bytes) = (self.files, self.bytes);
         (limits.file_bytes, limits.depth) = (self.file_bytes, self.depth);
+        limits.total_bytes = self.total_bytes;
         limits
     }
 }

@@ -34,8 +34,48 @@ pub enum InstallErrorKind {
     Git,
     /// Another process holds the lock of the project.
     Busy,
+    /// Another process changed `skills.toml` or `skills.lock` in between.
+    Changed,
     /// The system refused or failed.
     Io,
+}
+
+/// What an error is about, where its kind does not say enough to mend it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum About {
+    /// A limit on skills.
+    Limit(InstallLimit),
+    /// A commit that is not there.
+    Commit,
+}
+
+/// A limit of [`InstallLimits`](super::InstallLimits), by the name of its field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum InstallLimit {
+    /// The files of a skill.
+    Files,
+    /// The bytes of a skill.
+    Bytes,
+    /// The bytes of one file.
+    FileBytes,
+    /// The folders between a skill's folder and a file.
+    Depth,
+    /// The bytes of all skills of one source together.
+    TotalBytes,
+}
+
+impl InstallLimit {
+    /// The words for it.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Files => "files",
+            Self::Bytes => "bytes",
+            Self::FileBytes => "bytes in one file",
+            Self::Depth => "depth",
+            Self::TotalBytes => "bytes of all skills together",
+        }
+    }
 }
 
 /// Why an operation of the [`Installer`](super::Installer) failed. Whatever was installed before is still there.
@@ -45,6 +85,7 @@ pub struct InstallError {
     kind: InstallErrorKind,
     message: String,
     hint: String,
+    about: Option<About>,
     #[source]
     source: Option<Box<dyn Error + Send + Sync>>,
 }
@@ -52,7 +93,28 @@ pub struct InstallError {
 impl InstallError {
     /// A failure in words. Control characters in the message are escaped, since it may name what a stranger wrote.
     pub(crate) fn new(kind: InstallErrorKind, message: impl AsRef<str>, hint: impl Into<String>) -> Self {
-        Self { kind, message: escape_control(message.as_ref()), hint: hint.into(), source: None }
+        Self { kind, message: escape_control(message.as_ref()), hint: hint.into(), about: None, source: None }
+    }
+
+    /// The same with what it is about.
+    #[must_use]
+    pub(crate) fn about(mut self, about: About) -> Self {
+        self.about = Some(about);
+        self
+    }
+
+    /// Whether it is about this.
+    pub(crate) fn is_about(&self, about: About) -> bool {
+        self.about == Some(about)
+    }
+
+    /// The same with the skill that it is about, when it is one of several.
+    #[must_use]
+    pub(crate) fn of_skill(mut self, skill: &str) -> Self {
+        if self.kind == InstallErrorKind::TooLarge && !skill.is_empty() {
+            self.message = format!("{}: {}", escape_control(skill), self.message);
+        }
+        self
     }
 
     /// The same with the error that caused it.
@@ -80,6 +142,14 @@ impl InstallError {
     /// What kind of failure it is.
     pub fn kind(&self) -> InstallErrorKind {
         self.kind
+    }
+
+    /// The limit that was reached, if one that can be raised.
+    pub fn limit(&self) -> Option<InstallLimit> {
+        match self.about {
+            Some(About::Limit(limit)) => Some(limit),
+            _ => None,
+        }
     }
 
     /// What to do about it.

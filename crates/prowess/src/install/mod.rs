@@ -23,7 +23,7 @@ mod target;
 mod tree;
 
 pub use apply::{Action, Change, Edits};
-pub use error::{InstallError, InstallErrorKind};
+pub use error::{InstallError, InstallErrorKind, InstallLimit};
 pub use installed::{InstalledSkill, InstalledState};
 pub use installer::{
     Available, AvailableSkill, InstallFolders, InstallOptions, Installer, Prepared, Progress,

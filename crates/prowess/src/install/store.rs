@@ -12,7 +12,6 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use prowess_core::Manifest;
-use prowess_core::path::MAX_DEPTH;
 
 use super::tree::{InstallLimits, SkillTree, TreeFile};
 use crate::error::SourceErrorKind;
@@ -20,11 +19,8 @@ use crate::fs::atomic::unused_name;
 use crate::fs::read::read_small;
 use crate::registry::digests;
 
-/// What was let in once is not measured again; its digest is asked for.
-const ALL: InstallLimits =
-    InstallLimits { files: usize::MAX, bytes: u64::MAX, file_bytes: u64::MAX, depth: MAX_DEPTH };
-/// The largest skill that is read, in bytes: limits on skills can be raised.
-const MAX_BYTES: usize = 1 << 30;
+/// The largest file that is read, in bytes: more than any skill that is installed has.
+const MAX_BYTES: usize = 128 << 20;
 /// How old something unfinished is when no process can be working on it any more.
 const LEFT_BEHIND: Duration = Duration::from_secs(3600);
 
@@ -73,7 +69,9 @@ impl Store {
                 contents.push(TreeFile { path, executable, bytes: bytes.into() });
             }
             // This makes the digests of the bytes, so they are compared here and nowhere else.
-            SkillTree::new(contents, &ALL).ok().filter(|tree| rest.is_empty() && tree.digest() == digest)
+            SkillTree::new(contents, &InstallLimits::NONE)
+                .ok()
+                .filter(|tree| rest.is_empty() && tree.digest() == digest)
         })
     }
 

@@ -1,15 +1,15 @@
 //! [`SkillTree`]: the files of one skill in memory, checked once, as they are stored and installed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use prowess_core::path::first_collision;
+use prowess_core::path::{MAX_DEPTH, first_collision};
 use prowess_core::{Document, FileEntry, Manifest, RelPath, parse};
 
-use super::error::{InstallError, InstallErrorKind};
+use super::error::{About, InstallError, InstallErrorKind, InstallLimit};
 use crate::fs::atomic::is_temporary;
 use crate::fs::walk::{FILE_NAMES, LEFT_OUT};
-use crate::registry::digests;
+use crate::registry::digests::{self, DigestLimits};
 
 /// The largest skill that is installed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,15 +23,26 @@ pub struct InstallLimits {
     pub file_bytes: u64,
     /// The most folders between the skill's folder and a file.
     pub depth: usize,
+    /// The most bytes in all skills of one source together.
+    pub total_bytes: u64,
 }
 
 impl Default for InstallLimits {
     fn default() -> Self {
-        Self { files: 1_000, bytes: 25 << 20, file_bytes: 10 << 20, depth: 16 }
+        Self { files: 1_000, bytes: 25 << 20, file_bytes: 10 << 20, depth: 16, total_bytes: 256 << 20 }
     }
 }
 
 impl InstallLimits {
+    /// No limits, for what was let in once.
+    pub(crate) const NONE: Self = Self {
+        files: usize::MAX,
+        bytes: u64::MAX,
+        file_bytes: u64::MAX,
+        depth: MAX_DEPTH,
+        total_bytes: u64::MAX,
+    };
+
     /// An error when a file is too large or too deep.
     pub(crate) fn check_file(&self, path: &str, size: u64) -> Result<(), InstallError> {
         if size > self.file_bytes {
@@ -39,12 +50,12 @@ impl InstallLimits {
                 "a file of the skill is too large: {path}: {size} bytes, at most {}",
                 self.file_bytes
             );
-            return Err(too_large(message, "bytes in one file"));
+            return Err(too_large(message, InstallLimit::FileBytes));
         }
         if path.split('/').count() > self.depth + 1 {
             let message =
                 format!("a file of the skill is too deep: {path}: more than {} folders", self.depth);
-            return Err(too_large(message, "depth"));
+            return Err(too_large(message, InstallLimit::Depth));
         }
         Ok(())
     }
@@ -52,18 +63,59 @@ impl InstallLimits {
     /// An error when files are too many or too large together.
     pub(crate) fn check_sum(&self, files: usize, bytes: u64) -> Result<(), InstallError> {
         if files > self.files {
-            return Err(too_large(format!("the skill has more than {} files", self.files), "files"));
+            return Err(too_large(
+                format!("the skill has more than {} files", self.files),
+                InstallLimit::Files,
+            ));
         }
         if bytes > self.bytes {
-            return Err(too_large(format!("the skill has more than {} bytes", self.bytes), "bytes"));
+            return Err(too_large(
+                format!("the skill has more than {} bytes", self.bytes),
+                InstallLimit::Bytes,
+            ));
+        }
+        Ok(())
+    }
+
+    /// An error when all skills of a source are too large together.
+    pub(crate) fn check_total(&self, bytes: u64) -> Result<(), InstallError> {
+        if bytes > self.total_bytes {
+            let message = format!("the skills have more than {} bytes together", self.total_bytes);
+            return Err(too_large(message, InstallLimit::TotalBytes));
         }
         Ok(())
     }
 }
 
-fn too_large(message: String, limit: &str) -> InstallError {
-    let hint = format!("if you want it nonetheless, raise the limit of {limit}");
-    InstallError::new(InstallErrorKind::TooLarge, message, hint)
+fn too_large(message: String, limit: InstallLimit) -> InstallError {
+    let hint = format!("if you want it nonetheless, raise the limit of {}", limit.words());
+    InstallError::new(InstallErrorKind::TooLarge, message, hint).about(About::Limit(limit))
+}
+
+/// An error when a skill is larger than what is read to compare it with its digest: it would count as edited for ever, and
+/// no one could accept it. No option raises this.
+fn check_verifiable(files: &[TreeFile], bytes: u64) -> Result<(), InstallError> {
+    let most = DigestLimits::approving();
+    let mut folders = BTreeSet::new();
+    for file in files {
+        let mut path = file.path.as_str();
+        while let Some((above, _)) = path.rsplit_once('/') {
+            if !folders.insert(above) {
+                break;
+            }
+            path = above;
+        }
+    }
+    let reason = if files.len() + folders.len() > most.files {
+        format!("more than {} files and folders", most.files)
+    } else if bytes > most.bytes {
+        format!("more than {} bytes", most.bytes)
+    } else {
+        return Ok(());
+    };
+    let message = format!("the skill is larger than what can be verified: {reason}");
+    let hint = "install a smaller version; no option raises this limit";
+    Err(InstallError::new(InstallErrorKind::TooLarge, message, hint))
 }
 
 /// One file on its way into a tree.
@@ -99,6 +151,7 @@ impl SkillTree {
             check_name(&file.path)?;
         }
         limits.check_sum(files.len(), bytes)?;
+        check_verifiable(&files, bytes)?;
         if let Some((one, other)) = first_collision(files.iter().map(|file| &file.path)) {
             let message = format!("two files of the skill are one on some systems: {one}: {other}");
             return Err(refused(message));
@@ -236,9 +289,26 @@ mod tests {
         let error = SkillTree::new(vec![file("SKILL.md", false, "xx")], &limits).unwrap_err();
         assert_eq!(error.to_string(), "a file of the skill is too large: SKILL.md: 2 bytes, at most 1");
         assert!(error.hint().ends_with("bytes in one file"));
+        assert_eq!(error.limit(), Some(InstallLimit::FileBytes));
         let limits = InstallLimits { depth: 1, ..InstallLimits::default() };
         let files = vec![file("SKILL.md", false, ""), file("a/b/c", false, "")];
         assert_eq!(SkillTree::new(files, &limits).unwrap_err().kind(), InstallErrorKind::TooLarge);
+    }
+
+    #[test]
+    fn what_cannot_be_verified_is_refused_whatever_the_limits_are() {
+        let most = DigestLimits::approving();
+        let many = (0..most.files / 2).map(|at| file(&format!("d{at}/x"), false, ""));
+        let mut many: Vec<TreeFile> = many.chain([file("SKILL.md", false, "x")]).collect();
+        let error = SkillTree::new(many.clone(), &InstallLimits::NONE).unwrap_err();
+        assert!(error.to_string().ends_with("more than 10000 files and folders"), "{error}");
+        assert_eq!((error.kind(), error.limit()), (InstallErrorKind::TooLarge, None));
+        many.remove(0);
+        assert!(SkillTree::new(many, &InstallLimits::NONE).is_ok());
+        let large: Arc<[u8]> = vec![0; usize::try_from(most.bytes).unwrap()].into();
+        let large = TreeFile { bytes: large, ..file("a", false, "") };
+        let error = SkillTree::new(vec![large, file("SKILL.md", false, "x")], &InstallLimits::NONE);
+        assert!(error.unwrap_err().to_string().ends_with("more than 67108864 bytes"));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 mod child_process;
 mod orphans;
 
+use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{Read, Write as _};
@@ -31,7 +32,7 @@ pub struct Finished {
     pub status: ExitStatus,
     /// What it wrote to standard output.
     pub stdout: Vec<u8>,
-    /// The beginning of what it wrote to standard error.
+    /// What it wrote to standard error: of a long text, the beginning and the end.
     pub stderr: Vec<u8>,
 }
 
@@ -54,13 +55,21 @@ pub enum ProcessError {
     /// Waiting for it failed.
     #[error("it could not be waited for: {0}")]
     Wait(std::io::Error),
+    /// The caller stopped it.
+    #[error("it was stopped")]
+    Stopped,
 }
 
 /// How often to check whether a program has exited.
 const PAUSE: Duration = Duration::from_millis(5);
 /// How long to wait for output after a program has exited.
 const GRACE: Duration = Duration::from_millis(500);
+/// How often the caller is asked whether a program may go on.
+const WATCH: Duration = Duration::from_millis(100);
 const MAX_ERROR_TEXT: usize = 8 * 1024;
+
+/// Says whether a running program may go on.
+pub(crate) type Watch<'w> = &'w mut dyn FnMut() -> bool;
 
 /// Variables of the environment that a program gets, and those that it does not get: the ones without a value.
 pub(crate) type Variables = [(&'static str, Option<OsString>)];
@@ -103,16 +112,18 @@ fn spawn(
 
 /// Runs a program with this standard input until it exits.
 pub fn run(argv: &[String], input: Vec<u8>, limits: ProcessLimits) -> Result<Finished, ProcessError> {
-    run_with(argv, &[], input, None, limits)
+    run_with(argv, &[], input, None, limits, &mut || true)
 }
 
 /// The same with variables of the environment, and with a file that the program holds in place of its standard output.
+/// When `watch` says no, the program is killed with everything it started.
 pub(crate) fn run_with(
     argv: &[String],
     variables: &Variables,
     input: Vec<u8>,
     held: Option<&File>,
     limits: ProcessLimits,
+    watch: Watch<'_>,
 ) -> Result<Finished, ProcessError> {
     let mut child = spawn(argv, None, variables, held)?;
     let deadline = Instant::now() + limits.timeout;
@@ -122,10 +133,17 @@ pub(crate) fn run_with(
         thread::spawn(move || drop(stdin.write_all(&input)));
     }
     let stdout = child.stdout.take().map(|pipe| read(pipe, limits.max_output));
-    let stderr = child.stderr.take().map(|pipe| read(pipe, MAX_ERROR_TEXT));
-    if !ends_by(&mut child, deadline) {
-        end(&mut child);
-        return Err(ProcessError::Timeout(limits.timeout));
+    let stderr = child.stderr.take().map(read_ends);
+    loop {
+        let next = Instant::now() + WATCH;
+        if ends_by(&mut child, next.min(deadline)) {
+            break;
+        }
+        let stopped = !watch();
+        if stopped || Instant::now() >= deadline {
+            end(&mut child);
+            return Err(if stopped { ProcessError::Stopped } else { ProcessError::Timeout(limits.timeout) });
+        }
     }
     let text = |pipe: Option<Receiver<Vec<u8>>>| {
         let left = deadline.saturating_duration_since(Instant::now()).max(GRACE);
@@ -188,6 +206,29 @@ fn read(pipe: impl Read + Send + 'static, limit: usize) -> Receiver<Vec<u8>> {
     thread::spawn(move || {
         let mut bytes = Vec::new();
         let _ = pipe.take(limit as u64 + 1).read_to_end(&mut bytes);
+        let _ = sender.send(bytes);
+    });
+    receiver
+}
+
+/// Reads all of a pipe, so that its writer never waits or fails, and keeps the beginning and the end.
+fn read_ends(mut pipe: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
+    const HALF: usize = MAX_ERROR_TEXT / 2;
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        let (mut bytes, mut tail): (Vec<u8>, VecDeque<u8>) = Default::default();
+        let mut buffer = [0; 4096];
+        while let Ok(got) = pipe.read(&mut buffer) {
+            let read = buffer.get(..got).unwrap_or_default();
+            if read.is_empty() {
+                break;
+            }
+            let (first, rest) = read.split_at(HALF.saturating_sub(bytes.len()).min(read.len()));
+            bytes.extend_from_slice(first);
+            tail.extend(rest);
+            tail.drain(..tail.len().saturating_sub(HALF));
+        }
+        bytes.extend(tail);
         let _ = sender.send(bytes);
     });
     receiver
@@ -273,7 +314,7 @@ mod tests {
         let argv = ["sh", "-c", "cat; echo oops >&2"].map(str::to_owned);
         let limits = ProcessLimits { timeout: Duration::from_secs(10), max_output: 1_000 };
         let file = tempfile::tempfile().unwrap();
-        let done = run_with(&argv, &[], b"in\n".to_vec(), Some(&file), limits).unwrap();
+        let done = run_with(&argv, &[], b"in\n".to_vec(), Some(&file), limits, &mut || true).unwrap();
         assert_eq!((done.stdout.as_slice(), done.stderr.as_slice()), (&b""[..], &b"oops\n"[..]));
     }
 
@@ -283,6 +324,26 @@ mod tests {
         assert!(matches!(shell("sleep 60 & sleep 60", 200), Err(ProcessError::Timeout(_))));
         assert!(matches!(shell("sleep 60 & exit 0", 200), Err(ProcessError::Timeout(_))));
         assert!(start.elapsed() < Duration::from_secs(20));
+    }
+
+    #[test]
+    fn a_program_that_its_watcher_stops_is_killed() {
+        let argv = ["sh", "-c", "sleep 600 & sleep 600"].map(str::to_owned);
+        let limits = ProcessLimits { timeout: Duration::from_secs(300), max_output: 1_000 };
+        let mut asked = 0;
+        let mut watch = || {
+            asked += 1;
+            asked < 2
+        };
+        let stopped = run_with(&argv, &[], Vec::new(), None, limits, &mut watch);
+        assert!(matches!(stopped, Err(ProcessError::Stopped)) && asked == 2);
+    }
+
+    #[test]
+    fn of_a_long_standard_error_the_beginning_and_the_end_are_kept() {
+        let done = shell("echo first >&2; yes | head -c 100000 >&2; echo last >&2", 60_000).unwrap();
+        assert!(done.stderr.starts_with(b"first\n") && done.stderr.ends_with(b"last\n"));
+        assert!(done.stderr.len() <= MAX_ERROR_TEXT && done.status.success());
     }
 
     #[test]

@@ -12,7 +12,9 @@ use std::path::Path;
 
 use prowess::Config;
 use prowess::env::{self, Environment};
-use prowess::install::{InstallError, InstallErrorKind, InstallFolders, InstallOptions, Installer};
+use prowess::install::{
+    InstallError, InstallErrorKind, InstallFolders, InstallLimit, InstallOptions, Installer,
+};
 
 use crate::Outcome;
 use crate::args::{Common, Remove};
@@ -74,9 +76,16 @@ impl From<InstallError> for CommandError {
             Kind::Edited => {
                 "keep the edits with --keep, or lose them with --overwrite; see them with: prowess verify"
             }
-            Kind::TooLarge => {
-                "raise the limit with --max-files, --max-bytes, --max-file-bytes or --max-depth"
-            }
+            Kind::TooLarge => match error.limit() {
+                Some(InstallLimit::Files) => "raise the limit with --max-files N",
+                Some(InstallLimit::Bytes) => "raise the limit with --max-bytes N",
+                Some(InstallLimit::FileBytes) => "raise the limit with --max-file-bytes N",
+                Some(InstallLimit::Depth) => "raise the limit with --max-depth N",
+                Some(InstallLimit::TotalBytes) => {
+                    "install fewer skills at once, or raise the limit with --max-total-bytes N"
+                }
+                _ => error.hint(),
+            },
             Kind::Ambiguous => "name one with --skill NAME, or take them all with --all",
             Kind::Busy => "wait until it is done, or wait longer with --lock-timeout SECONDS",
             Kind::OutOfDate => "update the lock with: prowess sync",

@@ -17,6 +17,20 @@ pub(crate) fn lock_own(path: &Path) -> io::Result<File> {
 
 /// The same, waiting no longer than this.
 pub(crate) fn lock_within(path: &Path, timeout: Duration) -> io::Result<File> {
+    lock_by(path, timeout, File::try_lock)
+}
+
+/// A lock that several readers hold at once, and no writer meanwhile.
+#[cfg(feature = "install")]
+pub(crate) fn lock_shared_within(path: &Path, timeout: Duration) -> io::Result<File> {
+    lock_by(path, timeout, File::try_lock_shared)
+}
+
+fn lock_by(
+    path: &Path,
+    timeout: Duration,
+    try_lock: fn(&File) -> Result<(), fs::TryLockError>,
+) -> io::Result<File> {
     fs::create_dir_all(path.parent().unwrap_or(Path::new(".")))?;
     let mut options = File::options();
     options.write(true).create(true).truncate(false);
@@ -38,7 +52,7 @@ pub(crate) fn lock_within(path: &Path, timeout: Duration) -> io::Result<File> {
     }
     let started = Instant::now();
     loop {
-        match file.try_lock() {
+        match try_lock(&file) {
             Ok(()) => return Ok(file),
             Err(fs::TryLockError::Error(error)) => return Err(error),
             Err(fs::TryLockError::WouldBlock) if started.elapsed() >= timeout => {

@@ -171,7 +171,8 @@ impl Gathering<'_> {
         }
         within.push(folder.to_owned());
         for item in self.contents.list(folder)?.iter() {
-            if item.name != GIT {
+            // A folder on disk may be a repository; a tree of git has no such entry, unless someone wants to harm.
+            if item.name != GIT || matches!(item.kind, Kind::Other(_)) {
                 self.item(folder, item, below, within)?;
             }
         }

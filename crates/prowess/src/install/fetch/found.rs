@@ -9,7 +9,7 @@ use super::Place;
 use super::contents::{Planned, SkillFolder, file_at};
 use crate::install::error::{InstallError, InstallErrorKind};
 use crate::install::records::check_folder_name;
-use crate::install::tree::InstallLimits;
+use crate::install::tree::{InstallLimits, refused};
 use crate::source::why_not_offered;
 
 /// How many skills an error lists.
@@ -61,11 +61,14 @@ pub(crate) struct Found {
     pub(super) hinted: Option<String>,
     pub(super) place: Place,
     last_name: String,
+    /// Folders with a SKILL.md whose names some system cannot keep.
+    unsafe_folders: Vec<String>,
 }
 
 impl Found {
     pub(super) fn new(place: Place, source: String, last_name: String) -> Self {
-        Self { skills: Vec::new(), source, meant: None, named: None, hinted: None, place, last_name }
+        let (skills, unsafe_folders) = (Vec::new(), Vec::new());
+        Self { skills, source, meant: None, named: None, hinted: None, place, last_name, unsafe_folders }
     }
 
     /// The commit, when it is a repository.
@@ -108,7 +111,8 @@ impl Found {
         let name = written.filter(|name| check_folder_name(name).is_ok()).unwrap_or(folder_name);
         let path = RelPath::parse(&folder.path).ok();
         if path.is_none() && !folder.path.is_empty() {
-            // Its folder has a name that no system should get; its files would be refused one by one.
+            // Its folder has a name that no system should get. It cannot be chosen, and is not silently left out.
+            self.unsafe_folders.push(folder.path.clone());
             return;
         }
         let description = document.description().map(str::to_owned);
@@ -119,6 +123,7 @@ impl Found {
     /// or else the one that the place itself names. Several, none of them named, are an error that lists them.
     pub(crate) fn choose(&self, names: &[String], all: bool) -> Result<Vec<usize>, InstallError> {
         if all {
+            self.check_folders()?;
             let loads = |at: &usize| self.skills.get(*at).is_some_and(|skill| skill.problem.is_none());
             let fine: Vec<usize> = self.all().into_iter().filter(loads).collect();
             // With none of them, the reasons are what is asked for.
@@ -138,6 +143,16 @@ impl Found {
                 let hint = "name one of them, or take them all";
                 Err(self.listing(InstallErrorKind::Ambiguous, "there are several skills", hint, &self.all()))
             }
+        }
+    }
+
+    /// An error when a skill cannot be installed because of the name of its folder.
+    pub(super) fn check_folders(&self) -> Result<(), InstallError> {
+        match self.unsafe_folders.first() {
+            Some(folder) => Err(refused(format!(
+                "the folder of a skill has a name that some systems cannot keep: {folder}"
+            ))),
+            None => Ok(()),
         }
     }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::contents::{Contents, Item, Kind, Planned, joined};
-use super::git::{FetchedRef, Git, Object, Wanted, is_id};
+use super::git::{FetchedRef, Git, Object, TreeEntry, Wanted, is_id, no_commit};
 use crate::install::error::{InstallError, InstallErrorKind};
 use crate::install::spec::is_on_this_machine;
 use crate::install::tree::{InstallLimits, TreeFile, refused};
@@ -44,16 +44,25 @@ impl GitContents {
             Some((id, tree)) => (FetchedRef { requested: Some(format!("commit:{id}")), id }, tree),
             None if offline => return Err(needs_network(url)),
             None => {
-                let fetched = git.fetch(url, wanted)?;
-                let tree = git.tree(url, &fetched.id)?.ok_or_else(|| not_there(url, &fetched.id))?;
-                (fetched, tree)
+                let mut fetched = git.fetch(url, wanted)?;
+                let mut tree = git.tree(url, &fetched.id)?;
+                if tree.is_none() && !matches!(wanted, Wanted::Commit(_)) {
+                    // Another process may have made the repository anew in between.
+                    fetched = git.fetch(url, wanted)?;
+                    tree = git.tree(url, &fetched.id)?;
+                }
+                match (tree, wanted) {
+                    (Some(tree), _) => (fetched, tree),
+                    (None, Wanted::Commit(id)) => return Err(no_commit(url, id)),
+                    (None, _) => return Err(not_there(url, &fetched.id)),
+                }
             }
         };
         // What was fetched may be a tag.
         let commits = git.objects(url, &[format!("{}^{{commit}}", fetched.id)], 1 << 20)?;
         let commit = commits.into_iter().next().flatten().ok_or_else(|| not_there(url, &fetched.id))?;
         if matches!(wanted, Wanted::Commit(id) if *id != commit.id) {
-            return Err(not_there(url, &fetched.id));
+            return Err(no_commit(url, &fetched.id));
         }
         let root_tree = tree_of(&commit).ok_or_else(|| not_there(url, &commit.id))?;
         let mut contents = Self {
@@ -72,25 +81,37 @@ impl GitContents {
     }
 
     /// Sorts the entries of the whole tree into their folders.
-    fn arrange(&mut self, tree: Vec<super::git::TreeEntry>) {
+    fn arrange(&mut self, tree: Vec<TreeEntry>) {
         let mut folders: BTreeMap<String, Vec<Item>> = BTreeMap::from([(String::new(), Vec::new())]);
+        // What is inside of a folder that no one should have is refused with it.
+        let mut refused: BTreeSet<String> = BTreeSet::new();
         for entry in tree {
             let path = String::from_utf8_lossy(&entry.path);
-            let (folder, name) = path.rsplit_once('/').unwrap_or(("", &path));
-            let unsafe_name = path.split('/').any(|name| matches!(name, "" | "." | ".."));
+            // A folder comes before what is in it. A name can itself have a slash in it, which git never makes.
+            let (folder, name) = path
+                .rmatch_indices('/')
+                .filter_map(|(at, _)| Some((path.get(..at)?, path.get(at + 1..)?)))
+                .find(|(folder, _)| folders.contains_key(*folder) || refused.contains(*folder))
+                .unwrap_or(("", &path));
+            if refused.contains(folder) {
+                continue;
+            }
             let kind = match entry.mode & 0o170_000 {
                 _ if std::str::from_utf8(&entry.path).is_err() => Kind::Other("a name that is not UTF-8"),
-                _ if unsafe_name => Kind::Other("an unsafe name"),
+                _ if matches!(name, "" | "." | "..") || name.contains('/') => Kind::Other("an unsafe name"),
+                _ if name.eq_ignore_ascii_case(".git") => Kind::Other("an unsafe name"),
                 0o040_000 => Kind::Folder,
                 0o100_000 => Kind::File { executable: entry.mode & 0o100 != 0 },
                 0o120_000 => Kind::Link,
                 0o160_000 => Kind::Other("a submodule"),
                 _ => Kind::Other("an entry that git itself does not make"),
             };
-            let item = Item { name: name.to_owned(), kind, id: entry.id };
-            if kind == Kind::Folder {
-                folders.entry(path.clone().into_owned()).or_default();
+            match (kind, entry.mode & 0o170_000) {
+                (Kind::Folder, _) => drop(folders.entry(path.clone().into_owned()).or_default()),
+                (_, 0o040_000) => drop(refused.insert(path.clone().into_owned())),
+                _ => {}
             }
+            let item = Item { name: name.to_owned(), kind, id: entry.id };
             folders.entry(folder.to_owned()).or_default().push(item);
         }
         self.folders = folders.into_iter().map(|(path, items)| (path, items.into())).collect();
@@ -208,7 +229,8 @@ fn tree_of(commit: &Object) -> Option<String> {
 
 fn not_there(url: &str, id: &str) -> InstallError {
     let message = format!("the repository does not give this object: {url}: {id}");
-    InstallError::new(InstallErrorKind::NotFound, message, "choose another branch, tag or commit")
+    let hint = "run the command again; if it persists, the repository is damaged: choose another version";
+    InstallError::new(InstallErrorKind::NotFound, message, hint)
 }
 
 pub(super) fn needs_network(url: &str) -> InstallError {

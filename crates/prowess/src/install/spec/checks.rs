@@ -71,6 +71,11 @@ pub(super) fn check_reference(text: &str) -> Result<&str, Refusal> {
     if allowed { Ok(text) } else { Err(Refusal::REFERENCE) }
 }
 
+/// The same for one that does not come from a text.
+pub(crate) fn checked_reference(text: &str) -> Result<&str, InstallError> {
+    check_reference(text).map_err(|refusal| refusal.error(text))
+}
+
 /// The name of a skill. It is only compared with the names that are there.
 pub(super) fn check_skill(text: &str) -> Result<String, Refusal> {
     let allowed = !text.is_empty() && !text.starts_with('-') && !text.contains(char::is_whitespace);

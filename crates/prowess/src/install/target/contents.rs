@@ -98,8 +98,6 @@ pub(crate) fn read_tree(path: &Path) -> Result<SkillTree, SourceError> {
         Ok(TreeFile { path: entry.path.clone(), executable: entry.executable, bytes: bytes.into() })
     });
     let files = files.collect::<Result<Vec<TreeFile>, SourceError>>()?;
-    let limits =
-        InstallLimits { files: usize::MAX, bytes: u64::MAX, file_bytes: u64::MAX, depth: usize::MAX - 1 };
-    SkillTree::new(files, &limits)
+    SkillTree::new(files, &InstallLimits::NONE)
         .map_err(|error| SourceErrorKind::Damaged { reason: error.with_cause() }.at(path))
 }

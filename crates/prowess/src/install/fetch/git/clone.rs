@@ -36,6 +36,23 @@ impl Bare {
         self.folder.with_extension("lock")
     }
 
+    /// Where git writes what a server answers, when that is asked for.
+    pub(super) fn trace_file(&self) -> PathBuf {
+        self.folder.join("answer")
+    }
+
+    /// What git wrote there.
+    pub(super) fn take_trace(&self) -> String {
+        let bytes = read_small(&self.trace_file(), MAX_SMALL).unwrap_or_default();
+        let _ = fs::remove_file(self.trace_file());
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// Whether only the newest commits are here, without their history.
+    pub(super) fn is_shallow(&self) -> bool {
+        self.folder.join("shallow").exists()
+    }
+
     pub(super) fn is_there(&self) -> bool {
         let config = self.text("config");
         [false, true].iter().any(|long_ids| config.as_deref() == Some(&self.config(*long_ids)))

@@ -3,10 +3,11 @@
 use std::io;
 
 use super::clone::Bare;
-use crate::install::error::{InstallError, InstallErrorKind};
+use super::watch::Stop;
+use crate::install::error::{About, InstallError, InstallErrorKind};
 use crate::install::spec::{host_of, without_credentials};
 use crate::process::ProcessError;
-use prowess_core::text::similar;
+use prowess_core::text::{cut, similar};
 
 /// The kind of a failure.
 #[derive(Debug)]
@@ -29,6 +30,14 @@ pub(super) enum Fault {
     Certificate,
     /// The connection could not be made, or broke.
     Network,
+    /// Next to nothing was sent for a while.
+    Slow,
+    /// The server leads elsewhere; where to, when that is known.
+    Redirect(Option<String>),
+    /// The server broke off, or sent what is no repository.
+    Server,
+    /// The repository has more bytes than this.
+    TooLarge(u64),
     /// Something else.
     Other,
     /// git had no result.
@@ -36,6 +45,11 @@ pub(super) enum Fault {
     /// The folder for the repository could not be changed.
     Folder(InstallError),
 }
+
+/// How the lines begin that a server has git pass on.
+const PASSED_ON: &str = "remote: ";
+/// The longest line of git's that is kept, in characters.
+const MAX_LINE: usize = 300;
 
 /// A failure, and what git said.
 #[derive(Debug)]
@@ -45,7 +59,7 @@ pub(super) struct Problem {
 }
 
 /// Words of git and of what it uses, and what they mean; the first that are there count.
-const WORDS: [(&str, Fault); 38] = [
+const WORDS: [(&str, Fault); 43] = [
     ("mismatched algorithms", Fault::OtherIds),
     ("dubious ownership", Fault::Owner),
     ("terminal prompts disabled", Fault::Access),
@@ -69,6 +83,8 @@ const WORDS: [(&str, Fault); 38] = [
     ("does not exist", Fault::NoRepository),
     ("repository not exported", Fault::NoRepository),
     ("certificate", Fault::Certificate),
+    ("returned error: 30", Fault::Redirect(None)),
+    ("Operation too slow", Fault::Slow),
     ("Could not resolve host", Fault::Network),
     ("Failed to connect", Fault::Network),
     ("Couldn't connect", Fault::Network),
@@ -84,6 +100,9 @@ const WORDS: [(&str, Fault); 38] = [
     ("transfer closed", Fault::Network),
     ("Could not read from remote repository", Fault::Network),
     ("unable to access", Fault::Network),
+    ("on the remote side", Fault::Server),
+    ("bad pack header", Fault::Server),
+    ("exceeded maximum allowed tree depth", Fault::Server),
 ];
 
 impl Problem {
@@ -96,19 +115,36 @@ impl Problem {
         Self { fault: Fault::Folder(error), said: String::new() }
     }
 
-    /// Reads what git said. Passwords that the user's configuration adds to addresses are left out.
-    pub(super) fn said(stderr: &[u8]) -> Self {
-        let said = without_credentials(&String::from_utf8_lossy(stderr));
-        let fault = WORDS
-            .into_iter()
-            .find(|(words, _)| said.contains(words))
-            .map_or(Fault::Other, |(_, fault)| fault);
+    /// git was stopped.
+    pub(super) fn stopped(stop: Stop) -> Self {
+        let (fault, said) = match stop {
+            Stop::TooLarge(limit) => (Fault::TooLarge(limit), String::new()),
+            Stop::Quiet(time) => (Fault::Slow, format!("fatal: nothing came for {} s", time.as_secs())),
+        };
         Self { fault, said }
     }
 
-    /// Whether a repository that is made again may help.
-    pub(super) fn may_be_damage(&self) -> bool {
-        matches!(self.fault, Fault::Other)
+    /// Reads what git said. Passwords that the user's configuration adds to addresses are left out, and so is what the
+    /// server has git pass on: it does not say what went wrong here.
+    pub(super) fn said(stderr: &[u8]) -> Self {
+        let text = without_credentials(&String::from_utf8_lossy(stderr));
+        let own: Vec<&str> = text.lines().filter(|line| !line.starts_with(PASSED_ON)).collect();
+        let fault = WORDS
+            .into_iter()
+            .find(|(words, _)| own.iter().any(|line| line.contains(words)))
+            .map_or(Fault::Other, |(_, fault)| fault);
+        let said: Vec<_> = own.into_iter().map(|line| cut(line, Some(MAX_LINE))).collect();
+        Self { fault, said: said.join("\n") }
+    }
+
+    /// The same with where the server leads to.
+    pub(super) fn leading_to(self, to: String) -> Self {
+        Self { fault: Fault::Redirect(Some(to)), ..self }
+    }
+
+    /// Whether a repository that is made again may help: it may be damaged, or hold too much of former times.
+    pub(super) fn may_be_old(&self) -> bool {
+        matches!(self.fault, Fault::Other | Fault::TooLarge(_))
     }
 
     /// The line of git's that says most.
@@ -161,6 +197,31 @@ impl Problem {
                 format!("the connection failed: {url}"),
                 "check the network and the address, then run the command again; nothing was changed",
             ),
+            Fault::Slow => failed(
+                git,
+                format!("the server sends next to nothing: {url}"),
+                "run the command again later, or use another address; nothing was changed",
+            ),
+            Fault::Redirect(Some(to)) => InstallError::new(
+                git,
+                format!("the server leads to another address, which was not asked: {url}: {to}"),
+                "if you trust that address, install from it",
+            ),
+            Fault::Redirect(None) => failed(
+                git,
+                format!("the server leads to another address: {url}"),
+                "find out where the repository is now, and install from there",
+            ),
+            Fault::Server => failed(
+                git,
+                format!("the server did not give the repository as git expects it: {url}"),
+                "nothing was changed; the repository may be damaged: its owner can check it with: git fsck",
+            ),
+            Fault::TooLarge(limit) => InstallError::new(
+                InstallErrorKind::TooLarge,
+                format!("the repository is too large: {url}: more than {limit} bytes"),
+                "nothing was changed; install from a smaller repository, or from a folder",
+            ),
             Fault::Other | Fault::OtherIds => failed(
                 git,
                 format!("git could not fetch: {url}"),
@@ -209,6 +270,13 @@ pub(in crate::install::fetch) fn unknown_ref(url: &str, wanted: &str, names: &[S
     InstallError::new(InstallErrorKind::NotFound, message, hint)
 }
 
+/// A commit that is not there, or not any more.
+pub(in crate::install::fetch) fn no_commit(url: &str, id: &str) -> InstallError {
+    let message = format!("the repository does not have this commit: {url}: {id}");
+    let hint = "choose another branch, tag or commit";
+    InstallError::new(InstallErrorKind::NotFound, message, hint).about(About::Commit)
+}
+
 /// Something that git wrote is not as documented.
 pub(super) fn not_understood(url: &str, what: &str) -> InstallError {
     let message = format!("git did not give {what}: {url}");
@@ -235,4 +303,26 @@ pub(super) fn too_many_bytes(limit: usize) -> InstallError {
         message,
         "raise the limit of bytes, or install fewer at once",
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_a_server_neither_choose_the_kind_of_failure_nor_fill_the_error() {
+        let long = "d/".repeat(2_000);
+        let said = format!(
+            "remote: warning: unable to access '{long}'\nremote: returned error: 401\n\
+             fatal: protocol error: bad pack header: {long}\n"
+        );
+        let problem = Problem::said(said.as_bytes());
+        assert!(matches!(problem.fault, Fault::Server), "{problem:?}");
+        let error = problem.error("https://host.example/x.git");
+        assert!(error.with_cause().chars().count() < 500, "{}", error.with_cause());
+        assert!(error.with_cause().contains("bad pack header"));
+        // The words that count may come behind a long address.
+        let said = format!("fatal: unable to access '{long}': The requested URL returned error: 404\n");
+        assert!(matches!(Problem::said(said.as_bytes()).fault, Fault::NoRepository));
+    }
 }

@@ -12,8 +12,8 @@ pub(super) const SETTINGS: [&str; 9] = [
     "core.fsmonitor=false",
     "protocol.ext.allow=never",
     "credential.interactive=false",
-    // Only the first request may be sent elsewhere; what follows goes to the same place.
-    "http.followRedirects=initial",
+    // No host but the one that was named is asked. On the same host, redirects are followed by the caller.
+    "http.followRedirects=false",
     "fetch.writeCommitGraph=false",
     // Nothing is left running behind, and what is fetched is never tidied away.
     "maintenance.auto=false",

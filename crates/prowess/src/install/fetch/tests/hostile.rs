@@ -191,3 +191,108 @@ fn a_file_that_is_too_large_is_named() {
         assert!(error.to_string().contains(words), "{error}");
     }
 }
+
+/// A repository whose skill `a` has one more entry, in a tree that git itself would not make.
+fn with_raw_entry(world: &World, mode: &str, name: &str, id: &str) {
+    let bytes = |id: &str| -> Vec<u8> {
+        (0..id.len())
+            .step_by(2)
+            .map(|at| u8::from_str_radix(id.get(at..at + 2).unwrap(), 16).unwrap())
+            .collect()
+    };
+    let raw = |entries: &[(&str, &str, &str)]| -> String {
+        let mut tree = Vec::new();
+        for (mode, name, id) in entries {
+            tree.extend_from_slice(format!("{mode} {name}\0").as_bytes());
+            tree.extend(bytes(id));
+        }
+        world.git_with("repo", &["hash-object", "-t", "tree", "-w", "--stdin", "--literally"], &tree)
+    };
+    let own = world.git("repo", &["rev-parse", "HEAD:skills/a/SKILL.md"]);
+    let a = raw(&[(mode, name, id), ("100644", "SKILL.md", &own)]);
+    let skills = raw(&[("40000", "a", &a)]);
+    let root = raw(&[("40000", "skills", &skills)]);
+    let commit = world.git("repo", &["commit-tree", &root, "-m", "x"]);
+    world.git("repo", &["update-ref", "refs/heads/main", &commit]);
+}
+
+#[test]
+fn entries_that_git_never_makes_are_refused_by_name_and_never_left_out() {
+    for (mode, name) in [
+        ("100644", "../../evil"),
+        ("100644", "x/y"),
+        ("40000", ".git"),
+        ("40000", ".Git"),
+        ("100644", ".git"),
+        ("40000", "../up"),
+        ("100644", ".."),
+    ] {
+        let Some(world) = World::new() else { return };
+        world.init("repo");
+        world.skill("repo/skills/a");
+        world.commit("repo");
+        let what = if mode == "40000" { "skills/a/scripts" } else { "skills/a/SKILL.md" };
+        let id = world.git("repo", &["rev-parse", &format!("HEAD:{what}")]);
+        with_raw_entry(&world, mode, name, &id);
+        let error = take(&world.fetcher(), &world.url("repo")).unwrap_err();
+        assert_eq!(error.kind(), InstallErrorKind::Refused, "{name}: {error}");
+        assert!(error.to_string().ends_with(&format!("skills/a/{name}")), "{name}: {error}");
+    }
+}
+
+#[test]
+fn a_skill_in_a_folder_that_some_system_cannot_keep_is_refused_by_name() {
+    let Some(world) = World::new() else { return };
+    world.init("repo");
+    world.skill("repo/skills/a");
+    world.skill("repo/skills/aux");
+    world.commit("repo");
+    let fetcher = world.fetcher();
+    let found = fetcher.find(&world.url("repo").parse().unwrap()).unwrap();
+    assert_eq!(names(&found), ["a"]);
+    let error = found.choose(&[], true).unwrap_err();
+    assert_eq!(error.kind(), InstallErrorKind::Refused);
+    assert!(error.to_string().contains("skills/aux"), "{error}");
+    assert_eq!(found.choose(&["a".to_owned()], false).unwrap(), [0]);
+    world.git("repo", &["rm", "-rq", "skills/a"]);
+    world.commit("repo");
+    let error = fetcher.find(&world.url("repo").parse().unwrap()).unwrap_err();
+    assert!(error.to_string().contains("skills/aux"), "{error}");
+}
+
+#[test]
+fn a_limit_names_the_skill_that_reaches_it_and_what_to_raise() {
+    use crate::install::error::InstallLimit;
+    let Some(world) = World::new() else { return };
+    world.two_skills();
+    let plain = InstallLimits::default();
+    for (limits, limit, words) in [
+        (
+            InstallLimits { files: 1, ..plain },
+            InstallLimit::Files,
+            "skills/a: the skill has more than 1 files",
+        ),
+        (
+            InstallLimits { depth: 0, ..plain },
+            InstallLimit::Depth,
+            "skills/a: a file of the skill is too deep",
+        ),
+        (
+            InstallLimits { bytes: 9, ..plain },
+            InstallLimit::Bytes,
+            "skills/a: the skill has more than 9 bytes",
+        ),
+        (
+            InstallLimits { total_bytes: 99, ..plain },
+            InstallLimit::TotalBytes,
+            "the skills have more than 99",
+        ),
+    ] {
+        let fetcher = world.fetcher_with(FetchOptions { limits, ..FetchOptions::default() });
+        for text in [world.url("repo"), world.path("repo").display().to_string()] {
+            let error = take(&fetcher, &text).unwrap_err();
+            assert!(error.to_string().starts_with(words), "{text}: {error}");
+            assert_eq!((error.kind(), error.limit()), (InstallErrorKind::TooLarge, Some(limit)), "{text}");
+        }
+    }
+}

@@ -22,8 +22,10 @@ pub(super) enum Mode {
     Cut,
     /// Not at all.
     Silent,
-    /// With a leading elsewhere, where there is another scheme.
-    Elsewhere,
+    /// With a redirect to another port.
+    Elsewhere(u16),
+    /// With a redirect of `moved` to `repo`, on the same host.
+    Moved,
     /// By git's own daemon.
     Daemon,
 }
@@ -81,6 +83,10 @@ impl Server {
     pub(super) fn url(&self, repository: &str) -> String {
         let scheme = if self.mode == Mode::Daemon { "git" } else { "http" };
         format!("{scheme}://127.0.0.1:{}/{repository}/.git", self.port)
+    }
+
+    pub(super) fn port(&self) -> u16 {
+        self.port
     }
 
     /// How often a connection of git began.
@@ -158,10 +164,17 @@ fn answer(
         reader.take(size).read_to_end(&mut body).ok()?;
     }
     let mut stream = stream;
-    if mode == Mode::Elsewhere {
+    let location = match mode {
+        Mode::Elsewhere(port) => Some(format!("http://127.0.0.1:{port}{path}?{query}")),
+        Mode::Moved if path.starts_with("/moved/") => {
+            Some(format!("{}?{query}", path.replacen("/moved/", "/repo/", 1)))
+        }
+        _ => None,
+    };
+    if let Some(location) = location {
         return write!(
             stream,
-            "HTTP/1.1 302 Found\r\nLocation: ftp://127.0.0.1/x{path}?{query}\r\nConnection: close\r\n\r\n"
+            "HTTP/1.1 302 Found\r\nLocation: {location}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
         )
         .ok();
     }

@@ -13,7 +13,9 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use super::git::Wanted;
 use super::*;
+use crate::install::records::LockedSkill;
 
 /// A folder with repositories, a store, and a git that knows no configuration but its own.
 struct World {

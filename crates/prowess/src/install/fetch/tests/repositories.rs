@@ -300,3 +300,55 @@ fn an_organisation_leads_to_its_mapping_or_to_github() {
     assert_eq!(resolved("@bad/pdf").unwrap_err().kind(), InstallErrorKind::Request);
     assert_eq!(resolved("@round/pdf").unwrap_err().kind(), InstallErrorKind::Request);
 }
+
+#[test]
+fn a_locked_commit_that_is_gone_says_to_add_the_skill_again() {
+    let Some(world) = World::new() else { return };
+    world.two_skills();
+    let fetched = take(&world.fetcher(), &world.url("repo")).unwrap();
+    let mut lock = locked(&fetched[0]);
+    fs::remove_dir_all(world.path("store")).unwrap();
+    lock.commit = Some("1".repeat(40));
+    let error = world.fetcher().again(&[&lock]).unwrap_err();
+    assert_eq!(error.kind(), InstallErrorKind::NotFound);
+    assert!(error.to_string().starts_with("the commit that the lock names is gone: a: "), "{error}");
+    assert!(error.hint().starts_with("add the skill again"), "{}", error.hint());
+}
+
+#[test]
+fn a_ref_is_checked_also_when_a_program_wrote_it() {
+    let Some(world) = World::new() else { return };
+    world.two_skills();
+    let organisations = BTreeMap::from([("o".to_owned(), world.url("repo"))]);
+    let fetcher = world.fetcher_with(FetchOptions { organisations, ..FetchOptions::default() });
+    for text in ["+main:refs/heads/x", "refs/heads/*", "^main", "--upload-pack=x", "main main", ""] {
+        let mut spec = InstallSpec::of(InstallPlace::Git(world.url("repo")));
+        spec.reference = Some(text.to_owned());
+        assert_eq!(fetcher.find(&spec).unwrap_err().kind(), InstallErrorKind::Request, "{text}");
+        let mut skill: crate::install::SkillRef = "@o/a".parse().unwrap();
+        skill.version = Some(text.to_owned());
+        let spec = InstallSpec::of(InstallPlace::Reference(skill));
+        assert_eq!(fetcher.find(&spec).unwrap_err().kind(), InstallErrorKind::Request, "{text}");
+    }
+    assert!(!is_there(&world.path("store/git")));
+}
+
+#[test]
+fn a_repository_is_not_changed_while_another_process_reads_it() {
+    let Some(world) = World::new() else { return };
+    let commit = world.two_skills();
+    take(&world.fetcher(), &world.url("repo")).unwrap();
+    let lock = world.bare().with_extension("lock");
+    let wait = std::time::Duration::ZERO;
+    let reader = crate::fs::atomic::lock_shared_within(&lock, wait).unwrap();
+    let limits = GitLimits { lock_timeout: wait, ..GitLimits::default() };
+    let git = GitCommand::new(world.path("store/git"), Environment::of([]), limits);
+    let git = git.with_program(&world.program);
+    assert!(git.tree(&world.url("repo"), &commit).unwrap().is_some());
+    let busy = git.fetch(&world.url("repo"), &Wanted::Default).unwrap_err();
+    assert_eq!(busy.kind(), InstallErrorKind::Busy);
+    drop(reader);
+    let writer = crate::fs::atomic::lock_within(&lock, wait).unwrap();
+    assert_eq!(git.tree(&world.url("repo"), &commit).unwrap_err().kind(), InstallErrorKind::Busy);
+    drop(writer);
+}

@@ -119,7 +119,6 @@ fn a_connection_that_fails_says_so_and_the_next_one_works() {
     };
     kind_of(Mode::Cut, "the connection failed");
     kind_of(Mode::Silent, "git took more than 1 s");
-    kind_of(Mode::Elsewhere, "");
     let Some(server) = Server::start(&world, Mode::Plain) else { return };
     let url = server.url("repo");
     assert_eq!(take(&world.fetcher(), &url).unwrap().len(), 2);
@@ -151,4 +150,88 @@ fn offline_a_served_commit_is_read_from_what_was_fetched() {
     fs::remove_dir_all(world.path("store")).unwrap();
     let error = offline.again(&[&lock]).unwrap_err();
     assert!(error.hint().contains("without --offline"), "{error}");
+}
+
+#[test]
+fn a_redirect_to_another_host_is_named_and_never_followed() {
+    let Some(world) = World::new() else { return };
+    world.two_skills();
+    let Some(other) = Server::start(&world, Mode::Plain) else { return };
+    let Some(server) = Server::start(&world, Mode::Elsewhere(other.port())) else { return };
+    let error = take(&world.fetcher(), &server.url("repo")).unwrap_err();
+    assert_eq!(error.kind(), InstallErrorKind::Git, "{}", error.with_cause());
+    assert!(error.to_string().contains(&format!(": {}/info/refs", other.url("repo"))), "{error}");
+    let mut tree = InstallSpec::of(InstallPlace::Git(server.url("repo")));
+    tree.tree = Some("main/skills".to_owned());
+    assert!(world.fetcher().find(&tree).unwrap_err().to_string().contains("leads to another address"));
+    assert_eq!(other.fetches(), 0);
+}
+
+#[test]
+fn a_redirect_on_the_same_host_is_followed_and_the_lock_keeps_the_address_that_was_asked_for() {
+    let Some(world) = World::new() else { return };
+    let commit = world.two_skills();
+    let Some(server) = Server::start(&world, Mode::Moved) else { return };
+    let fetched = take(&world.fetcher(), &server.url("moved")).unwrap();
+    assert_eq!(fetched.len(), 2);
+    assert_eq!(fetched[0].source, format!("git+{}", server.url("moved")));
+    fs::remove_dir_all(world.path("store")).unwrap();
+    let mut tree = InstallSpec::of(InstallPlace::Git(server.url("moved")));
+    tree.tree = Some("main/skills".to_owned());
+    assert_eq!(world.fetcher().find(&tree).unwrap().commit(), Some(commit.as_str()));
+}
+
+#[test]
+fn a_server_that_sends_nothing_for_a_while_is_left() {
+    let Some(world) = World::new() else { return };
+    let Some(server) = Server::start(&world, Mode::Silent) else { return };
+    let git = GitLimits { quiet: Duration::from_secs(1), ..GitLimits::default() };
+    for url in [server.url("repo"), server.url("repo").replace("http:", "git:")] {
+        let fetcher = world.fetcher_with(FetchOptions { git, ..FetchOptions::default() });
+        let error = take(&fetcher, &url).unwrap_err();
+        assert!(error.to_string().contains("sends next to nothing"), "{url}: {}", error.with_cause());
+    }
+}
+
+/// Bytes that cannot be compressed.
+fn noise(seed: u64, size: usize) -> Vec<u8> {
+    let mut state = seed | 1;
+    let next = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state.to_be_bytes()[0]
+    };
+    std::iter::repeat_with(next).take(size).collect()
+}
+
+#[test]
+fn a_repository_that_is_too_large_is_an_error_and_does_not_stay_on_the_disk() {
+    let Some(world) = World::new() else { return };
+    world.two_skills();
+    fs::write(world.path("repo/skills/a/noise"), noise(1, 300_000)).unwrap();
+    world.commit("repo");
+    let git = GitLimits { repository_bytes: 200_000, ..GitLimits::default() };
+    let fetcher = world.fetcher_with(FetchOptions { git, ..FetchOptions::default() });
+    let server = Server::start(&world, Mode::Plain);
+    let served = server.as_ref().map(|server| server.url("repo"));
+    for url in [world.url("repo")].into_iter().chain(served) {
+        let error = take(&fetcher, &url).unwrap_err();
+        assert_eq!(error.kind(), InstallErrorKind::TooLarge, "{}", error.with_cause());
+        assert!(error.to_string().ends_with("more than 200000 bytes"), "{error}");
+        let left = fs::read_dir(world.path("store/git")).unwrap().flatten();
+        assert_eq!(left.filter(|entry| entry.path().is_dir()).count(), 0, "{url}");
+    }
+}
+
+#[test]
+fn a_repository_that_grew_over_time_is_fetched_anew() {
+    let Some(world) = World::new() else { return };
+    world.two_skills();
+    let git = GitLimits { repository_bytes: 200_000, ..GitLimits::default() };
+    let fetcher = world.fetcher_with(FetchOptions { git, ..FetchOptions::default() });
+    for seed in 1..=3 {
+        fs::write(world.path("repo/skills/a/noise"), noise(seed, 120_000)).unwrap();
+        world.commit("repo");
+        let fetched = take(&fetcher, &world.url("repo"));
+        assert_eq!(fetched.map(|fetched| fetched.len()).map_err(|error| error.with_cause()), Ok(2));
+    }
 }

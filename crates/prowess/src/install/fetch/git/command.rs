@@ -1,0 +1,234 @@
+//! [`GitCommand`]: what is asked of git, as arguments of the command `git`.
+
+use std::fs::File;
+use std::path::PathBuf;
+
+use super::clone::{Bare, REMOTE};
+use super::errors::{self, Fault, Problem};
+use super::output::{Header, next_bytes, next_header, tree_entry};
+use super::run::GitRunner;
+use super::{FetchedRef, Git, GitLimits, Object, TreeEntry, Wanted, is_id};
+use crate::env::Environment;
+use crate::install::error::InstallError;
+use crate::install::spec::is_on_this_machine;
+use crate::process::ProcessError;
+
+/// All branches and tags.
+const EVERYTHING: [&str; 2] = ["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"];
+
+/// The command `git`, and repositories without work trees below a folder.
+#[derive(Debug)]
+pub(crate) struct GitCommand {
+    runner: GitRunner,
+}
+
+impl GitCommand {
+    /// With repositories in this folder.
+    pub(crate) fn new(folder: PathBuf, environment: Environment, limits: GitLimits) -> Self {
+        Self { runner: GitRunner::new(folder, environment, limits) }
+    }
+
+    /// The same with another program than the `git` of the path.
+    #[cfg(test)]
+    pub(crate) fn with_program(mut self, program: &str) -> Self {
+        program.clone_into(&mut self.runner.program);
+        self
+    }
+
+    fn fetch_into(
+        &self,
+        (bare, lock): (&Bare, &File),
+        refspecs: &[&str],
+        options: &[&str],
+        input: &[u8],
+    ) -> Result<(), Problem> {
+        let mut arguments = vec!["fetch", "--quiet", "--no-tags", "--no-recurse-submodules"];
+        arguments.extend(options);
+        arguments.extend(["--", REMOTE]);
+        arguments.extend(refspecs);
+        let fetched = self.runner.ask_server(bare, Some(lock), &arguments, input).map(drop);
+        if matches!(&fetched, Err(problem) if matches!(problem.fault, Fault::TooLarge(_))) {
+            // What is too much does not stay on the disk, and the next fetch begins anew.
+            bare.remove().map_err(|error| Problem::folder(bare, error))?;
+        }
+        fetched
+    }
+
+    /// A fetch in a repository that is made when there is none. What a killed process left half-made is made again, once,
+    /// and so is one that has become too large.
+    fn fetch_made(bare: &Bare, fetch: impl Fn(&Bare) -> Result<(), Problem>) -> Result<(), Problem> {
+        let made = |error| Problem::folder(bare, error);
+        let was_there = bare.open_or_make(false).map_err(made)?;
+        let first = match fetch(bare) {
+            Ok(()) => return Ok(()),
+            Err(problem) => problem,
+        };
+        let other_ids = matches!(first.fault, Fault::OtherIds);
+        if !(other_ids || (was_there && first.may_be_old())) {
+            return Err(first);
+        }
+        bare.remove().map_err(made)?;
+        bare.open_or_make(other_ids).map_err(made)?;
+        fetch(bare)
+    }
+
+    /// How a ref was found, or the names that are like it.
+    fn unknown_ref(&self, bare: &Bare, wanted: &Wanted) -> InstallError {
+        if let Wanted::Commit(id) = wanted {
+            return errors::no_commit(&bare.url, id);
+        }
+        let names = self.refs_in(bare).unwrap_or_default();
+        errors::unknown_ref(&bare.url, wanted.refspec(), &names)
+    }
+
+    fn refs_in(&self, bare: &Bare) -> Result<Vec<String>, Problem> {
+        let arguments = ["ls-remote", "--quiet", "--heads", "--tags", "--refs", "--", REMOTE];
+        let listed = self.runner.ask_server(bare, None, &arguments, b"")?;
+        let text = String::from_utf8_lossy(&listed.stdout);
+        Ok(text.lines().filter_map(|line| Some(line.split_once('\t')?.1.to_owned())).collect())
+    }
+
+    /// `--filter` leaves the files out. On this machine a second fetch for them would cost more than it saves.
+    fn filter(url: &str) -> &'static [&'static str] {
+        if is_on_this_machine(url) { &["--depth=1"] } else { &["--depth=1", "--filter=blob:none"] }
+    }
+
+    fn batch(&self, url: &str, kind: &str, names: &[String], limit: usize) -> Result<Vec<u8>, InstallError> {
+        let mut lines = names.join("\n");
+        lines.push('\n');
+        let read = self.runner.reading(url, |bare| {
+            match self.runner.run(bare, &["cat-file", kind], lines.into_bytes(), limit) {
+                Ok(read) => Ok(read.stdout),
+                Err(Problem { fault: Fault::Process(ProcessError::TooMuch(_)), .. }) => {
+                    Err(errors::too_many_bytes(limit))
+                }
+                Err(problem) => Err(problem.error(url)),
+            }
+        })?;
+        // Another process has removed the repository: nothing is there.
+        Ok(read.unwrap_or_else(|| {
+            names.iter().flat_map(|name| format!("{name} missing\n").into_bytes()).collect()
+        }))
+    }
+}
+
+impl Git for GitCommand {
+    fn refs(&self, url: &str) -> Result<Vec<String>, InstallError> {
+        self.runner.locked(url, |bare, _| {
+            bare.open_or_make(false).map_err(|error| Problem::folder(bare, error).error(url))?;
+            self.refs_in(bare).map_err(|problem| problem.error(url))
+        })
+    }
+
+    fn fetch(&self, url: &str, wanted: &Wanted) -> Result<FetchedRef, InstallError> {
+        self.runner.locked(url, |bare, lock| {
+            let fetched = Self::fetch_made(bare, |bare| {
+                self.fetch_into((bare, lock), &[wanted.refspec()], Self::filter(url), b"")
+            });
+            match fetched {
+                Ok(()) => {}
+                // A server that gives no commit by its id gives all branches and tags.
+                Err(problem) if matches!(problem.fault, Fault::NotOffered) => {
+                    bare.remove().map_err(|error| Problem::folder(bare, error).error(url))?;
+                    let options = ["--filter=blob:none"];
+                    let all = |bare: &Bare| self.fetch_into((bare, lock), &EVERYTHING, &options, b"");
+                    Self::fetch_made(bare, all).map_err(|problem| problem.error(url))?;
+                    let id = wanted.refspec().to_owned();
+                    return Ok(FetchedRef { id, requested: wanted.requested() });
+                }
+                Err(problem) if matches!(problem.fault, Fault::NoRef) => {
+                    return Err(self.unknown_ref(bare, wanted));
+                }
+                Err(problem) => return Err(problem.error(url)),
+            }
+            bare.fetched(wanted).ok_or_else(|| errors::not_understood(url, "what it says it fetched"))
+        })
+    }
+
+    fn tree(&self, url: &str, commit: &str) -> Result<Option<Vec<TreeEntry>>, InstallError> {
+        if !is_id(commit) {
+            return Ok(None);
+        }
+        let arguments = ["ls-tree", "-r", "-t", "-z", "--full-tree", commit];
+        let read = self.runner.reading(url, |bare| {
+            let listed = self.runner.run(bare, &arguments, Vec::new(), self.runner.limits.listing_bytes);
+            match listed {
+                Ok(listed) => {
+                    let entries = listed.stdout.split(|byte| *byte == 0).filter(|line| !line.is_empty());
+                    let entries: Option<Vec<TreeEntry>> = entries.map(tree_entry).collect();
+                    entries.map(Some).ok_or_else(|| errors::not_understood(url, "its list of files"))
+                }
+                Err(problem) => match problem.fault {
+                    Fault::Process(ProcessError::TooMuch(_)) => Err(errors::too_many_files(url)),
+                    Fault::Process(_) => Err(problem.error(url)),
+                    // It is not here, or not whole.
+                    _ => Ok(None),
+                },
+            }
+        })?;
+        Ok(read.flatten())
+    }
+
+    fn objects(
+        &self,
+        url: &str,
+        names: &[String],
+        limit: usize,
+    ) -> Result<Vec<Option<Object>>, InstallError> {
+        if names.is_empty() {
+            return Ok(Vec::new());
+        }
+        // Each has a line before it.
+        let limit = limit.saturating_add(names.len().saturating_mul(200));
+        let bytes = self.batch(url, "--batch", names, limit)?;
+        let mut rest = bytes.as_slice();
+        let mut objects = Vec::with_capacity(names.len());
+        for _ in names {
+            let object = match next_header(&mut rest) {
+                Some(Header::Missing) => Some(None),
+                Some(Header::Object { id, size }) => {
+                    next_bytes(&mut rest, size).map(|bytes| Some(Object { id, bytes }))
+                }
+                None => None,
+            };
+            objects.push(object.ok_or_else(|| errors::not_understood(url, "an object"))?);
+        }
+        Ok(objects)
+    }
+
+    fn sizes(&self, url: &str, names: &[String]) -> Result<Vec<Option<u64>>, InstallError> {
+        if names.is_empty() {
+            return Ok(Vec::new());
+        }
+        let bytes = self.batch(url, "--batch-check", names, self.runner.limits.listing_bytes)?;
+        let mut rest = bytes.as_slice();
+        let size = |header| match header {
+            Header::Missing => None,
+            Header::Object { size, .. } => Some(size),
+        };
+        let sizes: Option<Vec<Option<u64>>> =
+            names.iter().map(|_| next_header(&mut rest).map(size)).collect();
+        sizes.ok_or_else(|| errors::not_understood(url, "the size of an object"))
+    }
+
+    fn bring(&self, url: &str, ids: &[String]) -> Result<(), InstallError> {
+        let mut lines = ids.join("\n");
+        lines.push('\n');
+        self.runner.locked(url, |bare, lock| {
+            let options = ["--no-write-fetch-head", "--filter=blob:none", "--stdin"];
+            let brought = self.fetch_into((bare, lock), &[], &options, lines.as_bytes());
+            let refused = match brought {
+                Ok(()) => return Ok(()),
+                Err(problem) => problem,
+            };
+            if !matches!(refused.fault, Fault::NotOffered) {
+                return Err(refused.error(url));
+            }
+            // A server that leaves files out and does not give them by their ids gives them all: those of each branch and
+            // tag, and those of all history only where the commit was found in that.
+            let mut options = vec!["--no-write-fetch-head", "--refetch", "--no-filter"];
+            options.extend(bare.is_shallow().then_some("--depth=1"));
+            self.fetch_into((bare, lock), &EVERYTHING, &options, b"").map_err(|problem| problem.error(url))
+        })
+    }
+}

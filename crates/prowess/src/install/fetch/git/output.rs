@@ -1,0 +1,40 @@
+//! What git writes: lists of files, and objects with a line before each.
+
+use super::{TreeEntry, is_id};
+
+/// Reads `mode type id\tpath`.
+pub(super) fn tree_entry(line: &[u8]) -> Option<TreeEntry> {
+    let tab = line.iter().position(|byte| *byte == b'\t')?;
+    let (front, path) = line.split_at_checked(tab)?;
+    let mut words = std::str::from_utf8(front).ok()?.split(' ');
+    let mode = u32::from_str_radix(words.next()?, 8).ok()?;
+    let id = words.nth(1).filter(|id| is_id(id))?.to_owned();
+    Some(TreeEntry { mode, id, path: path.get(1..)?.to_vec() })
+}
+
+/// What git says before an object.
+pub(super) enum Header {
+    Missing,
+    Object { id: String, size: u64 },
+}
+
+/// Reads `id type size` or `name missing`; nothing when it is neither.
+pub(super) fn next_header(rest: &mut &[u8]) -> Option<Header> {
+    let end = rest.iter().position(|byte| *byte == b'\n')?;
+    let (line, behind) = rest.split_at_checked(end)?;
+    *rest = behind.get(1..)?;
+    let mut words = std::str::from_utf8(line).ok()?.split(' ');
+    let (id, kind, size) = (words.next()?, words.next()?, words.next());
+    match (kind, size) {
+        ("missing" | "ambiguous", None) => Some(Header::Missing),
+        (_, Some(size)) if is_id(id) => Some(Header::Object { id: id.to_owned(), size: size.parse().ok()? }),
+        _ => None,
+    }
+}
+
+/// Reads the bytes of an object and the end of line behind them.
+pub(super) fn next_bytes(rest: &mut &[u8], size: u64) -> Option<Vec<u8>> {
+    let (bytes, behind) = rest.split_at_checked(usize::try_from(size).ok()?)?;
+    *rest = behind.strip_prefix(b"\n")?;
+    Some(bytes.to_vec())
+}

@@ -1,0 +1,232 @@
+//! [`GitRunner`]: runs git in the repository of an address, within limits, and under the lock of that repository.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use super::GitLimits;
+use super::clone::{Bare, REMOTE, Temporary};
+use super::errors::{Fault, Problem};
+use super::redirect::{self, MAX_REDIRECTS, Redirect};
+use super::variables;
+use super::watch::Watcher;
+use crate::env::Environment;
+use crate::fs::atomic::{lock_shared_within, lock_within};
+use crate::install::error::{InstallError, InstallErrorKind};
+use crate::install::spec::is_on_this_machine;
+use crate::install::store::make_folder;
+use crate::process::{self, Finished, ProcessLimits, Variables, Watch};
+
+/// Fewer bytes a second than this are next to nothing.
+const SLOW: u32 = 100;
+
+/// The program, and where its repositories are.
+#[derive(Debug)]
+pub(super) struct GitRunner {
+    pub(super) program: String,
+    folder: PathBuf,
+    /// Used instead when that cannot be written.
+    other_folder: OnceLock<Temporary>,
+    environment: Environment,
+    ssh_command: OnceLock<bool>,
+    /// Where addresses lead to on the same host.
+    redirects: Mutex<BTreeMap<String, String>>,
+    pub(super) limits: GitLimits,
+}
+
+impl GitRunner {
+    pub(super) fn new(folder: PathBuf, environment: Environment, limits: GitLimits) -> Self {
+        Self {
+            program: "git".to_owned(),
+            folder,
+            other_folder: OnceLock::new(),
+            environment,
+            ssh_command: OnceLock::new(),
+            redirects: Mutex::default(),
+            limits,
+        }
+    }
+
+    /// The repository of an address.
+    fn bare(&self, url: &str) -> Bare {
+        Bare::of(self.other_folder.get().map_or(&self.folder, |other| &other.path), url)
+    }
+
+    /// Works on the repository of an address, which no other process does meanwhile.
+    pub(super) fn locked<T>(
+        &self,
+        url: &str,
+        work: impl FnOnce(&Bare, &File) -> Result<T, InstallError>,
+    ) -> Result<T, InstallError> {
+        let take = |bare: &Bare| {
+            bare.lock_file().parent().map_or(Ok(()), make_folder)?;
+            lock_within(&bare.lock_file(), self.limits.lock_timeout)
+        };
+        let mut bare = self.bare(url);
+        let lock = take(&bare).or_else(|error| match (error.kind(), self.other_folder.get()) {
+            (io::ErrorKind::TimedOut, _) | (_, Some(_)) => Err(error),
+            // A store that cannot be written is no reason to install nothing.
+            _ => {
+                let _ = self.other_folder.set(Temporary::new(&self.environment)?);
+                bare = self.bare(url);
+                take(&bare)
+            }
+        });
+        let lock = lock.map_err(|error| match error.kind() {
+            io::ErrorKind::TimedOut => busy(url, error),
+            _ => InstallError::io("lock the repository", &bare.lock_file(), error),
+        })?;
+        let done = work(&bare, &lock);
+        // Whatever git left behind does not hold it any longer.
+        let _ = lock.unlock();
+        done
+    }
+
+    /// Reads the repository of an address, which no other process removes meanwhile; nothing when there is none.
+    pub(super) fn reading<T>(
+        &self,
+        url: &str,
+        read: impl FnOnce(&Bare) -> Result<T, InstallError>,
+    ) -> Result<Option<T>, InstallError> {
+        let bare = self.bare(url);
+        if !bare.is_there() {
+            return Ok(None);
+        }
+        let _held = match lock_shared_within(&bare.lock_file(), self.limits.lock_timeout) {
+            Err(error) if error.kind() == io::ErrorKind::TimedOut => return Err(busy(url, error)),
+            // In a folder that cannot be written no other process removes anything.
+            lock => lock.ok(),
+        };
+        if bare.is_there() { read(&bare).map(Some) } else { Ok(None) }
+    }
+
+    /// Runs git in a repository, where it only reads. What it says when it fails comes back with the kind of failure.
+    pub(super) fn run(
+        &self,
+        bare: &Bare,
+        arguments: &[&str],
+        input: Vec<u8>,
+        limit: usize,
+    ) -> Result<Finished, Problem> {
+        let mut watch = || true;
+        self.start(bare, None, arguments, (input, limit), (&[], &mut watch))
+    }
+
+    /// Asks the server of a repository. With the lock of the repository, git keeps it until it ends: when this process is
+    /// killed, git runs on, and no other may work there then.
+    pub(super) fn ask_server(
+        &self,
+        bare: &Bare,
+        lock: Option<&File>,
+        arguments: &[&str],
+        input: &[u8],
+    ) -> Result<Finished, Problem> {
+        let ask = || self.start_watched(bare, lock, arguments, input, &[]);
+        for _ in 0..MAX_REDIRECTS {
+            match ask() {
+                Err(problem) if matches!(problem.fault, Fault::Redirect(None)) => {
+                    self.follow(bare, problem)?;
+                }
+                done => return done,
+            }
+        }
+        ask()
+    }
+
+    /// Asks once more where the server leads to. On the same host the next requests go there.
+    fn follow(&self, bare: &Bare, problem: Problem) -> Result<(), Problem> {
+        let trace = bare.trace_file();
+        let variables: [(&'static str, Option<OsString>); 3] = [
+            ("GIT_TRACE_CURL", Some(trace.into())),
+            ("GIT_TRACE_CURL_NO_DATA", Some("1".into())),
+            ("GIT_TRACE_REDACT", Some("1".into())),
+        ];
+        let arguments = ["ls-remote", "--quiet", "--", REMOTE];
+        // It fails as before. Only the trace counts.
+        let _ = self.start_watched(bare, None, &arguments, b"", &variables);
+        let text = bare.take_trace();
+        let mut redirects = self.redirects.lock().unwrap_or_else(PoisonError::into_inner);
+        let asked = redirects.get(&bare.url).unwrap_or(&bare.url).clone();
+        match redirect::read(&text, &asked) {
+            Some(Redirect::SameHost(to)) => {
+                redirects.insert(bare.url.clone(), to);
+                Ok(())
+            }
+            Some(Redirect::Elsewhere(to)) => Err(problem.leading_to(to)),
+            None => Err(problem),
+        }
+    }
+
+    /// Runs git against a server, which may send too much or nothing.
+    fn start_watched(
+        &self,
+        bare: &Bare,
+        lock: Option<&File>,
+        arguments: &[&str],
+        input: &[u8],
+        variables: &Variables,
+    ) -> Result<Finished, Problem> {
+        let mut watcher = Watcher::new(&bare.folder, &self.limits, !is_on_this_machine(&bare.url));
+        let mut watch = || watcher.go_on();
+        let input = (input.to_vec(), self.limits.listing_bytes);
+        let finished = self.start(bare, lock, arguments, input, (variables, &mut watch));
+        // A quick fetch may be over before it was looked at.
+        if lock.is_some() && finished.is_ok() {
+            watcher.go_on();
+        }
+        match watcher.stop {
+            Some(stop) => Err(Problem::stopped(stop)),
+            None => finished,
+        }
+    }
+
+    fn start(
+        &self,
+        bare: &Bare,
+        lock: Option<&File>,
+        arguments: &[&str],
+        (input, limit): (Vec<u8>, usize),
+        (more_variables, watch): (&Variables, Watch<'_>),
+    ) -> Result<Finished, Problem> {
+        let mut settings: Vec<String> = variables::SETTINGS.map(str::to_owned).into();
+        settings.push(format!("http.lowSpeedLimit={SLOW}"));
+        settings.push(format!("http.lowSpeedTime={}", self.limits.quiet.as_secs().max(1)));
+        if let Some(to) = self.redirects.lock().unwrap_or_else(PoisonError::into_inner).get(&bare.url) {
+            settings.push(format!("url.{to}.insteadOf={}", bare.url));
+        }
+        let settings = settings.into_iter().flat_map(|setting| ["-c".to_owned(), setting]);
+        let argv: Vec<String> = std::iter::once(self.program.clone())
+            .chain(settings)
+            .chain(arguments.iter().map(|argument| (*argument).to_owned()))
+            .collect();
+        let mut variables = variables::of(&bare.url, &bare.folder);
+        if variables::needs_ssh(&self.environment, &bare.url) && !self.has_ssh_command(&variables) {
+            variables.push(variables::without_questions());
+        }
+        variables.extend(more_variables.iter().cloned());
+        let limits = ProcessLimits { timeout: self.limits.timeout, max_output: limit };
+        let finished = process::run_with(&argv, &variables, input, lock, limits, watch);
+        let finished = finished.map_err(Problem::process)?;
+        if finished.status.success() { Ok(finished) } else { Err(Problem::said(&finished.stderr)) }
+    }
+
+    /// Whether the user's configuration says how ssh is started. The environment would overrule it.
+    fn has_ssh_command(&self, variables: &Variables) -> bool {
+        *self.ssh_command.get_or_init(|| {
+            let argv = [&self.program, "config", "--get", "core.sshCommand"].map(str::to_owned);
+            let limits =
+                ProcessLimits { timeout: self.limits.timeout, max_output: self.limits.listing_bytes };
+            process::run_with(&argv, variables, Vec::new(), None, limits, &mut || true)
+                .is_ok_and(|done| done.status.success())
+        })
+    }
+}
+
+fn busy(url: &str, error: io::Error) -> InstallError {
+    let message = format!("another process works on the same repository: {url}");
+    let hint = "wait until it is done, then run the command again";
+    InstallError::new(InstallErrorKind::Busy, message, hint).because(error)
+}

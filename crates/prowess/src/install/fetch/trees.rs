@@ -1,0 +1,212 @@
+//! The files of skills: those that were chosen, and those that a lock names.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use prowess_core::RelPath;
+
+use super::contents::{Contents, Planned, files_of};
+use super::folder::FolderContents;
+use super::git::{self, Wanted};
+use super::repository::GitContents;
+use super::{FetchedSkill, Fetcher, Found, FoundSkill, Place};
+use crate::env;
+use crate::install::error::{About, InstallError, InstallErrorKind};
+use crate::install::records::LockedSkill;
+use crate::install::spec::{InstallPlace, InstallSpec};
+use crate::install::tree::{InstallLimits, SkillTree, TreeFile, refused};
+
+impl Fetcher {
+    /// The files of the chosen skills, by their places in [`Found::skills`]. Whatever has to be fetched for them is fetched
+    /// at once.
+    pub(crate) fn take(
+        &self,
+        found: &mut Found,
+        chosen: &[usize],
+    ) -> Result<Vec<FetchedSkill>, InstallError> {
+        let skills: Vec<FoundSkill> = chosen.iter().filter_map(|at| found.skills.get(*at).cloned()).collect();
+        if let Some((skill, problem)) = skills.iter().find_map(|skill| Some((skill, skill.problem.as_ref()?)))
+        {
+            return Err(refused(format!("no agent would load this skill: {}: {problem}", skill.shown())));
+        }
+        let folders: Vec<&str> = skills.iter().map(|skill| skill.folder.as_str()).collect();
+        let trees = self.trees(&mut found.place, &folders)?;
+        let (commit, requested) = match &found.place {
+            Place::Folder(_) => (None, None),
+            Place::Git(repository) => (Some(repository.commit.clone()), repository.requested.clone()),
+        };
+        let fetched = skills.into_iter().zip(trees).map(|(skill, tree)| FetchedSkill {
+            git_tree: match &found.place {
+                Place::Folder(_) => None,
+                Place::Git(repository) => repository.tree_id(&skill.folder),
+            },
+            declared_version: tree.document().entry(&prowess_core::Origin::text("")).version,
+            name: skill.name,
+            path: skill.path,
+            tree,
+            source: found.source.clone(),
+            requested: requested.clone(),
+            commit: commit.clone(),
+        });
+        Ok(fetched.collect())
+    }
+
+    /// The files of skills of a lock: those that the store has, and the others from where they came from. One that is not
+    /// what the lock says is an error.
+    pub(crate) fn again(&self, locked: &[&LockedSkill]) -> Result<Vec<SkillTree>, InstallError> {
+        let mut trees: Vec<Option<SkillTree>> =
+            locked.iter().map(|skill| self.store.get(&skill.digest)).collect();
+        let mut groups: BTreeMap<(&str, Option<&str>), Vec<usize>> = BTreeMap::new();
+        for (at, skill) in
+            locked.iter().enumerate().filter(|(at, _)| trees.get(*at).is_some_and(Option::is_none))
+        {
+            groups.entry((&skill.source, skill.commit.as_deref())).or_default().push(at);
+        }
+        for ((source, commit), members) in groups {
+            let members: Vec<(usize, &LockedSkill)> =
+                members.iter().filter_map(|at| Some((*at, *locked.get(*at)?))).collect();
+            let mut place = self.open_again(source, commit).map_err(|error| {
+                let is_gone = error.is_about(About::Commit);
+                if is_gone {
+                    gone(members.iter().map(|(_, skill)| &*skill.name), source, error)
+                } else {
+                    error
+                }
+            })?;
+            let folders: Vec<&str> = members
+                .iter()
+                .map(|(_, skill)| skill.path.as_ref().map(RelPath::as_str).unwrap_or_default())
+                .collect();
+            for ((at, skill), tree) in members.iter().zip(self.trees(&mut place, &folders)?) {
+                if tree.digest() != skill.digest {
+                    return Err(not_the_same(skill));
+                }
+                if let Some(place) = trees.get_mut(*at) {
+                    *place = Some(tree);
+                }
+            }
+        }
+        Ok(trees.into_iter().flatten().collect())
+    }
+
+    fn open_again(&self, source: &str, commit: Option<&str>) -> Result<Place, InstallError> {
+        if let Some(path) = source.strip_prefix("path+") {
+            let path = match &self.options.base {
+                Some(base) => env::absolute(&base.join(path)),
+                None => env::place(path.as_ref()),
+            };
+            return FolderContents::open(&path).map(Place::Folder);
+        }
+        let text = source.strip_prefix("git+").unwrap_or_default();
+        // It may have been written by anyone, so it is read like everything else.
+        let spec: InstallSpec = text.parse()?;
+        match (spec.place, commit.filter(|commit| git::is_id(commit))) {
+            (InstallPlace::Git(url), Some(commit)) => {
+                let wanted = Wanted::of(commit);
+                let opened = GitContents::open(Arc::clone(&self.git), &url, &wanted, self.options.offline);
+                opened.map(|repository| Place::Git(Box::new(repository)))
+            }
+            _ => {
+                let message = format!("the lock does not say where this is from: {source}");
+                Err(InstallError::new(InstallErrorKind::Damaged, message, "install the skill again"))
+            }
+        }
+    }
+
+    /// The trees of the skills in these folders, also put into the store.
+    fn trees(&self, place: &mut Place, folders: &[&str]) -> Result<Vec<SkillTree>, InstallError> {
+        let limits = &self.options.limits;
+        let planned = match place {
+            Place::Folder(contents) => plan(contents, folders, limits)?.0,
+            Place::Git(repository) => self.loaded(repository, folders)?,
+        };
+        let mut trees = Vec::with_capacity(planned.len());
+        let mut total = 0_u64;
+        for (planned, folder) in planned.iter().zip(folders) {
+            let tree = self.tree(place, planned).map_err(|error| error.of_skill(folder))?;
+            total = total.saturating_add(tree.manifest().total_size());
+            limits.check_total(total)?;
+            if let Err(error) = self.store.put(&tree) {
+                let folder = self.store.folder().display();
+                let _ = self.unstored.set(format!("the store could not be written: {folder}: {error}"));
+            }
+            trees.push(tree);
+        }
+        Ok(trees)
+    }
+
+    /// The tree of one skill.
+    fn tree(&self, place: &mut Place, planned: &[Planned]) -> Result<SkillTree, InstallError> {
+        let limits = &self.options.limits;
+        let mut files: Vec<TreeFile> = Vec::with_capacity(planned.len());
+        let mut bytes = 0_u64;
+        for planned in planned {
+            let file = match place {
+                Place::Folder(contents) => contents.read(planned, limits)?,
+                Place::Git(repository) => repository.file(planned)?,
+            };
+            bytes = bytes.saturating_add(file.bytes.len() as u64);
+            limits.check_sum(files.len(), bytes)?;
+            files.push(file);
+        }
+        SkillTree::new(files, limits)
+    }
+
+    /// The files of skills of a repository, once all of them and all links are here.
+    fn loaded(
+        &self,
+        repository: &mut GitContents,
+        folders: &[&str],
+    ) -> Result<Vec<Vec<Planned>>, InstallError> {
+        let limits = &self.options.limits;
+        let limit = limits.bytes.saturating_mul(folders.len() as u64).min(limits.total_bytes);
+        loop {
+            let (planned, whole) = plan(repository, folders, limits)?;
+            let ids: Vec<String> = planned.iter().flatten().map(|planned| planned.item.id.clone()).collect();
+            repository.load(ids, |_| BTreeSet::new(), limit).map_err(|error| {
+                // Which file it is says more than that it is too much.
+                let of_skill = |(planned, folder): (&Vec<Planned>, &&str)| {
+                    repository.too_large(planned, limits).map_err(|error| error.of_skill(folder)).err()
+                };
+                let large = error.kind() == InstallErrorKind::TooLarge;
+                let named = large.then(|| planned.iter().zip(folders).find_map(of_skill)).flatten();
+                let together = || large.then(|| limits.check_total(u64::MAX).err()).flatten();
+                named.or_else(together).unwrap_or(error)
+            })?;
+            if whole {
+                return Ok(planned);
+            }
+        }
+    }
+}
+
+/// The files of several skills, and whether those are all.
+fn plan(
+    contents: &mut dyn Contents,
+    folders: &[&str],
+    limits: &InstallLimits,
+) -> Result<(Vec<Vec<Planned>>, bool), InstallError> {
+    let mut all = Vec::with_capacity(folders.len());
+    let mut whole = true;
+    for folder in folders {
+        let (files, is_whole) = files_of(contents, folder, limits).map_err(|error| error.of_skill(folder))?;
+        whole &= is_whole;
+        all.push(files);
+    }
+    Ok((all, whole))
+}
+
+fn not_the_same(skill: &LockedSkill) -> InstallError {
+    let message = format!("what is there now is not what the lock says: {}: {}", skill.name, skill.source);
+    let hint = format!("to accept what is there now, add it again; the lock has {}", skill.digest);
+    InstallError::new(InstallErrorKind::Mismatch, message, hint)
+}
+
+/// The error for skills whose commit the repository does not have any more.
+fn gone<'n>(names: impl Iterator<Item = &'n str>, source: &str, error: InstallError) -> InstallError {
+    let names: Vec<&str> = names.collect();
+    let url = source.strip_prefix("git+").unwrap_or(source);
+    let message = format!("the commit that the lock names is gone: {}: {url}", names.join(", "));
+    let hint = "add the skill again, which locks another commit; or restore the commit in the repository";
+    InstallError::new(InstallErrorKind::NotFound, message, hint).because(error)
+}
