@@ -3,6 +3,7 @@
 pub(crate) mod cells;
 
 use std::borrow::Cow;
+use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::io::{self, BufRead as _, IsTerminal as _, Read as _, Write as _};
 use std::process::ExitCode;
@@ -10,6 +11,7 @@ use std::process::ExitCode;
 use anstream::AutoStream;
 use anstyle::{AnsiColor, Effects, Style};
 use clap::ColorChoice;
+use prowess::env::Environment;
 use prowess::text;
 use serde::Serialize;
 use serde_json::Value;
@@ -91,7 +93,9 @@ impl Ui {
     /// The columns that results are laid out for: those of the terminal, or what the variable COLUMNS says. `None` means
     /// that they go to a file or a program, which gets plain lines.
     pub(crate) fn columns(&self) -> Option<usize> {
-        let said = std::env::var("COLUMNS").ok().and_then(|text| text.trim().parse().ok());
+        let environment = Environment::current();
+        let said =
+            environment.get("COLUMNS").and_then(OsStr::to_str).and_then(|text| text.trim().parse().ok());
         let columns = said.or_else(|| {
             let (width, _) = terminal_size::terminal_size_of(io::stdout())?;
             self.is_terminal().then(|| usize::from(width.0))
