@@ -3,7 +3,7 @@
 usage: clients.py [--no-tools] [--expect-legacy-skills] URL
        clients.py [--no-tools] [--expect-legacy-skills] -- COMMAND ARG...
 
-AT_LEAST is how many skills there must be on the list.
+AT_LEAST is the minimum number of skills on the list.
 """
 
 import asyncio

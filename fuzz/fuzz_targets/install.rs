@@ -1,4 +1,4 @@
-//! What a person writes to install from is read or refused, and says the same when it is written and read again.
+//! A source to install from is read or refused, and reads back as the same one.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

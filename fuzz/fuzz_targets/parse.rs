@@ -1,4 +1,4 @@
-//! Any bytes are read: offsets are true, the stream reader agrees, every problem has a place in the file.
+//! Any bytes are read: offsets are correct, the stream reader agrees, every problem has a place in the file.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! A path that passes cannot escape, whatever separator the reader of it believes in.
+//! A path that passes cannot escape, with `/` or `\` as the separator.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

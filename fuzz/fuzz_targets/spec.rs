@@ -1,4 +1,4 @@
-//! The words for a source are read or refused, and say the same when they are written and read again.
+//! A source specification is read or refused, and reads back as the same one.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

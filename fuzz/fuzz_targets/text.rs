@@ -1,4 +1,4 @@
-//! Escaped text has nothing hidden in it, JSON says the same as before, and what is escaped twice does not grow.
+//! Escaped text has nothing hidden in it, JSON keeps its meaning, and escaping twice changes nothing.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,6 +1,6 @@
 //! Compares the public API of `prowess` and `prowess-core` with the lists in `surface/`, and fails when they differ.
 //!
-//! `cargo run --manifest-path surface/Cargo.toml` compares, and `-- --update` writes the lists anew.
+//! `cargo run --manifest-path surface/Cargo.toml` compares, and `-- --update` rewrites the lists.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -53,7 +53,7 @@ fn listed(name: &str, folder: &Path) -> Result<Option<String>, Box<dyn Error>> {
     Ok(Some(api.items().map(|item| format!("{item}\n")).collect()))
 }
 
-/// Documents a crate as JSON. The output is not stable yet, so the compiler has to be told that this is known.
+/// Documents a crate as JSON. The output is not stable yet, so the compiler needs permission.
 fn rustdoc_json(name: &str, folder: &Path) -> Result<PathBuf, Box<dyn Error>> {
     let workspace = folder.parent().ok_or("the folder has no parent")?;
     let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| workspace.join("target"), PathBuf::from);
