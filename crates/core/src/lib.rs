@@ -32,12 +32,12 @@
 //!
 //! Each module uses only those before it.
 //!
-//! 1. [`limits`], [`text`], [`path`] and [`span`] are what the others are made of: named limits, escaping, [`RelPath`],
+//! 1. [`limits`], [`text`], [`path`] and [`span`] are used by all others: named limits, escaping, [`RelPath`],
 //!    and places in a file.
 //! 2. [`finding`]: a [`Finding`] is a fact about the input, an instance of a [`Rule`]. A [`Problem`] is a finding with a
 //!    [`Severity`].
 //! 3. [`document`]: [`parse`] makes a [`Document`] of any bytes, with the place of every value.
-//! 4. [`skill`]: an [`Entry`] is what a catalog holds of a skill. Its [`Origin`] says where it comes from, and its
+//! 4. [`skill`]: an [`Entry`] is the data of one skill in a catalog. Its [`Origin`] says where it comes from, and its
 //!    [`ToolList`] which tools it asks for. [`Entry::builder`] makes one in a program.
 //! 5. [`files`]: a [`Manifest`] lists the files of a skill; a [`Resource`] is a part of one of them.
 //! 6. [`check`](mod@check): a [`Profile`] decides which findings are problems, and whether a document
@@ -56,7 +56,7 @@ macro_rules! with_methods {
     ($type:ty: $($with:ident $field:ident: $kind:ty;)+) => {
         impl $type {
             $(
-                #[doc = concat!("The same with another [`", stringify!($field), "`](Self::", stringify!($field), ").")]
+                #[doc = concat!("Returns it with this [`", stringify!($field), "`](Self::", stringify!($field), ").")]
                 #[must_use]
                 pub fn $with(mut self, $field: $kind) -> Self {
                     self.$field = $field;

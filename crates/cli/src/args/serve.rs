@@ -24,7 +24,7 @@ pub(crate) struct Serve {
     /// Offer no tools: only the extension, resources and prompts
     #[arg(long)]
     pub(crate) no_tools: bool,
-    /// Do not tell models the folders of skills; they are never told on an address with a token, or one that other machines
+    /// Do not show models the folders of skills; they are never shown on an address with a token, or one that other machines
     /// can reach
     #[arg(long)]
     pub(crate) hide_folders: bool,

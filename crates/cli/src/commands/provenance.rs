@@ -21,7 +21,7 @@ pub(super) struct Provenance<'o> {
     requested: Option<&'o str>,
     commit: Option<&'o str>,
     digest: &'o str,
-    /// Whether its files are not those of the lock, where that was looked at and could be told.
+    /// Whether its files differ from the lock, if they were compared and could be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     edited: Option<bool>,
 }

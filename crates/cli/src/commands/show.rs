@@ -272,7 +272,7 @@ impl Card {
             (true, true) => None,
             (true, false) => Some("by the model only"),
             (false, true) => Some("by the user only"),
-            (false, false) => Some("by no one"),
+            (false, false) => Some("never"),
         };
         row("started", who.map(str::to_owned));
         for (key, value) in &entry.metadata {

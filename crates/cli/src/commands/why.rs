@@ -171,8 +171,8 @@ fn page(
     let row = Row::new(candidate, standing, registry);
     let verdict = match row.state {
         "active" => place.map_or("offered", InPrompt::verdict),
-        "untrusted" if row.changed_since_trusted => "seen, not trusted: it changed since it was",
-        "untrusted" => "seen, not trusted",
+        "untrusted" if row.changed_since_trusted => "listed, not trusted: it changed since it was trusted",
+        "untrusted" => "listed, not trusted",
         "disabled" => "turned off",
         other => other,
     };

@@ -255,9 +255,9 @@ fn skill_md_in_capitals_wins_and_lowercase_is_a_warning() {
     assert_snapshot!(place.run(&["check"]), @"
     exit 0
     --- stdout
-    warning[file-left-out]: something in the folder is no file of the skill: skill.md: its name and SKILL.md differ only in case
+    warning[file-left-out]: an entry of the folder is not a file of the skill: skill.md: its name and SKILL.md differ only in case
     --> both/SKILL.md
-     = help: rename it, or take it away
+     = help: rename it, or remove it
 
     warning[file-name-case]: the file is not called SKILL.md: skill.md
     --> small/skill.md

@@ -81,9 +81,9 @@ fn tasks_with_expected_outputs_are_not_read_as_trigger_queries() {
     exit 2
     --- stdout
     1 skill, selector bm25
-    no skill carries trigger queries: put them into evals/eval_queries.json
+    no skill has trigger queries: put them into evals/eval_queries.json
     --- stderr
-    not read: pdf/evals/evals.json: it holds tasks with expected outputs, on which an agent is run, and no trigger queries; trigger queries belong in evals/eval_queries.json
+    not read: pdf/evals/evals.json: it has tasks with expected outputs for an agent, and no trigger queries; trigger queries belong in evals/eval_queries.json
     ");
     let value = place.json(&["eval", "--json"]);
     assert_eq!(
@@ -99,12 +99,12 @@ fn tasks_with_expected_outputs_are_not_read_as_trigger_queries() {
     exit 2
     --- stdout
     1 skill, selector bm25
-    no skill carries trigger queries: put them into evals/eval_queries.json
+    no skill has trigger queries: put them into evals/eval_queries.json
     --- stderr
-    error: this file holds no trigger queries: pdf/evals/eval_queries.json
-      cause: it holds tasks with expected outputs, on which an agent is run, and no trigger queries
+    error: this file has no trigger queries: pdf/evals/eval_queries.json
+      cause: it has tasks with expected outputs for an agent, and no trigger queries
       hint: write a list of objects: [{"query": "a task", "should_trigger": true}]
-    not read: pdf/evals/evals.json: it holds tasks with expected outputs, on which an agent is run, and no trigger queries; trigger queries belong in evals/eval_queries.json
+    not read: pdf/evals/evals.json: it has tasks with expected outputs for an agent, and no trigger queries; trigger queries belong in evals/eval_queries.json
     "#);
 }
 
@@ -156,7 +156,7 @@ fn queries_that_a_link_out_of_the_skill_leads_to_are_not_read() {
     exit 2
     --- stdout
     1 skill, selector bm25
-    no skill carries trigger queries: put them into evals/eval_queries.json
+    no skill has trigger queries: put them into evals/eval_queries.json
     --- stderr
     error: this leads out of the skill: skills/pdf/evals/eval_queries.json
       hint: only files below the skill's own folder can be read
@@ -192,7 +192,7 @@ fn unreadable_queries_are_reported_and_the_others_run() {
       should be first: 1 of 2 are (50.0 %)
       should not be first: 1 of 2 are not (50.0 %)
     --- stderr
-    error: this file holds no trigger queries: fill/trigger-evals.json
+    error: this file has no trigger queries: fill/trigger-evals.json
       cause: it is not JSON: EOF while parsing an object at line 1 column 1
       hint: write a list of objects: [{"query": "a task", "should_trigger": true}]
     "#);

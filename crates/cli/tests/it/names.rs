@@ -148,7 +148,7 @@ fn every_command_says_that_a_skill_is_not_trusted_or_shows_it() {
     $ prowess why loud
     exit 1
     --- stdout
-    loud: seen, not trusted
+    loud: listed, not trusted
       found: [DIR]/.claude/skills/loud/SKILL.md
       path for filters: loud
       hint: agents may use it after: prowess trust loud

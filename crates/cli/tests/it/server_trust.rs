@@ -182,10 +182,10 @@ fn no_hint_says_to_trust_a_skill_whose_files_are_made_on_demand() {
     assert_snapshot!(told(&place, &server, &["why", "team:deep"]), @"
     exit 1
     --- stdout
-    team:deep: seen, not trusted
+    team:deep: listed, not trusted
       found: mcp:team:skill://deep/SKILL.md
       path for filters: deep
-      it cannot be trusted: its files are made on demand, so no digests hold them to what was approved
+      it cannot be trusted: its files are made on demand, so no digest binds them to what was approved
     ");
 }
 
@@ -198,7 +198,7 @@ fn each_of_two_skills_with_one_name_on_a_server_has_a_hint_that_trusts_it() {
     assert_snapshot!(told(&place, &server, &["why", "team:a"]), @"
     exit 1
     --- stdout
-    team:a: seen, not trusted
+    team:a: listed, not trusted
       found: mcp:team:skill://n/a/SKILL.md
       path for filters: a
       hint: agents may use it after: prowess trust team:a --in SPEC

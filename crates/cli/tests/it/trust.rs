@@ -42,7 +42,7 @@ fn trust_in_a_skill_ends_with_any_change_of_its_files() {
     // Until then, the user's own skill of that name is offered.
     fs::remove_dir_all(place.path().join("home/.claude")).unwrap();
     let why = run(&place, &["why", "pdf"]);
-    assert!(why.contains("pdf: seen, not trusted: it changed since it was\n"), "{why}");
+    assert!(why.contains("pdf: listed, not trusted: it changed since it was trusted\n"), "{why}");
     assert!(run(&place, &["list"]).contains("\npdf  changed since it was trusted: Reads PDF files.\n"));
     assert_eq!(json_of(&place, &["why", "--json", "pdf"])["candidates"][0]["changed_since_trusted"], true);
     assert_eq!(

@@ -15,7 +15,7 @@ fn why_names_the_place_and_the_reason() {
     assert_snapshot!(why("loud"), @"
     exit 1
     --- stdout
-    loud: seen, not trusted
+    loud: listed, not trusted
       found: [DIR]/.claude/skills/loud/SKILL.md
       path for filters: loud
       read by: claude-code

@@ -1,4 +1,4 @@
-//! A skill of a catalog: what its source found, and what the registry decided about it.
+//! [`Candidate`]: a skill that a source found, with what the registry decided about it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::finding::rule::Preset;
 use crate::skill::Entry;
 use crate::skill::location::Location;
 
-/// What turned a skill off. As text and in JSON it is the words for people.
+/// What turned a skill off. As text and in JSON it is in words for users.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TurnedOffBy {
@@ -39,8 +39,7 @@ impl Serialize for TurnedOffBy {
     }
 }
 
-/// What keeps a skill from being offered or used. Closed, because a host that does not know an obstacle would offer the
-/// skill.
+/// Why a skill cannot be offered or used. Closed, because a host that does not know an obstacle would offer the skill.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "obstacle")]
 pub enum Obstacle {
@@ -48,7 +47,7 @@ pub enum Obstacle {
     Broken {
         /// Why.
         problems: Vec<Problem>,
-        /// The strict profile by which it was judged; none when it cannot be loaded at all.
+        /// The strict profile that found the errors; none when it cannot be loaded at all.
         #[serde(skip_serializing_if = "Option::is_none")]
         profile: Option<Preset>,
     },
@@ -57,51 +56,52 @@ pub enum Obstacle {
         /// What turned it off.
         by: TurnedOffBy,
     },
-    /// It may be seen, but not used before the user trusts it.
+    /// It is listed, but cannot be used before the user trusts it.
     Untrusted,
 }
 
-/// A skill of a catalog. [`Candidate::build`] makes it, and nothing changes it afterwards.
+/// A skill of a catalog. [`Candidate::build`] makes it, and it is never changed afterwards.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Candidate {
-    /// What is known of it; for a broken one, whatever could be read.
+    /// Its data; for a broken skill, as much as could be read.
     pub entry: Entry,
-    /// What keeps it from being offered or used.
+    /// Why it cannot be offered or used.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub obstacle: Option<Obstacle>,
-    /// The approved digest over all its files, when the approval is the only reason that it may be used.
+    /// The approved digest over all its files, when it may be used only because of this approval.
     #[serde(skip)]
     pub approved: Option<String>,
-    /// The files that were counted in that digest, each with its own. Only these bytes are read.
+    /// The files that this digest covers, each with its own digest. Only these bytes are read.
     #[serde(skip)]
     pub approved_files: Option<Arc<Manifest>>,
-    /// Whether it is used only as it was approved, wherever it comes from: a skill of a server.
+    /// Whether it may be used only with an approval, whatever its scope: a skill of an MCP server.
     #[serde(skip)]
     pub wants_approval: bool,
-    /// Its frontmatter, when its source announces that apart from its files.
+    /// Its frontmatter, when its source announces that separately from its files.
     #[serde(skip)]
     pub announced: Option<Arc<Announced>>,
-    /// What is wrong with its frontmatter or its file's name although it loads; most have nothing.
+    /// The problems of its frontmatter and its file name that do not keep it from loading; usually none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problems: Option<Box<[Problem]>>,
     /// Whether it is to be active from the start.
     pub preload: bool,
-    /// Whether it takes the place of every other skill with its key, whatever becomes of duplicates: it was registered.
+    /// Whether it shadows every other skill with its key, whatever [`Duplicates`](super::Duplicates) says, because the
+    /// host registered it.
     #[serde(skip)]
     pub overrides: bool,
     /// Where else the same folder was found, through links.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub also_at: Vec<Location>,
-    /// Where filters and folders see it: a path with `/`, without the file.
+    /// The path by which filters and folders match it, with `/` and without the file.
     pub virtual_path: String,
-    /// The clients that look where it is.
+    /// The clients that read its folder.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub readers: Vec<&'static str>,
     /// The state of its SKILL.md when it was read.
     #[serde(skip)]
     pub stamp: Stamp,
-    /// The label of the source that listed it, for people; within a source made of others, ` › ` and theirs.
+    /// The label of the source that listed it, for display; ` › ` precedes that of a source within another.
     #[serde(skip)]
     pub source: Arc<str>,
     /// The layer of a registry through which it is read.
@@ -121,13 +121,13 @@ pub struct LayerId {
     pub at: usize,
 }
 
-/// What a registry decides about a skill that was found.
+/// The decision of a registry about a skill that was found.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Decision {
-    /// What keeps it from being offered or used, besides what its source found.
+    /// Why it cannot be offered or used, besides the reasons of its source.
     pub obstacle: Option<Obstacle>,
-    /// The approval that is the only reason why it may be used.
+    /// The approval, when it may be used only because of that.
     pub approved: Option<Approved>,
     /// The layer of a registry through which it is read.
     pub layer: LayerId,
@@ -136,23 +136,23 @@ pub struct Decision {
 }
 
 impl Decision {
-    /// A skill of this layer, with nothing against it.
+    /// A skill of this layer, without an obstacle.
     pub fn of_layer(layer: LayerId, label: &Arc<str>) -> Self {
         Self { obstacle: None, approved: None, layer, label: Arc::clone(label) }
     }
 }
 
-/// What was approved of a skill.
+/// An approval of a skill.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Approved {
     /// The digest over all its files.
     pub digest: String,
-    /// The files that were counted; none when its source holds it to what it announces.
+    /// The files that the digest covers; none when its source checks them against what it announces.
     pub files: Option<Arc<Manifest>>,
 }
 
 impl Candidate {
-    /// Makes the candidate of a skill that was found: the only way there is.
+    /// Makes the candidate of a skill that was found. There is no other way to make one.
     #[inline]
     pub fn build(found: Found, decision: Decision) -> Self {
         let Decision { obstacle, approved, layer, label } = decision;
@@ -177,7 +177,7 @@ impl Candidate {
         }
     }
 
-    /// A skill without anything against it, at the virtual path of its key.
+    /// A skill without an obstacle, at the virtual path of its key.
     pub fn new(entry: Entry) -> Self {
         Self::build(Found::new(entry), Decision::default())
     }
@@ -194,13 +194,13 @@ impl Candidate {
         merged
     }
 
-    /// What its source is asked about it with.
+    /// The reference by which its source reads it.
     pub fn source_skill(&self) -> SourceSkill<'_> {
         let broken = matches!(self.obstacle, Some(Obstacle::Broken { .. }));
         SourceSkill::new(&self.entry, self.stamp, broken, self.announced.as_deref(), &self.within)
     }
 
-    /// Whether a key means this skill: its key, its name, or its folder's name when it is broken.
+    /// Whether a name means this skill: its key, its name, or its folder's name when it is broken.
     pub fn answers_to(&self, key: &str) -> bool {
         let broken = matches!(self.obstacle, Some(Obstacle::Broken { .. }));
         self.entry.key == key
@@ -208,7 +208,7 @@ impl Candidate {
             || (broken && self.entry.origin.folder.as_deref() == Some(key))
     }
 
-    /// Whether filters see it in or below a folder; all are in the empty one.
+    /// Whether its virtual path is in or below a folder; all skills are in the empty folder.
     pub fn is_in(&self, folder: &str) -> bool {
         super::is_below(&self.virtual_path, folder.trim_matches('/'))
     }

@@ -10,7 +10,7 @@ use crate::skill::location::Location;
 pub struct Delta {
     /// Offered now and not before.
     pub added: Vec<String>,
-    /// Offered before and now, with another text, place or file.
+    /// Offered before and now, with another text, location or file.
     pub changed: Vec<String>,
     /// Offered before and not now.
     pub removed: Vec<String>,

@@ -1,4 +1,4 @@
-//! A skill as its source lists it, and how a source is asked about it again.
+//! [`Found`]: a skill as its source lists it. [`SourceSkill`]: the same when its source is asked for its files.
 
 use std::sync::Arc;
 
@@ -14,18 +14,18 @@ use crate::path::RelPath;
 use crate::skill::Entry;
 use crate::skill::location::{Location, Origin};
 
-/// What is shown between the label of a source and that of a source within it.
+/// The separator between the label of a source and that of a source within it.
 const WITHIN: &str = " › ";
 
-/// What is shown for a source within another.
+/// The label of a source within another.
 pub(super) fn joined(label: Arc<str>, within: &str) -> Arc<str> {
     if within.is_empty() { label } else { format!("{label}{WITHIN}{within}").into() }
 }
 
-/// What tells two states of a skill apart without reading it.
+/// A mark that distinguishes two states of a skill without reading it.
 ///
-/// Only the source that made it knows what the mark means; everyone else compares. The default says that nothing is
-/// known.
+/// Only the source that made it knows what the mark means; other code compares stamps. The default means that nothing
+/// is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Stamp {
     changed: i64,
@@ -34,12 +34,12 @@ pub struct Stamp {
 
 impl Stamp {
     /// A stamp of a source: when the skill last changed, in nanoseconds since 1970 or 0 when that does not matter, and a
-    /// mark that is another one after each change.
+    /// mark that differs after each change.
     pub const fn new(changed: i64, mark: [u64; 4]) -> Self {
         Self { changed, mark }
     }
 
-    /// When the skill last changed, in nanoseconds since 1970; 0 when the mark alone tells every change.
+    /// When the skill last changed, in nanoseconds since 1970; 0 when the mark alone differs after every change.
     pub const fn changed(&self) -> i64 {
         self.changed
     }
@@ -50,55 +50,55 @@ impl Stamp {
     }
 }
 
-/// The frontmatter that a source announces apart from the files, which are not read before the skill is used.
+/// The frontmatter that a source announces separately from the files, which are not read before the skill is used.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Announced {
-    /// What it says.
+    /// Its fields.
     pub frontmatter: Map<String, Value>,
-    /// The digest of that.
+    /// Its digest.
     pub digest: String,
 }
 
-/// A skill as its source lists it. The registry decides what becomes of it and makes a [`Candidate`] of it.
+/// A skill as its source lists it. The registry decides about it and builds a [`Candidate`].
 ///
 /// [`Candidate`]: super::Candidate
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Found {
-    /// What is known of it; for a broken one, whatever could be read. Its key is a proposal.
+    /// Its data; for a broken skill, as much as could be read. Its key is a proposal.
     pub entry: Entry,
-    /// What its source knows to be against it: it is broken, or cannot be approved.
+    /// Why its source cannot offer it: it is broken, or cannot be approved.
     pub obstacle: Option<Obstacle>,
-    /// What is wrong with its frontmatter or its file's name although it loads; most have nothing.
+    /// The problems of its frontmatter and its file name that do not keep it from loading; usually none.
     pub problems: Option<Box<[Problem]>>,
     /// The state of its SKILL.md when it was read.
     pub stamp: Stamp,
     /// Where it is within its source: a path with `/`, without the file.
     pub virtual_path: String,
-    /// Its frontmatter, when that is announced apart from its files.
+    /// Its frontmatter, when that is announced separately from its files.
     pub announced: Option<Arc<Announced>>,
-    /// Whether it is used only as it was approved, wherever it comes from.
+    /// Whether it may be used only with an approval, whatever its scope.
     pub wants_approval: bool,
     /// Whether it is to be active from the start.
     pub preload: bool,
-    /// Whether it takes the place of every other skill with its key: it was registered.
+    /// Whether it shadows every other skill with its key, because the host registered it.
     pub overrides: bool,
-    /// The clients that look where it is.
+    /// The clients that read its folder.
     pub readers: Vec<&'static str>,
-    /// The label of the source within its source, for people.
+    /// The label of the source within its source, for display.
     pub(super) source: Arc<str>,
     /// The layers within its source, the outermost last.
     pub(super) within: Vec<usize>,
 }
 
 impl Found {
-    /// A skill without anything against it, at the virtual path of its key.
+    /// A skill without an obstacle, at the virtual path of its key.
     pub fn new(entry: Entry) -> Self {
         let virtual_path = entry.key.clone();
         Self::placed(entry, virtual_path)
     }
 
-    /// A skill without anything against it, at this virtual path.
+    /// A skill without an obstacle, at this virtual path.
     pub fn placed(entry: Entry, virtual_path: String) -> Self {
         Self {
             entry,
@@ -116,8 +116,8 @@ impl Found {
         }
     }
 
-    /// What a document is under a profile: a skill, or one that is broken because the profile sees an error. Its problems
-    /// are those that [`Profile::check_frontmatter`] gives.
+    /// The skill of a document, judged by a profile. It is broken if the profile finds an error. Its problems are those of
+    /// [`Profile::check_frontmatter`].
     ///
     /// ```
     /// use prowess_core::{Found, Origin, Profile, parse};
@@ -133,7 +133,7 @@ impl Found {
         found
     }
 
-    /// Takes what a profile says about the document it was made of.
+    /// Sets the problems that a profile found in its document.
     pub fn judge(&mut self, document: &Document, profile: &Profile) {
         let problems = profile.check_read(document, &self.entry.origin, Some(&self.entry));
         if problems.iter().any(|problem| problem.severity == Severity::Error) {
@@ -143,7 +143,7 @@ impl Found {
         }
     }
 
-    /// A skill that cannot be loaded, with whatever could be read of it.
+    /// A skill that cannot be loaded, with as much as could be read.
     pub fn broken(document: &Document, at: &Origin, problems: Vec<Problem>) -> Self {
         let mut found = Self::new(document.entry(at));
         found.set_broken(problems);
@@ -158,12 +158,12 @@ impl Found {
         }
     }
 
-    /// Whether it cannot be loaded, or a profile sees an error in it.
+    /// Whether it cannot be loaded, or a profile finds an error in it.
     pub fn is_broken(&self) -> bool {
         matches!(self.obstacle, Some(Obstacle::Broken { .. }))
     }
 
-    /// Makes it appear as a layer says.
+    /// Applies the options of a layer.
     pub fn appear_as(&mut self, layer: &Appearance) {
         if let Some(key_from) = layer.key_from {
             self.entry.key = key_from.key(&self.entry).to_owned();
@@ -181,20 +181,20 @@ impl Found {
         }
     }
 
-    /// Notes the way to it in a source made of others: the layer that listed it, and the label of that.
+    /// Records the layer that listed it in a source made of others, and the label of that layer.
     pub fn put_within(&mut self, layer: usize, label: &Arc<str>) {
         self.source = joined(Arc::clone(label), &self.source);
         self.within.push(layer);
     }
 
-    /// Takes another reading of its SKILL.md. Its key stays.
+    /// Replaces what was read of its SKILL.md. Its key stays.
     pub fn read_again(&mut self, read: Self) {
         let key = std::mem::take(&mut self.entry.key);
         self.entry = Entry { key, ..read.entry };
         (self.problems, self.obstacle) = (read.problems, read.obstacle);
     }
 
-    /// What its source is asked about it with.
+    /// The reference by which its source reads it.
     pub fn source_skill(&self) -> SourceSkill<'_> {
         SourceSkill::new(&self.entry, self.stamp, self.is_broken(), self.announced.as_deref(), &self.within)
     }
@@ -204,33 +204,33 @@ impl Found {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Appearance {
-    /// What comes before every key, with a colon between them.
+    /// The prefix of every key; a colon follows it.
     pub prefix: Option<String>,
-    /// What the keys are made of, when that is not for the source to say.
+    /// How keys are made, when the source does not decide it.
     pub key_from: Option<KeyFrom>,
     /// The folder of virtual paths that they appear in.
     pub mount: Option<String>,
     /// Whether each is to be active from the start.
     pub preload: bool,
-    /// Whether each is used only as it was approved.
+    /// Whether each may be used only with an approval.
     pub approval: bool,
-    /// The clients that look there; none when the source says it.
+    /// The clients that read it; none when the source knows them.
     pub readers: Vec<&'static str>,
 }
 
-/// A skill that a source listed, when the source is asked about it again.
+/// A skill that a source listed, as the source is asked for its files.
 ///
-/// Within a source a skill is known by its [`location`](Self::location).
+/// Within a source, its [`location`](Self::location) identifies a skill.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct SourceSkill<'s> {
-    /// What was known of it. Its key is for the registry to decide, and may be another than the source proposed.
+    /// Its data when it was listed. The registry decides its key, which may differ from the one that the source proposed.
     pub entry: &'s Entry,
     /// The state of its SKILL.md when it was listed.
     pub stamp: Stamp,
-    /// Whether it could not be loaded, or a profile sees an error in it.
+    /// Whether it could not be loaded, or a profile found an error in it.
     pub broken: bool,
-    /// What its source announced of it.
+    /// The frontmatter that its source announced.
     pub announced: Option<&'s Announced>,
     within: &'s [usize],
 }
@@ -246,7 +246,7 @@ impl<'s> SourceSkill<'s> {
         Self { entry, stamp, broken, announced, within }
     }
 
-    /// Where it is: what its source knows it by.
+    /// Its location, which identifies it in its source.
     pub fn location(&self) -> &'s Location {
         &self.entry.origin.location
     }
@@ -256,7 +256,7 @@ impl<'s> SourceSkill<'s> {
         self.entry.origin.file.as_deref().unwrap_or("SKILL.md")
     }
 
-    /// Whether a path means its own file, which may always be asked for as `SKILL.md`.
+    /// Whether a path names its own file, which can always be requested as `SKILL.md`.
     pub fn is_own(&self, path: &RelPath) -> bool {
         path.as_str() == "SKILL.md" || path.as_str() == self.own_name()
     }

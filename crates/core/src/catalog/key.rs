@@ -1,10 +1,10 @@
-//! What the key of a skill is made of: [`KeyFrom`].
+//! [`KeyFrom`]: how the key of a skill is made.
 
 use serde::{Deserialize, Serialize};
 
 use crate::skill::Entry;
 
-/// What the key of a skill is made of. Two skills of one name live side by side when their keys differ.
+/// How the key of a skill is made. Two skills of one name can be used side by side if their keys differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -13,21 +13,21 @@ pub enum KeyFrom {
     Name,
     /// The name of its folder; its name when it has no folder.
     Folder,
-    /// What its source knows it by: the key in a map, the id of a record or of an entry in an index, or the folder.
+    /// Its identifier in its source: the key in a map, the id of a record or of an entry in an index, or the folder.
     Id,
 }
 
 impl KeyFrom {
-    /// The words for them, as configurations have them.
+    /// The words of configurations, each with its meaning.
     pub const WORDS: [(&'static str, Self); 3] =
         [("name", Self::Name), ("folder", Self::Folder), ("id", Self::Id)];
 
-    /// Reads the word for one.
+    /// Reads the word of a configuration.
     pub fn parse(word: &str) -> Option<Self> {
         Self::WORDS.iter().find(|(known, _)| *known == word).map(|(_, from)| *from)
     }
 
-    /// The word for it.
+    /// The word of configurations.
     pub fn word(self) -> &'static str {
         Self::WORDS.iter().find(|(_, from)| *from == self).map_or("", |(word, _)| word)
     }

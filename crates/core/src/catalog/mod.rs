@@ -1,4 +1,4 @@
-//! Many skills as one: the immutable [`Catalog`], what it offers, and why anything is not in it.
+//! The immutable [`Catalog`] of all skills: which ones are offered, and why the others are not.
 
 mod candidate;
 mod delta;
@@ -32,7 +32,7 @@ pub enum Duplicates {
     Error,
 }
 
-/// Two skills have one key, and that was to be an error.
+/// Two skills have the same key, and [`Duplicates::Error`] was chosen.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("two skills have the name {key}: {first} and {second}; rename one, or let the first or the last win")]
 pub struct DuplicateError {
@@ -44,26 +44,26 @@ pub struct DuplicateError {
     pub second: Location,
 }
 
-/// What became of a candidate. Closed, so that a host shows every state.
+/// Whether a candidate is offered. Closed, so that a host shows every state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "standing")]
 pub enum Standing {
     /// It is offered.
     Listed,
-    /// Another skill with its key is offered in its place.
+    /// Another skill with the same key is offered instead.
     Shadowed {
-        /// The location of that one.
+        /// The location of the other skill.
         by: Location,
     },
-    /// Something keeps it from being offered or from being used.
+    /// It cannot be offered or used.
     #[serde(rename = "hindered")]
     Blocked {
-        /// What that is.
+        /// The reason.
         obstacle: Obstacle,
     },
 }
 
-/// Many skills as one, in a fixed order. A change makes a new catalog.
+/// An immutable set of skills in a fixed order. A change makes a new catalog.
 #[derive(Clone, Debug, Default)]
 pub struct Catalog {
     candidates: Vec<Arc<Candidate>>,
@@ -73,17 +73,17 @@ pub struct Catalog {
 }
 
 impl Catalog {
-    /// Decides which candidates are offered. They come in the order of precedence, the strongest first.
+    /// Decides which candidates are offered. They are given in order of precedence, the strongest first.
     ///
-    /// Broken, disabled and untrusted skills never shadow another. An untrusted skill whose key no one
-    /// else has is listed, and marked. A skill from another machine never shadows one that is here, and one of a server
-    /// never any other that may be used. A skill that anyone asks to preload is preloaded.
+    /// Broken, disabled and untrusted skills never shadow another. An untrusted skill whose key no
+    /// other skill has is listed, and marked. A remote skill never shadows a local one, and a skill of an MCP server never
+    /// shadows another that may be used. A skill is preloaded if any of its sources asks for it.
     pub fn new(candidates: Vec<Arc<Candidate>>, duplicates: Duplicates) -> Result<Self, DuplicateError> {
         Self::merging(candidates, duplicates, &|_, _| false)
     }
 
-    /// The same, where two candidates with one key may be one skill that was found twice, through links. They become
-    /// one, which knows both places and the readers of both. `same` is asked only about candidates with one key.
+    /// The same, where two candidates with one key may be one skill that was found twice, through links. They are merged
+    /// into one with both locations and the readers of both. `same` is called only for candidates with the same key.
     pub fn merging(
         candidates: Vec<Arc<Candidate>>,
         duplicates: Duplicates,
@@ -115,7 +115,7 @@ impl Catalog {
         matches!(both, (Some(one), Some(other)) if same(one, other))
     }
 
-    /// Puts one candidate in the place of the winner and what is the same skill, and notes what thereby goes.
+    /// Merges the winner with the candidates that are the same skill, and records which candidates go.
     fn merge(
         &mut self,
         winner: usize,
@@ -139,7 +139,7 @@ impl Catalog {
         merged.extend(gone);
     }
 
-    /// Takes candidates out.
+    /// Removes candidates.
     fn without(&mut self, mut gone: Vec<usize>) {
         if gone.is_empty() {
             return;
@@ -169,8 +169,8 @@ impl Catalog {
         self.candidates.get(at).map(|candidate| candidate.entry.origin.location.clone()).unwrap_or_default()
     }
 
-    /// How far away a candidate comes from. What comes from another machine never takes the place of what is here, and
-    /// what a server says now never the place of anything else.
+    /// The rank of a candidate by its origin: a remote skill never shadows a local one, and a skill of an MCP server
+    /// never shadows any other.
     fn distance(&self, at: usize) -> u8 {
         match self.candidates.get(at) {
             Some(candidate) if candidate.wants_approval => 2,
@@ -179,7 +179,7 @@ impl Catalog {
         }
     }
 
-    /// Decides which of the candidates with one key is offered and whether it is preloaded, and notes what becomes of the
+    /// Decides which of the candidates with one key is offered and whether it is preloaded, and records the state of the
     /// others.
     fn settle(
         &mut self,
@@ -202,7 +202,7 @@ impl Catalog {
                 }
             }
         }
-        // Skills that may be used come before those that may only be seen.
+        // Skills that may be used precede those that may only be listed.
         let rivals = if usable.is_empty() { &only_seen } else { &usable };
         let overrides = |at: &&usize| self.candidates.get(**at).is_some_and(|candidate| candidate.overrides);
         let registered = rivals.iter().find(overrides);
@@ -238,7 +238,7 @@ impl Catalog {
         self.candidates.get(self.position(key)?).map(AsRef::as_ref)
     }
 
-    /// The same, to be kept longer than the catalog.
+    /// The same, shared, so that it can outlive the catalog.
     pub fn shared(&self, key: &str) -> Option<Arc<Candidate>> {
         self.candidates.get(self.position(key)?).cloned()
     }
@@ -253,7 +253,7 @@ impl Catalog {
         self.offered.len()
     }
 
-    /// Whether none is.
+    /// Whether no skill is offered.
     pub fn is_empty(&self) -> bool {
         self.offered.is_empty()
     }
@@ -278,18 +278,18 @@ impl Catalog {
         self.iter().filter(|candidate| candidate.preload).map(|candidate| &candidate.entry).collect()
     }
 
-    /// Every candidate and what became of it, in the order of precedence.
+    /// Every candidate and its state, in order of precedence.
     pub fn all(&self) -> impl Iterator<Item = (&Candidate, &Standing)> {
         self.candidates.iter().map(AsRef::as_ref).zip(&self.standings)
     }
 
-    /// What is different here from an earlier catalog.
+    /// The changes since an earlier catalog.
     pub fn since(&self, before: &Self) -> Delta {
         Delta::between(before, self)
     }
 }
 
-/// Whether a virtual path lies in a folder, written with or without slashes around it; every path lies in the empty one.
+/// Whether a virtual path is in a folder, which may begin or end with a slash; every path is in the empty folder.
 pub(crate) fn is_below(path: &str, folder: &str) -> bool {
     let folder = folder.trim_matches('/');
     folder.is_empty()

@@ -1,23 +1,23 @@
-//! Which skills a name means: the one resolution that every command and every message goes by.
+//! The one resolution of a name to skills, for every command and every message.
 
 use super::{Candidate, Catalog, Obstacle, Standing};
 use crate::text::similar;
 
-/// What a name leads to in a catalog. Closed: none, one, several, or none that is offered.
+/// The result of resolving a name in a catalog. Closed: none, one, several, or none that is offered.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Named<'c> {
     /// One skill that is offered.
     One(&'c Candidate),
-    /// Several skills that are offered; only their keys tell them apart.
+    /// Several skills that are offered; only their keys distinguish them.
     Several(Vec<&'c Candidate>),
-    /// Skills that were found and are not offered, each with the reason; at least one.
+    /// At least one skill that was found and is not offered, each with the reason.
     NotOffered(Vec<(&'c Candidate, &'c Standing)>),
     /// No skill.
     Unknown,
 }
 
 impl Catalog {
-    /// What a name leads to: the offered skill with this key, else the skills that [`Catalog::why`] finds.
+    /// Resolves a name: to the offered skill with this key, else to the skills that [`Catalog::why`] finds.
     pub fn named(&self, name: &str) -> Named<'_> {
         if let Some(skill) = self.get(name) {
             return Named::One(skill);
@@ -36,7 +36,7 @@ impl Catalog {
         }
     }
 
-    /// Every candidate that a name means and what became of it: the answer to "why is it not there".
+    /// Every candidate that a name means, and its state: why a skill is not offered.
     ///
     /// These are the candidates with this key or name. When there are none, those whose folder has this name, since a
     /// skill may call itself something else. When there are none of these either, the same without regard to case.
@@ -59,18 +59,18 @@ impl Catalog {
         self.all().filter(|(skill, _)| is_meant(skill)).collect()
     }
 
-    /// The keys that resemble one that is not there, the closest first. That key itself is never among them.
+    /// The keys that are similar to an unknown one, the closest first. That key itself is never among them.
     pub fn similar(&self, key: &str) -> Vec<&str> {
         similar(key, self.all().map(|(candidate, _)| candidate.entry.key.as_str()))
     }
 }
 
-/// Why a skill is not offered or may not be used, in words for people.
+/// Why a skill is not offered or may not be used, in words for users.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WhyNot {
     /// The words after "this skill is": `broken`, `turned off`, `shadowed` or `not trusted`.
     pub state: &'static str,
-    /// What is wrong with it, or who says so; empty when the state says it all.
+    /// What is wrong with it, or which file turned it off; empty when the state is enough.
     pub reason: String,
 }
 
@@ -81,7 +81,7 @@ impl WhyNot {
 }
 
 impl Standing {
-    /// Why a skill with this standing is not offered; nothing when it is.
+    /// Why a skill with this standing is not offered; none when it is.
     pub fn why_not(&self) -> Option<WhyNot> {
         match self {
             Self::Listed => None,

@@ -147,7 +147,7 @@ mod tests {
             fixed(text, FixMode::Safe, Preset::SkillsRef),
             "---\nname: demo\ndescription: d\nmetadata:\n  a: b\n  v: '1.0'\n---\n"
         );
-        // Writing it anew could change the spelling of a number, and would lose a comment.
+        // Writing it again could change the spelling of a number, and would lose a comment.
         for kept in ["metadata: {v: 1.10}", "allowed-tools:\n  - Read # why\n  - Grep"] {
             let text = format!("---\nname: demo\ndescription: d\n{kept}\n---\n");
             assert_eq!(fixed(&text, FixMode::Safe, Preset::SkillsRef), text);

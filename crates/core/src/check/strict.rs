@@ -15,7 +15,7 @@ use crate::limits::{MAX_COMPATIBILITY_CHARS, MAX_DESCRIPTION_CHARS, MAX_NAME_CHA
 pub enum Withheld {
     /// Its frontmatter had to be repaired: other readers would see something else, or nothing.
     Repaired,
-    /// Its frontmatter has anchors or aliases, which simple readers take for text.
+    /// Its frontmatter has anchors or aliases, which simple readers read as text.
     Anchors,
     /// Text precedes the frontmatter.
     NotAtTheStart,
@@ -46,13 +46,16 @@ impl fmt::Display for Withheld {
             Self::NotAtTheStart => to.write_str("its file does not begin with the frontmatter"),
             Self::Duplicate(key) => write!(to, "a key appears twice in its frontmatter: {key}"),
             Self::Name => {
-                write!(to, "its name is not 1 to {MAX_NAME_CHARS} small letters, digits and single hyphens")
+                write!(
+                    to,
+                    "its name is not 1 to {MAX_NAME_CHARS} lower-case letters, digits and single hyphens"
+                )
             }
             Self::Description => {
                 write!(to, "its description is not a text of 1 to {MAX_DESCRIPTION_CHARS} characters")
             }
-            Self::Shape(field) => write!(to, "{field} has not the shape of the specification"),
-            Self::NotJson(text) => write!(to, "JSON cannot say a value of its frontmatter: {text}"),
+            Self::Shape(field) => write!(to, "{field} does not have the shape of the specification"),
+            Self::NotJson(text) => write!(to, "JSON cannot represent a value of its frontmatter: {text}"),
         }
     }
 }

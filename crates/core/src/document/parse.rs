@@ -121,7 +121,7 @@ impl Reading<'_> {
         self.add(
             Finding::new(&FRONTMATTER_UNCLOSED, "the frontmatter has no closing fence")
                 .with_span(open)
-                .with_help("end it with a line that holds `---` and nothing else"),
+                .with_help("end it with a line that has only `---`"),
         );
         // The fields at the top stay available.
         self.root = yaml::read(text, yaml.start).root;
@@ -233,7 +233,7 @@ impl Reading<'_> {
                 );
             }
             _ => self.add(
-                Finding::new(&FRONTMATTER_EMPTY, "the frontmatter holds nothing")
+                Finding::new(&FRONTMATTER_EMPTY, "the frontmatter is empty")
                     .with_span(place)
                     .with_help("write at least name and description"),
             ),

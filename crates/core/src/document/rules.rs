@@ -11,21 +11,21 @@ rules! {
         "A byte order mark is invisible, and several readers then see no frontmatter at all.\n\nSave the file as UTF-8 without it.";
     FILE_UNREADABLE = "file-unreadable" [E E E E E],
         "SKILL.md cannot be read",
-        "SKILL.md exists and cannot be read: a file without permission, a link that leads nowhere or in a circle, a FIFO or a device, or an answer that never came.\n\nPut a regular file that this user may read in its place.";
+        "SKILL.md exists and cannot be read: a file without permission, a broken or circular link, a FIFO or a device, or a source that did not respond.\n\nPut a regular file that this user may read in its place.";
     FILE_TOO_LARGE = "file-too-large" [E E E E E],
-        "SKILL.md is larger than a reader will take",
+        "SKILL.md is larger than the limit",
         "A SKILL.md of more than 1 MiB is not loaded.\n\nMove material into files under `references/` and name them in the text.";
     FRONTMATTER_MISSING = "frontmatter-missing" [E E E E E],
         "there is no frontmatter",
         "A SKILL.md begins with a line `---`, YAML with at least `name` and `description`, and another line `---`.\n\n```\n---\nname: my-skill\ndescription: What it does and when to use it.\n---\n```";
     FRONTMATTER_UNCLOSED = "frontmatter-unclosed" [E E E E E],
         "the frontmatter has no closing fence",
-        "The frontmatter ends with a line that holds `---` and nothing else.";
+        "The frontmatter ends with a line that has only `---`.";
     FRONTMATTER_TOO_LARGE = "frontmatter-too-large" [E E E E E],
-        "the frontmatter is larger than a reader will take",
+        "the frontmatter is larger than the limit",
         "A frontmatter of more than 64 KiB is not read; it is loaded into every prompt, so it should be far smaller.\n\nMove the text into the body.";
     FRONTMATTER_EMPTY = "frontmatter-empty" [E E E E E],
-        "the frontmatter holds nothing",
+        "the frontmatter is empty",
         "Write at least `name` and `description` between the fences.";
     FRONTMATTER_NOT_MAPPING = "frontmatter-not-mapping" [E E E E E],
         "the frontmatter is not a list of keys and values",
@@ -35,7 +35,7 @@ rules! {
         "The opening `---` must be the first line, at the left margin. Many readers see no frontmatter otherwise.\n\nRemove everything before it.";
     FENCE_IRREGULAR = "fence-irregular" [E E E E W],
         "the closing fence is not a line of three dashes",
-        "The frontmatter ends with a line that holds exactly `---`. A line that resembles one was taken for it, because the text cannot be read otherwise.";
+        "The frontmatter ends with a line that is exactly `---`. A similar line was read as the fence, because the text cannot be read without one.";
     YAML_SYNTAX = "yaml-syntax" [E E E E W],
         "the frontmatter is not valid YAML, but could be repaired",
         "The original error is shown. The usual cause is a colon followed by a space inside a value without quotes.\n\n```\ndescription: Use when: the user asks     # wrong\ndescription: 'Use when: the user asks'   # right\n```\n\nThe lenient reader quotes such values; strict readers drop the skill.";
@@ -43,11 +43,11 @@ rules! {
         "the frontmatter is not valid YAML and could not be repaired",
         "Correct the place that is shown. When in doubt, put the value in quotes.";
     YAML_LIMIT = "yaml-limit" [E E E E E],
-        "the frontmatter is deeper or larger than a reader will take",
-        "Collections may nest 32 deep and the whole frontmatter may hold 10 000 values. What aliases repeat counts each time, and may come to 256 KiB of text; an alias inside the value that it repeats never ends.";
+        "the frontmatter is deeper or larger than the limits",
+        "Collections may nest 32 deep and the whole frontmatter may have 10 000 values. What aliases repeat counts each time, up to 256 KiB of text; an alias inside the value that it repeats never ends.";
     YAML_ANCHOR = "yaml-anchor" [W E W W W],
         "the frontmatter uses an anchor or an alias",
-        "`*name` repeats the value that carries `&name`. Most clients read it so; the reference validator refuses the file, and simple readers take `*name` and `&name` for text. What aliases repeat counts against the limits of the frontmatter.\n\nWrite the value out.";
+        "`*name` repeats the value that is marked with `&name`. Most clients support this; the reference validator refuses the file, and simple readers read `*name` and `&name` as text. What aliases repeat counts against the limits of the frontmatter.\n\nWrite the value out.";
     YAML_TAG = "yaml-tag" [E E E E E],
         "the frontmatter uses a YAML tag",
         "Tags such as `!!str` or `!custom` mean different things to different readers. They are not read.\n\nRemove the tag, or quote a value that begins with `!`.";
@@ -55,7 +55,7 @@ rules! {
         "the frontmatter uses a merge key",
         "`<<` belongs to YAML 1.1 and is not read.\n\nWrite the keys out.";
     YAML_SEVERAL_DOCUMENTS = "yaml-several-documents" [E E E E E],
-        "the frontmatter holds more than one YAML document",
+        "the frontmatter has more than one YAML document",
         "The frontmatter is one YAML document; remove the line `...` and what follows it.";
     YAML_COMPLEX_KEY = "yaml-complex-key" [E E E E W],
         "a key is a list or a mapping",

@@ -33,7 +33,7 @@ fn explain(message: &str, next: Option<char>) -> (String, &'static str) {
         ("mapping values are not allowed", "a colon and a space inside a value without quotes", QUOTE),
         (
             "invalid trailing content",
-            "text behind a closing quote",
+            "text after a closing quote",
             "put the value in other quotes, or double the quotes inside",
         ),
         (
@@ -46,7 +46,7 @@ fn explain(message: &str, next: Option<char>) -> (String, &'static str) {
             "a line that is neither `key: value` nor part of a value",
             "indent the line, or write it as `key: value`",
         ),
-        ("while parsing a block mapping", "something behind a value that does not belong to it", QUOTE),
+        ("while parsing a block mapping", "text after a value that does not belong to it", QUOTE),
         (
             "unexpected EOF while parsing a block mapping",
             "a quote or bracket that is not closed",
@@ -68,7 +68,7 @@ fn explain(message: &str, next: Option<char>) -> (String, &'static str) {
         ),
         (
             "block sequence entries are not allowed",
-            "a list behind a key on its line",
+            "a list on the line of its key",
             "begin the list on the next line",
         ),
         ("while parsing a block collection", "a list and keys at one indentation", "indent one of them"),

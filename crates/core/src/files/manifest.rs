@@ -106,7 +106,7 @@ impl LeftOut {
         Self { path: path.into(), reason: reason.into(), unreadable: false }
     }
 
-    /// The same with another [`unreadable`](Self::unreadable).
+    /// Returns it with this [`unreadable`](Self::unreadable).
     #[must_use]
     pub fn with_unreadable(mut self, unreadable: bool) -> Self {
         self.unreadable = unreadable;

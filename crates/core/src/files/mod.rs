@@ -1,4 +1,4 @@
-//! The files of a skill: the [`Manifest`] that lists them, and the part of a file that is given at a time.
+//! The files of a skill: the [`Manifest`] that lists them, and the pages in which large files are read.
 
 pub(crate) mod manifest;
 pub(crate) mod page;

@@ -1,4 +1,4 @@
-//! What is said about a skill: a [`Finding`] is a fact about the input, a [`Problem`] is a finding judged by a profile.
+//! Statements about a skill: a [`Finding`] is a fact about the input, a [`Problem`] is a finding judged by a profile.
 
 pub(crate) mod rule;
 
@@ -137,7 +137,7 @@ impl Severity {
         }
     }
 
-    /// The word shown to people and in JSON.
+    /// The word shown to users and in JSON.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Info => "info",
@@ -172,7 +172,7 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// A finding with the severity a profile gave it. Only profiles call this.
+    /// A finding with the severity that a profile assigned. Only profiles call this.
     pub(crate) fn new(finding: Finding, severity: Severity) -> Self {
         let Finding { rule, field, span, message, help, related, fix } = finding;
         Self { code: rule.code, severity, field, span, message, help, related, fix }

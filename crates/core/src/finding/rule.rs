@@ -20,7 +20,7 @@ impl Level {
     /// All of them, the mildest first.
     pub const ALL: [Self; 4] = [Self::Off, Self::Info, Self::Warning, Self::Error];
 
-    /// The word used in `prowess.toml`, in JSON and for people.
+    /// The word used in `prowess.toml`, in JSON and in messages.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Off => "off",

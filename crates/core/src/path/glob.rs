@@ -4,8 +4,8 @@ use crate::limits::MAX_GLOB_BYTES;
 
 /// A pattern over paths with `/` between their segments.
 ///
-/// `*` stands for anything within a segment, `?` for one character, `[a-z]` for one of these characters, `[!a-z]` or
-/// `[^a-z]` for any other, and `**` for any number of segments.
+/// `*` matches anything within a segment, `?` one character, `[a-z]` one of these characters, `[!a-z]` or `[^a-z]` any
+/// other, and `**` any number of segments.
 ///
 /// ```
 /// use prowess_core::path::Glob;
@@ -153,7 +153,7 @@ fn signs(segment: &str) -> Result<Vec<Sign>, &'static str> {
             '*' => Sign::Star,
             '?' => Sign::Question,
             '[' => class(&mut rest)?,
-            ']' | '{' | '}' | '!' => return Err("a glob knows *, ?, **, [a-z] and [!a-z] only"),
+            ']' | '{' | '}' | '!' => return Err("a glob has only *, ?, **, [a-z] and [!a-z]"),
             plain => Sign::Plain(plain),
         });
     }
@@ -170,7 +170,7 @@ fn class(rest: &mut std::str::Chars<'_>) -> Result<Sign, &'static str> {
     loop {
         let first = match rest.next() {
             None => return Err("a class ends with ], as in [a-z]"),
-            Some(']') if ranges.is_empty() => return Err("a class holds a character, as in [a-z]"),
+            Some(']') if ranges.is_empty() => return Err("a class has a character, as in [a-z]"),
             Some(']') => return Ok(Sign::Class { others, ranges }),
             Some(first) => first,
         };

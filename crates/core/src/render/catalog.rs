@@ -201,7 +201,7 @@ fn headed(skills: &[&Entry], style: &CatalogStyle, own: &str) -> String {
     text
 }
 
-/// One line for each skill. A name that could be taken for something else is in quotes.
+/// One line for each skill. A name that could be misread is in quotes.
 fn list(text: &mut String, skills: &[&Entry], style: &CatalogStyle, markup: bool) {
     let safe = |value: &str| {
         if markup { xml(value).into_owned() } else { neutralize(&visible(value), &[]).into_owned() }

@@ -141,7 +141,7 @@ pub enum SelectError {
         wanted: usize,
     },
     /// A vector has a value that is not a finite number.
-    #[error("the embedder returned a vector with a value that is no finite number")]
+    #[error("the embedder returned a vector with a value that is not a finite number")]
     NotFinite,
     /// The program could not be used.
     #[error("the selector program failed: {program}: {reason}")]

@@ -40,7 +40,7 @@ pub enum TriggerError {
     #[error("it is not a list")]
     NoList,
     /// It has tasks for an agent, each with an expected output.
-    #[error("it holds tasks with expected outputs, on which an agent is run, and no trigger queries")]
+    #[error("it has tasks with expected outputs for an agent, and no trigger queries")]
     Tasks,
     /// An item is not a query.
     #[error("item {number} {fault}")]
@@ -51,7 +51,7 @@ pub enum TriggerError {
         fault: &'static str,
     },
     /// There are too many.
-    #[error("it holds {0} queries, at most {MAX_TRIGGERS}")]
+    #[error("it has {0} queries, at most {MAX_TRIGGERS}")]
     TooMany(usize),
 }
 
@@ -152,9 +152,6 @@ mod tests {
         }
         assert!(found("{").is_err_and(|error| error.starts_with("it is not JSON: ")));
         let many = format!("[{}]", vec![r#"{"query":"a"}"#; MAX_TRIGGERS + 1].join(","));
-        assert_eq!(
-            found(&many),
-            Err(format!("it holds {} queries, at most {MAX_TRIGGERS}", MAX_TRIGGERS + 1))
-        );
+        assert_eq!(found(&many), Err(format!("it has {} queries, at most {MAX_TRIGGERS}", MAX_TRIGGERS + 1)));
     }
 }

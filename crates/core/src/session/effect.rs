@@ -32,7 +32,7 @@ impl ToolCall {
         Self { tool: tool.into(), arguments, filter: None }
     }
 
-    /// The same call with a filter of its own.
+    /// Sets a filter for this call.
     #[must_use]
     pub fn with_filter(mut self, filter: Filter) -> Self {
         self.filter = Some(filter);
@@ -60,7 +60,7 @@ impl fmt::Display for Ticket {
 
 /// The text is not a ticket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("this is no ticket")]
+#[error("this is not a ticket")]
 pub struct InvalidTicket;
 
 impl TryFrom<String> for Ticket {
@@ -145,7 +145,7 @@ pub enum Effect {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         expect_digest: Option<String>,
     },
-    /// Ask a person whether a skill may be used: [`Outcome::Approved`] or [`Outcome::Declined`].
+    /// Ask the user whether a skill may be used: [`Outcome::Approved`] or [`Outcome::Declined`].
     Approve {
         /// The skill.
         key: String,

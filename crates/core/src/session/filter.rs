@@ -41,7 +41,7 @@ enum Rule {
 
 /// The filter is not a valid glob.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the filter is no glob: {text}: {reason}")]
+#[error("the filter is not a glob: {text}: {reason}")]
 pub struct FilterError {
     /// The text.
     pub text: String,

@@ -1,6 +1,6 @@
 //! The session of an agent: what a model sees of the skills, what it may call, and which skills are active.
 //!
-//! A [`Session`] has no input or output of its own. A call gives a [`Step`]: a result, or an [`Effect`] that the host
+//! A [`Session`] has no input or output of its own. A call returns a [`Step`]: a result, or an [`Effect`] that the host
 //! performs before it calls [`Session::resume`]. `prowess::drive` is that loop over a registry.
 //!
 //! ```

@@ -176,21 +176,21 @@ with_methods! { Policy:
 }
 
 impl Policy {
-    /// The same with these skills, by key or name, as the only ones.
+    /// Shows only these skills, by key or name.
     #[must_use]
     pub fn with_allow<T: Into<String>>(mut self, names: impl IntoIterator<Item = T>) -> Self {
         self.allow = Some(names.into_iter().collect());
         self
     }
 
-    /// The same without these skills, by key or name.
+    /// Hides these skills, by key or name.
     #[must_use]
     pub fn with_deny<T: Into<String>>(mut self, names: impl IntoIterator<Item = T>) -> Self {
         self.deny = names.into_iter().collect();
         self
     }
 
-    /// The same with another rule for a scope.
+    /// Sets the rule for a scope.
     #[must_use]
     pub fn with_origin(mut self, scope: Scope, rule: OriginRule) -> Self {
         self.origins.insert(scope, rule);

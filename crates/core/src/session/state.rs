@@ -24,7 +24,7 @@ pub const STATE_VERSION: u32 = 3;
 #[non_exhaustive]
 pub enum RestoreError {
     /// It was written by another version.
-    #[error("this session was stored by another version: {found}, this one knows {known}; begin a new session", known = STATE_VERSION)]
+    #[error("this session was stored by another version: {found}, this one reads {known}; begin a new session", known = STATE_VERSION)]
     Version {
         /// The version it has.
         found: u64,

@@ -1,4 +1,4 @@
-//! What a catalog holds of a skill: the [`Entry`], made from the fields of a [`Document`].
+//! [`Entry`]: the data of one skill in a catalog, made from the fields of a [`Document`].
 
 use std::collections::BTreeMap;
 
@@ -27,11 +27,11 @@ impl Default for Invocation {
     }
 }
 
-/// A skill as a catalog holds it: all of its fields, without its body and its files.
+/// The data of one skill in a catalog: all of its fields, without its body and its files.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Entry {
-    /// What identifies it in a catalog: its name, or `prefix:name`.
+    /// Its identifier in a catalog: its name, or `prefix:name`.
     pub key: String,
     /// Its name, NFKC-normalised and without spaces around it.
     pub name: String,
@@ -43,7 +43,7 @@ pub struct Entry {
     /// What it needs from its environment.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compatibility: Option<String>,
-    /// The author's own keys and values, in the order of the file. A value that is not text is JSON text.
+    /// The author's keys and values, in the order of the file. A value that is not text is JSON text.
     #[serde(with = "crate::skill::pairs")]
     pub metadata: Vec<(String, String)>,
     /// The tools it asks to be granted; absent and empty are different.

@@ -1,5 +1,5 @@
-//! The one table of characters that people do not see or that change how text is shown, and the places where some of
-//! them are normal.
+//! The one table of characters that are invisible or that change how text is shown, and the places where some of them
+//! are normal.
 
 /// Why a character is not visible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

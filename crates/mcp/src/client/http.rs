@@ -132,7 +132,7 @@ impl McpHttpClient {
             let no_message = |error: serde_json::Error| {
                 let head = shown(&String::from_utf8_lossy(bytes.get(..64).unwrap_or(&bytes)));
                 let error = shown(&error.to_string());
-                ClientError::new(format!("its answer is no JSON-RPC message: {error}: {head}"), CHECK)
+                ClientError::new(format!("its response is not a JSON-RPC message: {error}: {head}"), CHECK)
             };
             let answer = sent.response(raw.map_err(no_message)?);
             answer.ok_or_else(|| ClientError::new("it does not answer what was asked", REPORT))?

@@ -250,7 +250,7 @@ impl Connection {
     /// Adds the first output that is not a message, which is often the reason.
     fn with_noise(&self, mut error: ClientError) -> ClientError {
         if let Some(noise) = self.log.noise() {
-            error.reason = format!("{}; it wrote what is no message: {noise}", error.reason);
+            error.reason = format!("{}; it also wrote: {noise}", error.reason);
         }
         error
     }

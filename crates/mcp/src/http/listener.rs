@@ -1,6 +1,6 @@
 //! The accept loop: the number of connections, the timeouts of each, and graceful shutdown.
 //!
-//! When all connections are in use, further clients get a response that says so, since a client cannot tell a full
+//! When all connections are in use, further clients get a response that says so, since a client cannot distinguish a full
 //! server from a dead one. A few extra connections exist for that; each is so short that they cannot stay in use.
 
 use std::convert::Infallible;

@@ -1,8 +1,8 @@
 //! Cursors of lists: the key after which the next page begins, with a checksum that rejects foreign cursors.
 //!
 //! A cursor names a key, not a position: when skills are added or removed between two pages, no skill appears twice and
-//! none that stays is left out. The checksum protects no secret; it tells the cursors of this process and list from all
-//! others.
+//! none that stays is left out. The checksum protects no secret; it distinguishes the cursors of this process and list
+//! from all others.
 
 use prowess::text::uri_segment;
 use sha2::{Digest as _, Sha256};

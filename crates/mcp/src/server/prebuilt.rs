@@ -47,7 +47,7 @@ impl ResultSlot {
     pub(crate) fn of(request: &Extensions) -> Result<Self, ErrorData> {
         let over_http = || request.get::<http::request::Parts>()?.extensions.get();
         let slot = request.get().or_else(over_http).cloned();
-        slot.ok_or_else(|| ErrorData::internal_error("there is no way back for a result", None))
+        slot.ok_or_else(|| ErrorData::internal_error("there is no slot for the result", None))
     }
 
     pub(crate) fn timeout(&self) -> Duration {

@@ -298,7 +298,7 @@ impl McpSource {
     }
 
     fn dynamic_files(&self, listed: &ListedSkill) -> SourceError {
-        let reason = "its files are made on demand, so no digests hold them to what was approved".to_owned();
+        let reason = "its files are made on demand, so no digest binds them to what was approved".to_owned();
         self.error(&listed.uri, reason, "ask the operator of the server to list its files")
     }
 }

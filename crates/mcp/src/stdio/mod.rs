@@ -189,7 +189,7 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for Pipe<R> {
             match serde_json::from_slice::<ClientJsonRpcMessage>(text) {
                 Ok(ClientJsonRpcMessage::Request(mut request)) => {
                     self.begun = true;
-                    // Two responses could not be told apart.
+                    // Two responses could not be distinguished.
                     if locked(&self.open).contains_key(&request.id) {
                         let error =
                             ErrorData::invalid_request("a request with this id is not answered yet", None);
@@ -253,7 +253,7 @@ pub(crate) fn invalid_message(text: &[u8]) -> (Option<RequestId>, ErrorData) {
         Ok(value) => {
             let id = value.get("id").filter(|id| id.as_str().is_none_or(|text| text.len() <= MAX_ID));
             let id = id.and_then(|id| serde_json::from_value(id.clone()).ok());
-            (id, ErrorData::invalid_request("this is no JSON-RPC 2.0 message", None))
+            (id, ErrorData::invalid_request("this is not a JSON-RPC 2.0 message", None))
         }
     }
 }

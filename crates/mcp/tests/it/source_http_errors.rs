@@ -133,7 +133,7 @@ fn a_response_with_too_many_values_is_refused_before_it_is_parsed() {
 fn an_invalid_response_is_escaped_in_the_error() {
     let page = || Reply::Raw(json_response("200 OK", "<html>\u{1b}[31m").into_bytes());
     let text = list_error("skills/list", small_limits(), page);
-    assert!(text.starts_with("skills/list: its answer is no JSON-RPC message: "), "{text}");
+    assert!(text.starts_with("skills/list: its response is not a JSON-RPC message: "), "{text}");
     assert!(text.ends_with("<html>\\u{1b}[31m"), "{text}");
     let other =
         || Reply::Raw(json_response("200 OK", r#"{"jsonrpc":"2.0","id":99,"result":{}}"#).into_bytes());

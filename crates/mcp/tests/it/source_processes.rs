@@ -48,16 +48,13 @@ fn an_error_contains_other_output_of_the_process() {
     let text = error_text(&remote.list().unwrap_err());
     assert!(
         text.starts_with(
-            "connecting to sh: the program ended; it wrote what is no message: hello\\u{1b}[31m; it says: no such"
+            "connecting to sh: the program ended; it also wrote: hello\\u{1b}[31m; it says: no such"
         ),
         "{text}"
     );
     let remote = shell("echo hello; cat >/dev/null").within(short());
     let text = error_text(&remote.list().unwrap_err());
-    assert_eq!(
-        text,
-        "connecting to sh: there was no answer within 2000 ms; it wrote what is no message: hello"
-    );
+    assert_eq!(text, "connecting to sh: there was no answer within 2000 ms; it also wrote: hello");
 }
 
 #[test]

@@ -313,7 +313,9 @@ fn a_model_gets_the_reason_when_a_skill_does_not_match_the_list() {
         assert_eq!(done.reason, Some(Reason::Changed));
         assert_eq!(
             done.full_text(),
-            format!("it is not what was listed: {text}\nhint: go on without it, and tell the user")
+            format!(
+                "it has changed since it was listed: {text}\nhint: continue without it, and tell the user"
+            )
         );
     }
 }
@@ -327,7 +329,7 @@ fn dynamic_files_cannot_be_approved_and_the_error_says_why() {
     let skill = library.get("far:pdf").unwrap();
     assert_eq!(skill.obstacle, Some(Obstacle::Untrusted));
     let error = library.approvable(&skill).unwrap_err().to_string();
-    assert!(error.ends_with("so no digests hold them to what was approved"), "{error}");
+    assert!(error.ends_with("so no digest binds them to what was approved"), "{error}");
     assert!(library.document("far:pdf").is_err() && server.requests("resources/read").is_empty());
 }
 

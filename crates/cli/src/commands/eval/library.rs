@@ -90,7 +90,7 @@ struct Read {
     incomplete: bool,
 }
 
-/// A file that holds no trigger queries.
+/// A file without trigger queries.
 struct Refused {
     path: String,
     reason: String,
@@ -160,7 +160,7 @@ impl Read {
                 }
                 Ok(Some(Err(error))) => {
                     let reason = error.to_string();
-                    let message = format!("this file holds no trigger queries: {shown}");
+                    let message = format!("this file has no trigger queries: {shown}");
                     self.failed(&Failure::new(message, TriggerError::HINT).with_cause(&reason), ui);
                     self.refused.push(Refused { path: shown, reason });
                 }
@@ -274,8 +274,7 @@ fn page(args: &Eval, skills: &[Skill], asked: &[Asked], overlap: &[(String, Stri
     }
     let _ = writeln!(text, "{}, selector {}", count(skills.len(), "skill"), args.selector.name());
     if asked.is_empty() {
-        let _ =
-            writeln!(text, "{FAINT}no skill carries trigger queries: put them into {TRIGGER_FILE}{FAINT:#}");
+        let _ = writeln!(text, "{FAINT}no skill has trigger queries: put them into {TRIGGER_FILE}{FAINT:#}");
         return text;
     }
     let place = match args.top.get() {

@@ -122,7 +122,9 @@ pub(super) fn act(host: &mut Host, what: &str, arguments: Value) -> Result<ToolR
                 Some(reason) => ToolResult::refused(reason, compose(&texts), "").with_data(data),
             }
         }
-        other => return Err(format!("a host does not do this: {other}; it can {}", WORDS.join(", "))),
+        other => {
+            return Err(format!("a host has no such action: {other}; its actions are {}", WORDS.join(", ")));
+        }
     })
 }
 

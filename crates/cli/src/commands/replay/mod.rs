@@ -75,7 +75,11 @@ impl Host {
             return Ok(());
         }
         let result = self.answer(line).unwrap_or_else(|(reason, hint)| {
-            ToolResult::refused(Reason::BadCall, format!("this line is no call: {}", inline(&reason)), hint)
+            ToolResult::refused(
+                Reason::BadCall,
+                format!("this line is not a call: {}", inline(&reason)),
+                hint,
+            )
         });
         ui.json_of(&result)
     }

@@ -10,13 +10,13 @@ use crate::span::Span;
 rules! {
     BODY_EMPTY = "body-empty" [O O O O O],
         "there are no instructions",
-        "The specification allows it, but a skill without instructions teaches nothing. Hosts that want instructions turn this rule on.";
+        "The specification allows it, but a skill without instructions teaches nothing. Hosts that require instructions turn this rule on.";
     BODY_TOO_MANY_LINES = "body-too-many-lines" [I O I I O],
         "SKILL.md has more than 500 lines",
         "The specification advises fewer than 500 lines, because the whole text enters the context when the skill is used.\n\nMove details into files under `references/`.";
     BODY_TOO_MANY_TOKENS = "body-too-many-tokens" [I O I I O],
         "the instructions have more than about 5000 tokens",
-        "The specification advises fewer than 5000 tokens. The number is an estimate: four bytes a token.\n\nMove details into files under `references/`.";
+        "The specification advises fewer than 5000 tokens. The number is an estimate: four bytes per token.\n\nMove details into files under `references/`.";
     FILE_LARGE = "file-large" [W O W W W],
         "SKILL.md is larger than 200 KB",
         "Fewer than one in a thousand real skills is that large; above 1 MiB a file is refused.\n\nMove material into files under `references/`.";

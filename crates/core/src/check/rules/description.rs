@@ -20,10 +20,10 @@ rules! {
         "The description is one text. A value such as `{placeholder}` or `- item` without quotes is read as something else; put it in quotes.";
     DESCRIPTION_NULL = "description-null" [E E E E E],
         "the description is null",
-        "A plain `null` or `~` means nothing to YAML, so there is no description, and the skill is not loaded.\n\nSay what the skill does and when to use it.";
+        "A plain `null` or `~` is null in YAML, so there is no description, and the skill is not loaded.\n\nSay what the skill does and when to use it.";
     DESCRIPTION_TYPED = "description-typed" [W O E E W],
         "the description is a number, a boolean or a date to other readers",
-        "A value without quotes that looks like `123`, `true`, `yes` or `2024-01-31` is not text to readers that give values a type; some of them then refuse the skill. Prowess takes the text as it is written.\n\nSay what the skill does and when to use it, or put the value in quotes.";
+        "A value without quotes that looks like `123`, `true`, `yes` or `2024-01-31` is not text to readers with typed values; some of them then refuse the skill. Prowess reads the text verbatim.\n\nSay what the skill does and when to use it, or put the value in quotes.";
     DESCRIPTION_CUT = "description-cut" [W O W W W],
         "a comment cuts the description short",
         "A space and a `#` begin a comment in YAML, so the rest is not part of the description.\n\n```\ndescription: Fix issue #12     # wrong: reads `Fix issue`\ndescription: 'Fix issue #12'   # right\n```";
@@ -32,7 +32,7 @@ rules! {
         "The specification allows 1024 characters, counted without the spaces around them. Every skill's description is in every prompt.\n\nMove the details into the body.";
     DESCRIPTION_ANGLE_BRACKET = "description-angle-bracket" [O O E O O],
         "the description contains an angle bracket",
-        "Anthropic's upload refuses `<` and `>` in descriptions, because they could be taken for markup in a prompt.";
+        "Anthropic's upload refuses `<` and `>` in descriptions, because they could be read as markup in a prompt.";
 }
 
 /// Everything wrong with a description by itself.

@@ -20,10 +20,10 @@ rules! {
         "The field is read as text, or as a list of texts. The value is kept and not used.";
     FIELD_NULL = "field-null" [W O W W I],
         "a field or a metadata value is null",
-        "A plain `null` or `~`, or nothing at all, means nothing to YAML. It is read as if the key were not there; other readers may see the text `null`.\n\nWrite a value, put the word in quotes, or leave the key out.";
+        "A plain `null` or `~`, or an empty value, is null in YAML. It is read as if the key were missing; other readers may see the text `null`.\n\nWrite a value, put the word in quotes, or leave the key out.";
     FIELD_TYPED = "field-typed" [I O I I O],
         "a text is a number, a boolean or a date to other readers",
-        "A value without quotes that looks like `1.0`, `true`, `yes` or `2024-01-31` is not text to readers that give values a type, so `1.0` may become `1`. Prowess takes the text as it is written.\n\nPut it in quotes.";
+        "A value without quotes that looks like `1.0`, `true`, `yes` or `2024-01-31` is not text to readers with typed values, so `1.0` may become `1`. Prowess reads the text verbatim.\n\nPut it in quotes.";
     LICENSE_NOT_TEXT = "license-not-text" [E O E E W],
         "the license is a list or a mapping",
         "The license is a short name such as `MIT`, or the name of a file in the skill.";
@@ -35,7 +35,7 @@ rules! {
         "The compatibility note is one text about what the skill needs.";
     COMPATIBILITY_EMPTY = "compatibility-empty" [E O E E O],
         "the compatibility note is empty",
-        "The specification wants 1 to 500 characters when the field is there.\n\nSay what the skill needs, or leave the field out.";
+        "The specification requires 1 to 500 characters if the field is present.\n\nSay what the skill needs, or leave the field out.";
     COMPATIBILITY_TOO_LONG = "compatibility-too-long" [E E E E W],
         "the compatibility note has more than 500 characters",
         "The specification allows 500 characters.";
@@ -44,7 +44,7 @@ rules! {
         "Write lines of `key: value` below `metadata:`.";
     METADATA_NOT_TEXT = "metadata-not-text" [E O E E O],
         "a metadata value is a list or a mapping",
-        "The specification wants text for every value. Read leniently, it becomes JSON text.";
+        "The specification requires text for every value. Read leniently, it becomes JSON text.";
     METADATA_RESERVED_KEY = "metadata-reserved-key" [W O W W O],
         "a metadata key is reserved for MCP",
         "Keys that begin with `io.modelcontextprotocol/` are reserved for the skills extension of MCP.";

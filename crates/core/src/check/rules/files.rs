@@ -12,8 +12,8 @@ rules! {
         "the file is not called SKILL.md",
         "The name is `SKILL.md`, in capitals. Most clients on case-sensitive file systems do not find another.\n\nRename the file.";
     FILE_LEFT_OUT = "file-left-out" [W O W W W],
-        "something in the folder is no file of the skill",
-        "A skill's files are regular files whose names every system can keep, in the skill's own folder: no links that lead out of it or nowhere, no sockets, no names with `:` or `?` or that are not UTF-8. What is left out is not listed for agents, not installed and not served. A file whose name only this system can keep can still be read here by an agent that knows its name. Of `SKILL.md` and `skill.md` in one folder only the first is a file of the skill: on other systems they are one file.\n\nRename it, put the file itself in place of the link, make it readable, or take it away.";
+        "an entry of the folder is not a file of the skill",
+        "A skill's files are regular files whose names every system can store, in the skill's own folder: no broken links or links out of it, no sockets, no names with `:` or `?` or that are not UTF-8. What is left out is not listed for agents, not installed and not served. A file whose name only this system can store can still be read here by an agent that knows its name. Of `SKILL.md` and `skill.md` in one folder only the first is a file of the skill: on other systems they are one file.\n\nRename it, put the file itself in place of the link, make it readable, or remove it.";
     SKILL_TOO_MANY_FILES = "skill-too-many-files" [W O W W O],
         "the skill has more than 512 files",
         "Hosts that get skills over MCP need not accept more than 512 files.";
@@ -40,16 +40,16 @@ pub(in crate::check) fn check(files: Option<&Manifest>, findings: &mut Findings<
     let Some(files) = files else { return };
     for left in files.left_out.iter().take(MAX_NAMED) {
         let message =
-            format!("something in the folder is no file of the skill: {}: {}", left.path, left.reason);
+            format!("an entry of the folder is not a file of the skill: {}: {}", left.path, left.reason);
         let help = if left.unreadable {
-            "make it readable for this user, or take it away"
+            "make it readable for this user, or remove it"
         } else {
-            "rename it, or take it away"
+            "rename it, or remove it"
         };
         findings.push(Finding::new(&FILE_LEFT_OUT, message).with_help(help));
     }
     if let Some(more) = files.left_out.len().checked_sub(MAX_NAMED).filter(|more| *more > 0) {
-        let message = format!("so is more in the folder: {more} entries");
+        let message = format!("more entries of the folder are not files of the skill: {more}");
         findings.push(Finding::new(&FILE_LEFT_OUT, message));
     }
     let count = files.files.len();

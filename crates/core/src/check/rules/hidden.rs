@@ -1,4 +1,4 @@
-//! Rules about text that people do not see: bidirectional controls, zero-width characters, tag characters,
+//! Rules about invisible text: bidirectional controls, zero-width characters, tag characters,
 //! variation selectors out of place, control characters.
 
 use std::ops::Range;
@@ -13,13 +13,13 @@ use crate::text::{Unseen, hidden, may_have_hidden};
 rules! {
     HIDDEN_BIDI = "hidden-bidi" [W I E W W],
         "the text contains bidirectional controls",
-        "Characters such as U+202E turn the direction of text around, so that people read something else than a model does. Marks such as U+200E are reported where no script that runs from right to left is beside them.\n\nRemove them.";
+        "Characters such as U+202E reverse the direction of text, so that users read a different text than a model. Marks such as U+200E are reported where no script that runs from right to left is beside them.\n\nRemove them.";
     HIDDEN_ZERO_WIDTH = "hidden-zero-width" [W I W W W],
         "the text contains invisible characters",
         "Zero-width characters can carry invisible text, and make two equal names different. Those that join emoji or letters of scripts that need them are not reported.\n\nRemove them.";
     HIDDEN_TAG_CHARACTERS = "hidden-tag-characters" [E I E E W],
         "the text contains invisible tag characters",
-        "Characters from U+E0000 to U+E007F spell out text that no one sees and models read. No real skill needs them, apart from the flags of regions: a black flag, at most six tags and U+E007F.\n\nRemove them.";
+        "Characters from U+E0000 to U+E007F encode text that users do not see and models read. No real skill needs them, apart from the flags of regions: a black flag, at most six tags and U+E007F.\n\nRemove them.";
     HIDDEN_VARIATION_SELECTORS = "hidden-variation-selectors" [W I W W W],
         "the text contains variation selectors out of place",
         "One variation selector after an emoji, a symbol or an ideograph chooses its form. After any other character, or after another selector, it changes nothing and carries hidden text.\n\nRemove them.";

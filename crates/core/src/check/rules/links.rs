@@ -20,7 +20,7 @@ rules! {
         "Only files below the skill's folder are installed and served with it.\n\nCopy the file into the skill and link to it there.";
     LINK_ABSOLUTE = "link-absolute" [W O O W I],
         "a link is an absolute path",
-        "The path exists on the author's machine at best.\n\nMake it relative to the folder of SKILL.md.";
+        "The path exists at most on the author's machine.\n\nMake it relative to the folder of SKILL.md.";
 }
 
 /// Where a link leads.

@@ -39,10 +39,10 @@ rules! {
         "The name is one word. Read leniently, the folder's name is used.";
     NAME_NULL = "name-null" [E E E E W],
         "the name is null",
-        "A plain `null` or `~` means nothing to YAML. Read leniently, the folder's name is used.\n\nWrite the name, or put the word in quotes.";
+        "A plain `null` or `~` is null in YAML. Read leniently, the folder's name is used.\n\nWrite the name, or put the word in quotes.";
     NAME_TYPED = "name-typed" [W O E E W],
         "the name is a number, a boolean or a date to other readers",
-        "A value without quotes that looks like `123`, `true`, `yes` or `2024-01-31` is not text to readers that give values a type; some of them then refuse the skill. Prowess takes the text as it is written.\n\nPut it in quotes.";
+        "A value without quotes that looks like `123`, `true`, `yes` or `2024-01-31` is not text to readers with typed values; some of them then refuse the skill. Prowess reads the text verbatim.\n\nPut it in quotes.";
     NAME_TOO_LONG = "name-too-long" [E E E E W],
         "the name has more than 64 characters",
         "The specification allows 64 characters, and clients cut or refuse longer names.";
@@ -57,7 +57,7 @@ rules! {
         "Names are lower-case letters, digits and hyphens, because they become folder names, commands and addresses.";
     NAME_EDGE_HYPHEN = "name-edge-hyphen" [E E E E W],
         "the name begins or ends with a hyphen",
-        "A hyphen separates two words; at the edge it would also look like an option to commands.";
+        "A hyphen separates two words; at the start it would also look like an option to commands.";
     NAME_DOUBLE_HYPHEN = "name-double-hyphen" [E E E E W],
         "the name has two hyphens in a row",
         "Words are separated by one hyphen.";
@@ -66,19 +66,19 @@ rules! {
         "The specification is unclear about them; many clients, plugins and the skills extension of MCP accept only ASCII.";
     NAME_NORMALIZED = "name-normalized" [W O E E O],
         "the name changes when it is normalised",
-        "Some characters have a plainer equivalent (NFKC), and the name is known by that. Write the plain form.";
+        "Some characters have a plainer equivalent (NFKC), which becomes the name. Write the plain form.";
     NAME_PADDED = "name-padded" [E O E E O],
         "the name has spaces around it",
         "The spaces are removed when the skill is loaded; other readers keep them.";
     NAME_STARTS_WITH_DIGIT = "name-starts-with-digit" [O O O O O],
         "the name begins with a digit",
-        "The specification allows it; some hosts want a letter first and turn this rule on.";
+        "The specification allows it; some hosts require a letter first and turn this rule on.";
     NAME_RESERVED_WORD = "name-reserved-word" [O O E O O],
         "the name contains a reserved word",
         "Anthropic's upload refuses names that contain `anthropic` or `claude`. Hosts can reserve other words.";
     NAME_FOLDER_MISMATCH = "name-folder-mismatch" [E E O E I],
         "the name is not the name of the folder",
-        "The specification wants both to be the same, so that a skill can be found by its name.\n\nRename the folder or the skill.";
+        "The specification requires both to be the same, so that a skill can be found by its name.\n\nRename the folder or the skill.";
 }
 
 /// Everything wrong with a name by itself. Its folder is not considered.

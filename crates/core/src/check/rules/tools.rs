@@ -16,10 +16,10 @@ rules! {
         "`allowed-tools` is one text: `Bash(git:*) Read`. Read leniently, anything else grants nothing.";
     TOOLS_LIST = "tools-list" [W O W W O],
         "the tools are a list instead of one text",
-        "The specification wants one text separated by spaces. Prowess reads lists too; some publishers refuse them.";
+        "The specification requires one text separated by spaces. Prowess reads lists too; some publishers refuse them.";
     TOOLS_COMMAS = "tools-commas" [W O W W O],
         "the tools are separated by commas",
-        "The specification wants spaces between the tools. Prowess reads commas too.";
+        "The specification requires spaces between the tools. Prowess reads commas too.";
     TOOLS_EMPTY = "tools-empty" [W O W W O],
         "the tools are empty",
         "Without the field a skill says nothing about tools; with an empty one it asks for none.\n\nName the tools or leave the field out.";

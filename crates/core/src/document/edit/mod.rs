@@ -38,7 +38,7 @@ impl Document {
         self.raw()
     }
 
-    /// The document with one field set. Comments, order, quoting and every other byte stay as they are.
+    /// The document with one field set. Comments, order, quoting and every other byte stay unchanged.
     ///
     /// Repaired frontmatter is written in its repaired form. A new field comes last, a name first.
     ///

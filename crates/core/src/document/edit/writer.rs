@@ -194,7 +194,7 @@ fn is_number_like(lower: &str) -> bool {
             }))
 }
 
-/// Whether a character may stand in YAML as it is; the others are escaped. Joiners and selectors are part of emoji and
+/// Whether a character may be written verbatim in YAML; the others are escaped. Joiners and selectors are part of emoji and
 /// of some scripts.
 fn is_printable(character: char) -> bool {
     !matches!(character, '\t' | '\r' | '\n' | '\u{FFFE}' | '\u{FFFF}')

@@ -68,9 +68,9 @@ impl Builder<'_> {
     /// Puts the value of an anchor in the place of its alias. Every span in it is that of the alias.
     #[cold]
     pub(super) fn repeat(&mut self, anchor: usize, span: Span) -> Next {
-        self.note_anchor("an alias stands for another value", span);
+        self.note_anchor("an alias repeats another value", span);
         let Some((_, size)) = self.anchors.known.get(&anchor) else {
-            let message = "an alias stands inside the value that it repeats, so it never ends";
+            let message = "an alias is inside the value that it repeats, so it never ends";
             self.findings.push(Finding::new(&YAML_LIMIT, message).with_span(span));
             return Next::Break(());
         };

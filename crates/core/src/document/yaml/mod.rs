@@ -217,11 +217,11 @@ impl Builder<'_> {
 
     fn node_properties(&mut self, anchor: usize, tagged: bool, span: Span) {
         if anchor != 0 {
-            self.note_anchor("the value carries an anchor", span);
+            self.note_anchor("the value has an anchor", span);
         }
         if tagged {
             self.findings.push(
-                Finding::new(&YAML_TAG, "the value carries a tag")
+                Finding::new(&YAML_TAG, "the value has a tag")
                     .with_span(span)
                     .with_help("remove the tag, or quote the value if it begins with `!`"),
             );
@@ -260,7 +260,7 @@ impl Builder<'_> {
                         self.findings.push(
                             Finding::new(
                                 &YAML_COMPLEX_KEY,
-                                format!("{} stands where a key should be", node.shape()),
+                                format!("{} is in the place of a key", node.shape()),
                             )
                             .with_span(node.span),
                         );

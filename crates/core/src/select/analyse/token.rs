@@ -18,7 +18,7 @@ pub(crate) fn fold(text: &str) -> Cow<'_, str> {
     if text.is_ascii() {
         return Cow::Borrowed(text);
     }
-    // In stretches: normalisation starts anew at ASCII, and once accents are removed nothing combines with it.
+    // In stretches: normalisation starts again at ASCII, and once accents are removed nothing combines with it.
     let mut folded = String::with_capacity(text.len());
     let mut rest = text;
     while !rest.is_empty() {

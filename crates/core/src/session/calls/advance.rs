@@ -180,7 +180,7 @@ impl Session {
         let key = want.key().unwrap_or_default();
         let error = format!("the user did not approve this skill: {}", for_message(key));
         self.record(EventKind::NotApproved { key: key.to_owned() });
-        self.refuse(Reason::NotApproved, error, "go on without it, or ask the user about it")
+        self.refuse(Reason::NotApproved, error, "continue without it, or ask the user about it")
     }
 
     fn no_longer_approved(&mut self, key: &str) -> Step {

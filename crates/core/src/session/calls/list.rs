@@ -38,7 +38,7 @@ impl Session {
         let mut data = json!({"skills": skill_rows(&shown), "total": total});
         let end = first + shown.len();
         if end < total {
-            let _ = write!(text, "\n\n{} more skills; go on with offset {end}", total - end);
+            let _ = write!(text, "\n\n{} more skills; continue with offset {end}", total - end);
             if let Some(search) = self.offered_name(Tool::Search) {
                 let _ = write!(text, ", or find one with {search}");
             }

@@ -25,8 +25,8 @@ impl Session {
     /// Activates a skill for the host or a user. A model calls the load tool instead.
     ///
     /// `arguments` are what a user wrote after the name; they replace `$ARGUMENTS`, `$0` and similar placeholders.
-    /// `filter` takes the place of the session's, as that of a [`crate::session::ToolCall`] does. The skill ends as any other;
-    /// [`Session::preload`] is for those that are to stay.
+    /// `filter` replaces that of the session, as that of a [`crate::session::ToolCall`] does. The skill ends as any other;
+    /// [`Session::preload`] is for skills that stay.
     pub fn activate(
         &mut self,
         name: &str,
@@ -68,8 +68,8 @@ impl Session {
         (full && self.state.find(key).is_none()).then(|| {
             let active = join_names(self.active_skills().into_iter());
             let hint = match self.offered_name(Tool::Unload) {
-                Some(unload) => format!("first put one away with {unload}; active are {active}"),
-                None => format!("go on with those that are active: {active}"),
+                Some(unload) => format!("first unload one with {unload}; active are {active}"),
+                None => format!("continue with those that are active: {active}"),
             };
             let error = format!("no more skills can be active: {most} of {most}");
             ToolResult::refused(Reason::TooManyActive, error, hint)
@@ -86,13 +86,13 @@ impl Session {
         };
         let Some(mut entry) = document.skill(&candidate.entry.origin) else {
             let error = format!("this skill can no longer be loaded: {}", for_message(&key));
-            return self.refuse(Reason::BrokenSkill, error, "its SKILL.md has a fault; go on without it");
+            return self.refuse(Reason::BrokenSkill, error, "its SKILL.md is broken; continue without it");
         };
         if entry.name != candidate.entry.name {
-            let error = format!("this skill is not what it was when it was listed: {}", for_message(&key));
+            let error = format!("this skill has changed since it was listed: {}", for_message(&key));
             let hint = match self.offered_name(Tool::List) {
-                Some(list) => format!("see what there is now with {list}"),
-                None => "go on without it".to_owned(),
+                Some(list) => format!("see the present skills with {list}"),
+                None => "continue without it".to_owned(),
             };
             return self.refuse(Reason::Changed, error, hint);
         }
@@ -168,7 +168,7 @@ impl Session {
         let most = self.options.max_activation_bytes;
         let error =
             format!("the text of this skill is too long: {}: {size} bytes, at most {most}", for_message(key));
-        let hint = if with_arguments { "give it shorter arguments" } else { "go on without it" };
+        let hint = if with_arguments { "give it shorter arguments" } else { "continue without it" };
         self.refuse(Reason::TooLarge, error, hint)
     }
 

@@ -29,7 +29,7 @@ impl Session {
         let Some(tool) = naming.tool(&call.tool).filter(|tool| self.options.tools.contains(tool)) else {
             let names: Vec<_> = Tool::ALL.into_iter().filter_map(|tool| self.offered_name(tool)).collect();
             let hint = match names.as_slice() {
-                [] => "there are no tools for skills; go on without".to_owned(),
+                [] => "there are no tools for skills; continue without them".to_owned(),
                 names => format!("the tools for skills are {}", names.join(", ")),
             };
             return self.refuse(
@@ -91,7 +91,7 @@ impl Session {
     }
 
     pub(in crate::session) fn wrong_outcome(&mut self) -> Step {
-        let error = "the host answered something else than was asked";
+        let error = "the host returned the wrong kind of outcome";
         self.refuse(Reason::WrongOutcome, error, "call the tool again")
     }
 }

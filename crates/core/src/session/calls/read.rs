@@ -72,7 +72,7 @@ impl Session {
         if end < total {
             let more = total - end;
             let noun = if more == 1 { "file" } else { "files" };
-            let _ = writeln!(text, "\n{more} more {noun}; go on with offset {end}");
+            let _ = writeln!(text, "\n{more} more {noun}; continue with offset {end}");
             if let Some(data) = data.as_object_mut() {
                 data.insert("next".to_owned(), end.into());
             }
@@ -131,7 +131,7 @@ impl Session {
             let note = if self.truncates(size) {
                 format!("cut here: bytes {start} to {end} of {size}; the rest begins at offset {next}")
             } else {
-                format!("bytes {start} to {end} of {size}; go on with offset {next}")
+                format!("bytes {start} to {end} of {size}; continue with offset {next}")
             };
             let _ = write!(text, "\n[{note}]");
         }
@@ -176,7 +176,7 @@ impl Session {
         let what = for_message(what);
         let files = match self.offered_name(Tool::Read) {
             Some(read) => format!("list the files with {read}"),
-            None => "go on without it".to_owned(),
+            None => "continue without it".to_owned(),
         };
         let (reason, error, hint) = match why {
             Failure::Missing => (Reason::MissingFile, format!("there is no such file: {what}"), files),
@@ -190,15 +190,15 @@ impl Session {
                 (Reason::TooLarge, format!("the file is too large: {what}"), hint)
             }
             Failure::Broken => {
-                let hint = "its SKILL.md has a fault; go on without it".to_owned();
+                let hint = "its SKILL.md is broken; continue without it".to_owned();
                 (Reason::BrokenSkill, format!("this skill can no longer be loaded: {what}"), hint)
             }
             Failure::NotAsListed => {
-                let hint = "go on without it, and tell the user".to_owned();
-                (Reason::Changed, format!("it is not what was listed: {what}"), hint)
+                let hint = "continue without it, and tell the user".to_owned();
+                (Reason::Changed, format!("it has changed since it was listed: {what}"), hint)
             }
             Failure::Failed => {
-                let hint = "try again later, or go on without it".to_owned();
+                let hint = "try again later, or continue without it".to_owned();
                 (Reason::ReadFailed, format!("this could not be read: {what}"), hint)
             }
         };
@@ -208,8 +208,8 @@ impl Session {
     pub(in crate::session) fn skill_read_failed(&mut self, key: &str, why: Failure) -> Step {
         match why {
             Failure::Missing => {
-                let error = format!("this skill is no longer there: {}", for_message(key));
-                self.refuse(Reason::MissingSkill, error, "go on without it, or use another one")
+                let error = format!("this skill no longer exists: {}", for_message(key));
+                self.refuse(Reason::MissingSkill, error, "continue without it, or use another one")
             }
             Failure::Broken => self.read_failed(key, why),
             why => self.read_failed(&format!("{key}/SKILL.md"), why),

@@ -78,7 +78,7 @@ impl Session {
             let hint = "the host allows it; its folder or its SKILL.md may be gone";
             return ToolResult::refused(
                 Reason::MissingSkill,
-                format!("this skill is not there: {}", for_message(wanted)),
+                format!("this skill was not found: {}", for_message(wanted)),
                 hint,
             );
         }
@@ -87,7 +87,7 @@ impl Session {
         visible.retain(|candidate| candidate.entry.key != wanted);
         let keys = visible.iter().map(|candidate| candidate.entry.key.as_str());
         let hint = match visible.len() {
-            0 => "no skill is available; go on without one".to_owned(),
+            0 => "no skill is available; continue without one".to_owned(),
             1..=ALL_NAMES => format!("the skills are {}", join_names(keys)),
             _ => {
                 let near = join_names(nearest(wanted, keys).into_iter());

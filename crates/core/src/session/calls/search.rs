@@ -37,7 +37,7 @@ impl Session {
             Outcome::Failed { .. } => {
                 let hint = match self.offered_name(Tool::List) {
                     Some(list) => format!("see all skills with {list}"),
-                    None => "try again later, or go on without a skill".to_owned(),
+                    None => "try again later, or continue without a skill".to_owned(),
                 };
                 return self.refuse(Reason::SearchFailed, "the skills could not be searched", hint);
             }
@@ -68,5 +68,5 @@ impl Session {
 }
 
 fn nothing_found() -> ToolResult {
-    ToolResult::done("no skill fits; go on without one", json!({"skills": []}))
+    ToolResult::done("no skill fits; continue without one", json!({"skills": []}))
 }

@@ -107,7 +107,7 @@ pub(in crate::session) fn read(tool: Tool, naming: &Naming, arguments: &Value) -
         match slot {
             Some((other, before)) if *before != value => {
                 return Err((
-                    format!("two arguments say different things: {other} and {}", for_message(name)),
+                    format!("two arguments contradict each other: {other} and {}", for_message(name)),
                     "give one of them".to_owned(),
                 ));
             }
@@ -255,7 +255,7 @@ mod tests {
             (Tool::Search, json!({"query": ""}), "an argument is empty: query"),
             (Tool::Load, json!({"name": 3}), "the argument is not a text: name: a number"),
             (Tool::Load, json!({"name": "a", "why": 1}), "there is no such argument: why"),
-            (Tool::Load, json!({"name": "a", "id": "b"}), "two arguments say different things: name and id"),
+            (Tool::Load, json!({"name": "a", "id": "b"}), "two arguments contradict each other: name and id"),
             (Tool::Load, json!([1]), "the arguments are not an object: a list"),
             (Tool::Load, json!("pdf"), "the arguments are not an object: a text"),
             // Two readers could take different values.

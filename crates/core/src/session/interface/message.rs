@@ -1,4 +1,4 @@
-//! The calls in a whole message of a model: what an interface answers with, from which a host picks the calls.
+//! The tool calls in a whole response of a model interface.
 
 use serde_json::Value;
 

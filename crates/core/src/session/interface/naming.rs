@@ -53,7 +53,7 @@ const USUAL_TOOLS: [&str; 6] =
 pub static NAMINGS: [NamingRow; 4] = [
     NamingRow {
         name: "default",
-        summary: "the words most frameworks use",
+        summary: "the names that most frameworks use",
         namespace: "",
         tools: USUAL_TOOLS,
         skill: ["name", "name"],

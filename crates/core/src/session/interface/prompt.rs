@@ -33,15 +33,15 @@ impl<'p> PromptOptions<'p> {
         Self { style, budget, tokens: &estimate_tokens, narrow: None, folder: "", preloaded: true }
     }
 
-    /// The same with another function that counts tokens.
+    /// Sets the function that counts tokens.
     #[must_use]
     pub fn with_tokens(mut self, tokens: &'p dyn Fn(&str) -> usize) -> Self {
         self.tokens = tokens;
         self
     }
 
-    /// The same with the skills that fit a query, as a selector ranks them. An empty query shows every skill, and
-    /// the selector is not asked.
+    /// Shows the skills that fit a query, as a selector ranks them. An empty query shows every skill, and the selector is
+    /// not called.
     #[must_use]
     pub fn with_query(
         mut self,
@@ -53,14 +53,14 @@ impl<'p> PromptOptions<'p> {
         self
     }
 
-    /// The same with the skills in or below a virtual folder; all when it is empty.
+    /// Shows the skills in or below a virtual folder; all when it is empty.
     #[must_use]
     pub fn with_folder(mut self, folder: &'p str) -> Self {
         self.folder = folder;
         self
     }
 
-    /// The same with or without the texts of preloaded skills.
+    /// Sets whether the texts of preloaded skills follow.
     #[must_use]
     pub fn with_preloaded(mut self, preloaded: bool) -> Self {
         self.preloaded = preloaded;

@@ -31,20 +31,20 @@ macro_rules! reasons {
 
 reasons! {
     UnknownTool "unknown-tool" "the session has no tool of this name";
-    BadCall "bad-call" "the call itself is no call: not JSON, or without a tool";
+    BadCall "bad-call" "the call cannot be read: it is not JSON, or has no tool";
     BadArguments "bad-arguments" "an argument is missing, unknown, or not of its type";
     UnknownSkill "unknown-skill" "no skill of this name is visible; a hidden one is refused the same way";
     AmbiguousSkill "ambiguous-skill" "several skills have this name; each has a key of its own";
-    MissingSkill "missing-skill" "the host allows a skill of this name, and there is none";
-    TooManyActive "too-many-active" "as many skills are active as may be";
+    MissingSkill "missing-skill" "the host allows a skill of this name, but it does not exist";
+    TooManyActive "too-many-active" "the limit of active skills is reached";
     NotActive "not-active" "the skill is not active";
     NotInvocable "not-invocable" "the skill may not be started this way";
     NotApproved "not-approved" "the skill is not approved";
-    Changed "changed" "the skill is not what it was when it was listed or approved";
+    Changed "changed" "the skill has changed since it was listed or approved";
     BrokenSkill "broken-skill" "the skill can no longer be loaded";
     BadPath "bad-path" "the path breaks a rule of paths, or leads out of the skill";
     MissingFile "missing-file" "the skill has no such file";
-    TooLarge "too-large" "the file is larger than what is read, or the text of the skill than may be given";
+    TooLarge "too-large" "the file or the text of the skill is larger than its limit";
     ReadFailed "read-failed" "the host could not read";
     SearchFailed "search-failed" "the host could not search";
     RunRefused "run-refused" "scripts are not run here";

@@ -42,7 +42,7 @@ fn a_list_of_files_comes_in_pages() {
         seen += count("references") + count("other");
         assert!(count("references") + count("other") <= 90 && page.data["total"] == 251);
         let Some(next) = page.data.get("next").and_then(Value::as_u64) else { break };
-        assert!(page.text.ends_with(&format!("{} more files; go on with offset {next}", 251 - next)));
+        assert!(page.text.ends_with(&format!("{} more files; continue with offset {next}", 251 - next)));
         offset = next;
     }
     assert_eq!(seen, 251);

@@ -159,8 +159,8 @@ impl ToolGrant {
 
     /// Whether it is about `tool`, whatever its pattern and whether or not it grants anything.
     ///
-    /// ASCII case does not count. A `*` in the name stands for any run of characters, and the name of an
-    /// MCP server stands for all its tools: `mcp__github` names `mcp__github__list-issues`.
+    /// ASCII case does not count. A `*` in the name matches any run of characters, and the name of an
+    /// MCP server matches all its tools: `mcp__github` names `mcp__github__list-issues`.
     /// A pattern after the tool's name does not count either: `Bash(git:*)` is `Bash`.
     pub fn names(&self, tool: &str) -> bool {
         pattern::name(&self.name, base_name(tool))
@@ -175,12 +175,12 @@ impl ToolGrant {
     /// - any other: only a use with an argument;
     /// - without `*`: the argument is exactly the pattern;
     /// - for `Read`, `Write`, `Edit`, `MultiEdit`, `NotebookRead`, `NotebookEdit`, `Glob`, `Grep` and `LS`: a
-    ///   path. `*` stays within a name, `**` as a whole name stands for any number of folders, none too. The
+    ///   path. `*` stays within a name, `**` as a whole name matches any number of folders, also none. The
     ///   argument must be a safe path ([`crate::path::RelPath::from_request`]), below `/` or `~/` when the
     ///   pattern is, so `src/**` does not grant `src/../../etc/passwd` and `**` as a part of a pattern never
     ///   leads outside;
-    /// - for every other tool: a command. `*` stands for any run of characters; `git:*` and `git *` grant
-    ///   `git` alone and `git` followed by a space or colon and anything, but not `gitk`. A `*` never stands
+    /// - for every other tool: a command. `*` matches any run of characters; `git:*` and `git *` grant
+    ///   `git` alone and `git` followed by a space or colon and anything, but not `gitk`. A `*` never matches
     ///   for a character with which shells begin another command, a redirection or an expansion
     ///   (`;`, `&`, `|`, `<`, `>`, `$`, a backquote, a line break, NUL), not even inside quotes: `git:*` does
     ///   not grant `git status; rm -r .`, which needs an approval.

@@ -73,7 +73,7 @@ fn command(pattern: &str, argument: &str) -> bool {
     }
 }
 
-/// Matches a sequence against a pattern in which a star stands for any run of skippable elements.
+/// Matches a sequence against a pattern in which a star matches any run of skippable elements.
 ///
 /// On a mismatch only the last star is tried with a longer run: were an earlier one to take more, the last
 /// could take it instead, and where the last is stopped by an element that may not be skipped, an earlier
