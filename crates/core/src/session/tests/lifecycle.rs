@@ -56,7 +56,7 @@ fn the_most_active_skills_are_refused_or_evict_the_oldest() {
 }
 
 #[test]
-fn skills_end_with_their_turn_or_when_nobody_uses_them() {
+fn skills_end_with_their_turn_or_when_they_are_not_used() {
     let mut shelf = Shelf::with(&[("a", ""), ("b", "")]);
     shelf.skills.get_mut("a").unwrap().files.insert("x.md".into(), "x".into());
     let ephemeral = Options { lifetime: Lifetime::Ephemeral, ..Options::default() };
