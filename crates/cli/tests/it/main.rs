@@ -23,6 +23,8 @@ mod hard_input;
 mod hints;
 mod hostile;
 mod install;
+mod install_places;
+mod install_preview;
 mod library_reports;
 mod linked;
 mod list;

@@ -8,10 +8,10 @@ use std::time::Duration;
 use prowess_core::Manifest;
 
 use super::error::{InstallError, InstallErrorKind};
-use super::links::links;
+use super::links::{end_trust, links};
 use super::records::{
-    InstallScope, LinkMode, LockedSkill, Place, Records, SkillsLock, WantedSkill, check_folder_name,
-    folder_key,
+    InstallScope, LinkMode, LockedSkill, Place, Records, SKILLS_FOLDER, SkillsLock, WantedSkill,
+    check_folder_name, folder_key,
 };
 use super::target::{Accepted, Dir, State, Transaction, manifest_of, recover, state_of};
 use super::tree::{FileChange, SkillTree, changes};
@@ -65,6 +65,20 @@ pub struct Change {
     pub path: PathBuf,
     /// What the lock says of it now; of a removed one, what it said.
     pub locked: LockedSkill,
+    /// What was replaced or removed though it was edited or not installed, by its path.
+    pub replaced: Vec<PathBuf>,
+    /// What was left alone where clients look for the skill: they do not get it, or keep something else.
+    pub left: Vec<LeftAlone>,
+}
+
+/// Something where a client looks for a skill that was left alone.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[non_exhaustive]
+pub struct LeftAlone {
+    /// The client.
+    pub client: String,
+    /// Where it looks.
+    pub path: PathBuf,
 }
 
 /// A skill that is to be installed.
@@ -112,7 +126,12 @@ pub(crate) fn apply(
     orders: &[Order],
     how: &Orders<'_>,
 ) -> Result<Vec<Change>, InstallError> {
-    let folder = place.skills_folder(how.files)?;
+    let mut made = Made::default();
+    let making = how.files && orders.iter().any(|order| matches!(order, Order::Install(_)));
+    if making {
+        made.expect(&place.base.join(SKILLS_FOLDER));
+    }
+    let folder = place.skills_folder(making)?;
     let dir = folder.as_deref().map(open).transpose()?;
     let files = orders.iter().map(|order| match order {
         Order::Install(new) => new.tree.manifest().files.len(),
@@ -120,7 +139,7 @@ pub(crate) fn apply(
     });
     let mut transaction = Transaction::begin(&place.books, files.sum());
     let mut names = Names::of(dir.as_ref(), &records.lock)?;
-    let before = records.lock.clone();
+    let (before, copied) = (records.lock.clone(), records.wanted.link().copies());
     let mut done = Vec::new();
     if let Some(name) = ordered_twice(orders) {
         return Err(InstallError::new(
@@ -143,9 +162,8 @@ pub(crate) fn apply(
         done.push(change);
     }
     records.wanted.set_clients(how.clients, how.link);
-    if how.files {
-        links(place, &records, &before, (orders, &done), how, &mut transaction)?;
-    }
+    let changing = (&mut transaction, &mut made);
+    links(place, &records, (&before, copied), (orders, &mut done), how, changing)?;
     // A folder without any records stays without them when there is nothing to record.
     let nothing =
         records.lock_text.is_none() && records.lock.skills().is_empty() && records.wanted_text.is_none();
@@ -154,8 +172,37 @@ pub(crate) fn apply(
         transaction.write(place.wanted_file(), records.wanted_text, wanted, place.within());
         transaction.write(place.lock_file(), records.lock_text, lock, place.within());
     }
+    let nothing = transaction.is_empty();
     transaction.commit()?;
+    if !nothing {
+        made.keep();
+    }
     Ok(done)
+}
+
+/// The folders that are made for an installation. Unless it is complete, those that are empty again are removed.
+#[derive(Debug, Default)]
+pub(super) struct Made(Vec<PathBuf>);
+
+impl Made {
+    /// Notes what is not there yet of the way to a folder.
+    pub(super) fn expect(&mut self, folder: &Path) {
+        self.0.extend(folder.ancestors().take_while(|above| !above.exists()).map(Path::to_owned));
+    }
+
+    fn keep(mut self) {
+        self.0.clear();
+    }
+}
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        // The inner ones first.
+        self.0.sort_by_key(|folder| std::cmp::Reverse(folder.components().count()));
+        for folder in &self.0 {
+            let _ = std::fs::remove_dir(folder);
+        }
+    }
 }
 
 /// A name that two orders install.
@@ -167,8 +214,9 @@ fn ordered_twice(orders: &[Order]) -> Option<&str> {
     })
 }
 
-fn changed(place: &Place, locked: LockedSkill, action: Action) -> Change {
-    Change { name: locked.name.clone(), action, path: place.skill(&locked.name), locked }
+pub(super) fn changed(place: &Place, locked: LockedSkill, action: Action) -> Change {
+    let (name, path) = (locked.name.clone(), place.skill(&locked.name));
+    Change { name, action, path, locked, replaced: Vec::new(), left: Vec::new() }
 }
 
 fn install(
@@ -195,6 +243,11 @@ fn install(
             "give the new one another name, or replace the old one",
         ));
     }
+    let mut replaced = Vec::new();
+    let mut replace = || {
+        replaced.push(place.skill(name));
+        Action::Updated
+    };
     let action = match (&there, &old) {
         (None, _) => Action::Installed,
         (Some(state), _) if *state == wanted => Action::Unchanged,
@@ -205,11 +258,11 @@ fn install(
             Action::Updated
         }
         (Some(_), Some(old)) => match how.edits {
-            Edits::Overwrite => Action::Updated,
+            Edits::Overwrite => replace(),
             Edits::Keep => Action::Kept,
             Edits::Stop => return Err(edited(place, old, how)),
         },
-        (Some(_), None) if how.replace || how.edits == Edits::Overwrite => Action::Updated,
+        (Some(_), None) if how.replace || how.edits == Edits::Overwrite => replace(),
         (Some(_), None) => {
             return Err(InstallError::new(
                 InstallErrorKind::Exists,
@@ -240,7 +293,7 @@ fn install(
     if let Some(wanted) = &new.wanted {
         records.wanted.insert(name, wanted.clone());
     }
-    Ok(changed(place, new.locked.clone(), action))
+    Ok(Change { replaced, ..changed(place, new.locked.clone(), action) })
 }
 
 fn remove(
@@ -253,11 +306,15 @@ fn remove(
 ) -> Result<Change, InstallError> {
     let Some(old) = records.lock.get(name).cloned() else { return Err(unknown(place, name, &records.lock)) };
     let there = dir.map(|dir| state(dir, name)).transpose()?.flatten();
+    let mut replaced = Vec::new();
     let action = match &there {
         Some(State::Tree(digest)) if *digest == old.digest => Action::Removed,
         None => Action::Removed,
         Some(_) => match how.edits {
-            Edits::Overwrite => Action::Removed,
+            Edits::Overwrite => {
+                replaced.push(place.skill(name));
+                Action::Removed
+            }
             Edits::Keep => Action::Kept,
             Edits::Stop => return Err(edited(place, &old, how)),
         },
@@ -266,12 +323,11 @@ fn remove(
         transaction.remove(dir.path(), name, there)?;
     }
     if how.files {
-        let (name, skill_file) = (name.to_owned(), place.skill(name).join("SKILL.md"));
-        transaction.accept(Accepted { name, skill_file, digest: None });
+        end_trust(name, &place.skill(name), transaction);
     }
     records.lock.remove(name);
     records.wanted.remove(name);
-    Ok(changed(place, old, action))
+    Ok(Change { replaced, ..changed(place, old, action) })
 }
 
 /// The names that are taken in a place, each by the form in which some system takes two names for one.
@@ -349,23 +405,19 @@ pub(crate) fn edits_of(
 /// The error for edits that would be lost.
 fn edited(place: &Place, old: &LockedSkill, how: &Orders<'_>) -> InstallError {
     let path = place.skill(&old.name);
-    let named = edits_of(&path, old, how.listing).filter(|files| !files.is_empty()).map(|files| {
-        let more = files.len().saturating_sub(MAX_NAMED);
-        let mut names: Vec<String> = files.into_iter().take(MAX_NAMED).map(|(path, _)| path).collect();
-        if more > 0 {
-            names.push(format!("{more} more"));
-        }
-        format!(": {}", names.join(", "))
-    });
-    InstallError::new(
-        InstallErrorKind::Edited,
-        format!(
-            "this skill was edited after it was installed: {}{}",
-            shown(&path),
-            named.unwrap_or_default()
-        ),
-        "keep the edits, or overwrite them",
-    )
+    let files = named(edits_of(&path, old, how.listing).unwrap_or_default());
+    let message = format!("this skill was edited after it was installed: {}{files}", shown(&path));
+    InstallError::new(InstallErrorKind::Edited, message, "keep the edits, or overwrite them")
+}
+
+/// The first of some changed files, as the end of a message.
+pub(super) fn named(files: Vec<(String, FileChange)>) -> String {
+    let more = files.len().saturating_sub(MAX_NAMED);
+    let mut names: Vec<String> = files.into_iter().take(MAX_NAMED).map(|(path, _)| path).collect();
+    if more > 0 {
+        names.push(format!("{more} more"));
+    }
+    if names.is_empty() { String::new() } else { format!(": {}", names.join(", ")) }
 }
 
 /// The error for a name that no installed skill has.

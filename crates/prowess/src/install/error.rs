@@ -18,6 +18,8 @@ pub enum InstallErrorKind {
     Ambiguous,
     /// Something is there already.
     Exists,
+    /// Something else is where a client looks for an installed skill.
+    Taken,
     /// An installed skill has edits that would be lost.
     Edited,
     /// The source holds something that is never installed: an escaping link, a device, an unsafe path.

@@ -2,14 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use super::apply::{copy, edits_of};
+use super::apply::copy;
 use super::error::{InstallError, InstallErrorKind};
 use super::installer::{InstallOptions, Installer, open_skills};
+use super::links::{ClientDifference, differences};
 use super::records::{InstallScope, LockedSkill, SKILLS_FOLDER, org_of};
 use super::reference::SkillRef;
 use super::spec::{InstallPlace, InstallSpec};
-use super::target::{State, state_of};
-use super::tree::FileChange;
+use super::target::{State, manifest_of, state_of};
+use super::tree::{FileChange, changes};
 
 /// A skill that the records name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +28,15 @@ pub struct InstalledSkill {
     pub state: InstalledState,
     /// What the lock says of it.
     pub locked: LockedSkill,
+    /// Clients that have something else of it than they should have.
+    pub clients: Vec<ClientDifference>,
+}
+
+impl InstalledSkill {
+    /// Whether it is as it was installed, here and for every client.
+    pub fn is_clean(&self) -> bool {
+        self.state == InstalledState::Clean && self.clients.is_empty()
+    }
 }
 
 /// Whether a skill is as it was installed.
@@ -37,6 +47,8 @@ pub enum InstalledState {
     Clean,
     /// These files are not; none are named when the store does not know what was installed.
     Edited(Vec<(String, FileChange)>),
+    /// Something else has its place, or it cannot be compared, for this reason.
+    Replaced(String),
     /// Its folder is not there.
     Missing,
 }
@@ -45,11 +57,12 @@ impl Installer {
     /// Compares every installed skill with the lock.
     pub fn verify(&self, scope: InstallScope) -> Result<Vec<InstalledSkill>, InstallError> {
         let place = self.place(scope)?;
-        let _held = self.exclusive(&place, &mut |_| {})?;
+        let _held = self.settled(&place, &mut |_| {})?;
         let records = place.read()?;
         let dir = open_skills(&place)?;
         let failed = |error| InstallError::io("read", &place.base.join(SKILLS_FOLDER), error);
         let listing = self.listing();
+        let mut differences = differences(&place, &records, self.environment(), &listing)?;
         let mut skills = Vec::new();
         for locked in records.lock.skills() {
             let path = place.skill(&locked.name);
@@ -58,8 +71,15 @@ impl Installer {
             let state = match there {
                 None => InstalledState::Missing,
                 Some(State::Tree(digest)) if digest == locked.digest => InstalledState::Clean,
-                Some(_) => InstalledState::Edited(edits_of(&path, locked, &listing).unwrap_or_default()),
+                Some(State::Link(to)) => InstalledState::Replaced(format!("it is a link to {to}")),
+                Some(_) => match (manifest_of(&path), listing(&locked.digest)) {
+                    (Err(error), _) => InstalledState::Replaced(error.with_cause()),
+                    (Ok(there), Some(files)) => InstalledState::Edited(changes(&files, &there)),
+                    (Ok(_), None) => InstalledState::Edited(Vec::new()),
+                },
             };
+            let clients = differences.extract_if(.., |(name, _)| *name == locked.name);
+            let clients = clients.map(|(_, difference)| difference).collect();
             skills.push(InstalledSkill {
                 org: org_of(locked),
                 name: locked.name.clone(),
@@ -67,6 +87,7 @@ impl Installer {
                 path,
                 state,
                 locked: locked.clone(),
+                clients,
             });
         }
         Ok(skills)
@@ -74,8 +95,12 @@ impl Installer {
 
     /// Everything that is installed, sorted by scope, then by organisation and name.
     pub fn list(&self) -> Result<Vec<InstalledSkill>, InstallError> {
-        let mut skills = self.verify(InstallScope::Project)?;
-        if self.folders().user.as_ref().is_some_and(|user| *user != self.folders().project) {
+        let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let user = self.folders().user.as_deref();
+        // The user's own folder is no project.
+        let own = user.is_some_and(|user| real(user) == real(&self.folders().project));
+        let mut skills = if own { Vec::new() } else { self.verify(InstallScope::Project)? };
+        if user.is_some() {
             skills.extend(self.verify(InstallScope::User)?);
         }
         skills.sort_by(|a, b| (a.scope, &a.org, &a.name).cmp(&(b.scope, &b.org, &b.name)));

@@ -8,14 +8,17 @@ use prowess_core::Manifest;
 
 use super::apply::{Change, Edits, NewSkill, Order, Orders, apply};
 use super::error::{InstallError, InstallErrorKind};
-use super::fetch::{FetchOptions, Fetcher, Found, FoundSkill};
+use super::fetch::{FetchOptions, FetchedSkill, Fetcher, Found, FoundSkill};
 use super::preview::Preview;
-use super::records::{InstallScope, LinkMode, LockedSkill, Place, Records, SKILLS_FOLDER, recorded};
+use super::records::{
+    InstallScope, LinkMode, LockedSkill, Place, Records, SKILLS_FOLDER, recorded, source_folder,
+};
 use super::spec::{InstallPlace, InstallSpec};
 use super::store::Store;
 use super::target::{Dir, recover};
 use super::tree::{InstallLimits, SkillTree};
-use crate::env::Environment;
+use crate::env::{self, Environment};
+use crate::error::shown;
 
 /// How long another process that changes the same skills is waited for.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(60);
@@ -283,7 +286,36 @@ impl Installer {
             let message = format!("one name cannot be given to {} skills", fetched.len());
             return Err(InstallError::new(InstallErrorKind::Request, message, "choose one of them"));
         }
-        Ok(fetched.into_iter().map(|skill| Prepared { new: recorded(&place, spec, skill, alias) }).collect())
+        self.check_apart(&place, spec, &fetched)?;
+        let from = source_folder(&place, &available.0.source);
+        Ok(fetched.into_iter().map(|skill| Prepared { new: recorded(&from, spec, skill, alias) }).collect())
+    }
+
+    /// An error for skills that lie where they would be installed, or around that: they would be their own source.
+    pub(super) fn check_apart(
+        &self,
+        place: &Place,
+        spec: &InstallSpec,
+        skills: &[FetchedSkill],
+    ) -> Result<(), InstallError> {
+        let InstallPlace::Folder(folder) = self.fetcher(place).resolve(spec)?.place else { return Ok(()) };
+        let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let (source, base) = (real(&env::place(&folder)), real(&place.base));
+        let to = real(&base.join(SKILLS_FOLDER));
+        for skill in skills {
+            let from = source.join(skill.path.as_ref().map_or("", |path| path.as_str()));
+            let (reason, hint) = if from.starts_with(&to) {
+                ("this is where skills are installed", "name the folder that the skill comes from")
+            } else if to.starts_with(&from) {
+                let hint = "install it for the user, or in another project";
+                ("a skill cannot be installed inside of itself", hint)
+            } else {
+                continue;
+            };
+            let message = format!("{reason}: {}", shown(&from));
+            return Err(InstallError::new(InstallErrorKind::Request, message, hint));
+        }
+        Ok(())
     }
 
     /// What each skill would bring along, by its name.
@@ -352,6 +384,19 @@ impl Installer {
         Ok(held)
     }
 
+    /// Waits until no process changes a place, for a command that only reads: nothing is written, unless something was
+    /// interrupted and has to be completed first.
+    pub(super) fn settled(
+        &self,
+        place: &Place,
+        progress: &mut dyn FnMut(Progress<'_>),
+    ) -> Result<Option<std::fs::File>, InstallError> {
+        if place.books.journal.exists() {
+            drop(self.exclusive(place, progress)?);
+        }
+        place.shared(self.lock_timeout, &mut || progress(Progress::Waiting))
+    }
+
     /// Changes a place by orders that are made under its lock.
     pub(super) fn change(
         &self,
@@ -362,7 +407,11 @@ impl Installer {
         orders: impl FnOnce(&Place, &Records) -> Result<Vec<Order>, InstallError>,
     ) -> Result<Vec<Change>, InstallError> {
         let place = self.place(scope)?;
-        let _held = self.exclusive(&place, progress)?;
+        let _held = if write.files || write.records {
+            Some(self.exclusive(&place, progress)?)
+        } else {
+            self.settled(&place, progress)?
+        };
         let records = place.read()?;
         let orders = orders(&place, &records)?;
         let how = Orders {

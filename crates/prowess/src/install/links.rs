@@ -1,29 +1,241 @@
 //! Links and copies for clients that do not look where skills are installed.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use super::apply::{Action, Change, Edits, Order, Orders, open, state};
+use prowess_core::Manifest;
+
+use super::apply::{Action, Change, Edits, LeftAlone, Made, Order, Orders, changed, edits_of, open, state};
 use super::error::{InstallError, InstallErrorKind};
 use super::records::{LockedSkill, Place, Records, SKILLS_FOLDER, SkillsLock};
-use super::target::{Accepted, State, Transaction, read_tree};
-use super::tree::SkillTree;
+use super::target::{Accepted, Dir, State, Transaction, read_tree};
+use super::tree::{FileChange, SkillTree};
+use crate::env::Environment;
 use crate::error::shown;
 use crate::fs::location::is_in;
 use crate::fs::walk::FILE_NAMES;
 use crate::registry::trust::Approvals;
 
-/// The text of a link from a client's folder to an installed skill: relative, so that a project can be moved, unless the
-/// client's folder really is elsewhere.
-fn link_target(place: &Place, folder: &Path, real: &Path, name: &str) -> String {
-    let base = std::fs::canonicalize(&place.base).unwrap_or_else(|_| place.base.clone());
-    match folder.strip_prefix(&place.base) {
-        Ok(below) if base.join(below) == real => {
-            let up = "../".repeat(below.components().count());
-            format!("{up}{SKILLS_FOLDER}/{name}")
+/// What a client has of an installed skill, when that is not what it should have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ClientDifference {
+    /// The client.
+    pub client: String,
+    /// Where it looks for the skill.
+    pub path: PathBuf,
+    /// What is there.
+    pub state: ClientState,
+}
+
+/// What is where a client looks for an installed skill.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ClientState {
+    /// Nothing.
+    Missing,
+    /// A copy in which these files are not as they were installed; none are named when that is not known.
+    Edited(Vec<(String, FileChange)>),
+    /// Something else: another link, a link where there should be a copy, a folder where there should be a link.
+    Other,
+}
+
+/// The folder in which a client looks for skills.
+struct ClientFolder {
+    client: String,
+    /// As the rest of Prowess names it.
+    folder: PathBuf,
+    /// Its real path, opened; nothing when it is not there.
+    open: Option<(PathBuf, Dir)>,
+}
+
+/// The folders of all clients that do not look where skills are installed, each once: clients may share a folder, or reach
+/// one by two ways.
+fn client_folders(
+    place: &Place,
+    records: &Records,
+    environment: &Environment,
+    mut made: Option<&mut Made>,
+) -> Result<Vec<ClientFolder>, InstallError> {
+    let own = place.skills_folder(false)?;
+    let (mut seen, mut found) = (BTreeSet::new(), Vec::new());
+    for client in records.wanted.clients() {
+        let Some(folder) = place.client_folder(client, environment)? else { continue };
+        if let Some(made) = &mut made {
+            made.expect(&folder);
         }
-        _ => place.skill(name).to_string_lossy().into_owned(),
+        let real = place.folder(&folder, made.is_some())?;
+        let is_new = seen.insert(real.clone().unwrap_or_else(|| folder.clone()));
+        if is_new && (real.is_none() || real != own) {
+            let open = real.map(|real| open(&real).map(|dir| (real, dir))).transpose()?;
+            found.push(ClientFolder { client: client.clone(), folder, open });
+        }
     }
+    Ok(found)
+}
+
+impl ClientFolder {
+    /// The text of a link from here to an installed skill: relative, so that a project can be moved, unless this folder
+    /// really is elsewhere.
+    fn target(&self, place: &Place, name: &str) -> String {
+        let base = std::fs::canonicalize(&place.base).unwrap_or_else(|_| place.base.clone());
+        let real = self.open.as_ref().map(|(real, _)| real);
+        match self.folder.strip_prefix(&place.base) {
+            Ok(below) if real.is_none_or(|real| base.join(below) == *real) => {
+                let up = "../".repeat(below.components().count());
+                format!("{up}{SKILLS_FOLDER}/{name}")
+            }
+            _ => place.skill(name).to_string_lossy().into_owned(),
+        }
+    }
+
+    fn state(&self, name: &str) -> Result<Option<State>, InstallError> {
+        self.open.as_ref().map_or(Ok(None), |(_, dir)| state(dir, name))
+    }
+
+    /// Whether a client has what it should have of an installed skill.
+    fn is_fine(&self, there: Option<&State>, place: &Place, locked: &LockedSkill, copies: bool) -> bool {
+        match there {
+            Some(State::Link(to)) => !copies && *to == self.target(place, &locked.name),
+            Some(State::Tree(digest)) => copies && *digest == locked.digest,
+            _ => false,
+        }
+    }
+}
+
+/// What clients have of the installed skills and should not have, by the names of the skills.
+pub(super) fn differences(
+    place: &Place,
+    records: &Records,
+    environment: &Environment,
+    listing: &dyn Fn(&str) -> Option<Manifest>,
+) -> Result<Vec<(String, ClientDifference)>, InstallError> {
+    let copies = records.wanted.link().copies();
+    let mut found = Vec::new();
+    for folder in client_folders(place, records, environment, None)? {
+        for locked in records.lock.skills() {
+            let there = folder.state(&locked.name)?;
+            if folder.is_fine(there.as_ref(), place, locked, copies) {
+                continue;
+            }
+            let path = folder.folder.join(&locked.name);
+            let state = match there {
+                None => ClientState::Missing,
+                Some(State::Tree(_) | State::Other) if copies && !path.is_symlink() => {
+                    ClientState::Edited(edits_of(&path, locked, listing).unwrap_or_default())
+                }
+                Some(_) => ClientState::Other,
+            };
+            let client = folder.client.clone();
+            found.push((locked.name.clone(), ClientDifference { client, path, state }));
+        }
+    }
+    Ok(found)
+}
+
+/// Gives every installed skill to every client that does not look where it is installed, and takes back what was removed.
+/// Without `made` nothing is changed, and only said.
+pub(super) fn links(
+    place: &Place,
+    records: &Records,
+    before: (&SkillsLock, bool),
+    (orders, done): (&[Order], &mut Vec<Change>),
+    how: &Orders<'_>,
+    (transaction, made): (&mut Transaction<'_>, &mut Made),
+) -> Result<(), InstallError> {
+    let copies = records.wanted.link().copies();
+    let trusted = Trusted::of(place, how)?;
+    let making = (how.files && !records.lock.skills().is_empty()).then_some(made);
+    for folder in client_folders(place, records, how.environment, making)? {
+        for locked in records.lock.skills() {
+            let there = folder.state(&locked.name)?;
+            if let Some(accepted) = trusted.accepted(&folder.folder, locked, orders).filter(|_| how.files) {
+                transaction.accept(accepted);
+            }
+            if folder.is_fine(there.as_ref(), place, locked, copies) {
+                continue;
+            }
+            let old = before.0.get(&locked.name).map(|old| &old.digest);
+            let ours = match &there {
+                None => true,
+                Some(State::Link(to)) => *to == folder.target(place, &locked.name),
+                Some(State::Tree(digest)) => *digest == locked.digest || Some(digest) == old,
+                Some(State::Other) => false,
+            };
+            let path = folder.folder.join(&locked.name);
+            match how.edits {
+                _ if ours => {}
+                Edits::Stop => {
+                    // A copy that was made before is one that was edited.
+                    let copied = before.1 && old.is_some() && !matches!(there, Some(State::Link(_)));
+                    return Err(if copied { edited_copy(&path, locked, how) } else { taken(&path) });
+                }
+                Edits::Keep => {
+                    let client = folder.client.clone();
+                    change_of(place, locked, done).left.push(LeftAlone { client, path });
+                    continue;
+                }
+                Edits::Overwrite => change_of(place, locked, done).replaced.push(path),
+            }
+            let Some((real, _)) = folder.open.as_ref().filter(|_| how.files) else { continue };
+            if copies {
+                transaction.put(real, &locked.name, &copied(orders, place, locked)?, there)?;
+            } else {
+                transaction.link(real, &locked.name, &folder.target(place, &locked.name), there)?;
+            }
+        }
+        for removed in done.iter_mut().filter(|change| change.action == Action::Removed) {
+            take_back(place, &folder, removed, how, transaction)?;
+        }
+    }
+    Ok(())
+}
+
+/// Removes what a client has of a skill that is removed. What is not as it was given to the client stays.
+fn take_back(
+    place: &Place,
+    folder: &ClientFolder,
+    removed: &mut Change,
+    how: &Orders<'_>,
+    transaction: &mut Transaction<'_>,
+) -> Result<(), InstallError> {
+    let (Some(there), Some((real, _))) = (folder.state(&removed.name)?, &folder.open) else { return Ok(()) };
+    let ours = match &there {
+        State::Link(to) => *to == folder.target(place, &removed.name),
+        State::Tree(digest) => *digest == removed.locked.digest,
+        State::Other => false,
+    };
+    let path = folder.folder.join(&removed.name);
+    if !ours && how.edits != Edits::Overwrite {
+        removed.left.push(LeftAlone { client: folder.client.clone(), path });
+        return Ok(());
+    }
+    if !ours {
+        removed.replaced.push(path.clone());
+    }
+    if how.files {
+        transaction.remove(real, &removed.name, there)?;
+        end_trust(&removed.name, &path, transaction);
+    }
+    Ok(())
+}
+
+/// Ends the trust in a skill that is removed, whichever name its file had.
+pub(super) fn end_trust(name: &str, folder: &Path, transaction: &mut Transaction<'_>) {
+    for file in FILE_NAMES {
+        transaction.accept(Accepted { name: name.to_owned(), skill_file: folder.join(file), digest: None });
+    }
+}
+
+/// What became of a skill; one that no order is about has not changed.
+fn change_of<'d>(place: &Place, locked: &LockedSkill, done: &'d mut Vec<Change>) -> &'d mut Change {
+    let at = done.iter().position(|change| change.name == locked.name).unwrap_or(done.len());
+    if at == done.len() {
+        done.push(changed(place, locked.clone(), Action::Unchanged));
+    }
+    // It was found, or pushed just now.
+    #[expect(clippy::indexing_slicing, reason = "the place is one of the list")]
+    &mut done[at]
 }
 
 /// The files of a skill that the lock names, for a copy: those that are being installed, or those that are there.
@@ -41,84 +253,16 @@ fn copied(orders: &[Order], place: &Place, locked: &LockedSkill) -> Result<Skill
     }
 }
 
-/// Gives every installed skill to every client that does not look where it is installed, and takes back what was removed.
-pub(super) fn links(
-    place: &Place,
-    records: &Records,
-    before: &SkillsLock,
-    (orders, done): (&[Order], &[Change]),
-    how: &Orders<'_>,
-    transaction: &mut Transaction<'_>,
-) -> Result<(), InstallError> {
-    let copies = records.wanted.link().copies();
-    let trusted = Trusted::of(place, how)?;
-    let own = place.skills_folder(false)?;
-    // Clients may share a folder, or reach one by two ways.
-    let mut seen = BTreeSet::new();
-    for client in records.wanted.clients() {
-        let Some(folder) = place.client_folder(client, how.environment)? else { continue };
-        let Some(real) = place.folder(&folder, !records.lock.skills().is_empty())? else { continue };
-        if Some(&real) == own.as_ref() || !seen.insert(real.clone()) {
-            continue;
-        }
-        let dir = open(&real)?;
-        for locked in records.lock.skills() {
-            let name = &*locked.name;
-            let target = link_target(place, &folder, &real, name);
-            let there = state(&dir, name)?;
-            let old = before.get(name).map(|old| State::Tree(old.digest.clone()));
-            let new = State::Tree(locked.digest.clone());
-            let fine = match &there {
-                Some(State::Link(to)) => !copies && *to == target,
-                Some(state) => copies && *state == new,
-                None => false,
-            };
-            if let Some(accepted) = trusted.accepted(&folder, locked, orders) {
-                transaction.accept(accepted);
-            }
-            if fine {
-                continue;
-            }
-            let ours = match &there {
-                None => true,
-                Some(State::Link(to)) => *to == target,
-                Some(state) => *state == new || Some(state) == old.as_ref(),
-            };
-            if !ours && how.edits != Edits::Overwrite {
-                if how.edits == Edits::Keep {
-                    continue;
-                }
-                return Err(InstallError::new(
-                    InstallErrorKind::Exists,
-                    format!(
-                        "something else has the place of a link to an installed skill: {}",
-                        shown(&folder.join(name))
-                    ),
-                    "move it away, keep it, or overwrite it",
-                ));
-            }
-            if copies {
-                transaction.put(&real, name, &copied(orders, place, locked)?, there)?;
-            } else {
-                transaction.link(&real, name, &target, there)?;
-            }
-        }
-        for removed in done.iter().filter(|change| change.action == Action::Removed) {
-            let there = state(&dir, &removed.name)?;
-            let target = link_target(place, &folder, &real, &removed.name);
-            let ours = match &there {
-                Some(State::Link(to)) => *to == target,
-                Some(state) => *state == State::Tree(removed.locked.digest.clone()),
-                None => false,
-            };
-            if let Some(there) = there.filter(|_| ours) {
-                transaction.remove(&real, &removed.name, there)?;
-                let skill_file = folder.join(&removed.name).join(FILE_NAMES[0]);
-                transaction.accept(Accepted { name: removed.name.clone(), skill_file, digest: None });
-            }
-        }
-    }
-    Ok(())
+fn edited_copy(path: &Path, locked: &LockedSkill, how: &Orders<'_>) -> InstallError {
+    let files = edits_of(path, locked, how.listing).unwrap_or_default();
+    let files = super::apply::named(files);
+    let message = format!("this copy of an installed skill was edited: {}{files}", shown(path));
+    InstallError::new(InstallErrorKind::Edited, message, "keep the edits, or overwrite them")
+}
+
+fn taken(path: &Path) -> InstallError {
+    let message = format!("something else is where a client looks for an installed skill: {}", shown(path));
+    InstallError::new(InstallErrorKind::Taken, message, "move it away, keep it, or overwrite it")
 }
 
 /// What the user accepted where skills are installed. A client reaches the same skills by another path, and trust is bound

@@ -22,12 +22,13 @@ mod sync;
 mod target;
 mod tree;
 
-pub use apply::{Action, Change, Edits};
+pub use apply::{Action, Change, Edits, LeftAlone};
 pub use error::{InstallError, InstallErrorKind, InstallLimit};
 pub use installed::{InstalledSkill, InstalledState};
 pub use installer::{
     Available, AvailableSkill, InstallFolders, InstallOptions, Installer, Prepared, Progress,
 };
+pub use links::{ClientDifference, ClientState};
 pub use origins::{InstalledOrigin, Origins};
 pub use preview::{HiddenText, NestedSkill, Preview};
 pub use records::{

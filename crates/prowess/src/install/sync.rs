@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use super::apply::{Change, NewSkill, Order};
 use super::error::{InstallError, InstallErrorKind};
 use super::installer::{InstallOptions, Installer, Prepared, Progress, Write, open_skills};
-use super::records::{InstallScope, LockedSkill, Place, Records, fits, new_skill, recorded, spec_of};
+use super::records::{
+    InstallScope, LockedSkill, Place, Records, fits, new_skill, recorded, source_folder, spec_of,
+};
 use super::target::{State, read_tree, state_of};
 use crate::error::shown;
 use crate::fs::location::is_in;
@@ -37,7 +39,7 @@ impl Installer {
     ) -> Result<Vec<Prepared>, InstallError> {
         let place = self.place(scope)?;
         // The lock is held only to complete what was interrupted: fetching may take long, and `sync` looks again.
-        drop(self.exclusive(&place, progress)?);
+        drop(self.settled(&place, progress)?);
         let records = place.read()?;
         check_records(&place, &records)?;
         if let Some(extra) = extra(&records).next().filter(|_| options.locked || options.frozen) {
@@ -72,8 +74,11 @@ impl Installer {
             progress(Progress::Fetching(name));
             let mut found = fetcher.find(&asked)?;
             let chosen = found.choose(&[], false)?;
-            for skill in fetcher.take(&mut found, &chosen)? {
-                let mut new = recorded(&place, &asked, skill, Some(name));
+            let skills_of = fetcher.take(&mut found, &chosen)?;
+            self.check_apart(&place, &asked, &skills_of)?;
+            for skill in skills_of {
+                let from = source_folder(&place, &skill.source);
+                let mut new = recorded(&from, &asked, skill, Some(name));
                 new.wanted = None;
                 skills.push(Prepared { new });
             }

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use prowess::RelPath;
-use prowess::install::InstallSpec;
+use prowess::install::{Edits, InstallSpec};
 
 use super::{choose, consent, installer, report};
 use crate::Outcome;
@@ -26,8 +26,20 @@ pub(crate) fn run(args: &Add, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
     let skills = installer
         .prepare(scope, &spec, &mut available, &chosen, alias, &mut |what| report::progress(what, ui))?;
     report::phase("fetched", skills.len(), started, ui);
-    let previews = report::previews(&installer, scope, &skills)?;
+    let mut previews = report::previews(&installer, scope, &skills)?;
     let mut options = args.installing.options();
+    if options.edits == Edits::Overwrite {
+        // Before anything is asked, it is known what would be lost.
+        let mut looking = options.clone();
+        looking.dry_run = true;
+        let planned =
+            installer.add(scope, skills.clone(), &looking, &mut |what| report::progress(what, ui))?;
+        for (name, preview) in &mut previews {
+            let lost =
+                planned.iter().filter(|change| change.name == *name).flat_map(|change| &change.replaced);
+            preview.replaces = lost.map(|path| path.to_string_lossy().into_owned()).collect();
+        }
+    }
     if !options.dry_run {
         consent::ask(&previews, args.installing.yes, ui)?;
     }

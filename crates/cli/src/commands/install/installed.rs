@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use prowess::install::{InstalledSkill, InstalledState};
+use prowess::install::{ClientDifference, ClientState, FileChange, InstalledSkill, InstalledState};
 use serde_json::{Value, json};
 
 use super::{report, verify};
@@ -45,24 +45,44 @@ pub(crate) fn run(json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
 
 /// An installed skill as JSON.
 pub(super) fn value(skill: &InstalledSkill) -> Value {
-    let changes: Vec<Value> = match &skill.state {
-        InstalledState::Edited(files) => files
-            .iter()
-            .map(|(path, change)| json!({"path": path, "change": verify::word(*change)}))
-            .collect(),
-        _ => Vec::new(),
+    let reason = match &skill.state {
+        InstalledState::Replaced(reason) => Some(reason),
+        _ => None,
     };
+    let files = match &skill.state {
+        InstalledState::Edited(files) => &**files,
+        _ => &[],
+    };
+    let clients: Vec<Value> = skill.clients.iter().map(client).collect();
     json!({
         "org": skill.org,
         "name": skill.name,
         "scope": skill.scope.word(),
         "path": skill.path.to_string_lossy(),
         "state": state(skill),
-        "changes": changes,
+        "changes": changes(files),
+        "reason": reason,
+        "clients": clients,
         "source": skill.locked.source,
         "commit": skill.locked.commit,
         "digest": skill.locked.digest,
     })
+}
+
+fn client(difference: &ClientDifference) -> Value {
+    let (state, files) = match &difference.state {
+        ClientState::Missing => ("missing", &[][..]),
+        ClientState::Edited(files) => ("edited", &**files),
+        _ => ("other", &[][..]),
+    };
+    let path = difference.path.to_string_lossy();
+    json!({"client": difference.client, "path": path, "state": state, "changes": changes(files)})
+}
+
+fn changes(files: &[(String, FileChange)]) -> Vec<Value> {
+    let change =
+        |(path, change): &(String, FileChange)| json!({"path": path, "change": verify::word(*change)});
+    files.iter().map(change).collect()
 }
 
 fn state(skill: &InstalledSkill) -> &'static str {

@@ -73,6 +73,7 @@ impl From<InstallError> for CommandError {
         use InstallErrorKind as Kind;
         let hint = match error.kind() {
             Kind::Exists => "give it another name with --as NAME, or replace what is there with --overwrite",
+            Kind::Taken => "move it away, leave it alone with --keep, or replace it with --overwrite",
             Kind::Edited => {
                 "keep the edits with --keep, or lose them with --overwrite; see them with: prowess verify"
             }

@@ -118,6 +118,8 @@ fn value(change: &Change) -> Value {
         "requested": locked.requested,
         "commit": locked.commit,
         "digest": locked.digest,
+        "replaced": change.replaced,
+        "left": change.left,
     })
 }
 
@@ -137,10 +139,31 @@ fn changes_as_text(changes: &[Change], common: &Common, ui: &mut Ui) -> Result<(
             clean(&change.name),
             clean(&origin(&change.locked))
         );
+        for path in &change.replaced {
+            let done = match (change.action, common.dry_run) {
+                (Action::Removed, false) => "deleted",
+                (Action::Removed, true) => "would delete",
+                (_, false) => "replaced",
+                (_, true) => "would replace",
+            };
+            let _ = writeln!(text, "  {done}: {}", clean(&place(path)));
+        }
+        for left in &change.left {
+            let path = place(&left.path);
+            let _ = match change.action {
+                Action::Removed => writeln!(text, "  left alone: {}", clean(&path)),
+                _ => writeln!(
+                    text,
+                    "  left alone, so {} does not get the skill: {}",
+                    clean(&left.client),
+                    clean(&path)
+                ),
+            };
+        }
     }
     if changes.is_empty() {
         text.push_str("no skills are installed here\n");
-    } else if changes.iter().all(|change| change.action == Action::Unchanged) {
+    } else if changes.iter().all(|change| change.action == Action::Unchanged && change.left.is_empty()) {
         text.push_str("everything is as it should be\n");
     }
     if common.dry_run {

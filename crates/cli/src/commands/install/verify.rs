@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
-use prowess::install::{FileChange, InstalledSkill, InstalledState};
+use prowess::install::{ClientDifference, ClientState, FileChange, InstalledSkill, InstalledState};
 use serde_json::json;
 
-use super::installer;
+use super::{installer, report};
 use crate::Outcome;
 use crate::args::Verify;
 use crate::error::{CommandError, Failure};
@@ -20,7 +20,7 @@ pub(crate) fn run(args: &Verify, json: bool, ui: &mut Ui) -> Result<Outcome, Com
         return Err(Failure::new(format!("no skill of this name is installed: {name}"), hint).into());
     }
     skills.retain(|skill| args.names.is_empty() || args.names.contains(&skill.name));
-    let wrong = skills.iter().filter(|skill| skill.state != InstalledState::Clean).count();
+    let wrong = skills.iter().filter(|skill| !skill.is_clean()).count();
     if json {
         let skills: Vec<_> = skills.iter().map(super::installed::value).collect();
         ui.json(&json!({"version": VERSION, "skills": skills, "summary": {"skills": skills.len(), "wrong": wrong}}))?;
@@ -30,8 +30,9 @@ pub(crate) fn run(args: &Verify, json: bool, ui: &mut Ui) -> Result<Outcome, Com
         if wrong == 0 {
             let _ = writeln!(text, "{of} as installed");
         } else {
-            let _ =
-                writeln!(text, "{wrong} of {of} not as installed; restore with: prowess sync --overwrite");
+            let user = if args.common.user { " --user" } else { "" };
+            let restore = format!("prowess sync --overwrite{user}");
+            let _ = writeln!(text, "{wrong} of {of} not as installed; restore with: {restore}");
         }
         ui.print(&text)?;
     }
@@ -40,20 +41,41 @@ pub(crate) fn run(args: &Verify, json: bool, ui: &mut Ui) -> Result<Outcome, Com
 
 /// What is wrong with a skill, in lines; none when nothing is.
 fn lines(skill: &InstalledSkill) -> String {
-    let name = clean(&skill.name);
+    if skill.is_clean() {
+        return String::new();
+    }
+    let mut text = format!("{STRONG}{}{STRONG:#}", clean(&skill.name));
     match &skill.state {
-        InstalledState::Missing => format!("{STRONG}{name}{STRONG:#}  missing\n"),
+        InstalledState::Missing => text.push_str("  missing\n"),
+        InstalledState::Replaced(reason) => {
+            let _ = writeln!(text, "  changed: {}", clean(reason));
+        }
         InstalledState::Edited(files) if files.is_empty() => {
-            format!("{STRONG}{name}{STRONG:#}  changed; the store does not know which files\n")
+            text.push_str("  changed; the store does not know which files\n");
         }
         InstalledState::Edited(files) => {
-            let mut text = format!("{STRONG}{name}{STRONG:#}\n");
-            for (path, change) in files {
-                let _ = writeln!(text, "  {}  {}", word(*change), clean(path));
-            }
-            text
+            text.push('\n');
+            changes(files, "  ", &mut text);
         }
-        _ => String::new(),
+        _ => text.push('\n'),
+    }
+    for ClientDifference { client, path, state, .. } in &skill.clients {
+        let what = match state {
+            ClientState::Missing => "missing",
+            ClientState::Edited(_) => "edited copy",
+            _ => "something else",
+        };
+        let _ = writeln!(text, "  {what} for {}: {}", clean(client), clean(&report::place(path)));
+        if let ClientState::Edited(files) = state {
+            changes(files, "    ", &mut text);
+        }
+    }
+    text
+}
+
+fn changes(files: &[(String, FileChange)], indent: &str, text: &mut String) {
+    for (path, change) in files {
+        let _ = writeln!(text, "{indent}{}  {}", word(*change), clean(path));
     }
 }
 

@@ -50,6 +50,28 @@ fn lock_by(
         use std::os::unix::fs::PermissionsExt as _;
         file.set_permissions(fs::Permissions::from_mode(0o600))?;
     }
+    wait(file, path, timeout, try_lock)
+}
+
+/// A lock that others may share, for what only reads: nothing is written. Nothing when there is no file, or this user may
+/// not read it.
+#[cfg(feature = "install")]
+pub(crate) fn lock_to_read(path: &Path, timeout: Duration) -> io::Result<Option<File>> {
+    use io::ErrorKind::{NotADirectory, NotFound, PermissionDenied};
+    match super::temporary::open_without_waiting(path) {
+        Ok(file) if file.metadata()?.is_file() => wait(file, path, timeout, File::try_lock_shared).map(Some),
+        Ok(_) => Err(io::Error::new(io::ErrorKind::InvalidInput, "the lock is not a regular file")),
+        Err(error) if [NotFound, NotADirectory, PermissionDenied].contains(&error.kind()) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn wait(
+    file: File,
+    path: &Path,
+    timeout: Duration,
+    try_lock: fn(&File) -> Result<(), fs::TryLockError>,
+) -> io::Result<File> {
     let started = Instant::now();
     loop {
         match try_lock(&file) {

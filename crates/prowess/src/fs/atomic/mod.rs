@@ -13,7 +13,7 @@ pub use error::WriteError;
 use held::Held;
 pub(crate) use lock::lock_own;
 #[cfg(feature = "install")]
-pub(crate) use lock::{lock_shared_within, lock_within};
+pub(crate) use lock::{lock_shared_within, lock_to_read, lock_within};
 use temporary::Temporary;
 pub(crate) use temporary::is_temporary;
 #[cfg(feature = "install")]

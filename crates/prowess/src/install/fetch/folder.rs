@@ -20,6 +20,8 @@ pub(super) struct FolderContents {
     path: PathBuf,
     /// Each SKILL.md that was read to learn its name, so that none is read twice.
     heads: BTreeMap<String, TreeFile>,
+    /// What each folder holds: skills are looked for first, and then taken.
+    listed: BTreeMap<String, Arc<[Item]>>,
 }
 
 impl FolderContents {
@@ -39,7 +41,7 @@ impl FolderContents {
             }
             _ => InstallError::io("open the folder", path, error),
         })?;
-        Ok(Self { root, path: path.to_owned(), heads: BTreeMap::new() })
+        Ok(Self { root, path: path.to_owned(), heads: BTreeMap::new(), listed: BTreeMap::new() })
     }
 
     fn failed(&self, doing: &str, below: &str, error: io::Error) -> InstallError {
@@ -104,6 +106,9 @@ fn is_executable(_: &std::fs::Metadata) -> bool {
 
 impl Contents for FolderContents {
     fn list(&mut self, folder: &str) -> Result<Arc<[Item]>, InstallError> {
+        if let Some(items) = self.listed.get(folder) {
+            return Ok(Arc::clone(items));
+        }
         let listed = self.folder(folder)?.entries(MAX_ENTRIES);
         let (names, more) = listed.map_err(|error| self.failed("list the folder", folder, error))?;
         if more {
@@ -126,7 +131,9 @@ impl Contents for FolderContents {
             };
             Item { name: entry.name.to_string_lossy().into_owned(), kind, id: String::new() }
         };
-        Ok(names.into_iter().map(item).collect())
+        let items: Arc<[Item]> = names.into_iter().map(item).collect();
+        self.listed.insert(folder.to_owned(), Arc::clone(&items));
+        Ok(items)
     }
 
     fn target(&mut self, folder: &str, link: &Item) -> Result<Option<String>, InstallError> {

@@ -24,6 +24,10 @@ pub(crate) struct FoundSkill {
     pub(crate) path: Option<RelPath>,
     /// What it says it does.
     pub(crate) description: Option<String>,
+    /// The name in its frontmatter.
+    pub(crate) declared_name: Option<String>,
+    /// The version in its frontmatter.
+    pub(crate) declared_version: Option<String>,
     /// Why no agent would load it.
     pub(crate) problem: Option<String>,
     /// Its folder; empty for the whole place.
@@ -108,7 +112,7 @@ impl Found {
         let at = Origin::at(format!("{folder_name}/{}", folder.file.name)).in_folder(folder_name.clone());
         let problem = bytes.and_then(|_| why_not_offered(&document, &at));
         let written = document.name(&at);
-        let name = written.filter(|name| check_folder_name(name).is_ok()).unwrap_or(folder_name);
+        let name = written.clone().filter(|name| check_folder_name(name).is_ok()).unwrap_or(folder_name);
         let path = RelPath::parse(&folder.path).ok();
         if path.is_none() && !folder.path.is_empty() {
             // Its folder has a name that no system should get. It cannot be chosen, and is not silently left out.
@@ -116,7 +120,15 @@ impl Found {
             return;
         }
         let description = document.description().map(str::to_owned);
-        self.skills.push(FoundSkill { name, path, description, problem, folder: folder.path.clone() });
+        self.skills.push(FoundSkill {
+            name,
+            path,
+            description,
+            declared_name: written,
+            declared_version: document.entry(&at).version,
+            problem,
+            folder: folder.path.clone(),
+        });
     }
 
     /// The skills that are meant, as places in [`Found::skills`]: those that are named here, or all that agents would load,

@@ -61,6 +61,8 @@ pub(crate) struct FetchedSkill {
     pub(crate) commit: Option<String>,
     /// The id that git gives its folder.
     pub(crate) git_tree: Option<String>,
+    /// The name in its frontmatter.
+    pub(crate) declared_name: Option<String>,
     /// The version in its frontmatter.
     pub(crate) declared_version: Option<String>,
 }

@@ -138,10 +138,18 @@ pub(super) fn can_be_run(path: &str, executable: bool, bytes: &[u8]) -> bool {
 /// Whether other programs load a file by themselves. Some systems do not tell capitals from small letters, so this does
 /// not either.
 pub(super) fn is_loaded_by_others(path: &str) -> bool {
-    let path = format!("/{}", path.to_ascii_lowercase());
-    let ends = |known: &&str| path.ends_with(&format!("/{}", known.to_ascii_lowercase()));
-    let holds = |folder: &&str| path.contains(&format!("/{folder}/"));
-    LOADED_FILES.iter().any(|known| ends(&known)) || LOADED_FOLDERS.iter().any(|folder| holds(&folder))
+    let same = |part: Option<&str>, known: &str| part.is_some_and(|part| part.eq_ignore_ascii_case(known));
+    let ends = |known: &str| {
+        let start = path.len().saturating_sub(known.len());
+        let whole = start == 0 || path.as_bytes().get(start - 1) == Some(&b'/');
+        whole && same(path.get(start..), known)
+    };
+    let mut inner = std::iter::successors(Some(path), |rest| rest.split_once('/').map(|(_, inner)| inner));
+    let begins = |rest: &str, folder: &str| {
+        rest.as_bytes().get(folder.len()) == Some(&b'/') && same(rest.get(..folder.len()), folder)
+    };
+    LOADED_FILES.iter().any(|known| ends(known))
+        || inner.any(|rest| LOADED_FOLDERS.iter().any(|folder| begins(rest, folder)))
 }
 
 /// The rules about text that people do not see which a file breaks, sorted; none for a file that is no text.

@@ -104,10 +104,10 @@ impl Preview {
             if files::is_loaded_by_others(path) {
                 preview.loaded_by_others.push(path.to_owned());
             }
-            let mut rules = files::hidden_text(path, bytes);
+            let mut rules = Vec::new();
             if FILE_NAMES.contains(&file.path.file_name()) {
                 let Said { nested, hidden } = Said::of(path, name, bytes);
-                rules.extend(hidden);
+                rules = hidden;
                 if Some(&file.path) == own {
                     (preview.declared_name, preview.description) = (nested.name, nested.description);
                     (preview.tools, preview.hooks, preview.commands) =
@@ -115,10 +115,10 @@ impl Preview {
                 } else {
                     preview.nested.push(nested);
                 }
+            } else {
+                rules.extend(files::hidden_text(path, bytes));
             }
             if !rules.is_empty() {
-                rules.sort_unstable();
-                rules.dedup();
                 preview.hidden.push(HiddenText { path: path.to_owned(), rules });
             }
         }

@@ -145,6 +145,15 @@ impl Place {
         timeout: Duration,
         waiting: &mut dyn FnMut(),
     ) -> Result<File, InstallError> {
+        self.wait(timeout, waiting, &|timeout| atomic::lock_within(&self.mutex, timeout))
+    }
+
+    fn wait<T>(
+        &self,
+        timeout: Duration,
+        waiting: &mut dyn FnMut(),
+        lock: &dyn Fn(Duration) -> io::Result<T>,
+    ) -> Result<T, InstallError> {
         let started = Instant::now();
         let failed = |error: io::Error| match error.kind() {
             io::ErrorKind::TimedOut => InstallError::new(
@@ -154,13 +163,23 @@ impl Place {
             ),
             _ => InstallError::io("take the lock", &self.mutex, error),
         };
-        match atomic::lock_within(&self.mutex, QUIET_WAIT.min(timeout)) {
+        match lock(QUIET_WAIT.min(timeout)) {
             Err(error) if error.kind() == io::ErrorKind::TimedOut && timeout > QUIET_WAIT => {
                 waiting();
-                atomic::lock_within(&self.mutex, timeout.saturating_sub(started.elapsed())).map_err(failed)
+                lock(timeout.saturating_sub(started.elapsed())).map_err(failed)
             }
             locked => locked.map_err(failed),
         }
+    }
+
+    /// Waits until no other process changes this place, and keeps others from it while the file is open. Nothing is
+    /// written: where no process ever had the lock, or this user may not have it, there is nothing to wait for.
+    pub(crate) fn shared(
+        &self,
+        timeout: Duration,
+        waiting: &mut dyn FnMut(),
+    ) -> Result<Option<File>, InstallError> {
+        self.wait(timeout, waiting, &|timeout| atomic::lock_to_read(&self.mutex, timeout))
     }
 
     /// The real folder of installed skills, made if it is not there and `make` says so; nothing when it is not there.

@@ -15,15 +15,9 @@ use crate::install::reference::SkillRef;
 use crate::install::spec::{InstallPlace, InstallSpec};
 use crate::install::tree::SkillTree;
 
-/// A fetched skill as it will be recorded.
-pub(crate) fn recorded(
-    place: &Place,
-    spec: &InstallSpec,
-    skill: FetchedSkill,
-    alias: Option<&str>,
-) -> NewSkill {
+/// A fetched skill as it will be recorded. `from` is the [`source_folder`] of its source.
+pub(crate) fn recorded(from: &str, spec: &InstallSpec, skill: FetchedSkill, alias: Option<&str>) -> NewSkill {
     let name = alias.unwrap_or(&skill.name).to_owned();
-    let own = skill.path.as_ref().map_or("", RelPath::as_str);
     let wanted = match &spec.place {
         InstallPlace::Reference(reference) => {
             WantedSkill { text: Some(reference.to_string()), ..WantedSkill::default() }
@@ -35,9 +29,13 @@ pub(crate) fn recorded(
             ..WantedSkill::default()
         },
         InstallPlace::Folder(_) => {
-            let named = skill.source.strip_prefix("path+").unwrap_or_default();
-            let folder = place.relative_to().join(named).join(own);
-            WantedSkill { path: Some(relative(&place.relative_to(), &folder)), ..WantedSkill::default() }
+            // Between the source and its skills there are no links.
+            let path = match &skill.path {
+                Some(own) if from == "." => own.to_string(),
+                Some(own) => format!("{from}/{own}"),
+                None => from.to_owned(),
+            };
+            WantedSkill { path: Some(path), ..WantedSkill::default() }
         }
     };
     let (source, path) = match &wanted.path {
@@ -49,8 +47,12 @@ pub(crate) fn recorded(
         InstallPlace::Reference(reference) => Some(reference.full_name()),
         _ => None,
     };
+    let declared_name = skill.declared_name.unwrap_or_else(|| name.clone());
+    // A lock holds no control characters.
+    let recordable = |text: &String| !text.chars().any(char::is_control);
     let locked = LockedSkill {
-        upstream_name: Some(skill.name.clone()).filter(|upstream| *upstream != name),
+        upstream_name: Some(declared_name.clone())
+            .filter(|upstream| *upstream != name && recordable(upstream)),
         name,
         source,
         path,
@@ -59,9 +61,16 @@ pub(crate) fn recorded(
         git_tree: skill.git_tree,
         digest: skill.tree.digest().to_owned(),
         reference,
-        declared_version: skill.declared_version,
+        declared_version: skill.declared_version.filter(recordable),
     };
-    new_skill(skill.tree, locked, Some(wanted))
+    NewSkill { tree: skill.tree, locked, wanted: Some(wanted), declared_name }
+}
+
+/// The folder of a source as the records name it; empty when the source is no folder.
+pub(crate) fn source_folder(place: &Place, source: &str) -> String {
+    let named = source.strip_prefix("path+");
+    let folder = named.map(|named| relative(&place.relative_to(), &place.relative_to().join(named)));
+    folder.unwrap_or_default()
 }
 
 /// A skill that is to be installed as the lock says.
@@ -116,7 +125,10 @@ pub(crate) fn fits(place: &Place, spec: &InstallSpec, locked: &LockedSkill) -> b
                 None => {
                     let upstream = locked.upstream_name.as_deref().unwrap_or(&locked.name);
                     spec.reference.as_deref() == version
-                        && spec.skill.as_deref().is_none_or(|skill| skill == upstream)
+                        && spec.skill.as_deref().is_none_or(|skill| {
+                            // A name that cannot be a folder was asked for by that of its folder.
+                            skill == upstream || path.is_some_and(|path| path.rsplit('/').next() == Some(skill))
+                        })
                         // A folder that holds several skills, or the skill itself.
                         && spec.path.as_ref().is_none_or(|wanted| {
                             locked.path.as_ref().is_some_and(|path| path.starts_with(wanted))

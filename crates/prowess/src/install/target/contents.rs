@@ -1,6 +1,5 @@
 //! What is in the folder of a skill: written from a tree, read back as a digest.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
@@ -20,33 +19,30 @@ const MAX_FILE_BYTES: usize = 64 << 20;
 
 /// Writes the files of a skill below a new folder.
 pub(super) fn write_tree(stage: &Dir, name: &str, tree: &SkillTree, sync_each: bool) -> io::Result<()> {
-    let mut folders: BTreeMap<String, Dir> = BTreeMap::new();
-    folders.insert(String::new(), stage.make(name)?);
+    let leave = |dir: &Dir| if sync_each { dir.sync() } else { Ok(()) };
+    let root = stage.make(name)?;
+    // The folders on the way to the last file. Files are sorted, so a folder that is left is complete; were all of them
+    // kept open, a skill with many folders would need more handles than some systems give.
+    let mut way: Vec<(&str, Dir)> = Vec::new();
     for (file, bytes) in tree.files() {
         let (parent, own) = file.path.as_str().rsplit_once('/').unwrap_or(("", file.path.as_str()));
-        if !folders.contains_key(parent) {
-            let mut at = String::new();
-            for part in parent.split('/') {
-                let above = at.clone();
-                at = if at.is_empty() { part.to_owned() } else { format!("{at}/{part}") };
-                if !folders.contains_key(&at)
-                    && let Some(dir) = folders.get(&above)
-                {
-                    let inner = dir.make(part)?;
-                    folders.insert(at.clone(), inner);
-                }
-            }
+        let parts = || parent.split('/').filter(|part| !part.is_empty());
+        let shared = way.iter().zip(parts()).take_while(|((open, _), part)| open == part).count();
+        for (_, left) in way.drain(shared..).rev() {
+            leave(&left)?;
         }
-        let dir = folders.get(parent).ok_or(io::ErrorKind::NotFound)?;
+        for part in parts().skip(shared) {
+            let inner = way.last().map_or(&root, |(_, dir)| dir).make(part)?;
+            way.push((part, inner));
+        }
+        let dir = way.last().map_or(&root, |(_, dir)| dir);
         let written = dir.write_new(own, bytes, file.executable)?;
         if sync_each {
             written.sync_all()?;
         }
     }
-    if sync_each {
-        folders.values().try_for_each(Dir::sync)?;
-    }
-    Ok(())
+    way.iter().rev().try_for_each(|(_, dir)| leave(dir))?;
+    leave(&root)
 }
 
 /// What has a name in a folder; nothing when it is free.

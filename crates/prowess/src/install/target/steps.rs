@@ -57,6 +57,16 @@ impl Work<'_> {
 
     /// Does every step that a killed process did not do.
     pub(super) fn complete(&self) -> Result<(), InstallError> {
+        for file in &self.journal.files {
+            // Without the records, what is installed would be known to none of them.
+            let now = text_of(&file.path)?;
+            if now.as_deref() != file.before.as_deref().map(str::as_bytes)
+                && now.as_deref() != Some(file.after.as_bytes())
+            {
+                let error = io::Error::other("it was changed after the installation was interrupted");
+                return Err(InstallError::io("write", &file.path, error));
+            }
+        }
         for step in &self.journal.steps {
             self.act(step, |dir, stage| match reached(step, dir, stage)? {
                 Reached::Done => Ok(()),
@@ -177,6 +187,15 @@ fn exchange(step: &Step, dir: &Dir, stage: &Dir) -> io::Result<()> {
     stage.move_new(&aside(step), stage, &step.staged)
 }
 
+/// The bytes of a record; nothing when there is none.
+fn text_of(path: &Path) -> Result<Option<Vec<u8>>, InstallError> {
+    match read::read_small(path, MAX_RECORD_BYTES) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if matches!(error.kind, SourceErrorKind::Missing) => Ok(None),
+        Err(error) => Err(InstallError::io("read", path, io::Error::other(error.with_cause()))),
+    }
+}
+
 /// Writes a text in the place of another; nothing in the place of a text removes the file. With `looking`, a file that has
 /// neither text was changed by a person meanwhile, and stays.
 fn write(
@@ -188,12 +207,7 @@ fn write(
     let path = &*file.path;
     let failed = |error: io::Error| InstallError::io("write", path, error);
     if looking {
-        let now = match read::read_small(path, MAX_RECORD_BYTES) {
-            Ok(bytes) => Some(bytes),
-            Err(error) if matches!(error.kind, SourceErrorKind::Missing) => None,
-            Err(error) => return Err(failed(io::Error::other(error.with_cause()))),
-        };
-        if now.as_deref() != before.map(str::as_bytes) {
+        if text_of(path)?.as_deref() != before.map(str::as_bytes) {
             return Ok(());
         }
     }

@@ -261,3 +261,12 @@ fn a_staging_folder_in_use_is_not_removed_by_another_process() {
     next.commit().unwrap();
     assert_eq!(shown(&place), NEW);
 }
+
+#[test]
+fn a_record_that_was_changed_after_a_kill_stays_and_the_rest_is_undone() {
+    let place = place();
+    killed_after(&place, 2);
+    fs::write(&place.lock, "mine").unwrap();
+    assert!(recover(&place.books, &[]).unwrap());
+    assert_eq!(shown(&place), ["a old", "gone gone", "mine"]);
+}

@@ -1,0 +1,171 @@
+//! What the installer finds and leaves where it and clients keep skills: links, copies, edits, foreign folders.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use insta::assert_snapshot;
+
+use crate::install::{place, read, say, skill};
+use crate::shelf::{json_of, run};
+
+#[test]
+fn verify_looks_at_the_links_and_copies_of_clients() {
+    let place = place();
+    run(&place, &["add", "./from/pdf", "--yes", "--client", "claude-code"]);
+    let link = place.path().join(".claude/skills/pdf");
+    fs::remove_file(&link).unwrap();
+    assert_snapshot!(say(&place, &["verify"]), @"
+    exit 1
+    --- stdout
+    pdf
+      missing for claude-code: [DIR]/.claude/skills/pdf
+    1 of 1 skill not as installed; restore with: prowess sync --overwrite
+    ");
+    symlink("/etc", &link).unwrap();
+    let said = run(&place, &["verify"]);
+    assert!(said.contains("something else for claude-code: [DIR]/.claude/skills/pdf"), "{said}");
+    assert!(run(&place, &["sync", "--overwrite"]).starts_with("exit 0"));
+    assert!(run(&place, &["verify"]).starts_with("exit 0"));
+    run(&place, &["sync", "--link", "copy"]);
+    place.write(".claude/skills/pdf/SKILL.md", b"edited");
+    assert_snapshot!(say(&place, &["verify"]), @"
+    exit 1
+    --- stdout
+    pdf
+      edited copy for claude-code: [DIR]/.claude/skills/pdf
+        changed  SKILL.md
+    1 of 1 skill not as installed; restore with: prowess sync --overwrite
+    ");
+    let said = run(&place, &["sync"]);
+    assert!(
+        said.contains(
+            "error: this copy of an installed skill was edited: [DIR]/.claude/skills/pdf: SKILL.md"
+        ),
+        "{said}"
+    );
+    assert_snapshot!(say(&place, &["remove", "pdf"]), @"
+    exit 0
+    --- stdout
+    - pdf  from/pdf
+      left alone: [DIR]/.claude/skills/pdf
+    ");
+    assert_eq!(read(&place, ".claude/skills/pdf/SKILL.md"), "edited");
+}
+
+#[test]
+fn overwriting_names_each_foreign_folder_before_and_after() {
+    let place = place();
+    place.write("home/.claude/skills/pdf/SKILL.md", b"mine");
+    place.write("home/.agents/skills/pdf/SKILL.md", b"mine");
+    let add = |more: &[&'static str]| {
+        let args = ["add", "./from/pdf", "--user", "--client", "claude-code", "--overwrite"];
+        [&args[..], more].concat()
+    };
+    let said = run(&place, &add(&["--dry-run"]));
+    for folder in [".agents", ".claude"] {
+        let path = format!("[DIR]/home/{folder}/skills/pdf");
+        assert!(said.contains(&format!("replaces, and deletes  {path}")), "{said}");
+        assert!(said.contains(&format!("would replace: {path}")), "{said}");
+    }
+    let planned = json_of(&place, &add(&["--dry-run", "--json"]));
+    assert_eq!(planned["skills"][0]["preview"]["replaces"].as_array().unwrap().len(), 2, "{planned}");
+    assert_eq!(planned["skills"][0]["replaced"].as_array().unwrap().len(), 2, "{planned}");
+    assert_eq!(read(&place, "home/.claude/skills/pdf/SKILL.md"), "mine");
+    // Without consent nothing is lost.
+    let said = run(&place, &add(&[]));
+    assert!(said.starts_with("exit 2") && said.contains("replaces, and deletes"), "{said}");
+    assert_eq!(read(&place, "home/.claude/skills/pdf/SKILL.md"), "mine");
+}
+
+#[test]
+fn keeping_says_which_client_does_not_get_the_skill() {
+    let place = place();
+    place.write(".claude/skills/pdf/SKILL.md", b"mine");
+    let said = run(&place, &["add", "./from/pdf", "--yes", "--client", "claude-code"]);
+    assert!(said.contains("something else is where a client looks for an installed skill"), "{said}");
+    assert!(said.contains("--keep") && !said.contains("--as"), "{said}");
+    // A failure leaves nothing.
+    assert!(!place.path().join(".agents").exists() && !place.path().join("skills.toml").exists());
+    let said = run(&place, &["add", "./from/pdf", "--yes", "--client", "claude-code", "--keep"]);
+    let left = "left alone, so claude-code does not get the skill: [DIR]/.claude/skills/pdf";
+    assert!(said.starts_with("exit 0") && said.contains(left), "{said}");
+    assert!(run(&place, &["verify"]).starts_with("exit 1"));
+}
+
+#[test]
+fn a_skill_is_not_installed_from_or_into_itself() {
+    let place = place();
+    place.write("SKILL.md", skill("whole", "one").as_bytes());
+    let said = run(&place, &["add", ".", "--yes"]);
+    assert!(said.starts_with("exit 2") && said.contains("cannot be installed inside of itself"), "{said}");
+    place.write(".agents/skills/own/SKILL.md", skill("own", "one").as_bytes());
+    let said = run(&place, &["add", "./.agents/skills/own", "--yes"]);
+    assert!(said.starts_with("exit 2") && said.contains("this is where skills are installed"), "{said}");
+    assert!(!place.path().join("skills.toml").exists());
+    assert!(read(&place, ".agents/skills/own/SKILL.md").contains("own"));
+}
+
+#[test]
+fn verify_says_why_files_cannot_be_compared_and_how_to_restore_the_users() {
+    let place = place();
+    run(&place, &["add", "./from/pdf", "--yes", "--user"]);
+    let folder = place.path().join("home/.agents/skills/pdf");
+    fs::remove_dir_all(&folder).unwrap();
+    symlink("/etc", &folder).unwrap();
+    assert_snapshot!(say(&place, &["verify", "--user"]), @"
+    exit 1
+    --- stdout
+    pdf  changed: it is a link to /etc
+    1 of 1 skill not as installed; restore with: prowess sync --overwrite --user
+    ");
+}
+
+#[test]
+fn a_command_that_only_reads_writes_nothing_to_the_users_folder() {
+    let place = place();
+    run(&place, &["add", "./from/pdf", "--yes"]);
+    // Another user: no lock was ever taken.
+    fs::remove_dir_all(place.path().join("state")).unwrap();
+    for args in [&["verify"][..], &["list", "--installed"], &["sync", "--dry-run"], &["remove", "pdf", "-n"]]
+    {
+        let said = run(&place, args);
+        assert!(said.starts_with("exit 0"), "{said}");
+        assert!(!place.path().join("state/prowess/install").exists(), "{args:?}");
+    }
+}
+
+#[test]
+fn the_users_skills_are_listed_in_the_users_own_folder() {
+    let place = place();
+    run(&place, &["add", "./from/pdf", "--yes", "--user"]);
+    let output = crate::shelf::command(&place)
+        .args(["list", "--installed"])
+        .current_dir(place.path().join("home"))
+        .output()
+        .unwrap();
+    assert!(String::from_utf8_lossy(&output.stdout).contains("pdf  user"), "{output:?}");
+}
+
+#[test]
+fn removing_a_skill_ends_the_trust_in_a_file_of_either_name() {
+    let place = place();
+    fs::rename(place.path().join("from/pdf/SKILL.md"), place.path().join("from/pdf/skill.md")).unwrap();
+    run(&place, &["add", "./from/pdf", "--yes"]);
+    assert!(run(&place, &["trust", "--list"]).contains("skill.md"));
+    run(&place, &["remove", "pdf"]);
+    assert!(!run(&place, &["trust", "--list"]).contains("skill.md"));
+}
+
+#[test]
+fn a_skill_may_have_more_folders_than_a_process_has_handles() {
+    let place = place();
+    for number in 0..120 {
+        place.write(&format!("from/pdf/references/{number}/a/notes.md"), b"x");
+    }
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", "ulimit -n 40; exec \"$0\" add ./from/pdf --yes", env!("CARGO_BIN_EXE_prowess")]);
+    command.env_clear().env("HOME", place.path().join("home")).current_dir(place.path());
+    let said = place.transcript(&command.output().unwrap());
+    assert!(said.starts_with("exit 0"), "{said}");
+    assert!(place.path().join(".agents/skills/pdf/references/119/a/notes.md").exists());
+}

@@ -1,0 +1,77 @@
+//! What is shown of a skill before it is installed.
+
+use crate::install::{place, skill};
+use crate::shelf::run;
+
+#[test]
+fn a_preview_shows_skills_inside_of_a_skill_and_what_they_ask_for() {
+    let place = place();
+    let inner = "---\nname: inner\ndescription: Inner.\nallowed-tools: Bash(*)\nhooks: {a: b}\n---\n";
+    place.write("from/notes/.claude/skills/inner/SKILL.md", inner.as_bytes());
+    let said = run(&place, &["add", "./from/notes", "--dry-run"]);
+    for part in [
+        "  asks for tools  Read",
+        "another skill inside  inner, .claude/skills/inner/SKILL.md",
+        "    asks for tools  Bash(*)",
+        "    hooks",
+        "loaded by other programs  .claude/skills/inner/SKILL.md",
+    ] {
+        assert!(said.contains(part), "{said} should have {part}");
+    }
+}
+
+#[test]
+fn a_preview_hides_no_file_behind_a_count() {
+    let place = place();
+    for number in 0..20 {
+        place.write(&format!("from/notes/scripts/{number:02}.py"), b"print()");
+        place.write(&format!("from/notes/docs/{number:02}/CLAUDE.md"), b"x");
+    }
+    place.write("from/notes/z.dat", b"\x7fELF");
+    let said = run(&place, &["add", "./from/notes", "--dry-run"]);
+    for part in ["scripts/: 00.py, 01.py", "19.py", "./: z.dat", "docs/19/: CLAUDE.md"] {
+        assert!(said.contains(part), "{said} should have {part}");
+    }
+    assert!(!said.contains(" more"), "{said}");
+}
+
+#[test]
+fn a_skill_that_no_agent_would_load_is_refused_or_left_out_of_all() {
+    let place = place();
+    place.write("from/none/SKILL.md", b"no frontmatter\n");
+    place.write("from/empty/SKILL.md", b"---\nname: empty\n---\nDo.\n");
+    for (from, reason) in [("./from/empty", "empty: there is no description"), ("./from/none", "none: ")] {
+        let said = run(&place, &["add", from, "--yes"]);
+        let refused = said.contains(&format!("error: no agent would load this skill: {reason}"));
+        assert!(said.starts_with("exit 2") && refused, "{said}");
+    }
+    assert!(!place.path().join(".agents").exists());
+    let said = run(&place, &["add", "./from", "--all", "--yes"]);
+    assert!(
+        said.contains("left out, since no agent would load it: empty: there is no description"),
+        "{said}"
+    );
+    assert!(said.contains("left out, since no agent would load it: none: "), "{said}");
+    assert!(said.starts_with("exit 0") && said.contains("+ notes") && said.contains("+ pdf"), "{said}");
+    assert!(!place.path().join(".agents/skills/empty").exists());
+}
+
+#[test]
+fn a_preview_shows_which_own_skill_is_hidden_and_what_was_renamed() {
+    let place = place();
+    place.write("home/.agents/skills/pdf/SKILL.md", skill("pdf", "mine").as_bytes());
+    let said = run(&place, &["add", "./from/pdf", "--dry-run"]);
+    assert!(said.contains("hides your own skill  [DIR]/home/.agents/skills/pdf"), "{said}");
+    run(&place, &["add", "./from/notes", "--yes"]);
+    place.write("from/notes/SKILL.md", skill("renamed", "one").as_bytes());
+    let said = run(&place, &["add", "./from/notes", "--dry-run"]);
+    assert!(said.contains("also installed as  notes; remove it with: prowess remove notes"), "{said}");
+}
+
+#[test]
+fn a_name_that_is_no_folder_is_shown_beside_the_installed_one() {
+    let place = place();
+    place.write("from/notes/SKILL.md", skill("../../evil", "one").as_bytes());
+    let said = run(&place, &["add", "./from/notes", "--dry-run"]);
+    assert!(said.contains("notes  1 file") && said.contains("agents see the name  ../../evil"), "{said}");
+}
