@@ -123,7 +123,7 @@ impl<'h> Performer<'h> {
         if candidate.entry.origin.location == *location {
             Ok(candidate)
         } else {
-            Err(SourceErrorKind::Missing.at_location(location.clone()))
+            Err(SourceErrorKind::NotListed.at_location(location.clone()))
         }
     }
 }
@@ -131,7 +131,10 @@ impl<'h> Performer<'h> {
 /// The outcome of an error for a session: only what a model may know of it.
 pub fn failed(error: &SourceError) -> Outcome {
     let why = match &error.kind {
-        SourceErrorKind::Missing | SourceErrorKind::NoSkill | SourceErrorKind::Lookup(_) => Failure::Missing,
+        SourceErrorKind::Missing
+        | SourceErrorKind::NotListed
+        | SourceErrorKind::NoSkill
+        | SourceErrorKind::Lookup(_) => Failure::Missing,
         SourceErrorKind::Outside | SourceErrorKind::BadPath(_) => Failure::Outside,
         SourceErrorKind::Folder | SourceErrorKind::NotFolder | SourceErrorKind::NotRegular { .. } => {
             Failure::NotAFile

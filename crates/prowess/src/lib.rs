@@ -90,7 +90,7 @@ pub use prowess_core::{render, select, session};
 pub use search::command::{CommandSelector, SELECT_TIMEOUT};
 
 // The library of a user, and errors.
-pub use error::{LookupError, SourceError, SourceErrorKind};
+pub use error::{Counted, LookupError, SourceError, SourceErrorKind, SpecialFile};
 pub use fs::atomic::WriteError;
 pub use library::config::{Config, ConfigError};
 pub use process::{ProcessError, ProcessLimits};

@@ -2,7 +2,6 @@
 
 use prowess::Location;
 use prowess::env::{self, Environment};
-use prowess::fs::location::path_of;
 use prowess::library::clients::{self, Client, Root};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -52,7 +51,7 @@ impl Elsewhere {
         let catalog = registry.catalog();
         let skills = catalog.why(name).into_iter().map(|(candidate, _)| {
             let path = candidate.entry.origin.location.clone();
-            let reason = reason(&path_of(&path), client, &roots);
+            let reason = reason(Path::new(&*path.text()), client, &roots);
             Place { path, readers: candidate.readers.clone(), reason }
         });
         Ok(Self {

@@ -3,14 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use prowess::catalog::TurnedOffBy;
-use prowess::fs::location::path_of;
 use prowess::install::InstallErrorKind;
 use prowess::internal::escape_control;
 use prowess::library::clients;
 use prowess::path::MAX_DEPTH;
 use prowess::source::spec::Place;
 use prowess::{
-    Candidate, ConfigError, LookupError, Obstacle, Preset, SourceError, SourceErrorKind, Standing, env,
+    Candidate, ConfigError, LookupError, Obstacle, Preset, SourceError, SourceErrorKind, SpecialFile,
+    Standing, env,
 };
 
 use crate::args::Places;
@@ -100,7 +100,7 @@ fn hint(error: &SourceError, from: Option<&Path>) -> String {
             format!("{}; or name the folders you want with --in", trust())
         }
         SourceErrorKind::ServerOfProject => "name it in your own prowess.toml, or with --in".to_owned(),
-        SourceErrorKind::NotRegular { found: "a FIFO" } => {
+        SourceErrorKind::NotRegular { found: SpecialFile::Fifo } => {
             "put a regular file in its place, or pipe the text into: prowess check -".to_owned()
         }
         SourceErrorKind::TooDeep { limit } if *limit < MAX_DEPTH => {
@@ -166,7 +166,8 @@ pub(super) fn trust_hint<'c>(skills: impl IntoIterator<Item = &'c Candidate>, pl
 
 /// The folder to trust for a skill: the folder of the project, or for a source outside of it that source itself.
 fn folder_to_trust(skill: &Candidate) -> PathBuf {
-    let location = &path_of(&skill.entry.origin.location);
+    let location = &*skill.entry.origin.location.text();
+    let location = Path::new(location);
     let here = env::absolute(Path::new("."));
     let source = Path::new(&*skill.source);
     // The skills of an archive or a JSON Lines file are trusted by the folder of that file.

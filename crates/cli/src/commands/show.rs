@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 
 use prowess::catalog::Named;
 use prowess::finding::Preset;
-use prowess::fs::location::path_of;
 use prowess::fs::read::{self, Head};
 use prowess::limits::MAX_FILE_BYTES;
 use prowess::{
@@ -167,7 +166,7 @@ fn listed(name: &str, places: &Places, ui: &mut Ui) -> Result<Shown, CommandErro
     say_problems(&registry, ui);
     let head = registry.head_of(candidate)?;
     let origin = candidate.entry.origin.clone();
-    let path = shown(&path_of(&origin.location));
+    let path = shown(std::path::Path::new(&*origin.location.text()));
     let files = Some(registry.files_of(candidate));
     let strict = match standing {
         Standing::Blocked { obstacle: Obstacle::Broken { profile, .. } } => *profile,

@@ -85,7 +85,9 @@ impl McpSource {
             }
             Server::At { url, ca_file, token_file } => {
                 let refused = |reason: String, hint| {
-                    SourceErrorKind::Server { reason, hint }.at_location(about(label, &server.shown()))
+                    let request = Some(server.shown());
+                    SourceErrorKind::Server { request, reason, hint }
+                        .at_location(Location::Text(label.into()))
                 };
                 if !is_fetchable(url) {
                     return Err(refused(HttpError::BadAddress.to_string(), "check the address"));
@@ -133,12 +135,13 @@ impl McpSource {
 
     fn named(&self, uri: &str, limits: McpLimits) -> Result<(Found, ListedSkill), SourceError> {
         let request = CustomRequest::new(wire::GET, Some(json!({ "uri": uri })));
-        let result = self.request(ClientRequest::CustomRequest(request), uri, limits)?;
+        let about = About::Resource(uri);
+        let result = self.request(ClientRequest::CustomRequest(request), about, limits)?;
         let listed = ListedSkill::read(result.get("skill").unwrap_or(&Value::Null), &self.limits);
-        let listed = listed.map_err(|bad| self.invalid_entry(&bad, uri))?;
+        let listed = listed.map_err(|bad| self.invalid_entry(&bad, about))?;
         if listed.uri != uri {
             let reason = format!("it answers with another skill: {}", shown(&listed.uri));
-            return Err(self.error(uri, reason, REPORT));
+            return Err(self.error(about, reason, REPORT));
         }
         Ok((self.found(&listed), listed))
     }
@@ -150,20 +153,18 @@ impl McpSource {
         listing: &mut Listing,
         listed: &mut BTreeMap<Location, Arc<ListedSkill>>,
     ) -> Result<(), SourceError> {
-        let connection = self
-            .connection
-            .connection(self.limits)
-            .map_err(|failed| self.request_error(wire::LIST, failed))?;
+        let connection =
+            self.connection.connection(self.limits).map_err(|failed| self.request_error(LIST, failed))?;
         let before = connection.received();
         let mut cursors = BTreeSet::new();
         let mut cursor: Option<String> = None;
         let (mut bad, mut seen) = (0, 0);
-        let stop = |reason: String| Err(self.error(wire::LIST, reason, REPORT));
+        let stop = |reason: String| Err(self.error(LIST, reason, REPORT));
         for page in 1.. {
             let params = cursor.as_ref().map_or_else(|| json!({}), |cursor| json!({ "cursor": cursor }));
             let request = CustomRequest::new(wire::LIST, Some(params));
-            let limits = self.remaining(started, wire::LIST)?;
-            let result = self.request(ClientRequest::CustomRequest(request), wire::LIST, limits)?;
+            let limits = self.remaining(started, LIST)?;
+            let result = self.request(ClientRequest::CustomRequest(request), LIST, limits)?;
             let Some(skills) = result.get("skills").and_then(Value::as_array) else {
                 return stop("skills: a list is wanted".to_owned());
             };
@@ -195,13 +196,13 @@ impl McpSource {
         }
         if bad > MAX_PROBLEMS {
             let reason = format!("{} more of its entries are not believed", bad - MAX_PROBLEMS);
-            listing.problems.push(self.error(wire::LIST, reason, REPORT));
+            listing.problems.push(self.error(LIST, reason, REPORT));
         }
         Ok(())
     }
 
     /// The limits for the next request of a list: all its requests share one timeout.
-    fn remaining(&self, started: Instant, about: &str) -> Result<McpLimits, SourceError> {
+    fn remaining(&self, started: Instant, about: About<'_>) -> Result<McpLimits, SourceError> {
         let left = self.limits.list_time.saturating_sub(started.elapsed());
         if left.is_zero() {
             let reason = format!("its list took more than {} ms", self.limits.list_time.as_millis());
@@ -218,11 +219,12 @@ impl McpSource {
         listed: &mut BTreeMap<Location, Arc<ListedSkill>>,
     ) -> Result<(), SourceError> {
         let place = format!("{}[{at}]", wire::LIST);
-        let read = ListedSkill::read(skill, &self.limits).map_err(|bad| self.invalid_entry(&bad, &place))?;
+        let read = ListedSkill::read(skill, &self.limits)
+            .map_err(|bad| self.invalid_entry(&bad, About::Request(&place)))?;
         let found = self.found(&read);
         let location = found.entry.origin.location.clone();
         if listed.contains_key(&location) {
-            return Err(self.error(&read.uri, "it is listed twice".to_owned(), REPORT));
+            return Err(self.error(About::Resource(&read.uri), "it is listed twice".to_owned(), REPORT));
         }
         listed.insert(location, Arc::new(read));
         listing.push(found);
@@ -245,13 +247,14 @@ impl McpSource {
     fn listed(&self, skill: SourceSkill<'_>) -> Result<Arc<ListedSkill>, SourceError> {
         let location = skill.location();
         let listed = locked(&self.listed);
-        listed.get(location).cloned().ok_or_else(|| SourceErrorKind::Missing.at_location(location.clone()))
+        listed.get(location).cloned().ok_or_else(|| SourceErrorKind::NotListed.at_location(location.clone()))
     }
 
     /// The bytes of a file, if they match the list.
     fn fetch(&self, listed: &ListedSkill, path: &str, file: &ListedFile) -> Result<Vec<u8>, SourceError> {
         let request = CustomRequest::new(READ, Some(json!({ "uri": file.uri })));
-        let mut result = self.request(ClientRequest::CustomRequest(request), &file.uri, self.limits)?;
+        let mut result =
+            self.request(ClientRequest::CustomRequest(request), About::Resource(&file.uri), self.limits)?;
         let contents = result.get_mut("contents").and_then(Value::as_array_mut);
         let one = contents.and_then(|contents| {
             contents.iter_mut().find(|part| part.get("uri").and_then(Value::as_str) == Some(&file.uri))
@@ -266,40 +269,56 @@ impl McpSource {
         };
         let Some(bytes) = bytes else {
             let reason = "contents: text or base64 of this very file is wanted".to_owned();
-            return Err(self.error(&file.uri, reason, REPORT));
+            return Err(self.error(About::Resource(&file.uri), reason, REPORT));
         };
         match listed.mismatch(path, file, &bytes) {
             None => Ok(bytes),
-            Some(reason) => Err(SourceErrorKind::NotAsListed { reason }.at_location(self.about(&file.uri))),
+            Some(reason) => {
+                Err(SourceErrorKind::NotAsListed { reason }.at_location(self.resource(&file.uri)))
+            }
         }
     }
 
-    fn request(&self, request: ClientRequest, about: &str, limits: McpLimits) -> Result<Value, SourceError> {
+    fn request(
+        &self,
+        request: ClientRequest,
+        about: About<'_>,
+        limits: McpLimits,
+    ) -> Result<Value, SourceError> {
         self.connection.request(request, limits).map_err(|failed| self.request_error(about, failed))
     }
 
-    fn request_error(&self, about: &str, RequestError { connecting, error }: RequestError) -> SourceError {
+    fn request_error(
+        &self,
+        about: About<'_>,
+        RequestError { connecting, error }: RequestError,
+    ) -> SourceError {
         let place = format!("connecting to {}", self.at);
-        self.error(if connecting { &place } else { about }, error.reason, error.hint)
+        self.error(if connecting { About::Request(&place) } else { about }, error.reason, error.hint)
     }
 
     /// The error for an invalid entry, named by its position when it has no URI.
-    fn invalid_entry(&self, bad: &InvalidEntry, place: &str) -> SourceError {
-        self.error(if bad.uri.is_empty() { place } else { &bad.uri }, bad.reason.clone(), REPORT)
+    fn invalid_entry(&self, bad: &InvalidEntry, place: About<'_>) -> SourceError {
+        let about = if bad.uri.is_empty() { place } else { About::Resource(&bad.uri) };
+        self.error(about, bad.reason.clone(), REPORT)
     }
 
-    fn error(&self, about: &str, reason: String, hint: &'static str) -> SourceError {
-        SourceErrorKind::Server { reason, hint }.at_location(self.about(about))
+    fn error(&self, about: About<'_>, reason: String, hint: &'static str) -> SourceError {
+        let (at, request) = match about {
+            About::Resource(uri) => (self.resource(uri), None),
+            About::Request(request) => (Location::Text(self.label.clone()), Some(shown(request))),
+        };
+        SourceErrorKind::Server { request, reason, hint }.at_location(at)
     }
 
-    /// The subject of an error: the label, and what was requested.
-    fn about(&self, what: &str) -> Location {
-        about(&self.label, &shown(what))
+    /// The location of a resource.
+    fn resource(&self, uri: &str) -> Location {
+        Location::Mcp { label: self.label.clone(), uri: shown(uri).into() }
     }
 
     fn dynamic_files(&self, listed: &ListedSkill) -> SourceError {
         let reason = "its files are made on demand, so no digest binds them to what was approved".to_owned();
-        self.error(&listed.uri, reason, "ask the operator of the server to list its files")
+        self.error(About::Resource(&listed.uri), reason, "ask the operator of the server to list its files")
     }
 }
 
@@ -327,7 +346,7 @@ impl Source for McpSource {
             if listed.values().any(|skill| skill.uri == uri) {
                 continue;
             }
-            match self.remaining(started, &uri).and_then(|limits| self.named(&uri, limits)) {
+            match self.remaining(started, About::Resource(&uri)).and_then(|limits| self.named(&uri, limits)) {
                 Ok((found, named)) => {
                     listed.insert(found.entry.origin.location.clone(), Arc::new(named));
                     listing.push(found);
@@ -350,7 +369,7 @@ impl Source for McpSource {
         let listed = self.listed(skill)?;
         if skill.announced.is_some_and(|announced| announced.frontmatter != listed.frontmatter) {
             let reason = "its server lists it otherwise by now".to_owned();
-            return Err(SourceErrorKind::NotAsListed { reason }.at_location(self.about(&listed.uri)));
+            return Err(SourceErrorKind::NotAsListed { reason }.at_location(self.resource(&listed.uri)));
         }
         listed.manifest().ok_or_else(|| self.dynamic_files(&listed))
     }
@@ -360,9 +379,10 @@ impl Source for McpSource {
         let files = listed.files.as_ref().ok_or_else(|| self.dynamic_files(&listed))?;
         // Only listed files are requested.
         let Some(file) = files.get(path.as_str()) else {
-            let about = format!("{} {path}", listed.uri);
             let reason = "this file is not among those that the server lists".to_owned();
-            return Err(self.error(&about, reason, "ask for one that is listed"));
+            let mut error = self.error(About::Resource(&listed.uri), reason, "ask for one that is listed");
+            error.file = Some(path.as_str().into());
+            return Err(error);
         };
         let mark = format!("{} {}", file.uri, file.digest);
         // Later parts come from the bytes that were checked when the first part was read.
@@ -380,9 +400,16 @@ impl Source for McpSource {
 }
 
 /// The subject of an error.
-fn about(label: &str, what: &str) -> Location {
-    Location::Text(format!("{label}: {what}").into())
+#[derive(Clone, Copy)]
+enum About<'a> {
+    /// The resource with this URI.
+    Resource(&'a str),
+    /// A request that is about no resource.
+    Request(&'a str),
 }
+
+/// The request for the list of skills.
+const LIST: About<'static> = About::Request(wire::LIST);
 
 /// The token in a file.
 fn token(file: &Path) -> Result<String, SourceError> {

@@ -7,7 +7,7 @@ use std::path::Path;
 use prowess_core::Location;
 use prowess_core::path::MAX_DEPTH;
 
-use super::{SourceError, SourceErrorKind};
+use super::{Counted, SourceError, SourceErrorKind};
 use crate::library::config::FILE_NAME;
 
 impl SourceError {
@@ -29,6 +29,7 @@ fn hint(kind: &SourceErrorKind, at: &Location) -> &'static str {
     let is_called = |name| at.path().is_some_and(|path| Path::new(path).ends_with(name));
     match kind {
         Kind::Missing => "check the spelling, and that a link does not lead nowhere",
+        Kind::NotListed => "list the skills again",
         Kind::NoSkill => "a skill is a folder with a file SKILL.md; give such a folder or one above it",
         Kind::Folder if is_called("SKILL.md") => "SKILL.md must be a file; rename or remove the folder",
         Kind::Folder if is_called(FILE_NAME) => "a file is wanted here; rename or remove the folder",
@@ -39,12 +40,12 @@ fn hint(kind: &SourceErrorKind, at: &Location) -> &'static str {
         Kind::NotRegular { .. } => "put a regular file in its place, or leave it out",
         Kind::NotPlugin => "give the folder of a plugin; skills without one are named by dir=",
         Kind::Damaged { .. } if matches!(at, Location::Url(_)) => "tell the people who run the site",
-        Kind::Damaged { .. } => "correct it, or restore it from a copy",
+        Kind::Damaged { .. } | Kind::DamagedLine { .. } => "correct it, or restore it from a copy",
         Kind::TooLarge { .. } => "make the file smaller, or split it",
         Kind::BadPath(error) => error.hint(),
         Kind::Outside => "only files below the skill's own folder can be read",
         Kind::OtherFile => "put the file itself there, or link to a file of the same name",
-        Kind::Uncovered => "remove it, or trust the folder that the skill lies in",
+        Kind::Uncovered => "remove it, or trust the folder that the skill is in",
         Kind::Changed => "list the skills again",
         Kind::Broken => "check it, then list the skills again",
         Kind::Stopped => "try again with more time, or make the skill smaller",
@@ -52,7 +53,7 @@ fn hint(kind: &SourceErrorKind, at: &Location) -> &'static str {
             "look deeper with depth in [scan] of prowess.toml, or give a folder nearer to the skills"
         }
         Kind::TooDeep { .. } => "give a folder nearer to the skills",
-        Kind::TooMany { what: "lines", .. } => "split the file, and name each part",
+        Kind::TooMany { what: Counted::Lines, .. } => "split the file, and name each part",
         Kind::TooMany { .. } => "give a folder with fewer entries below it, or raise the limit",
         Kind::OutsideProject | Kind::SiteOfProject => "trust the project's folder",
         Kind::ProjectTooLarge { .. } => "trust the project's folder, or name the folders you want",
@@ -65,14 +66,16 @@ fn hint(kind: &SourceErrorKind, at: &Location) -> &'static str {
             "give a folder above it; its virtual paths are relative to itself until then"
         }
         Kind::OtherOwner => "write a prowess.toml of your own in a folder below it",
-        Kind::NotBuilt { feature: "mcp" } => {
-            "open it with the crate prowess-mcp: its Servers belong into the options of the library"
+        Kind::NoServers => {
+            "open it with the crate prowess-mcp: pass its Servers in the options of the library"
         }
         Kind::NotBuilt { .. } => "turn the feature on where the crate prowess is depended on",
         #[cfg(feature = "archive")]
         Kind::Archive(_) => "pack the skill's folder anew, as plain files",
         #[cfg(feature = "http")]
-        Kind::Http(_) => "check the address and the network, or report it to the owner of the site",
+        Kind::Http(_) | Kind::NotFetched { .. } => {
+            "check the address and the network, or report it to the owner of the site"
+        }
         #[cfg(feature = "http")]
         Kind::NoIndex => "a site offers skills at /.well-known/agent-skills/index.json",
         Kind::Server { hint, .. } => hint,

@@ -1,5 +1,6 @@
 //! [`SourceErrorKind`]: what can go wrong with a source.
 
+use std::fmt;
 use std::io;
 
 use prowess_core::Location;
@@ -13,8 +14,10 @@ use crate::library::config::ConfigError;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum SourceErrorKind {
-    /// There is nothing at this place, or a source does not list the skill any more.
+    /// There is nothing at this place.
     Missing,
+    /// The source does not list this skill any more.
+    NotListed,
     /// There is no skill in this folder or archive.
     NoSkill,
     /// This is a folder, and a file is required.
@@ -23,13 +26,20 @@ pub enum SourceErrorKind {
     NotFolder,
     /// This is neither a file nor a folder.
     NotRegular {
-        /// What it is, with its article: `a FIFO`.
-        found: &'static str,
+        /// What it is.
+        found: SpecialFile,
     },
     /// This folder was named as a plugin, and it has no manifest.
     NotPlugin,
     /// The content of this file is invalid.
     Damaged {
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A line of this file is invalid.
+    DamagedLine {
+        /// The line, starting at one.
+        line: usize,
         /// What is wrong with it.
         reason: String,
     },
@@ -61,8 +71,8 @@ pub enum SourceErrorKind {
     },
     /// The walk reached a limit here.
     TooMany {
-        /// What was counted: `folders`, `entries`, `files` or `lines`.
-        what: &'static str,
+        /// What was counted.
+        what: Counted,
         /// The limit.
         limit: usize,
     },
@@ -106,6 +116,8 @@ pub enum SourceErrorKind {
     /// The installed skill that this source names could not be found.
     #[cfg(feature = "install")]
     Install(Box<crate::install::InstallError>),
+    /// The host gave the library nothing that opens MCP servers.
+    NoServers,
     /// This build of the library cannot read such a place.
     NotBuilt {
         /// The feature of the crate that is needed.
@@ -117,11 +129,21 @@ pub enum SourceErrorKind {
     /// This address could not be fetched.
     #[cfg(feature = "http")]
     Http(crate::net::HttpError),
+    /// Some skills of this site could not be fetched.
+    #[cfg(feature = "http")]
+    NotFetched {
+        /// How many.
+        skills: usize,
+        /// Why.
+        error: crate::net::HttpError,
+    },
     /// This site has no index of skills.
     #[cfg(feature = "http")]
     NoIndex,
     /// A request to an MCP server failed, or its result is invalid.
     Server {
+        /// The request, when it is not about the resource at that place.
+        request: Option<String>,
         /// What went wrong, and what was expected.
         reason: String,
         /// What to do about it.
@@ -136,4 +158,61 @@ pub enum SourceErrorKind {
     Lookup(Box<LookupError>),
     /// The system returned an error.
     Io(io::Error),
+}
+
+/// A file that is neither regular nor a folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SpecialFile {
+    /// A named pipe.
+    Fifo,
+    /// A socket.
+    Socket,
+    /// A device.
+    Device,
+    /// Anything else.
+    Other,
+}
+
+/// With its article: `a FIFO`.
+impl fmt::Display for SpecialFile {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str(match self {
+            Self::Fifo => "a FIFO",
+            Self::Socket => "a socket",
+            Self::Device => "a device",
+            Self::Other => "a special file",
+        })
+    }
+}
+
+/// What a limit counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Counted {
+    /// Folders.
+    Folders,
+    /// Folders that are only reachable through links.
+    FoldersBehindLinks,
+    /// Entries of folders.
+    Entries,
+    /// Entries of folders inside skills.
+    EntriesInsideSkills,
+    /// Files of a skill.
+    Files,
+    /// Lines of a file.
+    Lines,
+}
+
+impl fmt::Display for Counted {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str(match self {
+            Self::Folders => "folders",
+            Self::FoldersBehindLinks => "folders behind links",
+            Self::Entries => "entries",
+            Self::EntriesInsideSkills => "entries inside skills",
+            Self::Files => "files",
+            Self::Lines => "lines",
+        })
+    }
 }

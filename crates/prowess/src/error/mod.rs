@@ -13,10 +13,11 @@ use std::path::Path;
 use prowess_core::Location;
 use prowess_core::path::PathError;
 
+use crate::fs::location::location_of;
 use crate::library::config::ConfigError;
 use crate::source::PLUGIN_FILES;
 
-pub use kind::SourceErrorKind;
+pub use kind::{Counted, SourceErrorKind, SpecialFile};
 pub use lookup::LookupError;
 use words::Shown;
 pub(crate) use words::shown;
@@ -34,14 +35,16 @@ pub use words::{escape_control, plain_cause};
 /// assert_eq!(error.hint(), "make the file smaller, or split it");
 ///
 /// let at = Location::Memory { source: "database".into(), key: "pdf".into() };
-/// let error = SourceErrorKind::Missing.at_location(at);
-/// assert_eq!(error.to_string(), "there is no such file or folder: database:pdf");
+/// let error = SourceErrorKind::NotListed.at_location(at);
+/// assert_eq!(error.to_string(), "the source no longer lists this skill: database:pdf");
 /// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct SourceError {
     /// The place it is about.
     pub at: Location,
+    /// The file of the skill at that place, if it is about a file that has no place of its own.
+    pub file: Option<Box<str>>,
     /// What went wrong there.
     pub kind: SourceErrorKind,
 }
@@ -49,7 +52,7 @@ pub struct SourceError {
 impl SourceErrorKind {
     /// The error of this kind at a file or a folder.
     pub fn at(self, path: impl AsRef<Path>) -> SourceError {
-        self.at_location(Location::Path(path.as_ref().to_string_lossy().into()))
+        self.at_location(location_of(path.as_ref()))
     }
 
     /// The error of this kind at an address.
@@ -59,7 +62,23 @@ impl SourceErrorKind {
 
     /// The error of this kind at any place.
     pub fn at_location(self, at: Location) -> SourceError {
-        SourceError { at, kind: self }
+        SourceError { at, file: None, kind: self }
+    }
+
+    /// The error of this kind at a whole skill: at its folder, if it has one.
+    pub(crate) fn at_skill(self, skill: &Location) -> SourceError {
+        match skill.path().and_then(|path| Path::new(path).parent()) {
+            Some(folder) => self.at(folder),
+            None => self.at_location(skill.clone()),
+        }
+    }
+
+    /// The error of this kind at a file of a skill. A file of a skill in a folder has a path of its own.
+    pub fn at_file(self, skill: &Location, file: &str) -> SourceError {
+        match skill.path().and_then(|path| Path::new(path).parent()) {
+            Some(folder) => self.at(folder.join(file)),
+            None => SourceError { at: skill.clone(), file: Some(file.into()), kind: self },
+        }
     }
 }
 
@@ -94,9 +113,10 @@ impl SourceError {
 impl fmt::Display for SourceError {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         use SourceErrorKind as Kind;
-        let at = Shown(&self.at);
+        let at = Shown(&self.at, self.file.as_deref());
         match &self.kind {
             Kind::Missing => write!(to, "there is no such file or folder: {at}"),
+            Kind::NotListed => write!(to, "the source no longer lists this skill: {at}"),
             Kind::NoSkill => write!(to, "there is no SKILL.md in this folder or below it: {at}"),
             Kind::Folder => write!(to, "this is a folder, not a file: {at}"),
             Kind::NotFolder => write!(to, "this is a file, not a folder: {at}"),
@@ -106,6 +126,9 @@ impl fmt::Display for SourceError {
                 write!(to, "this folder is no plugin: {at}: it has no file {files}")
             }
             Kind::Damaged { reason } => write!(to, "this file is not understood: {at}: {reason}"),
+            Kind::DamagedLine { line, reason } => {
+                write!(to, "this file is not understood: {at}:{line}: {reason}")
+            }
             Kind::TooLarge { size, limit } => {
                 write!(to, "the file is too large: {at}: {size} bytes, at most {limit}")
             }
@@ -155,7 +178,7 @@ impl fmt::Display for SourceError {
             }
             Kind::NotBelow { base } => {
                 let why = "this folder is not in the one that its virtual paths are to be relative to";
-                write!(to, "{why}: {at}: {}", Shown(base))
+                write!(to, "{why}: {at}: {}", Shown(base, None))
             }
             Kind::OtherOwner => {
                 write!(to, "this configuration belongs to another user, and was ignored: {at}")
@@ -166,15 +189,24 @@ impl fmt::Display for SourceError {
             }
             #[cfg(feature = "install")]
             Kind::Install(error) => error.fmt(to),
+            Kind::NoServers => write!(to, "this was built without support for mcp: {at}"),
             Kind::NotBuilt { feature } => write!(to, "this was built without support for {feature}: {at}"),
             #[cfg(feature = "archive")]
             Kind::Archive(error) => write!(to, "this archive is refused: {at}: {error}"),
             #[cfg(feature = "http")]
             Kind::Http(error) => write!(to, "could not fetch: {at}: {error}"),
             #[cfg(feature = "http")]
+            Kind::NotFetched { skills, error } => {
+                write!(to, "could not fetch: {at}: {skills} of its skills: {error}")
+            }
+            #[cfg(feature = "http")]
             Kind::NoIndex => write!(to, "there is no index of skills at this site: {at}"),
-            Kind::Server { reason, .. } | Kind::NotAsListed { reason } => {
-                write!(to, "could not take this from an MCP server: {at}: {reason}")
+            Kind::Server { request, reason, .. } => {
+                let request = request.as_ref().map(|request| format!(": {request}")).unwrap_or_default();
+                write!(to, "could not take this from an MCP server: {}{request}: {reason}", at.of_server())
+            }
+            Kind::NotAsListed { reason } => {
+                write!(to, "could not take this from an MCP server: {}: {reason}", at.of_server())
             }
             Kind::Lookup(error) => error.fmt(to),
             Kind::Io(_) => write!(to, "could not read: {at}"),

@@ -10,15 +10,27 @@ pub(crate) fn shown(path: &Path) -> std::path::Display<'_> {
     path.strip_prefix(".").ok().filter(|rest| !rest.as_os_str().is_empty()).unwrap_or(path).display()
 }
 
-/// A place as people know it.
-pub(super) struct Shown<'l>(pub(super) &'l Location);
+/// A place as people know it, and a file of the skill there.
+pub(super) struct Shown<'l>(pub(super) &'l Location, pub(super) Option<&'l str>);
+
+impl Shown<'_> {
+    /// The place in a message that says already that it is about a server.
+    pub(super) fn of_server(&self) -> String {
+        let file = self.1.map(|file| format!(" {file}")).unwrap_or_default();
+        match self.0 {
+            Location::Mcp { label, uri } => format!("{label}: {uri}{file}"),
+            other => format!("{other}{file}"),
+        }
+    }
+}
 
 impl fmt::Display for Shown<'_> {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            Location::Path(path) => shown(Path::new(&**path)).fmt(to),
-            other => other.fmt(to),
+            Location::Path(path) => shown(Path::new(&**path)).fmt(to)?,
+            other => other.fmt(to)?,
         }
+        self.1.map_or(Ok(()), |file| write!(to, ": {file}"))
     }
 }
 

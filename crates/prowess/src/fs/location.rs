@@ -1,12 +1,12 @@
-//! A [`Location`] as a path of this machine.
+//! [`Location`]s and the paths of this machine.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use prowess_core::Location;
 
-/// The location as a path, for messages and for comparing it with folders.
-pub fn path_of(location: &Location) -> PathBuf {
-    PathBuf::from(location.text().as_ref())
+/// The location of a file or a folder.
+pub(crate) fn location_of(path: &Path) -> Location {
+    Location::Path(path.to_string_lossy().into())
 }
 
 /// Whether a skill is in a file below a folder.

@@ -6,7 +6,7 @@ pub(crate) mod confine;
 pub(crate) mod dir;
 pub(crate) mod file_cache;
 pub(crate) mod listing;
-pub mod location;
+pub(crate) mod location;
 pub mod read;
 pub(crate) mod sandbox;
 pub(crate) mod stamp;

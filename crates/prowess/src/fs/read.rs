@@ -7,7 +7,7 @@ use std::path::Path;
 use prowess_core::limits::MAX_FILE_BYTES;
 use prowess_core::{Document, RelPath, parse_head};
 
-use crate::error::{SourceError, SourceErrorKind};
+use crate::error::{SourceError, SourceErrorKind, SpecialFile};
 use crate::fs::sandbox::{self, SkillFolder};
 use crate::source::Slice;
 
@@ -141,26 +141,26 @@ pub(crate) fn regular(path: &Path, metadata: &Metadata) -> Result<(), SourceErro
     } else if kind.is_dir() {
         Err(SourceErrorKind::Folder.at(path))
     } else {
-        Err(SourceErrorKind::NotRegular { found: word_for(kind) }.at(path))
+        Err(SourceErrorKind::NotRegular { found: special(kind) }.at(path))
     }
 }
 
-pub(crate) fn word_for(kind: FileType) -> &'static str {
+pub(crate) fn special(kind: FileType) -> SpecialFile {
     #[cfg(unix)]
     {
         use std::os::unix::fs::FileTypeExt as _;
         if kind.is_fifo() {
-            return "a FIFO";
+            return SpecialFile::Fifo;
         }
         if kind.is_socket() {
-            return "a socket";
+            return SpecialFile::Socket;
         }
         if kind.is_char_device() || kind.is_block_device() {
-            return "a device";
+            return SpecialFile::Device;
         }
     }
     let _ = kind;
-    "a special file"
+    SpecialFile::Other
 }
 
 #[cfg(test)]

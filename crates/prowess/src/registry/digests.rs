@@ -13,14 +13,14 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use prowess_core::catalog::Announced;
-use prowess_core::with_methods;
 #[cfg(feature = "install")]
 use prowess_core::{FileEntry, RelPath};
+use prowess_core::{Location, with_methods};
 use prowess_core::{Manifest, SourceSkill};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
-use crate::error::{SourceError, SourceErrorKind};
+use crate::error::{Counted, SourceError, SourceErrorKind};
 use crate::fs::dir::stamp_of;
 use crate::fs::file_cache::{FileCache, is_settled};
 use crate::fs::stamp::FileStamp;
@@ -175,27 +175,24 @@ impl DigestLimits {
         Self { remembered: false, refuse_unlisted: true, ..self.clone() }
     }
 
-    /// An error when there is something that the manifest of a skill does not list, and that is not allowed.
-    pub(crate) fn refuse(&self, unlisted: Option<&Path>, at: &Path) -> Result<(), SourceError> {
-        match unlisted.filter(|_| self.refuse_unlisted) {
-            Some(unlisted) => Err(SourceErrorKind::Uncovered.at(at.join(unlisted))),
-            None => Ok(()),
-        }
-    }
-
     /// Starts the work on a skill whose files have these sizes; an error when they are too many or too large.
-    pub(crate) fn admit<'l>(&'l self, files: &Manifest, at: &Path) -> Result<Allowance<'l>, SourceError> {
+    pub(crate) fn admit<'l>(
+        &'l self,
+        files: &Manifest,
+        skill: &Location,
+    ) -> Result<Allowance<'l>, SourceError> {
+        let at = |kind: SourceErrorKind| kind.at_skill(skill);
         if files.files.len() > self.files {
             let limit = self.files;
-            return Err(SourceErrorKind::TooMany { what: "files", limit }.at(at));
+            return Err(at(SourceErrorKind::TooMany { what: Counted::Files, limit }));
         }
         if let Some(file) = files.files.iter().find(|file| file.size > self.file_bytes) {
-            let (path, size) = (at.join(file.path.as_str()), file.size);
-            return Err(SourceErrorKind::TooLarge { size, limit: self.file_bytes }.at(path));
+            let kind = SourceErrorKind::TooLarge { size: file.size, limit: self.file_bytes };
+            return Err(kind.at_file(skill, file.path.as_str()));
         }
         let size = files.files.iter().fold(0, |sum: u64, file| sum.saturating_add(file.size));
         if size > self.bytes {
-            return Err(SourceErrorKind::TooLarge { size, limit: self.bytes }.at(at));
+            return Err(at(SourceErrorKind::TooLarge { size, limit: self.bytes }));
         }
         let allowance = Allowance { limits: self, left: self.bytes };
         allowance.go_on(at)?;
@@ -212,27 +209,27 @@ pub(crate) struct Allowance<'l> {
 
 impl Allowance<'_> {
     /// An error when the work has to stop.
-    fn go_on(&self, path: &Path) -> Result<(), SourceError> {
+    fn go_on(&self, at: impl FnOnce(SourceErrorKind) -> SourceError) -> Result<(), SourceError> {
         let stopped = self.limits.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed));
         if stopped || self.limits.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-            return Err(SourceErrorKind::Stopped.at(path));
+            return Err(at(SourceErrorKind::Stopped));
         }
         Ok(())
     }
 
-    /// Digests a file that is given in parts; an empty part is its end.
+    /// Digests a file that is given in parts; an empty part is its end. `at` makes an error about the file.
     pub(crate) fn digest(
         &mut self,
-        path: &Path,
+        at: impl Fn(SourceErrorKind) -> SourceError,
         mut next: impl FnMut(&mut Running) -> Result<bool, SourceError>,
     ) -> Result<(String, u64), SourceError> {
         let mut running = Running::default();
         let most = self.left.min(self.limits.file_bytes);
         loop {
-            self.go_on(path)?;
+            self.go_on(&at)?;
             let more = next(&mut running)?;
             if running.size > most {
-                return Err(SourceErrorKind::TooLarge { size: running.size, limit: most }.at(path));
+                return Err(at(SourceErrorKind::TooLarge { size: running.size, limit: most }));
             }
             if !more {
                 self.left -= running.size;
@@ -268,11 +265,14 @@ pub(crate) fn of_file(
     allowed: &mut Allowance<'_>,
 ) -> Result<(String, u64), SourceError> {
     let mut buffer = vec![0; 64 * 1024];
-    allowed.digest(path, |running| {
-        let got = file.read(&mut buffer).map_err(|error| SourceError::io(path, error))?;
-        running.update(buffer.get(..got).unwrap_or(&[]));
-        Ok(got > 0)
-    })
+    allowed.digest(
+        |kind| kind.at(path),
+        |running| {
+            let got = file.read(&mut buffer).map_err(|error| SourceError::io(path, error))?;
+            running.update(buffer.get(..got).unwrap_or(&[]));
+            Ok(got > 0)
+        },
+    )
 }
 
 fn named(hash: &[u8]) -> String {

@@ -148,7 +148,8 @@ impl Registry {
         let margin = Slice { offset: slice.offset, limit: slice.limit.saturating_add(MARGIN) };
         let chunk = self.read(candidate, &path, margin)?;
         Resource::of(&path, chunk.bytes, chunk.size, slice.offset, slice.limit, too_large).map_err(|over| {
-            SourceErrorKind::TooLarge { size: over.size, limit: over.limit }.at(path.as_str())
+            let kind = SourceErrorKind::TooLarge { size: over.size, limit: over.limit };
+            kind.at_file(&candidate.entry.origin.location, path.as_str())
         })
     }
 }
@@ -191,7 +192,8 @@ fn counted<'f>(
 ) -> Result<&'f FileEntry, SourceError> {
     let own = skill.entry.origin.file.as_deref().filter(|_| path.as_str() == "SKILL.md");
     let own = own.and_then(|own| files.files.iter().find(|file| file.path.as_str() == own));
-    own.or_else(|| files.get(path)).ok_or_else(|| SourceErrorKind::Missing.at(path.as_str()))
+    own.or_else(|| files.get(path))
+        .ok_or_else(|| SourceErrorKind::Missing.at_file(skill.location(), path.as_str()))
 }
 
 /// All bytes of a file that was counted; an error when it has grown since.

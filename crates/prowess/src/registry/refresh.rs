@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use prowess_core::catalog::{Approved, Decision, LayerId, TurnedOffBy};
 use prowess_core::path::Glob;
-use prowess_core::{Candidate, Catalog, Delta, Found, Obstacle, Stamp};
+use prowess_core::{Candidate, Catalog, Delta, Found, Location, Obstacle, Stamp};
 
 use super::read::read_approved;
 use super::{Registry, RegistryError, Seen, damage, needs_trust};
@@ -105,7 +105,10 @@ impl Registry {
             let asked: Vec<_> =
                 remote.iter().map(|(_, layer)| scope.spawn(|| layer.list(self.profile.as_ref()))).collect();
             let reason = || "its source panicked".to_owned();
-            let broken = |layer: &Layer| SourceErrorKind::Damaged { reason: reason() }.at(&**layer.label());
+            let broken = |layer: &Layer| {
+                let label = Location::Text(Arc::clone(layer.label()));
+                SourceErrorKind::Damaged { reason: reason() }.at_location(label)
+            };
             let answers = asked.into_iter().zip(&remote);
             answers.map(|(asked, (_, layer))| asked.join().unwrap_or_else(|_| Err(broken(layer)))).collect()
         });

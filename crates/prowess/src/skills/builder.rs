@@ -211,7 +211,7 @@ impl SkillsBuilder {
             let said = add_library(&mut registry, &from, &environment, &options)?;
             self.policy.get_or_insert_with(|| said.policy());
             self.options.get_or_insert_with(|| said.options());
-            self.style.get_or_insert_with(usual_style).location |= said.location.unwrap_or_default();
+            self.style.get_or_insert_with(|| usual_style().with_location(said.location.unwrap_or_default()));
             terms = terms_file(&environment, &registry).filter(|_| options.cache);
         }
         if let Some(trust) = self.trust.take() {

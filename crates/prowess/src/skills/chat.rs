@@ -14,8 +14,9 @@ use crate::drive::finish;
 
 /// One conversation with a model: which skills it sees, and which are active.
 ///
-/// Every method first applies the last refresh. A chat is a state machine with one caller at a time; it can move
-/// between threads.
+/// The methods that talk to the model or the user first apply the last refresh. [`Chat::active`], [`Chat::state`] and
+/// [`Chat::session`] show the chat as of the last such call. A chat has one caller at a time, and can move between
+/// threads.
 #[derive(Debug)]
 pub struct Chat {
     skills: Skills,
@@ -106,8 +107,8 @@ impl Chat {
         self.finish(step)
     }
 
-    /// Activates the skills that a message of the user names: `/name arguments` at its start, `$name` anywhere. `None`
-    /// if it names none.
+    /// Activates the skills that a message of the user names: `/name arguments` at its start, `$name` anywhere. Empty if
+    /// it names none.
     pub fn user_message(&mut self, message: &str) -> Vec<ToolResult> {
         self.follow();
         let steps = self.session.invoke(message);
@@ -119,8 +120,8 @@ impl Chat {
         self.session.active_skills()
     }
 
-    /// Changes of the active skills by refreshes since this was last called: skills that are gone, and skills with
-    /// other contents.
+    /// The changes of the active skills by refreshes since this was last called: skills that are gone, and skills with
+    /// other contents. Each change is returned once.
     pub fn changes(&mut self) -> CatalogChange {
         self.follow();
         std::mem::take(&mut self.swapped)
@@ -152,13 +153,16 @@ impl Chat {
 
     /// Applies the catalog of the last refresh.
     fn follow(&mut self) {
-        let now = self.skills.catalog();
-        if Arc::ptr_eq(&now, &self.session.shared_catalog()) {
+        let (before, now) = (self.session.shared_catalog(), self.skills.catalog());
+        if Arc::ptr_eq(&now, &before) {
             return;
         }
-        let CatalogChange { deactivated, changed, .. } = self.session.set_catalog(now);
-        self.swapped.deactivated.extend(deactivated);
-        // The session lists all changes since the skills were activated.
-        self.swapped.changed = changed;
+        let CatalogChange { deactivated, mut changed, .. } = self.session.set_catalog(Arc::clone(&now));
+        let swapped = &mut self.swapped;
+        // The session also lists skills that an earlier refresh changed.
+        changed.retain(|key| before.get(key) != now.get(key) && !swapped.changed.contains(key));
+        swapped.changed.retain(|key| !deactivated.contains(key));
+        swapped.changed.extend(changed);
+        swapped.deactivated.extend(deactivated);
     }
 }

@@ -1,7 +1,7 @@
 //! The front door: [`Skills`] finds skills, [`Chat`] gives them to a model, [`Skill`] is one of them.
 //!
-//! A host needs no other type. The parts are public too: [`Registry`], [`Session`], and [`drive`](crate::drive) between
-//! them.
+//! Most hosts need no other types, except a [`Dialect`](crate::Dialect). The parts are public too: [`Registry`],
+//! [`Session`], and [`drive`](crate::drive) between them.
 
 mod builder;
 mod chat;

@@ -181,7 +181,10 @@ impl Skill {
     /// Bytes of one of its files. No path and no link leads out of the skill.
     pub fn read(&self, path: &RelPath, slice: Slice) -> Result<Chunk, SkillsError> {
         Ok(match &self.home {
-            Home::Text => return Err(SourceErrorKind::Missing.at(path.as_str()).into()),
+            Home::Text => {
+                let own = &self.entry().origin.location;
+                return Err(SourceErrorKind::Missing.at_file(own, path.as_str()).into());
+            }
             Home::Folder(own) => {
                 let folder = own.parent().unwrap_or(own);
                 let file = SkillFolder::first_seen(folder)?.file(path)?;

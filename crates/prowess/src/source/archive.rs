@@ -11,7 +11,7 @@ use super::{Chunk, Listing, Slice, Source, SourceTraits, check_still, found};
 use crate::archive::{ArchiveLimits, Files, PackedFile, unpack};
 use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::dir::stamp_of;
-use crate::fs::location::path_of;
+use crate::fs::location::location_of;
 use crate::fs::stamp::FileStamp;
 use crate::fs::walk::FILE_NAMES;
 use crate::internal::locked;
@@ -101,7 +101,7 @@ impl ArchiveSource {
     /// What is in the archive, if the budget has room for it. One that cannot be unpacked costs what was tried.
     fn packed_within_budget(&self) -> Result<Arc<Packed>, SourceError> {
         let Some(budget) = &self.file.budget else { return self.packed() };
-        budget.spend(Cost::Read(0), &self.file.path)?;
+        budget.spend(Cost::Read(0), || location_of(&self.file.path))?;
         let packed = self.packed();
         let bytes = match &packed {
             Ok(packed) => packed.files.values().map(|file| file.bytes.len() as u64).sum(),
@@ -111,7 +111,7 @@ impl ArchiveSource {
             }
             Err(_) => 0,
         };
-        budget.spend(Cost::Read(bytes), &self.file.path).inspect_err(|_| {
+        budget.spend(Cost::Read(bytes), || location_of(&self.file.path)).inspect_err(|_| {
             *locked(&self.unpacked) = None;
         })?;
         packed
@@ -146,11 +146,11 @@ impl ArchiveSource {
     fn skill(&self, packed: &Packed, skill: SourceSkill<'_>) -> Result<RelPath, SourceError> {
         let location = skill.location();
         let found = packed.skills().iter().find(|path| self.location(path) == *location);
-        let found = found.ok_or_else(|| SourceErrorKind::Missing.at_location(location.clone()))?;
+        let found = found.ok_or_else(|| SourceErrorKind::NotListed.at_location(location.clone()))?;
         // The archive may be another one by now.
         let document = packed.get(found).and_then(|file| parse_prefix(&file.bytes, true));
         if let Some(document) = document.filter(|_| !skill.broken) {
-            check_still(&document, skill, || path_of(location))?;
+            check_still(&document, skill, || location.clone())?;
         }
         Ok(found.clone())
     }
@@ -181,7 +181,8 @@ impl Source for ArchiveSource {
             let at = self.file.origin(self.location(path));
             let document = parse(&file.bytes);
             let head = document.fences().map_or(0, |fences| fences.body);
-            if budget::spend(self.file.budget.as_deref(), Cost::Skill(head), &self.file.path).is_err() {
+            let place = || location_of(&self.file.path);
+            if budget::spend(self.file.budget.as_deref(), Cost::Skill(head), place).is_err() {
                 break;
             }
             let mut listed = found(&document, &at);
@@ -203,7 +204,8 @@ impl Source for ArchiveSource {
         let packed = self.packed()?;
         let own = self.skill(&packed, skill)?;
         let bytes = packed.read(&own, path);
-        bytes.map(|bytes| slice.of(bytes)).ok_or_else(|| SourceErrorKind::Missing.at(path.as_str()))
+        let missing = || SourceErrorKind::Missing.at_file(skill.location(), path.as_str());
+        bytes.map(|bytes| slice.of(bytes)).ok_or_else(missing)
     }
 }
 

@@ -4,10 +4,9 @@
 //! name one place under many prefixes, so the sum has a limit too. What is over it is not looked at, and that is reported
 //! once.
 
-use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use prowess_core::with_methods;
+use prowess_core::{Location, with_methods};
 
 use crate::error::{SourceError, SourceErrorKind};
 use crate::internal::locked;
@@ -53,7 +52,7 @@ struct Spent {
     listed_bytes: u64,
     read_bytes: u64,
     /// What there was too much of, its limit, and where.
-    over: Option<(&'static str, u64, PathBuf)>,
+    over: Option<(&'static str, u64, Location)>,
 }
 
 /// Something that a budget is spent on.
@@ -81,7 +80,7 @@ impl ProjectBudget {
     }
 
     /// Spends something at a place; an error when that is more than there is, and from then on always.
-    pub(crate) fn spend(&self, cost: Cost, at: &Path) -> Result<(), SourceError> {
+    pub(crate) fn spend(&self, cost: Cost, at: impl FnOnce() -> Location) -> Result<(), SourceError> {
         let spent = &mut *locked(&self.spent);
         match cost {
             Cost::Skill(bytes) => {
@@ -102,7 +101,7 @@ impl ProjectBudget {
             ]
             .into_iter()
             .find(|(spent, limit, _)| spent > limit)
-            .map(|(_, limit, what)| (what, limit, at.to_owned()));
+            .map(|(_, limit, what)| (what, limit, at()));
         }
         spent.problem().map_or(Ok(()), Err)
     }
@@ -115,13 +114,17 @@ impl ProjectBudget {
 
 impl Spent {
     fn problem(&self) -> Option<SourceError> {
-        let (what, limit, path) = self.over.clone()?;
-        Some(SourceErrorKind::ProjectTooLarge { what, limit }.at(path))
+        let (what, limit, at) = self.over.clone()?;
+        Some(SourceErrorKind::ProjectTooLarge { what, limit }.at_location(at))
     }
 }
 
 /// Spends something of a budget, if there is one.
-pub(crate) fn spend(budget: Option<&ProjectBudget>, cost: Cost, at: &Path) -> Result<(), SourceError> {
+pub(crate) fn spend(
+    budget: Option<&ProjectBudget>,
+    cost: Cost,
+    at: impl FnOnce() -> Location,
+) -> Result<(), SourceError> {
     budget.map_or(Ok(()), |budget| budget.spend(cost, at))
 }
 
@@ -132,9 +135,9 @@ mod tests {
     #[test]
     fn a_budget_that_is_used_up_stays_so_until_it_begins_anew() {
         let budget = ProjectBudget::new(ProjectLimits { skills: 2, ..ProjectLimits::default() });
-        let spend = |at: &str| budget.spend(Cost::Skill(1), Path::new(at)).is_ok();
+        let spend = |at: &str| budget.spend(Cost::Skill(1), || at.into()).is_ok();
         assert!(spend("a") && spend("b") && !spend("c") && !spend("d"));
-        assert!(budget.spend(Cost::Read(0), Path::new("e")).is_err());
+        assert!(budget.spend(Cost::Read(0), || "e".into()).is_err());
         let problem = budget.problem().unwrap();
         assert!(matches!(problem.kind, SourceErrorKind::ProjectTooLarge { what: "skills", limit: 2 }));
         assert_eq!(problem.at, "c");

@@ -21,7 +21,7 @@ use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::confine::Within;
 use crate::fs::dir::stamp_of;
 use crate::fs::file_cache::FileCache;
-use crate::fs::location::path_of;
+use crate::fs::location::location_of;
 use crate::fs::sandbox::{self, SkillFolder};
 use crate::fs::stamp::FileStamp;
 use crate::fs::walk::{ScanOptions, walk};
@@ -135,7 +135,8 @@ impl DirSource {
     /// The folder of a skill.
     pub(super) fn folder(&self, location: &Location) -> PathBuf {
         let odd = locked(&self.odd).get(location).cloned();
-        walk::SkillFile { path: odd.unwrap_or_else(|| path_of(location)) }.folder().to_owned()
+        let path = odd.unwrap_or_else(|| location.path().unwrap_or_default().into());
+        walk::SkillFile { path }.folder().to_owned()
     }
 }
 
@@ -172,7 +173,7 @@ fn own_file(folder: &SkillFolder<'_>, skill: SourceSkill<'_>) -> Result<File, So
         return Err(SourceErrorKind::Changed.at(path()));
     }
     let document = read_prefix(&mut file, &mut Vec::new()).map_err(failed)?;
-    check_still(&document, skill, path)?;
+    check_still(&document, skill, || location_of(&path()))?;
     file.rewind().map_err(failed)?;
     Ok(file)
 }
@@ -250,9 +251,12 @@ impl Source for DirSource {
         let path = self.folder(skill.location());
         let folder = opened(&path, skill, self.within())?;
         let listing = read::list_in(&folder)?;
-        within.refuse(listing.uncovered().filter(|_| !listing.cut), &path)?;
+        let unlisted = listing.uncovered().filter(|_| within.refuse_unlisted && !listing.cut);
+        if let Some(unlisted) = unlisted {
+            return Err(SourceErrorKind::Uncovered.at(path.join(unlisted)));
+        }
         let mut manifest = listing.complete(&path)?;
-        let mut allowed = within.admit(&manifest, &path)?;
+        let mut allowed = within.admit(&manifest, skill.location())?;
         for file in &mut manifest.files {
             let path = path.join(file.path.as_str());
             // By its real name: beside an own file of another name there may be a SKILL.md.
@@ -303,7 +307,7 @@ impl DirSource {
     /// Judges what was listed.
     fn judge(&self, listing: &mut Listing, profile: &Profile) -> Result<(), SourceError> {
         for found in &mut listing.skills {
-            judge(self, found, profile, self.budget.as_deref());
+            judge(self, false, found, profile, self.budget.as_deref());
             if let (Some(Obstacle::Broken { problems, .. }), walk::OnError::Fail) =
                 (&found.obstacle, self.options.on_error)
             {

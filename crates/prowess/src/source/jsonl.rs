@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use prowess_core::internal::{json_values, parse_json};
@@ -13,7 +13,8 @@ use serde_json::Value;
 
 use super::file::{SkillsFile, file_source};
 use super::{Chunk, Listing, Slice, Source, SourceTraits, found};
-use crate::error::{SourceError, SourceErrorKind, escape_control};
+use crate::error::{Counted, SourceError, SourceErrorKind, escape_control};
+use crate::fs::location::location_of;
 use crate::internal::locked;
 use crate::source::budget::{self, Cost, ProjectBudget};
 
@@ -94,7 +95,7 @@ impl JsonlSource {
         if size > file_bytes {
             return Err(too_large(size));
         }
-        budget::spend(budget, Cost::Listed(size), &self.file.path)?;
+        budget::spend(budget, Cost::Listed(size), || location_of(&self.file.path))?;
         file.seek(SeekFrom::Start(from)).map_err(failed)?;
         // It may grow while it is read.
         let most = (file_bytes + 1).saturating_sub(from);
@@ -123,7 +124,9 @@ impl JsonlSource {
                 read(&line, number == 1 && from == 0, line_values)
             };
             if visited == lines {
-                return Err(SourceErrorKind::TooMany { what: "lines", limit: lines }.at(&self.file.path));
+                return Err(
+                    SourceErrorKind::TooMany { what: Counted::Lines, limit: lines }.at(&self.file.path)
+                );
             }
             visited += 1;
             if let Visit::Enough = visit(read, number, start) {
@@ -135,7 +138,7 @@ impl JsonlSource {
     /// The line of a skill: where it was, or wherever it is now.
     fn line(&self, skill: SourceSkill<'_>) -> Result<Line, SourceError> {
         let location = skill.location();
-        let missing = || SourceErrorKind::Missing.at_location(location.clone());
+        let missing = || SourceErrorKind::NotListed.at_location(location.clone());
         let Location::Record { id, .. } = location else { return Err(missing()) };
         let known = locked(&self.lines).get(&**id).copied();
         let mut found = None;
@@ -219,7 +222,7 @@ fn read(line: &[u8], first: bool, max_values: usize) -> Result<Line, String> {
     if let Some(body) = dict.shift_remove("body").filter(|body| !body.is_null()) {
         dict.insert("instructions".to_owned(), body);
     }
-    // Where the skill lies is for the source to say.
+    // The source decides where the skill is.
     dict.shift_remove("path");
     let (skill, document) = SkillData::read_dict(&dict).map_err(|error| error.to_string())?;
     Ok(Line { id: id.unwrap_or_else(|| skill.entry.name.clone()), skill, document })
@@ -242,16 +245,16 @@ impl Source for JsonlSource {
         let cut = self.visit(0, budget, |line, number, start| {
             let mut complain = |reason| {
                 bad += 1;
-                let problem = || SourceErrorKind::Damaged { reason }.at(at_line(&self.file.path, number));
+                let problem = || SourceErrorKind::DamagedLine { line: number, reason }.at(&self.file.path);
                 listing.problems.extend((bad <= MAX_PROBLEMS).then(problem));
             };
             match line {
                 Ok(Line { id, mut skill, document }) => {
                     if lines.contains_key(&id) {
-                        complain(format!("this id stands twice: {}", escape_control(&id)));
+                        complain(format!("this id appears twice: {}", escape_control(&id)));
                         return Visit::Next;
                     }
-                    if budget::spend(budget, Cost::Skill(0), &at_line(&self.file.path, number)).is_err() {
+                    if budget::spend(budget, Cost::Skill(0), || location_of(&self.file.path)).is_err() {
                         return Visit::Enough;
                     }
                     skill.entry.key.clone_from(&id);
@@ -271,7 +274,7 @@ impl Source for JsonlSource {
         match cut {
             // The owner of the budget reports what is over it.
             Ok(()) | Err(SourceError { kind: SourceErrorKind::ProjectTooLarge { .. }, .. }) => {}
-            // The lines up to the limit stand.
+            // The lines up to the limit count.
             Err(error @ SourceError { kind: SourceErrorKind::TooMany { .. }, .. }) => {
                 listing.problems.push(error);
             }
@@ -283,7 +286,7 @@ impl Source for JsonlSource {
 
     fn read(&self, skill: SourceSkill<'_>, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
         if path.as_str() != "SKILL.md" {
-            return Err(SourceErrorKind::Missing.at(path.as_str()));
+            return Err(SourceErrorKind::Missing.at_file(skill.location(), path.as_str()));
         }
         let line = self.line(skill)?;
         // The file may be another one by now.
@@ -309,12 +312,6 @@ fn found_of(entry: Entry, document: &Document) -> Found {
     let mut found = Found::new(head.entry);
     found.problems = problems;
     found
-}
-
-fn at_line(file: &Path, number: usize) -> PathBuf {
-    let mut path = file.as_os_str().to_owned();
-    path.push(format!(":{number}"));
-    path.into()
 }
 
 #[cfg(test)]

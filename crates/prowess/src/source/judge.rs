@@ -4,16 +4,16 @@ use prowess_core::{Document, Found, Manifest, Obstacle, Problem, Profile, Severi
 
 use super::{Chunk, Slice, Source, skill_md, unread};
 use crate::error::SourceError;
-use crate::fs::location::path_of;
 use crate::fs::read::Head;
 use crate::source::budget::{self, Cost, ProjectBudget};
 
 /// Judges a skill by a profile, as `prowess check` does. One with an error becomes a broken one that has every error.
 ///
 /// The skill is read for it, with the list of its files, except where a source is not to be read before a skill is used:
-/// there the frontmatter that it announces, or the entry that it listed, is judged.
+/// there the frontmatter that it announces, or the entry that it listed, is judged. `remote` says whether it is one.
 pub(crate) fn judge(
     source: &dyn Source,
+    remote: bool,
     skill: &mut Found,
     profile: &Profile,
     budget: Option<&ProjectBudget>,
@@ -21,7 +21,7 @@ pub(crate) fn judge(
     if !matches!(skill.obstacle, None | Some(Obstacle::Broken { .. })) {
         return;
     }
-    match errors(source, skill, profile, budget) {
+    match errors(source, remote, skill, profile, budget) {
         Ok(problems) if problems.is_empty() => {}
         Ok(problems) => {
             skill.obstacle = Some(Obstacle::Broken { problems, profile: Some(profile.preset()) });
@@ -35,32 +35,36 @@ pub(crate) fn judge(
 /// The errors of a skill by a profile.
 fn errors(
     source: &dyn Source,
+    remote: bool,
     skill: &Found,
     profile: &Profile,
     budget: Option<&ProjectBudget>,
 ) -> Result<Vec<Problem>, SourceError> {
-    let (document, files) = known(source, skill, budget)?;
-    let mut problems = profile.check_only(&document, files.as_ref(), &skill.entry.origin);
-    // Without a list of files only the frontmatter is known.
-    let known = |problem: &Problem| files.is_some() || !problem.code.starts_with("body-");
-    problems.retain(|problem| problem.severity == Severity::Error && known(problem));
+    let (document, files) = known(source, remote, skill, budget)?;
+    let at = &skill.entry.origin;
+    let mut problems = match files {
+        Some(files) => profile.check_only(&document, Some(&files), at),
+        None => profile.check_frontmatter(&document, at),
+    };
+    problems.retain(|problem| problem.severity == Severity::Error);
     Ok(problems)
 }
 
-/// What is known of a skill, as far as its source may be read.
+/// What is known of a skill, as far as its source may be read. Without a list of files, only the frontmatter is known.
 fn known(
     source: &dyn Source,
+    remote: bool,
     skill: &Found,
     budget: Option<&ProjectBudget>,
 ) -> Result<(Document, Option<Manifest>), SourceError> {
     if let Some(announced) = &skill.announced {
         return Ok((parse(prowess_core::document::markdown(&announced.frontmatter, "").as_bytes()), None));
     }
-    if source.traits().remote {
+    if remote {
         let entry = SkillData::new(skill.entry.clone(), "");
         return Ok((parse(entry.to_markdown().as_bytes()), None));
     }
-    let at = &path_of(&skill.entry.origin.location);
+    let at = || skill.entry.origin.location.clone();
     // Asked before anything is read, since a budget that is used up stays so.
     budget::spend(budget, Cost::Read(0), at)?;
     let slice = Slice::first(prowess_core::limits::MAX_FILE_BYTES + 1);

@@ -224,7 +224,7 @@ impl Layer {
         let profiles = [self.profile.as_deref(), profile];
         for found in &mut listing.skills {
             for profile in profiles.into_iter().flatten() {
-                judge(&*self.source, found, profile, self.budget.as_deref());
+                judge(&*self.source, self.traits.remote, found, profile, self.budget.as_deref());
             }
             found.appear_as(&self.appearance);
         }

@@ -132,7 +132,7 @@ impl MemorySource {
             Location::Memory { key, .. } => skills.get(&**key),
             _ => skills.values().find(|held| held.beside.as_ref().is_some_and(|it| it.is_at(location))),
         };
-        held.cloned().ok_or_else(|| SourceErrorKind::Missing.at_location(skill.entry.origin.location.clone()))
+        held.cloned().ok_or_else(|| SourceErrorKind::NotListed.at_location(location.clone()))
     }
 }
 
@@ -188,7 +188,7 @@ impl Source for MemorySource {
         let bytes = match held.files.get(path) {
             Some(bytes) => bytes.as_slice(),
             None if skill.is_own(path) => held.text.as_bytes(),
-            None => return Err(SourceErrorKind::Missing.at(path.as_str())),
+            None => return Err(SourceErrorKind::Missing.at_file(skill.location(), path.as_str())),
         };
         Ok(slice.of(bytes))
     }

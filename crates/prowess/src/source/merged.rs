@@ -41,7 +41,7 @@ impl MergedSource {
     /// The layer that listed a skill, and the skill as the source of that layer knows it.
     fn layer<'s>(&self, skill: SourceSkill<'s>) -> Result<(&Layer, SourceSkill<'s>), SourceError> {
         let found = skill.split_layer().and_then(|(at, skill)| Some((self.layers.get(at)?, skill)));
-        found.ok_or_else(|| SourceErrorKind::Missing.at_location(skill.location().clone()))
+        found.ok_or_else(|| SourceErrorKind::NotListed.at_location(skill.location().clone()))
     }
 }
 

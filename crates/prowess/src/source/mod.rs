@@ -20,7 +20,7 @@ mod plugin;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use prowess_core::{Document, FileEntry, Found, Manifest, Origin, Profile, RelPath, SourceSkill};
+use prowess_core::{Document, FileEntry, Found, Location, Manifest, Origin, Profile, RelPath, SourceSkill};
 
 #[cfg(feature = "archive")]
 pub use archive::ArchiveSource;
@@ -37,7 +37,6 @@ pub use merged::MergedSource;
 pub use plugin::{PLUGIN_FILES, PluginSource, is_plugin};
 
 use crate::error::{SourceError, SourceErrorKind};
-use crate::fs::location::path_of;
 use crate::fs::walk::ScanOptions;
 use crate::registry::digests::DigestLimits;
 
@@ -155,7 +154,7 @@ pub trait Source: Send + Sync {
     /// The skills it has now.
     fn list(&self) -> Result<Listing, SourceError>;
 
-    /// The files of a skill it listed. A source whose skills are a text and nothing else need not say so.
+    /// The files of a skill it listed. By default, its SKILL.md and no others.
     fn files(&self, skill: SourceSkill<'_>) -> Result<Manifest, SourceError> {
         let path = skill_md()?;
         let size = self.read(skill, &path, Slice::first(0))?.size;
@@ -177,17 +176,22 @@ pub trait Source: Send + Sync {
     /// beneath a single open folder, one that has a time for all files together, one that knows the digests.
     fn manifest(&self, skill: SourceSkill<'_>, within: &DigestLimits) -> Result<Manifest, SourceError> {
         let mut manifest = self.files(skill)?;
-        let at = path_of(skill.location());
-        within.refuse(manifest.left_out.first().map(|left| Path::new(&left.path)), &at)?;
-        let mut allowed = within.admit(&manifest, &at)?;
+        let at = skill.location();
+        if let Some(unlisted) = manifest.left_out.first().filter(|_| within.refuse_unlisted) {
+            return Err(SourceErrorKind::Uncovered.at_file(at, &unlisted.path));
+        }
+        let mut allowed = within.admit(&manifest, at)?;
         for file in &mut manifest.files {
             let mut offset = 0;
-            let (digest, size) = allowed.digest(Path::new(file.path.as_str()), |running| {
-                let chunk = self.read(skill, &file.path, Slice { offset, limit: 1 << 20 })?;
-                running.update(&chunk.bytes);
-                offset += chunk.bytes.len() as u64;
-                Ok(!chunk.bytes.is_empty() && offset < chunk.size)
-            })?;
+            let (digest, size) = allowed.digest(
+                |kind| kind.at_file(at, file.path.as_str()),
+                |running| {
+                    let chunk = self.read(skill, &file.path, Slice { offset, limit: 1 << 20 })?;
+                    running.update(&chunk.bytes);
+                    offset += chunk.bytes.len() as u64;
+                    Ok(!chunk.bytes.is_empty() && offset < chunk.size)
+                },
+            )?;
             (file.digest, file.size) = (Some(digest), size);
         }
         Ok(manifest)
@@ -215,12 +219,12 @@ pub(crate) fn found_at(document: &Document, at: &Origin, virtual_path: String) -
 pub(crate) fn check_still(
     document: &Document,
     skill: SourceSkill<'_>,
-    at: impl FnOnce() -> PathBuf,
+    at: impl FnOnce() -> Location,
 ) -> Result<(), SourceError> {
     match document.skill(&skill.entry.origin) {
         Some(entry) if entry.name == skill.entry.name => Ok(()),
-        Some(_) => Err(SourceErrorKind::Changed.at(at())),
-        None => Err(SourceErrorKind::Broken.at(at())),
+        Some(_) => Err(SourceErrorKind::Changed.at_location(at())),
+        None => Err(SourceErrorKind::Broken.at_location(at())),
     }
 }
 

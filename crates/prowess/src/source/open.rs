@@ -131,10 +131,11 @@ impl Opening {
             Place::Mcp(server) => return self.server(server, spec, environment),
             Place::Inline { name, description, instructions } => {
                 let source = MemorySource::inline(&self.written, name, description, instructions, self.scope);
-                Layer::from(
-                    source
-                        .map_err(|error| SourceErrorKind::Damaged { reason: error.to_string() }.at(name))?,
-                )
+                let at =
+                    || Location::Memory { source: self.written.as_str().into(), key: name.as_str().into() };
+                Layer::from(source.map_err(|error| {
+                    SourceErrorKind::Damaged { reason: error.to_string() }.at_location(at())
+                })?)
             }
         };
         if let Some(prefix) = &spec.prefix {
@@ -151,8 +152,7 @@ impl Opening {
         environment: &Environment,
     ) -> Result<Layer, SourceError> {
         let Some(servers) = &self.servers else {
-            return Err(SourceErrorKind::NotBuilt { feature: "mcp" }
-                .at_location(Location::Text(server.shown().into())));
+            return Err(SourceErrorKind::NoServers.at_location(Location::Text(server.shown().into())));
         };
         // By the words themselves, as labels are compared.
         let label = spec.label_of(server);

@@ -183,7 +183,7 @@ impl Source for PluginSource {
         for found in &mut listing.skills {
             let own = self.own_file(found.source_skill());
             if self.holds(&own) {
-                judge(&self.inner, found, &profile, self.budget.as_deref());
+                judge(&self.inner, false, found, &profile, self.budget.as_deref());
             } else {
                 let problem = SourceErrorKind::Outside.at(own);
                 found.obstacle = unread(&problem, &found.entry.origin).obstacle;

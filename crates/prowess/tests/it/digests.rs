@@ -88,7 +88,10 @@ fn limits_are_of_files_of_one_file_and_of_all_together() {
     assert!(
         matches!(
             files,
-            Err(SourceError { kind: SourceErrorKind::TooMany { what: "files", limit: 2, .. }, .. })
+            Err(SourceError {
+                kind: SourceErrorKind::TooMany { what: prowess::Counted::Files, limit: 2, .. },
+                ..
+            })
         ),
         "{files:?}"
     );

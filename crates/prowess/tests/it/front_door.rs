@@ -108,6 +108,28 @@ fn a_running_chat_sees_what_a_refresh_found() {
     assert!(loads(&mut chat, "a").contains("no such skill"));
 }
 
+#[test]
+fn a_change_of_an_active_skill_is_reported_once_whatever_else_changes() {
+    let folder = tree(&[("a/SKILL.md", &skill("a")), ("b/SKILL.md", &skill("b"))]);
+    let skills = Skills::open([folder.path()]).unwrap();
+    let mut chat = skills.chat("chat-1");
+    loads(&mut chat, "a");
+    loads(&mut chat, "b");
+    let rewrite = |name: &str, body: &str| {
+        let text = format!("---\nname: {name}\ndescription: Does {name}, {body}.\n---\n{body}\n");
+        write(folder.path(), &format!("{name}/SKILL.md"), &text);
+        skills.refresh().unwrap();
+    };
+    rewrite("a", "once");
+    assert_eq!(chat.changes().changed, ["a"]);
+    rewrite("b", "once");
+    assert_eq!(chat.changes().changed, ["b"], "a was reported already");
+    rewrite("a", "twice");
+    rewrite("b", "twice");
+    assert_eq!(chat.changes().changed, ["a", "b"], "both changed again");
+    assert!(chat.changes().changed.is_empty());
+}
+
 #[cfg(all(target_os = "linux", feature = "watch"))]
 #[test]
 fn a_watched_folder_is_followed_without_a_refresh() {

@@ -234,6 +234,7 @@ fn a_file_with_a_skill_on_each_line_is_a_source() {
     let file = folder.path().join("team.jsonl");
     let registry = refreshed(JsonlSource::new(&file));
     assert_eq!(keys(&registry), ["7", "a", "b-2"]);
+    assert!(registry.problems().iter().all(|problem| problem.at.path() == file.to_str()));
     let problems: Vec<String> = registry.problems().iter().map(ToString::to_string).collect();
     assert_eq!(problems.len(), 4, "{problems:?}");
     for (problem, line) in problems.iter().zip([4, 5, 6, 7]) {
@@ -244,8 +245,13 @@ fn a_file_with_a_skill_on_each_line_is_a_source() {
     assert_eq!(registry.document("b-2").unwrap().body(), "", "only that much is known of it");
     assert_eq!(registry.document("7").unwrap().body(), "");
     assert_eq!(registry.files("a").unwrap().files.len(), 1, "it has no resources");
-    let read = registry.read_resource("a", "references/x.md", Slice::first(9), TooLarge::Refuse);
-    assert!(matches!(read, Err(SourceError { kind: SourceErrorKind::Missing, .. })));
+    let error =
+        registry.read_resource("a", "references/x.md", Slice::first(9), TooLarge::Refuse).unwrap_err();
+    assert!(matches!(error.kind, SourceErrorKind::Missing));
+    assert_eq!(
+        (error.at.clone(), error.file.as_deref()),
+        (registry.get("a").unwrap().entry.origin.location.clone(), Some("references/x.md"))
+    );
 
     // The lines move; what is read is the skill that was asked for, or nothing.
     let text = fs::read_to_string(&file).unwrap();
@@ -254,7 +260,9 @@ fn a_file_with_a_skill_on_each_line_is_a_source() {
     fs::write(&file, moved.replace("Do a.", "Do it now.")).unwrap();
     assert!(registry.document("a").unwrap().body().starts_with("Do it now."));
     fs::write(&file, "{\"name\":\"first\",\"description\":\"x\"}\n").unwrap();
-    assert!(registry.document("a").is_err());
+    let gone = registry.document("a").unwrap_err();
+    assert!(matches!(gone.kind, SourceErrorKind::NotListed), "{gone}");
+    assert!(gone.to_string().starts_with("the source no longer lists this skill: "), "{gone}");
 }
 
 #[test]

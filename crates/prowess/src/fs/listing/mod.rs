@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use prowess_core::path::MAX_DEPTH;
 use prowess_core::{FileEntry, LeftOut, Manifest, RelPath};
 
-use crate::error::{SourceError, SourceErrorKind};
+use crate::error::{Counted, SourceError, SourceErrorKind};
 use crate::fs::atomic::is_temporary;
 use crate::fs::dir::{Folder, Kind, Name, Want};
-use crate::fs::read::word_for;
+use crate::fs::read::special;
 use crate::fs::sandbox::SkillFolder;
 use crate::fs::walk::{FILE_NAMES, LEFT_OUT};
 
@@ -37,7 +37,7 @@ impl FileListing {
     pub fn complete(self, folder: &Path) -> Result<Manifest, SourceError> {
         if self.cut {
             let limit = MAX_LISTED_ENTRIES;
-            return Err(SourceErrorKind::TooMany { what: "entries", limit }.at(folder));
+            return Err(SourceErrorKind::TooMany { what: Counted::Entries, limit }.at(folder));
         }
         Ok(self.manifest)
     }
@@ -142,7 +142,7 @@ impl Lister<'_> {
                     let metadata = fs::symlink_metadata(self.skill.path().join(relative))?;
                     return Err(Unlisted::from(format!(
                         "{}, not a regular file",
-                        word_for(metadata.file_type())
+                        special(metadata.file_type())
                     )));
                 }
                 self.file(relative, known.size, known.executable)
@@ -183,7 +183,7 @@ impl Lister<'_> {
             return self.file(relative, metadata.len(), executable(&metadata));
         }
         if !metadata.is_dir() {
-            return Err(Unlisted::from(format!("{}, not a regular file", word_for(metadata.file_type()))));
+            return Err(Unlisted::from(format!("{}, not a regular file", special(metadata.file_type()))));
         }
         let folder = Folder::of(&target)?;
         let identity = folder.identity()?;

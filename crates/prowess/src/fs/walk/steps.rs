@@ -17,7 +17,7 @@ use super::ignore::Ignores;
 use super::probe::Probe;
 use super::visitor::Visitor;
 use super::{MAX_THREADS, MissingRoot, OnError, ScanOptions, is_left_out, is_missing, joined};
-use crate::error::{SourceError, SourceErrorKind};
+use crate::error::{Counted, SourceError, SourceErrorKind};
 use crate::fs::confine::Within;
 use crate::fs::dir::{Folder, Kind, Links, Name, is_link_error};
 use crate::fs::read;
@@ -208,7 +208,7 @@ impl<V: Visitor> Walk<'_, V> {
         self.outside += 1;
         let limit = self.options.max_outside;
         if self.outside == limit + 1 {
-            self.note(SourceErrorKind::TooMany { what: "folders behind links", limit }.at(path))?;
+            self.note(SourceErrorKind::TooMany { what: Counted::FoldersBehindLinks, limit }.at(path))?;
         }
         Ok(self.outside <= limit)
     }
@@ -217,7 +217,7 @@ impl<V: Visitor> Walk<'_, V> {
         self.counted += 1;
         let limit = self.options.max_folders;
         if self.counted > limit {
-            return Err(SourceErrorKind::TooMany { what: "folders", limit }.at(path));
+            return Err(SourceErrorKind::TooMany { what: Counted::Folders, limit }.at(path));
         }
         Ok(())
     }
@@ -279,11 +279,11 @@ impl<V: Visitor> Walk<'_, V> {
             if std::mem::replace(&mut self.inside_cut, true) {
                 return Ok(());
             }
-            let what = "entries inside skills";
+            let what = Counted::EntriesInsideSkills;
             return self.note(SourceErrorKind::TooMany { what, limit }.at(&place.path));
         }
         if more {
-            return Err(SourceErrorKind::TooMany { what: "entries", limit }.at(&place.path));
+            return Err(SourceErrorKind::TooMany { what: Counted::Entries, limit }.at(&place.path));
         }
         match too_deep {
             Some(path) => self.note(SourceErrorKind::TooDeep { limit: self.options.max_depth }.at(path)),

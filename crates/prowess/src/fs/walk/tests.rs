@@ -255,7 +255,7 @@ fn a_folder_that_becomes_a_link_during_the_walk_does_not_lead_outside() {
     let problems = walk(&project, &held, &mut swap);
     assert_eq!(swap.found, [project.join("a/SKILL.md")]);
     assert!(
-        matches!(problems.as_slice(), [SourceError { kind: SourceErrorKind::OutsideProject, at }] if at.text().ends_with("/b")),
+        matches!(problems.as_slice(), [SourceError { kind: SourceErrorKind::OutsideProject, at, .. }] if at.text().ends_with("/b")),
         "{problems:?}"
     );
 }

@@ -9,6 +9,7 @@ use super::dir::Dir;
 use super::journal::State;
 use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::dir::Kind;
+use crate::fs::location::location_of;
 use crate::fs::sandbox::SkillFolder;
 use crate::fs::{listing, read};
 use crate::install::tree::{InstallLimits, SkillTree, TreeFile};
@@ -75,7 +76,7 @@ pub(crate) fn manifest_of(path: &Path) -> Result<Manifest, SourceError> {
     let mut manifest = listing.complete(path)?;
     manifest.left_out.extend(apart);
     let limits = DigestLimits::approving();
-    let mut allowed = limits.admit(&manifest, path)?;
+    let mut allowed = limits.admit(&manifest, &location_of(&path.join("SKILL.md")))?;
     for entry in &mut manifest.files {
         let mut file = folder.file(&entry.path)?;
         let (digest, size) = digests::of_file(&path.join(entry.path.as_str()), &mut file, &mut allowed)?;

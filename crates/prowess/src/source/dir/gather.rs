@@ -9,6 +9,7 @@ use prowess_core::{Document, Found, Obstacle, parse, parse_prefix};
 use super::DirSource;
 use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::file_cache::FileCache;
+use crate::fs::location::location_of;
 use crate::fs::stamp::FileStamp;
 use crate::fs::walk::{self, OnError, Opened, Visitor};
 use crate::internal::locked;
@@ -98,7 +99,7 @@ impl Visitor for Gather<'_> {
     }
 
     fn listed(&mut self, path: &Path, entries: usize) -> Result<(), SourceError> {
-        budget::spend(self.source.budget.as_deref(), Cost::Entries(entries), path)
+        budget::spend(self.source.budget.as_deref(), Cost::Entries(entries), || location_of(path))
     }
 
     fn found(&mut self, path: PathBuf, skill: Skill) -> Result<(), SourceError> {
@@ -111,7 +112,7 @@ impl Visitor for Gather<'_> {
             Memory::Fresh(head) => self.fresh.push((path.clone(), found.stamp.into(), head)),
             Memory::Nothing => {}
         }
-        budget::spend(self.source.budget.as_deref(), Cost::Skill(head), &path)?;
+        budget::spend(self.source.budget.as_deref(), Cost::Skill(head), || location_of(&path))?;
         if let Some(Obstacle::Broken { problems, .. }) = &found.obstacle {
             match self.source.options.on_error {
                 OnError::Fail => return Err(SourceErrorKind::Damaged { reason: reasons(problems) }.at(path)),

@@ -3,7 +3,7 @@
 mod index;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use index::{Content, Index, Listed};
@@ -14,7 +14,6 @@ use super::archive::Packed;
 use super::{Chunk, Listing, Slice, Source, SourceTraits, found, skill_md};
 use crate::archive::{ArchiveLimits, unpack};
 use crate::error::{SourceError, SourceErrorKind, escape_control};
-use crate::fs::location::path_of;
 use crate::internal::locked;
 use crate::net::{Deadline, Fetcher, HttpClient, HttpError, HttpLimits, Permission, below, checked, shown};
 use crate::registry::digests::DigestLimits;
@@ -133,7 +132,7 @@ impl HttpSource {
 
     fn place(&self, location: &Location) -> Result<Place, SourceError> {
         let listed = locked(&self.listed);
-        listed.get(location).cloned().ok_or_else(|| SourceErrorKind::Missing.at_location(location.clone()))
+        listed.get(location).cloned().ok_or_else(|| SourceErrorKind::NotListed.at_location(location.clone()))
     }
 
     /// The bytes of one file that has no digest.
@@ -193,7 +192,10 @@ impl HttpSource {
     }
 
     fn bytes(&self, place: &Place, path: &RelPath, deadline: Deadline) -> Result<Vec<u8>, SourceError> {
-        let missing = || SourceErrorKind::Missing.at_url(&format!("{}: {path}", place.content.address()));
+        let missing = || {
+            let skill = Location::Url(place.content.address().into());
+            SourceErrorKind::Missing.at_file(&skill, path.as_str())
+        };
         match &place.content {
             Content::Text { url, digest } if path.as_str() == "SKILL.md" => {
                 self.promised(place, url, digest, self.fetcher.limits().file_bytes, deadline)
@@ -296,8 +298,8 @@ impl Source for HttpSource {
             }
         }
         if late > 0 {
-            let skills = format!("{url}: {late} of its skills");
-            listing.problems.push(SourceErrorKind::Http(deadline.missed()).at_url(&skills));
+            let kind = SourceErrorKind::NotFetched { skills: late, error: deadline.missed() };
+            listing.problems.push(kind.at_url(&url));
         }
         *locked(&self.listed) = places;
         Ok(listing)
@@ -321,7 +323,7 @@ impl Source for HttpSource {
         let place = self.place(skill.location())?;
         let (deadline, limit) = (self.skill_deadline(), self.fetcher.limits().skill_bytes);
         let mut manifest = self.files(skill)?;
-        let mut allowed = within.admit(&manifest, &path_of(skill.location()))?;
+        let mut allowed = within.admit(&manifest, skill.location())?;
         let mut total = 0;
         for file in &mut manifest.files {
             let own = file.path.as_str() == "SKILL.md";
@@ -335,7 +337,8 @@ impl Source for HttpSource {
                 let kind = SourceErrorKind::TooLarge { size: total, limit };
                 return Err(kind.at_url(&place.content.address()));
             }
-            let (digest, size) = allowed.digest(Path::new(file.path.as_str()), |running| {
+            let at = |kind: SourceErrorKind| kind.at_file(skill.location(), file.path.as_str());
+            let (digest, size) = allowed.digest(at, |running| {
                 running.update(&bytes);
                 Ok(false)
             })?;
