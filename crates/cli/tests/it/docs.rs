@@ -79,7 +79,7 @@ fn the_page_of_clients_is_current() {
     let mut text = String::from(
         "# Clients\n\nThis page is generated from the table of clients; `PROWESS_UPDATE_DOCS=1 cargo test --workspace` \
          writes it. `prowess serve --print-config CLIENT` prints each text, with the options that were given. `TOKEN` \
-         stands for the token.\n",
+         is a placeholder for the token.\n",
     );
     for client in &prowess_mcp::CLIENTS {
         let kind = if client.name == "codex" { "toml" } else { "json" };

@@ -142,7 +142,7 @@ impl Ended {
         // A code of 128 or more means that a signal ended it: a limit was reached.
         assert!(matches!(output.status.code(), Some(0..=2)), "{command}: {:?}: {begin}", output.status);
         assert!(!err.contains("panicked at"), "{command}: {begin}");
-        assert!(!out.contains(CANARY) && !err.contains(CANARY), "{command} has shown what lies outside");
+        assert!(!out.contains(CANARY) && !err.contains(CANARY), "{command} has shown what is outside");
         Self { command, code: output.status.code().unwrap(), out }
     }
 
@@ -257,7 +257,7 @@ fn a_hostile_project_reads_nothing_outside_and_starts_nothing() {
     }
     for args in [&["list", "--all"][..], &["prompt"], &["search", "outsider"]] {
         let ended = tree.run("project", args, b"");
-        assert!(!ended.out.contains("Tries outsider"), "{} lists what lies outside", ended.command);
+        assert!(!ended.out.contains("Tries outsider"), "{} lists what is outside", ended.command);
     }
     // A trusted project may lead outside; one of its links leads to the whole file system.
     std::fs::remove_file(tree.path("project/.claude/skills")).unwrap();
@@ -369,7 +369,7 @@ fn a_server_on_a_pipe_answers_everything_about_hostile_skills() {
         while !open.is_empty() {
             let mut line = String::new();
             assert!(out.read_line(&mut line).unwrap() > 0, "the server has ended: {open:?} are open");
-            assert!(!line.contains(CANARY), "the server has shown what lies outside");
+            assert!(!line.contains(CANARY), "the server has shown what is outside");
             let message: Value = serde_json::from_str(&line).unwrap();
             if let Some(id) = message["id"].as_u64().and_then(|id| usize::try_from(id).ok()) {
                 open.remove(&id);
@@ -404,7 +404,7 @@ fn post(at: &str, method: &str, mut params: Value) -> Value {
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer).unwrap();
     let answer = String::from_utf8_lossy(&answer);
-    assert!(!answer.contains(CANARY), "the server has shown what lies outside");
+    assert!(!answer.contains(CANARY), "the server has shown what is outside");
     let (head, body) = answer.split_once("\r\n\r\n").unwrap();
     serde_json::from_str(body).unwrap_or_else(|_| panic!("{method}: {head}: {body}"))
 }

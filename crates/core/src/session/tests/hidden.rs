@@ -39,7 +39,7 @@ fn hidings() -> Vec<(&'static str, Shelf, Policy)> {
 
 fn assert_silent(route: &str, text: &str) {
     for mark in MARKS {
-        assert!(!text.contains(mark), "{route} tells of the hidden skill: {text}");
+        assert!(!text.contains(mark), "{route} reveals the hidden skill: {text}");
     }
 }
 

@@ -232,7 +232,7 @@ proptest! {
         }
         prop_assert!(tokens.iter().all(|token| text.get(token.start..token.end).is_some()));
         for pair in tokens.windows(2) {
-            prop_assert!(pair[0].end < pair[1].start, "a separator stands between two tokens");
+            prop_assert!(pair[0].end < pair[1].start, "a separator is between two tokens");
         }
     }
 
