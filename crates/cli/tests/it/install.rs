@@ -298,15 +298,13 @@ fn a_lock_that_came_with_a_repository_grants_no_trust() {
     // Another user clones the repository.
     fs::remove_dir_all(place.path().join("state")).unwrap();
     fs::remove_dir_all(place.path().join(".agents")).unwrap();
-    assert_snapshot!(say(&place, &["sync"]), @"
-    exit 0
-    --- stdout
-    + pdf  from/pdf
-    --- stderr
-    fetched 1 skill in [N] ms
-    skills that you did not accept are not trusted; accept them with: prowess sync --yes
-    installed 1 skill in [N] ms
-    ");
+    let said = run(&place, &["sync"]);
+    assert!(said.starts_with("exit 2") && said.contains("no terminal to ask for your consent"), "{said}");
+    // The files may come with the repository too.
+    fs::create_dir_all(place.path().join(".agents/skills")).unwrap();
+    let copied =
+        Command::new("cp").args(["-r", "from/pdf", ".agents/skills/pdf"]).current_dir(place.path()).status();
+    assert!(copied.unwrap().success());
     assert!(run(&place, &["list"]).contains("1 not trusted"));
     run(&place, &["sync", "--yes"]);
     assert!(!run(&place, &["list"]).contains("not trusted"));

@@ -25,6 +25,7 @@ mod hostile;
 mod install;
 mod install_places;
 mod install_preview;
+mod install_sync;
 mod library_reports;
 mod linked;
 mod list;

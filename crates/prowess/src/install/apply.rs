@@ -155,8 +155,9 @@ pub(crate) fn apply(
             }
             Order::Hold(name) => match records.lock.get(name) {
                 Some(locked) => changed(place, locked.clone(), Action::Unchanged),
-                None => return Err(unknown(place, name, &records.lock)),
+                None => return Err(unknown(place, name, &before)),
             },
+            Order::Remove(name) if before.get(name).is_none() => return Err(unknown(place, name, &before)),
             Order::Remove(name) => remove(place, &mut records, dir.as_ref(), name, how, &mut transaction)?,
         };
         done.push(change);
@@ -236,7 +237,9 @@ fn install(
     let there = dir.map(|dir| state(dir, name)).transpose()?.flatten();
     let old = records.lock.get(name).cloned();
     let wanted = State::Tree(new.locked.digest.clone());
-    if let Some(old) = old.as_ref().filter(|old| !old.is_from(&new.locked) && !how.replace) {
+    if let Some(old) =
+        old.as_ref().filter(|old| new.wanted.is_some() && !old.is_from(&new.locked) && !how.replace)
+    {
         return Err(InstallError::new(
             InstallErrorKind::Exists,
             format!("a skill of this name is installed from another source: {name}: {}", old.source),
@@ -423,8 +426,10 @@ pub(super) fn named(files: Vec<(String, FileChange)>) -> String {
 /// The error for a name that no installed skill has.
 pub(crate) fn unknown(place: &Place, name: &str, lock: &SkillsLock) -> InstallError {
     let names: Vec<&str> = lock.skills().iter().map(|skill| &*skill.name).take(MAX_NAMED + 1).collect();
-    let hint = if names.is_empty() || names.len() > MAX_NAMED {
-        "list what is installed".to_owned()
+    let hint = if names.is_empty() {
+        format!("no skill is installed for this {}", place.scope.word())
+    } else if names.len() > MAX_NAMED {
+        "list what is installed with: prowess list --installed".to_owned()
     } else {
         format!("installed are: {}", names.join(", "))
     };

@@ -119,6 +119,13 @@ impl InstallError {
         self
     }
 
+    /// The same with another hint.
+    #[must_use]
+    pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = hint.into();
+        self
+    }
+
     /// The same with the error that caused it.
     #[must_use]
     pub(crate) fn because(mut self, cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {

@@ -15,6 +15,7 @@ use super::records::{
 };
 use super::spec::{InstallPlace, InstallSpec};
 use super::store::Store;
+use super::sync::Seen;
 use super::target::{Dir, recover};
 use super::tree::{InstallLimits, SkillTree};
 use crate::env::{self, Environment};
@@ -122,9 +123,16 @@ impl Available {
 #[derive(Clone, Debug)]
 pub struct Prepared {
     pub(super) new: NewSkill,
+    /// What the records said of it when it was planned, for `sync`.
+    pub(super) seen: Option<Seen>,
 }
 
 impl Prepared {
+    /// A skill that is installed because the records say so.
+    pub(super) fn seen(new: NewSkill, seen: Seen) -> Self {
+        Self { new, seen: Some(seen) }
+    }
+
     /// The name that its folder will have.
     pub fn name(&self) -> &str {
         &self.new.locked.name
@@ -288,7 +296,8 @@ impl Installer {
         }
         self.check_apart(&place, spec, &fetched)?;
         let from = source_folder(&place, &available.0.source);
-        Ok(fetched.into_iter().map(|skill| Prepared { new: recorded(&from, spec, skill, alias) }).collect())
+        let prepared = |skill| Prepared { new: recorded(&from, spec, skill, alias), seen: None };
+        Ok(fetched.into_iter().map(prepared).collect())
     }
 
     /// An error for skills that lie where they would be installed, or around that: they would be their own source.
@@ -369,7 +378,13 @@ impl Installer {
         options: &InstallOptions,
         progress: &mut dyn FnMut(Progress<'_>),
     ) -> Result<Vec<Change>, InstallError> {
-        let orders = names.iter().cloned().map(Order::Remove).collect();
+        let mut orders: Vec<Order> = Vec::with_capacity(names.len());
+        for (at, name) in names.iter().enumerate() {
+            // Who names a skill twice means it once.
+            if !names.iter().take(at).any(|other| other == name) {
+                orders.push(Order::Remove(name.clone()));
+            }
+        }
         self.change(scope, options, Write::unless(options.dry_run), progress, |_, _| Ok(orders))
     }
 

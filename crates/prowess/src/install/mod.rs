@@ -16,6 +16,7 @@ mod preview;
 mod records;
 mod reference;
 mod resolve;
+mod sources;
 mod spec;
 mod store;
 mod sync;
@@ -37,6 +38,7 @@ pub use records::{
 };
 pub use reference::{SkillRef, is_local_path};
 pub(crate) use resolve::named;
+pub use sources::{PrivateSource, SyncSource};
 pub use spec::{InstallPlace, InstallSpec};
-pub use sync::SyncOptions;
+pub use sync::{SyncOptions, SyncPlan};
 pub use tree::{FileChange, InstallLimits, SkillTree};

@@ -1,13 +1,18 @@
 //! Making what is installed what `skills.toml` and `skills.lock` say.
+//!
+//! First it is found out what is missing and where that comes from, then it is fetched, then it is installed. Between these
+//! the caller decides, so nothing is read from a place that the user has not seen.
 
 use std::collections::BTreeMap;
 
-use super::apply::{Change, NewSkill, Order};
+use super::apply::{Change, Order};
 use super::error::{InstallError, InstallErrorKind};
 use super::installer::{InstallOptions, Installer, Prepared, Progress, Write, open_skills};
 use super::records::{
-    InstallScope, LockedSkill, Place, Records, fits, new_skill, recorded, source_folder, spec_of,
+    InstallScope, LockedSkill, Place, Records, WantedSkill, fits, new_skill, recorded, source_folder, spec_of,
 };
+use super::sources::SyncSource;
+use super::spec::InstallSpec;
 use super::target::{State, read_tree, state_of};
 use crate::error::shown;
 use crate::fs::location::is_in;
@@ -29,14 +34,39 @@ pub struct SyncOptions {
     pub lock_only: bool,
 }
 
+/// What has to be fetched for a place to be what its records say, and what is here already.
+#[derive(Debug, Default)]
+pub struct SyncPlan {
+    here: Vec<Prepared>,
+    /// Skills that the lock does not name as `skills.toml` asks for them.
+    new: Vec<(InstallSpec, Seen, String)>,
+    /// Skills that the lock names, and whose files are not here.
+    locked: Vec<(LockedSkill, Seen)>,
+    sources: Vec<SyncSource>,
+}
+
+impl SyncPlan {
+    /// Where skills have to be fetched from, in the order of `skills.toml`.
+    pub fn sources(&self) -> &[SyncSource] {
+        &self.sources
+    }
+}
+
+/// What the records said of a skill when it was planned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Seen {
+    wanted: WantedSkill,
+    locked: Option<LockedSkill>,
+}
+
 impl Installer {
-    /// What has to be installed for a place to be what its records say. Everything is fetched; nothing is changed.
+    /// What has to be installed for a place to be what its records say. Nothing is fetched, and nothing is changed.
     pub fn plan_sync(
         &self,
         scope: InstallScope,
         options: &SyncOptions,
         progress: &mut dyn FnMut(Progress<'_>),
-    ) -> Result<Vec<Prepared>, InstallError> {
+    ) -> Result<SyncPlan, InstallError> {
         let place = self.place(scope)?;
         // The lock is held only to complete what was interrupted: fetching may take long, and `sync` looks again.
         drop(self.settled(&place, progress)?);
@@ -48,50 +78,80 @@ impl Installer {
         let fetcher = self.fetcher(&place);
         let dir = open_skills(&place)?;
         let approvals = approvals(&place)?;
-        let (mut skills, mut missing) = (Vec::new(), Vec::new());
+        let mut plan = SyncPlan::default();
         for (name, wanted) in records.wanted.skills() {
             let asked = spec_of(&place, name, wanted)?;
             let spec = fetcher.resolve(&asked)?;
+            let seen = Seen { wanted: wanted.clone(), locked: records.lock.get(name).cloned() };
             let locked = records.lock.get(name).filter(|locked| fits(&place, &spec, locked));
-            if let Some(locked) = locked {
-                let there = dir.as_ref().map(|dir| state_of(dir, name)).transpose();
-                let there =
-                    there.map_err(|error| InstallError::io("read", &place.skill(name), error))?.flatten();
-                if options.fetch_only || there != Some(State::Tree(locked.digest.clone())) {
-                    missing.push(locked);
-                } else if !accepted(&approvals, &place, locked)
+            let Some(locked) = locked else {
+                if options.locked || options.frozen {
+                    return Err(out_of_date(&place, &format!("{name} is not in it as skills.toml says")));
+                }
+                plan.sources.push(SyncSource::of(&place, name, (&asked, &spec), None));
+                plan.new.push((asked, seen, name.clone()));
+                continue;
+            };
+            let there = dir.as_ref().map(|dir| state_of(dir, name)).transpose();
+            let there = there.map_err(|error| InstallError::io("read", &place.skill(name), error))?.flatten();
+            if there == Some(State::Tree(locked.digest.clone())) && !options.fetch_only {
+                // It is there as it should be, and perhaps the user was never asked.
+                if !accepted(&approvals, &place, locked)
                     && let Ok(tree) = read_tree(&place.skill(name))
                     && tree.digest() == locked.digest
                 {
-                    // It is there as it should be, and the user was never asked.
-                    skills.push(Prepared { new: new_skill(tree, locked.clone(), None) });
+                    plan.here.push(Prepared::seen(new_skill(tree, locked.clone(), None), seen));
                 }
                 continue;
             }
-            if options.locked || options.frozen {
-                return Err(out_of_date(&place, &format!("{name} is not in it as skills.toml says")));
+            match fetcher.stored(locked) {
+                Some(tree) => plan.here.push(Prepared::seen(new_skill(tree, locked.clone(), None), seen)),
+                None => {
+                    plan.sources.push(SyncSource::of(&place, name, (&asked, &spec), Some(locked)));
+                    plan.locked.push((locked.clone(), seen));
+                }
             }
-            progress(Progress::Fetching(name));
+        }
+        Ok(plan)
+    }
+
+    /// Fetches what a plan needs. Nothing that is installed is changed.
+    pub fn fetch_sync(
+        &self,
+        scope: InstallScope,
+        plan: SyncPlan,
+        progress: &mut dyn FnMut(Progress<'_>),
+    ) -> Result<Vec<Prepared>, InstallError> {
+        let place = self.place(scope)?;
+        let fetcher = self.fetcher(&place);
+        let mut skills = plan.here;
+        for (asked, seen, name) in plan.new {
+            progress(Progress::Fetching(&name));
             let mut found = fetcher.find(&asked)?;
             let chosen = found.choose(&[], false)?;
             let skills_of = fetcher.take(&mut found, &chosen)?;
             self.check_apart(&place, &asked, &skills_of)?;
             for skill in skills_of {
                 let from = source_folder(&place, &skill.source);
-                let mut new = recorded(&from, &asked, skill, Some(name));
+                let mut new = recorded(&from, &asked, skill, Some(&name));
                 new.wanted = None;
-                skills.push(Prepared { new });
+                skills.push(Prepared::seen(new, seen.clone()));
             }
         }
-        for (locked, tree) in missing.iter().zip(fetcher.again(&missing)?) {
-            progress(Progress::Fetching(&locked.name));
-            skills.push(Prepared { new: new_skill(tree, (*locked).clone(), None) });
+        if let Some((first, _)) = plan.locked.first() {
+            progress(Progress::Fetching(&first.name));
+        }
+        let missing: Vec<&LockedSkill> = plan.locked.iter().map(|(locked, _)| locked).collect();
+        let trees = fetcher.again(&missing)?;
+        for ((locked, seen), tree) in plan.locked.into_iter().zip(trees) {
+            skills.push(Prepared::seen(new_skill(tree, locked, None), seen));
         }
         fetcher.warning().map(Progress::NotStored).map(&mut *progress);
         Ok(skills)
     }
 
-    /// Makes what is installed what the records say, with what [`plan_sync`](Self::plan_sync) fetched.
+    /// Makes what is installed what the records say, with what [`fetch_sync`](Self::fetch_sync) brought. Records that
+    /// another process changed meanwhile are an error of the kind [`InstallErrorKind::Changed`]: then it is planned again.
     pub fn sync(
         &self,
         scope: InstallScope,
@@ -103,12 +163,18 @@ impl Installer {
         let write = Write { files: !dry_run && !options.lock_only, records: !dry_run && !options.frozen };
         self.change(scope, &options.install, write, progress, |place, records| {
             check_records(place, records)?;
-            let mut fetched: BTreeMap<String, NewSkill> =
-                skills.into_iter().map(|skill| (skill.name().to_owned(), skill.new)).collect();
+            let mut fetched: BTreeMap<String, Prepared> =
+                skills.into_iter().map(|skill| (skill.name().to_owned(), skill)).collect();
             let mut orders = Vec::new();
-            for (name, _) in records.wanted.skills() {
+            for (name, wanted) in records.wanted.skills() {
                 match fetched.remove(name) {
-                    Some(new) => orders.push(Order::Install(Box::new(new))),
+                    Some(skill) => {
+                        let now = Seen { wanted: wanted.clone(), locked: records.lock.get(name).cloned() };
+                        if skill.seen.as_ref().is_some_and(|seen| *seen != now) {
+                            return Err(changed_meanwhile(place, name));
+                        }
+                        orders.push(Order::Install(Box::new(skill.new)));
+                    }
                     None if records.lock.get(name).is_some() => orders.push(Order::Hold(name.clone())),
                     // Another process added it to skills.toml meanwhile, and locks it itself.
                     None => {}
@@ -117,6 +183,13 @@ impl Installer {
             orders.extend(extra(records).map(|name| Order::Remove(name.to_owned())));
             Ok(orders)
         })
+    }
+
+    /// The skills that `skills.toml` names and the lock does not: they were never installed.
+    pub fn not_locked(&self, scope: InstallScope) -> Result<Vec<String>, InstallError> {
+        let records = self.place(scope)?.read()?;
+        let wanted = records.wanted.skills().iter().map(|(name, _)| name.clone());
+        Ok(wanted.filter(|name| records.lock.get(name).is_none()).collect())
     }
 
     /// Which of these skills the user accepted before, as they are, at their places.
@@ -163,4 +236,9 @@ fn out_of_date(place: &Place, reason: &str) -> InstallError {
     let message = format!("the lock does not fit: {}: {reason}", shown(&place.lock_file()));
     let hint = "bring the lock up to date, or restore skills.toml";
     InstallError::new(InstallErrorKind::OutOfDate, message, hint)
+}
+
+fn changed_meanwhile(place: &Place, name: &str) -> InstallError {
+    let message = format!("another process changed what is installed: {}: {name}", shown(&place.lock_file()));
+    InstallError::new(InstallErrorKind::Changed, message, "nothing was changed; run the command again")
 }

@@ -365,7 +365,8 @@ fn a_damaged_store_is_filled_again_or_refused_and_never_installed() {
     let sync = || {
         fs::remove_dir_all(&installed).unwrap();
         let options = SyncOptions::default();
-        let skills = installer.plan_sync(scope, &options, &mut |_| {})?;
+        let plan = installer.plan_sync(scope, &options, &mut |_| {})?;
+        let skills = installer.fetch_sync(scope, plan, &mut |_| {})?;
         installer.sync(scope, skills, &options, &mut |_| {})
     };
     let damage = || {

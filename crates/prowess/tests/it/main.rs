@@ -27,6 +27,8 @@ mod hot_reload;
 mod installer;
 #[cfg(all(unix, feature = "install"))]
 mod installer_attacks;
+#[cfg(feature = "install")]
+mod installer_sync;
 #[cfg(target_os = "linux")]
 mod io_count;
 mod pages;

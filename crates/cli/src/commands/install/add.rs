@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use prowess::RelPath;
-use prowess::install::{Edits, InstallSpec};
+use prowess::install::{Edits, InstallPlace, InstallSpec};
 
 use super::{choose, consent, installer, report};
 use crate::Outcome;
@@ -57,6 +57,14 @@ pub(crate) fn run(args: &Add, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
 fn spec(args: &Add) -> Result<InstallSpec, CommandError> {
     let mut spec: InstallSpec = args.source.parse()?;
     if let Some(reference) = &args.reference {
+        if matches!(spec.place, InstallPlace::Folder(_)) {
+            let hint = "leave out --ref, or name a git repository such as file:///folder";
+            return Err(Failure::new(
+                format!("a folder has no versions: {}: --ref {reference}", args.source),
+                hint,
+            )
+            .into());
+        }
         // Read as a part of a source, so that the same rules count.
         let with: InstallSpec = format!("owner/repo#{reference}").parse()?;
         (spec.reference, spec.tree) = (with.reference, spec.tree.take());

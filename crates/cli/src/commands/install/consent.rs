@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use prowess::install::{NestedSkill, Preview};
+use prowess::install::{NestedSkill, Preview, PrivateSource, SyncSource};
+
+use super::report;
 
 use crate::error::{CommandError, Failure};
 use crate::ui::{FAINT, HINT, STRONG, Ui, clean, count};
@@ -30,10 +32,40 @@ pub(super) fn ask(previews: &[(String, Preview)], yes: bool, ui: &mut Ui) -> Res
     }
     let these = if previews.len() == 1 { "this skill" } else { "these skills" };
     let answer = ui.ask(&format!("Install {these}, and trust as shown? [y/N]"))?;
-    if matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes") {
+    if is_yes(&answer) {
         return Ok(());
     }
     Err(Failure::new("you did not accept it, so nothing was installed", "answer y to install it").into())
+}
+
+/// Asks before anything is read from places that the author of a project should not choose alone.
+pub(super) fn ask_for_sources(sources: &[SyncSource], yes: bool, ui: &mut Ui) -> Result<(), CommandError> {
+    let private: Vec<(&SyncSource, PrivateSource)> =
+        sources.iter().filter_map(|source| Some((source, source.private?))).collect();
+    let Some((first, why)) = private.first().filter(|_| !yes) else { return Ok(()) };
+    if !ui.can_ask() {
+        let place = format!("{}: {}: {}", first.skill, report::source_line(first), why.words());
+        let error =
+            format!("skills.toml names a source that needs your consent, so nothing was read: {place}");
+        return Err(Failure::new(error, "look at skills.toml, then accept its sources with --yes").into());
+    }
+    let mut text = String::new();
+    for (source, why) in &private {
+        let place = report::source_line(source);
+        let _ =
+            writeln!(text, "{STRONG}{}{STRONG:#}  {}: {}", clean(&source.skill), clean(&place), why.words());
+    }
+    ui.tell(&text);
+    let these = if private.len() == 1 { "this source" } else { "these sources" };
+    let answer = ui.ask(&format!("Read from {these}? [y/N]"))?;
+    if is_yes(&answer) {
+        return Ok(());
+    }
+    Err(Failure::new("you did not agree, so nothing was read", "answer y to read it").into())
+}
+
+fn is_yes(answer: &str) -> bool {
+    matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes")
 }
 
 /// What one skill could do, in lines. Nothing is cut: what a skill wants to hide would be behind the cut.

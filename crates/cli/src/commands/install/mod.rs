@@ -18,6 +18,7 @@ use prowess::install::{
 
 use crate::Outcome;
 use crate::args::{Common, Remove};
+use crate::commands::shown;
 use crate::error::{CommandError, Failure};
 use crate::ui::Ui;
 
@@ -41,6 +42,12 @@ fn of_project(project: Option<&Path>) -> Result<Installer, CommandError> {
     let environment = Environment::current();
     environment.check().map_err(|error| Failure::from(&error))?;
     let project = match project {
+        Some(folder) if !env::place(folder).is_dir() => {
+            let message = format!("the project is no folder that is there: {}", shown(folder));
+            return Err(
+                Failure::new(message, "check the path behind --project, or make the folder first").into()
+            );
+        }
         Some(folder) => env::place(folder),
         None => InstallFolders::project_of(&env::absolute(Path::new(".")), &environment),
     };

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use prowess::install::{
     Action, Change, InstallError, InstallScope, InstallSpec, Installer, LockedSkill, Prepared, Preview,
-    Progress,
+    Progress, SyncSource,
 };
 use serde_json::{Value, json};
 
@@ -31,6 +31,30 @@ pub(super) fn source(installer: &Installer, spec: &InstallSpec, ui: &mut Ui) -> 
         ui.note(&format!("from {url}"));
     }
     Ok(())
+}
+
+/// Says where `sync` fetches from, before it does. A folder of the project itself is no news.
+pub(super) fn sources(sources: &[SyncSource], ui: &mut Ui) {
+    let mut lines: Vec<String> = Vec::new();
+    for source in sources.iter().filter(|source| source.is_git || source.private.is_some()) {
+        let line = format!("from {}", source_line(source));
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    lines.iter().for_each(|line| ui.note(line));
+}
+
+/// A source in a few words: its address, what is asked for, and the commit.
+pub(super) fn source_line(source: &SyncSource) -> String {
+    let mut line = source.place.clone();
+    if let Some(reference) = &source.reference {
+        let _ = write!(line, " #{reference}");
+    }
+    if let Some(commit) = &source.commit {
+        let _ = write!(line, " @{commit}");
+    }
+    line
 }
 
 /// Says that one phase is done.

@@ -2,17 +2,22 @@
 
 use std::time::Instant;
 
-use prowess::install::{InstallScope, SyncOptions};
+use prowess::install::{Change, InstallErrorKind, Installer, Preview, SyncOptions};
 
 use super::{consent, installer, report};
 use crate::Outcome;
 use crate::args::Sync;
-use crate::error::CommandError;
+use crate::error::{CommandError, Failure};
 use crate::ui::Ui;
+
+/// How often it is planned again because another process changed the records.
+const MAX_PLANS: usize = 5;
+
+/// What was done, and what each skill that the user had to accept could do.
+type Done = (Vec<Change>, Vec<(String, Preview)>);
 
 /// Runs the command.
 pub(crate) fn run(args: &Sync, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
-    let scope = args.installing.common.scope();
     let mut installer = installer(&args.installing.common)?.with_limits(args.installing.limits.limits());
     if args.offline || args.frozen {
         installer = installer.offline();
@@ -21,37 +26,58 @@ pub(crate) fn run(args: &Sync, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
     (options.locked, options.frozen) = (args.locked, args.frozen);
     (options.fetch_only, options.lock_only) = (args.fetch_only, args.lock_only);
     options.install = args.installing.options();
+    for _ in 1..MAX_PLANS {
+        if let Some((changes, previews)) = once(args, &installer, options.clone(), false, ui)? {
+            report::added(&changes, &previews, &args.installing.common, json, ui)?;
+            return Ok(Outcome::Fine);
+        }
+    }
+    if let Some((changes, previews)) = once(args, &installer, options, true, ui)? {
+        report::added(&changes, &previews, &args.installing.common, json, ui)?;
+    }
+    Ok(Outcome::Fine)
+}
+
+/// Plans, fetches, asks and installs; nothing when another process changed the records meanwhile and this is not the last
+/// time.
+fn once(
+    args: &Sync,
+    installer: &Installer,
+    mut options: SyncOptions,
+    last: bool,
+    ui: &mut Ui,
+) -> Result<Option<Done>, CommandError> {
+    let scope = args.installing.common.scope();
+    let plan = installer.plan_sync(scope, &options, &mut |what| report::progress(what, ui))?;
+    report::sources(plan.sources(), ui);
+    consent::ask_for_sources(plan.sources(), args.installing.yes, ui)?;
     let started = Instant::now();
-    let skills = installer.plan_sync(scope, &options, &mut |what| report::progress(what, ui))?;
+    let skills = installer.fetch_sync(scope, plan, &mut |what| report::progress(what, ui))?;
     if !skills.is_empty() {
         report::phase("fetched", skills.len(), started, ui);
     }
-    let mut accepted = args.installing.yes;
-    if !args.installing.common.dry_run && !args.fetch_only && !args.lock_only && !skills.is_empty() {
-        let previews = report::previews(&installer, scope, &skills)?;
+    let mut new = Vec::new();
+    if !args.fetch_only && !args.lock_only && !skills.is_empty() {
+        let previews = report::previews(installer, scope, &skills)?;
         let known = installer.are_accepted(scope, &skills)?;
-        let new: Vec<_> =
-            previews.into_iter().zip(known).filter(|(_, known)| !known).map(|(new, _)| new).collect();
-        accepted |= new.is_empty();
-        if !accepted && ui.can_ask() {
-            consent::ask(&new, false, ui)?;
-            accepted = true;
+        new = previews.into_iter().zip(known).filter(|(_, known)| !known).map(|(new, _)| new).collect();
+        if !args.installing.common.dry_run {
+            // A lock that came with a repository is no consent.
+            consent::ask(&new, args.installing.yes, ui)?;
         }
-        if !accepted && scope == InstallScope::User {
-            // What the user has is trusted by its place, so nothing new comes there without consent.
-            consent::ask(&new, false, ui)?;
-        }
-        if !accepted {
-            // A lock that came with a repository is no consent. The files are installed, and stay untrusted.
-            ui.note("skills that you did not accept are not trusted; accept them with: prowess sync --yes");
-        }
+        options.install.accepted = true;
     }
-    options.install.accepted = accepted;
     let started = Instant::now();
-    let changes = installer.sync(scope, skills, &options, &mut |what| report::progress(what, ui))?;
+    let changes = match installer.sync(scope, skills, &options, &mut |what| report::progress(what, ui)) {
+        Err(error) if error.kind() == InstallErrorKind::Changed && !last => return Ok(None),
+        Err(error) if error.kind() == InstallErrorKind::Exists => {
+            let hint = "move it away, or replace it with --overwrite";
+            return Err(Failure::new(error.to_string(), hint).into());
+        }
+        changes => changes?,
+    };
     if !args.installing.common.dry_run && !args.lock_only {
         report::finished(&changes, started, ui);
     }
-    report::changes(&changes, &args.installing.common, json, ui)?;
-    Ok(Outcome::Fine)
+    Ok(Some((changes, new)))
 }

@@ -14,21 +14,36 @@ use crate::ui::{STRONG, Ui, clean, count};
 
 /// Runs the command.
 pub(crate) fn run(args: &Verify, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
-    let mut skills = installer(&args.common)?.verify(args.common.scope())?;
-    if let Some(name) = args.names.iter().find(|name| !skills.iter().any(|skill| skill.name == **name)) {
+    let installer = installer(&args.common)?;
+    let mut skills = installer.verify(args.common.scope())?;
+    let mut absent = installer.not_locked(args.common.scope())?;
+    let is_known = |name: &String| skills.iter().any(|skill| skill.name == *name) || absent.contains(name);
+    if let Some(name) = args.names.iter().find(|name| !is_known(name)) {
         let hint = "list what is installed with: prowess list --installed";
         return Err(Failure::new(format!("no skill of this name is installed: {name}"), hint).into());
     }
     skills.retain(|skill| args.names.is_empty() || args.names.contains(&skill.name));
-    let wrong = skills.iter().filter(|skill| !skill.is_clean()).count();
+    absent.retain(|name| args.names.is_empty() || args.names.contains(name));
+    let changed = skills.iter().filter(|skill| !skill.is_clean()).count();
+    let wrong = changed + absent.len();
     if json {
         let skills: Vec<_> = skills.iter().map(super::installed::value).collect();
-        ui.json(&json!({"version": VERSION, "skills": skills, "summary": {"skills": skills.len(), "wrong": wrong}}))?;
+        let summary = json!({"skills": skills.len(), "wrong": wrong});
+        ui.json(&json!({"version": VERSION, "skills": skills, "not_installed": absent, "summary": summary}))?;
     } else {
         let mut text: String = skills.iter().map(lines).collect();
-        let of = count(skills.len(), "skill");
+        for name in &absent {
+            let _ = writeln!(
+                text,
+                "{STRONG}{}{STRONG:#}  not installed; install it with: prowess sync",
+                clean(name)
+            );
+        }
+        let of = count(skills.len() + absent.len(), "skill");
         if wrong == 0 {
             let _ = writeln!(text, "{of} as installed");
+        } else if changed == 0 {
+            let _ = writeln!(text, "{wrong} of {of} not installed");
         } else {
             let user = if args.common.user { " --user" } else { "" };
             let restore = format!("prowess sync --overwrite{user}");

@@ -17,20 +17,6 @@ pub(crate) fn lock_own(path: &Path) -> io::Result<File> {
 
 /// The same, waiting no longer than this.
 pub(crate) fn lock_within(path: &Path, timeout: Duration) -> io::Result<File> {
-    lock_by(path, timeout, File::try_lock)
-}
-
-/// A lock that several readers hold at once, and no writer meanwhile.
-#[cfg(feature = "install")]
-pub(crate) fn lock_shared_within(path: &Path, timeout: Duration) -> io::Result<File> {
-    lock_by(path, timeout, File::try_lock_shared)
-}
-
-fn lock_by(
-    path: &Path,
-    timeout: Duration,
-    try_lock: fn(&File) -> Result<(), fs::TryLockError>,
-) -> io::Result<File> {
     fs::create_dir_all(path.parent().unwrap_or(Path::new(".")))?;
     let mut options = File::options();
     options.write(true).create(true).truncate(false);
@@ -50,7 +36,7 @@ fn lock_by(
         use std::os::unix::fs::PermissionsExt as _;
         file.set_permissions(fs::Permissions::from_mode(0o600))?;
     }
-    wait(file, path, timeout, try_lock)
+    wait(file, path, timeout, File::try_lock)
 }
 
 /// A lock that others may share, for what only reads: nothing is written. Nothing when there is no file, or this user may

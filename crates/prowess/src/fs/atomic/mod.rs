@@ -13,13 +13,13 @@ pub use error::WriteError;
 use held::Held;
 pub(crate) use lock::lock_own;
 #[cfg(feature = "install")]
-pub(crate) use lock::{lock_shared_within, lock_to_read, lock_within};
+pub(crate) use lock::{lock_to_read, lock_within};
 use temporary::Temporary;
 pub(crate) use temporary::is_temporary;
 #[cfg(feature = "install")]
 pub(crate) use temporary::unused_name;
 #[cfg(feature = "install")]
-pub(crate) use temporary::{is_stage, unused_stage_name};
+pub(crate) use temporary::{is_stage, sweep, unused_stage_name};
 
 /// The steps of replacing a file, in order. Tests stop at each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -94,7 +94,7 @@ pub(crate) fn unused_stage_name() -> String {
 }
 
 /// Removes temporary files in a folder whose process was killed.
-fn sweep(folder: &Path) {
+pub(crate) fn sweep(folder: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().take(MAX_SWEPT).flatten() {
         if !entry.file_name().to_str().is_some_and(|name| is_unfinished(name, UNFINISHED.1)) {
             continue;

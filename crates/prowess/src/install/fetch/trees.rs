@@ -52,6 +52,11 @@ impl Fetcher {
         Ok(fetched.collect())
     }
 
+    /// The files of a skill of a lock, when the store has them.
+    pub(crate) fn stored(&self, locked: &LockedSkill) -> Option<SkillTree> {
+        self.store.get(&locked.digest)
+    }
+
     /// The files of skills of a lock: those that the store has, and the others from where they came from. One that is not
     /// what the lock says is an error.
     pub(crate) fn again(&self, locked: &[&LockedSkill]) -> Result<Vec<SkillTree>, InstallError> {

@@ -5,6 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use prowess_core::text::similar;
+
 use super::skills_lock::{LOCK_FILE, SkillsLock};
 use super::skills_toml::{SKILLS_FILE, SkillsToml};
 use crate::error::{SourceErrorKind, shown};
@@ -13,7 +15,7 @@ use crate::fs::dir::Kind;
 use crate::fs::read::read_small;
 use crate::install::error::{InstallError, InstallErrorKind};
 use crate::install::target::{Books, Dir};
-use crate::library::clients::{self, Client};
+use crate::library::clients::{self, CLIENTS, Client};
 use crate::registry::digests;
 
 /// The folder that holds the files of installed skills, below a project or a user's folder.
@@ -145,6 +147,11 @@ impl Place {
         timeout: Duration,
         waiting: &mut dyn FnMut(),
     ) -> Result<File, InstallError> {
+        if self.base.to_str().is_none() {
+            let message = format!("the path of this folder is not UTF-8: {}", shown(&self.base));
+            let hint = "rename the folder, then run the command again";
+            return Err(InstallError::new(InstallErrorKind::Request, message, hint));
+        }
         self.wait(timeout, waiting, &|timeout| atomic::lock_within(&self.mutex, timeout))
     }
 
@@ -254,12 +261,13 @@ impl Place {
         environment: &crate::env::Environment,
     ) -> Result<Option<PathBuf>, InstallError> {
         let client = clients::client(id).ok_or_else(|| {
-            let message = format!("there is no client called {id}");
-            InstallError::new(
-                InstallErrorKind::Request,
-                message,
-                "use the id of a client in the table of clients",
-            )
+            let near = similar(id, CLIENTS.iter().map(|client| client.id));
+            let hint = if near.is_empty() {
+                "the ids of clients are in the help of prowess list".to_owned()
+            } else {
+                format!("did you mean {}?", near.join(" or "))
+            };
+            InstallError::new(InstallErrorKind::Request, format!("there is no client called {id}"), hint)
         })?;
         let folders = match self.scope {
             InstallScope::Project => client.project.iter().map(|path| self.base.join(path)).collect(),
@@ -285,7 +293,12 @@ fn read(file: &Path) -> Result<Option<String>, InstallError> {
     let bytes = match read_small(file, MAX_FILE_BYTES) {
         Ok(bytes) => bytes,
         Err(error) if matches!(error.kind, SourceErrorKind::Missing) => return Ok(None),
-        Err(error) => return Err(InstallError::io("read", file, io::Error::other(error.with_cause()))),
+        Err(error) => {
+            let error = InstallError::io("read", file, io::Error::other(error.with_cause()));
+            return Err(error.with_hint(
+                "nothing was changed; make it a readable file, or restore it from version control",
+            ));
+        }
     };
     String::from_utf8(bytes).map(Some).map_err(|_| {
         let message = format!("this file is not understood: {}: it is no UTF-8", shown(file));

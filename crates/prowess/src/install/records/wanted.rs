@@ -12,7 +12,7 @@ use crate::install::apply::NewSkill;
 use crate::install::error::{InstallError, InstallErrorKind};
 use crate::install::fetch::FetchedSkill;
 use crate::install::reference::SkillRef;
-use crate::install::spec::{InstallPlace, InstallSpec};
+use crate::install::spec::{InstallPlace, InstallSpec, checked_reference};
 use crate::install::tree::SkillTree;
 
 /// A fetched skill as it will be recorded. `from` is the [`source_folder`] of its source.
@@ -105,7 +105,10 @@ pub(crate) fn spec_of(place: &Place, name: &str, wanted: &WantedSkill) -> Result
             spec.path = Some(RelPath::parse(path).map_err(|error| refused(error.to_string()))?);
         }
         spec.skill = wanted.skill.clone().or(spec.skill);
-        spec.reference = wanted.reference.clone().or(spec.reference);
+        if let Some(reference) = &wanted.reference {
+            checked_reference(reference).map_err(|error| refused(error.to_string()))?;
+            spec.reference = Some(reference.clone());
+        }
     }
     Ok(spec)
 }

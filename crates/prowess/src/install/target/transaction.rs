@@ -13,7 +13,7 @@ use super::dir::Dir;
 use super::journal::{Accepted, FileStep, Journal, State, Step};
 use super::steps::{Folders, Work};
 use crate::error::{SourceError, shown};
-use crate::fs::atomic::{is_stage, unused_stage_name};
+use crate::fs::atomic::{self, is_stage, unused_stage_name};
 use crate::fs::dir::Kind;
 use crate::install::error::{InstallError, InstallErrorKind};
 use crate::install::tree::SkillTree;
@@ -218,6 +218,10 @@ pub(crate) fn recover(books: &Books, swept: &[PathBuf]) -> Result<bool, InstallE
             && work.backward().is_err()
         {
             return Err(set_aside(file, &error));
+        }
+        // A file that a killed process had begun to write stays beside its record when that is not written again.
+        for folder in journal.files.iter().filter_map(|file| file.path.parent()) {
+            atomic::sweep(folder);
         }
         Journal::clear(file).map_err(failed)?;
         leftovers.extend(folders.into_keys());

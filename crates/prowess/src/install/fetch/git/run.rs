@@ -14,7 +14,7 @@ use super::redirect::{self, MAX_REDIRECTS, Redirect};
 use super::variables;
 use super::watch::Watcher;
 use crate::env::Environment;
-use crate::fs::atomic::{lock_shared_within, lock_within};
+use crate::fs::atomic::{lock_to_read, lock_within};
 use crate::install::error::{InstallError, InstallErrorKind};
 use crate::install::spec::is_on_this_machine;
 use crate::install::store::make_folder;
@@ -95,10 +95,9 @@ impl GitRunner {
         if !bare.is_there() {
             return Ok(None);
         }
-        let _held = match lock_shared_within(&bare.lock_file(), self.limits.lock_timeout) {
+        let _held = match lock_to_read(&bare.lock_file(), self.limits.lock_timeout) {
             Err(error) if error.kind() == io::ErrorKind::TimedOut => return Err(busy(url, error)),
-            // In a folder that cannot be written no other process removes anything.
-            lock => lock.ok(),
+            lock => lock.ok().flatten(),
         };
         if bare.is_there() { read(&bare).map(Some) } else { Ok(None) }
     }

@@ -340,7 +340,7 @@ fn a_repository_is_not_changed_while_another_process_reads_it() {
     take(&world.fetcher(), &world.url("repo")).unwrap();
     let lock = world.bare().with_extension("lock");
     let wait = std::time::Duration::ZERO;
-    let reader = crate::fs::atomic::lock_shared_within(&lock, wait).unwrap();
+    let reader = crate::fs::atomic::lock_to_read(&lock, wait).unwrap().unwrap();
     let limits = GitLimits { lock_timeout: wait, ..GitLimits::default() };
     let git = GitCommand::new(world.path("store/git"), Environment::of([]), limits);
     let git = git.with_program(&world.program);

@@ -145,6 +145,18 @@ fn edits_after_a_kill_are_kept_and_the_rest_is_undone() {
 }
 
 #[test]
+fn a_record_that_a_killed_process_had_begun_to_write_is_swept_also_when_all_is_undone() {
+    let place = place();
+    killed_after(&place, 0);
+    fs::write(place.skills.join("gone/SKILL.md"), "edited").unwrap();
+    let begun = place.lock.with_file_name(crate::fs::atomic::unused_name());
+    fs::write(&begun, "ne").unwrap();
+    recover(&place.books, std::slice::from_ref(&place.skills)).unwrap();
+    assert_eq!(shown(&place), ["a old", "gone edited", "old"]);
+    assert!(!begun.exists());
+}
+
+#[test]
 fn an_exchange_by_three_moves_is_completed_from_each_of_them() {
     for moves in 0..3 {
         let place = place();

@@ -1,0 +1,228 @@
+//! `sync`: what it shows and asks before it reads a source, and what it never installs without consent.
+
+use std::fs;
+
+use insta::{allow_duplicates, assert_snapshot};
+
+use crate::Place;
+use crate::install::{place, read, say, skill};
+use crate::shelf::{json_of, run};
+
+/// The project `project` beside the skills of [`place`], which names some of them.
+fn project(toml: &str) -> Place {
+    let place = place();
+    place.write("project/skills.toml", toml.as_bytes());
+    place
+}
+
+fn in_project<'a>(args: &[&'a str]) -> Vec<&'a str> {
+    args.iter().copied().chain(["--project", "project"]).collect()
+}
+
+#[test]
+fn a_source_outside_of_the_project_is_read_only_with_consent() {
+    let place = project("[skills]\npdf = { path = \"../from/pdf\" }\n");
+    for command in
+        [&["sync"][..], &["sync", "--dry-run"], &["sync", "--fetch-only"], &["sync", "--lock-only"]]
+    {
+        allow_duplicates! {
+        assert_snapshot!(say(&place, &in_project(command)), @"
+        exit 2
+        --- stderr
+        from [DIR]/from/pdf
+        error: skills.toml names a source that needs your consent, so nothing was read: pdf: [DIR]/from/pdf: it is outside of the project
+          hint: look at skills.toml, then accept its sources with --yes
+        ");
+        }
+        assert!(!place.path().join("project/.agents").exists() && !place.path().join("cache").exists());
+    }
+    assert_snapshot!(say(&place, &in_project(&["sync", "--yes"])), @"
+    exit 0
+    --- stdout
+    + pdf  ../from/pdf
+    --- stderr
+    from [DIR]/from/pdf
+    fetched 1 skill in [N] ms
+    pdf  2 files, 84 bytes
+      can be run  scripts/run.sh
+      asks for tools  Read
+    installed 1 skill in [N] ms
+    ");
+    // What was accepted by its digest is installed again without a question.
+    fs::remove_dir_all(place.path().join("project/.agents")).unwrap();
+    let said = say(&place, &in_project(&["sync", "--frozen"]));
+    assert!(said.starts_with("exit 0") && said.contains("+ pdf"), "{said}");
+}
+
+#[test]
+fn every_place_that_only_its_user_can_reach_needs_consent() {
+    for entry in [
+        "{ path = \"../from/pdf\" }",
+        "{ path = \"~/secret\" }",
+        "{ path = \"/etc/skills\" }",
+        "\"../from/pdf\"",
+        "{ path = \"link\" }",
+        "{ git = \"file:///srv/skills.git\" }",
+        "{ git = \"http://localhost:1/x.git\" }",
+        "{ git = \"https://192.168.0.1/x.git\", ref = \"v1\" }",
+        "{ git = \"ssh://git@internal-host/x.git\" }",
+        "\"git@10.0.0.1:x.git\"",
+    ] {
+        let place = project(&format!("[skills]\npdf = {entry}\n"));
+        std::os::unix::fs::symlink("../from/pdf", place.path().join("project/link")).unwrap();
+        let said = run(&place, &in_project(&["sync"]));
+        assert!(said.starts_with("exit 2") && said.contains("needs your consent"), "{entry}: {said}");
+        assert!(!place.path().join("cache").exists(), "{entry}: nothing is fetched");
+    }
+}
+
+#[test]
+fn a_ref_in_skills_toml_is_no_refspec_and_no_option() {
+    for reference in ["+a:b", "*", "^x", "--upload-pack=touch x"] {
+        let entry = format!("[skills]\npdf = {{ git = \"file:///srv/x.git\", ref = \"{reference}\" }}\n");
+        let place = project(&entry);
+        let said = run(&place, &in_project(&["sync", "--yes"]));
+        assert!(said.starts_with("exit 2") && said.contains("cannot be installed: pdf: "), "{said}");
+        assert!(!place.path().join("cache").exists(), "nothing is fetched");
+    }
+}
+
+#[test]
+fn without_a_terminal_nothing_is_installed_that_was_not_accepted() {
+    let place = project("[skills]\nnotes = { path = \"own/notes\" }\n");
+    place.write("project/own/notes/SKILL.md", skill("notes", "one").as_bytes());
+    assert_snapshot!(say(&place, &in_project(&["sync"])), @"
+    exit 2
+    --- stderr
+    fetched 1 skill in [N] ms
+    notes  1 file, 69 bytes
+      asks for tools  Read
+    error: there is no terminal to ask for your consent, so nothing was installed
+      hint: look at it with --dry-run, then accept it with --yes
+    ");
+    assert!(!place.path().join("project/.agents/skills/notes").exists());
+    assert!(!place.path().join("project/skills.lock").exists());
+    assert_snapshot!(say(&place, &in_project(&["sync", "--dry-run"])), @"
+    exit 0
+    --- stdout
+    notes  1 file, 69 bytes
+      asks for tools  Read
+    + notes  own/notes
+    nothing was changed
+    --- stderr
+    fetched 1 skill in [N] ms
+    ");
+    let json = json_of(&place, &in_project(&["sync", "--dry-run", "--json"]));
+    assert_eq!(json["skills"][0]["preview"]["tools"], serde_json::json!(["Read"]));
+    // Writing the lock installs nothing, so it needs no consent.
+    let said = run(&place, &in_project(&["sync", "--lock-only"]));
+    assert!(said.starts_with("exit 0"), "{said}");
+    assert!(!place.path().join("project/.agents/skills/notes").exists());
+    assert!(run(&place, &in_project(&["sync", "--frozen"])).starts_with("exit 2"));
+    assert!(run(&place, &in_project(&["sync", "--frozen", "--yes"])).starts_with("exit 0"));
+}
+
+#[test]
+fn another_source_in_skills_toml_replaces_what_was_installed() {
+    let place = place();
+    run(&place, &["add", "./from/notes", "--yes"]);
+    place.write("more/notes/SKILL.md", skill("notes", "two").as_bytes());
+    place.write("skills.toml", b"[skills]\nnotes = { path = \"more/notes\" }\n");
+    let said = run(&place, &["sync", "--yes"]);
+    assert!(said.starts_with("exit 0") && said.contains("~ notes"), "{said}");
+    assert!(read(&place, ".agents/skills/notes/SKILL.md").contains("two"));
+    // Something that was not installed is not taken away, and the hint names what sync has.
+    fs::remove_file(place.path().join("skills.lock")).unwrap();
+    place.write(".agents/skills/notes/SKILL.md", skill("notes", "mine").as_bytes());
+    let said = run(&place, &["sync", "--yes"]);
+    assert!(
+        said.starts_with("exit 2") && said.contains("hint: move it away, or replace it with --overwrite"),
+        "{said}"
+    );
+    assert!(read(&place, ".agents/skills/notes/SKILL.md").contains("mine"));
+}
+
+#[test]
+fn verify_names_what_skills_toml_wants_and_was_never_installed() {
+    let place = place();
+    place.write("skills.toml", b"[skills]\npdf = { path = \"from/pdf\" }\n");
+    assert_snapshot!(say(&place, &["verify"]), @"
+    exit 1
+    --- stdout
+    pdf  not installed; install it with: prowess sync
+    1 of 1 skill not installed
+    ");
+    let json: serde_json::Value =
+        serde_json::from_str(run(&place, &["verify", "--json"]).split_once("--- stdout\n").unwrap().1.trim())
+            .unwrap();
+    assert_eq!(json["not_installed"], serde_json::json!(["pdf"]));
+    assert!(run(&place, &["verify", "pdf"]).starts_with("exit 1"));
+    run(&place, &["sync", "--yes"]);
+    assert!(run(&place, &["verify"]).starts_with("exit 0"));
+}
+
+#[test]
+fn options_that_cannot_be_meant_are_errors_and_make_nothing() {
+    let place = place();
+    assert_snapshot!(say(&place, &["add", "./from/pdf", "--yes", "--ref", "main"]), @"
+    exit 2
+    --- stderr
+    error: a folder has no versions: ./from/pdf: --ref main
+      hint: leave out --ref, or name a git repository such as file:///folder
+    ");
+    assert_snapshot!(say(&place, &["add", "./from/pdf", "--yes", "--project", "nowhere"]), @"
+    exit 2
+    --- stderr
+    error: the project is no folder that is there: nowhere
+      hint: check the path behind --project, or make the folder first
+    ");
+    assert!(!place.path().join("nowhere").exists() && !place.path().join("skills.toml").exists());
+    let said = run(&place, &["add", "./from/pdf", "--yes", "--client", "claude-cod"]);
+    assert!(said.contains("did you mean claude-code"), "{said}");
+}
+
+#[test]
+fn a_skill_that_is_named_twice_is_removed_once_and_an_unknown_one_changes_nothing() {
+    let place = place();
+    run(&place, &["add", "./from", "--all", "--yes"]);
+    assert_snapshot!(say(&place, &["remove", "pdf", "nope"]), @"
+    exit 2
+    --- stderr
+    error: no skill of this name is installed for this project: nope
+      hint: installed are: notes, pdf
+    ");
+    let said = run(&place, &["remove", "pdf", "pdf", "notes"]);
+    assert!(said.starts_with("exit 0"), "{said}");
+    let said = run(&place, &["remove", "pdf"]);
+    assert!(said.contains("hint: no skill is installed for this project"), "{said}");
+}
+
+#[test]
+fn a_limit_that_is_reached_names_the_skill_and_the_one_option() {
+    let place = place();
+    assert_snapshot!(say(&place, &["add", "./from", "--all", "--yes", "--max-files", "1"]), @"
+    exit 2
+    --- stderr
+    resolved 2 skills in [N] ms
+    error: pdf: the skill has more than 1 files
+      hint: raise the limit with --max-files N
+    ");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_project_whose_path_is_not_utf_8_is_an_error_that_says_so() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt as _;
+    let place = place();
+    let project = place.path().join(OsStr::from_bytes(b"bad\xff"));
+    fs::create_dir(&project).unwrap();
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_prowess"));
+    command.args(["add", "./from/pdf", "--yes", "--project"]).arg(&project).current_dir(place.path());
+    command.env_clear().env("HOME", place.path().join("home"));
+    let said = place.transcript(&command.output().unwrap());
+    assert!(
+        said.contains("the path of this folder is not UTF-8") && said.contains("rename the folder"),
+        "{said}"
+    );
+}
