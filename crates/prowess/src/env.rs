@@ -45,20 +45,23 @@ pub(crate) fn is_homeless(path: &Path) -> bool {
     path.starts_with("~")
 }
 
-/// A variable that must be an absolute path and is not.
+/// A variable that must be an absolute path of a folder and is not.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("this variable is no absolute path: {name}={}", escape_control(.value))]
+#[error("this variable is no {}: {name}={}", if *.file { "folder" } else { "absolute path" }, escape_control(.value))]
 pub struct RelativePath {
     /// The variable.
     pub name: String,
     /// Its value.
     pub value: String,
+    /// Whether it is an absolute path, of something that is no folder.
+    pub file: bool,
 }
 
 impl RelativePath {
     /// What to do about it.
     pub fn hint(&self) -> String {
-        format!("set {} to an absolute path, or unset it", self.name)
+        let wanted = if self.file { "a folder" } else { "an absolute path" };
+        format!("set {} to {wanted}, or unset it", self.name)
     }
 }
 
@@ -99,14 +102,21 @@ impl Environment {
         self.get(name).map(PathBuf::from).filter(|path| path.is_absolute())
     }
 
-    /// An error if a variable that says where the user's files are is not an absolute path. Otherwise it would be
-    /// ignored silently.
+    /// An error if a variable that says where the user's files are is not an absolute path, or HOME is no folder. Otherwise
+    /// the first would be ignored silently, and the second reported by each client's folder.
     pub fn check(&self) -> Result<(), RelativePath> {
         for name in FOLDERS {
             if let Some(value) = self.get(name).filter(|value| !Path::new(value).is_absolute()) {
                 let value = value.to_string_lossy().into_owned();
-                return Err(RelativePath { name: name.to_owned(), value });
+                return Err(RelativePath { name: name.to_owned(), value, file: false });
             }
+        }
+        // Of a user without a folder, as services have it. One that is not there yet is fine.
+        if let Some(home) = self.folder("HOME")
+            && home.metadata().is_ok_and(|home| !home.is_dir())
+        {
+            let value = home.to_string_lossy().into_owned();
+            return Err(RelativePath { name: "HOME".to_owned(), value, file: true });
         }
         Ok(())
     }

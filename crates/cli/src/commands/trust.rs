@@ -50,8 +50,15 @@ fn revoke(what: &str, approvals: &mut Approvals) -> Result<String, CommandError>
     // A text that names a folder means no skill that is called so: a skill could have any name.
     let is_meant = |approval: &&&Approval| !names_folder(what) || approval.location == what;
     let called = approvals.called(what);
-    let meant: Vec<String> =
-        called.iter().filter(is_meant).map(|approval| approval.location.to_string()).collect();
+    let called: Vec<&Approval> = called.iter().filter(is_meant).copied().collect();
+    let here = env::absolute(Path::new("."));
+    let project = prowess::library::clients::project(&here);
+    let (own, _): (Vec<&Approval>, Vec<&Approval>) = called.iter().partition(|approval| {
+        approval.location.path().is_some_and(|path| Path::new(path).starts_with(project))
+    });
+    // Of several with one name, that of this project is meant.
+    let called = if own.len() == 1 { own } else { called };
+    let meant: Vec<String> = called.iter().map(|approval| approval.location.to_string()).collect();
     if meant.len() > 1 {
         let error = format!("several trusted skills have this name: {}", clean(what));
         let one = |place: &String| format!("revoke the trust in one: {}", revoke_command(place));

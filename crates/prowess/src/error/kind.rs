@@ -156,6 +156,10 @@ pub enum SourceErrorKind {
     },
     /// No skill could be found by its key.
     Lookup(Box<LookupError>),
+    /// Another process is changing this file.
+    Busy,
+    /// The system did not let this file be written.
+    Unwritable(io::Error),
     /// The system returned an error.
     Io(io::Error),
 }

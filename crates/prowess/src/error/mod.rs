@@ -209,6 +209,8 @@ impl fmt::Display for SourceError {
                 write!(to, "could not take this from an MCP server: {}: {reason}", at.of_server())
             }
             Kind::Lookup(error) => error.fmt(to),
+            Kind::Busy => write!(to, "another process is changing this file: {at}"),
+            Kind::Unwritable(_) => write!(to, "could not write: {at}"),
             Kind::Io(_) => write!(to, "could not read: {at}"),
         }
     }
@@ -217,7 +219,7 @@ impl fmt::Display for SourceError {
 impl Error for SourceError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match &self.kind {
-            SourceErrorKind::Io(error) => Some(error),
+            SourceErrorKind::Io(error) | SourceErrorKind::Unwritable(error) => Some(error),
             // Its text is the text of this error, so the cause is the next one.
             SourceErrorKind::Config(error) => error.source(),
             #[cfg(feature = "install")]

@@ -11,6 +11,7 @@ mod fetch;
 mod installed;
 mod installer;
 mod links;
+mod names;
 mod origins;
 mod preview;
 mod records;
@@ -30,6 +31,7 @@ pub use installer::{
     Available, AvailableSkill, InstallFolders, InstallOptions, Installer, Prepared, Progress,
 };
 pub use links::{ClientDifference, ClientState};
+pub(crate) use names::InstalledNames;
 pub use origins::{InstalledOrigin, Origins};
 pub use preview::{HiddenText, NestedSkill, Preview};
 pub use records::{

@@ -409,7 +409,11 @@ impl Finding<'_> {
         let budget = (!trusted).then(|| Arc::clone(self.budget));
         let scan = self.shown.scan(scope, ScanOptions { max_depth: depth, ..ScanOptions::default() });
         let opening = Opening { scope, project, budget, scan, ..self.opening.clone() };
+        #[cfg(feature = "install")]
+        let names = crate::install::InstalledNames::of(&path, scope, self.environment);
         let layer = opening.open(&SourceSpec::dir(path), self.environment)?.read_by(readers);
+        #[cfg(feature = "install")]
+        let layer = layer.named_as_installed(names);
         Ok(self.shown.layer(scope, layer))
     }
 }

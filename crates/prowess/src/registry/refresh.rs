@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use prowess_core::catalog::{Approved, Decision, LayerId, TurnedOffBy};
 use prowess_core::path::Glob;
-use prowess_core::{Candidate, Catalog, Delta, Found, Location, Obstacle, Stamp};
+use prowess_core::{Candidate, Catalog, Delta, Found, Location, Obstacle, Scope, Stamp};
 
 use super::read::read_approved;
 use super::{Registry, RegistryError, Seen, damage, needs_trust};
@@ -170,7 +170,10 @@ impl Registry {
         layer: &Layer,
         trust: &Trust,
     ) -> (Option<Obstacle>, Option<Approved>) {
-        if !needs_trust(found.wants_approval, found.entry.origin.scope) {
+        let origin = &found.entry.origin;
+        // An installed skill of the user is trusted as the user accepted it, and no other way.
+        let accepted = || origin.scope == Scope::User && trust.approval_of(&origin.location).is_some();
+        if !needs_trust(found.wants_approval, origin.scope) && !accepted() {
             return (None, None);
         }
         let mut counted = None;

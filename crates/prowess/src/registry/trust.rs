@@ -1,8 +1,10 @@
 //! What a person trusts: whole folders by their path, single skills by the digest of all their files.
 //!
-//! Sources named on purpose, the user's own skills and built-in ones are trusted. A project's skills that were found
+//! Sources named on purpose, the user's own skills and built-in ones are trusted; an installed skill of the user only as
+//! it was accepted. A project's skills that were found
 //! by themselves are seen but not used before the user says so, and so are those of a layer that asks for it.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use prowess_core::{Candidate, Location, Origin, Scope};
@@ -78,7 +80,8 @@ impl Trust {
     }
 
     /// Trust in what was approved, and in what needs no approval.
-    pub fn in_approved(approvals: Approvals) -> Self {
+    pub fn in_approved(mut approvals: Approvals) -> Self {
+        approvals.skills.sort_by(|a, b| a.location.cmp(&b.location));
         Self { approvals, ..Self::default() }
     }
 
@@ -102,7 +105,9 @@ impl Trust {
 
     /// What a person approved at the place of a skill, whether or not it still is that.
     pub(crate) fn approval_of(&self, location: &Location) -> Option<&Approval> {
-        self.approvals.skills.iter().find(|approval| approval.location == *location)
+        let skills = &self.approvals.skills;
+        let at = skills.binary_search_by(|approval| approval.location.cmp(location)).ok()?;
+        skills.get(at)
     }
 }
 
@@ -134,8 +139,10 @@ impl Approvals {
         file: &Path,
         change: impl FnOnce(&mut Self) -> Result<T, E>,
     ) -> Result<T, E> {
-        let lock =
-            atomic::lock_own(&file.with_extension("lock")).map_err(|error| SourceError::io(file, error))?;
+        let lock = atomic::lock_own(&file.with_extension("lock")).map_err(|error| match error.kind() {
+            ErrorKind::TimedOut => SourceErrorKind::Busy.at(file),
+            _ => SourceErrorKind::Unwritable(error).at(file),
+        })?;
         let mut approvals = Self::load(file)?;
         let done = change(&mut approvals)?;
         approvals.save(file)?;
@@ -145,7 +152,7 @@ impl Approvals {
 
     /// Writes them, whole or not at all, for the user alone.
     pub fn save(&self, file: &Path) -> Result<(), SourceError> {
-        let failed = |error| SourceError::io(file, error);
+        let failed = |error| SourceErrorKind::Unwritable(error).at(file);
         let text = serde_json::to_string_pretty(&Self { version: 1, ..self.clone() })
             .map_err(|error| failed(std::io::Error::other(error)))?;
         atomic::write_own(file, &[text.as_bytes(), b"\n"], Durability::Synced).map_err(failed)

@@ -79,6 +79,8 @@ pub struct Layer {
     optional: bool,
     named_in: Option<PathBuf>,
     budget: Option<Arc<ProjectBudget>>,
+    #[cfg(feature = "install")]
+    installed: Option<crate::install::InstalledNames>,
 }
 
 /// The labels of layers side by side: each has one of its own. They are for people; layers are found by their number.
@@ -122,6 +124,8 @@ impl Layer {
             optional: false,
             named_in: None,
             budget: None,
+            #[cfg(feature = "install")]
+            installed: None,
         }
     }
 
@@ -191,6 +195,13 @@ impl Layer {
         is_in(skill, folder) || self.named_in.as_deref() == Some(folder)
     }
 
+    /// Lists installed skills under the names that they were installed under.
+    #[cfg(feature = "install")]
+    pub(crate) fn named_as_installed(mut self, names: Option<crate::install::InstalledNames>) -> Self {
+        self.installed = names;
+        self
+    }
+
     /// Spends a budget when skills are judged.
     pub(crate) fn spending(mut self, budget: Option<Arc<ProjectBudget>>) -> Self {
         self.budget = budget;
@@ -221,6 +232,10 @@ impl Layer {
             Err(SourceError { kind: SourceErrorKind::Missing, .. }) if self.optional => Listing::default(),
             listed => listed?,
         };
+        #[cfg(feature = "install")]
+        if let Some(installed) = &self.installed {
+            installed.give(&mut listing.skills);
+        }
         let profiles = [self.profile.as_deref(), profile];
         for found in &mut listing.skills {
             for profile in profiles.into_iter().flatten() {

@@ -206,10 +206,8 @@ fn write(
 ) -> Result<(), InstallError> {
     let path = &*file.path;
     let failed = |error: io::Error| InstallError::io("write", path, error);
-    if looking {
-        if text_of(path)?.as_deref() != before.map(str::as_bytes) {
-            return Ok(());
-        }
+    if looking && text_of(path)?.as_deref() != before.map(str::as_bytes) {
+        return Ok(());
     }
     let done = match (before, after) {
         (Some(before), Some(after)) => {

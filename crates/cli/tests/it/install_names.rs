@@ -1,0 +1,108 @@
+//! The names of installed skills: two of one name side by side, and the trust in them.
+
+use std::fs;
+
+use crate::install::{place, read, skill};
+use crate::shelf::{command, json_of, run};
+
+#[test]
+fn a_skill_installed_under_another_name_is_listed_under_it_beside_its_namesake() {
+    let place = place();
+    place.write("other/pdf/SKILL.md", skill("pdf", "other").as_bytes());
+    run(&place, &["add", "./from/pdf", "--yes", "--client", "claude-code"]);
+    let said = run(&place, &["add", "./other/pdf", "--as", "pdf-2", "--yes"]);
+    assert!(said.contains("agents see the name  pdf"), "{said}");
+    assert!(read(&place, "skills.lock").contains("upstream-name = \"pdf\""));
+    for args in [&["list", "--json"][..], &["list", "--json", "--client", "claude-code"]] {
+        let listed = json_of(&place, args);
+        let keys: Vec<&str> =
+            listed["skills"].as_array().unwrap().iter().filter_map(|skill| skill["key"].as_str()).collect();
+        assert!(keys.contains(&"pdf") && keys.contains(&"pdf-2"), "{listed}");
+    }
+    let prompt = run(&place, &["prompt"]);
+    assert!(prompt.contains("pdf-2"), "{prompt}");
+    let said = run(&place, &["activate", "pdf-2"]);
+    assert!(said.starts_with("exit 0") && said.contains("other"), "{said}");
+    let said = run(&place, &["activate", "pdf"]);
+    assert!(said.starts_with("exit 0") && said.contains("one"), "{said}");
+    let why = run(&place, &["why", "pdf-2"]);
+    assert!(why.starts_with("exit 0") && why.contains("pdf-2"), "{why}");
+}
+
+#[test]
+fn a_skill_of_the_user_that_changed_after_it_was_accepted_is_withheld() {
+    let place = place();
+    place.write("home/.agents/skills/own/SKILL.md", skill("own", "mine").as_bytes());
+    run(&place, &["add", "./from/pdf", "--yes", "--user"]);
+    assert!(!run(&place, &["list"]).contains("trusted"));
+    place.write("home/.agents/skills/pdf/SKILL.md", skill("pdf", "evil").as_bytes());
+    let said = run(&place, &["list"]);
+    assert!(said.contains("pdf  changed since it was trusted"), "{said}");
+    let said = run(&place, &["activate", "pdf"]);
+    assert!(said.starts_with("exit 2") && said.contains("prowess trust pdf"), "{said}");
+    assert!(!said.contains("evil"), "{said}");
+    // What was never installed needs no approval.
+    assert!(run(&place, &["activate", "own"]).starts_with("exit 0"));
+    assert!(run(&place, &["trust", "pdf"]).starts_with("exit 0"));
+    assert!(run(&place, &["activate", "pdf"]).contains("evil"));
+    place.write("home/.agents/skills/pdf/SKILL.md", skill("pdf", "more").as_bytes());
+    run(&place, &["sync", "--user", "--overwrite", "--yes"]);
+    assert!(run(&place, &["activate", "pdf"]).contains("one"));
+}
+
+#[test]
+fn a_home_that_is_no_folder_is_one_error_that_names_it() {
+    let place = place();
+    for args in [&["list"][..], &["add", "./from/pdf", "--yes"], &["list", "--installed"]] {
+        let output = command(&place).env("HOME", "/dev/null").args(args).output().unwrap();
+        let said = place.transcript(&output);
+        assert!(said.starts_with("exit 2"), "{said}");
+        assert_eq!(said.matches("error: ").count(), 1, "{said}");
+        assert!(said.contains("this variable is no folder: HOME=/dev/null"), "{said}");
+    }
+}
+
+#[test]
+fn revoking_by_name_means_the_skill_of_this_project() {
+    let place = place();
+    fs::create_dir_all(place.path().join("other/.git")).unwrap();
+    run(&place, &["add", "./from/pdf", "--yes"]);
+    run(&place, &["add", "./from/pdf", "--yes", "--project", "other"]);
+    let from = |folder: &str| {
+        let output = command(&place)
+            .args(["trust", "--revoke", "pdf"])
+            .current_dir(place.path().join(folder))
+            .output();
+        place.transcript(&output.unwrap())
+    };
+    let said = from("other");
+    assert!(said.starts_with("exit 0"), "{said}");
+    let left = run(&place, &["trust", "--list"]);
+    assert!(left.contains("[DIR]/.agents/skills/pdf") && !left.contains("other/.agents"), "{left}");
+}
+
+#[test]
+fn approvals_that_cannot_be_written_say_so() {
+    let place = place();
+    place.write("file", b"");
+    let output = command(&place)
+        .env("XDG_STATE_HOME", place.path().join("file"))
+        .args(["trust", "."])
+        .output()
+        .unwrap();
+    let said = place.transcript(&output);
+    assert!(
+        said.starts_with("exit 2") && said.contains("could not write: [DIR]/file/prowess/trust.json"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_name_or_version_with_control_characters_leaves_the_lock_readable() {
+    let place = place();
+    let text = "---\nname: \"pdf\\e[2J\"\nversion: \"1\\e\"\nmetadata: {version: \"2\\e\"}\ndescription: Reads.\n---\nDo.\n";
+    place.write("from/pdf/SKILL.md", text.as_bytes());
+    let said = run(&place, &["add", "./from/pdf", "--yes"]);
+    assert!(said.starts_with("exit 0") && !said.contains('\u{1b}'), "{said}");
+    assert!(run(&place, &["verify"]).starts_with("exit 0"));
+}
