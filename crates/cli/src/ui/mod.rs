@@ -1,5 +1,6 @@
 //! The only access to the terminal: results go to stdout, everything else to stderr, and no text can control it.
 
+mod bar;
 pub(crate) mod cells;
 
 use std::borrow::Cow;
@@ -16,6 +17,7 @@ use prowess::text;
 use serde::Serialize;
 use serde_json::Value;
 
+pub(crate) use self::bar::Bar;
 use crate::error::{CommandError, Failure};
 
 /// Words that matter most.
@@ -123,6 +125,16 @@ impl Ui {
         let _ = self.flush();
         let text = format!("{STRONG}{}{STRONG:#}\n", clean(text));
         let _ = AutoStream::new(io::stderr().lock(), self.color).write_all(text.as_bytes());
+    }
+
+    /// A line that says what is going on, until it is dropped; an empty one unless stderr is a terminal that can redraw it.
+    pub(crate) fn bar(&mut self, doing: &'static str, of: usize) -> Bar {
+        let dumb = Environment::current().get("TERM").is_none_or(|term| term == "dumb");
+        if dumb || !io::stderr().is_terminal() {
+            return Bar::default();
+        }
+        let _ = self.flush();
+        Bar::start(doing, of)
     }
 
     /// Whether the user can be asked: questions go to stderr, answers come from stdin.

@@ -3,13 +3,13 @@
 use std::time::Instant;
 
 use prowess::RelPath;
-use prowess::install::{Edits, InstallPlace, InstallSpec};
+use prowess::install::{Edits, InstallPlace, InstallSpec, Progress};
 
 use super::{choose, consent, installer, report};
 use crate::Outcome;
 use crate::args::Add;
 use crate::error::{CommandError, Failure};
-use crate::ui::Ui;
+use crate::ui::{Ui, count};
 
 /// Runs the command.
 pub(crate) fn run(args: &Add, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
@@ -18,13 +18,19 @@ pub(crate) fn run(args: &Add, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
     let installer = installer(&args.installing.common)?.with_limits(args.installing.limits.limits());
     let started = Instant::now();
     report::source(&installer, &spec, ui)?;
+    let bar = report::bar("resolving", 0, json, ui);
+    bar.next(&args.source);
     let mut available = installer.find(scope, &spec)?;
+    drop(bar);
     let chosen = choose::chosen(&available, &spec, args, ui)?;
     report::phase("resolved", chosen.len(), started, ui);
     let started = Instant::now();
     let alias = args.alias.as_deref();
-    let skills = installer
-        .prepare(scope, &spec, &mut available, &chosen, alias, &mut |what| report::progress(what, ui))?;
+    let bar = report::bar("fetching", 0, json, ui);
+    bar.next(&count(chosen.len(), "skill"));
+    let mut progress = |what: Progress<'_>| report::in_bar(what, &bar, ui);
+    let skills = installer.prepare(scope, &spec, &mut available, &chosen, alias, &mut progress)?;
+    drop(bar);
     report::phase("fetched", skills.len(), started, ui);
     let mut previews = report::previews(&installer, scope, &skills)?;
     let mut options = args.installing.options();
@@ -34,18 +40,17 @@ pub(crate) fn run(args: &Add, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
         looking.dry_run = true;
         let planned =
             installer.add(scope, skills.clone(), &looking, &mut |what| report::progress(what, ui))?;
-        for (name, preview) in &mut previews {
-            let lost =
-                planned.iter().filter(|change| change.name == *name).flat_map(|change| &change.replaced);
-            preview.replaces = lost.map(|path| path.to_string_lossy().into_owned()).collect();
-        }
+        report::name_replaced(&mut previews, &planned);
     }
     if !options.dry_run {
         consent::ask(&previews, args.installing.yes, ui)?;
     }
     options.accepted = true;
     let started = Instant::now();
-    let changes = installer.add(scope, skills, &options, &mut |what| report::progress(what, ui))?;
+    let bar = report::bar("installing", 0, json, ui);
+    bar.next(&count(skills.len(), "skill"));
+    let changes = installer.add(scope, skills, &options, &mut |what| report::in_bar(what, &bar, ui))?;
+    drop(bar);
     if !options.dry_run {
         report::finished(&changes, started, ui);
     }

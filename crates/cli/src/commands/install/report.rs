@@ -14,7 +14,20 @@ use crate::args::Common;
 use crate::commands::shown;
 use crate::error::CommandError;
 use crate::report::json::VERSION;
-use crate::ui::{FAINT, STRONG, Ui, clean, count};
+use crate::ui::{Bar, FAINT, STRONG, Ui, clean, count};
+
+/// A line that says what is going on, on a terminal; none with `--json`.
+pub(super) fn bar(doing: &'static str, of: usize, json: bool, ui: &mut Ui) -> Bar {
+    if json { Bar::default() } else { ui.bar(doing, of) }
+}
+
+/// Says what an installer is doing, in the line of a bar or beside it.
+pub(super) fn in_bar(what: Progress<'_>, bar: &Bar, ui: &mut Ui) {
+    match what {
+        Progress::Fetching(name) => bar.next(name),
+        other => bar.aside(|| progress(other, ui)),
+    }
+}
 
 /// Says what is waited for.
 pub(super) fn progress(what: Progress<'_>, ui: &mut Ui) {
@@ -42,7 +55,9 @@ pub(super) fn sources(sources: &[SyncSource], ui: &mut Ui) {
             lines.push(line);
         }
     }
-    lines.iter().for_each(|line| ui.note(line));
+    for line in &lines {
+        ui.note(line);
+    }
 }
 
 /// A source in a few words: its address, what is asked for, and the commit.
@@ -81,6 +96,14 @@ pub(super) fn previews(
     skills: &[Prepared],
 ) -> Result<Vec<(String, Preview)>, InstallError> {
     installer.previews(scope, skills)
+}
+
+/// Adds to previews what each skill would replace.
+pub(super) fn name_replaced(previews: &mut [(String, Preview)], planned: &[Change]) {
+    for (name, preview) in previews {
+        let lost = planned.iter().filter(|change| change.name == *name).flat_map(|change| &change.replaced);
+        preview.replaces = lost.map(|path| path.to_string_lossy().into_owned()).collect();
+    }
 }
 
 /// Shows what was installed, and in a dry run what it could do.

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use prowess::install::{Change, InstallErrorKind, Installer, Preview, SyncOptions};
+use prowess::install::{Change, Edits, InstallErrorKind, Installer, Preview, SyncOptions};
 
 use super::{consent, installer, report};
 use crate::Outcome;
@@ -26,14 +26,11 @@ pub(crate) fn run(args: &Sync, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
     (options.locked, options.frozen) = (args.locked, args.frozen);
     (options.fetch_only, options.lock_only) = (args.fetch_only, args.lock_only);
     options.install = args.installing.options();
-    for _ in 1..MAX_PLANS {
-        if let Some((changes, previews)) = once(args, &installer, options.clone(), false, ui)? {
+    for left in (0..MAX_PLANS).rev() {
+        if let Some((changes, previews)) = once(args, &installer, options.clone(), (left == 0, json), ui)? {
             report::added(&changes, &previews, &args.installing.common, json, ui)?;
-            return Ok(Outcome::Fine);
+            break;
         }
-    }
-    if let Some((changes, previews)) = once(args, &installer, options, true, ui)? {
-        report::added(&changes, &previews, &args.installing.common, json, ui)?;
     }
     Ok(Outcome::Fine)
 }
@@ -44,7 +41,7 @@ fn once(
     args: &Sync,
     installer: &Installer,
     mut options: SyncOptions,
-    last: bool,
+    (last, json): (bool, bool),
     ui: &mut Ui,
 ) -> Result<Option<Done>, CommandError> {
     let scope = args.installing.common.scope();
@@ -52,7 +49,9 @@ fn once(
     report::sources(plan.sources(), ui);
     consent::ask_for_sources(plan.sources(), args.installing.yes, ui)?;
     let started = Instant::now();
-    let skills = installer.fetch_sync(scope, plan, &mut |what| report::progress(what, ui))?;
+    let bar = report::bar("fetching", plan.sources().len(), json, ui);
+    let skills = installer.fetch_sync(scope, plan, &mut |what| report::in_bar(what, &bar, ui))?;
+    drop(bar);
     if !skills.is_empty() {
         report::phase("fetched", skills.len(), started, ui);
     }
@@ -61,6 +60,13 @@ fn once(
         let previews = report::previews(installer, scope, &skills)?;
         let known = installer.are_accepted(scope, &skills)?;
         new = previews.into_iter().zip(known).filter(|(_, known)| !known).map(|(new, _)| new).collect();
+        if options.install.edits == Edits::Overwrite && !new.is_empty() {
+            // Before anything is asked, it is known what would be lost.
+            let mut looking = options.clone();
+            looking.install.dry_run = true;
+            let planned = installer.sync(scope, skills.clone(), &looking, &mut |_| {}).unwrap_or_default();
+            report::name_replaced(&mut new, &planned);
+        }
         if !args.installing.common.dry_run {
             // A lock that came with a repository is no consent.
             consent::ask(&new, args.installing.yes, ui)?;
@@ -68,7 +74,10 @@ fn once(
         options.install.accepted = true;
     }
     let started = Instant::now();
-    let changes = match installer.sync(scope, skills, &options, &mut |what| report::progress(what, ui)) {
+    let bar = report::bar("installing", 0, json, ui);
+    let changes = installer.sync(scope, skills, &options, &mut |what| report::in_bar(what, &bar, ui));
+    drop(bar);
+    let changes = match changes {
         Err(error) if error.kind() == InstallErrorKind::Changed && !last => return Ok(None),
         Err(error) if error.kind() == InstallErrorKind::Exists => {
             let hint = "move it away, or replace it with --overwrite";

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io;
 use std::path::PathBuf;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock};
 
 use super::GitLimits;
 use super::clone::{Bare, REMOTE, Temporary};
@@ -18,6 +18,7 @@ use crate::fs::atomic::{lock_to_read, lock_within};
 use crate::install::error::{InstallError, InstallErrorKind};
 use crate::install::spec::is_on_this_machine;
 use crate::install::store::make_folder;
+use crate::internal::locked;
 use crate::process::{self, Finished, ProcessLimits, Variables, Watch};
 
 /// Fewer bytes a second than this are next to nothing.
@@ -147,7 +148,7 @@ impl GitRunner {
         // It fails as before. Only the trace counts.
         let _ = self.start_watched(bare, None, &arguments, b"", &variables);
         let text = bare.take_trace();
-        let mut redirects = self.redirects.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut redirects = locked(&self.redirects);
         let asked = redirects.get(&bare.url).unwrap_or(&bare.url).clone();
         match redirect::read(&text, &asked) {
             Some(Redirect::SameHost(to)) => {
@@ -193,7 +194,7 @@ impl GitRunner {
         let mut settings: Vec<String> = variables::SETTINGS.map(str::to_owned).into();
         settings.push(format!("http.lowSpeedLimit={SLOW}"));
         settings.push(format!("http.lowSpeedTime={}", self.limits.quiet.as_secs().max(1)));
-        if let Some(to) = self.redirects.lock().unwrap_or_else(PoisonError::into_inner).get(&bare.url) {
+        if let Some(to) = locked(&self.redirects).get(&bare.url) {
             settings.push(format!("url.{to}.insteadOf={}", bare.url));
         }
         let settings = settings.into_iter().flat_map(|setting| ["-c".to_owned(), setting]);
