@@ -18,8 +18,8 @@ use crate::selector::{SelectorName, SelectorParser};
 /// prowess.toml in the folder or above it can set the levels of rules and paths to ignore.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Check {
-    /// What to check; - reads a SKILL.md from standard input [default: .]
-    #[arg(value_name = "PATH")]
+    /// What to check: a path, or the name of a skill that is listed; - reads a SKILL.md from standard input [default: .]
+    #[arg(value_name = "PATH|NAME")]
     pub(crate) paths: Vec<PathBuf>,
     /// The path of the text from standard input: decides the name of its folder, levels and ignored paths
     #[arg(long, value_name = "PATH")]
@@ -33,15 +33,27 @@ pub(crate) struct Check {
     /// Make a rule a warning
     #[arg(long, value_name = "CODE", value_delimiter = ',')]
     pub(crate) warn: Vec<String>,
-    /// Make a rule an error
+    /// Make a rule an error; warnings makes every warning one
     #[arg(long, value_name = "CODE", value_delimiter = ',')]
     pub(crate) deny: Vec<String>,
+    /// Report only these rules
+    #[arg(long, value_name = "CODE", value_delimiter = ',')]
+    pub(crate) select: Vec<String>,
+    /// Do not report these rules
+    #[arg(long, value_name = "CODE", value_delimiter = ',')]
+    pub(crate) ignore: Vec<String>,
     /// How to write the problems [default: human]
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<Format>,
-    /// Do not show problems of severity info
+    /// Do not show notes, which are problems of severity info
     #[arg(long, short)]
     pub(crate) quiet: bool,
+    /// Show each note at its place in the file, instead of one line for all notes of a file
+    #[arg(long, conflicts_with = "quiet")]
+    pub(crate) notes: bool,
+    /// Count the problems by rule instead of showing them
+    #[arg(long, conflicts_with_all = ["json", "format", "diff"])]
+    pub(crate) statistics: bool,
     /// Apply the safe fixes and report what is left; with -, write the fixed text
     #[arg(long)]
     pub(crate) fix: bool,
@@ -58,6 +70,8 @@ pub(crate) struct Check {
 pub(crate) enum Format {
     /// For people, with the place in the file
     Human,
+    /// One line for each problem
+    Concise,
     /// One JSON object
     Json,
     /// Workflow commands that GitHub shows beside the lines

@@ -11,20 +11,22 @@ use prowess::library::config::{ConfigLimits, refuse_level};
 use prowess::limits::MAX_FILE_BYTES;
 use prowess::registry::trust::Approvals;
 use prowess::{
-    Config, FixMode, Level, Manifest, Origin, Profile, ScanOptions, SkillFile, SourceErrorKind, WriteError,
-    env, fix, scan,
+    Config, FixMode, Level, Manifest, Origin, Problem, Profile, ScanOptions, Severity, SkillFile,
+    SourceErrorKind, WriteError, env, fix, scan,
 };
 
 use super::fixable::Fixable;
 use super::patch_base::PatchBase;
-use super::{STDIN, read_skill, shown, skill_file};
+use super::{STDIN, read_skill, registry, shown, skill_file};
 use crate::Outcome;
-use crate::args::{Check, Format};
+use crate::args::{Check, Format, Places};
 use crate::error::{CommandError, Failure};
+use crate::report::concise::Concise;
 use crate::report::github::Github;
-use crate::report::human::Human;
+use crate::report::human::{Human, Notes};
 use crate::report::json::Json;
 use crate::report::sarif::Sarif;
+use crate::report::statistics::Statistics;
 use crate::report::{Checked, Reporter, Summary, patch};
 use crate::ui::{self, Ui, count};
 
@@ -43,9 +45,16 @@ pub(crate) fn run(args: &Check, json: bool, ui: &mut Ui) -> Result<Outcome, Comm
         }
         (format, false) => format.unwrap_or(Format::Human),
     };
+    let notes = match (args.quiet, args.notes) {
+        (true, _) => Notes::Hidden,
+        (false, true) => Notes::Whole,
+        (false, false) => Notes::Folded,
+    };
     let reporter: Box<dyn Reporter> = match format {
+        Format::Human if args.statistics => Box::new(Statistics::new(args.quiet)),
         Format::Json => Box::new(Json::default()),
-        Format::Human => Box::new(Human { quiet: args.quiet }),
+        Format::Human => Box::new(Human { notes }),
+        Format::Concise => Box::new(Concise { quiet: args.quiet }),
         Format::Github => Box::new(Github { quiet: args.quiet }),
         Format::Sarif => Box::new(Sarif::new(args.quiet)),
     };
@@ -67,6 +76,7 @@ pub(crate) fn run(args: &Check, json: bool, ui: &mut Ui) -> Result<Outcome, Comm
         },
         preset: args.profile,
         levels: levels(args)?,
+        reported: Reported::of(args)?,
         fixing,
         diff: args.diff,
         base: PatchBase::of(paths),
@@ -83,6 +93,8 @@ pub(crate) fn run(args: &Check, json: bool, ui: &mut Ui) -> Result<Outcome, Comm
             checker.stdin(args.path.as_deref())?;
         } else if path.is_dir() {
             checker.folder(path)?;
+        } else if let Some(file) = listed(path) {
+            checker.file(&SkillFile { path: file })?;
         } else {
             checker.file(&SkillFile { path: path.clone() })?;
         }
@@ -96,6 +108,56 @@ fn approvals() -> Approvals {
     file.and_then(|file| Approvals::load(&file).ok()).unwrap_or_default()
 }
 
+/// The SKILL.md of the listed skill that a word names, when no file has this path.
+fn listed(path: &Path) -> Option<PathBuf> {
+    let name =
+        path.to_str().filter(|_| path.symlink_metadata().is_err() && path.components().count() == 1)?;
+    let skill = registry(&Places::default()).ok()?.named(name).ok()?;
+    let file = skill.entry.origin.location.path().map(PathBuf::from)?;
+    file.is_file().then_some(file)
+}
+
+/// The word that means every warning, where a code is expected.
+const WARNINGS: &str = "warnings";
+
+/// Which of the problems are reported, and how.
+struct Reported {
+    select: Vec<String>,
+    ignore: Vec<String>,
+    /// Whether every warning is an error.
+    deny_warnings: bool,
+}
+
+impl Reported {
+    fn of(args: &Check) -> Result<Self, CommandError> {
+        let named = [("--select", &args.select, Level::Error), ("--ignore", &args.ignore, Level::Off)];
+        for (option, codes, level) in named {
+            for code in codes {
+                refuse_level(code, level)
+                    .map_err(|(error, hint)| Failure::new(format!("{option}: {error}"), hint))?;
+            }
+        }
+        Ok(Self {
+            select: args.select.clone(),
+            ignore: args.ignore.clone(),
+            deny_warnings: args.deny.iter().any(|code| code == WARNINGS),
+        })
+    }
+
+    fn filter(&self, mut problems: Vec<Problem>) -> Vec<Problem> {
+        let named = |codes: &[String], problem: &Problem| codes.iter().any(|code| code == problem.code);
+        problems.retain(|problem| {
+            (self.select.is_empty() || named(&self.select, problem)) && !named(&self.ignore, problem)
+        });
+        for problem in &mut problems {
+            if self.deny_warnings && problem.severity == Severity::Warning {
+                problem.severity = Severity::Error;
+            }
+        }
+        problems
+    }
+}
+
 /// The levels from the command line; the stricter one wins.
 fn levels(args: &Check) -> Result<Vec<(String, Level)>, CommandError> {
     let groups = [
@@ -105,7 +167,7 @@ fn levels(args: &Check) -> Result<Vec<(String, Level)>, CommandError> {
     ];
     let mut levels = Vec::new();
     for (option, codes, level) in groups {
-        for code in codes {
+        for code in codes.iter().filter(|code| !(level == Level::Error && *code == WARNINGS)) {
             refuse_level(code, level)
                 .map_err(|(error, hint)| Failure::new(format!("{option}: {error}"), hint))?;
             levels.push((code.clone(), level));
@@ -128,6 +190,7 @@ struct Checker<'a> {
     fixable: Fixable,
     preset: Option<Preset>,
     levels: Vec<(String, Level)>,
+    reported: Reported,
     fixing: Option<FixMode>,
     /// Whether changes are shown and not made.
     diff: bool,
@@ -264,7 +327,7 @@ impl Checker<'_> {
                 }
             }
         }
-        let problems = profile.check(&document, files.as_ref(), &at);
+        let problems = self.reported.filter(profile.check(&document, files.as_ref(), &at));
         self.summary.add(&problems, applied.len());
         self.reporter.file(&Checked { path, document, problems, fixed: applied }, self.ui)
     }

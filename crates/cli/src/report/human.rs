@@ -1,5 +1,6 @@
 //! Problems as rustc shows them: the message, the place in the file, and what to do.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
@@ -8,10 +9,12 @@ use prowess::{LineIndex, Position, Problem, Severity, Span};
 
 use super::{Checked, Reporter, Summary, patch};
 use crate::error::{CommandError, Failure};
-use crate::ui::{STRONG, Ui, clean, count};
+use crate::ui::{FAINT, STRONG, Ui, clean, count};
 
 /// The maximum number of problems shown per file.
 const MAX_SHOWN: usize = 100;
+/// The maximum number of fields named for one code in the line of notes.
+const MAX_FIELDS: usize = 5;
 /// The maximum number of bytes of a file shown for one problem.
 const MAX_EXCERPT: usize = 16 * 1024;
 /// How much of a very long line is shown before and after a place.
@@ -19,31 +22,50 @@ const MAX_AROUND: usize = 400;
 
 /// Writes problems as they come.
 pub(crate) struct Human {
-    /// Leaves out problems of severity info.
-    pub(crate) quiet: bool,
+    /// What becomes of notes.
+    pub(crate) notes: Notes,
+}
+
+/// What becomes of notes, which are problems of severity info.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Notes {
+    /// Each is shown at its place.
+    Whole,
+    /// Those of a file share one line.
+    Folded,
+    /// They are not shown.
+    Hidden,
 }
 
 impl Reporter for Human {
     fn file(&mut self, file: &Checked, ui: &mut Ui) -> Result<(), CommandError> {
         let lines = LineIndex::new(file.document.text());
-        let problems: Vec<&Problem> = file
-            .problems
-            .iter()
-            .filter(|problem| !(self.quiet && problem.severity == Severity::Info))
-            .collect();
+        let (notes, mut problems): (Vec<&Problem>, Vec<&Problem>) =
+            file.problems.iter().partition(|problem| problem.severity == Severity::Info);
+        if self.notes == Notes::Whole {
+            problems = file.problems.iter().collect();
+        }
         let shown = most_severe(&problems);
-        for problem in &shown {
-            let text = render(&file.path, file.document.text(), &lines, problem);
+        for block in blocks(&shown) {
+            let text = render(&file.path, file.document.text(), &lines, &block);
             ui.print(&format!("{text}\n\n"))?;
         }
-        match problems.len() - shown.len() {
-            0 => Ok(()),
-            more => ui.print(&format!(
+        let more = problems.len() - shown.len();
+        if more > 0 {
+            ui.print(&format!(
                 "{} more in {}; --format json lists every one\n\n",
                 count(more, "problem"),
                 clean(&file.path)
-            )),
+            ))?;
         }
+        if self.notes == Notes::Folded && !notes.is_empty() {
+            ui.print(&format!(
+                "{}\n{}",
+                folded(&file.path, &notes),
+                if problems.is_empty() { "" } else { "\n" }
+            ))?;
+        }
+        Ok(())
     }
 
     fn failure(&mut self, _: &Failure, _: &mut Ui) -> Result<(), CommandError> {
@@ -51,7 +73,7 @@ impl Reporter for Human {
     }
 
     fn finish(&mut self, summary: &Summary, ui: &mut Ui) -> Result<(), CommandError> {
-        ui.print(&format!("{STRONG}{}{STRONG:#}\n", summary.line(self.quiet)))
+        ui.print(&format!("{STRONG}{}{STRONG:#}\n", summary.line(self.notes == Notes::Hidden)))
     }
 }
 
@@ -64,14 +86,59 @@ fn most_severe<'a>(problems: &[&'a Problem]) -> Vec<&'a Problem> {
     places.into_iter().filter_map(|at| problems.get(at).copied()).collect()
 }
 
-/// One problem as text, with colours.
-fn render(path: &str, text: &str, lines: &LineIndex<'_>, problem: &Problem) -> String {
+/// Problems that are shown together: those of one field, which often have one cause and one fix.
+fn blocks<'a>(problems: &[&'a Problem]) -> Vec<Vec<&'a Problem>> {
+    let mut blocks: Vec<Vec<&Problem>> = Vec::new();
+    for problem in problems {
+        let same = |block: &&mut Vec<&Problem>| {
+            block.first().is_some_and(|first| {
+                first.field.is_some() && first.field == problem.field && first.span == problem.span
+            })
+        };
+        match blocks.iter_mut().find(same) {
+            Some(block) => block.push(problem),
+            None => blocks.push(vec![problem]),
+        }
+    }
+    for block in &mut blocks {
+        block.sort_by_key(|problem| std::cmp::Reverse(problem.severity));
+    }
+    blocks
+}
+
+/// The notes of a file in one line: each code with the fields that it is about, or how often it occurs.
+fn folded(path: &str, notes: &[&Problem]) -> String {
+    let mut codes: BTreeMap<&str, Vec<Option<&str>>> = BTreeMap::new();
+    for note in notes {
+        codes.entry(note.code).or_default().push(note.field.as_deref());
+    }
+    let codes: Vec<String> = codes
+        .into_iter()
+        .map(|(code, fields)| {
+            let named: Vec<_> = fields.iter().flatten().take(MAX_FIELDS).map(|field| clean(field)).collect();
+            match (fields.len(), named.len()) {
+                (1, 0) => code.to_owned(),
+                (all, 0) => format!("{code} ({all})"),
+                (all, shown) if shown < all => {
+                    format!("{code} ({} and {} more)", named.join(", "), all - shown)
+                }
+                _ => format!("{code} ({})", named.join(", ")),
+            }
+        })
+        .collect();
+    format!("{FAINT}note{FAINT:#}: {}: {}", clean(path), codes.join(", "))
+}
+
+/// The problems of one block as text, with colours: the first at its place, the others as notes below it.
+fn render(path: &str, text: &str, lines: &LineIndex<'_>, block: &[&Problem]) -> String {
+    let Some((problem, others)) = block.split_first() else { return String::new() };
     let level = match problem.severity {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
         Severity::Info => Level::INFO,
     };
-    let title = level.primary_title(clean(&problem.message)).id(problem.code);
+    let codes: Vec<&str> = block.iter().map(|problem| problem.code).collect();
+    let title = level.primary_title(clean(&problem.message)).id(codes.join(", "));
     let mut group = Group::with_title(title);
     let path = clean(path);
     let mut place = None;
@@ -83,10 +150,19 @@ fn render(path: &str, text: &str, lines: &LineIndex<'_>, problem: &Problem) -> S
             group = group.element(snippet.path(path.as_ref()));
         }
     }
-    let fix = problem.fix.as_ref();
-    // A fix that says the same as the help replaces it.
-    let help = problem.help.as_ref().filter(|help| fix.is_none_or(|fix| fix.title != help.replace('`', "")));
-    if let Some(help) = help {
+    for other in others {
+        let also = match other.severity {
+            Severity::Error => Level::ERROR,
+            Severity::Warning => Level::WARNING,
+            Severity::Info => Level::INFO,
+        };
+        group = group.element(also.message(clean(&other.message).into_owned()));
+    }
+    let fix = block.iter().find_map(|problem| problem.fix.as_ref());
+    // A fix that says the same as the help replaces it, and one help is enough for problems with one cause.
+    let mut helps: Vec<&str> = block.iter().filter_map(|problem| problem.help.as_deref()).collect();
+    helps.dedup();
+    for help in helps.iter().filter(|help| fix.is_none_or(|fix| fix.title != help.replace('`', ""))) {
         group = group.element(Level::HELP.message(clean(help).into_owned()));
     }
     let rendered = Renderer::styled().render(&[group]);

@@ -1,10 +1,12 @@
 //! The output of `check`: what was checked, and one renderer for each format.
 
+pub(crate) mod concise;
 pub(crate) mod github;
 pub(crate) mod human;
 pub(crate) mod json;
 pub(crate) mod patch;
 pub(crate) mod sarif;
+pub(crate) mod statistics;
 
 use std::fmt::Write as _;
 
@@ -69,13 +71,14 @@ impl Summary {
         self.unsafe_fixable += others.len();
     }
 
-    /// The line at the end; when quiet, without problems of severity info.
+    /// The line at the end; when quiet, without notes.
     pub(crate) fn line(&self, quiet: bool) -> String {
         let skills = count(self.files, "skill");
+        let notes = if quiet { 0 } else { self.infos };
         let mut line = match (self.errors, self.warnings) {
             (0, 0) if self.files == 0 => format!("{skills} checked"),
-            (0, 0) if self.infos == 0 || quiet => format!("{skills} checked: no problems"),
-            (0, 0) => format!("{skills} checked: no errors or warnings, {}", count(self.infos, "info")),
+            (0, 0) if notes == 0 => format!("{skills} checked: no problems"),
+            (0, 0) => format!("{skills} checked: no errors or warnings"),
             (errors, warnings) => format!(
                 "{skills} checked: {}, {} in {}",
                 count(errors, "error"),
@@ -83,6 +86,9 @@ impl Summary {
                 count(self.bad_files, "file")
             ),
         };
+        if notes > 0 {
+            let _ = write!(line, ", {}", count(notes, "note"));
+        }
         if self.fixed > 0 {
             let _ = write!(line, "; {} fixed", self.fixed);
         }

@@ -14,35 +14,18 @@ fn human_output_shows_each_problem_at_its_place() {
     assert_snapshot!(two().run(&["check"]), @"
     exit 1
     --- stdout
-    error[name-uppercase]: the name has upper-case letters: Bad
-     --> .claude/skills/bad/SKILL.md:2:7
-      |
-    2 | name: Bad
-      |       ^^^
-    help: call it bad (unsafe; --unsafe-fixes applies it)
-      |
-    2 - name: Bad
-    2 + name: bad
-
-    error[name-folder-mismatch]: the name is not the name of the folder: Bad in bad
+    error[name-uppercase, name-folder-mismatch]: the name has upper-case letters: Bad
      --> .claude/skills/bad/SKILL.md:2:7
       |
     2 | name: Bad
       |       ^^^
       |
+      = error: the name is not the name of the folder: Bad in bad
       = help: give the folder and the skill the same name
     help: call it bad (unsafe; --unsafe-fixes applies it)
       |
     2 - name: Bad
     2 + name: bad
-
-    info[field-unknown]: the field is not in the specification: mood
-     --> .claude/skills/bad/SKILL.md:4:1
-      |
-    4 | mood: grim
-      | ^^^^
-      |
-      = help: put it below `metadata:`
 
     warning[link-missing]: there is no such file in the skill: more.md
      --> .claude/skills/bad/SKILL.md:6:1
@@ -50,14 +33,16 @@ fn human_output_shows_each_problem_at_its_place() {
     6 | [more](more.md)
       | ^^^^^^^^^^^^^^^
 
-    2 skills checked: 2 errors, 1 warning in 1 file; 2 fixable with --unsafe-fixes
+    note: .claude/skills/bad/SKILL.md: field-unknown (mood)
+
+    2 skills checked: 2 errors, 1 warning in 1 file, 1 note; 2 fixable with --unsafe-fixes
     ");
 }
 
 #[test]
 fn quiet_leaves_out_infos() {
     let text = two().run(&["check", "-q"]);
-    assert!(!text.contains("info[") && text.contains("error[name-uppercase]"), "{text}");
+    assert!(!text.contains("note: ") && text.contains("error[name-uppercase"), "{text}");
 }
 
 #[test]
@@ -83,7 +68,7 @@ fn the_github_format_writes_workflow_commands() {
     ::error file=.claude/skills/bad/SKILL.md,line=2,col=7,endLine=2,endColumn=10,title=name-folder-mismatch::the name is not the name of the folder: Bad in bad%0Ahelp: give the folder and the skill the same name
     ::notice file=.claude/skills/bad/SKILL.md,line=4,col=1,endLine=4,endColumn=5,title=field-unknown::the field is not in the specification: mood%0Ahelp: put it below `metadata:`
     ::warning file=.claude/skills/bad/SKILL.md,line=6,col=1,endLine=6,endColumn=16,title=link-missing::there is no such file in the skill: more.md
-    2 skills checked: 2 errors, 1 warning in 1 file; 2 fixable with --unsafe-fixes
+    2 skills checked: 2 errors, 1 warning in 1 file, 1 note; 2 fixable with --unsafe-fixes
     ");
 }
 
@@ -211,15 +196,9 @@ fn standard_input_is_checked_as_a_skill() {
     2 - name: Bad
     2 + name: bad
 
-    info[field-unknown]: the field is not in the specification: mood
-     --> <stdin>:4:1
-      |
-    4 | mood: grim
-      | ^^^^
-      |
-      = help: put it below `metadata:`
+    note: <stdin>: field-unknown (mood)
 
-    1 skill checked: 1 error, 0 warnings in 1 file; 1 fixable with --unsafe-fixes
+    1 skill checked: 1 error, 0 warnings in 1 file, 1 note; 1 fixable with --unsafe-fixes
     ");
     let text = place.run_with_input(&["check", "-", "--path", "skills/good"], GOOD.as_bytes());
     assert_snapshot!(text, @"
@@ -305,15 +284,8 @@ fn infos_are_counted_unless_quiet() {
     assert_snapshot!(place.run(&["check"]), @"
     exit 0
     --- stdout
-    info[field-unknown]: the field is not in the specification: mood
-     --> a/SKILL.md:4:1
-      |
-    4 | mood: grim
-      | ^^^^
-      |
-      = help: put it below `metadata:`
-
-    1 skill checked: no errors or warnings, 1 info
+    note: a/SKILL.md: field-unknown (mood)
+    1 skill checked: no errors or warnings, 1 note
     ");
     assert_snapshot!(place.run(&["check", "-q"]), @"
     exit 0
@@ -331,4 +303,80 @@ fn a_report_stays_one_document_when_standard_input_cannot_be_read() {
     assert_eq!(report["files"].as_array().unwrap().len(), 1);
     assert_eq!(report["failures"][0]["error"], "could not read standard input");
     assert_eq!(code(&output), 2);
+}
+
+#[test]
+fn problems_are_one_line_each_in_the_concise_format() {
+    let place = Place::with(&[("bad/SKILL.md", BAD)]);
+    assert_snapshot!(place.run(&["check", "--format", "concise"]), @"
+    exit 1
+    --- stdout
+    bad/SKILL.md:2:7: error[name-uppercase] the name has upper-case letters: Bad
+    bad/SKILL.md:2:7: error[name-folder-mismatch] the name is not the name of the folder: Bad in bad
+    bad/SKILL.md:4:1: info[field-unknown] the field is not in the specification: mood
+    bad/SKILL.md:6:1: warning[link-missing] there is no such file in the skill: more.md
+    1 skill checked: 2 errors, 1 warning in 1 file, 1 note; 2 fixable with --unsafe-fixes
+    ");
+}
+
+#[test]
+fn statistics_count_the_problems_by_rule() {
+    let place = Place::with(&[("bad/SKILL.md", BAD), ("worse/SKILL.md", BAD)]);
+    assert_snapshot!(place.run(&["check", "--statistics"]), @"
+    exit 1
+    --- stdout
+    severity  rule                  problems  files  fixable
+    error     name-folder-mismatch         2      2
+    error     name-uppercase               2      2
+    warning   link-missing                 2      2
+    info      field-unknown                2      2
+
+    2 skills checked: 4 errors, 2 warnings in 2 files, 2 notes; 4 fixable with --unsafe-fixes; 4 rules broken
+    ");
+}
+
+#[test]
+fn notes_are_shown_at_their_places_on_request() {
+    let place = Place::with(&[("bad/SKILL.md", BAD)]);
+    let text = place.run(&["check", "--notes"]);
+    assert!(text.contains("info[field-unknown]") && !text.contains("note: bad"), "{text}");
+}
+
+#[test]
+fn rules_can_be_selected_and_ignored() {
+    let place = Place::with(&[("bad/SKILL.md", BAD)]);
+    let codes = |args: &[&str]| -> Vec<String> {
+        let args = [&["check", "--json"], args].concat();
+        let checked = place.json(&args);
+        let problems = checked["files"][0]["problems"].as_array().unwrap();
+        problems.iter().map(|problem| problem["code"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(codes(&["--select", "name-uppercase"]), ["name-uppercase"]);
+    assert!(!codes(&["--ignore", "name-uppercase"]).contains(&"name-uppercase".to_owned()));
+    assert_snapshot!(place.run(&["check", "--ignore", "description-missing"]), @"
+    exit 2
+    --- stderr
+    error: --ignore: this rule is always an error, because the skill cannot be loaded: description-missing
+      hint: leave the path out of the check instead
+    ");
+}
+
+#[test]
+fn every_warning_is_an_error_when_warnings_are_denied() {
+    let place = Place::with(&[(
+        "good/SKILL.md",
+        "---\nname: good\ndescription: Does it well.\n---\n[more](more.md)\n",
+    )]);
+    assert_eq!(code(&place.output(&["check"])), 0);
+    let denied = place.json(&["check", "--deny", "warnings", "--json"]);
+    assert_eq!((&denied["summary"]["errors"], &denied["summary"]["warnings"]), (&1.into(), &0.into()));
+    assert_eq!(code(&place.output(&["check", "--deny", "warnings"])), 1);
+}
+
+#[test]
+fn a_listed_skill_is_checked_by_its_name() {
+    let place = Place::with(&[(".claude/skills/bad/SKILL.md", BAD)]);
+    let text = place.run(&["check", "Bad"]);
+    assert!(text.contains(".claude/skills/bad/SKILL.md:2:7"), "{text}");
+    assert_eq!(code(&place.output(&["check", "nothing-of-the-kind"])), 2);
 }

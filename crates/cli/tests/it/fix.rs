@@ -33,22 +33,13 @@ fn human_output_shows_the_patch_of_a_fix() {
     assert_snapshot!(loose().run(&["check", "bad", "loose"]), @"
     exit 1
     --- stdout
-    error[name-uppercase]: the name has upper-case letters: Bad
-     --> bad/SKILL.md:2:7
-      |
-    2 | name: Bad
-      |       ^^^
-    help: call it bad (unsafe; --unsafe-fixes applies it)
-      |
-    2 - name: Bad
-    2 + name: bad
-
-    error[name-folder-mismatch]: the name is not the name of the folder: Bad in bad
+    error[name-uppercase, name-folder-mismatch]: the name has upper-case letters: Bad
      --> bad/SKILL.md:2:7
       |
     2 | name: Bad
       |       ^^^
       |
+      = error: the name is not the name of the folder: Bad in bad
       = help: give the folder and the skill the same name
     help: call it bad (unsafe; --unsafe-fixes applies it)
       |

@@ -1,0 +1,83 @@
+//! How often each rule was broken, the most frequent first.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use prowess::Severity;
+
+use super::{Checked, Reporter, Summary};
+use crate::error::{CommandError, Failure};
+use crate::ui::cells::pad;
+use crate::ui::{FAINT, STRONG, Ui, count};
+
+/// Counts the problems by rule and severity, and writes a table at the end.
+#[derive(Default)]
+pub(crate) struct Statistics {
+    /// Leaves out notes.
+    pub(crate) quiet: bool,
+    counts: BTreeMap<(Reverse<Severity>, &'static str), Counted>,
+}
+
+impl Statistics {
+    pub(crate) fn new(quiet: bool) -> Self {
+        Self { quiet, ..Self::default() }
+    }
+}
+
+/// How often one rule was broken.
+#[derive(Default)]
+struct Counted {
+    problems: usize,
+    files: usize,
+    fixable: usize,
+}
+
+impl Reporter for Statistics {
+    fn file(&mut self, file: &Checked, _: &mut Ui) -> Result<(), CommandError> {
+        let mut last = None;
+        let mut problems: Vec<_> = file
+            .problems
+            .iter()
+            .map(|problem| {
+                let safe = problem.fix.as_ref().is_some_and(|fix| fix.safe);
+                ((Reverse(problem.severity), problem.code), safe)
+            })
+            .collect();
+        problems.sort_unstable();
+        for (key, safe) in problems {
+            if self.quiet && key.0.0 == Severity::Info {
+                continue;
+            }
+            let counted = self.counts.entry(key).or_default();
+            counted.problems += 1;
+            counted.fixable += usize::from(safe);
+            counted.files += usize::from(last.replace(key) != Some(key));
+        }
+        Ok(())
+    }
+
+    fn failure(&mut self, _: &Failure, _: &mut Ui) -> Result<(), CommandError> {
+        Ok(())
+    }
+
+    fn finish(&mut self, summary: &Summary, ui: &mut Ui) -> Result<(), CommandError> {
+        let mut rows: Vec<_> = self.counts.iter().collect();
+        rows.sort_by_key(|((severity, code), counted)| (*severity, Reverse(counted.problems), *code));
+        if !rows.is_empty() {
+            let width = rows.iter().map(|((_, code), _)| code.len()).max().unwrap_or(0);
+            let code = pad("rule", width);
+            ui.print(&format!("{FAINT}severity  {code}  problems  files  fixable{FAINT:#}\n"))?;
+            for ((Reverse(severity), code), Counted { problems, files, fixable }) in rows {
+                let (severity, code) = (pad(severity.name(), 8), pad(code, width));
+                let fixable = if *fixable == 0 { String::new() } else { fixable.to_string() };
+                let line =
+                    format!("{severity}  {STRONG}{code}{STRONG:#}  {problems:>8}  {files:>5}  {fixable:>7}");
+                ui.print(&format!("{}\n", line.trim_end()))?;
+            }
+            ui.print("\n")?;
+        }
+        let rules = count(self.counts.len(), "rule");
+        let line = summary.line(self.quiet);
+        ui.print(&format!("{STRONG}{line}{STRONG:#}; {rules} broken\n"))
+    }
+}
