@@ -6,8 +6,8 @@ use std::io;
 use std::path::Path;
 
 use prowess::env::RelativePath;
-use prowess::internal::plain_cause;
-use prowess::{ConfigError, LookupError, SourceError, WriteError};
+use prowess::internal::{WriteError, plain_cause};
+use prowess::{ConfigError, LookupError, SourceError};
 use serde_json::{Value, json};
 
 use crate::commands::hints;

@@ -102,6 +102,8 @@ pub use span::{LineIndex, Position, Span};
 /// in any release.
 #[doc(hidden)]
 pub mod internal {
+    pub use crate::catalog::candidate::Decision;
+    pub use crate::catalog::found::{Appearance, WITHIN};
     pub use crate::check::strict::{Withheld, withheld};
     pub use crate::document::plain::quick_reader_agrees;
     pub use crate::document::split::{Outline, Split, split, split_prefix};

@@ -5,6 +5,16 @@ use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockW
 pub use prowess_core::internal::*;
 
 pub use crate::error::{escape_control, plain_cause};
+pub use crate::fs::atomic::{WriteError, make_folder, replace_where};
+pub use crate::library::scaffold::{ScaffoldPart, scaffold};
+#[cfg(feature = "http")]
+pub use crate::net::address::{is_fetchable, is_local, is_protected};
+#[cfg(feature = "http")]
+pub use crate::net::client::{HttpAnswer, body_failed};
+#[cfg(feature = "http")]
+pub use crate::net::public::PublicHosts;
+pub use crate::process::ProcessError;
+pub use crate::process::child_process::ChildProcess;
 
 /// Locks a mutex. A panic elsewhere cannot have left the value half changed, because every change is one step.
 pub fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

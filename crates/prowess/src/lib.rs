@@ -60,7 +60,7 @@ pub use fs::walk::{Scan, ScanChanges, ScanOptions, SkillFile, scan};
 pub use source::ArchiveSource;
 #[cfg(feature = "http")]
 pub use source::HttpSource;
-pub use source::budget::{ProjectBudget, ProjectLimits};
+pub use source::budget::ProjectLimits;
 pub use source::spec::SourceSpec;
 pub use source::{DirSource, JsonlSource, Layer, MemorySource, MergedSource, PluginSource, Source};
 
@@ -91,9 +91,7 @@ pub use search::command::{CommandSelector, SELECT_TIMEOUT};
 
 // The library of a user, and errors.
 pub use error::{Counted, LookupError, SourceError, SourceErrorKind, SpecialFile};
-pub use fs::atomic::WriteError;
 pub use library::config::{Config, ConfigError};
-pub use process::{ProcessError, ProcessLimits};
 
 #[cfg(feature = "archive")]
 pub mod archive;

@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 
 use prowess::env::Environment;
 use prowess::finding::Preset;
-use prowess::fs::atomic;
 use prowess::fs::read::{self, Head};
+use prowess::internal::{WriteError, replace_where};
 use prowess::library::config::{ConfigLimits, refuse_level};
 use prowess::limits::MAX_FILE_BYTES;
 use prowess::registry::trust::Approvals;
 use prowess::{
     Config, FixMode, Level, Manifest, Origin, Problem, Profile, ScanOptions, Severity, SkillFile,
-    SourceErrorKind, WriteError, env, fix, scan,
+    SourceErrorKind, env, fix, scan,
 };
 
 use super::fixable::Fixable;
@@ -311,7 +311,7 @@ impl Checker<'_> {
             let written = match file {
                 Some(file) if changed => {
                     let may = |target: &Path| self.fixable.allows(target);
-                    atomic::replace_where(file, &head.bytes, fixed.document.raw(), may)
+                    replace_where(file, &head.bytes, fixed.document.raw(), may)
                 }
                 Some(_) => Ok(()),
                 None => {

@@ -3,8 +3,7 @@
 use std::fmt::Write as _;
 
 use prowess::check::suggest_name;
-use prowess::fs::atomic::make_folder;
-use prowess::library::scaffold::{self, scaffold};
+use prowess::internal::{ScaffoldPart, make_folder, scaffold};
 use serde_json::json;
 
 use super::shown;
@@ -16,7 +15,7 @@ use crate::ui::{FAINT, Ui, clean};
 
 /// Runs the command.
 pub(crate) fn run(args: &New, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
-    let parts: Vec<scaffold::ScaffoldPart> = args.with.iter().map(|part| part_of(*part)).collect();
+    let parts: Vec<ScaffoldPart> = args.with.iter().map(|part| part_of(*part)).collect();
     let files = scaffold(&args.name, args.description.as_deref(), &parts).map_err(|problems| {
         let about_name = problems.iter().any(|problem| problem.field.as_deref() == Some("name"));
         let what = if about_name { "name" } else { "description" };
@@ -51,11 +50,11 @@ pub(crate) fn run(args: &New, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
     Ok(Outcome::Fine)
 }
 
-fn part_of(part: Part) -> scaffold::ScaffoldPart {
+fn part_of(part: Part) -> ScaffoldPart {
     match part {
-        Part::Scripts => scaffold::ScaffoldPart::Scripts,
-        Part::References => scaffold::ScaffoldPart::References,
-        Part::Assets => scaffold::ScaffoldPart::Assets,
+        Part::Scripts => ScaffoldPart::Scripts,
+        Part::References => ScaffoldPart::References,
+        Part::Assets => ScaffoldPart::Assets,
     }
 }
 

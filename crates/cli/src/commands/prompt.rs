@@ -54,7 +54,7 @@ pub(crate) fn run(args: &Prompt, json: bool, ui: &mut Ui) -> Result<Outcome, Com
         usable.fold((0, 0), |(all, seen), skill| (all + 1, seen + usize::from(skill.entry.invocation.model)));
     let untrusted = catalog.len() - usable;
     if json {
-        let (narrowed, error) = described(prompt.whole.as_ref());
+        let (narrowed, error) = described(prompt.not_narrowed.as_ref());
         let active = session.state().active().iter();
         ui.json(&json!({
             "version": VERSION,
@@ -79,7 +79,7 @@ pub(crate) fn run(args: &Prompt, json: bool, ui: &mut Ui) -> Result<Outcome, Com
     if !prompt.text.is_empty() {
         ui.raw(format!("{}\n", prompt.text).as_bytes())?;
     }
-    match &prompt.whole {
+    match &prompt.not_narrowed {
         Some(NotNarrowed::Failed(error)) => {
             ui.failure(&failed(error));
             ui.note("the selector failed: all skills are shown");

@@ -60,7 +60,7 @@ pub enum Obstacle {
     Untrusted,
 }
 
-/// A skill of a catalog. [`Candidate::build`] makes it, and it is never changed afterwards.
+/// A skill of a catalog. A registry makes it, and it is never changed afterwards.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Candidate {
@@ -153,6 +153,7 @@ pub struct Approved {
 
 impl Candidate {
     /// Makes the candidate of a skill that was found. There is no other way to make one.
+    #[doc(hidden)]
     #[inline]
     pub fn build(found: Found, decision: Decision) -> Self {
         let Decision { obstacle, approved, layer, label } = decision;

@@ -15,7 +15,7 @@ use crate::skill::Entry;
 use crate::skill::location::{Location, Origin};
 
 /// The separator between the label of a source and that of a source within it.
-const WITHIN: &str = " › ";
+pub const WITHIN: &str = " › ";
 
 /// The label of a source within another.
 pub(super) fn joined(label: Arc<str>, within: &str) -> Arc<str> {
@@ -164,6 +164,7 @@ impl Found {
     }
 
     /// Applies the options of a layer.
+    #[doc(hidden)]
     pub fn appear_as(&mut self, layer: &Appearance) {
         if let Some(key_from) = layer.key_from {
             self.entry.key = key_from.key(&self.entry).to_owned();
@@ -182,12 +183,14 @@ impl Found {
     }
 
     /// Records the layer that listed it in a source made of others, and the label of that layer.
+    #[doc(hidden)]
     pub fn put_within(&mut self, layer: usize, label: &Arc<str>) {
         self.source = joined(Arc::clone(label), &self.source);
         self.within.push(layer);
     }
 
     /// Replaces what was read of its SKILL.md. Its key stays.
+    #[doc(hidden)]
     pub fn read_again(&mut self, read: Self) {
         let key = std::mem::take(&mut self.entry.key);
         self.entry = Entry { key, ..read.entry };
@@ -262,6 +265,7 @@ impl<'s> SourceSkill<'s> {
     }
 
     /// In a source made of others: the layer that listed it, and the skill as that layer's source knows it.
+    #[doc(hidden)]
     pub fn split_layer(mut self) -> Option<(usize, Self)> {
         let (layer, within) = self.within.split_last()?;
         self.within = within;

@@ -1,8 +1,8 @@
 //! The immutable [`Catalog`] of all skills: which ones are offered, and why the others are not.
 
-mod candidate;
+pub(crate) mod candidate;
 mod delta;
-mod found;
+pub(crate) mod found;
 mod key;
 mod named;
 
@@ -10,9 +10,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-pub use candidate::{Approved, Candidate, Decision, LayerId, Obstacle, TurnedOffBy};
+pub use candidate::{Approved, Candidate, LayerId, Obstacle, TurnedOffBy};
 pub use delta::Delta;
-pub use found::{Announced, Appearance, Found, SourceSkill, Stamp};
+pub use found::{Announced, Found, SourceSkill, Stamp};
 pub use key::KeyFrom;
 pub use named::{Named, WhyNot};
 

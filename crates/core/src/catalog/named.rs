@@ -75,6 +75,13 @@ pub struct WhyNot {
 }
 
 impl WhyNot {
+    /// The sentence about the skill with this name.
+    pub fn about(&self, name: &str) -> String {
+        let Self { state, reason } = self;
+        let reason = if reason.is_empty() { String::new() } else { format!(": {reason}") };
+        format!("this skill is {state}: {name}{reason}")
+    }
+
     fn new(state: &'static str, reason: String) -> Self {
         Self { state, reason }
     }

@@ -1,5 +1,7 @@
 //! Tests of precedence, shadowing and what a catalog can say about them.
 
+use super::candidate::Decision;
+use super::found::Appearance;
 use super::*;
 use crate::{Origin, Scope, parse};
 

@@ -18,11 +18,6 @@ pub enum Budget {
 }
 
 impl Budget {
-    /// One percent of a context window, for agents with little room.
-    pub const fn one_percent(window: usize) -> Self {
-        Self::Tokens(window / 100)
-    }
-
     /// Two percent of a context window: the usual share.
     pub const fn two_percent(window: usize) -> Self {
         Self::Tokens(window / 50)
@@ -231,7 +226,6 @@ mod tests {
     fn tokens_are_counted_by_the_function_of_the_host() {
         assert_eq!([estimate_tokens(""), estimate_tokens("abcde"), estimate_tokens("表单a")], [0, 2, 3]);
         assert_eq!(Budget::two_percent(200_000), Budget::Tokens(4_000));
-        assert_eq!(Budget::one_percent(200_000), Budget::Tokens(2_000));
         let skills = skills();
         let skills: Vec<&Entry> = skills.iter().collect();
         let words = |text: &str| text.split_whitespace().count();

@@ -92,7 +92,7 @@ pub struct Narrowed<'e> {
     pub skills: Vec<&'e Entry>,
     /// Why the query did not narrow them. They are then all whose tools are available, or none if the options say
     /// so.
-    pub whole: Option<NotNarrowed>,
+    pub not_narrowed: Option<NotNarrowed>,
 }
 
 impl SelectOptions {
@@ -131,16 +131,16 @@ pub fn narrow<'e>(
 ) -> Result<Narrowed<'e>, SelectError> {
     let equipped = options.equipped(among);
     let Some(selector) = selector else {
-        return Ok(Narrowed { skills: equipped, whole: Some(NotNarrowed::NoSelector) });
+        return Ok(Narrowed { skills: equipped, not_narrowed: Some(NotNarrowed::NoSelector) });
     };
     if query.is_empty() {
-        return Ok(Narrowed { skills: equipped, whole: Some(NotNarrowed::EmptyQuery) });
+        return Ok(Narrowed { skills: equipped, not_narrowed: Some(NotNarrowed::EmptyQuery) });
     }
-    let (all, whole) = match options.hits(selector, query, &equipped) {
+    let (all, why) = match options.hits(selector, query, &equipped) {
         Ok(hits) => {
             let skills = entries(&hits, &equipped);
             if !skills.is_empty() {
-                return Ok(Narrowed { skills, whole: None });
+                return Ok(Narrowed { skills, not_narrowed: None });
             }
             (options.on_empty == OnEmpty::All, NotNarrowed::NothingFound)
         }
@@ -149,7 +149,7 @@ pub fn narrow<'e>(
             on_error => (on_error == OnSelectError::All, NotNarrowed::Failed(error)),
         },
     };
-    Ok(Narrowed { skills: if all { equipped } else { Vec::new() }, whole: Some(whole) })
+    Ok(Narrowed { skills: if all { equipped } else { Vec::new() }, not_narrowed: Some(why) })
 }
 
 /// The skills of some hits. A selector of the host may return anything; keys that it was not given are ignored.
@@ -202,7 +202,7 @@ mod tests {
         options: &SelectOptions,
     ) -> Result<(Vec<String>, Option<NotNarrowed>), SelectError> {
         let left = narrow(selector, &Query::text(text), among, options)?;
-        Ok((left.skills.iter().map(|entry| entry.key.clone()).collect(), left.whole))
+        Ok((left.skills.iter().map(|entry| entry.key.clone()).collect(), left.not_narrowed))
     }
 
     #[test]

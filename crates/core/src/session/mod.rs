@@ -62,7 +62,7 @@ pub use lifecycle::CatalogChange;
 pub use options::{Lifetime, Options, Repeat, WhenFull};
 pub use policy::{Act, Ask, Hidden, Names, OriginRule, Policy, Untrusted};
 pub use state::{Active, RestoreError, STATE_VERSION, SessionState};
-pub use tool_scope::{ToolMode, filter_compatible, grants, scope_tools};
+pub use tool_scope::{ToolMode, grants, scope_tools};
 
 use crate::catalog::{Candidate, Catalog};
 use crate::skill::Invocation;

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::skill::Entry;
 use crate::skill::tool_list::{HostTools, ToolGrant, ToolList};
 
 /// What `allowed-tools` does.
@@ -63,12 +62,6 @@ pub fn scope_tools<'t, 'l>(
     tools.iter().filter(left).copied().collect()
 }
 
-/// The skills whose tools are all available, compared by base name without regard to case.
-pub fn filter_compatible<'e>(skills: &[&'e Entry], tools: &HostTools) -> Vec<&'e Entry> {
-    let works = |entry: &&&Entry| tools.suffice(entry.allowed_tools.as_ref());
-    skills.iter().filter(works).copied().collect()
-}
-
 /// The texts of one list that are not in the other.
 pub(super) fn difference(these: &[String], without: &[String]) -> Vec<String> {
     let without: BTreeSet<&String> = without.iter().collect();
@@ -78,7 +71,6 @@ pub(super) fn difference(these: &[String], without: &[String]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::select::testing::entry;
 
     #[test]
     fn grants_are_capped_by_what_the_host_has() {
@@ -100,17 +92,5 @@ mod tests {
         assert_eq!(scope_tools(&tools, [Some(&some), None]), ["Read", "Bash"]);
         assert_eq!(scope_tools(&tools, [Some(&some), Some(&empty)]), [""; 0]);
         assert_eq!(scope_tools(&tools, []), tools);
-    }
-
-    #[test]
-    fn skills_that_ask_for_other_tools_are_not_compatible() {
-        let (mut one, two) = (entry("one", "d"), entry("two", "d"));
-        one.allowed_tools = Some(ToolList::parse("Bash(git:*) Read"));
-        let names = |tools: &[&str]| -> Vec<String> {
-            let tools = HostTools::only(tools.iter().copied());
-            filter_compatible(&[&one, &two], &tools).iter().map(|entry| entry.name.clone()).collect()
-        };
-        assert_eq!(names(&["read", "BASH"]), ["one", "two"]);
-        assert_eq!(names(&["Read"]), ["two"]);
     }
 }

@@ -10,8 +10,9 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use prowess::net::{PublicHosts, UreqClient};
-use prowess::process::ChildProcess;
+use prowess::internal::ChildProcess;
+use prowess::internal::PublicHosts;
+use prowess::net::UreqClient;
 use rmcp::model::{
     ClientCapabilities, ClientConfig, ClientRequest, Implementation, JsonObject, ProtocolVersion,
     ServerResult,

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;
 
 use prowess::internal::json_values;
-use prowess::process::{ChildProcess, ProcessError};
+use prowess::internal::{ChildProcess, ProcessError};
 use rmcp::RoleClient;
 use rmcp::model::{RequestId, ServerJsonRpcMessage};
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};

@@ -10,7 +10,8 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use prowess::net::{HttpError, UreqClient, is_fetchable, is_local, is_protected};
+use prowess::internal::{is_fetchable, is_local, is_protected};
+use prowess::net::{HttpError, UreqClient};
 use prowess::registry::digests::{self, DigestLimits};
 use prowess::source::open::OpenServer;
 use prowess::source::spec::Server;

@@ -213,7 +213,7 @@ impl Unpacking {
         let read = reader.take(size + 1).read_to_end(&mut bytes);
         read.map_err(|error| ArchiveError::malformed(format!("{}: {error}", escape_control(entry))))?;
         if bytes.len() as u64 != size {
-            let reason = format!("{}: it has not the size it is said to have", escape_control(entry));
+            let reason = format!("{}: its size is not the one in its header", escape_control(entry));
             return Err(ArchiveError::malformed(reason));
         }
         Ok(bytes)

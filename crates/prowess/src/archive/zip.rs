@@ -78,14 +78,14 @@ pub(super) fn unpack(bytes: &[u8], into: &mut Unpacking) -> Result<(), ArchiveEr
     for entry in &entries {
         if entry.offset as usize != at {
             return Err(ArchiveError::malformed(
-                "entries of the zip file overlap, or something lies between them",
+                "entries of the zip file overlap, or there is something between them",
             ));
         }
         at += one(bytes.get(at..start).unwrap_or(&[]), entry, into)?;
     }
     if at != start {
         return Err(ArchiveError::malformed(
-            "something lies between the entries of the zip file and its directory",
+            "there is something between the entries of the zip file and its directory",
         ));
     }
     Ok(())

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use prowess_core::catalog::TurnedOffBy;
+use prowess_core::catalog::{TurnedOffBy, WhyNot};
 use prowess_core::{Candidate, Location, Obstacle, Standing};
 
 use super::escape_control;
@@ -85,16 +85,11 @@ fn did_you_mean(similar: &[String]) -> String {
 
 /// The state of a skill, its name and its key when it is a different one, and the reason if there is one.
 fn not_offered(name: &str, key: &str, standing: &Standing) -> String {
-    let (state, reason) =
-        standing.why_not().map_or(("offered", String::new()), |why| (why.state, why.reason));
-    let mut text = format!("this skill is {state}: {}", escape_control(name));
+    let why = standing.why_not().unwrap_or(WhyNot { state: "offered", reason: String::new() });
+    let mut shown = escape_control(name);
     if name != key {
-        text.push_str(", which is called ");
-        text.push_str(&escape_control(key));
+        shown.push_str(", which is called ");
+        shown.push_str(&escape_control(key));
     }
-    if !reason.is_empty() {
-        text.push_str(": ");
-        text.push_str(&escape_control(&reason));
-    }
-    text
+    WhyNot { reason: escape_control(&why.reason), ..why }.about(&shown)
 }

@@ -1,6 +1,6 @@
 //! Files and folders: bounded reads, open folders that no link leads out of, the walk, and atomic writes.
 
-pub mod atomic;
+pub(crate) mod atomic;
 pub(crate) mod codec;
 pub(crate) mod confine;
 pub(crate) mod dir;

@@ -1,25 +1,18 @@
 //! The built-in skills: useful by themselves, and there when a user has no skills yet.
 
-use prowess_core::{Origin, RelPath, Scope};
+use prowess_core::{RelPath, Scope};
 
 use crate::source::MemorySource;
 
 /// A built-in skill.
 #[derive(Clone, Copy, Debug)]
-pub struct Builtin {
+pub(crate) struct Builtin {
     /// The name of its folder.
     pub folder: &'static str,
     /// Its SKILL.md.
     pub text: &'static str,
     /// Its other files: paths and texts.
     pub files: &'static [(&'static str, &'static str)],
-}
-
-impl Builtin {
-    /// Its origin.
-    pub fn origin(&self) -> Origin {
-        Origin::at(format!("builtin/{}/SKILL.md", self.folder)).in_scope(Scope::Builtin)
-    }
 }
 
 /// One built-in skill from its folder in `skills/`.
@@ -34,7 +27,7 @@ macro_rules! builtin {
 }
 
 /// All built-in skills, sorted by name.
-pub const BUILTINS: &[Builtin] = &[
+pub(crate) const BUILTINS: &[Builtin] = &[
     builtin!("code-review", "references/checklist.md"),
     builtin!("commit-messages", "references/examples.md"),
     builtin!("csv-report", "scripts/profile.py"),
@@ -47,7 +40,7 @@ pub const BUILTINS: &[Builtin] = &[
 ];
 
 /// The source of the built-in skills.
-pub fn source() -> MemorySource {
+pub(crate) fn source() -> MemorySource {
     let source = MemorySource::new("builtin");
     for skill in BUILTINS {
         source.insert(skill.folder, skill.text, Scope::Builtin);
@@ -66,7 +59,7 @@ mod tests {
     use super::*;
     use prowess_core::finding::Preset;
     use prowess_core::internal::withheld;
-    use prowess_core::{Profile, parse};
+    use prowess_core::{Origin, Profile, parse};
 
     use crate::{DirSource, Registry, ScanOptions};
 
@@ -81,7 +74,8 @@ mod tests {
             let files = registry.files(skill.folder).unwrap();
             assert_eq!(files.files.len(), 1 + skill.files.len());
             for preset in Preset::ALL {
-                let problems = Profile::new(preset).check(&document, Some(&files), &skill.origin());
+                let at = Origin::at(format!("builtin/{}/SKILL.md", skill.folder)).in_scope(Scope::Builtin);
+                let problems = Profile::new(preset).check(&document, Some(&files), &at);
                 assert_eq!(problems, [], "{} under {}", skill.folder, preset.name());
             }
         }

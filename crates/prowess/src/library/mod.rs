@@ -1,9 +1,9 @@
 //! The skills of a user: the folders of one client or of all, with the configuration and the approvals.
 
-pub mod builtin;
+pub(crate) mod builtin;
 pub mod clients;
 pub mod config;
-pub mod scaffold;
+pub(crate) mod scaffold;
 
 mod shown;
 

@@ -17,7 +17,7 @@ pub enum ScaffoldPart {
 }
 
 /// A file of a new skill: its path in the folder, and its text.
-pub type NewFile = (&'static str, String);
+pub(crate) type NewFile = (&'static str, String);
 
 /// The files of a new skill, SKILL.md first. An error has every problem of its name or description under any profile.
 ///

@@ -10,7 +10,7 @@ use super::HttpError;
 
 /// Whether an address is not on the public internet. Only global unicast is public: everything that the registries of
 /// IANA reserve for a machine, a network, a protocol, documentation or the future is private.
-pub fn is_private(address: IpAddr) -> bool {
+pub(crate) fn is_private(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(v4) => !is_public_v4(v4),
         IpAddr::V6(v6) => !is_public_v6(v6),

@@ -80,6 +80,7 @@ impl UreqClient {
     }
 
     /// Sends any request, and returns the response before its body is read. `timeout` covers both.
+    #[doc(hidden)]
     pub fn send(
         &self,
         request: Request<Vec<u8>>,

@@ -6,25 +6,25 @@ use super::HttpError;
 
 /// When a series of requests must be done.
 #[derive(Clone, Copy, Debug)]
-pub struct Deadline {
+pub(crate) struct Deadline {
     started: Instant,
     time: Duration,
 }
 
 impl Deadline {
     /// A deadline after this time.
-    pub fn after(time: Duration) -> Self {
+    pub(crate) fn after(time: Duration) -> Self {
         Self { started: Instant::now(), time }
     }
 
     /// The timeout for one request: the time that is left, at most `most`. An error if none is left.
-    pub fn for_one(&self, most: Duration) -> Result<Duration, HttpError> {
+    pub(crate) fn for_one(&self, most: Duration) -> Result<Duration, HttpError> {
         let left = self.time.saturating_sub(self.started.elapsed());
         if left.is_zero() { Err(self.missed()) } else { Ok(left.min(most)) }
     }
 
     /// The error for a request that was not sent in time.
-    pub fn missed(&self) -> HttpError {
+    pub(crate) fn missed(&self) -> HttpError {
         HttpError::NotInTime(self.time.as_secs().max(1))
     }
 }

@@ -74,7 +74,7 @@ impl Default for HttpLimits {
 
 /// The result of a fetch.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fetched {
+pub(crate) struct Fetched {
     /// The bytes.
     pub body: Vec<u8>,
     /// The address they came from, after all redirects.
@@ -85,7 +85,7 @@ pub struct Fetched {
 
 /// What a fetch may do.
 #[derive(Clone, Copy, Debug)]
-pub struct Permission {
+pub(crate) struct Permission {
     /// The maximum size in bytes.
     pub limit: u64,
     /// Whether the address may be private. A host that once answered from a public address may not, whatever this says.
@@ -98,7 +98,7 @@ pub struct Permission {
 
 /// Fetches with rules.
 #[derive(Clone)]
-pub struct Fetcher {
+pub(crate) struct Fetcher {
     client: Arc<dyn HttpClient>,
     limits: HttpLimits,
     cache: Option<PathBuf>,
@@ -127,31 +127,31 @@ struct Remembered {
 
 impl Fetcher {
     /// Fetches with a client.
-    pub fn new(client: Arc<dyn HttpClient>) -> Self {
+    pub(crate) fn new(client: Arc<dyn HttpClient>) -> Self {
         Self { client, limits: HttpLimits::default(), cache: None, public: Arc::default() }
     }
 
     /// The same with other limits.
     #[must_use]
-    pub fn within(mut self, limits: HttpLimits) -> Self {
+    pub(crate) fn within(mut self, limits: HttpLimits) -> Self {
         self.limits = limits;
         self
     }
 
     /// Caches responses in a folder. It can be deleted at any time. No file in it has the name of a file of a skill.
     #[must_use]
-    pub fn with_cache(mut self, folder: impl Into<PathBuf>) -> Self {
+    pub(crate) fn with_cache(mut self, folder: impl Into<PathBuf>) -> Self {
         self.cache = Some(folder.into());
         self
     }
 
     /// The limits.
-    pub fn limits(&self) -> &HttpLimits {
+    pub(crate) fn limits(&self) -> &HttpLimits {
         &self.limits
     }
 
     /// Fetches the current content of an address.
-    pub fn fetch(&self, url: &str, permission: Permission) -> Result<Fetched, HttpError> {
+    pub(crate) fn fetch(&self, url: &str, permission: Permission) -> Result<Fetched, HttpError> {
         let remembered = self.recall(url, permission.limit);
         let etag = remembered.as_ref().map(|(remembered, _)| remembered.etag.as_str());
         let (answer, at) = self.follow(url, etag, permission)?;
@@ -168,7 +168,7 @@ impl Fetcher {
     }
 
     /// Fetches content with this digest, or takes it from the cache. Never returns other bytes.
-    pub fn fetch_exactly(
+    pub(crate) fn fetch_exactly(
         &self,
         url: &str,
         digest: &str,

@@ -1,19 +1,19 @@
 //! Fetches from web sites: one request at a time, within limits, and never from a public address to a private one.
 
-mod address;
-mod client;
+pub(crate) mod address;
+pub(crate) mod client;
 mod deadline;
 mod fetch;
-mod public;
+pub(crate) mod public;
 
 use std::time::Duration;
 
 pub(crate) use address::{below, checked, resolved, shown};
-pub use address::{is_fetchable, is_local, is_private, is_protected};
-pub use client::{HttpAnswer, UreqClient, body_failed};
-pub use deadline::Deadline;
-pub use fetch::{Fetched, Fetcher, HttpLimits, Permission};
-pub use public::PublicHosts;
+pub use client::UreqClient;
+pub(crate) use deadline::Deadline;
+pub use fetch::HttpLimits;
+pub(crate) use fetch::{Fetcher, Permission};
+pub(crate) use public::PublicHosts;
 
 /// One request. Redirects are not followed; each is a request of its own.
 #[derive(Clone, Copy, Debug)]

@@ -1,6 +1,6 @@
 //! Runs other programs. Only this module starts any, always by their arguments and never through a shell.
 
-mod child_process;
+pub(crate) mod child_process;
 mod orphans;
 
 use std::collections::VecDeque;
@@ -13,12 +13,12 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant};
 
-pub use self::child_process::{ChildProcess, end_children};
+pub use self::child_process::end_children;
 pub use self::orphans::adopt_orphans;
 
 /// The limits of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ProcessLimits {
+pub(crate) struct ProcessLimits {
     /// The timeout. After it, the program is killed with everything it started.
     pub timeout: Duration,
     /// The maximum size of its output, in bytes.
@@ -27,7 +27,7 @@ pub struct ProcessLimits {
 
 /// The result of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finished {
+pub(crate) struct Finished {
     /// Its exit status.
     pub status: ExitStatus,
     /// What it wrote to standard output.
@@ -111,7 +111,7 @@ fn spawn(
 }
 
 /// Runs a program with this standard input until it exits.
-pub fn run(argv: &[String], input: Vec<u8>, limits: ProcessLimits) -> Result<Finished, ProcessError> {
+pub(crate) fn run(argv: &[String], input: Vec<u8>, limits: ProcessLimits) -> Result<Finished, ProcessError> {
     run_with(argv, &[], input, None, limits, &mut || true)
 }
 

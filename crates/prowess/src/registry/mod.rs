@@ -82,7 +82,7 @@ pub enum RegistryError {
     #[error(transparent)]
     Duplicate(#[from] DuplicateError),
     /// A skill with this key is registered already.
-    #[error("a skill with this name is registered already: {0}; replace it, or give this one another name")]
+    #[error("a skill with this key is registered already: {0}; replace it, or give this one another name")]
     Taken(String),
 }
 
@@ -90,7 +90,7 @@ pub enum RegistryError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Disabled {
-    /// The keys or names it is about; `*` stands for any text.
+    /// The keys or names it is about; `*` matches any text.
     pub glob: Glob,
     /// What turns them off.
     pub by: TurnedOffBy,
@@ -118,7 +118,7 @@ impl Disabled {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Allowed {
-    /// The keys or names that are offered; `*` stands for any text.
+    /// The keys or names that are offered; `*` matches any text.
     pub globs: Vec<Glob>,
     /// Where the list comes from.
     pub by: TurnedOffBy,

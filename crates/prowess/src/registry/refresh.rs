@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use prowess_core::catalog::{Approved, Decision, LayerId, TurnedOffBy};
+use prowess_core::catalog::{Approved, LayerId, TurnedOffBy};
+use prowess_core::internal::Decision;
 use prowess_core::path::Glob;
 use prowess_core::{Candidate, Catalog, Delta, Found, Location, Obstacle, Scope, Stamp};
 

@@ -50,7 +50,7 @@ pub struct Approval {
     pub digest: String,
 }
 
-/// Whether a skill may be used, and what that hangs on.
+/// Whether a skill may be used, and on what condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// The user has not said that it may.
@@ -74,7 +74,7 @@ impl Approval {
 }
 
 impl Trust {
-    /// Trust in all skills: the host has decided otherwise who may use what.
+    /// Trust in all skills, for a host that decides by other means which skills are used.
     pub fn everything() -> Self {
         Self { everything: true, ..Self::default() }
     }
@@ -190,7 +190,7 @@ impl Approvals {
         }
     }
 
-    /// The trusted folder that a place lies in, if there is one.
+    /// The trusted folder that a place is in, if there is one.
     pub fn folder_of(&self, place: &Path) -> Option<&Path> {
         self.folders.iter().map(PathBuf::as_path).find(|folder| place.starts_with(folder))
     }

@@ -22,7 +22,7 @@ use crate::registry::Registry;
 /// The skills of a registry, to be searched by name, description and body.
 ///
 /// It knows every skill that is offered; of those that may not be used before they are trusted it reads no body. A
-/// refresh reads what changed and nothing else. However it came about, it finds the same.
+/// refresh reads what changed and nothing else. An index that was refreshed finds the same as a new one.
 ///
 /// ```
 /// use prowess::search::SearchIndex;
@@ -189,7 +189,7 @@ impl SearchIndex {
     }
 }
 
-/// Whether a search may read the body of a skill: it may be used, and its source lets everybody read.
+/// Whether a search may read the body of a skill: it may be used, and its source announces no frontmatter apart from the files.
 fn may_read(candidate: &Candidate) -> bool {
     candidate.is_usable() && candidate.announced.is_none()
 }

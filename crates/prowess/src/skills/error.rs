@@ -26,7 +26,7 @@ pub enum SkillsError {
     #[error(transparent)]
     Duplicate(#[from] DuplicateError),
     /// A skill with this key is registered already.
-    #[error("a skill with this name is registered already: {0}; give this one another name")]
+    #[error("{}", RegistryError::Taken(.0.clone()))]
     Taken(String),
     /// The user's configuration or approvals could not be read.
     #[error(transparent)]

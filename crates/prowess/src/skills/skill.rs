@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use prowess_core::catalog::Decision;
+use prowess_core::internal::Decision;
 use prowess_core::render::{Activation, Inlined};
 use prowess_core::session::Options;
 use prowess_core::text::{collapse, visible};

@@ -40,7 +40,7 @@ impl Default for ProjectLimits {
 
 /// What is left of the limits. The sources of a project share one, and it begins anew with each list of them all.
 #[derive(Debug)]
-pub struct ProjectBudget {
+pub(crate) struct ProjectBudget {
     limits: ProjectLimits,
     spent: Mutex<Spent>,
 }
@@ -70,12 +70,12 @@ pub(crate) enum Cost {
 
 impl ProjectBudget {
     /// A budget of which nothing is spent.
-    pub fn new(limits: ProjectLimits) -> Self {
+    pub(crate) fn new(limits: ProjectLimits) -> Self {
         Self { limits, spent: Mutex::default() }
     }
 
     /// Begins anew, for another list.
-    pub fn reset(&self) {
+    pub(crate) fn reset(&self) {
         *locked(&self.spent) = Spent::default();
     }
 
@@ -107,7 +107,7 @@ impl ProjectBudget {
     }
 
     /// What there was too much of, if there was.
-    pub fn problem(&self) -> Option<SourceError> {
+    pub(crate) fn problem(&self) -> Option<SourceError> {
         locked(&self.spent).problem()
     }
 }

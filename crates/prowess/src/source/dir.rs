@@ -42,7 +42,7 @@ pub struct DirSource {
     profile: Option<Profile>,
     digests: Arc<Digests>,
     budget: Option<Arc<ProjectBudget>>,
-    /// Where skills really lie whose path is no text, by the location that stands for it.
+    /// The real paths of skills whose path is not UTF-8, by their locations.
     odd: Mutex<BTreeMap<Location, PathBuf>>,
 }
 

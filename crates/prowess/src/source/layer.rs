@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use prowess_core::catalog::{Appearance, KeyFrom};
+use prowess_core::catalog::KeyFrom;
+use prowess_core::internal::{Appearance, WITHIN};
 use prowess_core::{Location, Manifest, Profile, SourceSkill};
 
 use super::{Listing, Source, SourceTraits, judge};
@@ -20,7 +21,7 @@ pub struct Mount(String);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a mount is a plain path such as team/billing: {text}: {reason}")]
 pub struct MountError {
-    /// The text, made harmless.
+    /// The text, with control characters escaped.
     pub text: String,
     /// What is wrong with it.
     pub reason: &'static str,
@@ -114,7 +115,7 @@ impl Layer {
     /// A source that is shared.
     pub fn shared(source: Arc<dyn Source>) -> Self {
         // A label reads like the way to a source within others, so it must not look like one.
-        let label = source.id().replace(" › ", " > ").into();
+        let label = source.id().replace(WITHIN, " > ").into();
         Self {
             traits: source.traits(),
             source,
@@ -136,14 +137,14 @@ impl Layer {
         self
     }
 
-    /// Says what the keys are made of. If nothing is said, it is the name; a site and a file with records use their ids.
+    /// Sets what the keys are made of: by default the name, and for a site or a file with records their ids.
     #[must_use]
     pub fn keyed_by(mut self, key_from: KeyFrom) -> Self {
         self.appearance.key_from = Some(key_from);
         self
     }
 
-    /// Shows the skills to filters below a folder of virtual paths; the folders they lie in are kept.
+    /// Shows the skills to filters below a folder of virtual paths. The folders that they are in are kept.
     #[must_use]
     pub fn mounted_at(mut self, mount: Mount) -> Self {
         self.appearance.mount = Some(mount.0);

@@ -34,7 +34,7 @@ pub use layer::{Layer, Mount, MountError};
 pub use memory::MemorySource;
 pub(crate) use memory::{Beside, Held};
 pub use merged::MergedSource;
-pub use plugin::{PLUGIN_FILES, PluginSource, is_plugin};
+pub use plugin::{PLUGIN_FILES, PluginSource};
 
 use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::walk::ScanOptions;

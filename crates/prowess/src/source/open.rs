@@ -1,4 +1,4 @@
-//! From the words for a source to the source itself.
+//! Opens a source from its spec.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -23,22 +23,23 @@ pub trait OpenServer: fmt::Debug + Send + Sync {
     fn open(&self, server: &Server, label: &str) -> Result<Arc<dyn Source>, SourceError>;
 }
 
-/// What opening a source needs to know besides the words for it.
+/// What is needed to open a source besides its spec.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Opening {
     /// What relative paths are relative to. It is absolute.
     pub base: PathBuf,
-    /// What the virtual paths of folders are relative to; each folder to itself, if nothing is said.
+    /// What the virtual paths of folders are relative to. By default, each folder to itself.
     pub relative_to: Option<PathBuf>,
-    /// Where the words for the sources stand: a skill that is written there lies there.
+    /// Where the specs of the sources are written, such as the path of a configuration. It is the location of inline
+    /// skills.
     pub written: String,
     /// Whose skills they are.
     pub scope: Scope,
     /// A folder that nothing may lead out of, wherever links lead: that of a project that is not trusted.
     pub project: Option<PathBuf>,
     /// What the sources of that project may cost in all.
-    pub budget: Option<Arc<ProjectBudget>>,
+    pub(crate) budget: Option<Arc<ProjectBudget>>,
     /// How folders are walked.
     pub scan: ScanOptions,
     /// Where things are remembered that are safe to delete; nothing is, without it.
@@ -47,7 +48,7 @@ pub struct Opening {
     pub digests: Arc<Digests>,
     /// What opens MCP servers; without it they are an error.
     pub servers: Option<Arc<dyn OpenServer>>,
-    /// Whether `${VARIABLE}` at the beginning of a path stands for its value. A repository must not be able to read the
+    /// Whether `${VARIABLE}` at the beginning of a path is replaced by its value. A repository must not be able to read the
     /// environment: values of it would be shown in errors and looked for on the disk.
     pub variables: bool,
 }
@@ -58,7 +59,6 @@ with_methods! { Opening:
     with_written written: String;
     with_scope scope: Scope;
     with_project project: Option<PathBuf>;
-    with_budget budget: Option<Arc<ProjectBudget>>;
     with_scan scan: ScanOptions;
     with_cache cache: Option<PathBuf>;
     with_digests digests: Arc<Digests>;
@@ -164,8 +164,8 @@ impl Opening {
                 }
             }
             Server::Started { argv, folder } => {
-                // Programs look for modules and packages where they are started. That is where the words for them
-                // stand, never the repository that is the current folder.
+                // Programs look for modules and packages where they are started. That is the folder of the
+                // configuration, never the repository that is the current folder.
                 *folder = Some(self.base.clone());
                 if let Some(program) = argv.first_mut().filter(|program| is_path(program)) {
                     *program = self.path(Path::new(program), environment)?.to_string_lossy().into_owned();

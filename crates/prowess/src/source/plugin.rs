@@ -60,7 +60,7 @@ impl PluginSource {
         let folder = env::place(&folder.into());
         let options = ScanOptions {
             max_depth: 1,
-            // Only what lies right below `skills/` is a skill of a plugin; deeper folders are its own business.
+            // Only what is directly below `skills/` is a skill of a plugin; deeper folders are its own business.
             report_deeper: false,
             // A skill.md is found and judged: it breaks a rule of the profile.
             file_name: FileName::Either,
@@ -107,7 +107,7 @@ impl PluginSource {
         self
     }
 
-    /// Whether a file lies in the plugin, wherever links lead on the way to it.
+    /// Whether a file is in the plugin, wherever links lead on the way to it.
     fn holds(&self, file: &Path) -> bool {
         let real = |path: &Path| fs::canonicalize(path).ok();
         real(&self.folder).is_some_and(|plugin| real(file).is_some_and(|file| file.starts_with(plugin)))
@@ -177,7 +177,7 @@ impl Source for PluginSource {
         let odd = self.oddities()?;
         let mut listing = self.inner.list()?;
         listing.problems.extend(odd);
-        // Only what lies right below `skills/` is a skill of the plugin.
+        // Only what is directly below `skills/` is a skill of the plugin.
         listing.skills.retain(|found| self.inner.folder(&found.entry.origin.location) != self.inner.root());
         let profile = Profile::new(Preset::Plugin);
         for found in &mut listing.skills {
@@ -201,18 +201,13 @@ impl Source for PluginSource {
     }
 
     fn read(&self, skill: SourceSkill<'_>, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
-        // One that was found to lie outside is not read for those who ask what is wrong with it either.
+        // A skill that was found to be outside is never read, not even to say what is wrong with it.
         let own = self.own_file(skill);
         if skill.broken && !self.holds(&own) {
             return Err(SourceErrorKind::Outside.at(own));
         }
         self.inner.read(skill, path, slice)
     }
-}
-
-/// Whether a folder is that of a plugin.
-pub fn is_plugin(folder: &Path) -> bool {
-    PLUGIN_FILES.iter().any(|file| folder.join(file).is_file())
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Skills that a user starts by name, with `/name arguments` or `$name`, and skills that a host preloads.
 
-use crate::catalog::{Named, Obstacle, Standing};
+use crate::catalog::{Named, Obstacle, Standing, WhyNot};
 use crate::session::calls::substitute::Arguments;
 use crate::session::effect::Step;
 use crate::session::event::{Actor, EventKind};
@@ -114,7 +114,7 @@ impl Session {
 /// The refusal of a skill that exists and is not offered.
 fn not_offered(name: &str, standing: &Standing) -> Option<ToolResult> {
     let why = standing.why_not()?;
-    let error = format!("this skill is {}: {}: {}", why.state, for_message(name), for_message(&why.reason));
+    let error = WhyNot { reason: for_message(&why.reason), ..why }.about(&for_message(name));
     let hint = match standing {
         Standing::Blocked { obstacle: Obstacle::Broken { .. } } => "correct its SKILL.md",
         Standing::Blocked { .. } => "turn it on again there",

@@ -79,7 +79,7 @@ pub struct Prompt {
     /// What the budget cut.
     pub report: BudgetReport,
     /// Why the query did not narrow the skills, if it did not.
-    pub whole: Option<NotNarrowed>,
+    pub not_narrowed: Option<NotNarrowed>,
 }
 
 /// What a prompt does with one skill.
@@ -130,7 +130,7 @@ impl Session {
     /// An error is one of the selector, and only when the options ask for it.
     pub fn prompt(&mut self, options: &PromptOptions<'_>) -> Result<Prompt, SelectError> {
         let catalog = self.shared_catalog();
-        let Narrowed { skills, whole } = self.selected(&catalog, options)?;
+        let Narrowed { skills, not_narrowed } = self.selected(&catalog, options)?;
         let mut shown = render_within(&skills, options.style, options.budget, options.tokens);
         let keys: Vec<String> =
             skills.iter().take(shown.report.included).map(|entry| entry.key.clone()).collect();
@@ -143,7 +143,7 @@ impl Session {
         }
         let preloaded = self.state().active().iter().filter(|active| active.preloaded && options.preloaded);
         parts.extend(preloaded.map(Active::text));
-        Ok(Prompt { text: compose(&parts), skills: keys, report: shown.report, whole })
+        Ok(Prompt { text: compose(&parts), skills: keys, report: shown.report, not_narrowed })
     }
 
     /// The skills that a prompt with these options shows, before its budget.
@@ -156,7 +156,7 @@ impl Session {
         let visible = self.visible_in(catalog, Actor::Model, self.filter());
         let among: Vec<&Entry> = visible.iter().filter(inside).map(|candidate| &candidate.entry).collect();
         match options.narrow {
-            None => Ok(Narrowed { skills: among, whole: None }),
+            None => Ok(Narrowed { skills: among, not_narrowed: None }),
             Some((query, selector, asked)) => narrow(Some(selector), query, &among, asked),
         }
     }

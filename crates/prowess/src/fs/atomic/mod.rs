@@ -40,11 +40,8 @@ enum Step {
 ///
 /// As with most editors, another hard link keeps the old bytes, and extended attributes are those of a new file. A
 /// write between the last comparison and the rename is not noticed.
-pub fn replace(path: &Path, before: &[u8], after: &[u8]) -> Result<(), WriteError> {
-    replace_where(path, before, after, |_| true)
-}
-
-/// The same for a file whose real path `may` allows; see [`WriteError::Outside`].
+///
+/// Nothing is written if `may` refuses the real path of the file; see [`WriteError::Outside`].
 ///
 /// The real path is looked up once. Its folder is then opened without following links and held open, so that nothing is
 /// written to a folder that replaces it meanwhile.

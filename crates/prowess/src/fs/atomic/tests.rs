@@ -11,6 +11,10 @@ use super::lock::lock_within;
 use super::temporary::{open_without_waiting, unused_name};
 use super::*;
 
+fn replace(path: &Path, before: &[u8], after: &[u8]) -> Result<(), WriteError> {
+    replace_where(path, before, after, |_| true)
+}
+
 fn folder_with(text: &str) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("SKILL.md");

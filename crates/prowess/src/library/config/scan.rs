@@ -51,7 +51,7 @@ impl Reader<'_> {
     /// A list of names of skills.
     pub(super) fn globs(&self, key: &str, value: &Spanned<DeValue<'_>>) -> Result<Vec<Glob>, ConfigError> {
         let word = key.rsplit('.').next().unwrap_or(key);
-        let hint = format!("write {word} = [\"name\"]; `*` stands for any text");
+        let hint = format!("write {word} = [\"name\"]; `*` matches any text");
         let mut globs = Vec::new();
         for item in self.list(key, value, &hint)? {
             match Glob::parse(self.text(key, item)?) {

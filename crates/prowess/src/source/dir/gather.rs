@@ -23,7 +23,7 @@ const FIRST_BYTES: usize = 2048;
 #[derive(Debug)]
 pub(super) struct Gather<'s> {
     pub(super) source: &'s DirSource,
-    /// What stands before the path of a skill below the root in its virtual path.
+    /// What comes before the path of a skill below the root in its virtual path.
     pub(super) above: PathBuf,
     pub(super) index: &'s FileCache,
     /// The places in the index of what is still as it was.
@@ -146,7 +146,7 @@ impl Gather<'_> {
     }
 }
 
-/// The folder of a skill below its root, with what stands before it and with `/`; the root's own name when the root is the
+/// The folder of a skill below its root, with what comes before it and with `/`; the root's own name when the root is the
 /// skill.
 fn virtual_path(root: &Path, above: &Path, skill_md: &Path) -> String {
     if let Some(below) = text_below(root, skill_md).filter(|_| above.as_os_str().is_empty()) {

@@ -142,7 +142,7 @@ fn described_entry(entry: &Value, index: &str) -> Result<Listed, String> {
     let description = Some(description(entry)?.ok_or("description is missing")?);
     let url = resolved(index, text(entry, "url")?).map_err(bad)?;
     if entry.contains_key("sha256") && !entry.contains_key("digest") {
-        return Err("digest is missing; it stands under the wrong key, sha256".to_owned());
+        return Err("digest is missing; it is under the wrong key, sha256".to_owned());
     }
     let digest = text(entry, "digest")?;
     let hex = digest.strip_prefix("sha256:").unwrap_or_default();

@@ -18,7 +18,7 @@ use crate::internal::locked;
 use crate::net::{Deadline, Fetcher, HttpClient, HttpError, HttpLimits, Permission, below, checked, shown};
 use crate::registry::digests::DigestLimits;
 
-/// Where an index may lie below the address of a site, in the order they are tried.
+/// The paths of an index below the address of a site, in the order they are tried.
 pub const INDEX_PATHS: [&str; 3] =
     [".well-known/agent-skills/index.json", ".well-known/skills/index.json", "index.json"];
 
@@ -27,7 +27,7 @@ const KEPT: usize = 8;
 
 /// Skills on a web site.
 ///
-/// The address is that of an index, ending in `.json`, or of a site whose index lies at one of [`INDEX_PATHS`] below
+/// The address is that of an index, ending in `.json`, or of a site whose index is at one of [`INDEX_PATHS`] below
 /// it. Listing fetches the index and no skill, unless an entry says nothing about itself. What an index promises by a
 /// digest is never used with other bytes. A list has one time for all that it fetches, and so has a skill.
 #[derive(Debug)]
@@ -42,7 +42,7 @@ pub struct HttpSource {
     unpacked: Mutex<Vec<(String, Arc<Packed>)>>,
 }
 
-/// Where a skill lies, and whether the index that said so came from a private address.
+/// Where a skill is, and whether the index that said so came from a private address.
 #[derive(Clone, Debug)]
 struct Place {
     id: String,
@@ -124,7 +124,7 @@ impl HttpSource {
                     error
                 }
             };
-            // Some sites answer every address with a page or a refusal; the index may lie further on.
+            // Some sites answer every address with a page or a refusal; the index may be at a later one.
             first.get_or_insert(error);
         }
         Err(first.unwrap_or_else(|| SourceErrorKind::NoIndex.at_url(&self.url)))
@@ -202,7 +202,7 @@ impl HttpSource {
             }
             Content::Archive { url, digest } => {
                 let packed = self.archive(place, url, digest, deadline)?;
-                // The archive is the skill's folder: its SKILL.md lies at the root, under that very name.
+                // The archive is the skill's folder: its SKILL.md is at the root, under that very name.
                 packed.read(&skill_md()?, path).map(<[u8]>::to_vec).ok_or_else(missing)
             }
             Content::Files { base, files } => {

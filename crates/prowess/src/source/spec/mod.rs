@@ -12,7 +12,7 @@
 //! | `mcp` | another MCP server: its address, or the command line that starts it |
 //! | `name`, `description`, `instructions` | a skill that is written right here |
 //! | `mount_as` | the folder of virtual paths that filters see the skills in |
-//! | `prefix` | what stands before every key, with a colon; the label of an `mcp` server, whose keys always have one |
+//! | `prefix` | what comes before every key, with a colon; the label of an `mcp` server, whose keys always have one |
 //! | `key_from` | what each key is made of: `name`, `folder`, or `id`, what the source itself knows the skill by |
 //! | `preload` | whether the skills are active from the start |
 //! | `optional` | whether the file or folder may be absent |
@@ -21,7 +21,7 @@
 //! | `unlisted` | whether the site of a `url` is asked for files that its index does not list |
 //!
 //! On the command line a source is a place alone (`./skills`, `https://example.com`, `tools.skill`, `team.jsonl`) or
-//! `key=value` pairs with commas between them (`dir=./skills,prefix=team`). A value with a comma in it stands in
+//! `key=value` pairs with commas between them (`dir=./skills,prefix=team`). A value with a comma in it is written in
 //! double quotes, and a double quote in it is written twice. The command line of an `mcp` server is split at spaces, with
 //! single or double quotes around what belongs together; no shell has a part in it.
 
@@ -57,9 +57,9 @@ pub struct SourceSpec {
     pub place: Place,
     /// The folder of virtual paths that filters see them in.
     pub mount: Option<Mount>,
-    /// What stands before every key, with a colon.
+    /// What comes before every key, with a colon.
     pub prefix: Option<String>,
-    /// What their keys are made of; the source decides when nothing is said.
+    /// What their keys are made of; by default, the source decides.
     pub key_from: Option<KeyFrom>,
     /// Whether they are active from the start.
     pub preload: bool,
@@ -166,7 +166,7 @@ impl SourceSpec {
         Self { place, ..self.clone() }
     }
 
-    /// Reads a source as it stands on a command line: a place alone, or `key=value` pairs with commas between them.
+    /// Reads a source from a command line: a place alone, or `key=value` pairs with commas between them.
     pub fn parse(text: &str) -> Result<Self, SpecError> {
         let wrong = |Wrong { reason, hint }| SpecError { entry: escape_control(text), reason, hint };
         let fail = |reason: String| wrong(Wrong::from(reason));
@@ -191,7 +191,7 @@ impl SourceSpec {
             } else if !TEXT_KEYS.contains(&key.as_str()) {
                 return Err(fail(format!("no such key: {}; the keys are {}", escape_control(&key), keys())));
             } else if !pairs.set(&key, &value) {
-                return Err(fail(format!("this key stands twice: {key}")));
+                return Err(fail(format!("this key appears twice: {key}")));
             }
         }
         pairs.spec().map_err(wrong)
@@ -199,7 +199,7 @@ impl SourceSpec {
 }
 
 impl fmt::Display for SourceSpec {
-    /// The source as it stands on a command line: its place alone where that says it all.
+    /// The source as written on a command line: its place alone where that says it all.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let pairs = serde_json::to_value(self).map_err(|_| fmt::Error)?;
         let pairs = pairs.as_object().ok_or(fmt::Error)?;
@@ -241,7 +241,7 @@ fn place(text: &str) -> Result<Place, String> {
     }
 }
 
-/// The pairs of a text. A value in double quotes may hold commas; `""` in it stands for one quote.
+/// The pairs of a text. A value in double quotes may hold commas; `""` in it means one quote.
 fn pairs_of(text: &str) -> Result<Vec<(String, String)>, String> {
     let mut pairs = Vec::new();
     let mut rest = text;
@@ -264,7 +264,7 @@ fn pairs_of(text: &str) -> Result<Vec<(String, String)>, String> {
     }
 }
 
-/// A value up to its closing quote, and what stands behind the comma after it.
+/// A value up to its closing quote, and what follows the comma after it.
 fn quoted_value(text: &str) -> Result<(String, Option<&str>), String> {
     let mut value = String::new();
     let mut rest = text;
@@ -349,7 +349,7 @@ mod tests {
             ("name=a,description=b,mount_as=c", "mount_as: a skill that is written here"),
             ("dir=a,mount_as=../b", "mount_as: a mount is a plain path"),
             ("dir=a,mount_as=b*", "mount_as: a mount is a plain path"),
-            ("dir=a,dir=b", "this key stands twice: dir"),
+            ("dir=a,dir=b", "this key appears twice: dir"),
             ("dir=a,colour=b", "no such key: colour"),
             ("dir=a,key_from=path", "key_from: name, folder or id is wanted: path"),
             ("dir=a,preload=maybe", "preload: true or false is wanted"),

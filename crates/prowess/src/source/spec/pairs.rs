@@ -133,7 +133,7 @@ impl Pairs {
         let mount = match &self.mount_as {
             None => None,
             Some(_) if matches!(place, Place::Inline { .. }) => {
-                return Err(misplaced("mount_as: a skill that is written here lies in no folder to mount"));
+                return Err(misplaced("mount_as: a skill that is written here is in no folder to mount"));
             }
             Some(text) => Some(Mount::parse(text).map_err(|error| {
                 let hint = "write the folder that filters see its skills in, such as team/billing";

@@ -110,7 +110,7 @@ fn host(url: &str) -> &str {
     }
 }
 
-/// The words of a command line. Spaces separate them; what stands in single or double quotes belongs together.
+/// The words of a command line. Spaces separate them; text in single or double quotes belongs together.
 fn words(text: &str) -> Result<Vec<String>, &'static str> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
@@ -134,13 +134,13 @@ fn words(text: &str) -> Result<Vec<String>, &'static str> {
     if words.iter().any(|word| word.contains('\0')) { Err("it holds a NUL") } else { Ok(words) }
 }
 
-/// A word as it stands on a command line.
+/// A word as written on a command line.
 fn quoted(word: &str) -> String {
     let plain = |character: char| !character.is_whitespace() && !matches!(character, '"' | '\'');
     if !word.is_empty() && word.chars().all(plain) {
         word.to_owned()
     } else {
-        // A double quote cannot stand between double quotes; between single ones it can.
+        // A double quote cannot be between double quotes; between single ones it can.
         format!("\"{}\"", word.split('"').collect::<Vec<_>>().join("\"'\"'\""))
     }
 }

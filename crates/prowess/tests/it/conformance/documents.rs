@@ -24,7 +24,7 @@ fn every_document_reads_and_is_judged_as_its_vector_says() {
         let mut ids = BTreeSet::new();
         for case in list(&vectors["cases"]) {
             let id = word(&case["id"]);
-            assert!(ids.insert(id), "{group}: the id stands twice: {id}");
+            assert!(ids.insert(id), "{group}: the id appears twice: {id}");
             assert!(!word(&case["pins"]).is_empty(), "{group}/{id}: it says what it pins");
             let expect = &case["expect"];
             assert!(expect["spec"].is_object() && expect["lenient"].is_object(), "{group}/{id}");

@@ -83,7 +83,7 @@ fn every_rendering_is_as_its_vector_says() {
     let mut faults = Vec::new();
     for case in list(&vectors["cases"]) {
         let id = word(&case["id"]);
-        assert!(ids.insert(id), "the id stands twice: {id}");
+        assert!(ids.insert(id), "the id appears twice: {id}");
         assert!(!word(&case["pins"]).is_empty() && !word(&case["need"]).is_empty(), "{id}");
         let expect = &case["expect"];
         let expected = if expect.is_object() { expect.clone() } else { text(expect).into() };

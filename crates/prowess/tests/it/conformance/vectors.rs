@@ -77,12 +77,13 @@ pub(crate) fn codes(value: &Value) -> BTreeSet<String> {
     list(value).iter().map(code).collect()
 }
 
-/// A case that was read: the document, where it lies, and the files beside it.
+/// A case that was read: the document, its location, and the files beside it.
 pub(crate) struct Reading {
     pub(crate) document: Document,
     at: Origin,
     files: Option<Manifest>,
     levels: BTreeMap<String, Level>,
+    options: BTreeMap<String, Level>,
 }
 
 impl Reading {
@@ -104,6 +105,7 @@ impl Reading {
             at,
             files: case["files"].as_array().map(|files| manifest(files)),
             levels: serde_json::from_value(case.get("levels").cloned().unwrap_or(json!({}))).unwrap(),
+            options: serde_json::from_value(case.get("options").cloned().unwrap_or(json!({}))).unwrap(),
         }
     }
 
@@ -111,6 +113,12 @@ impl Reading {
     pub(crate) fn verdict(&self, preset: Preset) -> Verdict {
         let profile = self.levels.iter().fold(Profile::new(preset), |profile, (code, level)| {
             profile.with_level(code, *level).unwrap_or_else(|error| panic!("{error}"))
+        });
+        let profile = self.options.iter().fold(profile, |profile, (option, level)| match option.as_str() {
+            "folder_match" => profile.with_folder_match(*level),
+            "angle_brackets" => profile.with_angle_brackets(*level),
+            "unknown_fields" => profile.with_unknown_fields(*level),
+            other => panic!("no such option: {other}"),
         });
         let mut verdict = Verdict::default();
         for problem in profile.check(&self.document, self.files.as_ref(), &self.at) {
