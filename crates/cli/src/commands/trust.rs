@@ -54,12 +54,25 @@ fn revoke(what: &str, approvals: &mut Approvals) -> Result<String, CommandError>
     let here = env::absolute(Path::new("."));
     let project = prowess::library::clients::project(&here);
     let (own, _): (Vec<&Approval>, Vec<&Approval>) = called.iter().partition(|approval| {
-        approval.location.path().is_some_and(|path| Path::new(path).starts_with(project))
+        approval.location.path().is_some_and(|path| Path::new(path).starts_with(project) && !is_of_user(path))
     });
     // Of several with one name, that of this project is meant.
-    let called = if own.len() == 1 { own } else { called };
+    let here = !own.is_empty();
+    let called = if here { own } else { called };
+    // An installed skill is trusted where it is, and where clients have a link to it or a copy.
+    let same = called.windows(2).all(|two| matches!(two, [a, b] if a.digest == b.digest));
     let meant: Vec<String> = called.iter().map(|approval| approval.location.to_string()).collect();
-    if meant.len() > 1 {
+    if same
+        && !here
+        && let Some(installed) = meant.iter().find(|place| is_of_user(place))
+    {
+        let error =
+            format!("a skill that you installed for yourself is used until it is removed: {installed}");
+        let folder = Path::new(installed).parent().and_then(Path::file_name).unwrap_or_default();
+        let remove = command_for("remove --user", &folder.to_string_lossy(), "");
+        return Err(Failure::new(clean(&error), format!("remove it with: {remove}")).into());
+    }
+    if meant.len() > 1 && !(same && here) {
         let error = format!("several trusted skills have this name: {}", clean(what));
         let one = |place: &String| format!("revoke the trust in one: {}", revoke_command(place));
         let hints = meant.iter().map(one).collect();
@@ -67,10 +80,10 @@ fn revoke(what: &str, approvals: &mut Approvals) -> Result<String, CommandError>
     }
     let as_folder = meant.is_empty() && names_folder(what);
     let folder = env::absolute(Path::new(what));
-    let count = match meant.first() {
-        Some(place) => approvals.revoke_skill(place),
-        None if as_folder => approvals.revoke_folder(&folder),
-        None => 0,
+    let count = if as_folder {
+        approvals.revoke_folder(&folder)
+    } else {
+        meant.iter().map(|place| approvals.revoke_skill(place)).sum()
     };
     let place = if as_folder { Some(folder.as_path()) } else { meant.first().map(Path::new) };
     let still = place.and_then(|place| approvals.folder_of(place));
@@ -96,6 +109,12 @@ fn revoke(what: &str, approvals: &mut Approvals) -> Result<String, CommandError>
             Ok(format!("no longer trusted by itself: {shown}; still trusted through: {still}"))
         }
     }
+}
+
+/// Whether a skill is installed in the user's own folder, which needs no trust to be used.
+fn is_of_user(place: &str) -> bool {
+    let home = Environment::current().home();
+    home.is_some_and(|home| Path::new(place).starts_with(home.join(prowess::install::SKILLS_FOLDER)))
 }
 
 fn revoke_command(what: &str) -> String {

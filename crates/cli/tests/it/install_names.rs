@@ -25,6 +25,8 @@ fn a_skill_installed_under_another_name_is_listed_under_it_beside_its_namesake()
     assert!(said.starts_with("exit 0") && said.contains("other"), "{said}");
     let said = run(&place, &["activate", "pdf"]);
     assert!(said.starts_with("exit 0") && said.contains("one"), "{said}");
+    let listed = run(&place, &["list", "--installed"]);
+    assert!(listed.contains("from other/pdf, called pdf by its author"), "{listed}");
     let why = run(&place, &["why", "pdf-2"]);
     assert!(why.starts_with("exit 0") && why.contains("pdf-2"), "{why}");
 }
@@ -67,7 +69,7 @@ fn revoking_by_name_means_the_skill_of_this_project() {
     let place = place();
     fs::create_dir_all(place.path().join("other/.git")).unwrap();
     run(&place, &["add", "./from/pdf", "--yes"]);
-    run(&place, &["add", "./from/pdf", "--yes", "--project", "other"]);
+    run(&place, &["add", "./from/pdf", "--yes", "--project", "other", "--client", "claude-code"]);
     let from = |folder: &str| {
         let output = command(&place)
             .args(["trust", "--revoke", "pdf"])
@@ -78,7 +80,11 @@ fn revoking_by_name_means_the_skill_of_this_project() {
     let said = from("other");
     assert!(said.starts_with("exit 0"), "{said}");
     let left = run(&place, &["trust", "--list"]);
-    assert!(left.contains("[DIR]/.agents/skills/pdf") && !left.contains("other/.agents"), "{left}");
+    // With the link of a client.
+    assert!(left.contains("[DIR]/.agents/skills/pdf") && !left.contains("[DIR]/other/"), "{left}");
+    run(&place, &["add", "./from/notes", "--yes", "--user"]);
+    let said = run(&place, &["trust", "--revoke", "notes"]);
+    assert!(said.starts_with("exit 2") && said.contains("prowess remove --user notes"), "{said}");
 }
 
 #[test]

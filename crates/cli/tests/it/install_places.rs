@@ -169,3 +169,12 @@ fn a_skill_may_have_more_folders_than_a_process_has_handles() {
     assert!(said.starts_with("exit 0"), "{said}");
     assert!(place.path().join(".agents/skills/pdf/references/119/a/notes.md").exists());
 }
+
+#[test]
+fn the_next_command_removes_what_a_killed_process_staged() {
+    let place = place();
+    run(&place, &["add", "./from/pdf", "--yes"]);
+    place.write(".agents/skills/.prowess-0123.stage/0/SKILL.md", b"x");
+    assert!(run(&place, &["verify"]).starts_with("exit 0"));
+    assert!(!place.path().join(".agents/skills/.prowess-0123.stage").exists());
+}

@@ -16,7 +16,7 @@ use super::records::{
 use super::spec::{InstallPlace, InstallSpec};
 use super::store::Store;
 use super::sync::Seen;
-use super::target::{Dir, recover};
+use super::target::{Dir, has_leftovers, recover};
 use super::tree::{InstallLimits, SkillTree};
 use crate::env::{self, Environment};
 use crate::error::shown;
@@ -408,6 +408,9 @@ impl Installer {
     ) -> Result<Option<std::fs::File>, InstallError> {
         if place.books.journal.exists() {
             drop(self.exclusive(place, progress)?);
+        } else if has_leftovers(&place.folders(&self.environment)?) {
+            // They are harmless, and removed only where this user may.
+            drop(self.exclusive(place, progress));
         }
         place.shared(self.lock_timeout, &mut || progress(Progress::Waiting))
     }

@@ -26,13 +26,16 @@ pub(crate) fn run(json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
             "clean" => String::new(),
             other => format!("  {other}"),
         };
+        let name = skill.locked.upstream_name.as_deref();
+        let name = name.map(|name| format!(", called {name} by its author")).unwrap_or_default();
         let _ = writeln!(
             text,
-            "{STRONG}{}{STRONG:#}{state}  {FAINT}{}, {}, from {}{FAINT:#}",
+            "{STRONG}{}{STRONG:#}{state}  {FAINT}{}, {}, from {}{}{FAINT:#}",
             clean(&skill.name),
             skill.scope.word(),
             clean(&report::place(&skill.path)),
-            clean(source)
+            clean(source),
+            clean(&name)
         );
     }
     let _ = match skills.len() {
@@ -57,6 +60,7 @@ pub(super) fn value(skill: &InstalledSkill) -> Value {
     json!({
         "org": skill.org,
         "name": skill.name,
+        "upstream_name": skill.locked.upstream_name,
         "scope": skill.scope.word(),
         "path": skill.path.to_string_lossy(),
         "state": state(skill),

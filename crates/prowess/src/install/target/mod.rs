@@ -9,4 +9,4 @@ mod transaction;
 pub(crate) use contents::{manifest_of, read_tree, state_of};
 pub(crate) use dir::Dir;
 pub(crate) use journal::{Accepted, State};
-pub(crate) use transaction::{Books, Transaction, recover};
+pub(crate) use transaction::{Books, Transaction, has_leftovers, recover};
