@@ -9,6 +9,7 @@ use prowess_core::Manifest;
 
 use super::error::{InstallError, InstallErrorKind};
 use super::links::{end_trust, links};
+use super::modes::is_tree;
 use super::records::{
     InstallScope, LinkMode, LockedSkill, Place, Records, SKILLS_FOLDER, SkillsLock, WantedSkill,
     check_folder_name, folder_key,
@@ -236,7 +237,6 @@ fn install(
     names.take(name)?;
     let there = dir.map(|dir| state(dir, name)).transpose()?.flatten();
     let old = records.lock.get(name).cloned();
-    let wanted = State::Tree(new.locked.digest.clone());
     if let Some(old) =
         old.as_ref().filter(|old| new.wanted.is_some() && !old.is_from(&new.locked) && !how.replace)
     {
@@ -253,10 +253,12 @@ fn install(
     };
     let action = match (&there, &old) {
         (None, _) => Action::Installed,
-        (Some(state), _) if *state == wanted => Action::Unchanged,
+        (Some(State::Tree(digest)), _) if is_tree(digest, &new.locked.digest, &place.base, how.listing) => {
+            Action::Unchanged
+        }
         // What the store knows was installed before, by a lock that has changed since; it is no edit.
         (Some(State::Tree(digest)), Some(old))
-            if *digest == old.digest || (how.listing)(digest).is_some() =>
+            if is_tree(digest, &old.digest, &place.base, how.listing) || (how.listing)(digest).is_some() =>
         {
             Action::Updated
         }
@@ -311,7 +313,9 @@ fn remove(
     let there = dir.map(|dir| state(dir, name)).transpose()?.flatten();
     let mut replaced = Vec::new();
     let action = match &there {
-        Some(State::Tree(digest)) if *digest == old.digest => Action::Removed,
+        Some(State::Tree(digest)) if is_tree(digest, &old.digest, &place.base, how.listing) => {
+            Action::Removed
+        }
         None => Action::Removed,
         Some(_) => match how.edits {
             Edits::Overwrite => {

@@ -6,6 +6,7 @@ use super::apply::copy;
 use super::error::{InstallError, InstallErrorKind};
 use super::installer::{InstallOptions, Installer, open_skills};
 use super::links::{ClientDifference, differences};
+use super::modes::is_tree;
 use super::records::{InstallScope, LockedSkill, SKILLS_FOLDER, org_of};
 use super::reference::SkillRef;
 use super::spec::{InstallPlace, InstallSpec};
@@ -70,7 +71,9 @@ impl Installer {
                 dir.as_ref().map(|dir| state_of(dir, &locked.name)).transpose().map_err(failed)?.flatten();
             let state = match there {
                 None => InstalledState::Missing,
-                Some(State::Tree(digest)) if digest == locked.digest => InstalledState::Clean,
+                Some(State::Tree(digest)) if is_tree(&digest, &locked.digest, &path, &listing) => {
+                    InstalledState::Clean
+                }
                 Some(State::Link(to)) => InstalledState::Replaced(format!("it is a link to {to}")),
                 Some(_) => match (manifest_of(&path), listing(&locked.digest)) {
                     (Err(error), _) => InstalledState::Replaced(error.with_cause()),

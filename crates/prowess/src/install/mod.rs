@@ -11,6 +11,7 @@ mod fetch;
 mod installed;
 mod installer;
 mod links;
+mod modes;
 mod names;
 mod origins;
 mod preview;

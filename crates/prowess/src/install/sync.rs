@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use super::apply::{Change, Order};
 use super::error::{InstallError, InstallErrorKind};
 use super::installer::{InstallOptions, Installer, Prepared, Progress, Write, open_skills};
+use super::modes::is_tree;
 use super::records::{
     InstallScope, LockedSkill, Place, Records, WantedSkill, fits, new_skill, recorded, source_folder, spec_of,
 };
@@ -76,7 +77,7 @@ impl Installer {
             return Err(out_of_date(&place, &format!("{extra} is in it and not in skills.toml")));
         }
         let fetcher = self.fetcher(&place);
-        let dir = open_skills(&place)?;
+        let (dir, listing) = (open_skills(&place)?, self.listing());
         let approvals = approvals(&place)?;
         let mut plan = SyncPlan::default();
         for (name, wanted) in records.wanted.skills() {
@@ -94,7 +95,9 @@ impl Installer {
             };
             let there = dir.as_ref().map(|dir| state_of(dir, name)).transpose();
             let there = there.map_err(|error| InstallError::io("read", &place.skill(name), error))?.flatten();
-            if there == Some(State::Tree(locked.digest.clone())) && !options.fetch_only {
+            let is_there = matches!(&there, Some(State::Tree(digest))
+                if is_tree(digest, &locked.digest, &place.base, &listing));
+            if is_there && !options.fetch_only {
                 // It is there as it should be, and perhaps the user was never asked.
                 if !accepted(&approvals, &place, locked)
                     && let Ok(tree) = read_tree(&place.skill(name))
