@@ -136,7 +136,7 @@ fn keep_beginning(mut pipe: impl Read, kept: &Mutex<Vec<u8>>) {
         if got == 0 {
             return;
         }
-        let mut kept = locked(&kept);
+        let mut kept = locked(kept);
         let room = MAX_ERROR_TEXT.saturating_sub(kept.len()).min(got);
         kept.extend_from_slice(buffer.get(..room).unwrap_or(&[]));
     }
