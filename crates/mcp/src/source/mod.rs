@@ -86,7 +86,7 @@ impl McpSource {
             }
             Server::At { url, ca_file, token_file } => {
                 let refused = |reason: String, hint| {
-                    let request = Some(server.shown());
+                    let request = Some(server.shown().into());
                     SourceErrorKind::Server { request, reason, hint }
                         .at_location(Location::Text(label.into()))
                 };
@@ -307,7 +307,7 @@ impl McpSource {
     fn error(&self, about: About<'_>, reason: String, hint: &'static str) -> SourceError {
         let (at, request) = match about {
             About::Resource(uri) => (self.resource(uri), None),
-            About::Request(request) => (Location::Text(self.label.clone()), Some(shown(request))),
+            About::Request(request) => (Location::Text(self.label.clone()), Some(shown(request).into())),
         };
         SourceErrorKind::Server { request, reason, hint }.at_location(at)
     }

@@ -135,7 +135,7 @@ pub enum SourceErrorKind {
         /// How many.
         skills: usize,
         /// Why.
-        error: crate::net::HttpError,
+        error: Box<crate::net::HttpError>,
     },
     /// This site has no index of skills.
     #[cfg(feature = "http")]
@@ -143,7 +143,7 @@ pub enum SourceErrorKind {
     /// A request to an MCP server failed, or its result is invalid.
     Server {
         /// The request, when it is not about the resource at that place.
-        request: Option<String>,
+        request: Option<Box<str>>,
         /// What went wrong, and what was expected.
         reason: String,
         /// What to do about it.

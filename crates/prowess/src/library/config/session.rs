@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn every_mistake_has_its_line() {
         for (text, said) in [
-            ("filter = '/../x'", "2: session.filter: the filter is no glob"),
+            ("filter = '/../x'", "2: session.filter: the filter is not a glob"),
             ("filter = 3", "2: session.filter: a text"),
             ("tools = 'Read'", "2: session.tools: a list of names"),
             ("plain = 'yes'", "2: session.plain: true or false"),

@@ -298,7 +298,7 @@ impl Source for HttpSource {
             }
         }
         if late > 0 {
-            let kind = SourceErrorKind::NotFetched { skills: late, error: deadline.missed() };
+            let kind = SourceErrorKind::NotFetched { skills: late, error: Box::new(deadline.missed()) };
             listing.problems.push(kind.at_url(&url));
         }
         *locked(&self.listed) = places;
