@@ -22,7 +22,7 @@ pub(crate) type NewFile = (&'static str, String);
 /// The files of a new skill, SKILL.md first. An error has every problem of its name or description under any profile.
 ///
 /// ```
-/// use prowess::library::scaffold::{ScaffoldPart, scaffold};
+/// use prowess::internal::{ScaffoldPart, scaffold};
 ///
 /// let files = scaffold("pdf-forms", Some("Fills in PDF forms."), &[ScaffoldPart::Scripts]).unwrap();
 /// assert_eq!(files[0].0, "SKILL.md");
