@@ -2,7 +2,11 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use prowess_core::client::{Fact, Facts};
 use prowess_core::{Origin, Preset, Profile, Severity, parse, read_frontmatter};
+
+/// Facts that may be about the body.
+const BODY: Facts = Facts::of(&[Fact::NotUtf8]);
 
 fuzz_target!(|bytes: &[u8]| {
     let document = parse(bytes);
@@ -16,6 +20,11 @@ fuzz_target!(|bytes: &[u8]| {
     assert_eq!(prefix.body_offset(), document.body_offset());
 
     let at = Origin::at("skills/demo/SKILL.md");
+    // What clients differ about is the same with and without the body.
+    let facts = |document: &prowess_core::Document| {
+        Facts::of_document(document, &document.entry(&at), bytes.len() as u64, false).without(BODY)
+    };
+    assert_eq!(facts(&prefix), facts(&document));
     for preset in Preset::ALL {
         let profile = Profile::new(preset);
         let problems = profile.check(&document, None, &at);

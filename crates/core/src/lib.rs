@@ -42,11 +42,12 @@
 //! 5. [`files`]: a [`Manifest`] lists the files of a skill; a [`Resource`] is a part of one of them.
 //! 6. [`check`](mod@check): a [`Profile`] decides which findings are problems, and whether a document
 //!    [loads](Document::load). [`fix`] applies the fixes.
-//! 7. [`catalog`]: a [`Catalog`] orders the [`Candidate`]s of all sources, and says which are offered and why the others
+//! 7. [`client`]: a row says where a client looks and how it reads, and [`view`](client::view()) what it lists.
+//! 8. [`catalog`]: a [`Catalog`] orders the [`Candidate`]s of all sources, and says which are offered and why the others
 //!    are not.
-//! 8. [`select`]: a [`Selector`](select::Selector) finds the skills that fit a query, the best first.
-//! 9. [`render`]: the text that a model sees, within a [`Budget`](render::Budget).
-//! 10. [`session`]: a [`Session`](session::Session) answers the tool calls of a model, and asks its host for an
+//! 9. [`select`]: a [`Selector`](select::Selector) finds the skills that fit a query, the best first.
+//! 10. [`render`]: the text that a model sees, within a [`Budget`](render::Budget).
+//! 11. [`session`]: a [`Session`](session::Session) answers the tool calls of a model, and asks its host for an
 //!     [`Effect`](session::Effect) where it needs a file or a search.
 
 /// Methods that take a value, change one public field and return it. For the crates of this project only.
@@ -69,6 +70,7 @@ macro_rules! with_methods {
 
 pub mod catalog;
 pub mod check;
+pub mod client;
 pub mod document;
 pub mod files;
 pub mod finding;

@@ -23,6 +23,7 @@ const STAGES: &[&[&str]] = &[
     &["skill"],
     &["files"],
     &["check"],
+    &["client"],
     &["catalog"],
     &["select"],
     &["render"],

@@ -70,7 +70,7 @@ pub use prowess_core::{
     LeftOut, LineIndex, LoadError, Location, Manifest, Origin, Position, RelPath, Resource, Scope, SkillData,
     Span, TooLarge, ToolGrant, ToolList, parse, parse_head, parse_prefix, read_frontmatter,
 };
-pub use prowess_core::{document, files, limits, path, skill, span, text};
+pub use prowess_core::{client, document, files, limits, path, skill, span, text};
 
 // 3. Checks.
 pub use prowess_core::{

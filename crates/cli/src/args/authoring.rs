@@ -24,6 +24,9 @@ pub(crate) struct Check {
     /// The path of the text from standard input: decides the name of its folder, levels and ignored paths
     #[arg(long, value_name = "PATH")]
     pub(crate) path: Option<PathBuf>,
+    /// Check the skills in the folders of this client, and say which of them it does not list
+    #[arg(long, value_name = "CLIENT", conflicts_with_all = ["paths", "path"])]
+    pub(crate) client: Option<String>,
     /// The profile to check by [default: spec, or that of prowess.toml]
     #[arg(long, value_name = "PROFILE", value_parser = profiles())]
     pub(crate) profile: Option<Preset>,

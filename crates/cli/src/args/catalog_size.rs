@@ -3,7 +3,7 @@
 use prowess::render::Budget;
 
 /// How long the catalog in a prompt may be.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 pub(crate) struct CatalogSize {
     /// How long the catalog may be: a number of tokens, of characters as in 8000c, a share of the window as in 1%, or none
     #[arg(long = "budget", value_name = "N", default_value = "2%", value_parser = share)]

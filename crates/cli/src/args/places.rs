@@ -11,7 +11,7 @@ use prowess::{Duplicates, ScanChanges, SourceSpec};
 use super::values::profiles;
 
 /// The places to look for skills.
-#[derive(Debug, Default, clap::Args)]
+#[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct Places {
     /// Take skills from here instead of the folders where agents keep them: a folder, a .skill, .zip or .tar.gz file, a .jsonl
     /// file, an https:// address, or key=value pairs such as dir=./skills,prefix=team or mcp=https://example.com/mcp;
@@ -21,9 +21,10 @@ pub(crate) struct Places {
     /// A PEM file of certificates to trust for sites and MCP servers, instead of the usual ones
     #[arg(long, value_name = "FILE")]
     pub(crate) ca_file: Option<PathBuf>,
-    /// Show what this client would see, such as codex or claude-code
-    #[arg(long, value_name = "CLIENT", conflicts_with = "sources")]
-    pub(crate) client: Option<String>,
+    /// Use the folders of this client, such as codex or claude-code; list, prompt, search and why show exactly what it
+    /// lists. list and why take several, and installed for those on this machine
+    #[arg(long = "client", value_name = "CLIENT", conflicts_with = "sources")]
+    pub(crate) clients: Vec<String>,
     /// Read every skill again instead of using the cache
     #[arg(long)]
     pub(crate) no_cache: bool,

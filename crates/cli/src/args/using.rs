@@ -41,7 +41,7 @@ pub(crate) struct List {
 /// Shows every skill of that name that was found, where, how it was read, and what keeps it from being offered, from
 /// passing a filter or from being in a prompt. The exit code is 1 unless a skill of that name is in the prompt or is
 /// offered to users.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Why {
     /// The name of the skill
     #[arg(value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]

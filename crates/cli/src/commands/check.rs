@@ -16,6 +16,7 @@ use prowess::{
 };
 
 use super::fixable::Fixable;
+use super::in_client::InClient;
 use super::patch_base::PatchBase;
 use super::{STDIN, read_skill, registry, shown, skill_file};
 use crate::Outcome;
@@ -66,8 +67,13 @@ pub(crate) fn run(args: &Check, json: bool, ui: &mut Ui) -> Result<Outcome, Comm
     if reads_stdin && fixing.is_some() && !args.diff {
         ui.results_to_stderr();
     }
+    let of_client = args.client.as_deref().map(InClient::of).transpose()?;
     let here = [PathBuf::from(".")];
-    let paths = if args.paths.is_empty() { here.as_slice() } else { &args.paths };
+    let paths = match &of_client {
+        Some(found) => &found.files,
+        None if args.paths.is_empty() => here.as_slice(),
+        None => &args.paths,
+    };
     let mut checker = Checker {
         fixable: if fixing.is_some() {
             Fixable::of(paths, &Environment::current())
@@ -99,7 +105,12 @@ pub(crate) fn run(args: &Check, json: bool, ui: &mut Ui) -> Result<Outcome, Comm
             checker.file(&SkillFile { path: path.clone() })?;
         }
     }
-    checker.finish()
+    let outcome = checker.finish()?;
+    let unseen = of_client.map(|found| found.unseen).unwrap_or_default();
+    for note in &unseen {
+        ui.note(note);
+    }
+    Ok(if outcome == Outcome::Fine && !unseen.is_empty() { Outcome::Problems } else { outcome })
 }
 
 /// What the user trusts; nothing if the approvals cannot be read, which the commands about trust report.

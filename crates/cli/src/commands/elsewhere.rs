@@ -36,12 +36,12 @@ struct Place {
 impl Elsewhere {
     /// Looks in every folder of every client for a skill that is not in the given places. No server is asked.
     pub(super) fn of(name: &str, places: &Places) -> Result<Self, CommandError> {
-        let client = places.client.as_deref().and_then(clients::client);
+        let client = places.clients.first().and_then(|id| clients::client(id));
         if client.is_none() && places.sources.is_empty() {
             return Ok(Self::default());
         }
         let everywhere = Places { no_cache: places.no_cache, ..Places::default() };
-        let (registry, _) = unread_registry(&everywhere, Purpose::Look)?;
+        let (registry, _) = unread_registry(&everywhere, Purpose::Look, None)?;
         registry
             .refresh_local()
             .map_err(|error| Failure::new(error.to_string(), "list all skills with: prowess list --all"))?;

@@ -28,7 +28,7 @@ impl Places {
             Place::Url { .. } | Place::Mcp(_) => ("--in", "SPEC".to_owned()),
             _ => ("--in", source.to_string()),
         });
-        let client = self.client.iter().map(|client| ("--client", client.clone()));
+        let client = self.clients.iter().map(|client| ("--client", client.clone()));
         sources.chain(client).map(|(option, value)| format!(" {option}{}", value_of(&value))).collect()
     }
 }

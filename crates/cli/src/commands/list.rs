@@ -3,9 +3,10 @@
 use std::fmt::Write as _;
 use std::mem::ManuallyDrop;
 
+use prowess::library::views::Reach;
 use prowess::session::{Act, Actor, Filter, Hidden, Session};
 use prowess::text::{collapse, cut};
-use prowess::{Candidate, HostTools, Standing};
+use prowess::{Candidate, HostTools, Obstacle, Standing};
 use serde::Serialize;
 
 use super::cost::{Cost, Prompts};
@@ -13,7 +14,7 @@ use super::hints::trust_hint;
 use super::provenance::{self, Provenance};
 use super::row::Row;
 use super::unread::{Unread, ended, say_problems};
-use super::{advice, filter_place, opened};
+use super::{advice, clients_named, filter_place, seen, side_by_side};
 use crate::Outcome;
 use crate::args::List;
 use crate::error::CommandError;
@@ -28,7 +29,11 @@ pub(crate) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
     if args.installed {
         return super::install::installed::run(json, ui);
     }
-    let (registry, said) = opened(&args.places)?;
+    if clients_named::are_several(&args.places) {
+        return side_by_side::run(args, json, ui);
+    }
+    let reach = if args.all { Reach::Everywhere } else { Reach::Clients };
+    let (registry, said) = seen(&args.places, reach)?;
     // The process ends after the list, and freeing every skill would take as long as finding it.
     let catalog = ManuallyDrop::new(registry.catalog());
     say_problems(&registry, ui);
@@ -89,11 +94,15 @@ pub(crate) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
         let (never, untrusted): (Vec<&Candidate>, Vec<&Candidate>) = listed
             .iter()
             .copied()
-            .filter(|candidate| !candidate.is_usable())
+            .filter(|candidate| candidate.obstacle == Some(Obstacle::Untrusted))
             .partition(|candidate| advice::never(candidate, &registry).is_some());
         if !untrusted.is_empty() {
             let trust = trust_hint(untrusted.iter().copied(), &args.places);
-            let _ = write!(text, "; {} not trusted: {}", untrusted.len(), clean(&trust));
+            let _ = match registry.client() {
+                Some(_) => write!(text, "; prowess serve withholds {} not trusted: ", untrusted.len()),
+                None => write!(text, "; {} not trusted: ", untrusted.len()),
+            };
+            text.push_str(&clean(&trust));
         }
         if !never.is_empty() {
             let _ = write!(text, "; {} that cannot be trusted: prowess why NAME{options}", never.len());
@@ -141,6 +150,14 @@ fn line(text: &mut String, row: &Row<'_>) {
         "broken" => format!("broken: {}", clean(&why.reason)),
         _ => format!("{} {}: ", why.state, clean(&why.reason)),
     });
+    match row.state {
+        "broken" if row.shown_as.is_some() => mark.push_str("prowess cannot load it: "),
+        "disabled" if row.shown_as.is_some() => mark.push_str("turned off in prowess: "),
+        _ => {}
+    }
+    if row.not_for_model.is_some() {
+        mark.push_str("not for the model: ");
+    }
     if row.never_trusted.is_some() {
         mark.push_str("cannot be trusted: ");
     } else if row.changed_since_trusted {
@@ -148,15 +165,18 @@ fn line(text: &mut String, row: &Row<'_>) {
     } else if !row.trusted {
         mark.push_str("not trusted: ");
     }
-    let said = if row.state == "broken" { "" } else { row.description };
+    let said = if row.state == "broken" && row.shown_as.is_none() { "" } else { row.description };
     let description = cut(&collapse(said), Some(SHOWN)).into_owned();
     if let Some(Cost { catalog, instructions, resources }) = row.cost {
         let known = |tokens: Option<u64>| tokens.map_or_else(|| "?".to_owned(), |tokens| tokens.to_string());
         let (instructions, resources) = (known(instructions), known(resources));
         let _ = write!(text, "{catalog:>6} {instructions:>6} {resources:>7}  ");
     }
-    let _ =
-        write!(text, "{STRONG}{}{STRONG:#}  {FAINT}{mark}{FAINT:#}{}", clean(row.key), clean(&description));
+    let _ = write!(text, "{STRONG}{}{STRONG:#}  ", clean(row.key));
+    if row.shown_as.is_some_and(|shown| shown != row.name) {
+        let _ = write!(text, "{FAINT}({}){FAINT:#}  ", clean(row.name));
+    }
+    let _ = write!(text, "{FAINT}{mark}{FAINT:#}{}", clean(&description));
     if let Some(origin) = &row.installed {
         let _ = write!(text, "  {FAINT}(from {}){FAINT:#}", clean(&origin.short()));
     }

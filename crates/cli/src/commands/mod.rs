@@ -4,11 +4,13 @@ pub(crate) mod activate;
 mod advice;
 pub(crate) mod cat;
 pub(crate) mod check;
+mod clients_named;
 mod cost;
 mod elsewhere;
 pub(crate) mod eval;
 mod fixable;
 pub(crate) mod hints;
+mod in_client;
 mod in_prompt;
 pub(crate) mod install;
 pub(crate) mod list;
@@ -23,6 +25,7 @@ pub(crate) mod rule;
 pub(crate) mod search;
 pub(crate) mod serve;
 pub(crate) mod show;
+mod side_by_side;
 pub(crate) mod tools;
 pub(crate) mod trust;
 pub(crate) mod try_;
@@ -37,8 +40,8 @@ use prowess::archive::ArchiveFormat;
 use prowess::env::Environment;
 use prowess::fs::read::{self, Head};
 use prowess::fs::walk::FILE_NAMES;
-use prowess::library::clients::{self, CLIENTS};
 use prowess::library::config::SessionConfig;
+use prowess::library::views::Reach;
 use prowess::library::{LibraryError, LibraryOptions, library_with_session, terms_file};
 use prowess::search::LazyIndex;
 use prowess::session::Filter;
@@ -107,14 +110,20 @@ enum Purpose {
 }
 
 /// The skills in the given places, not read yet.
-fn unread_registry(places: &Places, purpose: Purpose) -> Result<(Registry, SessionConfig), CommandError> {
-    let client = match &places.client {
-        None => None,
-        Some(id) => Some(clients::client(id).ok_or_else(|| {
-            let known: Vec<&str> = CLIENTS.iter().map(|client| client.id).collect();
-            Failure::new(format!("no such client: {id}"), format!("the clients are {}", known.join(", ")))
-        })?),
-    };
+///
+/// With a client and `as_client`, they are what the client lists; without it, what Prowess offers of its folders.
+fn unread_registry(
+    places: &Places,
+    purpose: Purpose,
+    as_client: Option<Reach>,
+) -> Result<(Registry, SessionConfig), CommandError> {
+    let options = library_options(places, purpose).with_client(clients_named::one(places)?);
+    library_with_session(Path::new("."), &Environment::current(), &options.with_as_client(as_client))
+        .map_err(|error| no_library(&error))
+}
+
+/// The options of a library with the skills in the given places, without a client.
+fn library_options(places: &Places, purpose: Purpose) -> LibraryOptions {
     let mut sources = places.sources.clone();
     for source in &mut sources {
         // The source's own setting comes first.
@@ -124,9 +133,8 @@ fn unread_registry(places: &Places, purpose: Purpose) -> Result<(Registry, Sessi
     }
     let ends_by_itself = purpose == Purpose::Serve;
     let servers: Option<Arc<dyn OpenServer>> = Some(Arc::new(EndingServers { ends_by_itself }));
-    let options = LibraryOptions::default()
+    LibraryOptions::default()
         .with_sources(sources)
-        .with_client(client)
         .with_cache(!places.no_cache)
         .with_builtins(purpose != Purpose::Look)
         .with_servers(servers)
@@ -134,9 +142,7 @@ fn unread_registry(places: &Places, purpose: Purpose) -> Result<(Registry, Sessi
         .with_only(places.scan.only.clone())
         .with_except(places.scan.except.clone())
         .with_strict(places.scan.strict.map(Profile::new))
-        .with_duplicates(places.scan.duplicates.map(Into::into));
-    library_with_session(Path::new("."), &Environment::current(), &options)
-        .map_err(|error| no_library(&error))
+        .with_duplicates(places.scan.duplicates.map(Into::into))
 }
 
 fn no_library(error: &LibraryError) -> CommandError {
@@ -180,7 +186,20 @@ fn opened(places: &Places) -> Result<(Registry, SessionConfig), CommandError> {
 
 /// The same for another purpose.
 fn opened_for(places: &Places, purpose: Purpose) -> Result<(Registry, SessionConfig), CommandError> {
-    let (registry, said) = unread_registry(places, purpose)?;
+    refreshed(places, purpose, None)
+}
+
+/// The same for looking, but with a client what that client lists.
+fn seen(places: &Places, reach: Reach) -> Result<(Registry, SessionConfig), CommandError> {
+    refreshed(places, Purpose::Look, Some(reach))
+}
+
+fn refreshed(
+    places: &Places,
+    purpose: Purpose,
+    as_client: Option<Reach>,
+) -> Result<(Registry, SessionConfig), CommandError> {
+    let (registry, said) = unread_registry(places, purpose, as_client)?;
     registry
         .refresh()
         .map_err(|error| Failure::new(error.to_string(), "check the folders that were named"))?;

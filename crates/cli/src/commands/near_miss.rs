@@ -85,11 +85,11 @@ fn folders(places: &Places, catalog: &Catalog) -> BTreeSet<PathBuf> {
         file.parent()?.parent().map(Path::to_owned)
     });
     let named = places.sources.iter().filter_map(|source| source.place.path().map(env::absolute));
-    let client = places.client.as_deref().and_then(clients::client);
-    let clients: Vec<_> = match client {
-        Some(client) => vec![client],
-        None if places.sources.is_empty() => CLIENTS.iter().collect(),
-        None => Vec::new(),
+    let of_options = places.clients.iter().filter_map(|id| clients::client(id));
+    let clients: Vec<_> = match places.sources.is_empty() {
+        true if places.clients.is_empty() => CLIENTS.iter().collect(),
+        true => of_options.collect(),
+        false => Vec::new(),
     };
     let (here, environment) = (env::absolute(Path::new(".")), Environment::current());
     let roots = clients.into_iter().flat_map(|client| client.roots(&here, &environment));

@@ -1,16 +1,21 @@
 //! `prowess prompt`: the catalog that an agent would see, within a budget, the best for a query first.
 
-use prowess::Catalog;
+use std::sync::Arc;
+
 use prowess::drive::{Performer, preload};
+use prowess::library::config::SessionConfig;
+use prowess::library::views::Reach;
 use prowess::render::{Budget, BudgetReport, CatalogStyle, Shape, render_catalog};
 use prowess::select::{All, NotNarrowed, Query};
 use prowess::session::{PromptOptions, Session};
+use prowess::{Candidate, Catalog, Registry};
 use serde_json::{Value, json};
 
 use super::hints::trust_hint;
+use super::row::not_for_model;
 use super::search::{failed, options, selector};
 use super::unread::{Unread, ended, say_problems};
-use super::{opened, session_defaults};
+use super::{seen, session_defaults};
 use crate::Outcome;
 use crate::args::{Places, Prompt};
 use crate::error::CommandError;
@@ -22,14 +27,19 @@ const NAMED: usize = 20;
 
 /// Runs the command.
 pub(crate) fn run(args: &Prompt, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
-    let (registry, said) = opened(&args.places)?;
+    let (registry, said) = seen(&args.places, Reach::Clients)?;
     say_problems(&registry, ui);
     let outcome = ended(Outcome::Fine, &registry);
     let catalog = registry.catalog();
+    // What a client shows depends on no configuration of Prowess.
+    let (shown, said) = match registry.client() {
+        Some(_) => (Arc::new(as_client(&registry)), SessionConfig::default()),
+        None => (registry.catalog(), said),
+    };
     // The command shows the catalog alone, without the instruction for a model.
     let said = session_defaults(said, args.subset.filter.as_ref(), None);
     let bare = said.options().with_instruction(Some(String::new()));
-    let mut session = Session::new("prompt", registry.catalog(), said.policy(), bare);
+    let mut session = Session::new("prompt", shown, said.policy(), bare);
     let preloaded = preload(&mut session, &Performer::new(&registry, &All));
     let query = Query::text(args.query.as_deref().unwrap_or_default());
     let mut select = options(&args.selection);
@@ -49,9 +59,15 @@ pub(crate) fn run(args: &Prompt, json: bool, ui: &mut Ui) -> Result<Outcome, Com
         // A host would leave it out; this command shows the layout without skills.
         prompt.text = render_catalog(&[], &style);
     }
-    let usable = catalog.iter().filter(|skill| skill.is_usable());
+    let for_model = |skill: &Candidate| match registry.client() {
+        Some(_) => not_for_model(skill, &registry).is_none(),
+        None => skill.entry.invocation.model,
+    };
+    // Trust is a matter of Prowess, not of the client.
+    let is_usable = |skill: &&Candidate| registry.client().is_some() || skill.is_usable();
+    let usable = catalog.iter().filter(is_usable);
     let (usable, for_models) =
-        usable.fold((0, 0), |(all, seen), skill| (all + 1, seen + usize::from(skill.entry.invocation.model)));
+        usable.fold((0, 0), |(all, seen), skill| (all + 1, seen + usize::from(for_model(skill))));
     let untrusted = catalog.len() - usable;
     if json {
         let (narrowed, error) = described(prompt.not_narrowed.as_ref());
@@ -110,6 +126,17 @@ pub(crate) fn run(args: &Prompt, json: bool, ui: &mut Ui) -> Result<Outcome, Com
         ui.note(&format!("{} not trusted and left out: {trust}", count(untrusted, "skill")));
     }
     Ok(outcome)
+}
+
+/// The skills that a client offers to its model, with nothing against them.
+fn as_client(registry: &Registry) -> Catalog {
+    let catalog = registry.catalog();
+    let offered = catalog.iter().filter(|skill| not_for_model(skill, registry).is_none()).map(|skill| {
+        let mut skill = skill.clone();
+        (skill.obstacle, skill.entry.invocation.model) = (None, true);
+        Arc::new(skill)
+    });
+    Catalog::apart(offered.collect())
 }
 
 /// The note when no skill is in the prompt.

@@ -1,6 +1,7 @@
 //! A skill and what became of it, as `list`, `search` and `why` write it.
 
 use prowess::catalog::{TurnedOffBy, WhyNot};
+use prowess::client::Fact;
 use prowess::{Candidate, Location, Obstacle, Problem, Registry, Scope, Standing};
 use serde::Serialize;
 
@@ -11,8 +12,20 @@ use super::provenance::Provenance;
 /// A skill and what became of it.
 #[derive(Serialize)]
 pub(super) struct Row<'r> {
-    name: &'r str,
+    pub(super) name: &'r str,
     pub(super) key: &'r str,
+    /// The client whose view this is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    client: Option<&'static str>,
+    /// The name under which the client shows it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) shown_as: Option<&'r str>,
+    /// Why the client does not offer it to its model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) not_for_model: Option<&'static str>,
+    /// Why the client does not list it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    not_seen: Option<NotSeen<'r>>,
     pub(super) description: &'r str,
     path: &'r Location,
     source: &'r str,
@@ -46,6 +59,20 @@ pub(super) struct Row<'r> {
     pub(super) installed: Option<Provenance<'r>>,
 }
 
+/// Why a client does not list a skill.
+#[derive(Serialize)]
+struct NotSeen<'r> {
+    code: &'static str,
+    reason: &'r str,
+    fix: &'r str,
+}
+
+/// Why the client whose view a registry has does not offer a skill to its model.
+pub(super) fn not_for_model(candidate: &Candidate, registry: &Registry) -> Option<Fact> {
+    let hides = registry.client()?.reads().hides;
+    candidate.sighting?.facts.common(hides).iter().next()
+}
+
 /// A problem in short.
 #[derive(Serialize)]
 struct Brief<'r> {
@@ -65,10 +92,26 @@ impl<'r> Row<'r> {
         };
         let mut problems: Vec<Brief<'r>> =
             candidate.problems.iter().flat_map(|problems| problems.iter()).map(brief).collect();
-        let (mut shadowed_by, mut disabled_by) = (None, None);
+        let (mut shadowed_by, mut disabled_by, mut not_seen) = (None, None, None);
+        let listed = *standing == Standing::Listed;
         let state = match standing {
-            Standing::Listed if untrusted => "untrusted",
-            Standing::Listed => "active",
+            // What a client lists may be withheld here.
+            Standing::Listed => match &candidate.obstacle {
+                None => "active",
+                Some(Obstacle::Untrusted) => "untrusted",
+                Some(Obstacle::Broken { problems: why, .. }) => {
+                    problems = why.iter().map(brief).collect();
+                    "broken"
+                }
+                Some(Obstacle::Disabled { by }) => {
+                    disabled_by = Some(by);
+                    "disabled"
+                }
+            },
+            Standing::Unseen { code, reason, fix } => {
+                not_seen = Some(NotSeen { code, reason, fix });
+                "unseen"
+            }
             Standing::Shadowed { by } => {
                 shadowed_by = Some(by);
                 "shadowed"
@@ -86,6 +129,10 @@ impl<'r> Row<'r> {
         Self {
             name: &entry.name,
             key: &entry.key,
+            client: registry.client().map(|client| client.id),
+            shown_as: registry.client().filter(|_| listed).map(|_| entry.key.as_str()),
+            not_for_model: not_for_model(candidate, registry).filter(|_| listed).map(Fact::code),
+            not_seen,
             description: &entry.description,
             path: &entry.origin.location,
             source: &candidate.source,

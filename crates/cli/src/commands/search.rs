@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use prowess::library::views::Reach;
 use prowess::select::{Field, Hit, HitReason, Query, SelectError, SelectOptions, Selector, search};
 use prowess::text::{collapse, cut};
 use prowess::{Candidate, Entry, HostTools, Registry, Standing};
@@ -9,7 +10,7 @@ use serde::Serialize;
 
 use super::row::Row;
 use super::unread::{Unread, ended, say_problems};
-use super::{registry, search_index};
+use super::{search_index, seen};
 use crate::Outcome;
 use crate::args::{Places, Search, Selection};
 use crate::error::{CommandError, Failure};
@@ -21,7 +22,7 @@ const SHOWN: usize = 100;
 
 /// Runs the command.
 pub(crate) fn run(args: &Search, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
-    let registry = registry(&args.places)?;
+    let (registry, _) = seen(&args.places, Reach::Clients)?;
     say_problems(&registry, ui);
     let outcome = ended(Outcome::Fine, &registry);
     let query = Query::text(args.query.join(" "));

@@ -30,7 +30,7 @@ pub(crate) fn run(args: &Serve, ui: &mut Ui) -> Result<Outcome, CommandError> {
         return print_config(client, args, ui);
     }
     check_exist(&args.places)?;
-    let (registry, said) = unread_registry(&args.places, Purpose::Serve)?;
+    let (registry, said) = unread_registry(&args.places, Purpose::Serve, None)?;
     let terms = if args.places.no_cache { None } else { terms_file(&Environment::current(), &registry) };
     let said = session_defaults(said, args.session.filter.as_ref(), None);
     let session = said.options();

@@ -113,7 +113,7 @@ fn read(args: &Show, ui: &mut Ui) -> Result<Shown, CommandError> {
         return Ok(Shown::of(head, label, origin, None));
     }
     // With `--in`, a name means a skill that is listed there, even if this folder has a file of that name.
-    let elsewhere = !args.places.sources.is_empty() || args.places.client.is_some();
+    let elsewhere = !args.places.sources.is_empty() || !args.places.clients.is_empty();
     let is_name = |name: &&str| !name.contains(['/', '\\']) && (elsewhere || !path.exists());
     if let Some(name) = path.to_str().filter(is_name) {
         return listed(name, &args.places, ui);

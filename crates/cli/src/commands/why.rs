@@ -3,10 +3,12 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use prowess::library::clients::Client;
+use prowess::library::views::Reach;
 use prowess::limits::{MAX_SKILL_BYTES, MAX_SKILL_FILES};
 use prowess::{Candidate, LookupError, Obstacle, Problem, Registry, Standing, internal};
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::advice::Advice;
 use super::elsewhere::Elsewhere;
@@ -14,9 +16,9 @@ use super::hints::{self, check_command, command_for};
 use super::in_prompt::InPrompt;
 use super::near_miss::NearMiss;
 use super::provenance::{self, Provenance};
-use super::row::Row;
+use super::row::{Row, not_for_model};
 use super::unread::{Unread, ended, say_problems};
-use super::{opened, session_defaults};
+use super::{clients_named, seen, session_defaults};
 use crate::Outcome;
 use crate::args::{Places, Why};
 use crate::error::{CommandError, Failure};
@@ -34,7 +36,63 @@ struct Explained<'c> {
 
 /// Runs the command.
 pub(crate) fn run(args: &Why, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
-    let (registry, said) = opened(&args.places)?;
+    if clients_named::are_several(&args.places) {
+        return for_each_client(args, json, ui);
+    }
+    let (outcome, report) = one(args, json, ui)?;
+    if let Some(report) = report {
+        ui.json(&report)?;
+    }
+    Ok(outcome)
+}
+
+/// Explains a skill for each of several clients. It is fine if one of them lists it and everything could be read.
+fn for_each_client(args: &Why, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
+    let mut merged: Option<Value> = None;
+    let mut outcomes = Vec::new();
+    for client in clients_named::all(&args.places)? {
+        let places = Places { clients: vec![client.id.to_owned()], ..args.places.clone() };
+        if !json {
+            ui.print(&format!("{STRONG}{}{STRONG:#}\n", client.name))?;
+        }
+        let (outcome, report) = one(&Why { places, ..args.clone() }, json, ui)?;
+        outcomes.push(outcome);
+        match (&mut merged, report) {
+            (Some(merged), Some(report)) => merge(merged, report),
+            (merged, report) => *merged = merged.take().or(report),
+        }
+    }
+    if let Some(merged) = merged {
+        ui.json(&merged)?;
+    }
+    let first = |wanted: &Outcome| outcomes.contains(wanted);
+    Ok([Outcome::Incomplete, Outcome::Fine].into_iter().find(first).unwrap_or(Outcome::Problems))
+}
+
+/// Adds the report about another client: lists are joined, and the skill is offered if one of them lists it.
+fn merge(merged: &mut Value, other: Value) {
+    match (merged, other) {
+        (Value::Object(merged), Value::Object(other)) => {
+            for (member, value) in other {
+                merge(merged.entry(member).or_insert(Value::Null), value);
+            }
+        }
+        (Value::Array(merged), Value::Array(other)) => {
+            for value in other {
+                if !merged.contains(&value) {
+                    merged.push(value);
+                }
+            }
+        }
+        (Value::Bool(merged), Value::Bool(other)) => *merged |= other,
+        (merged @ Value::Null, other) => *merged = other,
+        _ => {}
+    }
+}
+
+/// Explains a skill; gives the report if it is to be JSON.
+fn one(args: &Why, json: bool, ui: &mut Ui) -> Result<(Outcome, Option<Value>), CommandError> {
+    let (registry, said) = seen(&args.places, Reach::Everywhere)?;
     say_problems(&registry, ui);
     let origins = provenance::origins(ui);
     let catalog = registry.catalog();
@@ -44,12 +102,15 @@ pub(crate) fn run(args: &Why, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
     let places: Vec<(&str, InPrompt)> = found
         .iter()
         .filter(|(candidate, standing)| **standing == Standing::Listed && candidate.is_usable())
+        // What a client shows its model does not depend on our prompt.
+        .filter(|_| registry.client().is_none())
         .map(|(candidate, _)| &*candidate.entry.key)
         .map(|key| (key, InPrompt::of(key, args, &said, &registry)))
         .collect();
     let place_of = |key: &str| places.iter().find(|(other, _)| *other == key).map(|(_, place)| *place);
     let best = places.iter().find(|(_, place)| place.is_there()).or(places.first()).map(|(_, place)| *place);
-    let offered = best.is_some_and(InPrompt::is_there);
+    let listed = || found.iter().any(|(_, standing)| **standing == Standing::Listed);
+    let offered = if registry.client().is_some() { listed() } else { best.is_some_and(InPrompt::is_there) };
     let outcome = ended(if offered { Outcome::Fine } else { Outcome::Problems }, &registry);
     let near_miss = match found.as_slice() {
         [] => NearMiss::of(&args.name, &args.places, &catalog),
@@ -84,14 +145,13 @@ pub(crate) fn run(args: &Why, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
                 report.insert("link".to_owned(), json!(link));
             }
         }
-        ui.json(&report)?;
-        return Ok(outcome);
+        return Ok((outcome, Some(report)));
     }
     if found.is_empty() {
         let near_miss = near_miss.map(|near_miss| near_miss.failure(&args.name, &args.places));
         if let Some(failure) = near_miss.or_else(|| elsewhere.failure(&args.name)) {
             ui.failure(&failure);
-            return Ok(outcome);
+            return Ok((outcome, None));
         }
         let similar = catalog.similar(&args.name).join(", ");
         let hint = if similar.is_empty() {
@@ -100,7 +160,7 @@ pub(crate) fn run(args: &Why, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
             format!("there is {similar}")
         };
         ui.failure(&Failure::new(format!("no skill of this name was found: {}", clean(&args.name)), hint));
-        return Ok(outcome);
+        return Ok((outcome, None));
     }
     let mut text = String::new();
     for (candidate, standing) in found {
@@ -121,7 +181,7 @@ pub(crate) fn run(args: &Why, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
         }
     }
     ui.print(&text)?;
-    Ok(outcome)
+    Ok((outcome, None))
 }
 
 /// Why `prowess serve` does not publish an offered skill over the extension; its tools still offer it.
@@ -159,6 +219,25 @@ fn about_files(registry: &Registry, candidate: &Candidate) -> Vec<String> {
     said
 }
 
+/// What a client makes of a skill.
+fn said_of_client(
+    client: &Client,
+    candidate: &Candidate,
+    standing: &Standing,
+    registry: &Registry,
+) -> String {
+    let name = client.name;
+    match standing {
+        Standing::Listed => match not_for_model(candidate, registry) {
+            Some(fact) => format!("{name} lists it, but not to its model: {}", fact.what()),
+            None => format!("{name} lists it"),
+        },
+        Standing::Shadowed { .. } => format!("{name} lists another skill with this name"),
+        Standing::Unseen { reason, .. } => format!("{name} does not list it: {}", clean(reason)),
+        Standing::Blocked { .. } => "left out by an option".to_owned(),
+    }
+}
+
 fn page(
     text: &mut String,
     candidate: &Candidate,
@@ -169,7 +248,9 @@ fn page(
 ) {
     let entry = &candidate.entry;
     let row = Row::new(candidate, standing, registry);
+    let of_client = registry.client().map(|client| said_of_client(client, candidate, standing, registry));
     let verdict = match row.state {
+        _ if of_client.is_some() => of_client.as_deref().unwrap_or_default(),
         "active" => place.map_or("offered", InPrompt::verdict),
         "untrusted" if row.changed_since_trusted => "listed, not trusted: it changed since it was trusted",
         "untrusted" => "listed, not trusted",
@@ -185,6 +266,14 @@ fn page(
     if !candidate.readers.is_empty() {
         let _ = writeln!(text, "  read by: {}", candidate.readers.join(", "));
     }
+    // What a client lists may be broken here.
+    let standing = &match (standing, &candidate.obstacle) {
+        (Standing::Listed, Some(obstacle)) if *obstacle != Obstacle::Untrusted => {
+            let _ = writeln!(text, "  prowess: {}, so it does not serve it", obstacle.why_not().state);
+            Standing::Blocked { obstacle: obstacle.clone() }
+        }
+        (standing, _) => standing.clone(),
+    };
     let broken: &[Problem] = match standing {
         Standing::Blocked { obstacle: Obstacle::Broken { problems, .. } } => problems,
         _ => &[],
@@ -228,10 +317,16 @@ fn page(
                 let _ = writeln!(text, "  hint: see how to correct it with: {}", clean(&check));
             }
         }
-        Standing::Listed | Standing::Blocked { obstacle: Obstacle::Untrusted } => {}
+        Standing::Unseen { fix, .. } if !fix.is_empty() => {
+            let _ = writeln!(text, "  hint: {}", clean(fix));
+        }
+        Standing::Listed | Standing::Unseen { .. } | Standing::Blocked { obstacle: Obstacle::Untrusted } => {}
     }
     let trust = |name: &str| command_for("trust", name, &places.options());
     let _ = match Advice::on(candidate, registry, &registry.catalog()) {
+        Some(Advice::Trust(name)) if registry.client().is_some() => {
+            writeln!(text, "  prowess: not trusted, so it does not serve it before: {}", clean(&trust(&name)))
+        }
         Some(Advice::Trust(name)) if *standing == Standing::Listed => {
             writeln!(text, "  hint: agents may use it after: {}", clean(&trust(&name)))
         }

@@ -73,11 +73,11 @@ fn the_page_of_commands_is_current() {
 }
 
 #[test]
-fn the_page_of_clients_is_current() {
+fn the_page_of_configurations_for_clients_is_current() {
     let place = Place::with(&[("token", "0123456789abcdef\n")]);
     let config = |args: &[&str]| String::from_utf8(place.output(args).stdout).unwrap();
     let mut text = String::from(
-        "# Clients\n\nThis page is generated from the table of clients; `PROWESS_UPDATE_DOCS=1 cargo test --workspace` \
+        "# Configurations for clients\n\nThis page is generated from the table of configurations; `PROWESS_UPDATE_DOCS=1 cargo test --workspace` \
          writes it. `prowess serve --print-config CLIENT` prints each text, with the options that were given. `TOKEN` \
          is a placeholder for the token.\n",
     );
@@ -100,5 +100,5 @@ fn the_page_of_clients_is_current() {
             client.destination(&prowess_mcp::ServerTransport::Stdio(vec!["serve".to_owned()]))
         );
     }
-    compare("clients.md", &text);
+    compare("mcp-clients.md", &text);
 }

@@ -65,11 +65,13 @@ fn list_can_show_one_client_or_named_folders() {
     assert_snapshot!(run(&place, &["list", "--client", "claude-code"]), @"
     exit 0
     --- stdout
+    draft  turned off in prowess: Not ready.
     loud  not trusted: Use when: loud
     pdf  The user's own.
+    torn  (again)  prowess cannot load it: d
 
-    2 skills; 1 not trusted: prowess trust
-    3 left out: prowess list --all --client claude-code, prowess why NAME --client claude-code
+    4 skills; prowess serve withholds 1 not trusted: prowess trust
+    1 left out: prowess list --all --client claude-code, prowess why NAME --client claude-code
     ");
     assert_snapshot!(run(&place, &["list", "--client", "absent"]).chars().take(90).collect::<String>(), @"
     exit 2

@@ -11,6 +11,7 @@
 
 mod budget;
 mod check;
+mod clients;
 mod config;
 mod corpus;
 mod docs;

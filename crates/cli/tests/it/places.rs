@@ -53,7 +53,9 @@ fn why_says_where_a_skill_is_that_a_client_does_not_read() {
     assert!(json["looks_in"].as_array().unwrap().len() >= 4, "{json}");
     // Also if the skill is in a folder of the client, but too deep.
     let deep = run(&place, &["why", "deep", "--client", "claude-code"]);
-    assert!(deep.contains("3 folders below") && deep.contains("where Claude Code looks 1 deep"), "{deep}");
+    assert!(deep.starts_with("exit 1"), "{deep}");
+    assert!(deep.contains("it is 3 folders deep, and the client looks 1 deep"), "{deep}");
+    assert!(deep.contains("hint: move its folder further up"), "{deep}");
     // Also with `--in`, and never for a skill that does not exist.
     let named = run(&place, &["why", "pdf", "--in", "home/.claude/skills/team"]);
     assert!(named.contains("it is at ") && named.contains("none of the places that were named"), "{named}");

@@ -203,6 +203,14 @@ fn every_output_about_the_library_fits_its_schema() {
     for name in ["loud", "pdf", "torn", "draft", "pfd"] {
         assert_fits("why", &json_of(&["why", "--json", name]));
     }
+    for clients in [&["--client", "claude-code"][..], &["--client", "codex", "--client", "claude-code"]] {
+        assert_fits("list", &json_of(&[&["list", "--json", "--all"], clients].concat()));
+        for name in ["loud", "pdf", "torn", "draft", "pfd", "mail"] {
+            assert_fits("why", &json_of(&[&["why", "--json", name], clients].concat()));
+        }
+    }
+    assert_fits("prompt", &json_of(&["prompt", "--json", "--client", "claude-code"]));
+    assert_fits("search", &json_of(&["search", "--json", "d", "--client", "claude-code"]));
     for args in [&["trust", "--json", "pdf"][..], &["trust", "--json"], &["trust", "--json", "--list"]] {
         assert_fits("trust", &json_of(args));
     }

@@ -11,17 +11,17 @@ use crate::{GOOD, Place};
 #[test]
 fn why_names_the_place_and_the_reason() {
     let place = shelf();
-    let why = |name: &str| run(&place, &["why", "--client", "claude-code", name]);
+    let why = |name: &str| run(&place, &["why", name]).replace(&readers(&place), "[READERS]");
     assert_snapshot!(why("loud"), @"
     exit 1
     --- stdout
     loud: listed, not trusted
       found: [DIR]/.claude/skills/loud/SKILL.md
       path for filters: loud
-      read by: claude-code
+      read by: [READERS]
       warning[yaml-syntax]: the frontmatter is not valid YAML: a colon and a space inside a value without quotes
       parsed: after a repair of its YAML; prowess check says what is wrong
-      hint: agents may use it after: prowess trust loud --client claude-code
+      hint: agents may use it after: prowess trust loud
     ");
     output(&place, &["trust", "loud"]);
     assert_snapshot!(why("loud"), @"
@@ -30,7 +30,7 @@ fn why_names_the_place_and_the_reason() {
     loud: offered
       found: [DIR]/.claude/skills/loud/SKILL.md
       path for filters: loud
-      read by: claude-code
+      read by: [READERS]
       warning[yaml-syntax]: the frontmatter is not valid YAML: a colon and a space inside a value without quotes
       parsed: after a repair of its YAML; prowess check says what is wrong
       not published over MCP: its YAML had to be repaired
@@ -41,7 +41,7 @@ fn why_names_the_place_and_the_reason() {
     again: broken
       found: [DIR]/.claude/skills/torn/SKILL.md
       path for filters: torn
-      read by: claude-code
+      read by: [READERS]
       error[duplicate-identity]: the key appears twice: name
       info[name-folder-mismatch]: the name is not the name of the folder: again in torn
       hint: see how to correct it with: prowess check [DIR]/.claude/skills/torn/SKILL.md
@@ -52,7 +52,7 @@ fn why_names_the_place_and_the_reason() {
     draft: turned off
       found: [DIR]/.claude/skills/draft/SKILL.md
       path for filters: draft
-      read by: claude-code
+      read by: [READERS]
       turned off by: [DIR]/prowess.toml
       hint: change skills.disable or skills.enable in that file to use it
     ");

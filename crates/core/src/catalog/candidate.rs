@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde::{Serialize, Serializer};
 
 use super::found::{Announced, Found, SourceSkill, Stamp, joined};
+use crate::client::Sighting;
 use crate::files::manifest::Manifest;
 use crate::finding::Problem;
 use crate::finding::rule::Preset;
@@ -98,6 +99,9 @@ pub struct Candidate {
     /// The clients that read its folder.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub readers: Vec<&'static str>,
+    /// What clients differ about in it, if its source was asked for that.
+    #[serde(skip)]
+    pub sighting: Option<Sighting>,
     /// The state of its SKILL.md when it was read.
     #[serde(skip)]
     pub stamp: Stamp,
@@ -171,6 +175,7 @@ impl Candidate {
             also_at: Vec::new(),
             virtual_path: found.virtual_path,
             readers: found.readers,
+            sighting: found.sighting,
             stamp: found.stamp,
             source: joined(label, &found.source),
             layer,

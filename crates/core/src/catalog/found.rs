@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use super::candidate::Obstacle;
 use super::key::KeyFrom;
 use crate::check::profile::Profile;
+use crate::client::Sighting;
 use crate::document::Document;
 use crate::finding::{Problem, Severity};
 use crate::path::RelPath;
@@ -85,6 +86,8 @@ pub struct Found {
     pub overrides: bool,
     /// The clients that read its folder.
     pub readers: Vec<&'static str>,
+    /// What clients differ about in it, if its source was asked for that.
+    pub sighting: Option<Sighting>,
     /// The label of the source within its source, for display.
     pub(super) source: Arc<str>,
     /// The layers within its source, the outermost last.
@@ -111,6 +114,7 @@ impl Found {
             preload: false,
             overrides: false,
             readers: Vec::new(),
+            sighting: None,
             source: Arc::default(),
             within: Vec::new(),
         }

@@ -55,6 +55,15 @@ pub enum Standing {
         /// The location of the other skill.
         by: Location,
     },
+    /// The client whose view this is does not list it.
+    Unseen {
+        /// A word for the reason.
+        code: &'static str,
+        /// The reason, as a sentence without its end.
+        reason: String,
+        /// What would make the client list it; empty if nothing would.
+        fix: String,
+    },
     /// It cannot be offered or used.
     #[serde(rename = "hindered")]
     Blocked {
@@ -108,6 +117,25 @@ impl Catalog {
         }
         catalog.without(merged);
         Ok(catalog)
+    }
+
+    /// Every candidate beside the others, whether or not another has its key: for what decides by itself which of them
+    /// count.
+    pub fn apart(candidates: Vec<Arc<Candidate>>) -> Self {
+        let standings = vec![Standing::Listed; candidates.len()];
+        Self::decided(candidates, standings)
+    }
+
+    /// Candidates about which is decided already. What is listed may have obstacles, and several may have one key; then
+    /// [`get`](Self::get) gives the first.
+    pub fn decided(candidates: Vec<Arc<Candidate>>, standings: Vec<Standing>) -> Self {
+        let listed = |(at, standing): (usize, &Standing)| (*standing == Standing::Listed).then_some(at);
+        let offered = standings.iter().take(candidates.len()).enumerate().filter_map(listed).collect();
+        let mut catalog = Self { candidates, standings, offered };
+        let mut offered = std::mem::take(&mut catalog.offered);
+        offered.sort_by(|a, b| catalog.key(*a).cmp(catalog.key(*b)));
+        catalog.offered = offered;
+        catalog
     }
 
     fn is_same(&self, one: usize, other: usize, same: &dyn Fn(&Candidate, &Candidate) -> bool) -> bool {
@@ -229,8 +257,8 @@ impl Catalog {
     }
 
     fn position(&self, key: &str) -> Option<usize> {
-        let found = self.offered.binary_search_by(|at| self.key(*at).cmp(key)).ok()?;
-        self.offered.get(found).copied()
+        let found = self.offered.partition_point(|at| self.key(*at) < key);
+        self.offered.get(found).copied().filter(|at| self.key(*at) == key)
     }
 
     /// The offered skill with this key.

@@ -68,7 +68,7 @@ impl Catalog {
 /// Why a skill is not offered or may not be used, in words for users.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WhyNot {
-    /// The words after "this skill is": `broken`, `turned off`, `shadowed` or `not trusted`.
+    /// The words after "this skill is": `broken`, `turned off`, `shadowed`, `not seen` or `not trusted`.
     pub state: &'static str,
     /// What is wrong with it, or which file turned it off; empty when the state is enough.
     pub reason: String,
@@ -93,6 +93,7 @@ impl Standing {
         match self {
             Self::Listed => None,
             Self::Shadowed { by } => Some(WhyNot::new("shadowed", format!("by {by}"))),
+            Self::Unseen { reason, .. } => Some(WhyNot::new("not seen", reason.clone())),
             Self::Blocked { obstacle } => Some(obstacle.why_not()),
         }
     }

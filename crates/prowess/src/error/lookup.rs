@@ -70,7 +70,7 @@ impl LookupError {
                 Standing::Blocked { obstacle: Obstacle::Untrusted } => {
                     "look at it, then approve it or trust its folder"
                 }
-                Standing::Shadowed { .. } | Standing::Listed => {
+                Standing::Shadowed { .. } | Standing::Unseen { .. } | Standing::Listed => {
                     "see all skills of this name with Catalog::why"
                 }
             },

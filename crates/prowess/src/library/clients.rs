@@ -1,8 +1,15 @@
 //! Where each agent looks for skills: the table of clients, and the folders that it gives for a project and its user.
 
+mod places;
+// Lists of facts are lines, not columns.
+#[rustfmt::skip]
+mod rows;
+
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use prowess_core::Scope;
+use prowess_core::client::Reads;
 
 use crate::env::Environment;
 
@@ -74,15 +81,6 @@ pub const DOT_FOLDERS: &[&str] = &[
     ".zencoder",
 ];
 
-/// Whether a client prefers the skill of a project or that of its user, if both have the same name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum First {
-    /// The project's.
-    Project,
-    /// The user's.
-    User,
-}
-
 /// An agent that reads skills.
 ///
 /// Paths may begin with `~`, and with `${VARIABLE:-default}` for a folder that an environment variable moves.
@@ -92,18 +90,17 @@ pub struct Client {
     pub id: &'static str,
     /// Its display name.
     pub name: &'static str,
-    /// Folders of a project, relative to its root. The first one has the highest precedence.
+    /// The folders of a project into which skills for it are installed, relative to the root of the project.
     pub project: &'static [&'static str],
-    /// Folders of a user.
+    /// The folders of a user into which skills for it are installed.
     pub user: &'static [&'static str],
     /// Folders of the machine's administrator.
     pub admin: &'static [&'static str],
-    /// Whether the folders above the current one count too, up to the root of the git repository.
-    pub ancestors: bool,
     /// The maximum depth below a root.
     pub depth: usize,
-    /// Whether the project or the user has precedence.
-    pub first: First,
+    /// Where it looks and how it reads, as far as that was compared with the client itself. Without it, it is taken to
+    /// look into the folders above and to read as Prowess does.
+    pub reads: Option<&'static Reads>,
 }
 
 /// A folder that a client looks into.
@@ -117,6 +114,8 @@ pub struct Root {
     pub readers: Vec<&'static str>,
     /// The maximum depth below it.
     pub depth: usize,
+    /// The folder of the project that it is in, if that may be another than the project of the current folder.
+    pub project: Option<PathBuf>,
 }
 
 /// The client with this id.
@@ -124,33 +123,66 @@ pub fn client(id: &str) -> Option<&'static Client> {
     CLIENTS.iter().find(|client| client.id == id)
 }
 
+/// The clients that are found on this machine: those with a folder of their own in the user's home.
+pub fn installed(environment: &Environment) -> Vec<&'static Client> {
+    let own = |path: &&str| {
+        // The folder of the client itself, above the one with its skills.
+        let path = environment.expand(path)?;
+        path.parent().map(Path::to_owned)
+    };
+    let is_own = |path: &PathBuf| !SHARED.iter().any(|shared| path.ends_with(shared));
+    let mut folders = BTreeMap::new();
+    let mut exists = |path: PathBuf| *folders.entry(path).or_insert_with_key(|path| path.is_dir());
+    let mut found = Vec::new();
+    for client in CLIENTS {
+        let user = client.reads.map_or(client.user, |reads| reads.user);
+        // The first folder that no other client has tells that it is there.
+        let folder = user.iter().chain(client.user).filter_map(own).find(is_own);
+        if folder.is_some_and(&mut exists) {
+            found.push(client);
+        }
+    }
+    found
+}
+
+/// Folders of the user that do not tell which client is there.
+const SHARED: [&str; 4] = [".agents", ".config/agents", ".agent", ".config"];
+
 impl Client {
+    /// How it reads; as Prowess does, if only its folders are known.
+    pub fn reads(&self) -> Reads {
+        match self.reads {
+            Some(reads) => *reads,
+            None => Reads { depth: u16::try_from(self.depth).unwrap_or(u16::MAX), ..Reads::UNKNOWN },
+        }
+    }
+
     /// The folders it looks into from a folder, in the order of precedence.
     pub fn roots(&self, from: &Path, environment: &Environment) -> Vec<Root> {
-        let root = |path: PathBuf, scope| Root { path, scope, readers: vec![self.id], depth: self.depth };
-        let mut project = Vec::new();
-        for folder in env_folders(from, self.ancestors) {
-            project.extend(self.project.iter().map(|path| root(folder.join(path), Scope::Project)));
+        match self.reads {
+            Some(reads) => places::roots(self.id, reads, from, environment),
+            None => self.install_roots(&[from], environment).collect(),
         }
-        let expand = |path: &&str| environment.expand(path);
-        let mut user: Vec<Root> =
-            self.user.iter().filter_map(expand).map(|path| root(path, Scope::User)).collect();
-        let admin = self.admin.iter().filter_map(expand).map(|path| root(path, Scope::User));
-        match self.first {
-            First::Project => {
-                project.extend(user);
-                project.extend(admin);
-                project
-            }
-            // These clients prefer the administrator's skills to all others.
-            First::User => admin.chain(user.drain(..)).chain(project).collect(),
+    }
+
+    /// The folders into which skills for it are installed, in a project at these folders and for the user.
+    fn install_roots(&self, folders: &[&Path], environment: &Environment) -> impl Iterator<Item = Root> {
+        let (readers, depth) = (|| vec![self.id], self.depth);
+        let root = |path, scope| Root { path, scope, readers: readers(), depth, project: None };
+        let mut roots = Vec::new();
+        for folder in folders {
+            roots.extend(self.project.iter().map(|path| root(folder.join(path), Scope::Project)));
         }
+        let own = self.user.iter().chain(self.admin).filter_map(|path| environment.expand(path));
+        roots.extend(own.map(|path| root(path, Scope::User)));
+        roots.into_iter()
     }
 }
 
 /// The folders of all clients together, each once with its readers: first the project's, then the user's.
 pub fn common_roots(from: &Path, environment: &Environment) -> Vec<Root> {
     let mut roots: Vec<Root> = Vec::new();
+    let folders = places::upwards(from);
     for scope in [Scope::Project, Scope::User] {
         // The folder that most clients share comes first.
         let mut found: Vec<Root> = Vec::new();
@@ -159,8 +191,7 @@ pub fn common_roots(from: &Path, environment: &Environment) -> Vec<Root> {
         clients.sort_by_key(|client| (shared(client), client.id));
         for client in clients {
             // A folder that is not hidden belongs to the user, not to a client.
-            let everywhere = Client { ancestors: true, first: First::Project, ..*client };
-            for root in everywhere.roots(from, environment).into_iter().filter(|root| root.scope == scope) {
+            for root in client.install_roots(&folders, environment).filter(|root| root.scope == scope) {
                 let plain =
                     scope == Scope::Project && client.project.iter().all(|path| !path.starts_with('.'));
                 match found.iter_mut().find(|other| other.path == root.path) {
@@ -180,101 +211,91 @@ pub fn common_roots(from: &Path, environment: &Environment) -> Vec<Root> {
 
 /// The project of a folder: the root of its git repository, or the folder itself.
 pub fn project(from: &Path) -> &Path {
-    from.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(from)
-}
-
-/// A folder and those above it up to the root of its git repository. Outside of one, only the folder itself.
-fn env_folders(from: &Path, ancestors: bool) -> Vec<&Path> {
-    let top = project(from);
-    if ancestors {
-        from.ancestors().take_while(|folder| folder.starts_with(top)).collect()
-    } else {
-        vec![from]
-    }
+    places::repository(from).unwrap_or(from)
 }
 
 /// The clients, sorted by name.
 #[rustfmt::skip]
 pub const CLIENTS: &[Client] = &[
-    Client { id: "adal", name: "AdaL", project: &[".adal/skills"], user: &["~/.adal/skills"], admin: &[], ancestors: false, depth: 6, first: First::Project },
-    Client { id: "aider-desk", name: "AiderDesk", project: &[".aider-desk/skills"], user: &["~/.aider-desk/skills"], admin: &[], ancestors: false, depth: 6, first: First::Project },
-    Client { id: "amp", name: "Amp", project: &[".agents/skills"], user: &["${XDG_CONFIG_HOME:-~/.config}/agents/skills", "~/.agents/skills"], admin: &[], ancestors: false, depth: 6, first: First::Project },
-    Client { id: "antigravity", name: "Antigravity", project: &[".agents/skills"], user: &["~/.gemini/antigravity/skills", "~/.agents/skills"], admin: &[], ancestors: false, depth: 6, first: First::Project },
-    Client { id: "antigravity-cli", name: "Antigravity CLI", project: &[".agents/skills"], user: &["~/.gemini/antigravity-cli/skills", "~/.agents/skills"], admin: &[], ancestors: false, depth: 6, first: First::Project },
-    Client { id: "astrbot", name: "AstrBot", project: &["data/skills"], user: &["~/.astrbot/data/skills"], admin: &[], ancestors: false, depth: 6, first: First::Project },
-    Client { id: "augment", name: "Augment", project: &[".augment/skills"], user: &["~/.augment/skills"], admin: &[], ancestors: false, depth: 6, first: First::Project },
-    Client { id: "autohand-code", name: "Autohand Code CLI", project: &[".autohand/skills"], user: &["${AUTOHAND_HOME:-~/.autohand}/skills"], admin: &[], ancestors: false, depth: 6, first: First::Project },
-    Client { id: "bob", name: "IBM Bob", project: &[".bob/skills"], user: &["~/.bob/skills"], admin: &[], ancestors: false, depth: 6, first: First::Project },
-    Client { id: "claude-code", name: "Claude Code", project: &[".claude/skills"], user: &["${CLAUDE_CONFIG_DIR:-~/.claude}/skills"], admin: &["/etc/claude-code/.claude/skills"], ancestors: true, depth: 1, first: First::User },
-    Client { id: "cline", name: "Cline", project: &[".agents/skills"], user: &["~/.agents/skills"], admin: &[], ancestors: false, depth: 6, first: First::Project },
-    Client { id: "codearts-agent", name: "CodeArts Agent", project: &[".codeartsdoer/skills"], user: &["~/.codeartsdoer/skills"], admin: &[], ancestors: false, depth: 6, first: First::Project },
-    Client { id: "codebuddy", name: "CodeBuddy", project: &[".codebuddy/skills"], user: &["~/.codebuddy/skills"], admin: &[], ancestors: false, depth: 6, first: First::Project },
-    Client { id: "codemaker", name: "Codemaker", project: &[".codemaker/skills"], user: &["~/.codemaker/skills"], admin: &[], ancestors: false, depth: 6, first: First::Project },
-    Client { id: "codestudio", name: "Code Studio", project: &[".codestudio/skills"], user: &["~/.codestudio/skills"], admin: &[], ancestors: false, depth: 6, first: First::Project },
-    Client { id: "codex", name: "Codex", project: &[".agents/skills", ".codex/skills"], user: &["~/.agents/skills", "${CODEX_HOME:-~/.codex}/skills"], admin: &["/etc/codex/skills"], ancestors: true, depth: 6, first: First::Project },
-    Client { id: "command-code", name: "Command Code", project: &[".commandcode/skills"], user: &["~/.commandcode/skills"], admin: &[], ancestors: false, depth: 6, first: First::Project },
-    Client { id: "continue", name: "Continue", project: &[".continue/skills"], user: &["~/.continue/skills"], admin: &[], ancestors: false, depth: 6, first: First::Project },
-    Client { id: "cortex", name: "Cortex Code", project: &[".cortex/skills"], user: &["~/.snowflake/cortex/skills"], admin: &[], ancestors: false, depth: 6, first: First::Project },
-    Client { id: "crush", name: "Crush", project: &[".crush/skills"], user: &["~/.config/crush/skills"], admin: &[], ancestors: false, depth: 6, first: First::Project },
-    Client { id: "cursor", name: "Cursor", project: &[".agents/skills", ".cursor/skills", ".claude/skills", ".codex/skills"], user: &["~/.agents/skills", "~/.cursor/skills", "~/.claude/skills", "~/.codex/skills"], admin: &[], ancestors: false, depth: 6, first: First::Project },
-    Client { id: "deepagents", name: "Deep Agents", project: &[".agents/skills"], user: &["~/.deepagents/agent/skills", "~/.agents/skills"], admin: &[], ancestors: false, depth: 6, first: First::Project },
-    Client { id: "devin", name: "Devin for Terminal", project: &[".devin/skills"], user: &["${XDG_CONFIG_HOME:-~/.config}/devin/skills"], admin: &[], ancestors: false, depth: 6, first: First::Project },
-    Client { id: "dexto", name: "Dexto", project: &[".agents/skills"], user: &["~/.agents/skills"], admin: &[], ancestors: false, depth: 6, first: First::Project },
-    Client { id: "droid", name: "Droid", project: &[".agents/skills"], user: &["~/.factory/skills", "~/.agents/skills"], admin: &[], ancestors: false, depth: 6, first: First::Project },
-    Client { id: "eve", name: "Eve", project: &["agent/skills"], user: &[], admin: &[], ancestors: false, depth: 6, first: First::Project },
-    Client { id: "firebender", name: "Firebender", project: &[".agents/skills"], user: &["~/.firebender/skills", "~/.agents/skills"], admin: &[], ancestors: false, depth: 6, first: First::Project },
-    Client { id: "forgecode", name: "ForgeCode", project: &[".forge/skills"], user: &["~/.forge/skills"], admin: &[], ancestors: false, depth: 6, first: First::Project },
-    Client { id: "fx", name: "fx", project: &[".agents/skills"], user: &["~/.agents/skills"], admin: &[], ancestors: false, depth: 6, first: First::Project },
-    Client { id: "gemini-cli", name: "Gemini CLI", project: &[".agents/skills", ".gemini/skills"], user: &["~/.agents/skills", "~/.gemini/skills"], admin: &[], ancestors: false, depth: 1, first: First::Project },
-    Client { id: "github-copilot", name: "GitHub Copilot", project: &[".github/skills", ".claude/skills", ".agents/skills"], user: &["~/.copilot/skills", "~/.claude/skills", "~/.agents/skills"], admin: &[], ancestors: false, depth: 1, first: First::Project },
-    Client { id: "goose", name: "Goose", project: &[".goose/skills"], user: &["${XDG_CONFIG_HOME:-~/.config}/goose/skills"], admin: &[], ancestors: false, depth: 6, first: First::Project },
-    Client { id: "grok", name: "Grok Build", project: &[".grok/skills"], user: &["${GROK_HOME:-~/.grok}/skills"], admin: &[], ancestors: false, depth: 6, first: First::Project },
-    Client { id: "hermes-agent", name: "Hermes Agent", project: &[".hermes/skills"], user: &["${HERMES_HOME:-~/.hermes}/skills"], admin: &[], ancestors: false, depth: 6, first: First::Project },
-    Client { id: "iflow-cli", name: "iFlow CLI", project: &[".iflow/skills"], user: &["~/.iflow/skills"], admin: &[], ancestors: false, depth: 6, first: First::Project },
-    Client { id: "inference-sh", name: "inference.sh", project: &[".inferencesh/skills"], user: &["~/.inferencesh/skills"], admin: &[], ancestors: false, depth: 6, first: First::Project },
-    Client { id: "jazz", name: "Jazz", project: &[".jazz/skills"], user: &["~/.jazz/skills"], admin: &[], ancestors: false, depth: 6, first: First::Project },
-    Client { id: "junie", name: "Junie", project: &[".junie/skills"], user: &["~/.junie/skills"], admin: &[], ancestors: false, depth: 6, first: First::Project },
-    Client { id: "kilo", name: "Kilo Code", project: &[".agents/skills"], user: &["~/.kilo/skills", "~/.agents/skills"], admin: &[], ancestors: false, depth: 6, first: First::Project },
-    Client { id: "kimchi", name: "Kimchi", project: &[".kimchi/skills"], user: &["~/.config/kimchi/harness/skills"], admin: &[], ancestors: false, depth: 6, first: First::Project },
-    Client { id: "kimi-code-cli", name: "Kimi Code CLI", project: &[".agents/skills"], user: &["~/.agents/skills"], admin: &[], ancestors: false, depth: 6, first: First::Project },
-    Client { id: "kiro-cli", name: "Kiro CLI", project: &[".kiro/skills"], user: &["~/.kiro/skills"], admin: &[], ancestors: false, depth: 6, first: First::Project },
-    Client { id: "kode", name: "Kode", project: &[".kode/skills"], user: &["~/.kode/skills"], admin: &[], ancestors: false, depth: 6, first: First::Project },
-    Client { id: "lingma", name: "Lingma", project: &[".lingma/skills"], user: &["~/.lingma/skills"], admin: &[], ancestors: false, depth: 6, first: First::Project },
-    Client { id: "loaf", name: "Loaf", project: &[".agents/skills"], user: &["~/.agents/skills"], admin: &[], ancestors: false, depth: 6, first: First::Project },
-    Client { id: "mcpjam", name: "MCPJam", project: &[".mcpjam/skills"], user: &["~/.mcpjam/skills"], admin: &[], ancestors: false, depth: 6, first: First::Project },
-    Client { id: "minimax-code", name: "MiniMax Code", project: &[".minimax/skills"], user: &["~/.minimax/skills"], admin: &[], ancestors: false, depth: 6, first: First::Project },
-    Client { id: "mistral-vibe", name: "Mistral Vibe", project: &[".vibe/skills"], user: &["${VIBE_HOME:-~/.vibe}/skills"], admin: &[], ancestors: false, depth: 6, first: First::Project },
-    Client { id: "moxby", name: "Moxby", project: &[".moxby/skills"], user: &["~/.moxby/skills"], admin: &[], ancestors: false, depth: 6, first: First::Project },
-    Client { id: "mux", name: "Mux", project: &[".mux/skills"], user: &["~/.mux/skills"], admin: &[], ancestors: false, depth: 6, first: First::Project },
-    Client { id: "neovate", name: "Neovate", project: &[".neovate/skills"], user: &["~/.neovate/skills"], admin: &[], ancestors: false, depth: 6, first: First::Project },
-    Client { id: "ona", name: "Ona", project: &[".ona/skills"], user: &["~/.ona/skills"], admin: &[], ancestors: false, depth: 6, first: First::Project },
-    Client { id: "openclaw", name: "OpenClaw", project: &["skills"], user: &["~/.openclaw/skills"], admin: &[], ancestors: false, depth: 6, first: First::Project },
-    Client { id: "opencode", name: "OpenCode", project: &[".opencode/skills", ".opencode/skill", ".claude/skills", ".agents/skills"], user: &["${XDG_CONFIG_HOME:-~/.config}/opencode/skills", "~/.claude/skills", "~/.agents/skills"], admin: &[], ancestors: true, depth: 6, first: First::Project },
-    Client { id: "openhands", name: "OpenHands", project: &[".openhands/skills"], user: &["~/.openhands/skills"], admin: &[], ancestors: false, depth: 6, first: First::Project },
-    Client { id: "pi", name: "Pi", project: &[".agents/skills"], user: &["~/.agents/skills"], admin: &[], ancestors: false, depth: 6, first: First::Project },
-    Client { id: "pochi", name: "Pochi", project: &[".pochi/skills"], user: &["~/.pochi/skills"], admin: &[], ancestors: false, depth: 6, first: First::Project },
-    Client { id: "posit-assistant", name: "Posit Assistant", project: &[".posit/assistant/skills"], user: &["~/.posit/assistant/skills"], admin: &[], ancestors: false, depth: 6, first: First::Project },
-    Client { id: "promptscript", name: "PromptScript", project: &[".agents/skills"], user: &[], admin: &[], ancestors: false, depth: 6, first: First::Project },
-    Client { id: "qoder", name: "Qoder", project: &[".qoder/skills"], user: &["~/.qoder/skills"], admin: &[], ancestors: false, depth: 6, first: First::Project },
-    Client { id: "qoder-cn", name: "Qoder CN", project: &[".qoder/skills"], user: &["~/.qoder-cn/skills"], admin: &[], ancestors: false, depth: 6, first: First::Project },
-    Client { id: "qwen-code", name: "Qwen Code", project: &[".qwen/skills"], user: &["~/.qwen/skills"], admin: &[], ancestors: false, depth: 6, first: First::Project },
-    Client { id: "reasonix", name: "Reasonix", project: &[".reasonix/skills"], user: &["~/.reasonix/skills"], admin: &[], ancestors: false, depth: 6, first: First::Project },
-    Client { id: "replit", name: "Replit", project: &[".agents/skills"], user: &["${XDG_CONFIG_HOME:-~/.config}/agents/skills", "~/.agents/skills"], admin: &[], ancestors: false, depth: 6, first: First::Project },
-    Client { id: "roo", name: "Roo Code", project: &[".roo/skills"], user: &["~/.roo/skills"], admin: &[], ancestors: false, depth: 6, first: First::Project },
-    Client { id: "rovodev", name: "Rovo Dev", project: &[".rovodev/skills"], user: &["~/.rovodev/skills"], admin: &[], ancestors: false, depth: 6, first: First::Project },
-    Client { id: "sarvam-code", name: "Sarvam Code", project: &[".agents/skills"], user: &["~/.agents/skills"], admin: &[], ancestors: false, depth: 6, first: First::Project },
-    Client { id: "tabnine-cli", name: "Tabnine CLI", project: &[".tabnine/agent/skills"], user: &["~/.tabnine/agent/skills"], admin: &[], ancestors: false, depth: 6, first: First::Project },
-    Client { id: "terramind", name: "Terramind", project: &[".terramind/skills"], user: &["~/.terramind/skills"], admin: &[], ancestors: false, depth: 6, first: First::Project },
-    Client { id: "tinycloud", name: "Tinycloud", project: &[".tinycloud/skills"], user: &["~/.tinycloud/skills"], admin: &[], ancestors: false, depth: 6, first: First::Project },
-    Client { id: "trae", name: "Trae", project: &[".trae/skills"], user: &["~/.trae/skills"], admin: &[], ancestors: false, depth: 6, first: First::Project },
-    Client { id: "trae-cn", name: "Trae CN", project: &[".trae/skills"], user: &["~/.trae-cn/skills"], admin: &[], ancestors: false, depth: 6, first: First::Project },
-    Client { id: "universal", name: "Universal", project: &[".agents/skills"], user: &["${XDG_CONFIG_HOME:-~/.config}/agents/skills", "~/.agents/skills"], admin: &[], ancestors: false, depth: 6, first: First::Project },
-    Client { id: "warp", name: "Warp", project: &[".agents/skills"], user: &["~/.agents/skills"], admin: &[], ancestors: false, depth: 6, first: First::Project },
-    Client { id: "windsurf", name: "Windsurf", project: &[".windsurf/skills"], user: &["~/.codeium/windsurf/skills"], admin: &[], ancestors: false, depth: 6, first: First::Project },
-    Client { id: "zcode", name: "ZCode", project: &[".zcode/skills"], user: &["~/.zcode/skills"], admin: &[], ancestors: false, depth: 6, first: First::Project },
-    Client { id: "zed", name: "Zed", project: &[".agents/skills"], user: &["~/.agents/skills"], admin: &[], ancestors: false, depth: 6, first: First::Project },
-    Client { id: "zencoder", name: "Zencoder", project: &[".zencoder/skills"], user: &["~/.zencoder/skills"], admin: &[], ancestors: false, depth: 6, first: First::Project },
-    Client { id: "zenflow", name: "Zenflow", project: &[".zencoder/skills"], user: &["~/.zencoder/skills"], admin: &[], ancestors: false, depth: 6, first: First::Project },
+    Client { id: "adal", name: "AdaL", project: &[".adal/skills"], user: &["~/.adal/skills"], admin: &[], depth: 6, reads: None },
+    Client { id: "aider-desk", name: "AiderDesk", project: &[".aider-desk/skills"], user: &["~/.aider-desk/skills"], admin: &[], depth: 6, reads: None },
+    Client { id: "amp", name: "Amp", project: &[".agents/skills"], user: &["${XDG_CONFIG_HOME:-~/.config}/agents/skills", "~/.agents/skills"], admin: &[], depth: 6, reads: Some(&rows::AMP) },
+    Client { id: "antigravity", name: "Antigravity", project: &[".agents/skills"], user: &["~/.gemini/antigravity/skills", "~/.agents/skills"], admin: &[], depth: 6, reads: None },
+    Client { id: "antigravity-cli", name: "Antigravity CLI", project: &[".agents/skills"], user: &["~/.gemini/antigravity-cli/skills", "~/.agents/skills"], admin: &[], depth: 6, reads: None },
+    Client { id: "astrbot", name: "AstrBot", project: &["data/skills"], user: &["~/.astrbot/data/skills"], admin: &[], depth: 6, reads: None },
+    Client { id: "augment", name: "Augment", project: &[".augment/skills"], user: &["~/.augment/skills"], admin: &[], depth: 6, reads: Some(&rows::AUGMENT) },
+    Client { id: "autohand-code", name: "Autohand Code CLI", project: &[".autohand/skills"], user: &["${AUTOHAND_HOME:-~/.autohand}/skills"], admin: &[], depth: 6, reads: None },
+    Client { id: "bob", name: "IBM Bob", project: &[".bob/skills"], user: &["~/.bob/skills"], admin: &[], depth: 6, reads: None },
+    Client { id: "claude-code", name: "Claude Code", project: &[".claude/skills"], user: &["${CLAUDE_CONFIG_DIR:-~/.claude}/skills"], admin: &["/etc/claude-code/.claude/skills"], depth: 1, reads: Some(&rows::CLAUDE_CODE) },
+    Client { id: "cline", name: "Cline", project: &[".agents/skills"], user: &["~/.agents/skills"], admin: &[], depth: 6, reads: Some(&rows::CLINE) },
+    Client { id: "codearts-agent", name: "CodeArts Agent", project: &[".codeartsdoer/skills"], user: &["~/.codeartsdoer/skills"], admin: &[], depth: 6, reads: None },
+    Client { id: "codebuddy", name: "CodeBuddy", project: &[".codebuddy/skills"], user: &["~/.codebuddy/skills"], admin: &[], depth: 6, reads: None },
+    Client { id: "codemaker", name: "Codemaker", project: &[".codemaker/skills"], user: &["~/.codemaker/skills"], admin: &[], depth: 6, reads: None },
+    Client { id: "codestudio", name: "Code Studio", project: &[".codestudio/skills"], user: &["~/.codestudio/skills"], admin: &[], depth: 6, reads: None },
+    Client { id: "codex", name: "Codex", project: &[".agents/skills", ".codex/skills"], user: &["~/.agents/skills", "${CODEX_HOME:-~/.codex}/skills"], admin: &["/etc/codex/skills"], depth: 6, reads: Some(&rows::CODEX) },
+    Client { id: "command-code", name: "Command Code", project: &[".commandcode/skills"], user: &["~/.commandcode/skills"], admin: &[], depth: 6, reads: None },
+    Client { id: "continue", name: "Continue", project: &[".continue/skills"], user: &["~/.continue/skills"], admin: &[], depth: 6, reads: Some(&rows::CONTINUE) },
+    Client { id: "cortex", name: "Cortex Code", project: &[".cortex/skills"], user: &["~/.snowflake/cortex/skills"], admin: &[], depth: 6, reads: None },
+    Client { id: "crush", name: "Crush", project: &[".crush/skills"], user: &["~/.config/crush/skills"], admin: &[], depth: 6, reads: None },
+    Client { id: "cursor", name: "Cursor", project: &[".agents/skills", ".cursor/skills", ".claude/skills", ".codex/skills"], user: &["~/.agents/skills", "~/.cursor/skills", "~/.claude/skills", "~/.codex/skills"], admin: &[], depth: 6, reads: None },
+    Client { id: "deepagents", name: "Deep Agents", project: &[".agents/skills"], user: &["~/.deepagents/agent/skills", "~/.agents/skills"], admin: &[], depth: 6, reads: Some(&rows::DEEPAGENTS) },
+    Client { id: "devin", name: "Devin for Terminal", project: &[".devin/skills"], user: &["${XDG_CONFIG_HOME:-~/.config}/devin/skills"], admin: &[], depth: 6, reads: None },
+    Client { id: "dexto", name: "Dexto", project: &[".agents/skills"], user: &["~/.agents/skills"], admin: &[], depth: 6, reads: None },
+    Client { id: "droid", name: "Droid", project: &[".agents/skills"], user: &["~/.factory/skills", "~/.agents/skills"], admin: &[], depth: 6, reads: Some(&rows::DROID) },
+    Client { id: "eve", name: "Eve", project: &["agent/skills"], user: &[], admin: &[], depth: 6, reads: None },
+    Client { id: "firebender", name: "Firebender", project: &[".agents/skills"], user: &["~/.firebender/skills", "~/.agents/skills"], admin: &[], depth: 6, reads: None },
+    Client { id: "forgecode", name: "ForgeCode", project: &[".forge/skills"], user: &["~/.forge/skills"], admin: &[], depth: 6, reads: None },
+    Client { id: "fx", name: "fx", project: &[".agents/skills"], user: &["~/.agents/skills"], admin: &[], depth: 6, reads: None },
+    Client { id: "gemini-cli", name: "Gemini CLI", project: &[".agents/skills", ".gemini/skills"], user: &["~/.agents/skills", "~/.gemini/skills"], admin: &[], depth: 1, reads: Some(&rows::GEMINI_CLI) },
+    Client { id: "github-copilot", name: "GitHub Copilot", project: &[".github/skills", ".claude/skills", ".agents/skills"], user: &["~/.copilot/skills", "~/.claude/skills", "~/.agents/skills"], admin: &[], depth: 1, reads: Some(&rows::GITHUB_COPILOT) },
+    Client { id: "goose", name: "Goose", project: &[".goose/skills"], user: &["${XDG_CONFIG_HOME:-~/.config}/goose/skills"], admin: &[], depth: 6, reads: Some(&rows::GOOSE) },
+    Client { id: "grok", name: "Grok Build", project: &[".grok/skills"], user: &["${GROK_HOME:-~/.grok}/skills"], admin: &[], depth: 6, reads: Some(&rows::GROK) },
+    Client { id: "hermes-agent", name: "Hermes Agent", project: &[".hermes/skills"], user: &["${HERMES_HOME:-~/.hermes}/skills"], admin: &[], depth: 6, reads: Some(&rows::HERMES_AGENT) },
+    Client { id: "iflow-cli", name: "iFlow CLI", project: &[".iflow/skills"], user: &["~/.iflow/skills"], admin: &[], depth: 6, reads: None },
+    Client { id: "inference-sh", name: "inference.sh", project: &[".inferencesh/skills"], user: &["~/.inferencesh/skills"], admin: &[], depth: 6, reads: None },
+    Client { id: "jazz", name: "Jazz", project: &[".jazz/skills"], user: &["~/.jazz/skills"], admin: &[], depth: 6, reads: None },
+    Client { id: "junie", name: "Junie", project: &[".junie/skills"], user: &["~/.junie/skills"], admin: &[], depth: 6, reads: None },
+    Client { id: "kilo", name: "Kilo Code", project: &[".agents/skills"], user: &["~/.kilo/skills", "~/.agents/skills"], admin: &[], depth: 6, reads: Some(&rows::KILO) },
+    Client { id: "kimchi", name: "Kimchi", project: &[".kimchi/skills"], user: &["~/.config/kimchi/harness/skills"], admin: &[], depth: 6, reads: None },
+    Client { id: "kimi-code-cli", name: "Kimi Code CLI", project: &[".agents/skills"], user: &["~/.agents/skills"], admin: &[], depth: 6, reads: Some(&rows::KIMI_CODE_CLI) },
+    Client { id: "kiro-cli", name: "Kiro CLI", project: &[".kiro/skills"], user: &["~/.kiro/skills"], admin: &[], depth: 6, reads: None },
+    Client { id: "kode", name: "Kode", project: &[".kode/skills"], user: &["~/.kode/skills"], admin: &[], depth: 6, reads: None },
+    Client { id: "lingma", name: "Lingma", project: &[".lingma/skills"], user: &["~/.lingma/skills"], admin: &[], depth: 6, reads: None },
+    Client { id: "loaf", name: "Loaf", project: &[".agents/skills"], user: &["~/.agents/skills"], admin: &[], depth: 6, reads: None },
+    Client { id: "mcpjam", name: "MCPJam", project: &[".mcpjam/skills"], user: &["~/.mcpjam/skills"], admin: &[], depth: 6, reads: None },
+    Client { id: "minimax-code", name: "MiniMax Code", project: &[".minimax/skills"], user: &["~/.minimax/skills"], admin: &[], depth: 6, reads: None },
+    Client { id: "mistral-vibe", name: "Mistral Vibe", project: &[".vibe/skills"], user: &["${VIBE_HOME:-~/.vibe}/skills"], admin: &[], depth: 6, reads: Some(&rows::MISTRAL_VIBE) },
+    Client { id: "moxby", name: "Moxby", project: &[".moxby/skills"], user: &["~/.moxby/skills"], admin: &[], depth: 6, reads: None },
+    Client { id: "mux", name: "Mux", project: &[".mux/skills"], user: &["~/.mux/skills"], admin: &[], depth: 6, reads: None },
+    Client { id: "neovate", name: "Neovate", project: &[".neovate/skills"], user: &["~/.neovate/skills"], admin: &[], depth: 6, reads: None },
+    Client { id: "ona", name: "Ona", project: &[".ona/skills"], user: &["~/.ona/skills"], admin: &[], depth: 6, reads: None },
+    Client { id: "openclaw", name: "OpenClaw", project: &["skills"], user: &["~/.openclaw/skills"], admin: &[], depth: 6, reads: Some(&rows::OPENCLAW) },
+    Client { id: "opencode", name: "OpenCode", project: &[".opencode/skills", ".opencode/skill", ".claude/skills", ".agents/skills"], user: &["${XDG_CONFIG_HOME:-~/.config}/opencode/skills", "~/.claude/skills", "~/.agents/skills"], admin: &[], depth: 6, reads: Some(&rows::OPENCODE) },
+    Client { id: "openhands", name: "OpenHands", project: &[".openhands/skills"], user: &["~/.openhands/skills"], admin: &[], depth: 6, reads: Some(&rows::OPENHANDS) },
+    Client { id: "pi", name: "Pi", project: &[".agents/skills"], user: &["~/.agents/skills"], admin: &[], depth: 6, reads: Some(&rows::PI) },
+    Client { id: "pochi", name: "Pochi", project: &[".pochi/skills"], user: &["~/.pochi/skills"], admin: &[], depth: 6, reads: None },
+    Client { id: "posit-assistant", name: "Posit Assistant", project: &[".posit/assistant/skills"], user: &["~/.posit/assistant/skills"], admin: &[], depth: 6, reads: None },
+    Client { id: "promptscript", name: "PromptScript", project: &[".agents/skills"], user: &[], admin: &[], depth: 6, reads: None },
+    Client { id: "qoder", name: "Qoder", project: &[".qoder/skills"], user: &["~/.qoder/skills"], admin: &[], depth: 6, reads: Some(&rows::QODER) },
+    Client { id: "qoder-cn", name: "Qoder CN", project: &[".qoder/skills"], user: &["~/.qoder-cn/skills"], admin: &[], depth: 6, reads: None },
+    Client { id: "qwen-code", name: "Qwen Code", project: &[".qwen/skills"], user: &["~/.qwen/skills"], admin: &[], depth: 6, reads: Some(&rows::QWEN_CODE) },
+    Client { id: "reasonix", name: "Reasonix", project: &[".reasonix/skills"], user: &["~/.reasonix/skills"], admin: &[], depth: 6, reads: Some(&rows::REASONIX) },
+    Client { id: "replit", name: "Replit", project: &[".agents/skills"], user: &["${XDG_CONFIG_HOME:-~/.config}/agents/skills", "~/.agents/skills"], admin: &[], depth: 6, reads: None },
+    Client { id: "roo", name: "Roo Code", project: &[".roo/skills"], user: &["~/.roo/skills"], admin: &[], depth: 6, reads: None },
+    Client { id: "rovodev", name: "Rovo Dev", project: &[".rovodev/skills"], user: &["~/.rovodev/skills"], admin: &[], depth: 6, reads: None },
+    Client { id: "sarvam-code", name: "Sarvam Code", project: &[".agents/skills"], user: &["~/.agents/skills"], admin: &[], depth: 6, reads: None },
+    Client { id: "tabnine-cli", name: "Tabnine CLI", project: &[".tabnine/agent/skills"], user: &["~/.tabnine/agent/skills"], admin: &[], depth: 6, reads: None },
+    Client { id: "terramind", name: "Terramind", project: &[".terramind/skills"], user: &["~/.terramind/skills"], admin: &[], depth: 6, reads: None },
+    Client { id: "tinycloud", name: "Tinycloud", project: &[".tinycloud/skills"], user: &["~/.tinycloud/skills"], admin: &[], depth: 6, reads: None },
+    Client { id: "trae", name: "Trae", project: &[".trae/skills"], user: &["~/.trae/skills"], admin: &[], depth: 6, reads: None },
+    Client { id: "trae-cn", name: "Trae CN", project: &[".trae/skills"], user: &["~/.trae-cn/skills"], admin: &[], depth: 6, reads: None },
+    Client { id: "universal", name: "Universal", project: &[".agents/skills"], user: &["${XDG_CONFIG_HOME:-~/.config}/agents/skills", "~/.agents/skills"], admin: &[], depth: 6, reads: Some(&rows::UNIVERSAL) },
+    Client { id: "warp", name: "Warp", project: &[".agents/skills"], user: &["~/.agents/skills"], admin: &[], depth: 6, reads: None },
+    Client { id: "windsurf", name: "Windsurf", project: &[".windsurf/skills"], user: &["~/.codeium/windsurf/skills"], admin: &[], depth: 6, reads: None },
+    Client { id: "zcode", name: "ZCode", project: &[".zcode/skills"], user: &["~/.zcode/skills"], admin: &[], depth: 6, reads: None },
+    Client { id: "zed", name: "Zed", project: &[".agents/skills"], user: &["~/.agents/skills"], admin: &[], depth: 6, reads: None },
+    Client { id: "zencoder", name: "Zencoder", project: &[".zencoder/skills"], user: &["~/.zencoder/skills"], admin: &[], depth: 6, reads: None },
+    Client { id: "zenflow", name: "Zenflow", project: &[".zencoder/skills"], user: &["~/.zencoder/skills"], admin: &[], depth: 6, reads: None },
 ];
 
 #[cfg(test)]
@@ -307,6 +328,7 @@ mod tests {
                 "/p/.codex/skills",
                 "/home/me/.agents/skills",
                 "/home/me/.codex/skills",
+                "/home/me/.codex/skills/.system",
                 "/etc/codex/skills"
             ]
         );

@@ -6,6 +6,7 @@ pub mod config;
 pub(crate) mod scaffold;
 
 mod shown;
+pub mod views;
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -28,6 +29,7 @@ use crate::source::open::{OpenServer, Opening, file_name};
 use crate::source::spec::{Place, SourceSpec};
 use prowess_core::path::Glob;
 use shown::Shown;
+use views::{Reach, SightedRoot};
 
 /// The options of a library.
 #[derive(Clone, Debug, Default)]
@@ -37,6 +39,9 @@ pub struct LibraryOptions {
     pub sources: Vec<SourceSpec>,
     /// The client whose folders are used; `None` for all clients.
     pub client: Option<&'static Client>,
+    /// Whether the catalog is what that client lists, and not what Prowess offers of its folders; and how far they are
+    /// walked for that.
+    pub as_client: Option<Reach>,
     /// Whether to cache what was read.
     pub cache: bool,
     /// Whether the built-in skills are included, with the lowest precedence. Not if the user named sources.
@@ -62,6 +67,7 @@ pub struct LibraryOptions {
 with_methods! { LibraryOptions:
     with_sources sources: Vec<SourceSpec>;
     with_client client: Option<&'static Client>;
+    with_as_client as_client: Option<Reach>;
     with_cache cache: bool;
     with_builtins builtins: bool;
     with_servers servers: Option<Arc<dyn OpenServer>>;
@@ -128,6 +134,17 @@ pub(crate) fn add_library(
     environment: &Environment,
     options: &LibraryOptions,
 ) -> Result<SessionConfig, LibraryError> {
+    add(registry, from, environment, options, None)
+}
+
+/// The same, or only the folders of some clients with what these clients differ about.
+fn add(
+    registry: &mut Registry,
+    from: &Path,
+    environment: &Environment,
+    options: &LibraryOptions,
+    sighted: Option<Vec<SightedRoot>>,
+) -> Result<SessionConfig, LibraryError> {
     environment.check()?;
     let from = env::absolute(from);
     let cache = environment.xdg("XDG_CACHE_HOME", ".cache").filter(|_| options.cache);
@@ -150,7 +167,11 @@ pub(crate) fn add_library(
         budget: &budget,
     };
     let mut named = Named::default();
-    if !options.sources.is_empty() {
+    if let Some(roots) = sighted {
+        for root in roots {
+            registry.add(finding.open_sighted(root));
+        }
+    } else if !options.sources.is_empty() {
         for spec in &options.sources {
             match named.open(spec, &opening, environment) {
                 Ok(layer) => drop(layer.map(|layer| registry.add(layer))),
@@ -158,6 +179,11 @@ pub(crate) fn add_library(
                 Err(error) => drop(registry.note(error)),
             }
         }
+    } else if let (Some(client), Some(reach)) = (options.client, options.as_client) {
+        for root in SightedRoot::of(client, &from, environment, reach) {
+            registry.add(finding.open_sighted(root));
+        }
+        registry.seen_by(client);
     } else if let Some(client) = options.client {
         for root in own_once(client.roots(&from, environment)) {
             registry.add(finding.open(root)?);
@@ -403,18 +429,34 @@ struct Finding<'l> {
 impl Finding<'_> {
     /// The skills in a folder. If the project is not trusted, nothing outside of it is read.
     fn open(&self, root: Root) -> Result<Layer, SourceError> {
-        let Root { path, scope, readers, depth } = root;
-        let trusted = scope != Scope::Project || self.approvals.folder_of(&path).is_some();
-        let project = (!trusted).then(|| self.project.to_owned());
-        let budget = (!trusted).then(|| Arc::clone(self.budget));
-        let scan = self.shown.scan(scope, ScanOptions { max_depth: depth, ..ScanOptions::default() });
-        let opening = Opening { scope, project, budget, scan, ..self.opening.clone() };
+        let Root { path, scope, readers, depth, project } = root;
+        let scan = ScanOptions { max_depth: depth, ..ScanOptions::default() };
+        let opening = self.opening_of(&path, scope, project, scan);
         #[cfg(feature = "install")]
         let names = crate::install::InstalledNames::of(&path, scope, self.environment);
         let layer = opening.open(&SourceSpec::dir(path), self.environment)?.read_by(readers);
         #[cfg(feature = "install")]
         let layer = layer.named_as_installed(names);
         Ok(self.shown.layer(scope, layer))
+    }
+
+    /// The same, with what clients differ about. No configuration changes how a client walks.
+    fn open_sighted(&self, SightedRoot { root, scan, policies }: SightedRoot) -> Layer {
+        let Root { path, scope, readers, project, .. } = root;
+        let mut opening = self.opening_of(&path, scope, project, ScanOptions::default());
+        opening.scan = ScanOptions { within: opening.scan.within.take(), ..scan };
+        Layer::from(opening.dir(path).sighted(policies)).read_by(readers)
+    }
+
+    /// How a folder of a client is opened, with these options of its walk.
+    fn opening_of(&self, path: &Path, scope: Scope, project: Option<PathBuf>, scan: ScanOptions) -> Opening {
+        let trusted = scope != Scope::Project || self.approvals.folder_of(path).is_some();
+        // A folder above the project is a project of its own.
+        let own = || project.filter(|_| !path.starts_with(self.project));
+        let project = (!trusted).then(|| own().unwrap_or_else(|| self.project.to_owned()));
+        let budget = (!trusted).then(|| Arc::clone(self.budget));
+        let scan = self.shown.scan(scope, scan);
+        Opening { scope, project, budget, scan, ..self.opening.clone() }
     }
 }
 

@@ -59,6 +59,7 @@ use prowess_core::{Candidate, Catalog, Duplicates, Location, Obstacle, Profile, 
 use crate::error::{LookupError, SourceError, SourceErrorKind};
 use crate::fs::walk::OnError;
 use crate::internal::{read_locked, write_locked};
+use crate::library::clients::Client;
 use crate::registry::digests::DigestLimits;
 use crate::registry::trust::Trust;
 #[cfg(feature = "watch")]
@@ -168,6 +169,10 @@ pub struct Registry {
     labels: Labels,
     memory: Arc<MemorySource>,
     duplicates: Duplicates,
+    /// Whether every skill is kept beside the others of its key.
+    apart: bool,
+    /// The client whose view the catalog is.
+    client: Option<&'static Client>,
     profile: Option<Profile>,
     disabled: Vec<Disabled>,
     /// The keys of found skills that the host took away.
@@ -220,6 +225,8 @@ impl Registry {
             labels,
             memory,
             duplicates: Duplicates::default(),
+            apart: false,
+            client: None,
             profile: None,
             disabled: Vec::new(),
             unregistered: RwLock::default(),
@@ -254,6 +261,24 @@ impl Registry {
     pub fn set_duplicates(&mut self, duplicates: Duplicates) -> &mut Self {
         self.duplicates = duplicates;
         self
+    }
+
+    /// Keeps every skill beside the others of its key: what becomes of them is decided elsewhere.
+    pub(crate) fn keep_apart(&mut self) -> &mut Self {
+        self.apart = true;
+        self
+    }
+
+    /// Makes the catalog what a client lists: its sources are the folders of that client, with what clients differ
+    /// about.
+    pub(crate) fn seen_by(&mut self, client: &'static Client) -> &mut Self {
+        self.client = Some(client);
+        self
+    }
+
+    /// The client whose view the catalog is, if it is one.
+    pub fn client(&self) -> Option<&'static Client> {
+        self.client
     }
 
     /// Offers only skills that a profile finds no error in, whatever source they come from; where a layer has a profile

@@ -17,6 +17,7 @@ use super::{Registry, RegistryError, Seen, damage, needs_trust};
 use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::walk::OnError;
 use crate::internal::{locked, read_locked, write_locked};
+use crate::library::views;
 use crate::registry::digests;
 use crate::registry::trust::{Trust, Verdict};
 use crate::source::{Layer, Listing};
@@ -78,7 +79,11 @@ impl Registry {
             self.noted.iter().chain(&problems).for_each(|problem| call(problem));
             candidates.iter().filter_map(|candidate| damage(candidate)).for_each(|damage| call(&damage));
         }
-        let catalog = Catalog::merging(candidates, self.duplicates, &is_same_folder)?;
+        let catalog = match self.client {
+            Some(client) => views::catalog(client, candidates),
+            None if self.apart => Catalog::apart(candidates),
+            None => Catalog::merging(candidates, self.duplicates, &is_same_folder)?,
+        };
         let delta = catalog.since(&self.catalog());
         *write_locked(&self.seen) = Seen { catalog: Arc::new(catalog), problems };
         Ok(delta)

@@ -1,6 +1,7 @@
 //! Skills in a folder of the disk.
 
 mod gather;
+mod sightings;
 #[cfg(test)]
 #[cfg(unix)]
 mod tests;
@@ -14,6 +15,7 @@ use std::sync::{Arc, Mutex};
 use prowess_core::{Location, Manifest, Obstacle, Profile, RelPath, Scope, SourceSkill, Stamp};
 
 use gather::{Gather, read_prefix};
+use sightings::Links;
 
 use super::{Chunk, Listing, Slice, Source, SourceTraits, Watched, check_still, judge, reasons};
 use crate::env;
@@ -44,6 +46,16 @@ pub struct DirSource {
     budget: Option<Arc<ProjectBudget>>,
     /// The real paths of skills whose path is not UTF-8, by their locations.
     odd: Mutex<BTreeMap<Location, PathBuf>>,
+    sighted: Option<Policies>,
+}
+
+/// Whether the files beside a SKILL.md are read that say how clients may use it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Policies {
+    /// They are.
+    Read,
+    /// They are not.
+    Leave,
 }
 
 impl DirSource {
@@ -62,7 +74,15 @@ impl DirSource {
             digests: Arc::default(),
             budget: None,
             odd: Mutex::default(),
+            sighted: None,
         }
+    }
+
+    /// Also notes of each skill what clients differ about: where it is, and how its file is written.
+    #[must_use]
+    pub fn sighted(mut self, policies: Policies) -> Self {
+        self.sighted = Some(policies);
+        self
     }
 
     /// Says whose skills they are.
@@ -211,12 +231,16 @@ impl Source for DirSource {
             index: &index,
             hits: Vec::new(),
             fresh: Vec::new(),
+            links: Links::default(),
             listing: Listing::default(),
         };
         let mut problems = walk(&self.root, &self.options, &mut gather);
         problems.retain(|problem| !matches!(problem.kind, SourceErrorKind::ProjectTooLarge { .. }));
-        let Gather { hits, fresh, mut listing, .. } = gather;
+        let Gather { hits, fresh, links, mut listing, .. } = gather;
         listing.skills.sort_by(|a, b| a.entry.origin.location.cmp(&b.entry.origin.location));
+        if self.sighted.is_some() {
+            sightings::place(&self.root, &links, &mut listing.skills);
+        }
         // A start that is not there, or a skill that must not be passed over, ends the whole list.
         let fatal = problems.iter().position(|problem| self.is_fatal(problem));
         listing.problems.extend(problems);

@@ -24,7 +24,7 @@ use prowess_core::{Document, FileEntry, Found, Location, Manifest, Origin, Profi
 
 #[cfg(feature = "archive")]
 pub use archive::ArchiveSource;
-pub use dir::DirSource;
+pub use dir::{DirSource, Policies};
 #[cfg(feature = "http")]
 pub use http::{HttpSource, INDEX_PATHS};
 pub use jsonl::{JsonlLimits, JsonlSource};

@@ -96,11 +96,7 @@ impl Opening {
         let path = |path: &Path| self.path(path, environment);
         let mut layer = match &spec.place {
             Place::Dir(dir) => {
-                let dir = path(dir)?;
-                let index = self.index(&dir);
-                let source = DirSource::new(dir, self.scan.clone()).in_scope(self.scope).with_cache(index);
-                let source = source.in_project(self.project.clone()).spending(self.budget.clone());
-                let source = source.with_digests(Arc::clone(&self.digests));
+                let source = self.dir(path(dir)?);
                 // An explicit mount says where the skills appear.
                 let base = self.relative_to.as_ref().filter(|_| spec.mount.is_none());
                 Layer::from(match base.filter(|base| source.root().starts_with(base)) {
@@ -233,6 +229,14 @@ impl Opening {
         let expanded = environment.expand(text);
         let expanded = expanded.ok_or_else(|| SourceErrorKind::NoValue.at(path))?;
         Ok(env::absolute(&self.base.join(expanded)))
+    }
+
+    /// The skills in a folder.
+    pub(crate) fn dir(&self, dir: PathBuf) -> DirSource {
+        let index = self.index(&dir);
+        let source = DirSource::new(dir, self.scan.clone()).in_scope(self.scope).with_cache(index);
+        let source = source.in_project(self.project.clone()).spending(self.budget.clone());
+        source.with_digests(Arc::clone(&self.digests))
     }
 
     /// The index of a folder: named by its path, so that each has its own.

@@ -12,6 +12,8 @@
 mod agreement;
 #[cfg(feature = "archive")]
 mod archives;
+#[cfg(unix)]
+mod clients;
 mod conformance;
 mod corpus;
 mod data;

@@ -27,7 +27,10 @@ pub(crate) use visitor::{Opened, Visitor};
 pub const FILE_NAMES: [&str; 2] = ["SKILL.md", "skill.md"];
 
 /// Folders with the history or the packages of others, which never contain skills of this tree.
-pub const LEFT_OUT: [&str; 2] = [".git", "node_modules"];
+pub const LEFT_OUT: [&str; 2] = [".git", MODULES];
+
+/// The folder with the packages of others. Some clients look there.
+pub(crate) const MODULES: &str = "node_modules";
 
 /// The maximum number of threads of a walk unless an option sets it: more would mostly wait for the file system.
 pub const MAX_THREADS: usize = 4;
@@ -83,6 +86,10 @@ pub struct ScanOptions {
     pub skip_prefixes: Vec<String>,
     /// Whether hidden folders are skipped, except those where clients keep skills.
     pub skip_hidden: bool,
+    /// Whether folders named `node_modules` are skipped.
+    pub skip_modules: bool,
+    /// Whether a skill that is found by its own path is found again through a link to it.
+    pub repeat_linked: bool,
     /// Whether folders that `.gitignore` files name are skipped.
     pub gitignore: bool,
     /// Whether the walk stops at a skill, so that skills inside it are not found. If the root itself has a SKILL.md,
@@ -113,6 +120,8 @@ with_methods! { ScanOptions:
     with_max_outside max_outside: usize;
     with_skip_prefixes skip_prefixes: Vec<String>;
     with_skip_hidden skip_hidden: bool;
+    with_skip_modules skip_modules: bool;
+    with_repeat_linked repeat_linked: bool;
     with_gitignore gitignore: bool;
     with_stop_at_skill stop_at_skill: bool;
     with_max_inside max_inside: usize;
@@ -149,6 +158,8 @@ impl Default for ScanOptions {
             max_outside: 2_000,
             skip_prefixes: Vec::new(),
             skip_hidden: true,
+            skip_modules: true,
+            repeat_linked: false,
             gitignore: false,
             stop_at_skill: false,
             max_inside: 20_000,
@@ -289,7 +300,7 @@ impl Visitor for Collect {
 /// Whether a folder of this name is always skipped, unless it is the root.
 fn is_left_out(name: &std::ffi::OsStr, options: &ScanOptions) -> bool {
     let Some(name) = name.to_str() else { return false };
-    LEFT_OUT.contains(&name)
+    (LEFT_OUT.contains(&name) && (options.skip_modules || name != MODULES))
         || is_temporary(name)
         || (options.skip_hidden && name.starts_with('.') && DOT_FOLDERS.binary_search(&name).is_err())
         || options.skip_prefixes.iter().any(|prefix| name.starts_with(prefix.as_str()))

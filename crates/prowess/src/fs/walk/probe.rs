@@ -181,7 +181,10 @@ impl<V: Visitor> Walk<'_, V> {
     ) -> Result<bool, SourceError> {
         match probe {
             Probe::Other => return Ok(false),
-            Probe::Link(path) => self.linked_files.push(path),
+            Probe::Link(path) => {
+                self.visitor.linked_file(&path);
+                self.linked_files.push(path);
+            }
             Probe::Skill(path, identity, skill) => {
                 if identity.is_none_or(|identity| self.is_first(identity, linked)) {
                     let skill = read(self.visitor, &path, skill, &mut self.buffer);
@@ -209,7 +212,7 @@ impl<V: Visitor> Walk<'_, V> {
     /// Whether a file was not found before. Only targets of links can have been.
     fn is_first(&mut self, identity: Identity, linked: bool) -> bool {
         let (_, inode) = identity;
-        if !linked || inode == 0 {
+        if !linked || inode == 0 || self.options.repeat_linked {
             self.found_files.push(identity);
             return true;
         }

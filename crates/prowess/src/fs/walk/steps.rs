@@ -190,14 +190,15 @@ impl<V: Visitor> Walk<'_, V> {
             Err(error) => return self.note(SourceError::io(&place.path, error)),
         };
         let identity = folder.identity().map_err(|error| SourceError::io(&place.path, error))?;
-        if self.seen_folders.contains(&identity) || !self.count_outside(&place.path)? {
+        let seen = self.seen_folders.contains(&identity);
+        if (seen && !self.options.repeat_linked) || !self.count_outside(&place.path)? {
             return Ok(());
         }
         if !self.holds(&folder, &place.path) {
             return self.note(SourceErrorKind::OutsideProject.at(place.path));
         }
         let skill = self.probe(&folder, &place.path, Path::new(""), true)?;
-        if skill && (self.options.stop_at_skill || place.depth >= self.options.max_depth) {
+        if seen || (skill && (self.options.stop_at_skill || place.depth >= self.options.max_depth)) {
             return Ok(());
         }
         self.look_into(&folder, &Place { inside: skill, ..place })

@@ -44,6 +44,9 @@ pub(crate) trait Visitor: Sync {
     /// Called for a link that leads to a folder, or may do so later.
     fn linked(&mut self, _: &Path) {}
 
+    /// Called for a SKILL.md that is a link.
+    fn linked_file(&mut self, _: &Path) {}
+
     /// Called for each SKILL.md after it was read. An error ends the walk.
     fn found(&mut self, path: PathBuf, skill: Self::Skill) -> Result<(), SourceError>;
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use prowess_core::{Document, Found, Obstacle, parse, parse_prefix};
 
 use super::DirSource;
+use super::sightings::{self, Links};
 use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::file_cache::FileCache;
 use crate::fs::location::location_of;
@@ -30,6 +31,8 @@ pub(super) struct Gather<'s> {
     pub(super) hits: Vec<usize>,
     /// What the next index holds besides, when there is to be one.
     pub(super) fresh: Vec<(PathBuf, FileStamp, Vec<u8>)>,
+    /// The links on the way, if they matter.
+    pub(super) links: Links,
     pub(super) listing: Listing,
 }
 
@@ -69,7 +72,10 @@ impl Visitor for Gather<'_> {
     }
 
     fn known(&self, path: &Path, stamp: &FileStamp) -> Option<usize> {
-        self.index.find(path, stamp)
+        let at = self.index.find(path, stamp)?;
+        // Only the file itself tells whether its body is blank.
+        let blank = self.source.sighted.is_some() && sightings::may_be_blank(stamp, self.index.kept(at));
+        (!blank).then_some(at)
     }
 
     fn read(&self, path: &Path, opened: Opened, buffer: &mut Vec<u8>) -> Skill {
@@ -95,11 +101,28 @@ impl Visitor for Gather<'_> {
         let at = walk::origin(path).in_scope(self.source.scope);
         let mut found = found_at(&document, &at, self.virtual_path(path));
         found.stamp = stamp.into();
+        if let Some(policies) = self.source.sighted {
+            let read = if matches!(memory, Memory::Kept(_)) { None } else { Some(buffer.as_slice()) };
+            let sighting = sightings::of(&document, &found.entry, stamp.size, read);
+            found.sighting = Some(sightings::with_policies(sighting, policies, path));
+        }
         Skill::Read(Read { found, head, memory })
     }
 
     fn listed(&mut self, path: &Path, entries: usize) -> Result<(), SourceError> {
         budget::spend(self.source.budget.as_deref(), Cost::Entries(entries), || location_of(path))
+    }
+
+    fn linked(&mut self, path: &Path) {
+        if self.source.sighted.is_some() {
+            self.links.folders.insert(path.to_owned());
+        }
+    }
+
+    fn linked_file(&mut self, path: &Path) {
+        if self.source.sighted.is_some() {
+            self.links.files.insert(path.to_owned());
+        }
     }
 
     fn found(&mut self, path: PathBuf, skill: Skill) -> Result<(), SourceError> {
@@ -138,6 +161,7 @@ impl Gather<'_> {
         let at = walk::origin(path).in_scope(self.source.scope);
         let mut found = Box::new(unread(&problem, &at));
         found.virtual_path = self.virtual_path(path);
+        found.sighting = self.source.sighted.map(|_| sightings::unread(&problem));
         Ok(Read { found, head: 0, memory: Memory::Nothing })
     }
 

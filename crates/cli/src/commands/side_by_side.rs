@@ -1,0 +1,170 @@
+//! `prowess list` with several clients: each skill with the clients that list it, and why the others do not.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::Path;
+
+use prowess::client::Fact;
+use prowess::env::Environment;
+use prowess::library::views::{Reach, Views};
+use prowess::{Location, Standing};
+use serde::Serialize;
+
+use super::row::Row;
+use super::unread::{Unread, ended, say_problems};
+use super::{Purpose, clients_named, library_options, no_library};
+use crate::Outcome;
+use crate::args::List;
+use crate::error::{CommandError, Failure};
+use crate::report::json::VERSION;
+use crate::ui::{FAINT, STRONG, Ui, clean, count};
+
+/// A client that lists a skill.
+#[derive(Serialize)]
+pub(super) struct SeenBy {
+    client: &'static str,
+    shown_as: String,
+    /// Why the client does not offer it to its model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    not_for_model: Option<&'static str>,
+}
+
+/// A client that looks where a skill is and does not list it.
+#[derive(Serialize)]
+pub(super) struct NotSeenBy {
+    client: &'static str,
+    code: &'static str,
+    reason: String,
+    fix: String,
+}
+
+/// Which clients list a skill.
+#[derive(Default)]
+struct Clients {
+    seen_by: Vec<SeenBy>,
+    not_seen_by: Vec<NotSeenBy>,
+}
+
+/// Runs the command.
+pub(super) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
+    let clients = clients_named::all(&args.places)?;
+    let options = library_options(&args.places, Purpose::Look);
+    let reach = if args.all { Reach::Everywhere } else { Reach::Clients };
+    let views = Views::open(Path::new("."), &Environment::current(), &options, &clients, reach)
+        .map_err(|error| no_library(&error))?;
+    views.refresh().map_err(|error| Failure::new(error.to_string(), "check the folders of the clients"))?;
+    let registry = views.registry();
+    say_problems(registry, ui);
+    let outcome = ended(Outcome::Fine, registry);
+    let catalog = registry.catalog();
+    let mut by_skill: BTreeMap<&Location, Clients> = BTreeMap::new();
+    let mut counts = Vec::new();
+    for client in &clients {
+        let mut listed = 0;
+        for sight in views.of(client, &catalog) {
+            let of_skill = by_skill.entry(&sight.skill.entry.origin.location).or_default();
+            match sight.seen {
+                Ok(seen) => {
+                    listed += 1;
+                    let not_for_model = seen.hidden.map(Fact::code);
+                    let shown_as = seen.shown_as.into_owned();
+                    of_skill.seen_by.push(SeenBy { client: client.id, shown_as, not_for_model });
+                }
+                Err(why) => of_skill.not_seen_by.push(NotSeenBy {
+                    client: client.id,
+                    code: why.code(),
+                    reason: why.reason(),
+                    fix: why.fix(),
+                }),
+            }
+        }
+        counts.push(Count { client: client.id, name: client.name, skills: listed });
+    }
+    let (mut skills, mut left_out) = (Vec::new(), 0);
+    for candidate in catalog.iter() {
+        let Clients { seen_by, not_seen_by } =
+            by_skill.remove(&candidate.entry.origin.location).unwrap_or_default();
+        if seen_by.is_empty() && !args.all {
+            left_out += 1;
+            continue;
+        }
+        skills.push(Skill { row: Row::new(candidate, &Standing::Listed, registry), seen_by, not_seen_by });
+    }
+    if json {
+        let summary = Summary { skills: skills.len(), left_out, filtered: 0 };
+        ui.json_of(&Report {
+            version: VERSION,
+            clients: counts,
+            skills,
+            unread: Unread::all(registry),
+            summary,
+        })?;
+        return Ok(outcome);
+    }
+    let mut text = String::new();
+    for skill in &skills {
+        line(&mut text, skill);
+    }
+    let counts: Vec<String> =
+        counts.iter().map(|Count { name, skills, .. }| format!("{name} {skills}")).collect();
+    let _ = writeln!(text, "\n{}: {}", count(skills.len(), "skill"), counts.join(", "));
+    if left_out > 0 {
+        let options = args.places.options();
+        let _ = writeln!(text, "{left_out} that no client lists: prowess list --all{}", clean(&options));
+    }
+    ui.print(&text)?;
+    Ok(outcome)
+}
+
+/// A skill and its clients.
+#[derive(Serialize)]
+struct Skill<'r> {
+    #[serde(flatten)]
+    row: Row<'r>,
+    seen_by: Vec<SeenBy>,
+    not_seen_by: Vec<NotSeenBy>,
+}
+
+fn line(text: &mut String, Skill { row, seen_by, not_seen_by }: &Skill<'_>) {
+    let _ = write!(text, "{STRONG}{}{STRONG:#}", clean(row.key));
+    let mut separator = "  ";
+    for seen in seen_by {
+        let _ = write!(text, "{separator}{}", seen.client);
+        if seen.shown_as != row.key {
+            let _ = write!(text, " as {}", clean(&seen.shown_as));
+        }
+        if seen.not_for_model.is_some() {
+            text.push_str(" (not its model)");
+        }
+        separator = ", ";
+    }
+    if !not_seen_by.is_empty() {
+        let others: Vec<&str> = not_seen_by.iter().map(|other| other.client).collect();
+        let _ = write!(text, "  {FAINT}not {}{FAINT:#}", others.join(", "));
+    }
+    text.push('\n');
+}
+
+#[derive(Serialize)]
+struct Report<'r> {
+    version: u32,
+    clients: Vec<Count>,
+    skills: Vec<Skill<'r>>,
+    unread: Vec<Unread>,
+    summary: Summary,
+}
+
+/// How many skills a client lists.
+#[derive(Serialize)]
+struct Count {
+    client: &'static str,
+    name: &'static str,
+    skills: usize,
+}
+
+#[derive(Serialize)]
+struct Summary {
+    skills: usize,
+    left_out: usize,
+    filtered: usize,
+}

@@ -1,0 +1,180 @@
+//! [`Reads`]: the row of a client, which says where it looks for skills and how it reads them.
+
+use serde::Serialize;
+
+use super::facts::{Fact, Facts};
+
+/// Where a client looks, how it reads what it finds, and how it names it. All of it is data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Reads {
+    /// The folders of a project, the first one first.
+    pub project: &'static [Place],
+    /// The folders of the user. They may begin with `~` and with `${VARIABLE:-default}`.
+    pub user: &'static [&'static str],
+    /// The folders of the machine's administrator.
+    pub admin: &'static [&'static str],
+    /// Whether the folders of the administrator and the user come before those of the project.
+    pub user_first: bool,
+    /// Whether a git worktree has the folders of the main checkout too.
+    pub main_checkout: bool,
+    /// The maximum number of folders between a root and a SKILL.md.
+    pub depth: u16,
+    /// What makes it pass over a skill.
+    pub refuses: Facts,
+    /// What makes it keep a skill from its model, although its user can start it.
+    pub hides: Facts,
+    /// Whether a skill has the name of its folder, whatever the file says.
+    pub by_folder: bool,
+    /// What makes it take the name of the folder instead of the one in the file.
+    pub folder_if: Facts,
+    /// How it changes a name.
+    pub rewrite: Rewrite,
+    /// Which of several skills with one name it lists.
+    pub same: Same,
+    /// Whether names that differ only in case are the same.
+    pub ignores_case: bool,
+    /// How it shortens the catalog in a prompt, in words; empty if that is not known.
+    pub cuts: &'static str,
+    /// The version it was compared with; none if only its folders are known.
+    pub checked: Option<Checked>,
+}
+
+/// A folder of a project, and from where a client looks for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Place {
+    /// The folder, relative to those above it.
+    pub path: &'static str,
+    /// Where it is looked for.
+    pub climb: Climb,
+}
+
+/// In which folders a client looks for its own, beginning with the current one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Climb {
+    /// In the current folder.
+    Here,
+    /// At the root of the git repository; outside of one, in the current folder.
+    Repository,
+    /// At the root of the git repository; outside of one, nowhere.
+    RepositoryOnly,
+    /// In the current folder and at the root of the git repository.
+    HereAndRepository,
+    /// In the current folder and those above it, up to the root of the git repository; outside of one, in the current
+    /// folder.
+    Upwards,
+    /// The same; outside of a git repository, up to the folder below the user's home.
+    UpwardsBelowHome,
+    /// The same; outside of a git repository, up to the user's home.
+    UpwardsToHome,
+    /// In the current folder and those above it, up to the folder below the user's home, in a git repository too.
+    BeyondRepository,
+}
+
+impl Climb {
+    /// It in words.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Here => "current folder",
+            Self::Repository => "git root, else current folder",
+            Self::RepositoryOnly => "git root only",
+            Self::HereAndRepository => "current folder and git root",
+            Self::Upwards => "up to the git root",
+            Self::UpwardsBelowHome => "up to the git root, else to below the home",
+            Self::UpwardsToHome => "up to the git root, else to the home",
+            Self::BeyondRepository => "up to below the home",
+        }
+    }
+}
+
+/// How a client changes a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Rewrite {
+    /// Not at all.
+    None,
+    /// Lower-case ASCII letters and digits, with one hyphen for everything between them.
+    Slug,
+    /// A hyphen for each of these characters.
+    Hyphens(&'static str),
+    /// Only its first characters, this many.
+    Cut(usize),
+}
+
+/// Which of several skills with one name a client lists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Same {
+    /// The first, in the order of its folders.
+    First,
+    /// The last.
+    Last,
+    /// All of them.
+    All,
+    /// One of them, not always the same one. The first is shown.
+    Unstable,
+}
+
+impl Same {
+    /// It in words.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::First => "the first",
+            Self::Last => "the last",
+            Self::All => "all",
+            Self::Unstable => "one, not always the same",
+        }
+    }
+}
+
+/// The version of a client that a row was compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Checked {
+    /// The version.
+    pub version: &'static str,
+    /// The day, as `2026-11-16`.
+    pub on: &'static str,
+}
+
+impl Reads {
+    /// The row of a client of which only the folders are known: it is taken to read as Prowess does.
+    pub const UNKNOWN: Self = Self {
+        project: &[],
+        user: &[],
+        admin: &[],
+        user_first: false,
+        main_checkout: false,
+        depth: 6,
+        refuses: Facts::of(&[
+            Fact::BelowHidden,
+            Fact::HiddenFolder,
+            Fact::InModules,
+            Fact::Unreadable,
+            Fact::EmptyFile,
+            Fact::NoFrontmatter,
+            Fact::FenceDashes,
+            Fact::CarriageReturns,
+            Fact::IdentityTwice,
+            Fact::DescriptionMissing,
+            Fact::DescriptionNull,
+            Fact::DescriptionEmpty,
+            Fact::DescriptionList,
+        ]),
+        hides: Facts::of(&[Fact::NoModel]),
+        by_folder: false,
+        folder_if: Facts::NONE,
+        rewrite: Rewrite::None,
+        same: Same::First,
+        ignores_case: false,
+        cuts: "",
+        checked: None,
+    };
+
+    /// The facts that matter to it.
+    pub const fn facts(&self) -> Facts {
+        self.refuses.and(self.hides).and(self.folder_if)
+    }
+}

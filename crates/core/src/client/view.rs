@@ -1,0 +1,232 @@
+//! [`view`]: what a client lists of the skills that were found in its folders, and why not the others.
+
+use std::borrow::Cow;
+
+use super::facts::{Fact, Facts, Sighting};
+use super::row::{Reads, Rewrite, Same};
+use crate::skill::Entry;
+
+/// A skill in a folder that a client reads.
+#[derive(Clone, Copy, Debug)]
+pub struct Seeing<'s> {
+    /// The skill as Prowess reads it.
+    pub entry: &'s Entry,
+    /// Where it is below its root, and what clients differ about in it.
+    pub sighting: Sighting,
+    /// What identifies its file, such as device and inode, if that is known: a client lists a file once.
+    pub file: Option<(u64, u64)>,
+}
+
+/// A skill that a client lists.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Seen<'s> {
+    /// The name under which the client shows it.
+    pub shown_as: Cow<'s, str>,
+    /// Why the client does not offer it to its model, if so.
+    pub hidden: Option<Fact>,
+}
+
+/// Why a client does not list a skill.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Unseen {
+    /// It is deeper below the root than the client looks.
+    TooDeep {
+        /// Its depth.
+        depth: u16,
+        /// The depth of the client.
+        limit: u16,
+    },
+    /// The client passes over such a skill.
+    Refused(Facts),
+    /// The client lists the same file by another path.
+    SameFile {
+        /// The skill that is listed.
+        by: usize,
+    },
+    /// The client lists another skill with this name.
+    SameName {
+        /// The skill that is listed.
+        by: usize,
+    },
+}
+
+/// What a client makes of each skill, in the order in which they were given.
+pub type View<'s> = Vec<Result<Seen<'s>, Unseen>>;
+
+/// What a client lists of the skills in its folders, which come in the order in which it prefers them.
+///
+/// ```
+/// use prowess_core::client::{Facts, Fact, Reads, Seeing, Sighting, Unseen, view};
+/// use prowess_core::{Origin, parse};
+///
+/// let entry = parse(b"---\nname: tidy\ndescription: Tidies up.\n---\n").entry(&Origin::at("tidy/SKILL.md"));
+/// let row = Reads { depth: 1, ..Reads::UNKNOWN };
+/// let at = |depth| [Seeing { entry: &entry, sighting: Sighting::new(depth, Facts::NONE), file: None }];
+/// assert_eq!(view(&row, &at(1))[0].as_ref().unwrap().shown_as, "tidy");
+/// assert_eq!(view(&row, &at(2))[0], Err(Unseen::TooDeep { depth: 2, limit: 1 }));
+/// ```
+pub fn view<'s>(row: &Reads, skills: &[Seeing<'s>]) -> View<'s> {
+    let mut view: View<'s> = skills.iter().map(|skill| look(row, skill)).collect();
+    once(&mut view, |at, _| skills.get(at)?.file, Same::First, |by| Unseen::SameFile { by });
+    if row.same != Same::All {
+        let key = |_, seen: &Seen<'s>| {
+            Some(if row.ignores_case {
+                Cow::Owned(seen.shown_as.to_lowercase())
+            } else {
+                seen.shown_as.clone()
+            })
+        };
+        once(&mut view, key, row.same, |by| Unseen::SameName { by });
+    }
+    view
+}
+
+/// What a client makes of one skill, whatever the others are.
+fn look<'s>(row: &Reads, skill: &Seeing<'s>) -> Result<Seen<'s>, Unseen> {
+    let Sighting { depth, facts } = skill.sighting;
+    if depth > row.depth {
+        return Err(Unseen::TooDeep { depth, limit: row.depth });
+    }
+    let refused = facts.common(row.refuses);
+    if !refused.is_empty() {
+        return Err(Unseen::Refused(refused));
+    }
+    let hidden = facts.common(row.hides).iter().next();
+    Ok(Seen { shown_as: shown_as(row, skill.entry, facts), hidden })
+}
+
+/// The name under which a client shows a skill.
+fn shown_as<'s>(row: &Reads, entry: &'s Entry, facts: Facts) -> Cow<'s, str> {
+    let folder = entry.origin.folder.as_deref().filter(|folder| !folder.is_empty());
+    let by_folder = row.by_folder || !facts.common(row.folder_if).is_empty();
+    let name = folder.filter(|_| by_folder).unwrap_or(&entry.name);
+    match row.rewrite {
+        Rewrite::Slug => slug(name),
+        Rewrite::Hyphens(characters) if name.contains(|character| characters.contains(character)) => name
+            .chars()
+            .map(|character| if characters.contains(character) { '-' } else { character })
+            .collect(),
+        Rewrite::None | Rewrite::Hyphens(_) => Cow::Borrowed(name),
+        Rewrite::Cut(most) => {
+            let end = name.char_indices().nth(most).map_or(name.len(), |(at, _)| at);
+            Cow::Borrowed(name.get(..end).unwrap_or(name))
+        }
+    }
+}
+
+fn slug(name: &str) -> Cow<'_, str> {
+    let plain = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9');
+    let hyphens = name.starts_with('-') || name.ends_with('-') || name.contains("--");
+    if !hyphens && name.bytes().all(|byte| plain(byte) || byte == b'-') {
+        return Cow::Borrowed(name);
+    }
+    let mut slug = String::with_capacity(name.len());
+    for character in name.chars() {
+        let lower = character.to_ascii_lowercase();
+        if lower.is_ascii_alphanumeric() {
+            slug.push(lower);
+        } else if !slug.is_empty() && !slug.ends_with('-') {
+            slug.push('-');
+        }
+    }
+    slug.truncate(slug.trim_end_matches('-').len());
+    slug.into()
+}
+
+/// Keeps one of the seen skills with the same key.
+fn once<'s, K: Ord>(
+    view: &mut View<'s>,
+    key: impl Fn(usize, &Seen<'s>) -> Option<K>,
+    same: Same,
+    unseen: impl Fn(usize) -> Unseen,
+) {
+    let mut keys: Vec<(K, usize)> = Vec::with_capacity(view.len());
+    for (at, seen) in view.iter().enumerate() {
+        keys.extend(seen.as_ref().ok().and_then(|seen| key(at, seen)).map(|key| (key, at)));
+    }
+    keys.sort_unstable();
+    let mut others = Vec::new();
+    for group in keys.chunk_by(|one, other| one.0 == other.0).filter(|group| group.len() > 1) {
+        let winner = if same == Same::Last { group.last() } else { group.first() };
+        let Some((_, winner)) = winner else { continue };
+        others.extend(group.iter().filter(|(_, at)| at != winner).map(|(_, at)| (*at, *winner)));
+    }
+    for (at, winner) in others {
+        if let Some(slot) = view.get_mut(at) {
+            *slot = Err(unseen(winner));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::parse;
+    use crate::skill::location::Origin;
+
+    fn entry(name: &str, folder: &str) -> Entry {
+        let text = format!("---\nname: {name}\ndescription: d\n---\nbody\n");
+        parse(text.as_bytes()).entry(&Origin::at(format!("skills/{folder}/SKILL.md")))
+    }
+
+    fn names(row: &Reads, entries: &[Entry]) -> Vec<Option<String>> {
+        let seeing = |entry| Seeing { entry, sighting: Sighting::new(1, Facts::NONE), file: None };
+        let seeings: Vec<Seeing<'_>> = entries.iter().map(seeing).collect();
+        view(row, &seeings).into_iter().map(|seen| seen.ok().map(|seen| seen.shown_as.into_owned())).collect()
+    }
+
+    #[test]
+    fn a_name_is_shown_as_the_row_says() {
+        let one = |row: Reads, name: &str| names(&row, &[entry(name, "the-folder")]).remove(0).unwrap();
+        let rewrite = |rewrite| Reads { rewrite, ..Reads::UNKNOWN };
+        assert_eq!(one(Reads { by_folder: true, ..Reads::UNKNOWN }, "a"), "the-folder");
+        assert_eq!(one(rewrite(Rewrite::Slug), "A_b.c--d-"), "a-b-c-d");
+        assert_eq!(one(rewrite(Rewrite::Slug), "plain-1"), "plain-1");
+        assert_eq!(one(rewrite(Rewrite::Hyphens(" /")), "a b/c:d"), "a-b-c:d");
+        assert_eq!(one(rewrite(Rewrite::Cut(3)), "äbcd"), "äbc");
+    }
+
+    #[test]
+    fn of_several_skills_with_one_name_the_row_says_which_is_listed() {
+        let skills = [entry("one", "a"), entry("One", "b"), entry("one", "c")];
+        let listed = |same, ignores_case| {
+            let names = names(&Reads { same, ignores_case, ..Reads::UNKNOWN }, &skills);
+            names.iter().map(Option::is_some).collect::<Vec<_>>()
+        };
+        assert_eq!(listed(Same::First, false), [true, true, false]);
+        assert_eq!(listed(Same::Last, false), [false, true, true]);
+        assert_eq!(listed(Same::First, true), [true, false, false]);
+        assert_eq!(listed(Same::Last, true), [false, false, true]);
+        assert_eq!(listed(Same::All, true), [true, true, true]);
+    }
+
+    #[test]
+    fn a_file_that_is_reached_by_two_paths_is_listed_once_even_by_a_client_that_lists_all() {
+        let skills = [entry("one", "a"), entry("one", "b")];
+        let seeing = |entry| Seeing { entry, sighting: Sighting::default(), file: Some((1, 7)) };
+        let seeings: Vec<Seeing<'_>> = skills.iter().map(seeing).collect();
+        let seen = view(&Reads { same: Same::All, ..Reads::UNKNOWN }, &seeings);
+        assert_eq!(seen[1], Err(Unseen::SameFile { by: 0 }));
+    }
+
+    #[test]
+    fn a_skill_that_is_passed_over_takes_no_name_and_one_that_is_hidden_does() {
+        let skills = [entry("one", "a"), entry("one", "b")];
+        let row = Reads {
+            hides: Facts::of(&[Fact::Paths]),
+            refuses: Facts::of(&[Fact::Internal]),
+            ..Reads::UNKNOWN
+        };
+        let seen = |fact| {
+            let first = Sighting::new(1, Facts::of(&[fact]));
+            let seeings = [
+                Seeing { entry: &skills[0], sighting: first, file: None },
+                Seeing { entry: &skills[1], sighting: Sighting::new(1, Facts::NONE), file: None },
+            ];
+            view(&row, &seeings).iter().map(Result::is_ok).collect::<Vec<_>>()
+        };
+        assert_eq!((seen(Fact::Internal), seen(Fact::Paths)), (vec![false, true], vec![true, false]));
+    }
+}

@@ -1,0 +1,284 @@
+//! What clients list from a folder: their folders are walked once, and each client's row says what it makes of the skills.
+
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+use prowess_core::catalog::TurnedOffBy;
+use prowess_core::client::{Fact, Reads, Seeing, Seen, Unseen, view};
+use prowess_core::path::MAX_DEPTH;
+use prowess_core::{Candidate, Catalog, Obstacle, Standing};
+
+use super::{LibraryError, LibraryOptions, add, own_once};
+use crate::env::{self, Environment};
+use crate::fs::stamp::FileStamp;
+use crate::fs::walk::{FileName, ScanOptions};
+use crate::library::clients::{Client, Root};
+use crate::library::config::SessionConfig;
+use crate::registry::{Registry, RegistryError};
+use crate::source::Policies;
+
+/// A folder of some clients, and how it is walked so that each of them finds what it would.
+pub(super) struct SightedRoot {
+    pub(super) root: Root,
+    pub(super) scan: ScanOptions,
+    pub(super) policies: Policies,
+}
+
+impl SightedRoot {
+    fn new(root: Root, rows: &[Reads], reach: Reach) -> Self {
+        Self { root, scan: scan(rows, reach), policies: policies(rows) }
+    }
+
+    /// The folders of one client, in its order.
+    pub(super) fn of(client: &Client, from: &Path, environment: &Environment, reach: Reach) -> Vec<Self> {
+        let reads = client.reads();
+        let roots = own_once(client.roots(from, environment));
+        roots.into_iter().map(|root| Self::new(root, &[reads], reach)).collect()
+    }
+}
+
+/// How far the folders of clients are walked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// As far as one of the clients does.
+    Clients,
+    /// Everywhere, so that what a client does not see can be explained.
+    Everywhere,
+}
+
+/// What clients list, as seen from a folder.
+#[derive(Debug)]
+pub struct Views {
+    registry: Registry,
+    session: SessionConfig,
+    clients: Vec<(&'static Client, Vec<usize>)>,
+}
+
+/// A skill in a folder of a client, and what the client makes of it.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Sight<'v> {
+    /// The skill as Prowess reads it. What is against it here is what Prowess withholds.
+    pub skill: &'v Candidate,
+    /// The name under which the client shows it, or why it does not list it.
+    pub seen: Result<Seen<'v>, NotSeen<'v>>,
+}
+
+/// Why a client does not list a skill.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct NotSeen<'v> {
+    /// Why.
+    pub why: Unseen,
+    /// The skill that is listed instead, if there is one.
+    pub by: Option<&'v Candidate>,
+}
+
+impl NotSeen<'_> {
+    /// A word for the reason.
+    pub fn code(&self) -> &'static str {
+        match self.why {
+            Unseen::TooDeep { .. } => "too-deep",
+            Unseen::Refused(facts) => facts.iter().next().map_or("refused", Fact::code),
+            Unseen::SameFile { .. } => "same-file",
+            Unseen::SameName { .. } => "same-name",
+            _ => "unseen",
+        }
+    }
+
+    /// The reason in words, as a sentence without its end.
+    pub fn reason(&self) -> String {
+        let by = || self.by.map(|by| by.entry.origin.location.to_string()).unwrap_or_default();
+        match self.why {
+            Unseen::TooDeep { depth, limit } => {
+                format!("it is {depth} folders deep, and the client looks {limit} deep")
+            }
+            Unseen::Refused(facts) => facts.iter().map(Fact::what).collect::<Vec<_>>().join("; "),
+            Unseen::SameFile { .. } => format!("the client lists the same file as {}", by()),
+            Unseen::SameName { .. } => format!("the client lists another skill with this name: {}", by()),
+            _ => "the client does not list it".to_owned(),
+        }
+    }
+
+    /// What would make the client list it.
+    pub fn fix(&self) -> String {
+        match self.why {
+            Unseen::TooDeep { .. } => "move its folder further up".to_owned(),
+            Unseen::Refused(facts) => {
+                let mut fixes: Vec<&str> = facts.iter().map(Fact::fix).collect();
+                fixes.dedup();
+                fixes.join("; ")
+            }
+            Unseen::SameName { .. } => "rename one of the two, or remove one".to_owned(),
+            _ => String::new(),
+        }
+    }
+}
+
+impl Views {
+    /// Finds the skills in the folders of these clients, as seen from a folder.
+    pub fn open(
+        from: &Path,
+        environment: &Environment,
+        options: &LibraryOptions,
+        clients: &[&'static Client],
+        reach: Reach,
+    ) -> Result<Self, LibraryError> {
+        let from = env::absolute(from);
+        let mut roots: Vec<(Root, Vec<Reads>)> = Vec::new();
+        let mut of_clients = Vec::new();
+        for client in clients {
+            let reads = client.reads();
+            let mut layers = Vec::new();
+            for root in own_once(client.roots(&from, environment)) {
+                let at = match roots.iter().position(|(other, _)| other.path == root.path) {
+                    Some(at) => at,
+                    None => {
+                        roots.push((root, Vec::new()));
+                        roots.len() - 1
+                    }
+                };
+                if let Some((root, rows)) = roots.get_mut(at) {
+                    if !root.readers.contains(&client.id) {
+                        root.readers.push(client.id);
+                    }
+                    rows.push(reads);
+                }
+                // The first layer of a registry has what is registered.
+                layers.push(at + 1);
+            }
+            of_clients.push((*client, layers));
+        }
+        let sighted = roots.into_iter().map(|(root, rows)| SightedRoot::new(root, &rows, reach));
+        let mut registry = Registry::new();
+        registry.keep_apart();
+        let session = add(&mut registry, &from, environment, options, Some(sighted.collect()))?;
+        Ok(Self { registry, session, clients: of_clients })
+    }
+
+    /// The skills that were found, whatever a client makes of them. Refresh it before asking for a view.
+    pub fn registry(&self) -> &Registry {
+        &self.registry
+    }
+
+    /// The session settings of the configurations.
+    pub fn session(&self) -> &SessionConfig {
+        &self.session
+    }
+
+    /// The clients, in the order in which they were given.
+    pub fn clients(&self) -> impl Iterator<Item = &'static Client> {
+        self.clients.iter().map(|(client, _)| *client)
+    }
+
+    /// Looks at the disk again.
+    pub fn refresh(&self) -> Result<(), RegistryError> {
+        self.registry.refresh_local().map(|_| ())
+    }
+
+    /// What a client makes of the skills in its folders, in the order in which it prefers them. The catalog is that of
+    /// the registry.
+    pub fn of<'v>(&self, client: &Client, catalog: &'v Catalog) -> Vec<Sight<'v>> {
+        let all: Vec<&Candidate> = catalog.all().map(|(skill, _)| skill).collect();
+        let layers = self.clients.iter().find(|(other, _)| other.id == client.id);
+        let layers = layers.map(|(_, layers)| layers.as_slice()).unwrap_or_default();
+        let mut found: Vec<&Candidate> = Vec::new();
+        for layer in layers {
+            found.extend(all.get(range(&all, *layer)).unwrap_or_default());
+        }
+        sights(client, &found)
+    }
+}
+
+/// What a client makes of the skills in its folders, which come in its order: each that it lists has the name under
+/// which the client shows it as its key. What is against a skill stays: it is what Prowess withholds.
+pub(crate) fn catalog(client: &Client, mut candidates: Vec<Arc<Candidate>>) -> Catalog {
+    let skills: Vec<&Candidate> = candidates.iter().map(AsRef::as_ref).collect();
+    let sights = sights(client, &skills);
+    let decided: Vec<(Option<String>, Standing)> = sights.into_iter().map(decided).collect();
+    let mut standings = Vec::with_capacity(decided.len());
+    for (candidate, (key, standing)) in candidates.iter_mut().zip(decided) {
+        if let (Some(key), Some(candidate)) = (key, Arc::get_mut(candidate)) {
+            candidate.entry.key = key;
+        }
+        standings.push(standing);
+    }
+    Catalog::decided(candidates, standings)
+}
+
+/// The key of a skill in the view of a client, if it is another than its own, and what becomes of it.
+fn decided(Sight { skill, seen }: Sight<'_>) -> (Option<String>, Standing) {
+    // Options of the command line select skills; a configuration only says what Prowess does.
+    if let Some(obstacle @ Obstacle::Disabled { by: TurnedOffBy::Option(_) }) = &skill.obstacle {
+        return (None, Standing::Blocked { obstacle: obstacle.clone() });
+    }
+    match seen {
+        Ok(Seen { shown_as, .. }) => {
+            ((shown_as != skill.entry.key).then(|| shown_as.into_owned()), Standing::Listed)
+        }
+        Err(NotSeen { why: Unseen::SameName { .. }, by: Some(by) }) => {
+            (None, Standing::Shadowed { by: by.entry.origin.location.clone() })
+        }
+        Err(why) => (None, Standing::Unseen { code: why.code(), reason: why.reason(), fix: why.fix() }),
+    }
+}
+
+/// What a client makes of skills, which come in its order.
+fn sights<'v>(client: &Client, skills: &[&'v Candidate]) -> Vec<Sight<'v>> {
+    let seeing = |skill: &&'v Candidate| Seeing {
+        entry: &skill.entry,
+        sighting: skill.sighting.unwrap_or_default(),
+        file: identity(skill),
+    };
+    let seeings: Vec<Seeing<'v>> = skills.iter().map(seeing).collect();
+    let seen = view(&client.reads(), &seeings);
+    let by = |why: Unseen| match why {
+        Unseen::SameFile { by } | Unseen::SameName { by } => skills.get(by).copied(),
+        _ => None,
+    };
+    let sight = |(skill, seen): (&&'v Candidate, Result<Seen<'v>, Unseen>)| Sight {
+        skill,
+        seen: seen.map_err(|why| NotSeen { why, by: by(why) }),
+    };
+    skills.iter().zip(seen).map(sight).collect()
+}
+
+/// The places of the skills of a layer among all, which come layer by layer.
+fn range(all: &[&Candidate], layer: usize) -> Range<usize> {
+    let start = all.partition_point(|skill| skill.layer.at < layer);
+    let end = all.partition_point(|skill| skill.layer.at <= layer);
+    start..end
+}
+
+/// The file of a skill, if the file system tells.
+fn identity(skill: &Candidate) -> Option<(u64, u64)> {
+    let FileStamp { device, inode, .. } = skill.stamp.into();
+    (inode != 0).then_some((device, inode))
+}
+
+/// How a folder is walked so that clients with these rows find what they would.
+fn scan(rows: &[Reads], reach: Reach) -> ScanOptions {
+    let everywhere = reach == Reach::Everywhere;
+    let accepted = |fact: Fact| everywhere || rows.iter().any(|row| row.depth > 1 && !row.refuses.has(fact));
+    let hidden = everywhere || rows.iter().any(|row| !row.refuses.has(Fact::HiddenFolder));
+    let any_case =
+        everywhere || rows.iter().any(|row| !row.refuses.has(Fact::OtherFileName) && row.checked.is_some());
+    let depth = rows.iter().map(|row| usize::from(row.depth)).max().unwrap_or(0);
+    ScanOptions {
+        max_depth: if everywhere { MAX_DEPTH } else { depth.min(MAX_DEPTH) },
+        // A limit of the client is not a problem.
+        report_deeper: false,
+        skip_hidden: !(hidden || accepted(Fact::BelowHidden)),
+        skip_modules: !accepted(Fact::InModules),
+        repeat_linked: true,
+        file_name: if any_case { FileName::AnyCase("SKILL.md".to_owned()) } else { FileName::Either },
+        ..ScanOptions::default()
+    }
+}
+
+/// Whether one of the clients reads the files beside a SKILL.md that say how it may use the skill.
+fn policies(rows: &[Reads]) -> Policies {
+    let read = rows.iter().any(|row| row.facts().has(Fact::NotImplicit));
+    if read { Policies::Read } else { Policies::Leave }
+}
