@@ -464,5 +464,5 @@ impl Write {
 pub(super) fn open_skills(place: &Place) -> Result<Option<Dir>, InstallError> {
     let folder = place.skills_folder(false)?;
     let failed = |error| InstallError::io("open", &place.base.join(SKILLS_FOLDER), error);
-    folder.as_deref().map(Dir::open).transpose().map_err(failed)
+    folder.as_deref().map(Dir::open_real).transpose().map_err(failed)
 }

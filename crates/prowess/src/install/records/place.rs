@@ -226,7 +226,8 @@ impl Place {
                     if self.scope == InstallScope::Project && !target.starts_with(&base) {
                         return Err(leads_out(&dir.path().join(part)));
                     }
-                    Dir::open(&target).map_err(failed)?
+                    // Resolved once: what is there by now may be another link.
+                    Dir::open_real(&target).map_err(failed)?
                 }
                 None => {
                     let made = dir.make(part).map_err(failed)?;
@@ -305,4 +306,42 @@ fn read(file: &Path) -> Result<Option<String>, InstallError> {
         let hint = "nothing was changed; repair it, or restore it from version control";
         InstallError::new(InstallErrorKind::Damaged, message, hint)
     })
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::*;
+
+    /// The folder of skills is replaced by a link and put back, again and again, while it is opened.
+    #[test]
+    fn a_folder_that_becomes_a_link_while_it_is_opened_never_leads_out() {
+        let world = tempfile::tempdir().unwrap();
+        let at = |name: &str| fs::canonicalize(world.path()).unwrap().join(name);
+        fs::create_dir_all(at("project").join(SKILLS_FOLDER)).unwrap();
+        fs::create_dir(at("outside")).unwrap();
+        std::os::unix::fs::symlink(at("outside"), at("link")).unwrap();
+        let place = Place::new(InstallScope::Project, &at("project"), &at("state"));
+        let (skills, link) = (at("project").join(SKILLS_FOLDER), at("link"));
+        let done = AtomicBool::new(false);
+        let opened = std::thread::scope(|threads| {
+            threads.spawn(|| {
+                while !done.load(Ordering::Relaxed) {
+                    let exchange = rustix::fs::RenameFlags::EXCHANGE;
+                    let cwd = rustix::fs::CWD;
+                    rustix::fs::renameat_with(cwd, &skills, cwd, &link, exchange).unwrap();
+                }
+            });
+            let mut opened = Vec::new();
+            while opened.len() < 1_000 {
+                let dir = place.skills_folder(false).ok().flatten().and_then(|dir| Dir::open_real(&dir).ok());
+                opened.extend(dir.and_then(|dir| dir.number(".").ok()?));
+            }
+            done.store(true, Ordering::Relaxed);
+            opened
+        });
+        let outside = Dir::open(&at("outside")).unwrap().number(".").unwrap().unwrap();
+        assert!(!opened.contains(&outside));
+    }
 }

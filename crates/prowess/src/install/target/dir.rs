@@ -53,6 +53,14 @@ mod unix {
                 }
             }
             let handle = rustix::fs::openat(CWD, &real, FOLDER, Mode::empty())?;
+            // Without the call above, a link on the way is only seen by looking again.
+            let opened = rustix::fs::fstat(&handle)?;
+            let there = rustix::fs::lstat(&real)?;
+            if std::fs::canonicalize(&real)? != real
+                || (there.st_dev, there.st_ino) != (opened.st_dev, opened.st_ino)
+            {
+                return Err(Errno::LOOP.into());
+            }
             Ok(Self { handle, path: real })
         }
 

@@ -252,13 +252,13 @@ fn set_aside(file: &Path, reason: &InstallError) -> InstallError {
 
 /// Whether a killed process left a staging folder in one of these folders.
 pub(crate) fn has_leftovers(folders: &[PathBuf]) -> bool {
-    let names = folders.iter().filter_map(|folder| Dir::open(folder).ok()?.names().ok());
+    let names = folders.iter().filter_map(|folder| Dir::open_real(folder).ok()?.names().ok());
     names.flatten().any(|name| is_stage(&name))
 }
 
 /// Removes staging folders that no journal names and no process uses.
 fn sweep(folder: &Path) {
-    let Ok(dir) = Dir::open(folder) else { return };
+    let Ok(dir) = Dir::open_real(folder) else { return };
     for name in dir.names().unwrap_or_default() {
         if is_stage(&name)
             && matches!(dir.kind(&name), Ok(Some(Kind::Folder)))
