@@ -71,6 +71,8 @@ mod tests {
         for skill in BUILTINS {
             let document = parse(skill.text.as_bytes());
             assert_eq!(withheld(&document, skill.folder), None);
+            // Every user gets these, and clients may grant the tools without a question.
+            assert_eq!(registry.get(skill.folder).unwrap().entry.allowed_tools, None, "{}", skill.folder);
             let files = registry.files(skill.folder).unwrap();
             assert_eq!(files.files.len(), 1 + skill.files.len());
             for preset in Preset::ALL {
