@@ -39,10 +39,10 @@ pub(crate) struct Check {
     /// Make a rule an error; warnings makes every warning one
     #[arg(long, value_name = "CODE", value_delimiter = ',')]
     pub(crate) deny: Vec<String>,
-    /// Report only these rules
+    /// Check and fix by these rules only, and by those without which a skill is not loaded
     #[arg(long, value_name = "CODE", value_delimiter = ',')]
     pub(crate) select: Vec<String>,
-    /// Do not report these rules
+    /// Do not check or fix by these rules; another word for --allow
     #[arg(long, value_name = "CODE", value_delimiter = ',')]
     pub(crate) ignore: Vec<String>,
     /// How to write the problems [default: human]

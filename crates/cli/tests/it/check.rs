@@ -353,6 +353,8 @@ fn rules_can_be_selected_and_ignored() {
     };
     assert_eq!(codes(&["--select", "name-uppercase"]), ["name-uppercase"]);
     assert!(!codes(&["--ignore", "name-uppercase"]).contains(&"name-uppercase".to_owned()));
+    let fixed = place.run(&["check", "--unsafe-fixes", "--select", "link-missing"]);
+    assert!(!fixed.contains("fixed"), "{fixed}");
     assert_snapshot!(place.run(&["check", "--ignore", "description-missing"]), @"
     exit 2
     --- stderr
@@ -379,4 +381,6 @@ fn a_listed_skill_is_checked_by_its_name() {
     let text = place.run(&["check", "Bad"]);
     assert!(text.contains(".claude/skills/bad/SKILL.md:2:7"), "{text}");
     assert_eq!(code(&place.output(&["check", "nothing-of-the-kind"])), 2);
+    let fixed = place.run(&["check", "Bad", "--unsafe-fixes", "--quiet"]);
+    assert!(fixed.contains("1 fixed"), "{fixed}");
 }

@@ -1,0 +1,352 @@
+//! `prowess check`: every problem of the skills at some paths.
+
+mod by_name;
+mod levels;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use prowess::env::Environment;
+use prowess::finding::Preset;
+use prowess::fs::read::{self, Head};
+use prowess::internal::{WriteError, replace_where};
+use prowess::library::config::ConfigLimits;
+use prowess::limits::MAX_FILE_BYTES;
+use prowess::registry::trust::Approvals;
+use prowess::{
+    Config, FixMode, Manifest, Origin, Profile, ScanOptions, SkillFile, SourceErrorKind, env, fix, scan,
+};
+
+use self::levels::Levels;
+use super::fixable::Fixable;
+use super::in_client::InClient;
+use super::patch_base::PatchBase;
+use super::{STDIN, read_skill, shown, skill_file};
+use crate::Outcome;
+use crate::args::{Check, Format};
+use crate::error::{CommandError, Failure};
+use crate::report::concise::Concise;
+use crate::report::github::Github;
+use crate::report::human::{Human, Notes};
+use crate::report::json::Json;
+use crate::report::sarif::Sarif;
+use crate::report::statistics::Statistics;
+use crate::report::{Checked, Reporter, Summary, patch};
+use crate::ui::{self, Ui, count};
+
+/// Runs the command.
+pub(crate) fn run(args: &Check, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
+    let reads_stdin = args.paths.iter().any(|path| path.as_os_str() == STDIN);
+    if args.path.is_some() && !reads_stdin {
+        let hint = "write: prowess check - --path skills/pdf/SKILL.md";
+        return Err(Failure::new("--path is for standard input, and - is not among the paths", hint).into());
+    }
+    let format = match (args.format, json) {
+        (None | Some(Format::Json), true) => Format::Json,
+        (Some(_), true) => {
+            let error = "--json and --format name different formats";
+            return Err(Failure::new(error, "leave one of the two out").into());
+        }
+        (format, false) => format.unwrap_or(Format::Human),
+    };
+    let notes = match (args.quiet, args.notes) {
+        (true, _) => Notes::Hidden,
+        (false, true) => Notes::Whole,
+        (false, false) => Notes::Folded,
+    };
+    let reporter: Box<dyn Reporter> = match format {
+        Format::Human if args.statistics => Box::new(Statistics::new(args.quiet)),
+        Format::Json => Box::new(Json::default()),
+        Format::Human => Box::new(Human { notes }),
+        Format::Concise => Box::new(Concise { quiet: args.quiet }),
+        Format::Github => Box::new(Github { quiet: args.quiet }),
+        Format::Sarif => Box::new(Sarif::new(args.quiet)),
+    };
+    let fixing = match (args.unsafe_fixes, args.fix || args.diff) {
+        (true, _) => Some(FixMode::All),
+        (false, true) => Some(FixMode::Safe),
+        (false, false) => None,
+    };
+    if reads_stdin && fixing.is_some() && !args.diff {
+        ui.results_to_stderr();
+    }
+    let of_client = args.client.as_deref().map(InClient::of).transpose()?;
+    let here = [PathBuf::from(".")];
+    let given = by_name::resolved(&args.paths);
+    let paths = match &of_client {
+        Some(found) => &found.files,
+        None if given.is_empty() => here.as_slice(),
+        None => &given,
+    };
+    let mut checker = Checker {
+        fixable: if fixing.is_some() {
+            Fixable::of(paths, &Environment::current())
+        } else {
+            Fixable::default()
+        },
+        preset: args.profile,
+        levels: Levels::of(args)?,
+        fixing,
+        diff: args.diff,
+        base: PatchBase::of(paths),
+        changes: 0,
+        configs: BTreeMap::new(),
+        ignored_configs: BTreeSet::new(),
+        seen: BTreeSet::new(),
+        summary: Summary::default(),
+        reporter,
+        ui,
+    };
+    for path in paths {
+        if path.as_os_str() == STDIN {
+            checker.stdin(args.path.as_deref())?;
+        } else if path.is_dir() {
+            checker.folder(path)?;
+        } else {
+            checker.file(&SkillFile { path: path.clone() })?;
+        }
+    }
+    let outcome = checker.finish()?;
+    let unseen = of_client.map(|found| found.unseen).unwrap_or_default();
+    for note in &unseen {
+        ui.note(note);
+    }
+    Ok(if outcome == Outcome::Fine && !unseen.is_empty() { Outcome::Problems } else { outcome })
+}
+
+/// What the user trusts; nothing if the approvals cannot be read, which the commands about trust report.
+fn approvals() -> Approvals {
+    let file = Approvals::file(&Environment::current());
+    file.and_then(|file| Approvals::load(&file).ok()).unwrap_or_default()
+}
+
+/// What is checked: the bytes, the files beside them, and their origin.
+struct Subject {
+    head: Head,
+    files: Option<Manifest>,
+    at: Origin,
+    /// The path as it is shown.
+    path: String,
+}
+
+struct Checker<'a> {
+    /// Where fixes may be written.
+    fixable: Fixable,
+    preset: Option<Preset>,
+    levels: Levels,
+    fixing: Option<FixMode>,
+    /// Whether changes are shown and not made.
+    diff: bool,
+    /// The folder that the paths in a diff are relative to.
+    base: PatchBase,
+    /// How many files would change.
+    changes: usize,
+    /// Each configuration is read once; `None` for one that cannot be used, which is reported once.
+    configs: BTreeMap<PathBuf, Option<Config>>,
+    /// Configurations of other users that were reported as ignored.
+    ignored_configs: BTreeSet<PathBuf>,
+    seen: BTreeSet<PathBuf>,
+    summary: Summary,
+    reporter: Box<dyn Reporter>,
+    ui: &'a mut Ui,
+}
+
+impl Checker<'_> {
+    fn folder(&mut self, path: &Path) -> Result<(), CommandError> {
+        let scan = scan(path, &ScanOptions::unbounded());
+        for problem in &scan.problems {
+            self.failed(problem)?;
+        }
+        if scan.skills.is_empty() && scan.problems.is_empty() {
+            // There may be a SKILL.md that is not a file.
+            let unread = skill_file(path).and_then(|file| read_skill(&file).err());
+            self.failed(unread.unwrap_or_else(|| Failure::from(&SourceErrorKind::NoSkill.at(path))))?;
+        }
+        for skill in &scan.skills {
+            self.file(skill)?;
+        }
+        Ok(())
+    }
+
+    fn file(&mut self, skill: &SkillFile) -> Result<(), CommandError> {
+        if !self.seen.insert(env::absolute(&skill.path)) {
+            return Ok(());
+        }
+        let Some(profile) = self.profile(&skill.path)? else { return Ok(()) };
+        let head = match read_skill(&skill.path) {
+            Ok(head) => head,
+            Err(failure) => return self.failed(failure),
+        };
+        let files = self.manifest(skill)?;
+        let subject = Subject { head, files, at: skill.origin(), path: shown(&skill.path) };
+        self.judge(subject, &profile, Some(&skill.path))
+    }
+
+    fn stdin(&mut self, path: Option<&Path>) -> Result<(), CommandError> {
+        let head = match ui::read_input(MAX_FILE_BYTES) {
+            Ok(bytes) => Head::whole(bytes),
+            // The report may have begun, so the failure is part of it.
+            Err(CommandError::Failed(failure)) => return self.failed(failure),
+            Err(error) => return Err(error),
+        };
+        if self.fixing.is_some() && head.bytes.len() > MAX_FILE_BYTES {
+            let (size, limit) = (head.size, MAX_FILE_BYTES as u64);
+            return self.failed(&SourceErrorKind::TooLarge { size, limit }.at("<stdin>"));
+        }
+        let Some(path) = path else {
+            let profile = self.levels.apply(Profile::new(self.preset.unwrap_or(Preset::Spec)));
+            let path = "<stdin>".to_owned();
+            let subject = Subject { head, files: None, at: Origin::text("<stdin>"), path };
+            return self.judge(subject, &profile, None);
+        };
+        let is_file = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("md"));
+        let skill = SkillFile { path: if is_file { path.to_owned() } else { path.join("SKILL.md") } };
+        let failures = self.summary.failures;
+        let Some(profile) = self.profile(&skill.path)? else {
+            // The text of an ignored path is written unchanged.
+            if self.fixing.is_some() && !self.diff && failures == self.summary.failures {
+                self.ui.raw(&head.bytes)?;
+            }
+            return Ok(());
+        };
+        // The folder need not exist yet.
+        let files = if skill.folder().is_dir() { self.manifest(&skill)? } else { None };
+        let subject = Subject { head, files, at: skill.origin(), path: shown(&skill.path) };
+        self.judge(subject, &profile, None)
+    }
+
+    /// The files of a skill.
+    fn manifest(&mut self, skill: &SkillFile) -> Result<Option<Manifest>, CommandError> {
+        match read::list(skill.folder()) {
+            Ok(listing) => Ok(Some(listing.manifest)),
+            Err(error) => self.failed(&error).map(|()| None),
+        }
+    }
+
+    /// Fixes the subject if asked to, and checks it. Without a file, the text is from standard input.
+    fn judge(
+        &mut self,
+        subject: Subject,
+        profile: &Profile,
+        file: Option<&Path>,
+    ) -> Result<(), CommandError> {
+        let Subject { head, files, at, path } = subject;
+        let mut document = head.document();
+        let mut applied = Vec::new();
+        if let Some(mode) = self.fixing {
+            let fixed = fix(&document, files.as_ref(), &at, profile, mode);
+            let changed = fixed.document.raw() != document.raw();
+            if self.diff {
+                self.summary.files += 1;
+                // A fix that would not be written is not shown.
+                let refused = file.filter(|_| changed).and_then(|file| self.refused(file));
+                if let Some(error) = refused {
+                    self.failed(&error)?;
+                } else if changed {
+                    self.changes += 1;
+                    self.summary.fixed += fixed.applied.len();
+                    let shown = self.base.header(file, &path);
+                    let diff = patch::unified(&shown, document.text(), fixed.document.text());
+                    self.ui.raw(diff.as_bytes())?;
+                }
+                return Ok(());
+            }
+            let written = match file {
+                Some(file) if changed => {
+                    let may = |target: &Path| self.fixable.allows(target);
+                    replace_where(file, &head.bytes, fixed.document.raw(), may)
+                }
+                Some(_) => Ok(()),
+                None => {
+                    self.ui.raw(fixed.document.raw())?;
+                    Ok(())
+                }
+            };
+            match written {
+                Ok(()) => (document, applied) = (fixed.document, fixed.applied),
+                Err(error) => {
+                    self.summary.unwritten += 1;
+                    self.report(&Failure::from(&error))?;
+                }
+            }
+        }
+        let problems = self.levels.denied(profile.check(&document, files.as_ref(), &at));
+        self.summary.add(&problems, applied.len());
+        self.reporter.file(&Checked { path, document, problems, fixed: applied }, self.ui)
+    }
+
+    /// Why a fix of a file would not be written, if it would not.
+    fn refused(&self, file: &Path) -> Option<WriteError> {
+        let target = std::fs::canonicalize(file).ok().filter(|target| !self.fixable.allows(target))?;
+        Some(WriteError::Outside { path: file.to_owned(), target })
+    }
+
+    /// The profile for a path, unless the path is ignored or its configuration cannot be used.
+    fn profile(&mut self, path: &Path) -> Result<Option<Profile>, CommandError> {
+        let path = env::absolute(path);
+        let found = path.parent().map(Config::find).unwrap_or_default();
+        for path in found.ignored {
+            if self.ignored_configs.insert(path.clone()) {
+                let error = SourceErrorKind::OtherOwner.at(path);
+                self.ui.note(&format!("warning: {error}"));
+                self.ui.note(&format!("  hint: {}", error.hint()));
+            }
+        }
+        let Some(file) = found.file else {
+            return Ok(Some(self.levels.apply(Profile::new(self.preset.unwrap_or(Preset::Spec)))));
+        };
+        if let Some(None) = self.configs.get(&file) {
+            self.summary.failures += 1;
+        } else if !self.configs.contains_key(&file) {
+            let config = match Config::read_of_project(&file, ConfigLimits::default(), &approvals()) {
+                Ok(config) => Some(config),
+                Err(error) => {
+                    self.failed(&error)?;
+                    None
+                }
+            };
+            self.configs.insert(file.clone(), config);
+        }
+        let Some(config) = self.configs.get(&file).and_then(Option::as_ref) else { return Ok(None) };
+        if config.ignores(&path) {
+            self.summary.ignored += 1;
+            return Ok(None);
+        }
+        Ok(Some(self.levels.apply(config.profile(&path, self.preset))))
+    }
+
+    fn failed(&mut self, failure: impl Into<Failure>) -> Result<(), CommandError> {
+        self.summary.failures += 1;
+        self.report(&failure.into())
+    }
+
+    fn report(&mut self, failure: &Failure) -> Result<(), CommandError> {
+        self.ui.failure(failure);
+        self.reporter.failure(failure, self.ui)
+    }
+
+    fn finish(mut self) -> Result<Outcome, CommandError> {
+        if self.diff {
+            let files = count(self.changes, "file");
+            let word = if self.summary.fixed == 1 { "fix" } else { "fixes" };
+            self.ui.note(&match self.changes {
+                0 => "no file would change".to_owned(),
+                _ => format!("{files} would change: {} {word}", self.summary.fixed),
+            });
+            if let Some(apply) = self.base.command().filter(|_| self.changes > 0) {
+                self.ui.note(&format!("apply it with: {apply}"));
+            }
+            return Ok(match (self.summary.failures, self.changes) {
+                (0, 0) => Outcome::Fine,
+                (0, _) => Outcome::Problems,
+                _ => Outcome::Incomplete,
+            });
+        }
+        self.reporter.finish(&self.summary, self.ui)?;
+        Ok(match (self.summary.failures + self.summary.unwritten, self.summary.errors) {
+            (0, 0) => Outcome::Fine,
+            (0, _) => Outcome::Problems,
+            _ => Outcome::Incomplete,
+        })
+    }
+}
