@@ -47,7 +47,7 @@ pub(crate) fn is_homeless(path: &Path) -> bool {
 
 /// A variable that must be an absolute path of a folder and is not.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("this variable is no {}: {name}={}", if *.file { "folder" } else { "absolute path" }, escape_control(.value))]
+#[error("this variable is not {}: {name}={}", if *.file { "a folder" } else { "an absolute path" }, escape_control(.value))]
 pub struct RelativePath {
     /// The variable.
     pub name: String,
@@ -189,7 +189,7 @@ mod tests {
         let relative = Environment::of([("HOME", "/h"), ("XDG_STATE_HOME", "state")]);
         assert_eq!(
             relative.check().unwrap_err().to_string(),
-            "this variable is no absolute path: XDG_STATE_HOME=state"
+            "this variable is not an absolute path: XDG_STATE_HOME=state"
         );
         assert_eq!(Environment::of([("HOME", "/h")]).check(), Ok(()));
     }

@@ -200,7 +200,7 @@ fn unreadable_queries_are_reported_and_the_others_run() {
     exit 2
     --- stderr
     error: there is no such file or folder: nowhere
-      hint: check the spelling, and that a link does not lead nowhere
+      hint: check the spelling, and that a link is not broken
     ");
 }
 
@@ -293,6 +293,6 @@ fn a_pool_gives_rankings_and_figures() {
     exit 2
     --- stderr
     error: there is no such file or folder: none.jsonl
-      hint: check the spelling, and that a link does not lead nowhere
+      hint: check the spelling, and that a link is not broken
     ");
 }

@@ -17,23 +17,25 @@ fn a_missing_path_and_a_folder_without_a_skill_are_named() {
     1 skill checked: no problems; 3 could not be checked
     --- stderr
     error: there is no such file or folder: nope
-      hint: check the spelling, and that a link does not lead nowhere
+      hint: check the spelling, and that a link is not broken
     error: there is no SKILL.md in this folder or below it: empty
       hint: a skill is a folder with a file SKILL.md; give such a folder or one above it
     error: there is no such file or folder: good/SKILL.md/x
-      hint: check the spelling, and that a link does not lead nowhere
+      hint: check the spelling, and that a link is not broken
     ");
     let report = place.json(&["check", "--json", "nope", "good"]);
     assert_eq!(report["summary"]["files"], 1);
-    assert_snapshot!(report["failures"].to_string(), @r#"[{"path":"nope","error":"there is no such file or folder: nope","cause":null,"hint":"check the spelling, and that a link does not lead nowhere"}]"#);
+    assert_snapshot!(report["failures"].to_string(), @r#"
+    [{"path":"nope","error":"there is no such file or folder: nope","cause":null,"hint":"check the spelling, and that a link is not broken"}]
+    "#);
     assert_snapshot!(place.run(&["check", "--format", "github", "nope"]), @"
     exit 2
     --- stdout
-    ::error file=nope,title=not done::there is no such file or folder: nope%0Ahint: check the spelling, and that a link does not lead nowhere
+    ::error file=nope,title=not done::there is no such file or folder: nope%0Ahint: check the spelling, and that a link is not broken
     0 skills checked; 1 could not be checked
     --- stderr
     error: there is no such file or folder: nope
-      hint: check the spelling, and that a link does not lead nowhere
+      hint: check the spelling, and that a link is not broken
     ");
 }
 
@@ -57,7 +59,7 @@ fn a_fifo_a_device_a_folder_and_a_dead_link_do_not_stop_the_others() {
     1 skill checked: no problems; 3 could not be checked
     --- stderr
     error: there is no such file or folder: dead/SKILL.md
-      hint: check the spelling, and that a link does not lead nowhere
+      hint: check the spelling, and that a link is not broken
     error: this is a device, not a regular file: device/SKILL.md
       hint: put a regular file in its place, or leave it out
     error: this is a FIFO, not a regular file: fifo/SKILL.md
@@ -209,6 +211,6 @@ fn hints_fit_what_was_found() {
       hint: the link leads in a circle; remove it, or let it lead to a file
     error: could not read the configuration
       cause: this is a folder, not a file: [DIR]/folder/prowess.toml
-      hint: a file is wanted here; rename or remove the folder
+      hint: a file is required here; rename or remove the folder
     ");
 }

@@ -60,7 +60,7 @@ fn a_home_that_is_no_folder_is_one_error_that_names_it() {
         let said = place.transcript(&output);
         assert!(said.starts_with("exit 2"), "{said}");
         assert_eq!(said.matches("error: ").count(), 1, "{said}");
-        assert!(said.contains("this variable is no folder: HOME=/dev/null"), "{said}");
+        assert!(said.contains("this variable is not a folder: HOME=/dev/null"), "{said}");
     }
 }
 

@@ -93,7 +93,7 @@ fn list_can_show_one_client_or_named_folders() {
     exit 2
     --- stderr
     error: there is no such file or folder: [DIR]/nowhere
-      hint: check the spelling, and that a link does not lead nowhere
+      hint: check the spelling, and that a link is not broken
     ");
     assert_snapshot!(run(&place, &["list", "--in", "prowess.toml"]), @"
     exit 2

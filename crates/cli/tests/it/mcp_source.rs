@@ -311,6 +311,6 @@ fn a_skill_that_is_not_what_its_server_listed_says_so_and_not_to_try_again() {
     exit 2
     --- stderr
     error: could not take this from an MCP server: team: skill://refunds/SKILL.md: its size is not the listed one: 22 bytes, listed 62
-      hint: list the skills anew; if it persists, do not use them
+      hint: list the skills again; if it persists, do not use them
     ");
 }

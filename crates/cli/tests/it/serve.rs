@@ -111,7 +111,7 @@ fn sources_that_cannot_be_read_are_reported() {
     exit 2
     --- stderr
     error: there is no such file or folder: nowhere
-      hint: check the spelling, and that a link does not lead nowhere
+      hint: check the spelling, and that a link is not broken
     ");
     // Problems with other sources are logged when they are found.
     let asked = lines(&[hello(), json!({"jsonrpc": "2.0", "id": 2, "method": "prompts/list"})]);

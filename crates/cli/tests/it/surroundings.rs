@@ -51,7 +51,7 @@ fn a_relative_home_is_refused_so_that_no_repository_counts_as_the_users_own() {
     assert_snapshot!(run("HOME", ".", &["list"]), @"
     exit 2
     --- stderr
-    error: this variable is no absolute path: HOME=.
+    error: this variable is not an absolute path: HOME=.
       hint: set HOME to an absolute path, or unset it
     ");
     for args in [&["trust"][..], &["trust", "--list"], &["prompt"], &["cat", "trap"], &["why", "trap"]] {

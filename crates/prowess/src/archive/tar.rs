@@ -147,8 +147,8 @@ impl Pending {
                 b"path" => self.set_name(value)?,
                 b"size" => {
                     let size = std::str::from_utf8(value).ok().and_then(|value| value.parse().ok());
-                    let size =
-                        size.ok_or_else(|| ArchiveError::malformed("a size in the tar file is no number"))?;
+                    let size = size
+                        .ok_or_else(|| ArchiveError::malformed("a size in the tar file is not a number"))?;
                     self.size = Some(size);
                 }
                 // Other readers make a different file of such an entry.
@@ -230,7 +230,7 @@ fn entry(
     let name = pending.name.as_deref().unwrap_or(&header.name);
     let shown = String::from_utf8_lossy(name).into_owned();
     if pending.size.is_some_and(|size| size != header.size) {
-        let reason = format!("{}: the tar file says two sizes of it", escape_control(&shown));
+        let reason = format!("{}: the tar file has two sizes for it", escape_control(&shown));
         return Err(ArchiveError::malformed(reason));
     }
     // Packing a folder from inside puts `./` before each name. Two names that become the same are refused later.

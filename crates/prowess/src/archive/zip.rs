@@ -193,7 +193,7 @@ fn one(bytes: &[u8], entry: &Entry<'_>, into: &mut Unpacking) -> Result<usize, A
     let said = (sum, packed, size);
     let same = said == (entry.sum, entry.packed, entry.size) || (later && said == (0, 0, 0));
     if flags != entry.flags || method != entry.method || name != entry.name || !same {
-        return bad("the zip file and its directory say different things");
+        return bad("the zip file and its directory contradict each other");
     }
     if flags & !FLAGS_KNOWN != 0 {
         return bad("it is encrypted, or packed in a way that is not read");
@@ -206,7 +206,7 @@ fn one(bytes: &[u8], entry: &Entry<'_>, into: &mut Unpacking) -> Result<usize, A
             fields.0 = start;
         }
         if (fields.u32()?, fields.u32()?, fields.u32()?) != (entry.sum, entry.packed, entry.size) {
-            return bad("the zip file and its directory say different things");
+            return bad("the zip file and its directory contradict each other");
         }
     }
     contents(data, entry, into)?;
@@ -238,7 +238,7 @@ fn contents(data: &[u8], entry: &Entry<'_>, into: &mut Unpacking) -> Result<(), 
             let mut decoder = DeflateDecoder::new(data);
             let bytes = into.read(&mut decoder, u64::from(entry.size), &shown)?;
             if decoder.total_in() != data.len() as u64 {
-                return bad("it goes on after its end");
+                return bad("it continues after its end");
             }
             bytes
         }

@@ -28,18 +28,18 @@ fn hint(kind: &SourceErrorKind, at: &Location) -> &'static str {
     use SourceErrorKind as Kind;
     let is_called = |name| at.path().is_some_and(|path| Path::new(path).ends_with(name));
     match kind {
-        Kind::Missing => "check the spelling, and that a link does not lead nowhere",
+        Kind::Missing => "check the spelling, and that a link is not broken",
         Kind::NotListed => "list the skills again",
         Kind::NoSkill => "a skill is a folder with a file SKILL.md; give such a folder or one above it",
         Kind::Folder if is_called("SKILL.md") => "SKILL.md must be a file; rename or remove the folder",
-        Kind::Folder if is_called(FILE_NAME) => "a file is wanted here; rename or remove the folder",
+        Kind::Folder if is_called(FILE_NAME) => "a file is required here; rename or remove the folder",
         Kind::Folder => "name a file, such as one in this folder",
         Kind::NotFolder => {
             "give the folder that holds the skills, a .skill, .zip, .tar.gz or .tgz archive, or a .jsonl file"
         }
         Kind::NotRegular { .. } => "put a regular file in its place, or leave it out",
         Kind::NotPlugin => "give the folder of a plugin; skills without one are named by dir=",
-        Kind::Damaged { .. } if matches!(at, Location::Url(_)) => "tell the people who run the site",
+        Kind::Damaged { .. } if matches!(at, Location::Url(_)) => "report it to the operator of the site",
         Kind::Damaged { .. } | Kind::DamagedLine { .. } => "correct it, or restore it from a copy",
         Kind::TooLarge { .. } => "make the file smaller, or split it",
         Kind::BadPath(error) => error.hint(),
@@ -50,9 +50,9 @@ fn hint(kind: &SourceErrorKind, at: &Location) -> &'static str {
         Kind::Broken => "check it, then list the skills again",
         Kind::Stopped => "try again with more time, or make the skill smaller",
         Kind::TooDeep { limit } if *limit < MAX_DEPTH => {
-            "look deeper with depth in [scan] of prowess.toml, or give a folder nearer to the skills"
+            "look deeper with depth in [scan] of prowess.toml, or give a folder closer to the skills"
         }
-        Kind::TooDeep { .. } => "give a folder nearer to the skills",
+        Kind::TooDeep { .. } => "give a folder closer to the skills",
         Kind::TooMany { what: Counted::Lines, .. } => "split the file, and name each part",
         Kind::TooMany { .. } => "give a folder with fewer entries below it, or raise the limit",
         Kind::OutsideProject | Kind::SiteOfProject => "trust the project's folder",
@@ -71,7 +71,7 @@ fn hint(kind: &SourceErrorKind, at: &Location) -> &'static str {
         }
         Kind::NotBuilt { .. } => "turn the feature on where the crate prowess is depended on",
         #[cfg(feature = "archive")]
-        Kind::Archive(_) => "pack the skill's folder anew, as plain files",
+        Kind::Archive(_) => "pack the skill's folder again, as plain files",
         #[cfg(feature = "http")]
         Kind::Http(_) | Kind::NotFetched { .. } => {
             "check the address and the network, or report it to the owner of the site"
@@ -79,7 +79,7 @@ fn hint(kind: &SourceErrorKind, at: &Location) -> &'static str {
         #[cfg(feature = "http")]
         Kind::NoIndex => "a site offers skills at /.well-known/agent-skills/index.json",
         Kind::Server { hint, .. } => hint,
-        Kind::NotAsListed { .. } => "list the skills anew; if it persists, do not use them",
+        Kind::NotAsListed { .. } => "list the skills again; if it persists, do not use them",
         Kind::Busy => "wait until it is done, then run the command again",
         Kind::Unwritable(_) => "make its folder writable for this user, or set XDG_STATE_HOME to one that is",
         Kind::Io(error) if is_loop(error) => {

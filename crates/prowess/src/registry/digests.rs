@@ -292,7 +292,7 @@ pub struct Digests {
 }
 
 impl Digests {
-    /// Reads what is remembered in a file. Without one, every digest is made anew.
+    /// Reads what is remembered in a file. Without one, every digest is computed again.
     pub fn load(file: Option<PathBuf>) -> Self {
         let file = file.map(|file| crate::env::place(&file));
         let known = file.as_deref().map(FileCache::load).unwrap_or_default();
@@ -301,8 +301,8 @@ impl Digests {
 
     /// The digest and size of an open file: those that are known of this state of it, or new ones.
     ///
-    /// A state is told by its stamp, which bytes in mapped memory can change without touching, and the file that
-    /// remembers digests is no secret. So this is for lists, never for what decides trust.
+    /// A state is identified by its stamp, which writes through mapped memory do not change, and anyone may write the file
+    /// of digests. So this is for lists, never for decisions about trust.
     pub(crate) fn of(
         &self,
         path: &Path,

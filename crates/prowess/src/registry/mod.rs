@@ -1,4 +1,4 @@
-//! Sources become one catalog, and stay one: refresh, register, read.
+//! [`Registry`]: merges sources into one catalog, refreshes it, and reads skills.
 //!
 //! From folders to a catalog, and from there to the text and the files of a skill:
 //!
@@ -23,7 +23,7 @@
 //!     .set_trust(Trust::in_approved(Approvals::load(approvals)?));
 //! registry.refresh()?;
 //!
-//! // What is found is seen; what is trusted may be used.
+//! // Every skill is listed; trusted ones may be used.
 //! let catalog = registry.catalog();
 //! for skill in catalog.iter().filter(|skill| skill.is_usable()) {
 //!     println!("{}: {}", skill.entry.key, skill.entry.description);
@@ -69,7 +69,7 @@ use crate::source::{self, Labels, Layer, MemorySource};
 use prowess_core::path::Glob;
 use prowess_core::with_methods;
 
-/// Why a registry could not do what it was asked.
+/// Why an operation of a registry failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RegistryError {
@@ -79,7 +79,7 @@ pub enum RegistryError {
     /// No skill has this key, or it is not offered.
     #[error(transparent)]
     Lookup(#[from] LookupError),
-    /// Two skills have one key, and that was to be an error.
+    /// Two skills have the same key, and duplicates are an error.
     #[error(transparent)]
     Duplicate(#[from] DuplicateError),
     /// A skill with this key is registered already.
@@ -95,8 +95,8 @@ pub struct Disabled {
     pub glob: Glob,
     /// What turns them off.
     pub by: TurnedOffBy,
-    /// The folder whose skills this is about: those in it, and those of sources that a configuration in it names. None
-    /// for all skills. A project must not be able to hide others than its own.
+    /// The folder whose skills it applies to: those in it, and those of sources that a configuration in it names. None
+    /// for all skills. A project must be able to hide only its own skills.
     pub within: Option<PathBuf>,
 }
 
@@ -123,7 +123,7 @@ pub struct Allowed {
     pub globs: Vec<Glob>,
     /// Where the list comes from.
     pub by: TurnedOffBy,
-    /// The folder whose skills this is about, as in [`Disabled`]; none for all skills.
+    /// The folder whose skills it applies to, as in [`Disabled`]; none for all skills.
     pub within: Option<PathBuf>,
 }
 
@@ -142,7 +142,7 @@ impl Allowed {
     }
 }
 
-/// What is called for each file or folder that cannot be read.
+/// The function that is called for each file or folder that cannot be read.
 type OnProblem = Box<dyn Fn(&SourceError) + Send + Sync>;
 
 /// Sources, and the catalog made of them.
@@ -164,7 +164,7 @@ type OnProblem = Box<dyn Fn(&SourceError) + Send + Sync>;
 pub struct Registry {
     /// A number that no other registry of this process has.
     id: u64,
-    /// The first holds what is registered.
+    /// The first has the registered skills.
     layers: Vec<Layer>,
     labels: Labels,
     memory: Arc<MemorySource>,
@@ -175,7 +175,7 @@ pub struct Registry {
     client: Option<&'static Client>,
     profile: Option<Profile>,
     disabled: Vec<Disabled>,
-    /// The keys of found skills that the host took away.
+    /// The keys of found skills that the host unregistered.
     unregistered: RwLock<BTreeSet<String>>,
     allowed: Vec<Allowed>,
     trust: RwLock<Trust>,
@@ -184,17 +184,17 @@ pub struct Registry {
     budget: Option<Arc<ProjectBudget>>,
     noted: Vec<Arc<SourceError>>,
     on_problem: Option<OnProblem>,
-    /// What the last refresh made. A refresh reads without holding it, so that no reader waits for a disk.
+    /// The result of the last refresh. A refresh reads files without this lock, so that readers do not wait for the disk.
     seen: RwLock<Seen>,
-    /// Held by a refresh, so that of two at once the later is the last.
+    /// Held by a refresh, so that two refreshes run one after the other.
     refreshing: Mutex<()>,
-    /// What remote sources last listed.
+    /// The last lists of remote sources.
     known: Mutex<refresh::Known>,
-    /// Held while they are asked.
+    /// Held while they are listed.
     asking: Mutex<()>,
 }
 
-/// What a refresh makes.
+/// The result of a refresh.
 #[derive(Clone, Default)]
 struct Seen {
     catalog: Arc<Catalog>,
@@ -215,7 +215,7 @@ impl Default for Registry {
 }
 
 impl Registry {
-    /// A registry without sources: what is registered is all there is.
+    /// A registry without sources. Skills can be registered.
     pub fn new() -> Self {
         let memory = Arc::new(MemorySource::registered());
         let mut labels = Labels::default();
@@ -244,14 +244,14 @@ impl Registry {
         }
     }
 
-    /// Adds a source. Sources come in the order of precedence, the strongest first.
+    /// Adds a source. Earlier sources have precedence.
     pub fn add(&mut self, source: impl Into<Layer>) -> &mut Self {
         let layer = source.into().beside(&mut self.labels);
         self.layers.push(layer);
         self
     }
 
-    /// Notes something that could not be read before there was a registry, to be reported with the rest.
+    /// Records something that could not be read before the registry existed, to be reported with the rest.
     pub fn note(&mut self, problem: SourceError) -> &mut Self {
         self.noted.push(Arc::new(problem));
         self
@@ -281,15 +281,15 @@ impl Registry {
         self.client
     }
 
-    /// Offers only skills that a profile finds no error in, whatever source they come from; where a layer has a profile
-    /// of its own, both count. The others are in the catalog as broken ones, with every error. Without a profile, what
-    /// can be loaded is offered.
+    /// Offers only skills without errors under a profile, from every source; if a layer has its own profile, both apply.
+    /// The others are in the catalog as broken skills, with every error. Without a profile, every skill that loads is
+    /// offered.
     pub fn judged_by(&mut self, profile: Profile) -> &mut Self {
         self.profile = Some(profile);
         self
     }
 
-    /// Offers only the skills of a list, and hides all others everywhere. Of several lists each counts.
+    /// Offers only the skills of a list, and hides all others. If there are several lists, all apply.
     pub fn allow_only(&mut self, allowed: Allowed) -> &mut Self {
         self.allowed.push(allowed);
         self
@@ -346,8 +346,8 @@ impl Registry {
         self.seen().catalog
     }
 
-    /// What could not be looked at, at the last refresh and before. A skill that cannot be read is in the catalog, as
-    /// a broken one.
+    /// What could not be read, at the last refresh and before. A skill that cannot be read is in the catalog, as a broken
+    /// skill.
     pub fn problems(&self) -> Vec<Arc<SourceError>> {
         self.noted.iter().cloned().chain(self.seen().problems).collect()
     }
@@ -361,7 +361,7 @@ impl Registry {
         self.catalog().shared(key).ok_or_else(|| self.unknown(key))
     }
 
-    /// The offered skill that a name means: by its key, else by its name or its folder's, else without regard to case.
+    /// The offered skill that a name means: by its key, else by its name or its folder's, else ignoring case.
     pub fn named(&self, name: &str) -> Result<Arc<Candidate>, LookupError> {
         let catalog = self.catalog();
         let shared = |skill: &Candidate| catalog.shared(&skill.entry.key);
@@ -375,7 +375,7 @@ impl Registry {
         }
     }
 
-    /// Why no skill with this key is offered: one was found and something is against it, or there is none.
+    /// Why no skill with this key is offered: it has an obstacle, or does not exist.
     fn unknown(&self, key: &str) -> LookupError {
         let catalog = self.catalog();
         if let Named::NotOffered(found) = catalog.named(key)
@@ -397,12 +397,12 @@ impl Registry {
         layer.ok_or_else(|| self.unknown(&candidate.entry.key).into())
     }
 
-    /// Whether any source asks for its skills to be active from the start.
+    /// Whether any source preloads its skills.
     pub fn has_preloads(&self) -> bool {
         self.layers.iter().any(Layer::preloads)
     }
 
-    /// Whether a person approved a skill that is not trusted now: it changed since then.
+    /// Whether the user approved a skill that is not trusted now, because it changed since then.
     pub fn changed_since_approval(&self, candidate: &Candidate) -> bool {
         candidate.obstacle == Some(Obstacle::Untrusted)
             && read_locked(&self.trust).approval_of(&candidate.entry.origin.location).is_some()

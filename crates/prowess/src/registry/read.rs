@@ -1,6 +1,6 @@
 //! Reading a skill that was found: its text, its files and their digests, always through the candidate that was checked.
 //!
-//! A key can come to mean another skill with the next refresh. What takes a [`Candidate`] reads that very skill or fails;
+//! After a refresh, a key may mean another skill. A method that takes a [`Candidate`] reads that skill or fails;
 //! what takes a key looks the candidate up once. Of a skill that was approved by its digest, only bytes that were counted
 //! in that digest are given.
 
@@ -57,7 +57,7 @@ impl Registry {
         candidate: &Candidate,
         limits: &DigestLimits,
     ) -> Result<Manifest, SourceError> {
-        // What decides trust is made of the bytes that are there now.
+        // Trust is decided by the current bytes.
         let remembered = limits.remembered && candidate.approved.is_none();
         let limits = DigestLimits { remembered, ..limits.clone() };
         self.layer(candidate)?.source().manifest(candidate.source_skill(), &limits)
@@ -82,7 +82,7 @@ impl Registry {
         Ok(slice.of(&whole))
     }
 
-    /// Bytes of a file of a skill. `path` is as a model or a person wrote it.
+    /// Bytes of a file of a skill. `path` is as a model or a user wrote it.
     pub fn read_bytes(&self, key: &str, path: &str, slice: Slice) -> Result<Chunk, SourceError> {
         self.read(&*self.get(key)?, &requested(path)?, slice)
     }
@@ -124,7 +124,7 @@ impl Registry {
         Ok((slice.of(&whole), digests::of_skill(skill, &files)?))
     }
 
-    /// A file of a skill. `path` is as a model or a person wrote it.
+    /// A file of a skill. `path` is as a model or a user wrote it.
     pub fn read_resource(
         &self,
         key: &str,
@@ -135,7 +135,7 @@ impl Registry {
         self.read_resource_of(&*self.get(key)?, path, slice, too_large)
     }
 
-    /// A file of a skill that was found. `path` is as a model or a person wrote it.
+    /// A file of a skill that was found. `path` is as a model or a user wrote it.
     pub fn read_resource_of(
         &self,
         candidate: &Candidate,
@@ -212,7 +212,7 @@ fn changed(skill: SourceSkill<'_>) -> SourceError {
     SourceErrorKind::Changed.at_location(skill.location().clone())
 }
 
-/// The path of a file as a model or a person wrote it.
+/// The path of a file as a model or a user wrote it.
 fn requested(path: &str) -> Result<RelPath, SourceError> {
     RelPath::from_request(path).map_err(SourceError::from)
 }

@@ -1,7 +1,7 @@
-//! How a registry is made anew: local sources are listed each time, remote ones when they are asked, all of them at once.
+//! Refreshing a registry: local sources are listed each time, remote ones in parallel and only on request.
 //!
-//! A server may take half a minute to say that it has nothing to say. So servers are asked side by side and without
-//! holding anything up, and what each last listed counts until it is asked again.
+//! A server may take half a minute to respond. So servers are listed in parallel without blocking anything else, and the
+//! last list of each is used until it is listed again.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -22,10 +22,10 @@ use crate::registry::digests;
 use crate::registry::trust::{Trust, Verdict};
 use crate::source::{Layer, Listing};
 
-/// What remote sources last listed, by the number of their layer.
+/// The last lists of remote sources, by the number of their layer.
 pub(super) type Known = BTreeMap<usize, Listed>;
 
-/// What a source last listed.
+/// The last list of a source.
 #[derive(Clone, Default)]
 pub(super) struct Listed {
     #[expect(clippy::vec_box, reason = "as in a listing")]
@@ -47,14 +47,13 @@ fn is_same_folder(one: &Candidate, other: &Candidate) -> bool {
 }
 
 impl Registry {
-    /// Asks every source anew, makes a new catalog and says what changed. On an error the old one stays.
+    /// Lists every source again, makes a new catalog and returns what changed. On an error the old one stays.
     pub fn refresh(&self) -> Result<Delta, RegistryError> {
         self.ask_remote()?;
         self.refresh_local()
     }
 
-    /// The same without asking remote sources: of these, what they last listed counts, and nothing before they were
-    /// first asked. It waits for no server.
+    /// The same without contacting remote sources: their last lists are used, if there are any.
     pub fn refresh_local(&self) -> Result<Delta, RegistryError> {
         let _one_at_a_time = locked(&self.refreshing);
         let mut candidates = Vec::new();
@@ -89,17 +88,17 @@ impl Registry {
         Ok(delta)
     }
 
-    /// Whether there are remote sources, which are asked and not looked at.
+    /// Whether there are remote sources.
     pub fn has_remote(&self) -> bool {
         self.layers.iter().any(|layer| layer.traits().remote)
     }
 
-    /// Whether a skill is read from a remote source, which may take its time.
+    /// Whether a skill is read from a remote source, which may be slow.
     pub fn is_remote(&self, candidate: &Candidate) -> bool {
         self.layer(candidate).is_ok_and(|layer| layer.traits().remote)
     }
 
-    /// Asks all remote sources, side by side.
+    /// Lists all remote sources in parallel.
     fn ask_remote(&self) -> Result<(), RegistryError> {
         let remote: Vec<(usize, &Layer)> =
             self.layers.iter().enumerate().filter(|(_, layer)| layer.traits().remote).collect();
@@ -126,7 +125,7 @@ impl Registry {
         Ok(())
     }
 
-    /// What a source listed, or what becomes of one that cannot be listed.
+    /// The list of a source, or the handling of one that cannot be listed.
     fn listed(&self, listing: Result<Listing, SourceError>) -> Result<Listed, SourceError> {
         match listing {
             Ok(Listing { skills, problems }) => {
@@ -168,8 +167,8 @@ impl Registry {
         off.map(|off| &off.by).or_else(|| unlisted.map(|allowed| &allowed.by)).cloned()
     }
 
-    /// Whether a skill may be used: what is against it, and the approval that it depends on. One that is approved by its
-    /// digest becomes what those very bytes say.
+    /// Whether a skill may be used: its obstacle, and the approval that it depends on. The data of a skill that is approved
+    /// by its digest is read from the bytes that were hashed.
     fn trusted(
         &self,
         found: &mut Found,

@@ -1,4 +1,4 @@
-//! What a person trusts: whole folders by their path, single skills by the digest of all their files.
+//! [`Trust`]: folders that the user trusts by their path, and skills by the digest of their files.
 //!
 //! Sources named on purpose, the user's own skills and built-in ones are trusted; an installed skill of the user only as
 //! it was accepted. A project's skills that were found
@@ -26,43 +26,43 @@ pub struct Trust {
     approvals: Approvals,
 }
 
-/// What a person approved, as it is stored.
+/// The user's approvals, as they are stored.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Approvals {
     version: u32,
-    /// Folders whose skills are trusted, whatever is in them.
+    /// Folders whose skills are trusted, including later ones.
     pub folders: Vec<PathBuf>,
-    /// Skills that are trusted as they were.
+    /// Skills that are trusted with the files they had.
     pub skills: Vec<Approval>,
 }
 
-/// One skill that is trusted as it was.
+/// One skill that is trusted with the files it had.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Approval {
-    /// Its name, for people.
+    /// Its name, for display.
     pub name: String,
     /// Its key, when that is not its name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
     /// The place of its SKILL.md.
     pub location: Location,
-    /// The digest of all its files, and of its frontmatter where a source announces that by itself.
+    /// The digest of all its files, and of its frontmatter if a source announces that separately.
     pub digest: String,
 }
 
 /// Whether a skill may be used, and on what condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The user has not said that it may.
+    /// It may not: the user has not trusted it.
     No,
-    /// It may, whatever is in it.
+    /// It may, with any content.
     Yes,
     /// It may as long as it has this digest.
     AsApproved(String),
 }
 
 impl Approval {
-    /// Whether this is its key, as far as that can be told without its source: a server may be away or gone.
+    /// Whether this is its key, as far as that is known without its source, which may be unreachable.
     fn has_key(&self, key: &str) -> bool {
         let on_server = || {
             let Location::Mcp { label, uri } = &self.location else { return None };
@@ -79,14 +79,13 @@ impl Trust {
         Self { everything: true, ..Self::default() }
     }
 
-    /// Trust in what was approved, and in what needs no approval.
+    /// Trusts what was approved, and what needs no approval.
     pub fn in_approved(mut approvals: Approvals) -> Self {
         approvals.skills.sort_by(|a, b| a.location.cmp(&b.location));
         Self { approvals, ..Self::default() }
     }
 
-    /// Whether a skill that was not named on purpose may be used, and what that depends on. The digest that an approval is
-    /// bound to is asked for only when it decides it.
+    /// Whether a skill that the user did not name may be used, and why. The digest is computed only if it decides this.
     pub fn judge(&self, origin: &Origin, digest: impl FnOnce() -> Result<String, SourceError>) -> Verdict {
         if self.everything {
             return Verdict::Yes;
@@ -103,7 +102,7 @@ impl Trust {
         }
     }
 
-    /// What a person approved at the place of a skill, whether or not it still is that.
+    /// The approval at the location of a skill, even if the skill has changed since.
     pub(crate) fn approval_of(&self, location: &Location) -> Option<&Approval> {
         let skills = &self.approvals.skills;
         let at = skills.binary_search_by(|approval| approval.location.cmp(location)).ok()?;
@@ -112,12 +111,12 @@ impl Trust {
 }
 
 impl Approvals {
-    /// The file that holds them: `prowess/trust.json` in the user's state folder.
+    /// The file that contains them: `prowess/trust.json` in the user's state folder.
     pub fn file(environment: &Environment) -> Option<PathBuf> {
         Some(environment.xdg("XDG_STATE_HOME", ".local/state")?.join("prowess/trust.json"))
     }
 
-    /// Reads them; none when there is no file. A file that is not understood is an error, never nothing.
+    /// Reads them; none when there is no file. A file that cannot be parsed is an error.
     pub fn load(file: &Path) -> Result<Self, SourceError> {
         let bytes = match read::read_small(file, MAX_BYTES) {
             Ok(bytes) => bytes,
@@ -134,7 +133,7 @@ impl Approvals {
         Ok(approvals)
     }
 
-    /// Reads them, changes them and writes them, under a lock. What `change` refuses is not written.
+    /// Reads them, changes them and writes them, under a lock. If `change` fails, nothing is written.
     pub fn update<T, E: From<SourceError>>(
         file: &Path,
         change: impl FnOnce(&mut Self) -> Result<T, E>,
@@ -150,7 +149,7 @@ impl Approvals {
         Ok(done)
     }
 
-    /// Writes them, whole or not at all, for the user alone.
+    /// Writes them atomically, readable only by the user.
     pub fn save(&self, file: &Path) -> Result<(), SourceError> {
         let failed = |error| SourceErrorKind::Unwritable(error).at(file);
         let text = serde_json::to_string_pretty(&Self { version: 1, ..self.clone() })
@@ -158,7 +157,7 @@ impl Approvals {
         atomic::write_own(file, &[text.as_bytes(), b"\n"], Durability::Synced).map_err(failed)
     }
 
-    /// Trusts a folder, whatever is in it.
+    /// Trusts a folder with everything in it, now and later.
     pub fn trust_folder(&mut self, folder: PathBuf) {
         if !self.folders.contains(&folder) {
             self.folders.push(folder);
@@ -166,7 +165,7 @@ impl Approvals {
         }
     }
 
-    /// Trusts a skill as it is now: as long as it has the digest that [`Registry::approvable`] gives.
+    /// Trusts a skill as long as it has the digest that [`Registry::approvable`] returns.
     ///
     /// [`Registry::approvable`]: crate::Registry::approvable
     pub fn trust_skill(&mut self, skill: &Candidate, digest: String) {
@@ -177,8 +176,8 @@ impl Approvals {
         self.skills.sort_by(|a, b| a.location.cmp(&b.location));
     }
 
-    /// Trusts an installed skill, by the place of its SKILL.md, as long as it has this digest; without one, takes the
-    /// trust back.
+    /// Trusts an installed skill, by the place of its SKILL.md, as long as it has this digest; without one, revokes the
+    /// trust.
     #[cfg(feature = "install")]
     pub(crate) fn trust_file(&mut self, name: &str, file: &Path, digest: Option<&str>) {
         let location = Location::from(file.to_string_lossy().into_owned());
@@ -195,7 +194,7 @@ impl Approvals {
         self.folders.iter().map(PathBuf::as_path).find(|folder| place.starts_with(folder))
     }
 
-    /// Takes trust back from a folder, and from the folders and skills in it; how many there were.
+    /// Revokes the trust in a folder, and in the folders and skills in it. Returns how many there were.
     pub fn revoke_folder(&mut self, folder: &Path) -> usize {
         let before = self.folders.len() + self.skills.len();
         self.folders.retain(|trusted| !trusted.starts_with(folder));
@@ -203,7 +202,7 @@ impl Approvals {
         before - self.folders.len() - self.skills.len()
     }
 
-    /// The skills that are meant by a place; if none is, by a key; if none is, by a name. Several may have one name.
+    /// The skills at a location, else with a key, else with a name, which several may have.
     pub fn called(&self, what: &str) -> Vec<&Approval> {
         let ways: [fn(&Approval, &str) -> bool; 3] = [
             |approval, what| approval.location == what,
@@ -214,7 +213,7 @@ impl Approvals {
         found.into_iter().find(|found: &Vec<_>| !found.is_empty()).unwrap_or_default()
     }
 
-    /// Takes trust back from the skills with this name or place; how many there were.
+    /// Revokes the trust in the skills with this name or location. Returns how many there were.
     pub fn revoke_skill(&mut self, what: &str) -> usize {
         let before = self.skills.len();
         self.skills.retain(|approval| approval.name != what && approval.location != what);

@@ -61,7 +61,7 @@ impl Selector for CommandSelector {
         let mut hits = Vec::new();
         for (at, item) in selected.iter().enumerate() {
             let key = item.as_str().or_else(|| item.get("key")?.as_str());
-            let key = key.ok_or_else(|| self.failed("an item of `selected` is no key"))?;
+            let key = key.ok_or_else(|| self.failed("an item of `selected` is not a key"))?;
             // What may not be shown, or does not exist, cannot be selected.
             if keys.binary_search(&key).is_err() {
                 continue;
@@ -71,7 +71,7 @@ impl Selector for CommandSelector {
                 None | Some(Value::Null) => None,
                 Some(score) => {
                     let score = score.as_f64().map(|score| score as f32).filter(|score| score.is_finite());
-                    Some(score.ok_or_else(|| self.failed(format!("a score is no finite number: {key}")))?)
+                    Some(score.ok_or_else(|| self.failed(format!("a score is not a finite number: {key}")))?)
                 }
             };
             let place = f32::from(u16::try_from(at).unwrap_or(u16::MAX - 1) + 1);
@@ -119,9 +119,9 @@ mod tests {
             ("echo '{\"selected\"'", "its output is not JSON"),
             ("true", "its output is not JSON"),
             ("echo '[]'", "its output has no list `selected`"),
-            (r#"echo '{"selected":[{"key":"one","score":"1"}]}'"#, "a score is no finite number: one"),
-            (r#"echo '{"selected":[{"key":"two","score":1e300}]}'"#, "a score is no finite number: two"),
-            ("echo '{\"selected\":[7]}'", "an item of `selected` is no key"),
+            (r#"echo '{"selected":[{"key":"one","score":"1"}]}'"#, "a score is not a finite number: one"),
+            (r#"echo '{"selected":[{"key":"two","score":1e300}]}'"#, "a score is not a finite number: two"),
+            ("echo '{\"selected\":[7]}'", "an item of `selected` is not a key"),
         ] {
             let error = select(script).unwrap_err().to_string();
             assert!(error.contains(said), "{script}: {error}");

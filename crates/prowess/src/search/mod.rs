@@ -82,7 +82,7 @@ impl SearchIndex {
         index
     }
 
-    /// An index with bodies, from what a file remembers and what changed since. The file is written anew when
+    /// An index with bodies, from what a file remembers and what changed since. The file is rewritten when
     /// anything changed; it may be deleted at any time.
     pub fn open(registry: &Registry, cache: Option<PathBuf>) -> Self {
         let mut index = Self::remembered(cache.map(|cache| crate::env::place(&cache)));

@@ -1,4 +1,4 @@
-//! What an index remembers between two runs: one file, safe to delete.
+//! The cache file of an index, which is safe to delete.
 //!
 //! A line that names the format, the sizes of the blocks, a checksum of what is known of the skills, then the blocks:
 //! the skills, and the postings as they are in memory. A file that is damaged, of another version or gone is as good

@@ -29,7 +29,6 @@ pub use skill::Skill;
 use crate::drive::Performer;
 use crate::env::Environment;
 use crate::error::SourceError;
-use crate::internal::locked;
 use crate::library::LibraryOptions;
 use crate::registry::Registry;
 use crate::source::spec::SourceSpec;
@@ -161,7 +160,7 @@ impl Skills {
         changed: impl Fn(Result<Delta, SkillsError>) + Send + 'static,
     ) -> Result<(), SkillsError> {
         let watching = watching::Watching::start(Arc::clone(&self.shared.registry), options, changed)?;
-        let mut slot = locked(&self.shared.watching);
+        let mut slot = crate::internal::locked(&self.shared.watching);
         *slot = Some(watching);
         Ok(())
     }

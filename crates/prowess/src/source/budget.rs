@@ -1,7 +1,7 @@
-//! [`ProjectLimits`]: what a project that is not trusted may cost in all, whatever it holds and however often it names it.
+//! [`ProjectLimits`]: the limits of everything in an untrusted project together.
 //!
 //! Each folder, file and archive has limits of its own. A repository can have many of them, and its configuration can
-//! name one place under many prefixes, so the sum has a limit too. What is over it is not looked at, and that is reported
+//! name one place under many prefixes, so the sum has a limit too. What exceeds it is not read, and that is reported
 //! once.
 
 use std::sync::Mutex;
@@ -38,7 +38,7 @@ impl Default for ProjectLimits {
     }
 }
 
-/// What is left of the limits. The sources of a project share one, and it begins anew with each list of them all.
+/// What is left of the limits. The sources of a project share one, and it is reset for each list.
 #[derive(Debug)]
 pub(crate) struct ProjectBudget {
     limits: ProjectLimits,
@@ -74,7 +74,7 @@ impl ProjectBudget {
         Self { limits, spent: Mutex::default() }
     }
 
-    /// Begins anew, for another list.
+    /// Resets it for another list.
     pub(crate) fn reset(&self) {
         *locked(&self.spent) = Spent::default();
     }

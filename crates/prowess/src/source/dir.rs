@@ -85,7 +85,7 @@ impl DirSource {
         self
     }
 
-    /// Says whose skills they are.
+    /// Sets the scope of the skills.
     #[must_use]
     pub fn in_scope(mut self, scope: Scope) -> Self {
         self.scope = scope;
@@ -99,7 +99,7 @@ impl DirSource {
         self
     }
 
-    /// Says what virtual paths are relative to, when that is not the folder itself: a folder above it, by any path that
+    /// Sets what virtual paths are relative to, if that is not the folder itself: a folder above it, by any path that
     /// leads there. When the folder is not in it, that is reported with each list, and virtual paths stay as they are.
     #[must_use]
     pub fn relative_to(mut self, base: impl Into<PathBuf>) -> Self {

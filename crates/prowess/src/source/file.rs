@@ -52,7 +52,7 @@ impl SkillsFile {
 macro_rules! file_source {
     ($source:ty, $limits:ty, $within:literal) => {
         impl $source {
-            /// Says whose skills they are.
+            /// Sets the scope of the skills.
             #[must_use]
             pub fn in_scope(mut self, scope: Scope) -> Self {
                 self.file.scope = scope;

@@ -50,8 +50,8 @@ const MAX_PROBLEMS: usize = 20;
 
 /// Skills in a file with one a line: `{"name", "description"}` and optionally `id`, `body` and `metadata`.
 ///
-/// `id` is what the skill goes by when it is not the name. A line without `body` is a skill of which only that much is
-/// known. A line that is not understood is a problem of that line; the others stand. The file is read line by line, so
+/// `id` is the key of the skill if that is not the name. A line without `body` is a skill of which only that much is
+/// known. A line that is not understood is a problem of that line; the others are used. The file is read line by line, so
 /// that the memory it takes is that of one line and of the entries.
 #[derive(Debug)]
 pub struct JsonlSource {
@@ -179,7 +179,7 @@ fn skip_line(reader: &mut impl std::io::BufRead) -> std::io::Result<u64> {
     }
 }
 
-/// The longest reason that is told; a parser may quote what it did not understand.
+/// The longest reason that is shown; a parser may quote its input.
 const MAX_REASON: usize = 200;
 
 /// Why a line is no JSON. It is known by its number already, and is one line of its own to the parser.

@@ -1,4 +1,4 @@
-//! A source among others: its label, and how its skills appear beside those of the rest.
+//! [`Layer`]: a source with a label and options for how its skills appear.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,11 +13,11 @@ use crate::error::{SourceError, SourceErrorKind, escape_control};
 use crate::fs::location::is_in;
 use crate::source::budget::ProjectBudget;
 
-/// A folder of virtual paths: a literal prefix that a source's skills are seen under.
+/// A folder of virtual paths in which the skills of a source appear. It is a literal prefix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mount(String);
 
-/// Why a text is no mount.
+/// Why a text is not a valid mount.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a mount is a plain path such as team/billing: {text}: {reason}")]
 pub struct MountError {
@@ -84,7 +84,7 @@ pub struct Layer {
     installed: Option<crate::install::InstalledNames>,
 }
 
-/// The labels of layers side by side: each has one of its own. They are for people; layers are found by their number.
+/// The labels of layers, each unique. They are for display; layers are identified by their number.
 #[derive(Debug, Default)]
 pub(crate) struct Labels {
     /// Each label, and the number to try next for it.
@@ -130,7 +130,7 @@ impl Layer {
         }
     }
 
-    /// Puts `prefix:` before every key, so that namesakes of other sources live beside them.
+    /// Puts `prefix:` before every key, so that skills with the same name can coexist.
     #[must_use]
     pub fn with_prefix(mut self, prefix: impl Into<String>) -> Self {
         self.appearance.prefix = Some(prefix.into());
@@ -151,41 +151,41 @@ impl Layer {
         self
     }
 
-    /// Asks for every skill to be active from the start.
+    /// Preloads every skill.
     #[must_use]
     pub fn preloaded(mut self) -> Self {
         self.appearance.preload = true;
         self
     }
 
-    /// Whether its skills are to be active from the start.
+    /// Whether its skills are preloaded.
     pub(crate) fn preloads(&self) -> bool {
         self.appearance.preload
     }
 
-    /// Asks for each skill to be approved as it is before it is used, wherever it comes from.
+    /// Requires an approval of each skill before it is used, whatever its scope.
     #[must_use]
     pub fn needing_approval(mut self) -> Self {
         self.appearance.approval = true;
         self
     }
 
-    /// Offers only skills that a profile finds no error in, as a strict host wants it. The others are there as broken
-    /// ones, with every error. Without a profile, what can be loaded is offered.
+    /// Offers only skills without errors under a profile. The others are in the catalog as broken skills, with every error.
+    /// Without a profile, every skill that loads is offered.
     #[must_use]
     pub fn judged_by(mut self, profile: impl Into<Arc<Profile>>) -> Self {
         self.profile = Some(profile.into());
         self
     }
 
-    /// Makes it fine that the source's file or folder is not there: it then has no skills.
+    /// Allows the file or folder of the source to be missing: it then has no skills.
     #[must_use]
     pub fn optional(mut self) -> Self {
         self.optional = true;
         self
     }
 
-    /// Says in which folder the configuration is that names the source.
+    /// Sets the folder of the configuration that names the source.
     pub(crate) fn named_in(mut self, folder: &Path) -> Self {
         self.named_in = Some(folder.to_owned());
         self
@@ -209,19 +209,19 @@ impl Layer {
         self
     }
 
-    /// Says which clients look there.
+    /// Sets which clients read the source.
     #[must_use]
     pub fn read_by(mut self, readers: Vec<&'static str>) -> Self {
         self.appearance.readers = readers;
         self
     }
 
-    /// What people know it by: the name of its source, unless another layer has it.
+    /// Its label: the name of its source, with a number if another layer has that.
     pub(crate) fn label(&self) -> &Arc<str> {
         &self.label
     }
 
-    /// Gives it a label that none of the others has.
+    /// Sets a label that no other layer has.
     pub(crate) fn beside(mut self, labels: &mut Labels) -> Self {
         self.label = labels.free(self.label);
         self

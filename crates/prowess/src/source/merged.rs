@@ -58,7 +58,7 @@ impl Source for MergedSource {
         }
     }
 
-    /// A layer that cannot be listed is a problem of its own; the others stand.
+    /// A layer that cannot be listed is a problem of its own; the others are used.
     fn list(&self) -> Result<Listing, SourceError> {
         let mut listing = Listing::default();
         let mut add = |(at, layer): (usize, &Layer)| match layer.list(None) {

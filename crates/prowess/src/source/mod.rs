@@ -1,4 +1,4 @@
-//! The one door in: a [`Source`] lists skills and reads their files. The catalog cannot tell sources apart.
+//! [`Source`]: lists skills and reads their files. A catalog treats all sources alike.
 
 pub(crate) mod budget;
 pub mod open;
@@ -40,14 +40,14 @@ use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::walk::ScanOptions;
 use crate::registry::digests::DigestLimits;
 
-/// What a source lists.
+/// The list of a source.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Listing {
     /// The skills, in the source's own order, the broken ones included: one bad skill never hides the others.
     // Each passes through many hands, and copying it would cost more than a box.
     pub skills: Vec<Box<Found>>,
-    /// What could not be looked at.
+    /// What could not be read.
     pub problems: Vec<SourceError>,
 }
 
@@ -58,11 +58,11 @@ impl Listing {
     }
 }
 
-/// What is true of a source as long as it exists.
+/// The constant properties of a source.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct SourceTraits {
-    /// Whether it lists and reads over a network or by another program, which may take its time or never answer.
+    /// Whether it lists and reads over a network or by another program, which may be slow or never respond.
     pub remote: bool,
     /// The folders whose changes may change what it lists or reads; none when it cannot say. They need not exist.
     pub folders: Vec<Watched>,
@@ -78,13 +78,13 @@ pub enum Watched {
     Skills {
         /// Where the walk begins.
         root: PathBuf,
-        /// How far it goes.
+        /// Its options.
         options: ScanOptions,
     },
 }
 
 impl SourceTraits {
-    /// A source that is asked over a network or through another program.
+    /// A source on another machine or in another program.
     pub fn remote() -> Self {
         Self { remote: true, folders: Vec::new() }
     }
@@ -111,7 +111,7 @@ impl Watched {
     }
 }
 
-/// Which bytes of a file are wanted.
+/// A range of bytes of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slice {
     /// The first byte.
@@ -126,7 +126,7 @@ impl Slice {
         Self { offset: 0, limit }
     }
 
-    /// These bytes of a file that is all at hand.
+    /// These bytes of a file that is in memory.
     pub fn of(self, bytes: &[u8]) -> Chunk {
         let start = usize::try_from(self.offset).unwrap_or(usize::MAX).min(bytes.len());
         let end = start.saturating_add(self.limit).min(bytes.len());
@@ -137,18 +137,18 @@ impl Slice {
 /// Bytes of a file, and the size of all of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chunk {
-    /// The bytes that were asked for.
+    /// The requested bytes.
     pub bytes: Vec<u8>,
     /// The size of the whole file.
     pub size: u64,
 }
 
-/// Where skills come from. What a source lists is read through the same source.
+/// A place that skills come from. The skills that a source lists are read through the same source.
 ///
-/// Within a source a skill is known by the `location` of its origin, which no other skill of the source has. Keys,
+/// Within a source, a skill is identified by the `location` of its origin, which must be unique. Keys,
 /// virtual paths and labels belong to the registry, which also decides whether a skill is offered.
 pub trait Source: Send + Sync {
-    /// A name that people know it by.
+    /// Its name, for display.
     fn id(&self) -> &str;
 
     /// The skills it has now.
@@ -164,16 +164,15 @@ pub trait Source: Send + Sync {
     /// Bytes of a file of a skill it listed. `SKILL.md` is that skill's own file, whatever it is called.
     fn read(&self, skill: SourceSkill<'_>, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError>;
 
-    /// What is always true of it. By default, it is on this machine and its folders are not known.
+    /// Its constant properties. By default, it is local, and no folders are watched.
     fn traits(&self) -> SourceTraits {
         SourceTraits::default()
     }
 
-    /// The files of a skill it listed, all of them or an error, each with the digest of its bytes. Nothing is read of a
-    /// skill that is larger than the limits.
+    /// All files of a skill it listed, each with the digest of its bytes. A skill above the limits is not read.
     ///
-    /// By default each file is read. A source does it itself when that is not enough: one that must list and read
-    /// beneath a single open folder, one that has a time for all files together, one that knows the digests.
+    /// By default, each file is read. A source overrides it to list and read beneath a single open folder, to have one
+    /// timeout for all files, or because it knows the digests.
     fn manifest(&self, skill: SourceSkill<'_>, within: &DigestLimits) -> Result<Manifest, SourceError> {
         let mut manifest = self.files(skill)?;
         let at = skill.location();
@@ -198,12 +197,12 @@ pub trait Source: Send + Sync {
     }
 }
 
-/// The path by which a skill's own file is asked for.
+/// The path by which a skill's own file is requested.
 pub(crate) fn skill_md() -> Result<RelPath, SourceError> {
     RelPath::parse("SKILL.md").map_err(SourceError::from)
 }
 
-/// What a source lists of a document: a skill, or a broken one with the reasons.
+/// The skill of a document: one that loads, or a broken one with the reasons.
 pub fn found(document: &Document, at: &Origin) -> Found {
     Found::judged(document, at, lenient())
 }
@@ -215,7 +214,7 @@ pub(crate) fn found_at(document: &Document, at: &Origin, virtual_path: String) -
     found
 }
 
-/// An error when a document is no longer the skill that was listed: it does not load, or goes by another name.
+/// An error when a document is no longer the skill that was listed: it does not load, or has another name.
 pub(crate) fn check_still(
     document: &Document,
     skill: SourceSkill<'_>,
@@ -242,7 +241,7 @@ fn lenient() -> &'static Profile {
     LENIENT.get_or_init(Profile::lenient)
 }
 
-/// What a source lists of a skill that is there and cannot be read.
+/// A skill that exists and cannot be read, as a source lists it.
 pub(crate) fn unread(problem: &SourceError, at: &Origin) -> Found {
     let document = Document::unread(problem.with_cause(), problem.hint());
     let problems = lenient().judge(document.findings().to_vec());

@@ -18,7 +18,7 @@ use crate::source::{DirSource, JsonlSource, Layer, MemorySource, PluginSource, S
 
 /// Opens MCP servers: the crate `prowess-mcp` has one, and this crate does not depend on it.
 pub trait OpenServer: fmt::Debug + Send + Sync {
-    /// The skills of a server, under a label that no other server of the library has. Nothing is asked or started
+    /// The skills of a server, under a label that no other server of the library has. Nothing is contacted or started
     /// before they are listed.
     fn open(&self, server: &Server, label: &str) -> Result<Arc<dyn Source>, SourceError>;
 }
@@ -27,7 +27,7 @@ pub trait OpenServer: fmt::Debug + Send + Sync {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Opening {
-    /// What relative paths are relative to. It is absolute.
+    /// The absolute folder that relative paths are relative to.
     pub base: PathBuf,
     /// What the virtual paths of folders are relative to. By default, each folder to itself.
     pub relative_to: Option<PathBuf>,
@@ -36,17 +36,17 @@ pub struct Opening {
     pub written: String,
     /// Whose skills they are.
     pub scope: Scope,
-    /// A folder that nothing may lead out of, wherever links lead: that of a project that is not trusted.
+    /// A folder that links must not lead out of: that of an untrusted project.
     pub project: Option<PathBuf>,
-    /// What the sources of that project may cost in all.
+    /// The budget of all sources of that project together.
     pub(crate) budget: Option<Arc<ProjectBudget>>,
     /// How folders are walked.
     pub scan: ScanOptions,
-    /// Where things are remembered that are safe to delete; nothing is, without it.
+    /// The cache folder, which is safe to delete; without it, nothing is cached.
     pub cache: Option<PathBuf>,
     /// The digests of files.
     pub digests: Arc<Digests>,
-    /// What opens MCP servers; without it they are an error.
+    /// Opens MCP servers; without it they are an error.
     pub servers: Option<Arc<dyn OpenServer>>,
     /// Whether `${VARIABLE}` at the beginning of a path is replaced by its value. A repository must not be able to read the
     /// environment: values of it would be shown in errors and looked for on the disk.
@@ -67,7 +67,7 @@ with_methods! { Opening:
 }
 
 impl Opening {
-    /// How sources that were named on purpose are opened.
+    /// The options for sources that the user names.
     pub fn named(base: &Path, cache: Option<PathBuf>) -> Self {
         let digests = Arc::new(Digests::load(cache.as_deref().map(|cache| cache.join("digests"))));
         let written = "inline".to_owned();
@@ -140,7 +140,7 @@ impl Opening {
         Ok(appearing(layer.spending(self.budget.clone()), spec))
     }
 
-    /// The skills of an MCP server: always behind its label, and each to be approved as it is.
+    /// The skills of an MCP server, with its label as the prefix. Each needs an approval.
     fn server(
         &self,
         server: &Server,
@@ -185,7 +185,7 @@ impl Opening {
     }
 
     /// A skill that is installed. One of a project is the project's own: its lock may have come with a repository, and is
-    /// no word of the user.
+    /// not a decision of the user.
     fn installed(
         &self,
         reference: &str,
@@ -275,7 +275,7 @@ impl Opening {
     }
 }
 
-/// A layer as a spec wants its skills to appear.
+/// A layer with the options of a specification.
 fn appearing(mut layer: Layer, spec: &SourceSpec) -> Layer {
     if let Some(mount) = &spec.mount {
         layer = layer.mounted_at(mount.clone());

@@ -1,4 +1,4 @@
-//! The skills of an agent plugin: the folders right below its `skills/`, held to the strict rules plugins ask for.
+//! The skills of an agent plugin: the folders directly below its `skills/`, judged by the strict rules for plugins.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -44,8 +44,8 @@ const KEYS: [&str; 10] = [
 
 /// The skills of an agent plugin.
 ///
-/// They are the folders right below `skills/` with a SKILL.md. One that breaks a rule of the profile `plugin`, such as
-/// that the file is called exactly that, is not loaded and says why; the others stand.
+/// They are the folders directly below `skills/` with a SKILL.md. One that breaks a rule of the profile `plugin`, such as
+/// that the file is called exactly that, is not loaded, with the reason; the others are used.
 pub struct PluginSource {
     folder: PathBuf,
     project: Option<PathBuf>,
@@ -71,7 +71,7 @@ impl PluginSource {
         Self { folder, project: None, inner, budget: None }
     }
 
-    /// Says whose skills they are.
+    /// Sets the scope of the skills.
     #[must_use]
     pub fn in_scope(mut self, scope: Scope) -> Self {
         self.inner = self.inner.in_scope(scope);
@@ -121,7 +121,7 @@ impl PluginSource {
     fn oddities(&self) -> Result<Vec<SourceError>, SourceError> {
         let file = PLUGIN_FILES.iter().map(|file| self.folder.join(file)).find(|file| file.exists());
         let Some(file) = file else {
-            // Tells a folder that is not there from one that is no plugin.
+            // Distinguishes a missing folder from one that is not a plugin.
             fs::metadata(&self.folder).map_err(|error| SourceError::io(&self.folder, error))?;
             return Err(SourceErrorKind::NotPlugin.at(&self.folder));
         };

@@ -41,7 +41,7 @@ fn watcher(root: &Path) -> Watcher {
     Watcher::new(Arc::new(registry(root)), options).unwrap()
 }
 
-/// Waits until the catalog is that of a fresh look. Only a change that the system told of leads to another look, so
+/// Waits until the catalog is that of a fresh look. Only a change that the system reported leads to another scan, so
 /// one that was missed ends in an error and not in a look by chance.
 fn caught_up(watcher: &mut Watcher, root: &Path, when: &str) -> Delta {
     let mut whole = Delta::default();

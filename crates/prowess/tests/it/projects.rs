@@ -104,7 +104,7 @@ fn a_folder_that_is_named_many_times_is_opened_once() {
     let registry = library(&home.path().join("project"), &environment, &options).unwrap();
     registry.refresh().unwrap();
     assert_eq!(keys(&registry), ["a", "team:a"]);
-    assert_eq!(registry.catalog().all().count(), 2, "no copy stands behind another");
+    assert_eq!(registry.catalog().all().count(), 2, "no copy is shadowed by another");
     assert_eq!(registry.labels().count(), 3, "what is registered, and the folder in two ways");
 }
 

@@ -1,4 +1,4 @@
-//! The files of a skill: listed in groups, read in part, and nothing that lies outside.
+//! The files of a skill: listed in groups, read in part, and nothing outside the skill.
 
 use std::os::unix::fs::symlink;
 

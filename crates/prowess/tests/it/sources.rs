@@ -46,7 +46,7 @@ fn in_a_merged_source_what_is_listed_is_what_is_read() {
         assert_eq!(registry.document("proj:shared").unwrap().body(), "third");
         let catalog = registry.catalog();
         let found = catalog.why("shared");
-        assert_eq!(found.len(), 3, "the shadowed one is there for those who ask");
+        assert_eq!(found.len(), 3, "the shadowed one is in the catalog");
         for (candidate, standing) in found {
             let body = registry.head_of(candidate).unwrap().document().body().to_owned();
             let files = registry.files_of(candidate).unwrap();
@@ -165,7 +165,7 @@ fn a_strict_host_refuses_what_lines_say_too() {
         .add(Layer::from(JsonlSource::new(folder.path().join("skills.jsonl"))).judged_by(Profile::spec()));
     registry.refresh().unwrap();
     assert_eq!(keys(&registry), ["good"]);
-    assert_eq!(registry.catalog().all().count(), 2, "the other is there for those who ask");
+    assert_eq!(registry.catalog().all().count(), 2, "the other is in the catalog");
 }
 
 #[test]

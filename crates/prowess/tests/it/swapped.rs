@@ -28,7 +28,7 @@ fn reads() -> usize {
     std::env::var("PROWESS_RACE_READS").ok().and_then(|reads| reads.parse().ok()).unwrap_or(300)
 }
 
-/// Swaps on one thread and reads on this one. Says how often each was done, for those who run many.
+/// Swaps on one thread and reads on this one. Prints how often each was done, for long runs.
 fn race(what: &str, mut swap: impl FnMut() + Send, mut read: impl FnMut() -> bool) {
     /// Ends the other thread, also when this one fails.
     struct Stop<'s>(&'s AtomicBool);

@@ -98,7 +98,7 @@ fn one_folder_under_many_prefixes_is_listed_within_the_limits_of_a_project() {
     }
     let limits = ProjectLimits::default().with_skills(25);
     let registry = seen(home.path(), limits);
-    // What lies in the user's own folders counts for nothing, and each refresh begins anew.
+    // Skills in the user's own folders do not count, and each refresh starts a new budget.
     for _ in 0..2 {
         registry.refresh().unwrap();
         let of_project = registry.catalog().all().filter(|(skill, _)| skill.entry.name != "mine").count();

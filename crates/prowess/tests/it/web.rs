@@ -26,7 +26,7 @@ const SCHEMA: &str = "https://schemas.agentskills.io/discovery/0.2.0/schema.json
 #[derive(Clone)]
 pub(crate) enum Answer {
     Ok(Vec<u8>),
-    /// The same with a tag, and 304 for those who know it.
+    /// The same with an ETag, and 304 for requests that have it.
     Tagged(&'static str, Vec<u8>),
     Redirect(String),
     Status(u16),
@@ -320,7 +320,7 @@ fn a_server_that_misbehaves_is_a_problem_of_its_own() {
         (Answer::Redirect("file:///etc/passwd".into()), "BadAddress"),
     ] {
         let site = Server::start(&[("/index.json", answer)]);
-        // Only those who never end are waited for in vain; the others have all the time that a loaded machine needs.
+        // Only servers that never end reach the timeout; the others have all the time that a loaded machine needs.
         let timeout = if expected == "TooSlow" { quick().timeout } else { Duration::from_secs(60) };
         let limits = quick().with_timeout(timeout);
         let source = site.source("/index.json").within(limits, ArchiveLimits::default());

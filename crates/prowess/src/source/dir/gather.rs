@@ -194,7 +194,7 @@ fn virtual_path(root: &Path, above: &Path, skill_md: &Path) -> String {
     }
 }
 
-/// The same for the plain case, read off the two texts: comparing paths part by part is dear for very many skills.
+/// The same for the plain case, read off the two texts: comparing paths part by part is expensive for very many skills.
 fn text_below<'p>(root: &Path, skill_md: &'p Path) -> Option<&'p str> {
     let below = skill_md.to_str()?.strip_prefix(root.to_str()?)?.strip_prefix('/')?;
     below.rsplit_once('/').map(|(folder, _)| folder).filter(|_| std::path::MAIN_SEPARATOR == '/')

@@ -22,7 +22,7 @@ use crate::registry::digests::DigestLimits;
 pub const INDEX_PATHS: [&str; 3] =
     [".well-known/agent-skills/index.json", ".well-known/skills/index.json", "index.json"];
 
-/// How many unpacked archives are kept at hand.
+/// The number of unpacked archives that are kept in memory.
 const KEPT: usize = 8;
 
 /// Skills on a web site.
@@ -37,7 +37,7 @@ pub struct HttpSource {
     fetcher: Fetcher,
     archives: ArchiveLimits,
     unlisted: bool,
-    /// What the index offered last, by location.
+    /// The skills of the last index, by location.
     listed: Mutex<BTreeMap<Location, Place>>,
     unpacked: Mutex<Vec<(String, Arc<Packed>)>>,
 }
@@ -66,7 +66,7 @@ impl HttpSource {
         })
     }
 
-    /// Remembers in a folder what was fetched. It must be a folder that is not searched for skills. Safe to delete.
+    /// Caches fetched files in a folder, which must not be searched for skills. It is safe to delete.
     #[must_use]
     pub fn with_cache(mut self, folder: impl Into<PathBuf>) -> Self {
         self.fetcher = self.fetcher.with_cache(crate::env::place(&folder.into()));

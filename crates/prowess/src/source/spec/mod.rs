@@ -5,7 +5,7 @@
 //! | key | what it is |
 //! | --- | --- |
 //! | `dir` | a folder with skills in and below it, or `@org/name`, a skill that is installed; `path` is another word for it, and `dir` wins when both are there |
-//! | `plugin` | the folder of an agent plugin: skills right below its `skills/` |
+//! | `plugin` | the folder of an agent plugin: skills directly below its `skills/` |
 //! | `archive` | a `.skill`, `.zip`, `.tar.gz` or `.tgz` file with skills in it |
 //! | `jsonl` | a file with a skill on each line: `name`, `description` and optionally `id`, `body`, `metadata` |
 //! | `url` | a site with an index of skills, or the index itself |
@@ -125,7 +125,7 @@ fn is_reference(text: &str) -> bool {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("this names no source of skills: {entry}: {reason}")]
 pub struct SpecError {
-    /// The entry, as people know it.
+    /// The entry, for display.
     pub entry: String,
     /// What is wrong with it.
     pub reason: String,
@@ -156,7 +156,7 @@ impl SourceSpec {
         Self { place, mount: None, prefix: None, key_from: None, preload: false, optional: false }
     }
 
-    /// What the skills of an MCP server go by here.
+    /// The label of an MCP server.
     pub(crate) fn label_of(&self, server: &Server) -> String {
         self.prefix.clone().unwrap_or_else(|| server.label())
     }

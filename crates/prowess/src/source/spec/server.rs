@@ -83,7 +83,7 @@ impl Server {
         if word.is_empty() { "mcp".to_owned() } else { word.to_owned() }
     }
 
-    /// Where it is or what is started, for people, and harmless. A password, a query and arguments are left out: they
+    /// Where it is or what is started, for display, and escaped. A password, a query and arguments are left out: they
     /// may be secrets, and errors are copied and sent around.
     pub fn shown(&self) -> String {
         match self {
