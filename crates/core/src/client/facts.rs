@@ -96,6 +96,7 @@ facts! {
     DescriptionList "description-list" "its description is a list or a mapping" "write the description as text";
     DescriptionLong "description-long" "its description has more than 1024 characters" "shorten the description";
     CompatibilityNotText "compatibility-not-text" "its compatibility is not text" "write the compatibility as text";
+    HintNotText "argument-hint-not-text" "its argument-hint is a list" "put the argument-hint in quotes";
     BlankBody "blank-body" "it has no instructions below its frontmatter" "write instructions";
     NoModel "no-model" "it says disable-model-invocation: true" "remove disable-model-invocation";
     Paths "paths" "it is for certain paths only" "remove paths";
@@ -322,6 +323,9 @@ impl Facts {
         let nested = |key: &str| metadata.and_then(|node| node.get(key));
         let shapeless = document.field("compatibility").is_some_and(|node| node.scalar().is_none());
         self.set(Fact::CompatibilityNotText, shapeless);
+        // A hint in brackets is text to most clients, and a list to YAML.
+        let listed = document.field("argument-hint").is_some_and(|node| node.scalar().is_none());
+        self.set(Fact::HintNotText, listed);
         self.set(Fact::NoModel, !entry.invocation.model);
         self.set(Fact::Paths, document.field("paths").is_some_and(|node| !node.is_null()));
         self.set(Fact::Internal, is(nested("internal"), "true"));
@@ -404,6 +408,7 @@ mod tests {
         assert_eq!(with("name: demo\n"), ["identity-twice"]);
         assert_eq!(with("compatibility: [a]\n"), ["compatibility-not-text"]);
         assert_eq!(with("disable-model-invocation: true\n"), ["no-model"]);
+        assert_eq!(with("argument-hint: [file]\n"), ["argument-hint-not-text"]);
         assert_eq!(with("paths: a\n"), ["paths"]);
         assert_eq!(with("enabled: false\n"), ["disabled"]);
         assert_eq!(with("platforms: [plan9]\n"), ["other-platform"]);

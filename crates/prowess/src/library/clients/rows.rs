@@ -6,7 +6,7 @@
 use prowess_core::client::Fact::{
     BelowHidden, BesideRootFile, BlankBody, ByteOrderMark, CarriageReturns, CompatibilityNotText,
     DescriptionEmpty, DescriptionList, DescriptionLong, DescriptionMissing, DescriptionNotText,
-    DescriptionNull, Disabled, EmptyFile, FenceDashes, FenceSpaces, FileLarge, HiddenFolder, IdentityTwice,
+    DescriptionNull, Disabled, EmptyFile, FenceDashes, FenceSpaces, FileLarge, HiddenFolder, HintNotText, IdentityTwice,
     InModules, InsideSkill, Internal, KeyTwice, LeadingBlank, LeadingText, LinkedFile, LinkedFolder,
     NameColon, NameDot, NameDoubleHyphen, NameEdgeHyphen, NameLong, NameMissing, NameNotAscii, NameNotFolder,
     NameNotText, NameOther, NameSlash, NameSpace, NameUnderscore, NameUpper, NoFrontmatter, NoModel,
@@ -195,7 +195,7 @@ pub(super) const GITHUB_COPILOT: Reads = Reads {
     depth: DEEP,
     refuses: refuses(&[FENCED, NO_KEY_TWICE, TEXTS, NO_HIDDEN], &[BesideRootFile, InsideSkill,
         OtherFileName, CarriageReturns, NameLong, NameSlash, NameNotAscii, DescriptionNull,
-        DescriptionLong]),
+        DescriptionLong, HintNotText]),
     rewrite: Rewrite::Hyphens(" "),
     checked: Some(checked("1.0.102")),
     ..ROW
