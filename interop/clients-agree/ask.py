@@ -173,10 +173,11 @@ def claude_code_prompt(a):
     prompts, *_ = a.prompts([a.npm("claude", "@anthropic-ai/claude-code-linux-x64/claude"), "-p", "hi"], env)
     words = "skills are available for use with the Skill tool"
     text = next(text for text in prompts if words in text).split(words, 1)[1]
-    found, own = [], False
+    found = []
     for name, _, said in re.findall(r"^- ([^\n]+?)(?: \(([^)\n]*)\))?(?:: (.*))?$", text, re.M):
-        own = own or name in ("deep-research", "dataviz", "update-config")  # its own come last
-        found.append(skill(name.split(":")[0] if not said else name, None, said or None, own))
+        name = name if said else name.split(":")[0]
+        folders = [folder / ".claude/skills" / name for folder in (a.home, a.folder, *a.folder.parents)]
+        found.append(skill(name, None, said or None, not any(folder.exists() for folder in folders)))
     return found
 
 

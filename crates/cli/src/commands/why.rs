@@ -324,8 +324,10 @@ fn page(
     }
     let trust = |name: &str| command_for("trust", name, &places.options());
     let _ = match Advice::on(candidate, registry, &registry.catalog()) {
-        Some(Advice::Trust(name)) if registry.client().is_some() => {
-            writeln!(text, "  prowess: not trusted, so it does not serve it before: {}", clean(&trust(&name)))
+        // Trust goes by the name that Prowess reads, not by the one that the client shows.
+        Some(Advice::Trust(_)) if registry.client().is_some() => {
+            let name = &entry.name;
+            writeln!(text, "  prowess: not trusted, so it does not serve it before: {}", clean(&trust(name)))
         }
         Some(Advice::Trust(name)) if *standing == Standing::Listed => {
             writeln!(text, "  hint: agents may use it after: {}", clean(&trust(&name)))

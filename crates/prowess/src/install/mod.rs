@@ -12,12 +12,8 @@ mod installed;
 mod installer;
 mod links;
 mod modes;
-mod names;
-mod origins;
 mod preview;
 mod records;
-mod reference;
-mod resolve;
 mod sources;
 mod spec;
 mod store;
@@ -27,21 +23,18 @@ mod tree;
 
 pub use apply::{Action, Change, Edits, LeftAlone};
 pub use error::{InstallError, InstallErrorKind, InstallLimit};
-pub use installed::{InstalledSkill, InstalledState};
+pub(crate) use installed::{InstalledNames, named};
+pub use installed::{InstalledOrigin, InstalledSkill, InstalledState, Origins};
 pub use installer::{
     Available, AvailableSkill, InstallFolders, InstallOptions, Installer, Prepared, Progress,
 };
 pub use links::{ClientDifference, ClientState};
-pub(crate) use names::InstalledNames;
-pub use origins::{InstalledOrigin, Origins};
 pub use preview::{HiddenText, NestedSkill, Preview};
 pub use records::{
     InstallScope, LOCK_FILE, LinkMode, LockedSkill, SKILLS_FILE, SKILLS_FOLDER, SkillsLock, SkillsToml,
     WantedSkill,
 };
-pub use reference::{SkillRef, is_local_path};
-pub(crate) use resolve::named;
 pub use sources::{PrivateSource, SyncSource};
-pub use spec::{InstallPlace, InstallSpec};
+pub use spec::{InstallPlace, InstallSpec, SkillRef, is_local_path};
 pub use sync::{SyncOptions, SyncPlan};
 pub use tree::{FileChange, InstallLimits, SkillTree};

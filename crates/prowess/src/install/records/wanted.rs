@@ -11,8 +11,7 @@ use crate::env;
 use crate::install::apply::NewSkill;
 use crate::install::error::{InstallError, InstallErrorKind};
 use crate::install::fetch::FetchedSkill;
-use crate::install::reference::SkillRef;
-use crate::install::spec::{InstallPlace, InstallSpec, checked_reference};
+use crate::install::spec::{InstallPlace, InstallSpec, SkillRef, checked_reference};
 use crate::install::tree::SkillTree;
 
 /// A fetched skill as it will be recorded. `from` is the [`source_folder`] of its source.

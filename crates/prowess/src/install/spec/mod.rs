@@ -2,6 +2,7 @@
 
 mod address;
 mod checks;
+mod reference;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -13,8 +14,8 @@ use self::address::github;
 pub(crate) use self::address::{host_of, is_on_this_machine, without_credentials};
 pub(crate) use self::checks::checked_reference;
 use self::checks::{Refusal, check_reference, check_skill};
+pub use self::reference::{SkillRef, is_local_path};
 use super::error::InstallError;
-use super::reference::{SkillRef, is_local_path};
 
 /// The longest text that is read, in bytes.
 const MAX_TEXT: usize = 4096;

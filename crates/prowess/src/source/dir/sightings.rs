@@ -69,33 +69,32 @@ pub(super) fn with_policies(mut sighting: Sighting, policies: Policies, skill_md
     sighting
 }
 
-/// Adds where each skill is below the root. The skills are sorted by path.
-#[expect(clippy::vec_box, reason = "as in a listing")]
-pub(super) fn place(root: &Path, links: &Links, skills: &mut Vec<Box<Found>>) {
-    let folder = |found: &Found| Some(Path::new(found.entry.origin.location.path()?).parent()?.to_owned());
-    // Only a skill with another below it matters, and most have none.
-    let nested = skills.iter().filter_map(|found| {
-        let folder = folder(found)?;
-        (folder.strip_prefix(root).ok()?.components().count() > 0).then_some(folder)
-    });
-    let nested: BTreeSet<PathBuf> = nested.collect();
-    let root_file = skills.iter().any(|found| folder(found).as_deref() == Some(root));
-    for found in skills {
-        let Some(folder) = folder(found) else { continue };
-        let Some(mut sighting) = found.sighting else { continue };
+/// Adds where each skill is below the root.
+pub(super) fn place(root: &Path, links: &Links, skills: &mut [Box<Found>]) {
+    let folder_of = |found: &Found| Some(Path::new(found.entry.origin.location.path()?).parent()?.to_owned());
+    let folders: Vec<Option<PathBuf>> = skills.iter().map(|found| folder_of(found)).collect();
+    let root_file = folders.iter().any(|folder| folder.as_deref() == Some(root));
+    // A root with a SKILL.md is still a folder of skills.
+    let inside: BTreeSet<&Path> =
+        folders.iter().flatten().map(PathBuf::as_path).filter(|at| *at != root).collect();
+    for (found, folder) in skills.iter_mut().zip(&folders) {
+        let (Some(folder), Some(sighting)) = (folder, &mut found.sighting) else { continue };
         let Ok(below) = folder.strip_prefix(root) else { continue };
-        let mut facts = sighting.facts;
-        let mut note = |fact, holds| facts = if holds { facts.with(fact) } else { facts };
-        let mut depth = 0;
+        let mut note = |fact, holds| {
+            if holds {
+                sighting.facts = sighting.facts.with(fact);
+            }
+        };
         let mut hidden = false;
-        let mut at = root.to_owned();
-        for part in below.components() {
+        let mut depth = 0;
+        let mut above: Vec<&Path> = folder.ancestors().take_while(|at| *at != root).collect();
+        above.reverse();
+        for (at, part) in above.iter().zip(below.components()) {
             note(Fact::BelowHidden, hidden);
-            note(Fact::InsideSkill, depth > 0 && nested.contains(&at));
             hidden = part.as_os_str().as_encoded_bytes().starts_with(b".");
             note(Fact::InModules, part.as_os_str() == MODULES);
-            at.push(part);
-            note(Fact::LinkedFolder, links.folders.contains(&at));
+            note(Fact::LinkedFolder, links.folders.contains(*at));
+            note(Fact::InsideSkill, *at != folder.as_path() && inside.contains(at));
             depth += 1;
         }
         note(Fact::HiddenFolder, hidden);
@@ -103,7 +102,6 @@ pub(super) fn place(root: &Path, links: &Links, skills: &mut Vec<Box<Found>>) {
         note(Fact::BesideRootFile, depth > 0 && root_file);
         let file = found.entry.origin.location.path().map(Path::new);
         note(Fact::LinkedFile, file.is_some_and(|file| links.files.contains(file)));
-        (sighting.depth, sighting.facts) = (depth, facts);
-        found.sighting = Some(sighting);
+        sighting.depth = depth;
     }
 }

@@ -1,15 +1,21 @@
 //! What is installed, whether it is as it was, and the ways to install and remove one skill by its reference.
 
+mod names;
+mod origins;
+mod resolve;
+
 use std::path::{Path, PathBuf};
 
+pub(crate) use self::names::InstalledNames;
+pub use self::origins::{InstalledOrigin, Origins};
+pub(crate) use self::resolve::named;
 use super::apply::copy;
 use super::error::{InstallError, InstallErrorKind};
 use super::installer::{InstallOptions, Installer, open_skills};
 use super::links::{ClientDifference, differences};
 use super::modes::is_tree;
 use super::records::{InstallScope, LockedSkill, SKILLS_FOLDER, org_of};
-use super::reference::SkillRef;
-use super::spec::{InstallPlace, InstallSpec};
+use super::spec::{InstallPlace, InstallSpec, SkillRef};
 use super::target::{State, manifest_of, state_of};
 use super::tree::{FileChange, changes};
 

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use prowess_core::RelPath;
 
-use super::error::{InstallError, InstallErrorKind};
+use crate::install::error::{InstallError, InstallErrorKind};
 
 /// A skill by organisation and name, and the version that is wanted.
 ///

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use prowess_core::{Candidate, Location};
 
-use super::error::InstallError;
-use super::installer::Installer;
-use super::records::{InstallScope, LockedSkill, Place, SKILLS_FOLDER};
-use super::target::{Dir, State, state_of};
+use crate::install::error::InstallError;
+use crate::install::installer::Installer;
+use crate::install::records::{InstallScope, LockedSkill, Place, SKILLS_FOLDER};
+use crate::install::target::{Dir, State, state_of};
 
 /// What the locks of a project and of its user say, by the folders of the skills.
 #[derive(Debug, Default)]

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use prowess_core::{Found, Scope};
 
-use super::records::{InstallScope, LOCK_FILE, Place};
 use crate::env::Environment;
+use crate::install::records::{InstallScope, LOCK_FILE, Place};
 
 /// How many folders above a folder of skills the lock of a project is looked for: as deep as clients keep them.
 const MAX_ABOVE: usize = 4;

@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 
 use prowess_core::{Candidate, Location};
 
-use super::error::{InstallError, InstallErrorKind};
-use super::installer::{InstallFolders, Installer};
-use super::records::{InstallScope, LockedSkill, Place, SKILLS_FILE, is_meant};
-use super::reference::SkillRef;
 use crate::Registry;
 use crate::env::Environment;
 use crate::error::{SourceError, SourceErrorKind, shown};
 use crate::fs::location::is_in;
+use crate::install::error::{InstallError, InstallErrorKind};
+use crate::install::installer::{InstallFolders, Installer};
+use crate::install::records::{InstallScope, LockedSkill, Place, SKILLS_FILE, is_meant};
+use crate::install::spec::SkillRef;
 
 impl InstallFolders {
     /// The project that a folder is in: the nearest folder above with a `skills.toml` or a git repository, else the folder
