@@ -154,3 +154,17 @@ fn a_view_is_the_same_from_the_cache_and_from_the_disk() {
         assert_eq!(names(&cached), fresh, "{id}, and it is read");
     }
 }
+
+#[test]
+fn github_copilot_passes_over_an_argument_hint_that_is_a_list() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = fs::canonicalize(folder.path()).unwrap();
+    for (name, hint) in [("listed", "[paper]"), ("quoted", "'[paper]'")] {
+        let text = format!("---\nname: {name}\ndescription: d\nargument-hint: {hint}\n---\nDo it.\n");
+        put(&home.join(".agents/skills").join(name).join("SKILL.md"), text.as_bytes());
+    }
+    let (names, others) = listed(client("github-copilot").unwrap(), &home, &home);
+    assert_eq!(names, ["quoted"]);
+    assert_eq!(others, [("listed".to_owned(), "argument-hint-not-text")]);
+    assert_eq!(listed(client("codex").unwrap(), &home, &home).0, ["listed", "quoted"]);
+}
