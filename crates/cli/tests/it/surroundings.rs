@@ -57,7 +57,7 @@ fn a_relative_home_is_refused_so_that_no_repository_counts_as_the_users_own() {
     for args in [&["trust"][..], &["trust", "--list"], &["prompt"], &["cat", "trap"], &["why", "trap"]] {
         let text = run("XDG_STATE_HOME", "state", args);
         assert!(
-            text.starts_with("exit 2") && text.contains("no absolute path: XDG_STATE_HOME=state"),
+            text.starts_with("exit 2") && text.contains("not an absolute path: XDG_STATE_HOME=state"),
             "{text}"
         );
     }
