@@ -112,3 +112,40 @@ fn a_name_or_version_with_control_characters_leaves_the_lock_readable() {
     assert!(said.starts_with("exit 0") && !said.contains('\u{1b}'), "{said}");
     assert!(run(&place, &["verify"]).starts_with("exit 0"));
 }
+
+#[test]
+fn a_check_takes_an_installed_skill_for_what_its_author_called_it() {
+    let place = place();
+    let added = place
+        .transcript(&command(&place).args(["add", "./from/pdf", "--as", "paper", "--yes"]).output().unwrap());
+    assert!(added.starts_with("exit 0"), "{added}");
+    let checked = place.transcript(&command(&place).args(["check", ".agents/skills"]).output().unwrap());
+    assert!(checked.starts_with("exit 0"), "{checked}");
+}
+
+#[test]
+fn fetching_or_locking_alone_is_not_called_installing() {
+    let place = place();
+    place.write("skills.toml", b"[skills]\npdf = { path = \"./from/pdf\" }\n");
+    for (option, said) in [("--fetch-only", "fetched"), ("--lock-only", "locked")] {
+        let output = command(&place).args(["sync", option, "--yes"]).output().unwrap();
+        let text = place.transcript(&output);
+        assert!(text.contains(&format!("pdf ({said}, not installed)")), "{text}");
+        assert!(!text.contains("+ pdf") && !text.contains("installed 1 skill"), "{text}");
+        assert!(!place.path().join(".agents/skills/pdf").exists());
+    }
+}
+
+#[test]
+fn a_lock_without_skills_toml_stops_every_change() {
+    let place = place();
+    let run = |args: &[&str]| place.transcript(&command(&place).args(args).output().unwrap());
+    assert!(run(&["add", "./from/pdf", "--yes"]).starts_with("exit 0"));
+    fs::remove_file(place.path().join("skills.toml")).unwrap();
+    for args in [&["add", "./from/pdf", "--as", "other", "--yes"][..], &["remove", "pdf"], &["sync", "--yes"]]
+    {
+        let said = run(args);
+        assert!(said.starts_with("exit 2") && said.contains("no skills.toml"), "{said}");
+    }
+    assert!(place.path().join(".agents/skills/pdf/SKILL.md").exists());
+}

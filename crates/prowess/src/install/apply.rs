@@ -52,6 +52,10 @@ pub enum Action {
     Kept,
     /// It is gone.
     Removed,
+    /// It was fetched to the store, and nothing else.
+    Fetched,
+    /// The lock names it as it is now, and its files were not touched.
+    Locked,
 }
 
 /// What became of one skill.

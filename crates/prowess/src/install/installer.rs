@@ -15,7 +15,7 @@ use super::records::{
 };
 use super::spec::{InstallPlace, InstallSpec};
 use super::store::Store;
-use super::sync::Seen;
+use super::sync::{Seen, check_records};
 use super::target::{Dir, has_leftovers, recover};
 use super::tree::{InstallLimits, SkillTree};
 use crate::env::{self, Environment};
@@ -431,6 +431,7 @@ impl Installer {
             self.settled(&place, progress)?
         };
         let records = place.read()?;
+        check_records(&place, &records)?;
         let orders = orders(&place, &records)?;
         let how = Orders {
             edits: options.edits,

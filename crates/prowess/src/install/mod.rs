@@ -24,7 +24,7 @@ mod tree;
 pub use apply::{Action, Change, Edits, LeftAlone};
 pub use error::{InstallError, InstallErrorKind, InstallLimit};
 pub(crate) use installed::{InstalledNames, named};
-pub use installed::{InstalledOrigin, InstalledSkill, InstalledState, Origins};
+pub use installed::{InstalledOrigin, InstalledSkill, InstalledState, Origins, upstream_name};
 pub use installer::{
     Available, AvailableSkill, InstallFolders, InstallOptions, Installer, Prepared, Progress,
 };

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::apply::{Change, Order};
+use super::apply::{Action, Change, Order};
 use super::error::{InstallError, InstallErrorKind};
 use super::installer::{InstallOptions, Installer, Prepared, Progress, Write, open_skills};
 use super::modes::is_tree;
@@ -58,6 +58,27 @@ impl SyncPlan {
 pub(super) struct Seen {
     wanted: WantedSkill,
     locked: Option<LockedSkill>,
+}
+
+impl SyncOptions {
+    /// Changes as they were made: fetching and locking alone install, replace and remove nothing.
+    fn as_done(&self, mut changes: Vec<Change>) -> Vec<Change> {
+        let done = match (self.fetch_only, self.lock_only) {
+            (true, _) => Action::Fetched,
+            (false, true) => Action::Locked,
+            (false, false) => return changes,
+        };
+        if self.fetch_only {
+            changes.retain(|change| change.action != Action::Removed);
+        }
+        for change in &mut changes {
+            if matches!(change.action, Action::Installed | Action::Updated | Action::Removed) {
+                change.action = done;
+            }
+            change.replaced.clear();
+        }
+        changes
+    }
 }
 
 impl Installer {
@@ -164,8 +185,7 @@ impl Installer {
     ) -> Result<Vec<Change>, InstallError> {
         let dry_run = options.install.dry_run || options.fetch_only;
         let write = Write { files: !dry_run && !options.lock_only, records: !dry_run && !options.frozen };
-        self.change(scope, &options.install, write, progress, |place, records| {
-            check_records(place, records)?;
+        let changes = self.change(scope, &options.install, write, progress, |_, records| {
             let mut fetched: BTreeMap<String, Prepared> =
                 skills.into_iter().map(|skill| (skill.name().to_owned(), skill)).collect();
             let mut orders = Vec::new();
@@ -174,7 +194,7 @@ impl Installer {
                     Some(skill) => {
                         let now = Seen { wanted: wanted.clone(), locked: records.lock.get(name).cloned() };
                         if skill.seen.as_ref().is_some_and(|seen| *seen != now) {
-                            return Err(changed_meanwhile(place, name));
+                            return Err(changed_meanwhile(&self.place(scope)?, name));
                         }
                         orders.push(Order::Install(Box::new(skill.new)));
                     }
@@ -185,7 +205,8 @@ impl Installer {
             }
             orders.extend(extra(records).map(|name| Order::Remove(name.to_owned())));
             Ok(orders)
-        })
+        })?;
+        Ok(options.as_done(changes))
     }
 
     /// The skills that `skills.toml` names and the lock does not: they were never installed.
@@ -225,7 +246,7 @@ fn extra(records: &Records) -> impl Iterator<Item = &str> {
 }
 
 /// An error when `skills.toml` is gone and the lock is not: everything would be removed.
-fn check_records(place: &Place, records: &Records) -> Result<(), InstallError> {
+pub(super) fn check_records(place: &Place, records: &Records) -> Result<(), InstallError> {
     if records.wanted_text.is_none() && !records.lock.skills().is_empty() {
         let file = place.wanted_file();
         let message = format!("there is a skills.lock and no skills.toml: {}", shown(&file));

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use prowess::env::Environment;
 use prowess::finding::Preset;
 use prowess::fs::read::{self, Head};
+use prowess::install::upstream_name;
 use prowess::internal::{WriteError, replace_where};
 use prowess::library::config::ConfigLimits;
 use prowess::limits::MAX_FILE_BYTES;
@@ -178,7 +179,10 @@ impl Checker<'_> {
             Err(failure) => return self.failed(failure),
         };
         let files = self.manifest(skill)?;
-        let subject = Subject { head, files, at: skill.origin(), path: shown(&skill.path) };
+        let mut at = skill.origin();
+        // Installed under another name, it is still in the folder that its author means.
+        at.folder = upstream_name(&skill.path).or(at.folder);
+        let subject = Subject { head, files, at, path: shown(&skill.path) };
         self.judge(subject, &profile, Some(&skill.path))
     }
 

@@ -179,7 +179,12 @@ fn changes_as_text(changes: &[Change], common: &Common, ui: &mut Ui) -> Result<(
             Action::Removed => "-",
             _ => "=",
         };
-        let kept = if change.action == Action::Kept { " (edited, kept)" } else { "" };
+        let kept = match change.action {
+            Action::Kept => " (edited, kept)",
+            Action::Fetched => " (fetched, not installed)",
+            Action::Locked => " (locked, not installed)",
+            _ => "",
+        };
         let _ = writeln!(
             text,
             "{mark} {STRONG}{}{STRONG:#}{kept}  {FAINT}{}{FAINT:#}",

@@ -7,6 +7,7 @@ mod resolve;
 use std::path::{Path, PathBuf};
 
 pub(crate) use self::names::InstalledNames;
+pub use self::names::upstream_name;
 pub use self::origins::{InstalledOrigin, Origins};
 pub(crate) use self::resolve::named;
 use super::apply::copy;

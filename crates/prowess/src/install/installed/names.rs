@@ -64,3 +64,15 @@ impl InstalledNames {
         (above == self.root).then_some(folder)
     }
 }
+
+/// The name that the author gave a skill which was installed under another one, by the lock of its project or user.
+pub fn upstream_name(skill_file: &Path) -> Option<String> {
+    let folder = skill_file.parent()?;
+    let name = folder.file_name()?.to_str()?;
+    // In a project the lock is beside `.agents`, for a user in it.
+    let base = folder.ancestors().skip(2).take(MAX_ABOVE).find(|above| above.join(LOCK_FILE).exists())?;
+    let scope = if base.ends_with(".agents") { InstallScope::User } else { InstallScope::Project };
+    let base = if scope == InstallScope::User { base.parent()? } else { base };
+    let lock = Place::new(scope, base, Path::new("")).lock().ok()?;
+    lock.get(name)?.upstream_name.clone()
+}

@@ -14,8 +14,9 @@ use crate::install::records::{InstallScope, LockedSkill, Place, SKILLS_FILE, is_
 use crate::install::spec::SkillRef;
 
 impl InstallFolders {
-    /// The project that a folder is in: the nearest folder above with a `skills.toml` or a git repository, else the folder
-    /// itself. The user's folder, its `.agents` and what is above it are no projects of the user.
+    /// The project that a folder is in: the nearest folder above with a `skills.toml` in its git repository, else the
+    /// root of that. Outside of a repository it is the folder itself, because agents look no further there. The user's
+    /// folder, its `.agents` and what is above it are no projects of the user.
     pub fn project_of(from: &Path, environment: &Environment) -> PathBuf {
         let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let home = environment.home().map(|home| real(&home));
@@ -24,9 +25,16 @@ impl InstallFolders {
             let folder = Some(real(folder));
             folder == home || folder == own
         };
-        let is_project = |folder: &&Path| folder.join(SKILLS_FILE).exists() || folder.join(".git").exists();
-        let mut above = from.ancestors().take_while(|folder| !is_own(folder));
-        above.find(is_project).unwrap_or(from).to_owned()
+        let above: Vec<&Path> = from.ancestors().take_while(|folder| !is_own(folder)).collect();
+        let Some(root) = above.iter().position(|folder| folder.join(".git").exists()) else {
+            return from.to_owned();
+        };
+        let mut inside = above.iter().take(root + 1);
+        inside
+            .find(|folder| folder.join(SKILLS_FILE).exists())
+            .or(above.get(root))
+            .map_or(from, |folder| folder)
+            .to_owned()
     }
 }
 
