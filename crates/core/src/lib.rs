@@ -81,8 +81,6 @@ pub mod select;
 pub mod session;
 pub mod skill;
 pub mod span;
-#[cfg(test)]
-mod testing;
 pub mod text;
 
 pub use catalog::{Candidate, Catalog, Delta, Duplicates, Found, Obstacle, SourceSkill, Stamp, Standing};

@@ -161,7 +161,7 @@ fn hostile() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(crate::testing::many())]
+    #![proptest_config(crate::text::testing::many())]
 
     #[test]
     fn a_catalog_reads_back_for_any_text_of_the_skills(skills in prop::collection::vec((hostile(), hostile()), 1..4)) {

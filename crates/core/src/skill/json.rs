@@ -254,7 +254,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(crate::testing::many())]
+        #![proptest_config(crate::text::testing::many())]
 
         #[test]
         fn any_texts_survive_the_way_to_markdown_and_back(name in "[^\\s]\\PC{0,20}", description in any::<String>(), key in any::<String>(), value in any::<String>(), body in any::<String>()) {

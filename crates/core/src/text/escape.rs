@@ -312,7 +312,7 @@ mod tests {
     }
 
     proptest::proptest! {
-        #![proptest_config(crate::testing::many())]
+        #![proptest_config(crate::text::testing::many())]
 
         #[test]
         fn what_is_escaped_has_nothing_hidden(text in "([a-b<& 1]|[\u{FE0E}-\u{FE0F}\u{200C}-\u{200F}\u{20E3}\u{180B}\u{E0100}\u{202E}]|[👩❤🏴葛شक\u{1820}]|[\u{E0061}-\u{E0063}\u{E007F}]){0,12}") {

@@ -5,6 +5,8 @@ mod distance;
 mod escape;
 pub(crate) mod json;
 mod percent;
+#[cfg(test)]
+pub(crate) mod testing;
 
 pub use chars::{Unseen, hidden, unseen};
 pub(crate) use chars::{is_blank, may_have_hidden};

@@ -315,7 +315,7 @@ mod tests {
     }
 
     proptest::proptest! {
-        #![proptest_config(crate::testing::many())]
+        #![proptest_config(crate::text::testing::many())]
 
         #[test]
         fn a_plain_name_breaks_no_rule_about_characters(name in "[a-c0-1A_-]{0,5}|[a-z-]{62,66}|\\PC{0,4}") {

@@ -121,7 +121,7 @@ fn shared(a: &str, b: &str) -> (usize, usize) {
 }
 
 proptest! {
-    #![proptest_config(crate::testing::many())]
+    #![proptest_config(crate::text::testing::many())]
 
     #[test]
     fn parsing_what_was_written_gives_the_same_document(text in prop_oneof![4 => documents(), 1 => any::<String>()]) {

@@ -74,7 +74,7 @@ fn whole_files_read_back() {
 }
 
 proptest! {
-    #![proptest_config(crate::testing::many())]
+    #![proptest_config(crate::text::testing::many())]
 
     #[test]
     fn every_scalar_reads_back(text in any::<String>(), flow in any::<bool>(), style in 0..3usize) {

@@ -259,7 +259,7 @@ impl Run {
 }
 
 proptest! {
-    #![proptest_config(Config { cases: crate::testing::many().cases.min(2_000), ..crate::testing::many() })]
+    #![proptest_config(Config { cases: crate::text::testing::many().cases.min(2_000), ..crate::text::testing::many() })]
 
     #[test]
     fn whatever_happens_a_session_keeps_its_word(
