@@ -1,9 +1,10 @@
 //! `prowess trust`: which skills of a project or of an MCP server agents may use.
 
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use prowess::env::{self, Environment};
+use prowess::library::clients::CLIENTS;
 use prowess::registry::trust::{Approval, Approvals};
 use prowess::{Candidate, Catalog, Entry, Location, LookupError, Obstacle, Registry};
 use serde_json::json;
@@ -47,6 +48,8 @@ pub(crate) fn run(args: &Trust, json: bool, ui: &mut Ui) -> Result<Outcome, Comm
 
 /// Revokes trust by the approvals alone: what is trusted may be unreachable or gone.
 fn revoke(what: &str, approvals: &mut Approvals) -> Result<String, CommandError> {
+    let own_folders = own_folders();
+    let is_of_user = |approval: &Approval| is_of_user(approval, &own_folders);
     // A text that names a folder means no skill that is called so: a skill could have any name.
     let is_meant = |approval: &&&Approval| !names_folder(what) || approval.location == what;
     let called = approvals.called(what);
@@ -54,24 +57,21 @@ fn revoke(what: &str, approvals: &mut Approvals) -> Result<String, CommandError>
     let here = env::absolute(Path::new("."));
     let project = prowess::library::clients::project(&here);
     let (own, _): (Vec<&Approval>, Vec<&Approval>) = called.iter().partition(|approval| {
-        approval.location.path().is_some_and(|path| Path::new(path).starts_with(project) && !is_of_user(path))
+        let path = approval.location.path();
+        path.is_some_and(|path| Path::new(path).starts_with(project)) && !is_of_user(approval)
     });
     // Of several with one name, that of this project is meant.
     let here = !own.is_empty();
     let called = if here { own } else { called };
     // An installed skill is trusted where it is, and where clients have a link to it or a copy.
     let same = called.windows(2).all(|two| matches!(two, [a, b] if a.digest == b.digest));
-    let meant: Vec<String> = called.iter().map(|approval| approval.location.to_string()).collect();
     if same
         && !here
-        && let Some(installed) = meant.iter().find(|place| is_of_user(place))
+        && let Some(installed) = called.iter().find(|approval| is_of_user(approval))
     {
-        let error =
-            format!("a skill that you installed for yourself is used until it is removed: {installed}");
-        let folder = Path::new(installed).parent().and_then(Path::file_name).unwrap_or_default();
-        let remove = command_for("remove --user", &folder.to_string_lossy(), "");
-        return Err(Failure::new(clean(&error), format!("remove it with: {remove}")).into());
+        return Err(used_until_removed(installed, &own_folders));
     }
+    let meant: Vec<String> = called.iter().map(|approval| approval.location.to_string()).collect();
     if meant.len() > 1 && !(same && here) {
         let error = format!("several trusted skills have this name: {}", clean(what));
         let one = |place: &String| format!("revoke the trust in one: {}", revoke_command(place));
@@ -81,7 +81,20 @@ fn revoke(what: &str, approvals: &mut Approvals) -> Result<String, CommandError>
     let as_folder = meant.is_empty() && names_folder(what);
     let folder = env::absolute(Path::new(what));
     let count = if as_folder {
-        approvals.revoke_folder(&folder)
+        // Without its approval, a skill in the user's own folders would not be trusted less, but whatever is in it.
+        let skills = std::mem::take(&mut approvals.skills);
+        let (of_user, others): (Vec<Approval>, Vec<Approval>) = skills.into_iter().partition(is_of_user);
+        approvals.skills = others;
+        let count = approvals.revoke_folder(&folder);
+        let is_within = |approval: &&Approval| {
+            approval.location.path().is_some_and(|path| Path::new(path).starts_with(&folder))
+        };
+        if let Some(installed) = of_user.iter().find(is_within).filter(|_| count == 0) {
+            return Err(used_until_removed(installed, &own_folders));
+        }
+        approvals.skills.extend(of_user);
+        approvals.skills.sort_by(|a, b| a.location.cmp(&b.location));
+        count
     } else {
         meant.iter().map(|place| approvals.revoke_skill(place)).sum()
     };
@@ -111,10 +124,35 @@ fn revoke(what: &str, approvals: &mut Approvals) -> Result<String, CommandError>
     }
 }
 
-/// Whether a skill is installed in the user's own folder, which needs no trust to be used.
-fn is_of_user(place: &str) -> bool {
-    let home = Environment::current().home();
-    home.is_some_and(|home| Path::new(place).starts_with(home.join(prowess::install::SKILLS_FOLDER)))
+/// The folders in which clients look for the user's own skills.
+fn own_folders() -> Vec<PathBuf> {
+    let environment = Environment::current();
+    let home = environment.home().map(|home| home.join(prowess::install::SKILLS_FOLDER));
+    let of_clients =
+        CLIENTS.iter().flat_map(|client| client.user).filter_map(|path| environment.expand(path));
+    home.into_iter().chain(of_clients).collect()
+}
+
+/// Whether a skill is in one of the user's own folders. What was not installed there needs no trust, so without its approval
+/// an installed one could be taken for that.
+fn is_of_user(approval: &Approval, own_folders: &[PathBuf]) -> bool {
+    let path = approval.location.path().map(Path::new);
+    path.is_some_and(|path| own_folders.iter().any(|folder| path.starts_with(folder)))
+}
+
+/// The error for a skill whose approval stays as long as the skill is there.
+fn used_until_removed(installed: &Approval, own_folders: &[PathBuf]) -> CommandError {
+    let place = installed.location.text();
+    let error = format!(
+        "a skill that you installed for yourself is used as you accepted it until it is removed: {place}"
+    );
+    // It may be inside of the one that was installed.
+    let mut below = own_folders.iter().filter_map(|folder| Path::new(&*place).strip_prefix(folder).ok());
+    let name = below.next().and_then(|below| below.iter().next()).unwrap_or_default();
+    let remove = command_for("remove --user", &name.to_string_lossy(), "");
+    let mut failure = Failure::new(clean(&error), format!("remove it with: {remove}"));
+    failure.hints.push("if it is no longer installed, delete its folder".to_owned());
+    failure.into()
 }
 
 fn revoke_command(what: &str) -> String {

@@ -28,6 +28,7 @@ mod install_names;
 mod install_places;
 mod install_preview;
 mod install_sync;
+mod install_trust;
 mod library_reports;
 mod linked;
 mod list;

@@ -52,11 +52,11 @@ fn list_and_why_name_where_an_installed_skill_came_from() {
     assert_snapshot!(run(&place, &["list"]), @"
     exit 0
     --- stdout
-    mail  Does mail.  (from https://example.org/acme/skills.git skills/mail @012345678)
+    mail  not trusted: Does mail.  (from https://example.org/acme/skills.git skills/mail @012345678)
     own  not trusted: Does own.
     pdf  Does pdf.  (from from/pdf)
 
-    3 skills; 1 not trusted: prowess trust
+    3 skills; 2 not trusted: prowess trust
     ");
     assert_snapshot!(why(&place, "pdf"), @"
     exit 0
@@ -67,11 +67,12 @@ fn list_and_why_name_where_an_installed_skill_came_from() {
       installed from: from/pdf
     ");
     assert_snapshot!(why(&place, "mail"), @"
-    exit 0
+    exit 1
     --- stdout
-    mail: offered
+    mail: listed, not trusted
       found: [DIR]/home/.agents/skills/mail/SKILL.md
       path for filters: mail
+      hint: agents may use it after: prowess trust mail
       installed from: https://example.org/acme/skills.git skills/mail
       requested: tag:v1
       commit: 0123456789012345678901234567890123456789
@@ -109,11 +110,11 @@ fn a_damaged_lock_is_a_note_and_the_skills_are_listed() {
     assert_snapshot!(run(&place, &["list"]), @"
     exit 0
     --- stdout
-    mail  Does mail.  (from https://example.org/acme/skills.git skills/mail @012345678)
+    mail  not trusted: Does mail.  (from https://example.org/acme/skills.git skills/mail @012345678)
     own  not trusted: Does own.
     pdf  Does pdf.
 
-    3 skills; 1 not trusted: prowess trust
+    3 skills; 2 not trusted: prowess trust
     --- stderr
     it is not known where some skills came from: this file is not understood: [DIR]/skills.lock: TOML parse error at line 1, column 9
     ");

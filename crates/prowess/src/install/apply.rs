@@ -1,7 +1,7 @@
 //! Installing and removing under the lock of a place: what is there is compared with what the records say, and all
 //! changes are made in one transaction.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use super::records::{
     check_folder_name, folder_key,
 };
 use super::target::{Accepted, Dir, State, Transaction, manifest_of, recover, state_of};
-use super::tree::{FileChange, SkillTree, changes};
+use super::tree::{FileChange, SkillTree, TreeSkill, changes};
 use crate::env::Environment;
 use crate::error::shown;
 
@@ -146,12 +146,12 @@ pub(crate) fn apply(
     let mut names = Names::of(dir.as_ref(), &records.lock)?;
     let (before, copied) = (records.lock.clone(), records.wanted.link().copies());
     let mut done = Vec::new();
-    if let Some(name) = ordered_twice(orders) {
-        return Err(InstallError::new(
-            InstallErrorKind::Ambiguous,
-            format!("two of these skills have one name: {name}"),
-            "install them one by one, one of them under another name",
-        ));
+    if let Some((one, other)) = ordered_twice(orders) {
+        let at = |new: &NewSkill| match &new.locked.path {
+            Some(path) => path.to_string(),
+            None => new.locked.source.split_once('+').map_or("", |(_, place)| place).to_owned(),
+        };
+        return Err(same_name(&one.locked.name, &at(one), &at(other)));
     }
     for order in orders {
         let change = match order {
@@ -211,13 +211,20 @@ impl Drop for Made {
     }
 }
 
-/// A name that two orders install.
-fn ordered_twice(orders: &[Order]) -> Option<&str> {
-    let mut names = BTreeSet::new();
+/// Two skills that would be installed under one name.
+fn ordered_twice(orders: &[Order]) -> Option<(&NewSkill, &NewSkill)> {
+    let mut names = BTreeMap::new();
     orders.iter().find_map(|order| match order {
-        Order::Install(new) if !names.insert(folder_key(&new.locked.name)) => Some(&*new.locked.name),
+        Order::Install(new) => Some((names.insert(folder_key(&new.locked.name), &**new)?, &**new)),
         _ => None,
     })
+}
+
+/// The error for two skills of one name, by their paths.
+pub(crate) fn same_name(name: &str, one: &str, other: &str) -> InstallError {
+    let message = format!("two of these skills have one name: {name}: {one} and {other}");
+    let hint = "install them one by one, by their paths, one of them under another name";
+    InstallError::new(InstallErrorKind::SameName, message, hint)
 }
 
 pub(super) fn changed(place: &Place, locked: LockedSkill, action: Action) -> Change {
@@ -291,12 +298,7 @@ fn install(
         transaction.put(dir.path(), name, &new.tree, there)?;
     }
     if how.accepted && how.files {
-        let own = new.tree.manifest().own().map_or("SKILL.md", |own| own.path.as_str());
-        transaction.accept(Accepted {
-            name: new.declared_name.clone(),
-            skill_file: place.skill(name).join(own),
-            digest: Some(new.locked.digest.clone()),
-        });
+        accepted_in(&place.skill(name), new).for_each(|accepted| transaction.accept(accepted));
     }
     records.lock.insert(new.locked.clone());
     if let Some(wanted) = &new.wanted {
@@ -333,12 +335,24 @@ fn remove(
     if let (Some(dir), Some(there), Action::Removed, true) = (dir, there, action, how.files) {
         transaction.remove(dir.path(), name, there)?;
     }
-    if how.files {
+    // What stays keeps its approval: without one, an edited skill of the user would count as the user's own.
+    if how.files && action == Action::Removed {
         end_trust(name, &place.skill(name), transaction);
     }
     records.lock.remove(name);
     records.wanted.remove(name);
     Ok(Change { replaced, ..changed(place, old, action) })
+}
+
+/// What the user accepts with a skill in a folder: itself, and the skills inside of it.
+pub(super) fn accepted_in(folder: &Path, new: &NewSkill) -> impl Iterator<Item = Accepted> {
+    let own = new.tree.manifest().own().map(|own| own.path.to_string());
+    new.tree.skills().into_iter().map(move |TreeSkill { file, name, digest }| {
+        let is_own = own.as_ref() == Some(&file);
+        let name = if is_own { new.declared_name.clone() } else { name };
+        let key = Some(&new.locked.name).filter(|key| is_own && **key != name).cloned();
+        Accepted { name, key, skill_file: folder.join(file), digest: Some(digest) }
+    })
 }
 
 /// The names that are taken in a place, each by the form in which some system takes two names for one.

@@ -16,6 +16,8 @@ pub enum InstallErrorKind {
     NotFound,
     /// Several skills could be meant.
     Ambiguous,
+    /// Two skills have one name, and each is meant by its path.
+    SameName,
     /// Something is there already.
     Exists,
     /// Something else is where a client looks for an installed skill.

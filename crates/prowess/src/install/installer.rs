@@ -115,7 +115,8 @@ impl Available {
     /// Which skills are meant, by their places in [`skills`](Self::skills): those with these names, all that agents would
     /// load, or the one that the source itself names. Several of which none is named are an error.
     pub fn choose(&self, names: &[String], all: bool) -> Result<Vec<usize>, InstallError> {
-        self.0.choose(names, all)
+        let chosen = self.0.choose(names, all)?;
+        self.0.check_names(&chosen).map(|()| chosen)
     }
 }
 

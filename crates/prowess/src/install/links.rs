@@ -1,20 +1,22 @@
 //! Links and copies for clients that do not look where skills are installed.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use prowess_core::Manifest;
 
-use super::apply::{Action, Change, Edits, LeftAlone, Made, Order, Orders, changed, edits_of, open, state};
+use super::apply::{
+    Action, Change, Edits, LeftAlone, Made, NewSkill, Order, Orders, accepted_in, changed, edits_of, open,
+    state,
+};
 use super::error::{InstallError, InstallErrorKind};
 use super::records::{LockedSkill, Place, Records, SKILLS_FOLDER, SkillsLock};
 use super::target::{Accepted, Dir, State, Transaction, read_tree};
 use super::tree::{FileChange, SkillTree};
 use crate::env::Environment;
 use crate::error::shown;
-use crate::fs::location::is_in;
 use crate::fs::walk::FILE_NAMES;
-use crate::registry::trust::Approvals;
+use crate::registry::trust::{Approval, Approvals};
 
 /// What a client has of an installed skill, when that is not what it should have.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -144,13 +146,14 @@ pub(super) fn links(
     (transaction, made): (&mut Transaction<'_>, &mut Made),
 ) -> Result<(), InstallError> {
     let copies = records.wanted.link().copies();
-    let trusted = Trusted::of(place, how)?;
+    let trusted = Trusted::of(place, orders, how)?;
     let making = (how.files && !records.lock.skills().is_empty()).then_some(made);
     for folder in client_folders(place, records, how.environment, making)? {
         for locked in records.lock.skills() {
             let there = folder.state(&locked.name)?;
-            if let Some(accepted) = trusted.accepted(&folder.folder, locked, orders).filter(|_| how.files) {
-                transaction.accept(accepted);
+            if how.files {
+                let accepted = trusted.accepted(&folder.folder, locked);
+                accepted.into_iter().for_each(|accepted| transaction.accept(accepted));
             }
             if folder.is_fine(there.as_ref(), place, locked, copies) {
                 continue;
@@ -220,11 +223,10 @@ fn take_back(
     Ok(())
 }
 
-/// Ends the trust in a skill that is removed, whichever name its file had.
+/// Ends the trust in a skill that is removed, and in those inside of it.
 pub(super) fn end_trust(name: &str, folder: &Path, transaction: &mut Transaction<'_>) {
-    for file in FILE_NAMES {
-        transaction.accept(Accepted { name: name.to_owned(), skill_file: folder.join(file), digest: None });
-    }
+    let skill_file = folder.join(FILE_NAMES[0]);
+    transaction.accept(Accepted { name: name.to_owned(), key: None, skill_file, digest: None });
 }
 
 /// What became of a skill; one that no order is about has not changed.
@@ -269,41 +271,62 @@ fn taken(path: &Path) -> InstallError {
 /// to a path and a digest.
 struct Trusted<'t> {
     place: &'t Place,
-    /// Whether what is being installed is accepted.
-    new: bool,
-    approvals: Approvals,
+    accepted: AcceptedSkills,
+    /// What is being installed and accepted, by name.
+    new: BTreeMap<&'t str, &'t NewSkill>,
 }
 
 impl<'t> Trusted<'t> {
-    fn of(place: &'t Place, how: &Orders<'_>) -> Result<Self, InstallError> {
+    fn of(place: &'t Place, orders: &'t [Order], how: &Orders<'_>) -> Result<Self, InstallError> {
+        let new = orders.iter().filter_map(|order| match order {
+            Order::Install(new) if how.accepted => Some((&*new.locked.name, &**new)),
+            _ => None,
+        });
+        Ok(Self { place, accepted: AcceptedSkills::of(place)?, new: new.collect() })
+    }
+
+    /// What has to be recorded so that a skill is trusted in a client's folder as it is where it is installed.
+    fn accepted(&self, folder: &Path, locked: &LockedSkill) -> Vec<Accepted> {
+        let (there, here) = (self.place.skill(&locked.name), folder.join(&locked.name));
+        if self.accepted.has(&here, &locked.digest) {
+            return Vec::new();
+        }
+        match self.new.get(&*locked.name) {
+            Some(new) => accepted_in(&here, new).collect(),
+            None if self.accepted.has(&there, &locked.digest) => self.accepted.moved(&there, &here),
+            None => Vec::new(),
+        }
+    }
+}
+
+/// The user's approvals of skills in folders, by the paths of their files.
+pub(super) struct AcceptedSkills(BTreeMap<String, Approval>);
+
+impl AcceptedSkills {
+    pub(super) fn of(place: &Place) -> Result<Self, InstallError> {
         let file = &place.books.approvals;
         let approvals = Approvals::load(file).map_err(|error| {
             InstallError::io("read your approvals", file, std::io::Error::other(error.with_cause()))
         })?;
-        Ok(Self { place, new: how.accepted, approvals })
+        let skills = approvals.skills.into_iter();
+        let by_file = skills.filter_map(|approval| Some((approval.location.path()?.to_owned(), approval)));
+        Ok(Self(by_file.collect()))
     }
 
-    /// What has to be recorded so that a skill is trusted in a client's folder as it is where it is installed.
-    fn accepted(&self, folder: &Path, locked: &LockedSkill, orders: &[Order]) -> Option<Accepted> {
-        let new = orders.iter().find_map(|order| match order {
-            Order::Install(new) if new.locked.name == locked.name => Some(new),
-            _ => None,
+    /// Whether the user accepted the skill in a folder with this digest.
+    pub(super) fn has(&self, folder: &Path, digest: &str) -> bool {
+        let mut files = FILE_NAMES.iter().map(|name| folder.join(name).to_string_lossy().into_owned());
+        files.any(|file| self.0.get(&file).is_some_and(|approval| approval.digest == digest))
+    }
+
+    /// What was accepted in a folder and below, for another folder with the same files.
+    fn moved(&self, from: &Path, to: &Path) -> Vec<Accepted> {
+        let start = from.join("").to_string_lossy().into_owned();
+        let below = self.0.range(start.clone()..).map_while(|(file, approval)| {
+            let (name, key) = (approval.name.clone(), approval.key.clone());
+            let (skill_file, digest) = (to.join(file.strip_prefix(&start)?), Some(approval.digest.clone()));
+            Some(Accepted { name, key, skill_file, digest })
         });
-        let (there, here) = (self.place.skill(&locked.name), folder.join(&locked.name));
-        let approved = |folder: &Path| {
-            let mut approvals = self.approvals.skills.iter();
-            approvals.find(|approval| is_in(&approval.location, folder) && approval.digest == locked.digest)
-        };
-        let old = approved(&there);
-        let is_trusted = old.is_some() || (self.new && new.is_some());
-        if !is_trusted || approved(&here).is_some() {
-            return None;
-        }
-        let own = match (new, old) {
-            (Some(new), _) => new.tree.manifest().own()?.path.to_string(),
-            (None, old) => Path::new(old?.location.file()?).file_name()?.to_str()?.to_owned(),
-        };
-        let name = new.map(|new| new.declared_name.clone()).or_else(|| old.map(|old| old.name.clone()))?;
-        Some(Accepted { name, skill_file: here.join(own), digest: Some(locked.digest.clone()) })
+        below.collect()
     }
 }

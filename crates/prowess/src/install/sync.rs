@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use super::apply::{Action, Change, Order};
 use super::error::{InstallError, InstallErrorKind};
 use super::installer::{InstallOptions, Installer, Prepared, Progress, Write, open_skills};
+use super::links::AcceptedSkills;
 use super::modes::is_tree;
 use super::records::{
     InstallScope, LockedSkill, Place, Records, WantedSkill, fits, new_skill, recorded, source_folder, spec_of,
@@ -16,8 +17,6 @@ use super::sources::SyncSource;
 use super::spec::InstallSpec;
 use super::target::{State, read_tree, state_of};
 use crate::error::shown;
-use crate::fs::location::is_in;
-use crate::registry::trust::Approvals;
 
 /// How skills are made to be what the records say.
 #[derive(Clone, Debug, Default)]
@@ -99,7 +98,7 @@ impl Installer {
         }
         let fetcher = self.fetcher(&place);
         let (dir, listing) = (open_skills(&place)?, self.listing());
-        let approvals = approvals(&place)?;
+        let accepted = AcceptedSkills::of(&place)?;
         let mut plan = SyncPlan::default();
         for (name, wanted) in records.wanted.skills() {
             let asked = spec_of(&place, name, wanted)?;
@@ -120,7 +119,7 @@ impl Installer {
                 if is_tree(digest, &locked.digest, &place.base, &listing));
             if is_there && !options.fetch_only {
                 // It is there as it should be, and perhaps the user was never asked.
-                if !accepted(&approvals, &place, locked)
+                if !accepted.has(&place.skill(name), &locked.digest)
                     && let Ok(tree) = read_tree(&place.skill(name))
                     && tree.digest() == locked.digest
                 {
@@ -219,24 +218,10 @@ impl Installer {
     /// Which of these skills the user accepted before, as they are, at their places.
     pub fn are_accepted(&self, scope: InstallScope, skills: &[Prepared]) -> Result<Vec<bool>, InstallError> {
         let place = self.place(scope)?;
-        let approvals = approvals(&place)?;
-        Ok(skills.iter().map(|skill| accepted(&approvals, &place, &skill.new.locked)).collect())
+        let accepted = AcceptedSkills::of(&place)?;
+        let locked = skills.iter().map(|skill| &skill.new.locked);
+        Ok(locked.map(|locked| accepted.has(&place.skill(&locked.name), &locked.digest)).collect())
     }
-}
-
-/// What the user approved.
-fn approvals(place: &Place) -> Result<Approvals, InstallError> {
-    let file = &place.books.approvals;
-    Approvals::load(file).map_err(|error| {
-        InstallError::io("read your approvals", file, std::io::Error::other(error.with_cause()))
-    })
-}
-
-/// Whether the user accepted a skill as the lock has it, where it is installed.
-fn accepted(approvals: &Approvals, place: &Place, locked: &LockedSkill) -> bool {
-    let folder = place.skill(&locked.name);
-    let mut approvals = approvals.skills.iter();
-    approvals.any(|approval| is_in(&approval.location, &folder) && approval.digest == locked.digest)
 }
 
 /// The skills that the lock names and `skills.toml` does not.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use prowess_core::path::{MAX_DEPTH, first_collision};
-use prowess_core::{Document, FileEntry, Manifest, RelPath, parse};
+use prowess_core::{Document, FileEntry, Manifest, Origin, RelPath, parse};
 
 use super::error::{About, InstallError, InstallErrorKind, InstallLimit};
 use crate::fs::atomic::is_temporary;
@@ -129,6 +129,17 @@ pub(crate) struct TreeFile {
     pub(crate) bytes: Arc<[u8]>,
 }
 
+/// A skill in a tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct TreeSkill {
+    /// The path of its SKILL.md.
+    pub(crate) file: String,
+    /// Its name.
+    pub(crate) name: String,
+    /// The tree digest of its folder.
+    pub(crate) digest: String,
+}
+
 /// The files of one skill: within the limits, with paths that every system can keep, with digests of the bytes that are
 /// here. Nothing is installed that was not one of these.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -182,6 +193,40 @@ impl SkillTree {
     /// Each file with its bytes.
     pub fn files(&self) -> impl Iterator<Item = (&FileEntry, &[u8])> {
         self.manifest.files.iter().zip(self.contents.iter().map(|bytes| &**bytes))
+    }
+
+    /// The skills in it: itself, and those inside of it, which agents find too.
+    pub(crate) fn skills(&self) -> Vec<TreeSkill> {
+        let mut skills: BTreeMap<&str, TreeSkill> = BTreeMap::new();
+        let own = self.manifest.own().map(|own| own.path.as_str());
+        for (file, bytes) in self.files() {
+            let path = file.path.as_str();
+            let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+            // Of the two names the first one counts, and it comes first in this order.
+            let is_own = FILE_NAMES.contains(&name) && (!folder.is_empty() || own == Some(path));
+            if !is_own || skills.contains_key(folder) {
+                continue;
+            }
+            let at = Origin::at(path).in_folder(folder.rsplit('/').next().unwrap_or_default());
+            let name = parse(bytes).entry(&at).name;
+            skills
+                .insert(folder, TreeSkill { file: path.to_owned(), name, digest: self.digest_below(folder) });
+        }
+        skills.into_values().collect()
+    }
+
+    /// The tree digest of one of its folders.
+    fn digest_below(&self, folder: &str) -> String {
+        if folder.is_empty() {
+            return self.digest.clone();
+        }
+        let files = self.manifest.files.iter().filter_map(|file| {
+            let path = file.path.as_str().strip_prefix(folder)?.strip_prefix('/')?;
+            let mut below = file.clone();
+            below.path = RelPath::parse(path).ok()?;
+            Some(below)
+        });
+        digests::of_tree(&Manifest::new(files.collect())).unwrap_or_default()
     }
 
     /// What its SKILL.md says.

@@ -22,6 +22,7 @@ use crate::fs::walk::{MissingRoot, OnError, ScanChanges, ScanOptions};
 use crate::library::clients::{Client, Root};
 use crate::library::config::{Config, ConfigError, ConfigLimits, SessionConfig};
 use crate::registry::Registry;
+use crate::registry::installed::UserRecords;
 use crate::registry::trust::{Approvals, Trust};
 use crate::source::Layer;
 use crate::source::budget::{ProjectBudget, ProjectLimits};
@@ -210,6 +211,7 @@ fn add(
         registry.add(builtin::source());
     }
     registry.set_trust(Trust::in_approved(approvals));
+    registry.set_user_records(UserRecords::of(environment));
     Ok(said_of_sessions(&configs))
 }
 

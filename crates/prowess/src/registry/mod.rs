@@ -41,6 +41,7 @@
 //! ```
 
 pub mod digests;
+pub(crate) mod installed;
 pub mod trust;
 
 mod read;
@@ -61,6 +62,7 @@ use crate::fs::walk::OnError;
 use crate::internal::{read_locked, write_locked};
 use crate::library::clients::Client;
 use crate::registry::digests::DigestLimits;
+use crate::registry::installed::UserRecords;
 use crate::registry::trust::Trust;
 #[cfg(feature = "watch")]
 use crate::source::Watched;
@@ -179,6 +181,8 @@ pub struct Registry {
     unregistered: RwLock<BTreeSet<String>>,
     allowed: Vec<Allowed>,
     trust: RwLock<Trust>,
+    /// Where it says which of the user's skills are installed.
+    installed: Option<UserRecords>,
     limits: DigestLimits,
     on_error: OnError,
     budget: Option<Arc<ProjectBudget>>,
@@ -232,6 +236,7 @@ impl Registry {
             unregistered: RwLock::default(),
             allowed: Vec::new(),
             trust: RwLock::new(Trust::everything()),
+            installed: None,
             limits: DigestLimits::default(),
             on_error: OnError::Fail,
             budget: None,
@@ -304,6 +309,12 @@ impl Registry {
     /// Sets what is trusted from the next refresh on. By default, everything is.
     pub fn set_trust(&self, trust: Trust) {
         *write_locked(&self.trust) = trust;
+    }
+
+    /// Has installed skills of a user need an approval, as the user's records name them at each refresh.
+    pub(crate) fn set_user_records(&mut self, records: UserRecords) -> &mut Self {
+        self.installed = Some(records);
+        self
     }
 
     /// Sets how large a skill may be whose files are digested for an approval. A larger one is not approved.

@@ -3,6 +3,7 @@
 //! A server may take half a minute to respond. So servers are listed in parallel without blocking anything else, and the
 //! last list of each is used until it is listed again.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use std::sync::Arc;
 use prowess_core::catalog::{Approved, LayerId, TurnedOffBy};
 use prowess_core::internal::Decision;
 use prowess_core::path::Glob;
-use prowess_core::{Candidate, Catalog, Delta, Found, Location, Obstacle, Scope, Stamp};
+use prowess_core::{Candidate, Catalog, Delta, Found, Location, Obstacle, Origin, Scope, Stamp};
 
 use super::read::read_approved;
 use super::{Registry, RegistryError, Seen, damage, needs_trust};
@@ -19,6 +20,7 @@ use crate::fs::walk::OnError;
 use crate::internal::{locked, read_locked, write_locked};
 use crate::library::views;
 use crate::registry::digests;
+use crate::registry::installed::{InstalledFolders, UserRecords};
 use crate::registry::trust::{Trust, Verdict};
 use crate::source::{Layer, Listing};
 
@@ -31,6 +33,33 @@ pub(super) struct Listed {
     #[expect(clippy::vec_box, reason = "as in a listing")]
     skills: Vec<Box<Found>>,
     problems: Vec<Arc<SourceError>>,
+}
+
+/// What one refresh judges trust by.
+struct Judging<'r> {
+    trust: Trust,
+    records: Option<&'r UserRecords>,
+    /// Read when the first skill of the user needs it.
+    installed: OnceCell<InstalledFolders>,
+}
+
+impl Judging<'_> {
+    /// Whether a skill of the user was installed, or is inside of one that was: it is trusted as the user accepted it, and
+    /// no other way. The records say so, and an approval in its folder or above does, which outlives them: to end an
+    /// approval must not widen trust.
+    fn is_installed(&self, origin: &Origin) -> bool {
+        if origin.scope != Scope::User || self.trust.is_in_everything() {
+            return false;
+        }
+        let Some(file) = origin.location.path() else { return false };
+        let read = || self.records.map(UserRecords::read).unwrap_or_default();
+        self.trust.has_approval_above(file) || self.installed.get_or_init(read).hold(file)
+    }
+
+    /// The records that are not understood.
+    fn problems(self) -> impl Iterator<Item = SourceError> {
+        self.installed.into_inner().into_iter().flat_map(|installed| installed.problems)
+    }
 }
 
 /// Whether two skills are one folder that was found by two paths, one of them through a link.
@@ -62,6 +91,7 @@ impl Registry {
             budget.reset();
         }
         let trust = read_locked(&self.trust).clone();
+        let judging = Judging { trust, records: self.installed.as_ref(), installed: OnceCell::new() };
         let mut known = locked(&self.known).clone();
         for (at, layer) in self.layers.iter().enumerate() {
             let mut listed = if layer.traits().remote {
@@ -70,9 +100,10 @@ impl Registry {
                 self.listed(layer.list(self.profile.as_ref()))?
             };
             problems.append(&mut listed.problems);
-            let decided = |found| Arc::new(self.decided(found, at, layer, &trust));
+            let decided = |found| Arc::new(self.decided(found, at, layer, &judging));
             candidates.extend(listed.skills.into_iter().map(decided));
         }
+        problems.extend(judging.problems().map(Arc::new));
         problems.extend(self.budget.as_ref().and_then(|budget| budget.problem()).map(Arc::new));
         if let Some(call) = &self.on_problem {
             self.noted.iter().chain(&problems).for_each(|problem| call(problem));
@@ -140,12 +171,12 @@ impl Registry {
     }
 
     /// Decides whether a skill that loads may be offered and used, and makes its candidate.
-    fn decided(&self, mut found: Box<Found>, at: usize, layer: &Layer, trust: &Trust) -> Candidate {
+    fn decided(&self, mut found: Box<Found>, at: usize, layer: &Layer, judging: &Judging<'_>) -> Candidate {
         let mut decision = Decision::of_layer(LayerId { registry: self.id, at }, layer.label());
         if found.obstacle.is_none() {
             match self.turned_off(&found, layer) {
                 Some(by) => decision.obstacle = Some(Obstacle::Disabled { by }),
-                None => (decision.obstacle, decision.approved) = self.trusted(&mut found, layer, trust),
+                None => (decision.obstacle, decision.approved) = self.trusted(&mut found, layer, judging),
             }
         }
         Candidate::build(*found, decision)
@@ -173,16 +204,14 @@ impl Registry {
         &self,
         found: &mut Found,
         layer: &Layer,
-        trust: &Trust,
+        judging: &Judging<'_>,
     ) -> (Option<Obstacle>, Option<Approved>) {
         let origin = &found.entry.origin;
-        // An installed skill of the user is trusted as the user accepted it, and no other way.
-        let accepted = || origin.scope == Scope::User && trust.approval_of(&origin.location).is_some();
-        if !needs_trust(found.wants_approval, origin.scope) && !accepted() {
+        if !needs_trust(found.wants_approval, origin.scope) && !judging.is_installed(origin) {
             return (None, None);
         }
         let mut counted = None;
-        let verdict = trust.judge(&found.entry.origin, || {
+        let verdict = judging.trust.judge(&found.entry.origin, || {
             let skill = found.source_skill();
             let files = layer.source().manifest(skill, &self.limits.binding())?;
             let digest = digests::of_skill(skill, &files)?;

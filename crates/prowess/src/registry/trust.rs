@@ -4,8 +4,10 @@
 //! it was accepted. A project's skills that were found
 //! by themselves are seen but not used before the user says so, and so are those of a layer that asks for it.
 
+use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use prowess_core::{Candidate, Location, Origin, Scope};
 use serde::{Deserialize, Serialize};
@@ -15,6 +17,7 @@ use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::atomic::{self, Durability};
 use crate::fs::location::is_in;
 use crate::fs::read;
+use crate::registry::installed::is_below_any;
 
 /// The largest trust file that is read.
 const MAX_BYTES: usize = 16 << 20;
@@ -24,12 +27,17 @@ const MAX_BYTES: usize = 16 << 20;
 pub struct Trust {
     everything: bool,
     approvals: Approvals,
+    /// The folders of the skills that were approved by themselves.
+    approved: Arc<BTreeSet<Box<str>>>,
 }
 
 /// The user's approvals, as they are stored.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Approvals {
     version: u32,
+    /// How often they were changed: approvals that are the same again were changed all the same.
+    #[serde(default)]
+    revision: u64,
     /// Folders whose skills are trusted, including later ones.
     pub folders: Vec<PathBuf>,
     /// Skills that are trusted with the files they had.
@@ -69,7 +77,7 @@ impl Approval {
             let name = uri.strip_suffix("/SKILL.md")?.rsplit('/').next()?;
             Some(key.strip_prefix(&**label)?.strip_prefix(':')? == name)
         };
-        self.key.as_deref() == Some(key) || on_server().unwrap_or(false)
+        self.key.as_deref().unwrap_or(&self.name) == key || on_server().unwrap_or(false)
     }
 }
 
@@ -82,7 +90,19 @@ impl Trust {
     /// Trusts what was approved, and what needs no approval.
     pub fn in_approved(mut approvals: Approvals) -> Self {
         approvals.skills.sort_by(|a, b| a.location.cmp(&b.location));
-        Self { approvals, ..Self::default() }
+        let files = approvals.skills.iter().filter_map(|approval| approval.location.path());
+        let folders = files.filter_map(|file| Path::new(file).parent()?.to_str().map(Box::from));
+        Self { approved: Arc::new(folders.collect()), approvals, everything: false }
+    }
+
+    /// Whether all skills are trusted.
+    pub(crate) fn is_in_everything(&self) -> bool {
+        self.everything
+    }
+
+    /// Whether a person approved the skill with this file as it was, or one that it is inside of.
+    pub(crate) fn has_approval_above(&self, file: &str) -> bool {
+        is_below_any(file, &self.approved)
     }
 
     /// Whether a skill that the user did not name may be used, and why. The digest is computed only if it decides this.
@@ -144,6 +164,7 @@ impl Approvals {
         })?;
         let mut approvals = Self::load(file)?;
         let done = change(&mut approvals)?;
+        approvals.revision = approvals.revision.wrapping_add(1);
         approvals.save(file)?;
         drop(lock);
         Ok(done)
@@ -176,17 +197,21 @@ impl Approvals {
         self.skills.sort_by(|a, b| a.location.cmp(&b.location));
     }
 
-    /// Trusts an installed skill, by the place of its SKILL.md, as long as it has this digest; without one, revokes the
-    /// trust.
+    /// Ends the approvals of all skills in these folders, then adds these, all at once.
     #[cfg(feature = "install")]
-    pub(crate) fn trust_file(&mut self, name: &str, file: &Path, digest: Option<&str>) {
-        let location = Location::from(file.to_string_lossy().into_owned());
-        self.skills.retain(|approval| approval.location != location);
-        if let Some(digest) = digest {
-            let (name, digest) = (name.to_owned(), digest.to_owned());
-            self.skills.push(Approval { name, key: None, location, digest });
-            self.skills.sort_by(|a, b| a.location.cmp(&b.location));
-        }
+    pub(crate) fn replace(&mut self, ended: &BTreeSet<Box<str>>, new: impl IntoIterator<Item = Approval>) {
+        let is_ended =
+            |approval: &Approval| approval.location.path().is_some_and(|file| is_below_any(file, ended));
+        self.skills.retain(|approval| !is_ended(approval));
+        self.skills.extend(new);
+        self.skills.sort_by(|a, b| a.location.cmp(&b.location));
+        self.skills.dedup_by(|a, b| a.location == b.location);
+    }
+
+    /// A number that another change makes another one.
+    #[cfg(feature = "install")]
+    pub(crate) fn revision(&self) -> u64 {
+        self.revision
     }
 
     /// The trusted folder that a place is in, if there is one.

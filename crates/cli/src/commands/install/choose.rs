@@ -57,10 +57,10 @@ fn pick(available: &Available, ui: &mut Ui) -> Result<Vec<usize>, CommandError> 
         );
     }
     ui.tell(&text);
-    let whole = available.choose(&[], true)?;
     let answer = ui.ask("Which? (numbers such as 1,3-5, names, or all)")?;
     let named = |name: &str| available.choose(&[name.to_owned()], false).ok()?.pop();
     if answer.trim().eq_ignore_ascii_case("all") {
+        let whole = available.choose(&[], true)?;
         say_left_out(available, &whole, ui);
         return Ok(whole);
     }

@@ -23,7 +23,11 @@ pub(crate) fn run(json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
     for skill in &skills {
         let source = skill.locked.source.split_once('+').map_or("", |(_, place)| place);
         let state = match state(skill) {
-            "clean" => String::new(),
+            "clean" if skill.is_clean() => String::new(),
+            "clean" => {
+                let clients: Vec<&str> = skill.clients.iter().map(|other| &*other.client).collect();
+                format!("  not as installed for {}; see: prowess verify", clean(&clients.join(", ")))
+            }
             other => format!("  {other}"),
         };
         let name = skill.locked.upstream_name.as_deref();

@@ -95,6 +95,9 @@ impl From<InstallError> for CommandError {
                 _ => error.hint(),
             },
             Kind::Ambiguous => "name one with --skill NAME, or take them all with --all",
+            Kind::SameName => {
+                "name one by its path: --skill PATH; give the other another name: --skill PATH --as NAME"
+            }
             Kind::Busy => "wait until it is done, or wait longer with --lock-timeout SECONDS",
             Kind::OutOfDate => "update the lock with: prowess sync",
             _ => error.hint(),

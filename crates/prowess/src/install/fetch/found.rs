@@ -1,5 +1,6 @@
 //! [`Found`]: the skills that a place holds, and which of them are meant.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use prowess_core::text::similar;
@@ -7,8 +8,9 @@ use prowess_core::{Origin, RelPath, parse};
 
 use super::Place;
 use super::contents::{Planned, SkillFolder, file_at};
+use crate::install::apply::same_name;
 use crate::install::error::{InstallError, InstallErrorKind};
-use crate::install::records::check_folder_name;
+use crate::install::records::{check_folder_name, folder_key};
 use crate::install::tree::{InstallLimits, refused};
 use crate::source::why_not_offered;
 
@@ -39,6 +41,11 @@ impl FoundSkill {
     fn is_called(&self, name: &str) -> bool {
         let folder = self.folder.rsplit('/').next().unwrap_or_default();
         self.name == name || (!folder.is_empty() && folder == name) || self.folder == name
+    }
+
+    /// Its folder, as a person names it.
+    fn path(&self) -> &str {
+        if self.folder.is_empty() { "." } else { &self.folder }
     }
 
     pub(super) fn shown(&self) -> String {
@@ -158,6 +165,20 @@ impl Found {
         }
     }
 
+    /// An error when two of the chosen skills would be installed under one name.
+    pub(crate) fn check_names(&self, chosen: &[usize]) -> Result<(), InstallError> {
+        let mut taken = BTreeMap::new();
+        for (at, skill) in chosen.iter().filter_map(|at| Some((*at, self.skills.get(*at)?))) {
+            match taken.insert(folder_key(&skill.name), (at, skill)) {
+                Some((before, other)) if before != at => {
+                    return Err(same_name(&skill.name, other.path(), skill.path()));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
     /// An error when a skill cannot be installed because of the name of its folder.
     pub(super) fn check_folders(&self) -> Result<(), InstallError> {
         match self.unsafe_folders.first() {
@@ -187,7 +208,7 @@ impl Found {
             }
             (None, several) => {
                 let message = format!("several skills are called so: {name}");
-                Err(self.listing(InstallErrorKind::Ambiguous, &message, "name one by its path", several))
+                Err(self.listing(InstallErrorKind::SameName, &message, "name one by its path", several))
             }
         }
     }

@@ -4,6 +4,7 @@ mod names;
 mod origins;
 mod resolve;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 pub(crate) use self::names::InstalledNames;
@@ -70,7 +71,10 @@ impl Installer {
         let dir = open_skills(&place)?;
         let failed = |error| InstallError::io("read", &place.base.join(SKILLS_FOLDER), error);
         let listing = self.listing();
-        let mut differences = differences(&place, &records, self.environment(), &listing)?;
+        let mut differences: BTreeMap<String, Vec<ClientDifference>> = BTreeMap::new();
+        for (name, difference) in self::differences(&place, &records, self.environment(), &listing)? {
+            differences.entry(name).or_default().push(difference);
+        }
         let mut skills = Vec::new();
         for locked in records.lock.skills() {
             let path = place.skill(&locked.name);
@@ -88,8 +92,7 @@ impl Installer {
                     (Ok(_), None) => InstalledState::Edited(Vec::new()),
                 },
             };
-            let clients = differences.extract_if(.., |(name, _)| *name == locked.name);
-            let clients = clients.map(|(_, difference)| difference).collect();
+            let clients = differences.remove(&locked.name).unwrap_or_default();
             skills.push(InstalledSkill {
                 org: org_of(locked),
                 name: locked.name.clone(),

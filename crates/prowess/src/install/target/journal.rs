@@ -5,10 +5,12 @@
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
+use prowess_core::Location;
 use serde::{Deserialize, Serialize};
 
 use crate::fs::atomic::{self, Durability};
 use crate::fs::read;
+use crate::registry::trust::Approval;
 
 /// The largest journal that is read.
 const MAX_BYTES: usize = 64 << 20;
@@ -63,10 +65,22 @@ pub(crate) struct FileStep {
 pub(crate) struct Accepted {
     /// The name in the frontmatter.
     pub(crate) name: String,
+    /// The name that it was installed under, when that is another.
+    #[serde(default)]
+    pub(crate) key: Option<String>,
     /// The place of the SKILL.md.
     pub(crate) skill_file: PathBuf,
-    /// The tree digest that is trusted; nothing ends the trust.
+    /// The tree digest that is trusted; nothing ends the trust in all that is in its folder.
     pub(crate) digest: Option<String>,
+}
+
+impl Accepted {
+    /// The approval that it becomes; nothing when it ends one.
+    pub(crate) fn approval(&self) -> Option<Approval> {
+        let location = Location::from(self.skill_file.to_string_lossy().into_owned());
+        let (name, key) = (self.name.clone(), self.key.clone());
+        Some(Approval { name, key, location, digest: self.digest.clone()? })
+    }
 }
 
 /// Everything that a transaction does.
@@ -81,6 +95,9 @@ pub(crate) struct Journal {
     pub(crate) files: Vec<FileStep>,
     /// What the user accepted.
     pub(crate) accepted: Vec<Accepted>,
+    /// The revision of the user's approvals before they were added to.
+    #[serde(default)]
+    pub(crate) approvals: Option<u64>,
 }
 
 impl Journal {

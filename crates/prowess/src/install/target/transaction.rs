@@ -110,7 +110,7 @@ impl<'b> Transaction<'b> {
         if self.is_empty() {
             return Ok(());
         }
-        self.number()?;
+        self.prepare()?;
         let file = &self.books.journal;
         for (dir, stage) in self.folders.values() {
             let synced = stage
@@ -124,7 +124,7 @@ impl<'b> Transaction<'b> {
         // From here on the staging folders belong to the journal: they are removed only after it.
         let journal = std::mem::take(&mut self.journal);
         let work = Work { journal: &journal, folders: &self.folders };
-        let done = work.forward().and_then(|()| record(&journal, &self.books.approvals));
+        let done = work.forward().and_then(|()| record(&journal, &self.books.approvals, |_| true));
         // What was done is undone; if that fails too, the journal stays for the next command.
         let settled = done.is_ok() || work.backward().is_ok();
         if settled && let Err(error) = Journal::clear(file) {
@@ -136,8 +136,15 @@ impl<'b> Transaction<'b> {
         done
     }
 
-    /// Notes by which number each step is told done.
-    fn number(&mut self) -> Result<(), InstallError> {
+    /// Notes what tells a later process which steps were done, and whether the user changed the approvals since.
+    fn prepare(&mut self) -> Result<(), InstallError> {
+        if !self.journal.accepted.is_empty() {
+            let file = &self.books.approvals;
+            let approvals = Approvals::load(file).map_err(|error| {
+                InstallError::io("read your approvals", file, io::Error::other(error.with_cause()))
+            })?;
+            self.journal.approvals = Some(approvals.revision());
+        }
         for step in &mut self.journal.steps {
             if let Some((dir, stage)) = self.folders.get(&step.folder) {
                 let moved =
@@ -214,7 +221,10 @@ pub(crate) fn recover(books: &Books, swept: &[PathBuf]) -> Result<bool, InstallE
             }
         }
         let work = Work { journal, folders: &folders };
-        if let Err(error) = work.complete().and_then(|()| record(journal, &books.approvals))
+        // Approvals that changed since then have these already, or the user revoked them after the process was killed. Then
+        // nothing is granted: what is not accepted is asked for by the next `sync`.
+        let unchanged = |now: &Approvals| journal.approvals == Some(now.revision());
+        if let Err(error) = work.complete().and_then(|()| record(journal, &books.approvals, unchanged))
             && work.backward().is_err()
         {
             return Err(set_aside(file, &error));
@@ -269,15 +279,21 @@ fn sweep(folder: &Path) {
     }
 }
 
-/// Adds what the user accepted to the approvals.
-fn record(journal: &Journal, approvals: &Path) -> Result<(), InstallError> {
+/// Adds what the user accepted to the approvals, if they may be added to, and ends what ends.
+fn record(
+    journal: &Journal,
+    approvals: &Path,
+    may_grant: impl Fn(&Approvals) -> bool,
+) -> Result<(), InstallError> {
     if journal.accepted.is_empty() {
         return Ok(());
     }
     let recorded = Approvals::update(approvals, |approvals| {
-        for accepted in &journal.accepted {
-            approvals.trust_file(&accepted.name, &accepted.skill_file, accepted.digest.as_deref());
-        }
+        let grants = may_grant(approvals);
+        let changed = || journal.accepted.iter().filter(|accepted| grants || accepted.digest.is_none());
+        let ended = changed().filter_map(|accepted| accepted.skill_file.parent());
+        let ended = ended.map(|folder| folder.to_string_lossy().into()).collect();
+        approvals.replace(&ended, changed().filter_map(Accepted::approval));
         Ok::<(), SourceError>(())
     });
     recorded.map_err(|error| {

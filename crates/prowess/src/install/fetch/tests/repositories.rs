@@ -123,7 +123,7 @@ fn several_skills_are_ambiguous_until_one_is_named() {
     assert_eq!(several.kind(), InstallErrorKind::Ambiguous);
     assert!(several.to_string().contains("odd, a (other/a), a (skills/a), b (skills/b)"), "{several}");
     assert_eq!(choose(&["b", "odd"]).unwrap(), [3, 0]);
-    assert_eq!(choose(&["a"]).unwrap_err().kind(), InstallErrorKind::Ambiguous);
+    assert_eq!(choose(&["a"]).unwrap_err().kind(), InstallErrorKind::SameName);
     assert_eq!(choose(&["skills/a"]).unwrap(), [2]);
     let none = choose(&["c"]).unwrap_err();
     assert_eq!(none.kind(), InstallErrorKind::NotFound);

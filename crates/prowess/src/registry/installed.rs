@@ -1,0 +1,175 @@
+//! [`UserRecords`]: which of the user's own folders hold installed skills. Those come from elsewhere, so they need an
+//! accepted digest, unlike what the user wrote.
+//!
+//! This does not depend on the installer being part of a build: a program without it reads the same folders.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use toml::de::{DeTable, DeValue};
+
+use crate::env::Environment;
+use crate::error::{SourceError, SourceErrorKind};
+use crate::fs::read;
+use crate::library::clients::{self, CLIENTS};
+
+/// The largest record that is read.
+const MAX_BYTES: usize = 16 << 20;
+/// The folder that skills are installed in, below the user's folder.
+const SKILLS_FOLDER: &str = ".agents/skills";
+
+/// Where a user's `skills.lock` and `skills.toml` are, and the folders of clients.
+#[derive(Clone, Debug)]
+pub(crate) struct UserRecords {
+    environment: Environment,
+}
+
+/// The folders of skills that were installed for the user, where they were installed and where clients look for them.
+#[derive(Debug, Default)]
+pub(crate) struct InstalledFolders {
+    folders: BTreeSet<Box<str>>,
+    /// Records that are not understood.
+    pub(crate) problems: Vec<SourceError>,
+}
+
+impl UserRecords {
+    pub(crate) fn of(environment: &Environment) -> Self {
+        Self { environment: environment.clone() }
+    }
+
+    /// Reads which skills are installed. Without a lock none are, and nothing else is read. Where a record is not
+    /// understood, everything that it could be about counts as installed.
+    pub(crate) fn read(&self) -> InstalledFolders {
+        let mut installed = InstalledFolders::default();
+        let Some(home) = self.environment.home() else { return installed };
+        let lock = match record(&home.join(".agents/skills.lock"), names) {
+            Ok(None) => return installed,
+            Ok(Some(names)) => Some(names),
+            Err(problem) => {
+                installed.problems.push(problem);
+                None
+            }
+        };
+        let wanted = record(&home.join(".agents/skills.toml"), client_ids);
+        let mut roots = vec![home.join(SKILLS_FOLDER)];
+        match wanted.map(Option::unwrap_or_default) {
+            Ok(ids) => {
+                let known = ids.iter().filter_map(|id| clients::client(id));
+                roots.extend(known.flat_map(|client| self.folders_of(client.user)));
+            }
+            Err(problem) => {
+                installed.problems.push(problem);
+                roots.extend(CLIENTS.iter().flat_map(|client| self.folders_of(client.user)));
+            }
+        }
+        for root in roots {
+            match &lock {
+                Some(names) => {
+                    installed.folders.extend(names.iter().map(|name| text(&root.join(name))));
+                }
+                None => drop(installed.folders.insert(text(&root))),
+            }
+        }
+        installed
+    }
+
+    fn folders_of(&self, paths: &'static [&'static str]) -> impl Iterator<Item = PathBuf> {
+        paths.iter().filter_map(|path| self.environment.expand(path))
+    }
+}
+
+impl InstalledFolders {
+    /// Whether a file is in the folder of an installed skill, at any depth.
+    pub(crate) fn hold(&self, file: &str) -> bool {
+        is_below_any(file, &self.folders)
+    }
+}
+
+/// The names of the skills in a lock; nothing when it is not understood.
+fn names(lock: &DeTable<'_>) -> Option<Vec<String>> {
+    let Some(skills) = value(lock, "skill") else { return Some(Vec::new()) };
+    let name = |skill: &DeValue<'_>| value(skill.as_table()?, "name")?.as_str().map(str::to_owned);
+    skills.as_array()?.iter().map(|skill| name(skill.get_ref())).collect()
+}
+
+/// The clients that get links or copies; nothing when that is not understood.
+fn client_ids(wanted: &DeTable<'_>) -> Option<Vec<String>> {
+    let Some(settings) = value(wanted, "settings") else { return Some(Vec::new()) };
+    let Some(ids) = value(settings.as_table()?, "clients") else { return Some(Vec::new()) };
+    ids.as_array()?.iter().map(|id| id.get_ref().as_str().map(str::to_owned)).collect()
+}
+
+fn value<'t, 'i>(table: &'t DeTable<'i>, key: &str) -> Option<&'t DeValue<'i>> {
+    table.iter().find(|(name, _)| name.get_ref().as_ref() == key).map(|(_, value)| value.get_ref())
+}
+
+/// What a record says; nothing when there is none.
+fn record<T>(file: &Path, read: impl FnOnce(&DeTable<'_>) -> Option<T>) -> Result<Option<T>, SourceError> {
+    let bytes = match read::read_small(file, MAX_BYTES) {
+        Err(SourceError { kind: SourceErrorKind::Missing, .. }) => return Ok(None),
+        bytes => bytes?,
+    };
+    let damaged = |reason: String| SourceErrorKind::Damaged { reason }.at(file);
+    let text = String::from_utf8(bytes).map_err(|_| damaged("it is no UTF-8".to_owned()))?;
+    let table = DeTable::parse(&text).map_err(|error| damaged(error.message().to_owned()))?;
+    let said = read(table.get_ref())
+        .ok_or_else(|| damaged("it does not list names as Prowess writes them".to_owned()))?;
+    Ok(Some(said))
+}
+
+fn text(path: &Path) -> Box<str> {
+    path.to_string_lossy().into()
+}
+
+/// Whether a file is in one of these folders, at any depth.
+pub(crate) fn is_below_any(file: &str, folders: &BTreeSet<Box<str>>) -> bool {
+    let mut above = file.rmatch_indices(std::path::is_separator).filter_map(|(at, _)| file.get(..at));
+    !folders.is_empty() && above.any(|folder| folders.contains(folder))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folders(lock: &str, wanted: Option<&str>) -> (tempfile::TempDir, InstalledFolders) {
+        let home = tempfile::tempdir().unwrap();
+        let agents = home.path().join(".agents");
+        std::fs::create_dir(&agents).unwrap();
+        std::fs::write(agents.join("skills.lock"), lock).unwrap();
+        if let Some(wanted) = wanted {
+            std::fs::write(agents.join("skills.toml"), wanted).unwrap();
+        }
+        let environment = Environment::of([("HOME", &*home.path().to_string_lossy())]);
+        let read = UserRecords::of(&environment).read();
+        (home, read)
+    }
+
+    #[test]
+    fn what_a_lock_names_is_installed_with_all_that_is_in_it() {
+        let lock = "version = 1\n[[skill]]\nname = \"pdf\"\nsource = \"path+x\"\n";
+        let (home, installed) = folders(lock, Some("[settings]\nclients = [\"claude-code\"]\n"));
+        let holds = |path: &str| installed.hold(&text(&home.path().join(path)));
+        for path in
+            [".agents/skills/pdf/SKILL.md", ".agents/skills/pdf/in/SKILL.md", ".claude/skills/pdf/SKILL.md"]
+        {
+            assert!(holds(path), "{path}");
+        }
+        for path in
+            [".agents/skills/pdf-2/SKILL.md", ".agents/skills/SKILL.md", ".cursor/skills/pdf/SKILL.md"]
+        {
+            assert!(!holds(path), "{path}");
+        }
+        assert!(installed.problems.is_empty());
+    }
+
+    #[test]
+    fn a_record_that_is_not_understood_never_makes_a_skill_trusted() {
+        let (home, installed) = folders("<<<<<<< a\n", None);
+        assert!(installed.hold(&text(&home.path().join(".agents/skills/any/SKILL.md"))));
+        assert_eq!(installed.problems.len(), 1);
+        let lock = "version = 1\n[[skill]]\nname = \"pdf\"\n";
+        let (home, installed) = folders(lock, Some("[settings\n"));
+        assert!(installed.hold(&text(&home.path().join(".claude/skills/pdf/SKILL.md"))));
+        assert!(!installed.hold(&text(&home.path().join(".claude/skills/own/SKILL.md"))));
+    }
+}
