@@ -5,6 +5,7 @@ use std::os::unix::fs::symlink;
 
 use insta::assert_snapshot;
 
+use crate::Place;
 use crate::install::{place, read, say, skill};
 use crate::shelf::{json_of, run};
 
@@ -170,11 +171,44 @@ fn a_skill_may_have_more_folders_than_a_process_has_handles() {
     assert!(place.path().join(".agents/skills/pdf/references/119/a/notes.md").exists());
 }
 
+/// A file that the installer keeps for the project, by its ending.
+fn kept_for_project(place: &Place, ending: &str) -> std::path::PathBuf {
+    let mut files = fs::read_dir(place.path().join("state/prowess/install")).unwrap();
+    let lock = files.find_map(|file| {
+        Some(file.unwrap().path()).filter(|path| path.extension().is_some_and(|own| own == "lock"))
+    });
+    lock.unwrap().with_extension(ending)
+}
+
 #[test]
-fn the_next_command_removes_what_a_killed_process_staged() {
+fn the_next_command_removes_what_a_killed_process_staged_and_nothing_else() {
     let place = place();
     run(&place, &["add", "./from/pdf", "--yes"]);
-    place.write(".agents/skills/.prowess-0123.stage/0/SKILL.md", b"x");
+    // A repository can contain a folder of such a name.
+    for stage in ["0123", "4567"] {
+        place.write(&format!(".agents/skills/.prowess-{stage}.stage/0/SKILL.md"), b"x");
+    }
+    let staged = fs::canonicalize(place.path().join(".agents/skills/.prowess-0123.stage")).unwrap();
+    fs::write(kept_for_project(&place, "stages"), serde_json::to_vec(&[&staged]).unwrap()).unwrap();
     assert!(run(&place, &["verify"]).starts_with("exit 0"));
-    assert!(!place.path().join(".agents/skills/.prowess-0123.stage").exists());
+    assert!(!staged.exists());
+    assert!(place.path().join(".agents/skills/.prowess-4567.stage/0/SKILL.md").exists());
+}
+
+#[test]
+fn the_next_command_says_that_an_interrupted_installation_was_undone() {
+    for command in [&["verify"][..], &["list", "--installed"], &["remove", "pdf"]] {
+        let place = place();
+        run(&place, &["add", "./from/pdf", "--yes"]);
+        let lock = place.path().join("skills.lock");
+        let file = serde_json::json!({"path": lock, "before": "old", "after": "new"});
+        let journal = serde_json::json!({
+            "version": 1, "stage": ".prowess-0123.stage", "steps": [], "files": [file], "accepted": [],
+        });
+        fs::write(kept_for_project(&place, "journal"), journal.to_string()).unwrap();
+        let said = run(&place, command);
+        assert!(said.starts_with("exit 0"), "{said}");
+        assert!(said.contains("an interrupted installation was undone: "), "{said}");
+        assert!(!run(&place, &["verify"]).contains("interrupted"));
+    }
 }

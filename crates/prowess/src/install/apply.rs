@@ -403,7 +403,7 @@ pub(crate) fn copy(
     let place = Place::new(InstallScope::Project, folder, state);
     let _held = place.exclusive(COPY_TIMEOUT, &mut || {})?;
     let real = Dir::open(folder).map_err(|error| InstallError::io("open the folder", folder, error))?;
-    recover(&place.books, &[real.path().to_owned()])?;
+    recover(&place.books)?;
     if state_of(&real, name).map_err(|error| InstallError::io("read", folder, error))?.is_some() {
         let message = format!("something of this name is there already: {}", shown(&folder.join(name)));
         return Err(InstallError::new(

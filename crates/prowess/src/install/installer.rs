@@ -16,7 +16,7 @@ use super::records::{
 use super::spec::{InstallPlace, InstallSpec};
 use super::store::Store;
 use super::sync::{Seen, check_records};
-use super::target::{Dir, has_leftovers, recover};
+use super::target::{Dir, Recovered, has_leftovers, recover};
 use super::tree::{InstallLimits, SkillTree};
 use crate::env::{self, Environment};
 use crate::error::shown;
@@ -83,6 +83,8 @@ pub enum Progress<'p> {
     Fetching(&'p str),
     /// What was fetched could not be kept in the store, for this reason. It is installed nonetheless.
     NotStored(&'p str),
+    /// An installation that was interrupted could not be completed as it was begun. This says what was done about it.
+    Recovered(&'p str),
 }
 
 /// The skills that a source holds.
@@ -396,8 +398,20 @@ impl Installer {
         progress: &mut dyn FnMut(Progress<'_>),
     ) -> Result<std::fs::File, InstallError> {
         let held = place.exclusive(self.lock_timeout, &mut || progress(Progress::Waiting))?;
-        recover(&place.books, &place.folders(&self.environment)?)?;
+        for note in recover(&place.books)?.iter().flat_map(Recovered::notes) {
+            progress(Progress::Recovered(&note));
+        }
         Ok(held)
+    }
+
+    /// Completes what was interrupted, and undoes it where that is not possible. Every operation does that first; this is for
+    /// those that report no progress.
+    pub fn settle(
+        &self,
+        scope: InstallScope,
+        progress: &mut dyn FnMut(Progress<'_>),
+    ) -> Result<(), InstallError> {
+        self.settled(&self.place(scope)?, progress).map(drop)
     }
 
     /// Waits until no process changes a place, for a command that only reads: nothing is written, unless something was
@@ -409,7 +423,7 @@ impl Installer {
     ) -> Result<Option<std::fs::File>, InstallError> {
         if place.books.journal.exists() {
             drop(self.exclusive(place, progress)?);
-        } else if has_leftovers(&place.folders(&self.environment)?) {
+        } else if has_leftovers(&place.books) {
             // They are harmless, and removed only where this user may.
             drop(self.exclusive(place, progress));
         }

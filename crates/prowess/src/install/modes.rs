@@ -32,7 +32,7 @@ fn is_modeless(digest: &str, mut files: Manifest) -> bool {
 
 /// Whether the file system of a folder keeps the executable bit.
 #[cfg(target_os = "linux")]
-fn holds_modes(folder: &Path) -> bool {
+pub(crate) fn holds_modes(folder: &Path) -> bool {
     use rustix::fs::FsWord;
     /// FAT, exFAT, NTFS by two drivers, and the drives of Windows in WSL 1 and 2.
     const WITHOUT: [FsWord; 6] = [0x4d44, 0x2011_bab0, 0x5346_544e, 0x7366_746e, 0x5346_4846, 0x0102_1997];
@@ -40,7 +40,7 @@ fn holds_modes(folder: &Path) -> bool {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn holds_modes(_: &Path) -> bool {
+pub(crate) fn holds_modes(_: &Path) -> bool {
     cfg!(unix)
 }
 

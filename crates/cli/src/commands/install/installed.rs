@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
-use prowess::install::{ClientDifference, ClientState, FileChange, InstalledSkill, InstalledState};
+use prowess::install::{
+    ClientDifference, ClientState, FileChange, InstallScope, InstalledSkill, InstalledState,
+};
 use serde_json::{Value, json};
 
 use super::{report, verify};
@@ -13,7 +15,12 @@ use crate::ui::{FAINT, STRONG, Ui, clean, count};
 
 /// Runs the command.
 pub(crate) fn run(json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
-    let skills = super::here()?.list()?;
+    let installer = super::here()?;
+    let user = installer.folders().user.as_ref().map(|_| InstallScope::User);
+    for scope in [InstallScope::Project].into_iter().chain(user) {
+        installer.settle(scope, &mut |what| report::progress(what, ui))?;
+    }
+    let skills = installer.list()?;
     if json {
         let skills: Vec<Value> = skills.iter().map(value).collect();
         ui.json(&json!({"version": VERSION, "installed": skills}))?;

@@ -33,7 +33,7 @@ pub(super) fn in_bar(what: Progress<'_>, bar: &Bar, ui: &mut Ui) {
 pub(super) fn progress(what: Progress<'_>, ui: &mut Ui) {
     match what {
         Progress::Waiting => ui.note("waiting for another process that changes the same skills"),
-        Progress::NotStored(reason) => ui.note(reason),
+        Progress::NotStored(note) | Progress::Recovered(note) => ui.note(note),
         _ => {}
     }
 }

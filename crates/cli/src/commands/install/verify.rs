@@ -15,6 +15,7 @@ use crate::ui::{STRONG, Ui, clean, count};
 /// Runs the command.
 pub(crate) fn run(args: &Verify, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
     let installer = installer(&args.common)?;
+    installer.settle(args.common.scope(), &mut |what| report::progress(what, ui))?;
     let mut skills = installer.verify(args.common.scope())?;
     let mut absent = installer.not_locked(args.common.scope())?;
     let is_known = |name: &String| skills.iter().any(|skill| skill.name == *name) || absent.contains(name);

@@ -240,21 +240,6 @@ impl Place {
         Ok(Some(dir.path().to_owned()))
     }
 
-    /// Every folder in which this place may have skills or links to them, as far as they are there.
-    pub(crate) fn folders(
-        &self,
-        environment: &crate::env::Environment,
-    ) -> Result<Vec<PathBuf>, InstallError> {
-        let mut folders: Vec<PathBuf> = self.skills_folder(false)?.into_iter().collect();
-        // Records that cannot be read are reported by what needs them.
-        for client in self.read().unwrap_or_default().wanted.clients() {
-            if let Some(folder) = self.client_folder(client, environment)? {
-                folders.extend(self.folder(&folder, false)?);
-            }
-        }
-        Ok(folders)
-    }
-
     /// The folder in which a client looks for skills, unless it looks where they are installed anyway.
     pub(crate) fn client_folder(
         &self,

@@ -49,17 +49,17 @@ mod unix {
                 match openat2(CWD, &real, FOLDER, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
                     // A kernel without the call, or a filter that does not know it.
                     Err(Errno::NOSYS | Errno::PERM) => {}
-                    handle => return Ok(Self { handle: handle?, path: real }),
+                    handle => return Ok(Self { handle: handle.map_err(no_folder)?, path: real }),
                 }
             }
-            let handle = rustix::fs::openat(CWD, &real, FOLDER, Mode::empty())?;
+            let handle = rustix::fs::openat(CWD, &real, FOLDER, Mode::empty()).map_err(no_folder)?;
             // Without the call above, a link on the way is only seen by looking again.
             let opened = rustix::fs::fstat(&handle)?;
             let there = rustix::fs::lstat(&real)?;
             if std::fs::canonicalize(&real)? != real
                 || (there.st_dev, there.st_ino) != (opened.st_dev, opened.st_ino)
             {
-                return Err(Errno::LOOP.into());
+                return Err(no_folder(Errno::LOOP));
             }
             Ok(Self { handle, path: real })
         }
@@ -71,7 +71,7 @@ mod unix {
 
         /// Opens a folder in it.
         pub(crate) fn below(&self, name: &str) -> io::Result<Self> {
-            let handle = rustix::fs::openat(&self.handle, name, FOLDER, Mode::empty())?;
+            let handle = rustix::fs::openat(&self.handle, name, FOLDER, Mode::empty()).map_err(no_folder)?;
             Ok(Self { handle, path: self.path.join(name) })
         }
 
@@ -118,11 +118,6 @@ mod unix {
                 Err(Errno::NOENT) => Ok(None),
                 Err(error) => Err(error.into()),
             }
-        }
-
-        /// Locks it as long as it is open; whether no other process has.
-        pub(crate) fn lock(&self) -> bool {
-            rustix::fs::flock(&self.handle, rustix::fs::FlockOperation::NonBlockingLockExclusive).is_ok()
         }
 
         /// The names in it, sorted.
@@ -203,6 +198,14 @@ mod unix {
         }
     }
 
+    /// A link that is not followed is no folder. The system calls that too many links.
+    fn no_folder(error: Errno) -> io::Error {
+        match error {
+            Errno::LOOP => io::Error::new(io::ErrorKind::NotADirectory, "a link has the place of a folder"),
+            error => error.into(),
+        }
+    }
+
     fn remove_all<P: rustix::path::Arg + Copy>(parent: &OwnedFd, name: P) -> io::Result<()> {
         match rustix::fs::unlinkat(parent, name, AtFlags::empty()) {
             Ok(()) | Err(Errno::NOENT) => return Ok(()),
@@ -248,11 +251,6 @@ mod portable {
         #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "elsewhere the handle is asked")]
         pub(crate) fn number(&self, _: &str) -> io::Result<Option<u64>> {
             Ok(None)
-        }
-
-        #[expect(clippy::unused_self, reason = "elsewhere the handle is locked")]
-        pub(crate) fn lock(&self) -> bool {
-            true
         }
 
         pub(crate) fn readable(&self, name: &str) -> PathBuf {

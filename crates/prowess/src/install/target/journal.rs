@@ -8,6 +8,7 @@ use std::{fs, io};
 use prowess_core::Location;
 use serde::{Deserialize, Serialize};
 
+use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::atomic::{self, Durability};
 use crate::fs::read;
 use crate::registry::trust::Approval;
@@ -106,12 +107,16 @@ impl Journal {
         Self { version: 1, stage, ..Self::default() }
     }
 
-    /// Reads the journal that a process left behind, if there is one.
+    /// Reads the journal that a process left behind, if there is one. One that can never be read is
+    /// [`InvalidData`](io::ErrorKind::InvalidData).
     pub(crate) fn load(file: &Path) -> io::Result<Option<Self>> {
-        if !file.try_exists()? {
-            return Ok(None);
-        }
-        let bytes = read::read_small(file, MAX_BYTES).map_err(io::Error::other)?;
+        let bytes = match read::read_small(file, MAX_BYTES) {
+            Ok(bytes) => bytes,
+            Err(SourceError { kind: SourceErrorKind::Missing, .. }) => return Ok(None),
+            Err(SourceError { kind: SourceErrorKind::Io(error), .. }) => return Err(error),
+            // It is too large, or no file, and will be the next time too.
+            Err(error) => return Err(io::Error::new(io::ErrorKind::InvalidData, error.with_cause())),
+        };
         let invalid = |error| io::Error::new(io::ErrorKind::InvalidData, error);
         let journal: Self = serde_json::from_slice(&bytes).map_err(invalid)?;
         if journal.version != 1 || !atomic::is_stage(&journal.stage) {
@@ -122,7 +127,12 @@ impl Journal {
 
     /// Writes it to the disk. From here on the transaction will be completed.
     pub(crate) fn save(&self, file: &Path) -> io::Result<()> {
-        atomic::write_own(file, &[&serde_json::to_vec(self)?], Durability::Synced)
+        let bytes = serde_json::to_vec(self)?;
+        if bytes.len() > MAX_BYTES {
+            let reason = format!("it would have {} bytes, of at most {MAX_BYTES}", bytes.len());
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, reason));
+        }
+        atomic::write_own(file, &[&bytes], Durability::Synced)
     }
 
     /// Removes it: the transaction is complete, or undone.

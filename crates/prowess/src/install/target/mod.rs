@@ -3,10 +3,13 @@
 mod contents;
 mod dir;
 mod journal;
+mod recover;
+mod stages;
 mod steps;
 mod transaction;
 
 pub(crate) use contents::{manifest_of, read_tree, state_of};
 pub(crate) use dir::Dir;
 pub(crate) use journal::{Accepted, State};
-pub(crate) use transaction::{Books, Transaction, has_leftovers, recover};
+pub(crate) use recover::{Recovered, has_leftovers, recover};
+pub(crate) use transaction::{Books, Transaction};

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::contents::state_of;
 use super::dir::Dir;
-use super::journal::{FileStep, Journal, Step};
+use super::journal::{FileStep, Journal, State, Step};
 use crate::error::SourceErrorKind;
 use crate::fs::atomic::{self, WriteError};
 use crate::fs::read;
@@ -69,7 +69,13 @@ impl Work<'_> {
         }
         for step in &self.journal.steps {
             self.act(step, |dir, stage| match reached(step, dir, stage)? {
+                Reached::Done if is_edit(step, state_of(stage, &step.staged)?.as_ref()) => {
+                    Err(io::Error::other("it was changed while the skill was installed"))
+                }
                 Reached::Done => Ok(()),
+                Reached::Lost if step.after.is_none() => {
+                    Err(io::Error::other("what was to be removed was moved or removed by another program"))
+                }
                 Reached::Lost => Err(io::Error::other("what was to be installed was removed meanwhile")),
                 // What a person changed since then must not be lost.
                 Reached::NotYet if state_of(dir, &step.name)? != step.before => {
@@ -103,6 +109,22 @@ impl Work<'_> {
         self.sync()
     }
 
+    /// Edits that would be lost with the staging folders: what was edited, and where that is now.
+    pub(super) fn edits(&self) -> Result<Vec<(PathBuf, PathBuf)>, InstallError> {
+        let mut edits = Vec::new();
+        for step in self.journal.steps.iter().filter(|step| self.folders.contains_key(&step.folder)) {
+            self.act(step, |_, stage| {
+                for staged in [step.staged.clone(), aside(step)] {
+                    if is_edit(step, state_of(stage, &staged)?.as_ref()) {
+                        edits.push((step.folder.join(&step.name), stage.path().join(staged)));
+                    }
+                }
+                Ok(())
+            })?;
+        }
+        Ok(edits)
+    }
+
     fn sync(&self) -> Result<(), InstallError> {
         for (dir, _) in self.folders.values() {
             dir.sync().map_err(|error| InstallError::io("write to the disk", dir.path(), error))?;
@@ -127,6 +149,11 @@ impl Work<'_> {
 /// Where something old waits while two things change places on a file system that cannot exchange them.
 pub(super) fn aside(step: &Step) -> String {
     format!("{}.old", step.staged)
+}
+
+/// Whether something in a staging folder is neither what the step brings nor what it replaces.
+fn is_edit(step: &Step, there: Option<&State>) -> bool {
+    there.is_some() && there != step.before.as_ref() && there != step.after.as_ref()
 }
 
 /// How far a step came, by the number that the file system gives what it moves. Where there are no numbers, by digests.

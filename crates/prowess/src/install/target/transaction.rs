@@ -1,4 +1,4 @@
-//! [`Transaction`]: stage, journal, swap, record; and how the next process completes what a killed one began.
+//! [`Transaction`]: stage, journal, swap, record.
 //!
 //! Everything new is staged inside the folder of skills, under a hidden name that no reader takes for a skill, and brought
 //! to the disk. Then the journal is written. From that moment the transaction counts as done: each name is changed in one
@@ -8,14 +8,15 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::contents::write_tree;
+use super::contents::{state_of, write_tree};
 use super::dir::Dir;
 use super::journal::{Accepted, FileStep, Journal, State, Step};
+use super::stages::Stages;
 use super::steps::{Folders, Work};
-use crate::error::{SourceError, shown};
-use crate::fs::atomic::{self, is_stage, unused_stage_name};
-use crate::fs::dir::Kind;
-use crate::install::error::{InstallError, InstallErrorKind};
+use crate::error::SourceError;
+use crate::fs::atomic::unused_stage_name;
+use crate::install::error::InstallError;
+use crate::install::modes::holds_modes;
 use crate::install::tree::SkillTree;
 use crate::registry::trust::Approvals;
 
@@ -37,6 +38,8 @@ pub(crate) struct Transaction<'b> {
     books: &'b Books,
     journal: Journal,
     folders: Folders,
+    /// The staging folders that this place made; nothing before the first.
+    stages: Option<Stages>,
     /// Whether files are synced one by one.
     sync_each: bool,
 }
@@ -46,7 +49,7 @@ impl<'b> Transaction<'b> {
     pub(crate) fn begin(books: &'b Books, files: usize) -> Self {
         let journal = Journal::new(unused_stage_name());
         let sync_each = files <= SYNC_EACH || !cfg!(target_os = "linux");
-        Self { books, journal, folders: Folders::new(), sync_each }
+        Self { books, journal, folders: Folders::new(), stages: None, sync_each }
     }
 
     /// Stages a skill that takes a name in a folder.
@@ -110,7 +113,7 @@ impl<'b> Transaction<'b> {
         if self.is_empty() {
             return Ok(());
         }
-        self.prepare()?;
+        self.prepare(holds_modes)?;
         let file = &self.books.journal;
         for (dir, stage) in self.folders.values() {
             let synced = stage
@@ -125,8 +128,10 @@ impl<'b> Transaction<'b> {
         let journal = std::mem::take(&mut self.journal);
         let work = Work { journal: &journal, folders: &self.folders };
         let done = work.forward().and_then(|()| record(&journal, &self.books.approvals, |_| true));
-        // What was done is undone; if that fails too, the journal stays for the next command.
-        let settled = done.is_ok() || work.backward().is_ok();
+        // What was done is undone. If that fails too, or an edit would be lost with the staging folder, the journal stays for
+        // the next command.
+        let undone = || work.backward().and_then(|()| work.edits());
+        let settled = done.is_ok() || undone().is_ok_and(|edits| edits.is_empty());
         if settled && let Err(error) = Journal::clear(file) {
             return done.and(Err(InstallError::io("remove the journal", file, error)));
         }
@@ -137,7 +142,7 @@ impl<'b> Transaction<'b> {
     }
 
     /// Notes what tells a later process which steps were done, and whether the user changed the approvals since.
-    fn prepare(&mut self) -> Result<(), InstallError> {
+    fn prepare(&mut self, keeps_modes: impl Fn(&Path) -> bool) -> Result<(), InstallError> {
         if !self.journal.accepted.is_empty() {
             let file = &self.books.approvals;
             let approvals = Approvals::load(file).map_err(|error| {
@@ -146,10 +151,14 @@ impl<'b> Transaction<'b> {
             self.journal.approvals = Some(approvals.revision());
         }
         for step in &mut self.journal.steps {
-            if let Some((dir, stage)) = self.folders.get(&step.folder) {
-                let moved =
-                    if step.after.is_some() { stage.number(&step.staged) } else { dir.number(&step.name) };
-                step.moved = moved.map_err(|error| InstallError::io("look at", dir.path(), error))?;
+            let Some((dir, stage)) = self.folders.get(&step.folder) else { continue };
+            let failed = |error| InstallError::io("look at", dir.path(), error);
+            let moved =
+                if step.after.is_some() { stage.number(&step.staged) } else { dir.number(&step.name) };
+            step.moved = moved.map_err(failed)?;
+            // Without executable bits, what was written has another digest than the tree.
+            if matches!(step.after, Some(State::Tree(_))) && !keeps_modes(dir.path()) {
+                step.after = state_of(stage, &step.staged).map_err(failed)?;
             }
         }
         Ok(())
@@ -160,8 +169,12 @@ impl<'b> Transaction<'b> {
         if !self.folders.contains_key(path) {
             let failed = |error| InstallError::io("open the folder of skills", path, error);
             let dir = Dir::open_real(path).map_err(failed)?;
+            let stages = match &mut self.stages {
+                Some(stages) => stages,
+                none => none.insert(Stages::load(&self.books.journal).map_err(failed)?),
+            };
+            stages.add(path.join(&self.journal.stage)).map_err(failed)?;
             let stage = dir.make(&self.journal.stage).map_err(failed)?;
-            stage.lock();
             self.folders.insert(path.to_owned(), (dir, stage));
         }
         self.folders.get(path).ok_or_else(|| {
@@ -189,98 +202,18 @@ impl Drop for Transaction<'_> {
     /// Removes the staging folders, which hold what was not needed or is old. One that is still needed has its journal
     /// on the disk and was taken from here.
     fn drop(&mut self) {
-        for (dir, _) in self.folders.values().filter(|_| !self.journal.stage.is_empty()) {
-            let _ = dir.remove(&self.journal.stage);
-        }
-    }
-}
-
-/// Completes what a process left behind that was killed, or undoes it, and removes its leftovers; whether there was
-/// anything. The caller holds the lock of the place.
-pub(crate) fn recover(books: &Books, swept: &[PathBuf]) -> Result<bool, InstallError> {
-    let file = &books.journal;
-    let failed = |error| InstallError::io("complete an interrupted installation by its journal", file, error);
-    let journal = match Journal::load(file) {
-        Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-            return Err(set_aside(file, &failed(error)));
-        }
-        journal => journal.map_err(failed)?,
-    };
-    let mut leftovers = swept.to_vec();
-    if let Some(journal) = &journal {
-        let mut folders = Folders::new();
-        for path in journal.folders() {
-            // A folder that is gone has nothing to complete or to undo.
-            match Dir::open_real(path) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                dir => {
-                    let dir = dir.map_err(failed)?;
-                    let stage = dir.make(&journal.stage).map_err(failed)?;
-                    folders.insert(path.to_owned(), (dir, stage));
-                }
-            }
-        }
-        let work = Work { journal, folders: &folders };
-        // Approvals that changed since then have these already, or the user revoked them after the process was killed. Then
-        // nothing is granted: what is not accepted is asked for by the next `sync`.
-        let unchanged = |now: &Approvals| journal.approvals == Some(now.revision());
-        if let Err(error) = work.complete().and_then(|()| record(journal, &books.approvals, unchanged))
-            && work.backward().is_err()
-        {
-            return Err(set_aside(file, &error));
-        }
-        // A file that a killed process had begun to write stays beside its record when that is not written again.
-        for folder in journal.files.iter().filter_map(|file| file.path.parent()) {
-            atomic::sweep(folder);
-        }
-        Journal::clear(file).map_err(failed)?;
-        leftovers.extend(folders.into_keys());
-    }
-    for folder in leftovers {
-        sweep(&folder);
-    }
-    Ok(journal.is_some())
-}
-
-/// Puts a journal aside that can be neither completed nor undone, so that the next command can go on. Nothing that it
-/// names is removed.
-fn set_aside(file: &Path, reason: &InstallError) -> InstallError {
-    let kept = file.with_extension("journal-set-aside");
-    let moved = std::fs::rename(file, &kept);
-    let message = format!(
-        "an interrupted installation could be neither completed nor undone: {}; its journal is kept: {}",
-        reason.with_cause(),
-        shown(&kept)
-    );
-    let hint = "compare what is there with the lock, then run the command again";
-    let error = InstallError::new(InstallErrorKind::Damaged, message, hint);
-    match moved {
-        Ok(()) => error,
-        Err(cause) => error.because(cause),
-    }
-}
-
-/// Whether a killed process left a staging folder in one of these folders.
-pub(crate) fn has_leftovers(folders: &[PathBuf]) -> bool {
-    let names = folders.iter().filter_map(|folder| Dir::open_real(folder).ok()?.names().ok());
-    names.flatten().any(|name| is_stage(&name))
-}
-
-/// Removes staging folders that no journal names and no process uses.
-fn sweep(folder: &Path) {
-    let Ok(dir) = Dir::open_real(folder) else { return };
-    for name in dir.names().unwrap_or_default() {
-        if is_stage(&name)
-            && matches!(dir.kind(&name), Ok(Some(Kind::Folder)))
-            && dir.below(&name).is_ok_and(|stage| stage.lock())
-        {
-            let _ = dir.remove(&name);
-        }
+        let (folders, name) = (&self.folders, &*self.journal.stage);
+        let Some(stages) = self.stages.as_mut().filter(|_| !name.is_empty()) else { return };
+        // One that cannot be removed stays noted, for the next command.
+        let _ = stages.forget(|stage| {
+            let folder = stage.parent().filter(|folder| stage == folder.join(name));
+            folder.and_then(|folder| folders.get(folder)).is_some_and(|(dir, _)| dir.remove(name).is_ok())
+        });
     }
 }
 
 /// Adds what the user accepted to the approvals, if they may be added to, and ends what ends.
-fn record(
+pub(super) fn record(
     journal: &Journal,
     approvals: &Path,
     may_grant: impl Fn(&Approvals) -> bool,

@@ -1,0 +1,145 @@
+//! [`recover`]: the next process completes what a killed one began, or undoes it.
+//!
+//! Nothing is removed that could be the only copy of something: an edit is kept where it is, and so is everything that a
+//! journal names which can be neither completed nor undone.
+
+use std::io;
+use std::path::PathBuf;
+
+use super::dir::Dir;
+use super::journal::Journal;
+use super::stages::{self, Stages};
+use super::steps::{Folders, Work};
+use super::transaction::{Books, record};
+use crate::error::shown;
+use crate::fs::atomic;
+use crate::install::error::{InstallError, InstallErrorKind};
+use crate::registry::trust::Approvals;
+
+/// What became of an interrupted installation.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Recovered {
+    /// Why it was undone; nothing when it was completed.
+    pub(crate) undone: Option<String>,
+    /// Edits that were made meanwhile to what it replaced: what was edited, and where that is now.
+    pub(crate) kept: Vec<(PathBuf, PathBuf)>,
+}
+
+impl Recovered {
+    /// What the user should know of it, in sentences.
+    pub(crate) fn notes(&self) -> Vec<String> {
+        let undone = self.undone.iter();
+        let undone = undone.map(|reason| format!("an interrupted installation was undone: {reason}"));
+        let kept = self.kept.iter().map(|(edited, to)| {
+            format!(
+                "{} was edited while it was replaced; the edited files are kept in {}",
+                shown(edited),
+                shown(to)
+            )
+        });
+        undone.chain(kept).collect()
+    }
+}
+
+/// Whether a killed process left something behind.
+pub(crate) fn has_leftovers(books: &Books) -> bool {
+    stages::file_beside(&books.journal).exists()
+}
+
+/// Completes what a process left behind that was killed, or undoes it, and removes its leftovers; nothing when no
+/// installation was interrupted. The caller holds the lock of the place.
+pub(crate) fn recover(books: &Books) -> Result<Option<Recovered>, InstallError> {
+    let mut stages = Stages::load(&books.journal).map_err(|error| failed(books, error))?;
+    let recovered = match Journal::load(&books.journal) {
+        Ok(Some(journal)) => Some(settle(books, &journal, &mut stages)?),
+        Ok(None) => None,
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+            return Err(set_aside(books, &mut stages, &failed(books, error)));
+        }
+        Err(error) => return Err(failed(books, error)),
+    };
+    // What cannot be removed now is removed by a later command.
+    let _ = stages.forget(stages::remove);
+    Ok(recovered)
+}
+
+fn failed(books: &Books, error: io::Error) -> InstallError {
+    InstallError::io("complete an interrupted installation by its journal", &books.journal, error)
+}
+
+/// Completes or undoes what a journal says, and removes the journal.
+fn settle(books: &Books, journal: &Journal, stages: &mut Stages) -> Result<Recovered, InstallError> {
+    let mut folders = Folders::new();
+    for path in journal.folders() {
+        let stage = |dir: Dir| dir.make(&journal.stage).map(|stage| (dir, stage));
+        stages.add(path.join(&journal.stage)).map_err(|error| failed(books, error))?;
+        match Dir::open_real(path).and_then(stage) {
+            Ok(opened) => drop(folders.insert(path.to_owned(), opened)),
+            // A folder that is gone has nothing to complete or to undo.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            // Something else has its place, and will have it the next time too.
+            Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
+                let error = InstallError::io("open the folder of skills", path, error);
+                return Err(set_aside(books, stages, &error));
+            }
+            Err(error) => return Err(failed(books, error)),
+        }
+    }
+    let work = Work { journal, folders: &folders };
+    let mut recovered = Recovered::default();
+    // Approvals that changed since then have these already, or the user revoked them after the process was killed. Then
+    // nothing is granted: what is not accepted is asked for by the next `sync`.
+    let unchanged = |now: &Approvals| journal.approvals == Some(now.revision());
+    if let Err(error) = work.complete().and_then(|()| record(journal, &books.approvals, unchanged)) {
+        if work.backward().is_err() {
+            return Err(set_aside(books, stages, &error));
+        }
+        recovered.undone = Some(error.with_cause());
+    }
+    recovered.kept = work.edits()?;
+    // Before the journal is removed: a kill in between must not have the next process remove them.
+    let is_kept = |stage: &std::path::Path| recovered.kept.iter().any(|(_, to)| to.starts_with(stage));
+    if !recovered.kept.is_empty() {
+        stages.forget(is_kept).map_err(|error| failed(books, error))?;
+    }
+    // A file that a killed process had begun to write stays beside its record when that is not written again.
+    for folder in journal.files.iter().filter_map(|file| file.path.parent()) {
+        atomic::sweep(folder);
+    }
+    Journal::clear(&books.journal).map_err(|error| failed(books, error))?;
+    Ok(recovered)
+}
+
+/// Puts a journal aside that can be neither completed nor undone, so that the next command can go on. Nothing that it
+/// names is removed, now or later.
+fn set_aside(books: &Books, stages: &mut Stages, reason: &InstallError) -> InstallError {
+    let names = (1_u32..).map(|number| match number {
+        1 => books.journal.with_extension("journal-set-aside"),
+        _ => books.journal.with_extension(format!("journal-set-aside-{number}")),
+    });
+    let free = names.into_iter().find(|name| name.symlink_metadata().is_err());
+    let kept = free.unwrap_or_else(|| books.journal.with_extension("journal-set-aside"));
+    let present = stages.present();
+    // The folders first: were the journal gone before them, a kill in between would have them removed.
+    let moved = stages.forget(|_| true).and_then(|()| std::fs::rename(&books.journal, &kept));
+    let mut message = format!(
+        "an interrupted installation could be neither completed nor undone: {}; its journal is kept: {}",
+        reason.with_cause(),
+        shown(&kept)
+    );
+    for stage in &present {
+        message.push_str("; files that it had staged or replaced are kept: ");
+        message.push_str(&shown(stage).to_string());
+    }
+    let hint = if present.is_empty() {
+        "compare what is there with the lock, then run the command again"
+    } else {
+        "compare what is there with the lock, take what you need from the kept files and remove them, then run the \
+         command again"
+    };
+    let error = InstallError::new(InstallErrorKind::Damaged, message, hint);
+    match moved {
+        Ok(()) => error,
+        Err(cause) => error.because(cause),
+    }
+}

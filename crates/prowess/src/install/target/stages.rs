@@ -1,0 +1,88 @@
+//! [`Stages`]: which staging folders belong to a place, noted before they are made, so that only that place removes them.
+//!
+//! A name does not say whose a folder is. A repository can contain a folder of such a name, and one that another user or
+//! another state folder made may hold the only copy of what its journal needs.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::dir::Dir;
+use crate::error::{SourceError, SourceErrorKind};
+use crate::fs::atomic::{self, Durability, is_stage};
+use crate::fs::dir::Kind;
+use crate::fs::read;
+
+/// The largest note that is read.
+const MAX_BYTES: usize = 1 << 20;
+
+/// The staging folders of a place.
+#[derive(Debug)]
+pub(super) struct Stages {
+    file: PathBuf,
+    paths: Vec<PathBuf>,
+}
+
+/// The file that notes them, beside the journal of their place.
+pub(super) fn file_beside(journal: &Path) -> PathBuf {
+    journal.with_extension("stages")
+}
+
+impl Stages {
+    /// Those that were noted beside a journal.
+    pub(super) fn load(journal: &Path) -> io::Result<Self> {
+        let file = file_beside(journal);
+        let paths = match read::read_small(&file, MAX_BYTES) {
+            // A note that is damaged names nothing: what may be needed is not removed.
+            Ok(bytes) => serde_json::from_slice(&bytes).unwrap_or_default(),
+            Err(SourceError { kind: SourceErrorKind::Io(error), .. }) => return Err(error),
+            Err(_) => Vec::new(),
+        };
+        Ok(Self { file, paths })
+    }
+
+    /// Notes one that is about to be made.
+    pub(super) fn add(&mut self, path: PathBuf) -> io::Result<()> {
+        if self.paths.contains(&path) {
+            return Ok(());
+        }
+        self.paths.push(path);
+        self.save()
+    }
+
+    /// Forgets those that `is_done` accepts: they are removed, or must not be.
+    pub(super) fn forget(&mut self, is_done: impl Fn(&Path) -> bool) -> io::Result<()> {
+        let before = self.paths.len();
+        self.paths.retain(|path| !is_done(path));
+        if self.paths.len() == before && before > 0 { Ok(()) } else { self.save() }
+    }
+
+    /// Those of them that are there.
+    pub(super) fn present(&self) -> Vec<PathBuf> {
+        self.paths.iter().filter(|path| path.symlink_metadata().is_ok()).cloned().collect()
+    }
+
+    /// Brings the note to the disk. It need not survive a crash of the machine: then a folder is left that no reader takes
+    /// for a skill.
+    fn save(&self) -> io::Result<()> {
+        if !self.paths.is_empty() {
+            return atomic::write_own(&self.file, &[&serde_json::to_vec(&self.paths)?], Durability::Rebuilt);
+        }
+        match std::fs::remove_file(&self.file) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Removes a staging folder; whether there is nothing left to remove.
+pub(super) fn remove(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str()).filter(|name| is_stage(name));
+    let (Some(folder), Some(name)) = (path.parent(), name) else { return true };
+    match Dir::open_real(folder) {
+        Ok(dir) => match dir.kind(name) {
+            Ok(Some(Kind::Folder)) => dir.remove(name).is_ok(),
+            other => other.is_ok(),
+        },
+        Err(error) => matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory),
+    }
+}

@@ -1,0 +1,334 @@
+//! What the next process makes of a transaction that was killed between its steps.
+
+use super::super::super::recover::{Recovered, recover};
+use super::super::super::steps::{aside, swap};
+use super::*;
+use crate::fs::atomic::is_stage;
+use crate::install::error::InstallErrorKind;
+
+/// A process that is killed after this many steps, with its journal on the disk.
+fn killed_after(place: &Place, steps: usize) {
+    let mut next = prepared(place, &place.books);
+    next.prepare(holds_modes).unwrap();
+    kill(place, next, steps);
+}
+
+/// Has a transaction killed after this many steps.
+fn kill(place: &Place, mut next: Transaction<'_>, steps: usize) {
+    next.journal.save(&place.books.journal).unwrap();
+    let journal = std::mem::take(&mut next.journal);
+    for step in journal.steps.iter().take(steps) {
+        let (dir, stage) = &next.folders[&step.folder];
+        swap(step, dir, stage).unwrap();
+    }
+    if steps > journal.steps.len() {
+        fs::write(&place.lock, "new").unwrap();
+    }
+}
+
+/// The staging folder, if there is one.
+fn stage(skills: &Path) -> Option<PathBuf> {
+    let names = Dir::open(skills).unwrap().names().unwrap();
+    names.into_iter().find(|name| is_stage(name)).map(|name| skills.join(name))
+}
+
+fn undone(place: &Place) -> Recovered {
+    let recovered = recover(&place.books).unwrap().unwrap();
+    assert!(recovered.undone.is_some(), "{recovered:?}");
+    recovered
+}
+
+#[test]
+fn the_next_process_completes_what_a_killed_one_began() {
+    for steps in 0..=5 {
+        let place = place();
+        killed_after(&place, steps);
+        assert_eq!(recover(&place.books).unwrap(), Some(Recovered::default()), "{steps}");
+        assert_eq!(shown(&place), NEW, "{steps}");
+        assert_eq!(recover(&place.books).unwrap(), None, "{steps}");
+    }
+}
+
+#[test]
+fn edits_after_a_kill_are_kept_and_the_rest_is_undone() {
+    let place = place();
+    killed_after(&place, 0);
+    fs::write(place.skills.join("gone/SKILL.md"), "edited").unwrap();
+    let reason = undone(&place).undone.unwrap();
+    assert!(reason.contains("gone"), "{reason}");
+    assert_eq!(shown(&place), ["a old", "gone edited", "old"]);
+}
+
+#[test]
+fn a_record_that_a_killed_process_had_begun_to_write_is_swept_also_when_all_is_undone() {
+    let place = place();
+    killed_after(&place, 0);
+    fs::write(place.skills.join("gone/SKILL.md"), "edited").unwrap();
+    let begun = place.lock.with_file_name(crate::fs::atomic::unused_name());
+    fs::write(&begun, "ne").unwrap();
+    recover(&place.books).unwrap();
+    assert_eq!(shown(&place), ["a old", "gone edited", "old"]);
+    assert!(!begun.exists());
+}
+
+#[test]
+fn an_exchange_by_three_moves_is_completed_from_each_of_them() {
+    for moves in 0..3 {
+        let place = place();
+        let mut next = prepared(&place, &place.books);
+        next.prepare(holds_modes).unwrap();
+        next.journal.save(&place.books.journal).unwrap();
+        let journal = std::mem::take(&mut next.journal);
+        let step = &journal.steps[0];
+        let (dir, stage) = &next.folders[&step.folder];
+        if moves > 0 {
+            dir.move_new(&step.name, stage, &aside(step)).unwrap();
+        }
+        if moves > 1 {
+            stage.move_new(&step.staged, dir, &step.name).unwrap();
+        }
+        drop(next);
+        recover(&place.books).unwrap();
+        assert_eq!(shown(&place), NEW, "{moves}");
+    }
+}
+
+#[test]
+fn what_was_removed_meanwhile_is_not_recorded_as_installed() {
+    let place = place();
+    killed_after(&place, 0);
+    // Another program cleans up what it does not know.
+    fs::remove_dir_all(stage(&place.skills).unwrap()).unwrap();
+    undone(&place);
+    assert_eq!(shown(&place), OLD);
+    // A folder of skills that is gone as a whole stops nothing either.
+    killed_after(&place, 1);
+    fs::remove_dir_all(&place.skills).unwrap();
+    recover(&place.books).unwrap();
+    assert!(!place.books.journal.exists());
+}
+
+#[test]
+fn a_journal_that_is_damaged_is_set_aside_and_named() {
+    let place = place();
+    fs::create_dir_all(place.books.journal.parent().unwrap()).unwrap();
+    fs::write(&place.books.journal, "{").unwrap();
+    let error = recover(&place.books).unwrap_err();
+    assert!(error.to_string().contains("journal-set-aside"), "{error}");
+    assert_eq!(recover(&place.books).unwrap(), None);
+}
+
+#[test]
+fn a_record_that_was_changed_after_a_kill_stays_and_the_rest_is_undone() {
+    let place = place();
+    killed_after(&place, 2);
+    fs::write(&place.lock, "mine").unwrap();
+    undone(&place);
+    assert_eq!(shown(&place), ["a old", "gone gone", "mine"]);
+}
+
+#[test]
+fn nothing_that_a_journal_names_is_removed_when_it_is_set_aside() {
+    let place = place();
+    killed_after(&place, 1);
+    let first = stage(&place.skills).unwrap();
+    fs::write(&place.books.journal, "{").unwrap();
+    let error = recover(&place.books).unwrap_err().to_string();
+    assert!(error.contains("journal-set-aside") && error.contains(&*first.to_string_lossy()), "{error}");
+    assert_eq!(recover(&place.books).unwrap(), None);
+    prepared(&place, &place.books);
+    assert_eq!(recover(&place.books).unwrap(), None);
+    assert_eq!(text_of(&first.join("0/SKILL.md")), "old");
+    // A second journal does not take the place of the first.
+    killed_after(&place, 0);
+    fs::write(&place.books.journal, "[").unwrap();
+    let error = recover(&place.books).unwrap_err().to_string();
+    assert!(error.contains("journal-set-aside-2"), "{error}");
+    let kept = place.books.journal.with_extension("journal-set-aside");
+    assert_eq!([text_of(&kept), text_of(&first.join("0/SKILL.md"))], ["{", "old"]);
+}
+
+#[test]
+fn a_staging_folder_is_removed_only_by_the_place_that_made_it() {
+    let place = place();
+    let other = Books { journal: place.root.path().join("other/journal"), ..place.books.clone() };
+    killed_after(&place, 1);
+    assert_eq!(recover(&other).unwrap(), None);
+    assert!(stage(&place.skills).is_some());
+    recover(&place.books).unwrap();
+    assert_eq!(shown(&place), NEW);
+}
+
+#[test]
+fn a_folder_with_the_name_of_a_staging_folder_that_no_process_made_stays() {
+    let place = place();
+    fs::create_dir(place.skills.join(".prowess-0.stage")).unwrap();
+    recover(&place.books).unwrap();
+    prepared(&place, &place.books).commit().unwrap();
+    recover(&place.books).unwrap();
+    assert!(place.skills.join(".prowess-0.stage").exists());
+}
+
+#[test]
+fn what_was_staged_without_a_journal_is_removed() {
+    let place = place();
+    let mut next = prepared(&place, &place.books);
+    // Nothing is removed when it is dropped, as after a kill.
+    drop(std::mem::take(&mut next.journal));
+    drop(next);
+    assert!(stage(&place.skills).is_some());
+    assert_eq!(recover(&place.books).unwrap(), None);
+    assert_eq!(shown(&place), OLD);
+    assert_eq!(fs::read_dir(place.books.journal.parent().unwrap()).unwrap().count(), 0);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_folder_of_skills_that_became_a_link_stops_one_command_and_loses_nothing() {
+    for linked in ["agents", "agents/skills"] {
+        let place = place();
+        killed_after(&place, 1);
+        let linked = place.root.path().join(linked);
+        let moved = place.root.path().join("moved");
+        fs::rename(&linked, &moved).unwrap();
+        std::os::unix::fs::symlink(&moved, &linked).unwrap();
+        let error = recover(&place.books).unwrap_err();
+        assert_eq!(error.kind(), InstallErrorKind::Damaged, "{error}");
+        assert!(error.to_string().contains(&*stage(&place.skills).unwrap().to_string_lossy()), "{error}");
+        assert_eq!(recover(&place.books).unwrap(), None);
+        assert_eq!(text_of(&stage(&place.skills).unwrap().join("0/SKILL.md")), "old");
+    }
+}
+
+#[test]
+fn a_journal_that_is_too_large_stops_one_command_only() {
+    let place = place();
+    killed_after(&place, 1);
+    fs::File::options().write(true).open(&place.books.journal).unwrap().set_len((64 << 20) + 1).unwrap();
+    let error = recover(&place.books).unwrap_err();
+    assert_eq!(error.kind(), InstallErrorKind::Damaged);
+    assert_eq!(recover(&place.books).unwrap(), None);
+}
+
+#[test]
+fn an_edit_just_before_a_skill_was_replaced_is_put_back() {
+    for steps in [1, 4, 5] {
+        let place = place();
+        fs::write(place.skills.join("a/SKILL.md"), "edited").unwrap();
+        killed_after(&place, steps);
+        assert_eq!(undone(&place).kept, []);
+        assert_eq!(shown(&place), ["a edited", "gone gone", "old"], "{steps}");
+    }
+}
+
+#[test]
+fn an_edit_that_cannot_be_put_back_is_kept_and_named() {
+    let place = place();
+    fs::write(place.skills.join("a/SKILL.md"), "edited").unwrap();
+    killed_after(&place, 4);
+    fs::write(place.skills.join("a/SKILL.md"), "edited too").unwrap();
+    let recovered = undone(&place);
+    let [(edited, kept)] = &*recovered.kept else { panic!("{recovered:?}") };
+    assert_eq!(*edited, place.skills.join("a"));
+    assert!(recovered.notes().iter().any(|note| note.contains(&*kept.to_string_lossy())));
+    for _ in 0..2 {
+        assert_eq!(
+            [text_of(&edited.join("SKILL.md")), text_of(&kept.join("SKILL.md"))],
+            ["edited too", "edited"]
+        );
+        assert_eq!(recover(&place.books).unwrap(), None);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn without_executable_bits_what_was_done_is_undone_too() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let place = place();
+    let mut next = prepared(&place, &place.books);
+    // As a file system shows them that keeps no bits.
+    for staged in ["0", "1"] {
+        let script = stage(&place.skills).unwrap().join(staged).join("scripts/deep/run.sh");
+        fs::set_permissions(script, fs::Permissions::from_mode(0o644)).unwrap();
+    }
+    next.prepare(|_| false).unwrap();
+    kill(&place, next, 2);
+    fs::write(&place.lock, "mine").unwrap();
+    undone(&place);
+    assert_eq!(shown(&place), ["a old", "gone gone", "mine"]);
+}
+
+/// A process that is killed before it removes its journal: the skill `b` is installed, and its acceptance is recorded or not.
+fn killed_with_an_acceptance(place: &Place, recorded: bool) -> Approvals {
+    let mut next = Transaction::begin(&place.books, 2);
+    next.put(&place.skills, "b", &tree("b"), None).unwrap();
+    let digest = Some(tree("b").digest().to_owned());
+    let skill_file = place.skills.join("b/SKILL.md");
+    next.accept(Accepted { name: "b".to_owned(), key: None, skill_file, digest });
+    next.prepare(holds_modes).unwrap();
+    next.journal.save(&place.books.journal).unwrap();
+    let journal = std::mem::take(&mut next.journal);
+    for step in &journal.steps {
+        let (dir, stage) = &next.folders[&step.folder];
+        swap(step, dir, stage).unwrap();
+    }
+    if recorded {
+        record(&journal, &place.books.approvals, |_| true).unwrap();
+    }
+    Approvals::load(&place.books.approvals).unwrap()
+}
+
+#[test]
+fn an_acceptance_is_recorded_by_the_next_process_and_never_after_it_was_revoked() {
+    for recorded in [false, true] {
+        for revoked in [false, true] {
+            let place = place();
+            let accepted = killed_with_an_acceptance(&place, recorded).skills.len();
+            assert_eq!(accepted, usize::from(recorded));
+            if revoked && recorded {
+                Approvals::update(&place.books.approvals, |approvals| {
+                    approvals.revoke_folder(&place.skills);
+                    Ok::<(), SourceError>(())
+                })
+                .unwrap();
+            }
+            assert_eq!(recover(&place.books).unwrap(), Some(Recovered::default()));
+            let now = Approvals::load(&place.books.approvals).unwrap().skills;
+            assert_eq!(now.len(), usize::from(!(recorded && revoked)), "{recorded} {revoked}: {now:?}");
+        }
+    }
+}
+
+#[test]
+fn approvals_that_changed_after_a_kill_are_not_added_to() {
+    let place = place();
+    killed_with_an_acceptance(&place, false);
+    Approvals::update(&place.books.approvals, |approvals| {
+        approvals.trust_folder(place.root.path().join("other"));
+        Ok::<(), SourceError>(())
+    })
+    .unwrap();
+    assert_eq!(recover(&place.books).unwrap(), Some(Recovered::default()));
+    assert!(place.skills.join("b/SKILL.md").exists());
+    assert!(Approvals::load(&place.books.approvals).unwrap().skills.is_empty());
+}
+
+#[test]
+fn the_end_of_a_skill_ends_the_approvals_of_all_that_is_in_its_folder() {
+    let place = place();
+    let accept = |next: &mut Transaction<'_>, file: &str, digest: Option<&str>| {
+        let (skill_file, digest) = (place.skills.join(file), digest.map(str::to_owned));
+        next.accept(Accepted { name: "x".to_owned(), key: None, skill_file, digest });
+    };
+    let mut next = Transaction::begin(&place.books, 0);
+    for file in ["a/SKILL.md", "a/in/skill.md", "a-2/SKILL.md"] {
+        accept(&mut next, file, Some("sha256:0"));
+    }
+    next.commit().unwrap();
+    let mut next = Transaction::begin(&place.books, 0);
+    accept(&mut next, "a/SKILL.md", None);
+    next.commit().unwrap();
+    let left = Approvals::load(&place.books.approvals).unwrap().skills;
+    assert_eq!(left.len(), 1, "{left:?}");
+    assert!(left[0].location.text().ends_with("a-2/SKILL.md"));
+}
