@@ -12,6 +12,7 @@ mod installed;
 mod installer;
 mod links;
 mod modes;
+mod prepare;
 mod preview;
 mod records;
 mod sources;
@@ -25,10 +26,9 @@ pub use apply::{Action, Change, Edits, LeftAlone};
 pub use error::{InstallError, InstallErrorKind, InstallLimit};
 pub(crate) use installed::{InstalledNames, named};
 pub use installed::{InstalledOrigin, InstalledSkill, InstalledState, Origins, upstream_name};
-pub use installer::{
-    Available, AvailableSkill, InstallFolders, InstallOptions, Installer, Prepared, Progress,
-};
+pub use installer::{InstallFolders, InstallOptions, Installer, Progress};
 pub use links::{ClientDifference, ClientState};
+pub use prepare::{Available, AvailableSkill, Prepared};
 pub use preview::{HiddenText, NestedSkill, Preview};
 pub use records::{
     InstallScope, LOCK_FILE, LinkMode, LockedSkill, SKILLS_FILE, SKILLS_FOLDER, SkillsLock, SkillsToml,

@@ -7,9 +7,10 @@ use std::collections::BTreeMap;
 
 use super::apply::{Action, Change, Order};
 use super::error::{InstallError, InstallErrorKind};
-use super::installer::{InstallOptions, Installer, Prepared, Progress, Write, open_skills};
+use super::installer::{InstallOptions, Installer, Progress, Write, open_skills};
 use super::links::AcceptedSkills;
 use super::modes::is_tree;
+use super::prepare::Prepared;
 use super::records::{
     InstallScope, LockedSkill, Place, Records, WantedSkill, fits, new_skill, recorded, source_folder, spec_of,
 };
