@@ -298,7 +298,9 @@ fn install(
         transaction.put(dir.path(), name, &new.tree, there)?;
     }
     if how.accepted && how.files {
-        accepted_in(&place.skill(name), new).for_each(|accepted| transaction.accept(accepted));
+        for accepted in accepted_in(&place.skill(name), new) {
+            transaction.accept(accepted);
+        }
     }
     records.lock.insert(new.locked.clone());
     if let Some(wanted) = &new.wanted {

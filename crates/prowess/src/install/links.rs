@@ -152,8 +152,9 @@ pub(super) fn links(
         for locked in records.lock.skills() {
             let there = folder.state(&locked.name)?;
             if how.files {
-                let accepted = trusted.accepted(&folder.folder, locked);
-                accepted.into_iter().for_each(|accepted| transaction.accept(accepted));
+                for accepted in trusted.accepted(&folder.folder, locked) {
+                    transaction.accept(accepted);
+                }
             }
             if folder.is_fine(there.as_ref(), place, locked, copies) {
                 continue;

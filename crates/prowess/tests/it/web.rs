@@ -26,7 +26,7 @@ const SCHEMA: &str = "https://schemas.agentskills.io/discovery/0.2.0/schema.json
 #[derive(Clone)]
 pub(crate) enum Answer {
     Ok(Vec<u8>),
-    /// The same with an ETag, and 304 for requests that have it.
+    /// The same with an `ETag`, and 304 for requests that have it.
     Tagged(&'static str, Vec<u8>),
     Redirect(String),
     Status(u16),
