@@ -1,4 +1,5 @@
-//! [`Facts`]: what clients differ about in a SKILL.md and the place where it is.
+//! [`Facts`]: what clients differ about in a SKILL.md and the place where it is. One table, so that a fact is found at a
+//! glance, which makes the file long.
 
 use std::fmt;
 

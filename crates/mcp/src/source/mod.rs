@@ -3,17 +3,17 @@
 mod limits;
 mod listing;
 mod reconnect;
+mod servers;
+mod token_file;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use prowess::internal::{is_fetchable, is_local, is_protected};
+use prowess::internal::{is_fetchable, is_local, is_protected, locked};
 use prowess::net::{HttpError, UreqClient};
 use prowess::registry::digests::{self, DigestLimits};
-use prowess::source::open::OpenServer;
 use prowess::source::spec::Server;
 use prowess::source::{Chunk, Listing, Slice, Source, SourceTraits, found};
 use prowess::{
@@ -25,30 +25,16 @@ use serde_json::{Value, json};
 pub use self::limits::McpLimits;
 use self::listing::{InvalidEntry, ListedFile, ListedSkill};
 use self::reconnect::{Reconnecting, RequestError};
+pub use self::servers::Servers;
+use self::token_file::token;
 use crate::client::{Endpoint, shown};
 use crate::protocol::wire;
-use prowess::internal::locked;
 
 /// The method that reads a file.
 const READ: &str = "resources/read";
-/// The maximum size of a token file, in bytes.
-const MAX_TOKEN: usize = 4096;
 /// The maximum number of invalid entries that are reported one by one.
 const MAX_PROBLEMS: usize = 20;
 const REPORT: &str = "report this to the operator of the server; its list must match its files";
-
-/// Opens MCP servers for a library.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Servers {
-    /// The limits for each server.
-    pub limits: McpLimits,
-}
-
-impl OpenServer for Servers {
-    fn open(&self, server: &Server, label: &str) -> Result<Arc<dyn Source>, SourceError> {
-        Ok(Arc::new(McpSource::new(label, server)?.within(self.limits)))
-    }
-}
 
 /// The skills of another MCP server.
 ///
@@ -411,15 +397,3 @@ enum About<'a> {
 
 /// The request for the list of skills.
 const LIST: About<'static> = About::Request(wire::LIST);
-
-/// The token in a file.
-fn token(file: &Path) -> Result<String, SourceError> {
-    let bytes = prowess::fs::read::read_small(file, MAX_TOKEN)?;
-    let text = String::from_utf8_lossy(&bytes);
-    let token = text.trim();
-    if token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
-        let reason = "a token is visible characters without spaces".to_owned();
-        return Err(SourceErrorKind::Damaged { reason }.at(file));
-    }
-    Ok(token.to_owned())
-}

@@ -5,6 +5,8 @@ pub mod clients;
 pub mod config;
 pub(crate) mod scaffold;
 
+mod found_config;
+mod named;
 mod shown;
 pub mod views;
 
@@ -14,20 +16,22 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use prowess_core::with_methods;
-use prowess_core::{Duplicates, Location, Profile, Scope};
+use prowess_core::{Duplicates, Profile, Scope};
 
 use crate::env::{self, Environment, RelativePath};
-use crate::error::{SourceError, SourceErrorKind};
-use crate::fs::walk::{MissingRoot, OnError, ScanChanges, ScanOptions};
+use crate::error::SourceError;
+use crate::fs::walk::{OnError, ScanChanges, ScanOptions};
 use crate::library::clients::{Client, Root};
-use crate::library::config::{Config, ConfigError, ConfigLimits, SessionConfig};
+use crate::library::config::{ConfigError, ConfigLimits, SessionConfig};
 use crate::registry::Registry;
 use crate::registry::installed::UserRecords;
 use crate::registry::trust::{Approvals, Trust};
 use crate::source::Layer;
 use crate::source::budget::{ProjectBudget, ProjectLimits};
 use crate::source::open::{OpenServer, Opening, file_name};
-use crate::source::spec::{Place, SourceSpec};
+use crate::source::spec::SourceSpec;
+use found_config::{configs, said_of_sessions};
+use named::Named;
 use prowess_core::path::Glob;
 use shown::Shown;
 use views::{Reach, SightedRoot};
@@ -230,183 +234,6 @@ pub fn session_config(
     // Errors in a project's configuration are reported with the skills.
     let configs = configs(&env::absolute(from), environment, limits, &approvals, &mut Registry::new())?;
     Ok(said_of_sessions(&configs))
-}
-
-/// The session settings of these configurations: the user's, then those of a trusted project.
-fn said_of_sessions(configs: &[FoundConfig]) -> SessionConfig {
-    let mut said = SessionConfig::default();
-    for found in configs {
-        match (found.own, found.trusted) {
-            (true, _) => said = found.config.session.clone(),
-            (false, true) => said.add_project(&found.config.session),
-            (false, false) => {}
-        }
-    }
-    said
-}
-
-/// A configuration that is used.
-struct FoundConfig {
-    config: Config,
-    /// Whether it is the user's own.
-    own: bool,
-    /// Whether it is trusted: it is the user's own, or in a folder that the user trusts.
-    trusted: bool,
-}
-
-/// The configurations that are used: the user's own, and that of the project.
-fn configs(
-    from: &Path,
-    environment: &Environment,
-    limits: ConfigLimits,
-    approvals: &Approvals,
-    registry: &mut Registry,
-) -> Result<Vec<FoundConfig>, LibraryError> {
-    let own = Config::file_of_user(environment);
-    let project = Config::find(from);
-    for path in project.ignored {
-        registry.note(SourceErrorKind::OtherOwner.at(path));
-    }
-    let project = project.file.filter(|file| Some(file) != own.as_ref());
-    let mut found = Vec::new();
-    for (file, own) in own.map(|file| (file, true)).into_iter().chain(project.map(|file| (file, false))) {
-        let read = if own {
-            Config::read_within(&file, limits)
-        } else {
-            Config::read_of_project(&file, limits, approvals)
-        };
-        match read {
-            Ok(config) => {
-                let trusted = own || approvals.folder_of(&config.file).is_some();
-                found.push(FoundConfig { config, own, trusted });
-            }
-            // An error in a project's configuration must not hide the user's own skills.
-            Err(error) if !own => {
-                registry.note(error.into());
-            }
-            Err(error) => return Err(error.into()),
-        }
-    }
-    Ok(found)
-}
-
-impl FoundConfig {
-    /// Adds the sources of a configuration. Those of a project are project skills. If the project is not trusted, its
-    /// sites are not contacted, and places outside of it are not read: opening a repository must not reach beyond it. A
-    /// project never starts a program or contacts an MCP server, trusted or not: trusting instructions is not trusting
-    /// a program.
-    fn add_sources(
-        &self,
-        opening: &Opening,
-        shown: &Shown,
-        environment: &Environment,
-        registry: &mut Registry,
-        named: &mut Named,
-    ) {
-        let folder = self.config.file.parent().unwrap_or(Path::new("/"));
-        let mut opening = Opening {
-            base: folder.to_owned(),
-            written: self.config.file.display().to_string(),
-            relative_to: Some(folder.to_owned()),
-            ..opening.clone()
-        };
-        if !self.own {
-            opening.scope = Scope::Project;
-            // Trusted or not: trusting instructions does not give them access to the environment.
-            opening.variables = false;
-        }
-        let searched = || ScanOptions { missing_root: MissingRoot::Error, ..ScanOptions::default() };
-        let scan = if self.own { ScanOptions::unbounded() } else { searched() };
-        opening.scan = shown.scan(opening.scope, scan);
-        opening.project = (!self.trusted).then(|| folder.to_owned());
-        for (entry, spec) in self.config.sources.iter().enumerate() {
-            let unused = |error: SourceError| {
-                SourceErrorKind::Entry { entry, error: Box::new(error) }.at(&self.config.file)
-            };
-            let outside = match opening.place(spec, environment) {
-                Ok(place) => place.filter(|place| !place.starts_with(folder)),
-                Err(error) if spec.optional && error.is_not_installed() => continue,
-                Err(error) => {
-                    registry.note(unused(error));
-                    continue;
-                }
-            };
-            if let Err(error) = self.server_allowed(spec).and_then(|()| named.free(spec)) {
-                registry.note(error);
-                continue;
-            }
-            match (&spec.place, outside) {
-                (Place::Url { url, .. }, _) if !self.trusted => {
-                    registry.note(SourceErrorKind::SiteOfProject.at_url(url));
-                }
-                (_, Some(path)) if !self.trusted => {
-                    registry.note(SourceErrorKind::OutsideProject.at(path));
-                }
-                _ => match named.open(spec, &opening, environment) {
-                    Ok(Some(layer)) => {
-                        _ = registry.add(shown.layer(opening.scope, layer).named_in(folder));
-                    }
-                    Ok(None) => {}
-                    Err(error) => drop(registry.note(unused(error))),
-                },
-            }
-        }
-    }
-
-    fn server_allowed(&self, spec: &SourceSpec) -> Result<(), SourceError> {
-        match &spec.place {
-            Place::Mcp(server) if !self.own => {
-                Err(SourceErrorKind::ServerOfProject.at_location(Location::Text(server.shown().into())))
-            }
-            _ => Ok(()),
-        }
-    }
-}
-
-/// The sources that were named so far.
-#[derive(Default)]
-struct Named {
-    /// The labels of the MCP servers. A label identifies the server of a skill, so no two servers share one.
-    labels: BTreeSet<String>,
-    /// Files and folders, and how their skills appear: a source that is named twice is opened once.
-    places: BTreeSet<String>,
-}
-
-impl Named {
-    /// An error if another server has the same label.
-    fn free(&self, spec: &SourceSpec) -> Result<(), SourceError> {
-        let Place::Mcp(server) = &spec.place else { return Ok(()) };
-        let label = spec.label_of(server);
-        if self.labels.contains(&label) {
-            let server = Location::Text(format!("{label}: {}", server.shown()).into());
-            return Err(SourceErrorKind::SameLabel.at_location(server));
-        }
-        Ok(())
-    }
-
-    /// Opens a source; `None` if it is open already. One that could not be opened takes no label.
-    fn open(
-        &mut self,
-        spec: &SourceSpec,
-        opening: &Opening,
-        environment: &Environment,
-    ) -> Result<Option<Layer>, SourceError> {
-        self.free(spec)?;
-        if let Some(place) = opening.place(spec, environment)? {
-            let real = std::fs::canonicalize(&place).unwrap_or(place);
-            // The kind of source is part of it: the folder of a plugin may be named as a folder too.
-            let kind = std::mem::discriminant(&spec.place);
-            let appears = (kind, opening.scope, real, &spec.mount, &spec.prefix, spec.key_from, spec.preload);
-            if !self.places.insert(format!("{appears:?}")) {
-                return Ok(None);
-            }
-        }
-        let layer = opening.open(spec, environment)?;
-        if let Place::Mcp(server) = &spec.place {
-            self.labels.insert(spec.label_of(server));
-        }
-        Ok(Some(layer))
-    }
 }
 
 /// Removes folders of a project that are also the user's own, as in the user's home.

@@ -8,7 +8,8 @@ use std::path::Path;
 use prowess_core::catalog::TurnedOffBy;
 use prowess_core::{Profile, Scope};
 
-use super::{FoundConfig, LibraryOptions};
+use super::LibraryOptions;
+use super::found_config::FoundConfig;
 use crate::fs::walk::{ScanChanges, ScanOptions};
 use crate::registry::{Allowed, Disabled, Registry};
 use crate::source::Layer;

@@ -47,6 +47,7 @@ pub mod trust;
 mod read;
 mod refresh;
 mod registered;
+mod turned_off;
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -54,9 +55,10 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
 
-use prowess_core::catalog::{DuplicateError, LayerId, Named, TurnedOffBy};
-use prowess_core::{Candidate, Catalog, Duplicates, Location, Obstacle, Profile, Scope};
+use prowess_core::catalog::{DuplicateError, LayerId, Named};
+use prowess_core::{Candidate, Catalog, Duplicates, Obstacle, Profile, Scope};
 
+pub use self::turned_off::{Allowed, Disabled};
 use crate::error::{LookupError, SourceError, SourceErrorKind};
 use crate::fs::walk::OnError;
 use crate::internal::{read_locked, write_locked};
@@ -68,8 +70,6 @@ use crate::registry::trust::Trust;
 use crate::source::Watched;
 use crate::source::budget::ProjectBudget;
 use crate::source::{self, Labels, Layer, MemorySource};
-use prowess_core::path::Glob;
-use prowess_core::with_methods;
 
 /// Why an operation of a registry failed.
 #[derive(Debug, thiserror::Error)]
@@ -87,61 +87,6 @@ pub enum RegistryError {
     /// A skill with this key is registered already.
     #[error("a skill with this key is registered already: {0}; replace it, or give this one another name")]
     Taken(String),
-}
-
-/// Skills that are turned off, and what turns them off.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Disabled {
-    /// The keys or names it is about; `*` matches any text.
-    pub glob: Glob,
-    /// What turns them off.
-    pub by: TurnedOffBy,
-    /// The folder whose skills it applies to: those in it, and those of sources that a configuration in it names. None
-    /// for all skills. A project must be able to hide only its own skills.
-    pub within: Option<PathBuf>,
-}
-
-with_methods! { Disabled:
-    with_within within: Option<PathBuf>;
-}
-
-impl Disabled {
-    /// The skills with a key or name that a glob matches, wherever they come from.
-    pub fn new(glob: Glob, by: TurnedOffBy) -> Self {
-        Self { glob, by, within: None }
-    }
-
-    fn is_about(&self, skill: &Location, layer: &Layer) -> bool {
-        self.within.as_ref().is_none_or(|folder| layer.is_of(skill, folder))
-    }
-}
-
-/// A list of the skills that are offered, and where it comes from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Allowed {
-    /// The keys or names that are offered; `*` matches any text.
-    pub globs: Vec<Glob>,
-    /// Where the list comes from.
-    pub by: TurnedOffBy,
-    /// The folder whose skills it applies to, as in [`Disabled`]; none for all skills.
-    pub within: Option<PathBuf>,
-}
-
-with_methods! { Allowed:
-    with_within within: Option<PathBuf>;
-}
-
-impl Allowed {
-    /// The skills with a key or name that one of these globs matches, and no others.
-    pub fn new(globs: Vec<Glob>, by: TurnedOffBy) -> Self {
-        Self { globs, by, within: None }
-    }
-
-    fn is_about(&self, skill: &Location, layer: &Layer) -> bool {
-        self.within.as_ref().is_none_or(|folder| layer.is_of(skill, folder))
-    }
 }
 
 /// The function that is called for each file or folder that cannot be read.

@@ -1,0 +1,148 @@
+//! The configurations that are used: the user's own and that of the project, and what they add to a library.
+
+use std::path::Path;
+
+use prowess_core::{Location, Scope};
+
+use super::LibraryError;
+use super::config::{Config, ConfigLimits, SessionConfig};
+use super::named::Named;
+use super::shown::Shown;
+use crate::env::Environment;
+use crate::error::{SourceError, SourceErrorKind};
+use crate::fs::walk::{MissingRoot, ScanOptions};
+use crate::registry::Registry;
+use crate::registry::trust::Approvals;
+use crate::source::open::Opening;
+use crate::source::spec::{Place, SourceSpec};
+
+/// The session settings of these configurations: the user's, then those of a trusted project.
+pub(super) fn said_of_sessions(configs: &[FoundConfig]) -> SessionConfig {
+    let mut said = SessionConfig::default();
+    for found in configs {
+        match (found.own, found.trusted) {
+            (true, _) => said = found.config.session.clone(),
+            (false, true) => said.add_project(&found.config.session),
+            (false, false) => {}
+        }
+    }
+    said
+}
+
+/// A configuration that is used.
+pub(super) struct FoundConfig {
+    pub(super) config: Config,
+    /// Whether it is the user's own.
+    pub(super) own: bool,
+    /// Whether it is trusted: it is the user's own, or in a folder that the user trusts.
+    pub(super) trusted: bool,
+}
+
+/// The configurations that are used: the user's own, and that of the project.
+pub(super) fn configs(
+    from: &Path,
+    environment: &Environment,
+    limits: ConfigLimits,
+    approvals: &Approvals,
+    registry: &mut Registry,
+) -> Result<Vec<FoundConfig>, LibraryError> {
+    let own = Config::file_of_user(environment);
+    let project = Config::find(from);
+    for path in project.ignored {
+        registry.note(SourceErrorKind::OtherOwner.at(path));
+    }
+    let project = project.file.filter(|file| Some(file) != own.as_ref());
+    let mut found = Vec::new();
+    for (file, own) in own.map(|file| (file, true)).into_iter().chain(project.map(|file| (file, false))) {
+        let read = if own {
+            Config::read_within(&file, limits)
+        } else {
+            Config::read_of_project(&file, limits, approvals)
+        };
+        match read {
+            Ok(config) => {
+                let trusted = own || approvals.folder_of(&config.file).is_some();
+                found.push(FoundConfig { config, own, trusted });
+            }
+            // An error in a project's configuration must not hide the user's own skills.
+            Err(error) if !own => {
+                registry.note(error.into());
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(found)
+}
+
+impl FoundConfig {
+    /// Adds the sources of a configuration. Those of a project are project skills. If the project is not trusted, its
+    /// sites are not contacted, and places outside of it are not read: opening a repository must not reach beyond it. A
+    /// project never starts a program or contacts an MCP server, trusted or not: trusting instructions is not trusting
+    /// a program.
+    pub(super) fn add_sources(
+        &self,
+        opening: &Opening,
+        shown: &Shown,
+        environment: &Environment,
+        registry: &mut Registry,
+        named: &mut Named,
+    ) {
+        let folder = self.config.file.parent().unwrap_or(Path::new("/"));
+        let mut opening = Opening {
+            base: folder.to_owned(),
+            written: self.config.file.display().to_string(),
+            relative_to: Some(folder.to_owned()),
+            ..opening.clone()
+        };
+        if !self.own {
+            opening.scope = Scope::Project;
+            // Trusted or not: trusting instructions does not give them access to the environment.
+            opening.variables = false;
+        }
+        let searched = || ScanOptions { missing_root: MissingRoot::Error, ..ScanOptions::default() };
+        let scan = if self.own { ScanOptions::unbounded() } else { searched() };
+        opening.scan = shown.scan(opening.scope, scan);
+        opening.project = (!self.trusted).then(|| folder.to_owned());
+        for (entry, spec) in self.config.sources.iter().enumerate() {
+            let unused = |error: SourceError| {
+                SourceErrorKind::Entry { entry, error: Box::new(error) }.at(&self.config.file)
+            };
+            let outside = match opening.place(spec, environment) {
+                Ok(place) => place.filter(|place| !place.starts_with(folder)),
+                Err(error) if spec.optional && error.is_not_installed() => continue,
+                Err(error) => {
+                    registry.note(unused(error));
+                    continue;
+                }
+            };
+            if let Err(error) = self.server_allowed(spec).and_then(|()| named.free(spec)) {
+                registry.note(error);
+                continue;
+            }
+            match (&spec.place, outside) {
+                (Place::Url { url, .. }, _) if !self.trusted => {
+                    registry.note(SourceErrorKind::SiteOfProject.at_url(url));
+                }
+                (_, Some(path)) if !self.trusted => {
+                    registry.note(SourceErrorKind::OutsideProject.at(path));
+                }
+                _ => match named.open(spec, &opening, environment) {
+                    Ok(Some(layer)) => {
+                        _ = registry.add(shown.layer(opening.scope, layer).named_in(folder));
+                    }
+                    Ok(None) => {}
+                    Err(error) => drop(registry.note(unused(error))),
+                },
+            }
+        }
+    }
+
+    fn server_allowed(&self, spec: &SourceSpec) -> Result<(), SourceError> {
+        match &spec.place {
+            Place::Mcp(server) if !self.own => {
+                Err(SourceErrorKind::ServerOfProject.at_location(Location::Text(server.shown().into())))
+            }
+            _ => Ok(()),
+        }
+    }
+}

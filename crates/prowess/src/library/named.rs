@@ -1,0 +1,57 @@
+//! The sources that were named so far: none is opened twice, and no two servers have one label.
+
+use std::collections::BTreeSet;
+
+use prowess_core::Location;
+
+use crate::env::Environment;
+use crate::error::{SourceError, SourceErrorKind};
+use crate::source::Layer;
+use crate::source::open::Opening;
+use crate::source::spec::{Place, SourceSpec};
+
+/// The sources that were named so far.
+#[derive(Default)]
+pub(super) struct Named {
+    /// The labels of the MCP servers. A label identifies the server of a skill, so no two servers share one.
+    labels: BTreeSet<String>,
+    /// Files and folders, and how their skills appear: a source that is named twice is opened once.
+    places: BTreeSet<String>,
+}
+
+impl Named {
+    /// An error if another server has the same label.
+    pub(super) fn free(&self, spec: &SourceSpec) -> Result<(), SourceError> {
+        let Place::Mcp(server) = &spec.place else { return Ok(()) };
+        let label = spec.label_of(server);
+        if self.labels.contains(&label) {
+            let server = Location::Text(format!("{label}: {}", server.shown()).into());
+            return Err(SourceErrorKind::SameLabel.at_location(server));
+        }
+        Ok(())
+    }
+
+    /// Opens a source; `None` if it is open already. One that could not be opened takes no label.
+    pub(super) fn open(
+        &mut self,
+        spec: &SourceSpec,
+        opening: &Opening,
+        environment: &Environment,
+    ) -> Result<Option<Layer>, SourceError> {
+        self.free(spec)?;
+        if let Some(place) = opening.place(spec, environment)? {
+            let real = std::fs::canonicalize(&place).unwrap_or(place);
+            // The kind of source is part of it: the folder of a plugin may be named as a folder too.
+            let kind = std::mem::discriminant(&spec.place);
+            let appears = (kind, opening.scope, real, &spec.mount, &spec.prefix, spec.key_from, spec.preload);
+            if !self.places.insert(format!("{appears:?}")) {
+                return Ok(None);
+            }
+        }
+        let layer = opening.open(spec, environment)?;
+        if let Place::Mcp(server) = &spec.place {
+            self.labels.insert(spec.label_of(server));
+        }
+        Ok(Some(layer))
+    }
+}
