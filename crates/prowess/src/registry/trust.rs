@@ -36,7 +36,7 @@ pub struct Trust {
 pub struct Approvals {
     version: u32,
     /// How often they were changed: approvals that are the same again were changed all the same.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "never_changed")]
     revision: u64,
     /// Folders whose skills are trusted, including later ones.
     pub folders: Vec<PathBuf>,
@@ -128,6 +128,12 @@ impl Trust {
         let at = skills.binary_search_by(|approval| approval.location.cmp(location)).ok()?;
         skills.get(at)
     }
+}
+
+/// Whether approvals were never changed since they have a revision, as those of an older version.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+fn never_changed(revision: &u64) -> bool {
+    *revision == 0
 }
 
 impl Approvals {
