@@ -39,18 +39,18 @@ impl Reporter for Statistics {
             .problems
             .iter()
             .map(|problem| {
-                let safe = problem.fix.as_ref().is_some_and(|fix| fix.safe);
-                ((Reverse(problem.severity), problem.code), safe)
+                let fixable = problem.fix.is_some();
+                ((Reverse(problem.severity), problem.code), fixable)
             })
             .collect();
         problems.sort_unstable();
-        for (key, safe) in problems {
+        for (key, fixable) in problems {
             if self.quiet && key.0.0 == Severity::Info {
                 continue;
             }
             let counted = self.counts.entry(key).or_default();
             counted.problems += 1;
-            counted.fixable += usize::from(safe);
+            counted.fixable += usize::from(fixable);
             counted.files += usize::from(last.replace(key) != Some(key));
         }
         Ok(())

@@ -326,8 +326,8 @@ fn statistics_count_the_problems_by_rule() {
     exit 1
     --- stdout
     severity  rule                  problems  files  fixable
-    error     name-folder-mismatch         2      2
-    error     name-uppercase               2      2
+    error     name-folder-mismatch         2      2        2
+    error     name-uppercase               2      2        2
     warning   link-missing                 2      2
     info      field-unknown                2      2
 

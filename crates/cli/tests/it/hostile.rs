@@ -1,5 +1,6 @@
 //! Skills and a project that attack their reader. Whatever they try, each command ends by itself with an answer, a
-//! refusal or an error that it documents, within limits that the system enforces, and shows no file from outside.
+//! refusal or an error that it documents, within limits that the system enforces, and shows no file from outside. Long,
+//! because every command is in one table.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};

@@ -1,4 +1,5 @@
-//! Installing skills: `add`, `remove`, `sync`, `verify` and `list --installed`.
+//! Installing skills: `add`, `remove`, `sync`, `verify` and `list --installed`. Long, because transcripts of whole commands
+//! are.
 
 use std::fs;
 use std::os::unix::fs::symlink;

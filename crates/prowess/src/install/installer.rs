@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use prowess_core::Manifest;
 
-use super::apply::{Change, Edits, Order, Orders, apply};
+use super::apply::{Order, Orders, apply};
+use super::change::{Change, Edits};
 use super::error::{InstallError, InstallErrorKind};
 use super::fetch::{FetchOptions, Fetcher};
 use super::prepare::Prepared;

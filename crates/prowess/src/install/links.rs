@@ -5,10 +5,8 @@ use std::path::{Path, PathBuf};
 
 use prowess_core::Manifest;
 
-use super::apply::{
-    Action, Change, Edits, LeftAlone, Made, NewSkill, Order, Orders, accepted_in, changed, edits_of, open,
-    state,
-};
+use super::apply::{Made, NewSkill, Order, Orders, accepted_in, changed, edits_of, open, state};
+use super::change::{Action, Change, Edits, LeftAlone};
 use super::error::{InstallError, InstallErrorKind};
 use super::records::{LockedSkill, Place, Records, SKILLS_FOLDER, SkillsLock};
 use super::target::{Accepted, Dir, State, Transaction, read_tree};

@@ -6,6 +6,7 @@
 //! state or the new one for each skill, and the next command completes it.
 
 mod apply;
+mod change;
 mod error;
 mod fetch;
 mod installed;
@@ -22,7 +23,7 @@ mod sync;
 mod target;
 mod tree;
 
-pub use apply::{Action, Change, Edits, LeftAlone};
+pub use change::{Action, Change, Edits, LeftAlone};
 pub use error::{InstallError, InstallErrorKind, InstallLimit};
 pub(crate) use installed::{InstalledNames, named};
 pub use installed::{InstalledOrigin, InstalledSkill, InstalledState, Origins, upstream_name};

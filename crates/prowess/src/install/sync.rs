@@ -5,7 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use super::apply::{Action, Change, Order};
+use super::apply::Order;
+use super::change::{Action, Change};
 use super::error::{InstallError, InstallErrorKind};
 use super::installer::{InstallOptions, Installer, Progress, Write, open_skills};
 use super::links::AcceptedSkills;

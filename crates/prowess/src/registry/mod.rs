@@ -51,7 +51,6 @@ mod turned_off;
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
 
@@ -288,7 +287,7 @@ impl Registry {
 
     /// The folders whose changes may change what the sources list or read.
     #[cfg(feature = "watch")]
-    pub(crate) fn folders(&self) -> Vec<PathBuf> {
+    pub(crate) fn folders(&self) -> Vec<std::path::PathBuf> {
         self.layers.iter().flat_map(|layer| &layer.traits().folders).flat_map(Watched::folders).collect()
     }
 

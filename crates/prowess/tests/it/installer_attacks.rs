@@ -1,5 +1,5 @@
 //! Folders, names and records that attack the installer: each is refused by name or does no harm, and nothing outside
-//! changes.
+//! changes. Long, because it is one list of attacks.
 
 use std::ffi::OsStr;
 use std::fs;

@@ -1,4 +1,5 @@
-//! Folders into one catalog: every capability of discovery and registry, and the defects of other loaders.
+//! Folders into one catalog: every capability of discovery and registry, and the defects of other loaders. One list, so
+//! that a missing capability is seen, which makes the file long.
 
 use std::fs;
 use std::os::unix::fs::symlink;

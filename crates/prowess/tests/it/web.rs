@@ -1,4 +1,5 @@
-//! Skills on web sites, from a real server on loopback: good ones, slow ones, lying ones and those that go away.
+//! Skills on web sites, from a real server on loopback: good ones, slow ones, lying ones and those that go away. Long,
+//! because the tests share that server.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
