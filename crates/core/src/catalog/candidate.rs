@@ -13,7 +13,7 @@ use crate::finding::rule::Preset;
 use crate::skill::Entry;
 use crate::skill::location::Location;
 
-/// What turned a skill off. As text and in JSON it is in words for users.
+/// What turned a skill off. Its text and its JSON form are words for users.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TurnedOffBy {
@@ -21,7 +21,7 @@ pub enum TurnedOffBy {
     Host,
     /// An option that the user gave, such as `--except`.
     Option(String),
-    /// A list that has this name, such as the path of a configuration.
+    /// A list, by its name, such as the path of a configuration.
     List(String),
 }
 
@@ -40,7 +40,8 @@ impl Serialize for TurnedOffBy {
     }
 }
 
-/// Why a skill cannot be offered or used. Closed, because a host that does not know an obstacle would offer the skill.
+/// Why a skill cannot be offered or used. Exhaustive, because a host that does not know an obstacle would offer the
+/// skill.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "obstacle")]
 pub enum Obstacle {
@@ -76,7 +77,7 @@ pub struct Candidate {
     /// The files that this digest covers, each with its own digest. Only these bytes are read.
     #[serde(skip)]
     pub approved_files: Option<Arc<Manifest>>,
-    /// Whether it may be used only with an approval, whatever its scope: a skill of an MCP server.
+    /// Whether it may be used only with an approval, whatever its scope, as the skills of an MCP server.
     #[serde(skip)]
     pub wants_approval: bool,
     /// Its frontmatter, when its source announces that separately from its files.
@@ -99,13 +100,13 @@ pub struct Candidate {
     /// The clients that read its folder.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub readers: Vec<&'static str>,
-    /// What clients differ about in it, if its source was asked for that.
+    /// The facts about it that clients treat differently, if its source was asked for them.
     #[serde(skip)]
     pub sighting: Option<Sighting>,
     /// The state of its SKILL.md when it was read.
     #[serde(skip)]
     pub stamp: Stamp,
-    /// The label of the source that listed it, for display; ` › ` precedes that of a source within another.
+    /// The label of the source that listed it, for display. The label of a nested source follows ` › `.
     #[serde(skip)]
     pub source: Arc<str>,
     /// The layer of a registry through which it is read.
@@ -156,7 +157,7 @@ pub struct Approved {
 }
 
 impl Candidate {
-    /// Makes the candidate of a skill that was found. There is no other way to make one.
+    /// Makes the candidate of a skill that was found. Every candidate is made here.
     #[doc(hidden)]
     #[inline]
     pub fn build(found: Found, decision: Decision) -> Self {
@@ -206,7 +207,7 @@ impl Candidate {
         SourceSkill::new(&self.entry, self.stamp, broken, self.announced.as_deref(), &self.within)
     }
 
-    /// Whether a name means this skill: its key, its name, or its folder's name when it is broken.
+    /// Whether a name refers to this skill: its key, its name, or its folder's name when it is broken.
     pub fn answers_to(&self, key: &str) -> bool {
         let broken = matches!(self.obstacle, Some(Obstacle::Broken { .. }));
         self.entry.key == key

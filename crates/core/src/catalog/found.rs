@@ -1,4 +1,4 @@
-//! [`Found`]: a skill as its source lists it. [`SourceSkill`]: the same when its source is asked for its files.
+//! [`Found`]: a skill as its source lists it. [`SourceSkill`]: the reference by which its source reads its files.
 
 use std::sync::Arc;
 
@@ -86,7 +86,7 @@ pub struct Found {
     pub overrides: bool,
     /// The clients that read its folder.
     pub readers: Vec<&'static str>,
-    /// What clients differ about in it, if its source was asked for that.
+    /// The facts about it that clients treat differently, if its source was asked for them.
     pub sighting: Option<Sighting>,
     /// The label of the source within its source, for display.
     pub(super) source: Arc<str>,
@@ -225,7 +225,7 @@ pub struct Appearance {
     pub readers: Vec<&'static str>,
 }
 
-/// A skill that a source listed, as the source is asked for its files.
+/// A reference to a skill that a source listed, with which the source is asked for its files.
 ///
 /// Within a source, its [`location`](Self::location) identifies a skill.
 #[derive(Clone, Copy, Debug)]

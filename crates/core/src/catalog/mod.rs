@@ -19,7 +19,7 @@ pub use named::{Named, WhyNot};
 use crate::skill::Entry;
 use crate::skill::location::{Location, Scope};
 
-/// Which of two skills with one key is offered. Closed: there is no fourth answer.
+/// Which of two skills with one key is offered. Exhaustive: there is no fourth answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Duplicates {
@@ -44,7 +44,7 @@ pub struct DuplicateError {
     pub second: Location,
 }
 
-/// Whether a candidate is offered. Closed, so that a host shows every state.
+/// Whether a candidate is offered. Exhaustive, so that a host shows every state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "standing")]
 pub enum Standing {
@@ -57,9 +57,9 @@ pub enum Standing {
     },
     /// The client whose view this is does not list it.
     Unseen {
-        /// A word for the reason.
+        /// The code of the reason.
         code: &'static str,
-        /// The reason, as a sentence without its end.
+        /// The reason, as a sentence without a full stop.
         reason: String,
         /// What would make the client list it; empty if nothing would.
         fix: String,
@@ -82,7 +82,8 @@ pub struct Catalog {
 }
 
 impl Catalog {
-    /// Decides which candidates are offered. They are given in order of precedence, the strongest first.
+    /// Makes a catalog, and decides which candidates are offered. They are given in order of precedence, the strongest
+    /// first.
     ///
     /// Broken, disabled and untrusted skills never shadow another. An untrusted skill whose key no
     /// other skill has is listed, and marked. A remote skill never shadows a local one, and a skill of an MCP server never
@@ -91,8 +92,9 @@ impl Catalog {
         Self::merging(candidates, duplicates, &|_, _| false)
     }
 
-    /// The same, where two candidates with one key may be one skill that was found twice, through links. They are merged
-    /// into one with both locations and the readers of both. `same` is called only for candidates with the same key.
+    /// Makes a catalog in which two candidates with one key may be one skill that was found twice, through links. They
+    /// are merged into one with both locations and the readers of both. `same` is called only for candidates with the
+    /// same key.
     pub fn merging(
         candidates: Vec<Arc<Candidate>>,
         duplicates: Duplicates,
@@ -119,15 +121,15 @@ impl Catalog {
         Ok(catalog)
     }
 
-    /// Every candidate beside the others, whether or not another has its key: for what decides by itself which of them
-    /// count.
+    /// Makes a catalog in which every candidate is listed, also when several have one key. For callers that decide
+    /// themselves which of them count.
     pub fn apart(candidates: Vec<Arc<Candidate>>) -> Self {
         let standings = vec![Standing::Listed; candidates.len()];
         Self::decided(candidates, standings)
     }
 
-    /// Candidates about which is decided already. What is listed may have obstacles, and several may have one key; then
-    /// [`get`](Self::get) gives the first.
+    /// Makes a catalog of candidates with known standings. A listed one may have an obstacle, and several may have one
+    /// key; then [`get`](Self::get) returns the first.
     pub fn decided(candidates: Vec<Arc<Candidate>>, standings: Vec<Standing>) -> Self {
         let listed = |(at, standing): (usize, &Standing)| (*standing == Standing::Listed).then_some(at);
         let offered = standings.iter().take(candidates.len()).enumerate().filter_map(listed).collect();
@@ -266,7 +268,7 @@ impl Catalog {
         self.candidates.get(self.position(key)?).map(AsRef::as_ref)
     }
 
-    /// The same, shared, so that it can outlive the catalog.
+    /// The offered skill with this key, shared, so that it can outlive the catalog.
     pub fn shared(&self, key: &str) -> Option<Arc<Candidate>> {
         self.candidates.get(self.position(key)?).cloned()
     }

@@ -3,7 +3,7 @@
 use super::{Candidate, Catalog, Obstacle, Standing};
 use crate::text::similar;
 
-/// The result of resolving a name in a catalog. Closed: none, one, several, or none that is offered.
+/// The result of resolving a name in a catalog. Exhaustive: none, one, several, or none that is offered.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Named<'c> {
     /// One skill that is offered.
@@ -36,7 +36,7 @@ impl Catalog {
         }
     }
 
-    /// Every candidate that a name means, and its state: why a skill is not offered.
+    /// Every candidate that a name refers to, with its state, which says why it is not offered.
     ///
     /// These are the candidates with this key or name. When there are none, those whose folder has this name, since a
     /// skill may call itself something else. When there are none of these either, the same without regard to case.

@@ -60,7 +60,7 @@ impl EntryBuilder {
         self.with_field("allowed-tools", tools.join(" "))
     }
 
-    /// Adds a key and a value of the author's own.
+    /// Adds a key and a value to `metadata`.
     #[must_use]
     pub fn with_metadata(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
         self.metadata.insert(key.into(), Value::String(value.into()));
@@ -74,7 +74,7 @@ impl EntryBuilder {
         self
     }
 
-    /// Checks by another profile than that of the specification.
+    /// Sets the profile that it is checked by. The default is that of the specification.
     #[must_use]
     pub fn with_profile(mut self, profile: Profile) -> Self {
         self.profile = Some(profile);

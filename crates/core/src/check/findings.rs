@@ -1,4 +1,4 @@
-//! The findings of the rules, and which rules are wanted.
+//! The list that rules add their findings to, and which of them a profile wants.
 
 use crate::check::profile::Profile;
 use crate::check::rules::name::RESERVED_WORDS;

@@ -65,7 +65,7 @@ pub fn check(document: &Document, files: Option<&Manifest>, at: &Origin) -> Vec<
     findings
 }
 
-/// The same without fixes, and only the findings that the profile reports, if there is one.
+/// The findings about a skill, without fixes, and only those that the profile reports, if there is one.
 pub(crate) fn findings(
     document: &Document,
     files: Option<&Manifest>,

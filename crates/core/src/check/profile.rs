@@ -201,7 +201,7 @@ impl Profile {
         self.check_read(document, at, None)
     }
 
-    /// The same, with the entry of the document if the caller has it.
+    /// Checks the frontmatter, with the entry of the document if the caller has it.
     pub(crate) fn check_read(&self, document: &Document, at: &Origin, entry: Option<&Entry>) -> Vec<Problem> {
         let mut findings = check::frontmatter(document, at, self, entry);
         for finding in &mut findings {

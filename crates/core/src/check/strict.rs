@@ -142,7 +142,7 @@ fn odd(node: &Node) -> Option<Withheld> {
     }
 }
 
-/// `1.0` as a key is 1 to one reader and 1.0 to another; `~` is nothing or itself; `<<` may merge.
+/// A key that readers read differently: `1.0` is 1 to some, `~` may be null or text, and `<<` may merge.
 fn odd_key(pair: &Pair) -> Option<Withheld> {
     let key = pair.key.as_str();
     let special = ["", "~", "<<", "null", "Null", "NULL", "True", "TRUE", "False", "FALSE"].contains(&key);

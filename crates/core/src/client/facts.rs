@@ -1,5 +1,5 @@
-//! [`Facts`]: what clients differ about in a SKILL.md and the place where it is. One table, so that a fact is found at a
-//! glance, which makes the file long.
+//! [`Facts`]: the properties of a SKILL.md and of its place that clients treat differently. The file is long because
+//! they are one table.
 
 use std::fmt;
 
@@ -16,10 +16,10 @@ use crate::limits::{MAX_DESCRIPTION_CHARS, MAX_NAME_CHARS};
 use crate::skill::Entry;
 use crate::span::Span;
 
-/// Declares the facts: the variant, its code, what is so, and what to do about it.
+/// Declares the facts: the variant, its code, the statement, and what to do about it.
 macro_rules! facts {
     ($($variant:ident $code:literal $what:literal $fix:literal;)+) => {
-        /// One thing that clients differ about.
+        /// A property of a skill that clients treat differently.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         #[non_exhaustive]
         pub enum Fact {
@@ -27,20 +27,20 @@ macro_rules! facts {
         }
 
         impl Fact {
-            /// All of them.
+            /// All facts, in the order of the table.
             pub const ALL: &[Self] = &[$(Self::$variant,)+];
 
-            /// The code, as JSON and the reference have it.
+            /// The code in JSON and in the reference.
             pub const fn code(self) -> &'static str {
                 match self { $(Self::$variant => $code,)+ }
             }
 
-            /// What is so, as a sentence without its end.
+            /// The statement, as a sentence without a full stop.
             pub const fn what(self) -> &'static str {
                 match self { $(Self::$variant => $what,)+ }
             }
 
-            /// What makes it not so, as an instruction.
+            /// What to do about it, as an instruction.
             pub const fn fix(self) -> &'static str {
                 match self { $(Self::$variant => $fix,)+ }
             }
@@ -124,10 +124,10 @@ const PLATFORM: &[&str] = if cfg!(target_os = "windows") {
 pub struct Facts(u64);
 
 impl Facts {
-    /// None of them.
+    /// The empty set.
     pub const NONE: Self = Self(0);
 
-    /// These facts.
+    /// The set of these facts.
     pub const fn of(facts: &[Fact]) -> Self {
         let mut set = Self::NONE;
         let mut rest = facts;
@@ -138,36 +138,36 @@ impl Facts {
         set
     }
 
-    /// The same with another fact.
+    /// The set with one more fact.
     #[must_use]
     pub const fn with(self, fact: Fact) -> Self {
         Self(self.0 | 1 << fact as u32)
     }
 
-    /// The facts of both sets.
+    /// The union with another set.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// The facts that both sets have.
+    /// The intersection with another set.
     #[must_use]
     pub const fn common(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }
 
-    /// The facts without those of another set.
+    /// The difference: the facts that another set does not have.
     #[must_use]
     pub const fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }
 
-    /// Whether it has a fact.
+    /// Whether the set has a fact.
     pub const fn has(self, fact: Fact) -> bool {
         self.0 & 1 << fact as u32 != 0
     }
 
-    /// Whether it has none.
+    /// Whether the set is empty.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
@@ -251,7 +251,7 @@ impl Facts {
         }
     }
 
-    /// What was wrong with YAML that could be repaired: its repair tells.
+    /// Adds the facts about YAML that was repaired. The repair shows what was wrong.
     fn add_syntax(&mut self, finding: &Finding, text: &str) {
         for edit in finding.fix.iter().flat_map(|fix| &fix.edits) {
             let written = edit.span.slice(text).unwrap_or("");
@@ -310,7 +310,7 @@ impl Facts {
             Some(NodeKind::Scalar(scalar)) if scalar.is_null() => Fact::DescriptionNull,
             Some(NodeKind::Scalar(scalar)) if scalar.text.trim().is_empty() => Fact::DescriptionEmpty,
             Some(NodeKind::Scalar(scalar)) if scalar.other_type().is_some() => Fact::DescriptionNotText,
-            // As many bytes as characters, or more.
+            // There are at least as many bytes as characters.
             Some(_) if entry.description.len() <= MAX_DESCRIPTION_CHARS => return,
             Some(_) if entry.description.chars().count() > MAX_DESCRIPTION_CHARS => Fact::DescriptionLong,
             Some(_) => return,
@@ -367,7 +367,7 @@ impl Serialize for Facts {
     }
 }
 
-/// Where a SKILL.md is below its root, and what clients differ about in it.
+/// The depth of a SKILL.md below its root, and the facts about it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Sighting {
@@ -378,7 +378,7 @@ pub struct Sighting {
 }
 
 impl Sighting {
-    /// At this depth, with these facts.
+    /// A skill at this depth, with these facts.
     pub const fn new(depth: u16, facts: Facts) -> Self {
         Self { depth, facts }
     }

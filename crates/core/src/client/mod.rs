@@ -1,8 +1,8 @@
-//! What one client makes of the skills on a disk: [`Reads`] says as data where it looks and how it reads, and [`view`]
-//! gives what it lists.
+//! Which skills a client lists: a [`Reads`] row says where it looks and how it reads, and [`view`] computes what it
+//! lists.
 //!
-//! Prowess reads in one way. What it found is compared with the row of a client: a skill has [`Facts`], a row names those
-//! that the client refuses, and no client has code of its own.
+//! Prowess reads every skill in one way and records its [`Facts`]. The row of a client names the facts that make it
+//! skip a skill, so no client has code of its own.
 
 mod facts;
 mod row;

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::facts::{Fact, Facts};
 
-/// Where a client looks, how it reads what it finds, and how it names it. All of it is data.
+/// The row of a client: where it looks for skills, how it reads them and how it names them, all as data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Reads {
     /// The folders of a project, the first one first.
@@ -19,13 +19,13 @@ pub struct Reads {
     pub main_checkout: bool,
     /// The maximum number of folders between a root and a SKILL.md.
     pub depth: u16,
-    /// What makes it pass over a skill.
+    /// The facts that make it skip a skill.
     pub refuses: Facts,
-    /// What makes it keep a skill from its model, although its user can start it.
+    /// The facts that make it hide a skill from its model, although the user can start it.
     pub hides: Facts,
     /// Whether a skill has the name of its folder, whatever the file says.
     pub by_folder: bool,
-    /// What makes it take the name of the folder instead of the one in the file.
+    /// The facts that make it use the name of the folder instead of the one in the file.
     pub folder_if: Facts,
     /// How it changes a name.
     pub rewrite: Rewrite,
@@ -48,7 +48,7 @@ pub struct Place {
     pub climb: Climb,
 }
 
-/// In which folders a client looks for its own, beginning with the current one.
+/// In which folders a client looks for its own folder, beginning with the current one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -64,16 +64,16 @@ pub enum Climb {
     /// In the current folder and those above it, up to the root of the git repository; outside of one, in the current
     /// folder.
     Upwards,
-    /// The same; outside of a git repository, up to the folder below the user's home.
+    /// As [`Upwards`](Self::Upwards); outside of a git repository, up to the folder below the user's home.
     UpwardsBelowHome,
-    /// The same; outside of a git repository, up to the user's home.
+    /// As [`Upwards`](Self::Upwards); outside of a git repository, up to the user's home.
     UpwardsToHome,
     /// In the current folder and those above it, up to the folder below the user's home, in a git repository too.
     BeyondRepository,
 }
 
 impl Climb {
-    /// It in words.
+    /// The phrase for users.
     pub const fn words(self) -> &'static str {
         match self {
             Self::Here => "current folder",
@@ -112,14 +112,14 @@ pub enum Same {
     First,
     /// The last.
     Last,
-    /// All of them.
+    /// All.
     All,
     /// One of them, not always the same one. The first is shown.
     Unstable,
 }
 
 impl Same {
-    /// It in words.
+    /// The phrase for users.
     pub const fn words(self) -> &'static str {
         match self {
             Self::First => "the first",
@@ -140,7 +140,7 @@ pub struct Checked {
 }
 
 impl Reads {
-    /// The row of a client of which only the folders are known: it is taken to read as Prowess does.
+    /// The row of a client of which only the folders are known. It is assumed to read as Prowess does.
     pub const UNKNOWN: Self = Self {
         project: &[],
         user: &[],
@@ -173,7 +173,7 @@ impl Reads {
         checked: None,
     };
 
-    /// The facts that matter to it.
+    /// All facts that the row names.
     pub const fn facts(&self) -> Facts {
         self.refuses.and(self.hides).and(self.folder_if)
     }

@@ -1,4 +1,4 @@
-//! [`view`]: what a client lists of the skills that were found in its folders, and why not the others.
+//! [`view`]: which of the skills in its folders a client lists, and why it does not list the others.
 
 use std::borrow::Cow;
 
@@ -11,9 +11,9 @@ use crate::skill::Entry;
 pub struct Seeing<'s> {
     /// The skill as Prowess reads it.
     pub entry: &'s Entry,
-    /// Where it is below its root, and what clients differ about in it.
+    /// Its depth below the root, and its facts.
     pub sighting: Sighting,
-    /// What identifies its file, such as device and inode, if that is known: a client lists a file once.
+    /// The identity of its file, such as device and inode, if it is known: a client lists a file once.
     pub file: Option<(u64, u64)>,
 }
 
@@ -23,7 +23,7 @@ pub struct Seeing<'s> {
 pub struct Seen<'s> {
     /// The name under which the client shows it.
     pub shown_as: Cow<'s, str>,
-    /// Why the client does not offer it to its model, if so.
+    /// The fact that makes the client hide it from its model, if there is one.
     pub hidden: Option<Fact>,
 }
 
@@ -38,7 +38,7 @@ pub enum Unseen {
         /// The depth of the client.
         limit: u16,
     },
-    /// The client passes over such a skill.
+    /// The client skips skills with these facts.
     Refused(Facts),
     /// The client lists the same file by another path.
     SameFile {
@@ -52,10 +52,11 @@ pub enum Unseen {
     },
 }
 
-/// What a client makes of each skill, in the order in which they were given.
+/// How a client lists each skill, or why it does not, in the order in which they were given.
 pub type View<'s> = Vec<Result<Seen<'s>, Unseen>>;
 
-/// What a client lists of the skills in its folders, which come in the order in which it prefers them.
+/// Which of the skills in its folders a client lists. The skills are given in the order in which the client prefers
+/// them.
 ///
 /// ```
 /// use prowess_core::client::{Facts, Fact, Reads, Seeing, Sighting, Unseen, view};
@@ -83,7 +84,7 @@ pub fn view<'s>(row: &Reads, skills: &[Seeing<'s>]) -> View<'s> {
     view
 }
 
-/// What a client makes of one skill, whatever the others are.
+/// How a client lists one skill, without regard to the others.
 fn look<'s>(row: &Reads, skill: &Seeing<'s>) -> Result<Seen<'s>, Unseen> {
     let Sighting { depth, facts } = skill.sighting;
     if depth > row.depth {

@@ -122,7 +122,7 @@ impl Manifest {
         Self { files, left_out: Vec::new(), own: None }
     }
 
-    /// The same manifest with what is left out of it.
+    /// Sets what is left out.
     #[must_use]
     pub fn with_left_out(mut self, left_out: Vec<LeftOut>) -> Self {
         self.left_out = left_out;
@@ -134,7 +134,7 @@ impl Manifest {
         self.files.binary_search_by(|file| file.path.cmp(path)).ok().and_then(|at| self.files.get(at))
     }
 
-    /// The same for a skill whose own file has this name.
+    /// The manifest of a skill whose own file has this name.
     #[must_use]
     pub fn of_skill(mut self, own: &str) -> Self {
         self.own = if OWN.contains(&own) { None } else { RelPath::parse(own).ok() };

@@ -49,21 +49,21 @@ impl Finding {
         self.rule.code
     }
 
-    /// The same finding about a field.
+    /// Sets the field that it is about.
     #[must_use]
     pub fn with_field(mut self, field: impl Into<Cow<'static, str>>) -> Self {
         self.field = Some(field.into());
         self
     }
 
-    /// The same finding at a place.
+    /// Sets its place.
     #[must_use]
     pub fn with_span(mut self, span: impl Into<Option<Span>>) -> Self {
         self.span = span.into();
         self
     }
 
-    /// The same finding with advice.
+    /// Sets the advice.
     #[must_use]
     pub fn with_help(mut self, help: impl Into<Cow<'static, str>>) -> Self {
         self.help = Some(help.into());
@@ -114,7 +114,7 @@ pub struct Edit {
     pub replacement: String,
 }
 
-/// How serious a problem is, as a profile judged it. Closed: these three will stay the only ones.
+/// How serious a problem is, as a profile judged it. Exhaustive: these three will stay the only ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {

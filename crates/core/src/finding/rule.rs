@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The level of a rule in a profile. Closed: these four will stay the only ones.
+/// The level of a rule in a profile. Exhaustive: these four will stay the only ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Level {
@@ -17,7 +17,7 @@ pub enum Level {
 }
 
 impl Level {
-    /// All of them, the mildest first.
+    /// All levels, the mildest first.
     pub const ALL: [Self; 4] = [Self::Off, Self::Info, Self::Warning, Self::Error];
 
     /// The word used in `prowess.toml`, in JSON and in messages.
@@ -58,7 +58,7 @@ pub enum Preset {
 }
 
 impl Preset {
-    /// All of them, in column order.
+    /// All presets, in column order.
     pub const ALL: [Self; 5] = [Self::Spec, Self::SkillsRef, Self::Anthropic, Self::Plugin, Self::Lenient];
 
     /// The name used on the command line and in `prowess.toml`.

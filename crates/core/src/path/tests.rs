@@ -1,3 +1,5 @@
+//! Tests of paths: each rule, what requests may contain, joins, and collisions.
+
 use proptest::prelude::*;
 
 use super::*;

@@ -59,7 +59,7 @@ impl ActivationStyle {
     }
 }
 
-/// A file and its contents for an activation. Closed: these two are all that is needed.
+/// A file and its contents for an activation. Exhaustive: these two are all that is needed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inlined<'b> {
     /// Its path in the skill.
@@ -123,7 +123,7 @@ impl Activation {
         }
     }
 
-    /// The same activation with a text after the wrapper; an empty one is none.
+    /// Sets the text after the wrapper; an empty one is none.
     #[must_use]
     pub fn with_hint(mut self, hint: String) -> Self {
         self.hint = Some(hint).filter(|hint| !hint.is_empty());
@@ -196,7 +196,7 @@ impl Activation {
     }
 }
 
-/// The text before and after the folder of a skill.
+/// The text before and after the path of a skill's folder.
 pub(crate) const FOLDER: &str = "\n\nSkill directory: ";
 pub(crate) const BELOW_FOLDER: &str = "\nRelative paths in this skill are relative to the skill directory.";
 

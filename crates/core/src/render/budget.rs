@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::catalog::{CatalogStyle, Shape, render_catalog};
 use crate::skill::Entry;
 
-/// How long a catalog may be. Closed, so that a host that reports a budget names every unit.
+/// How long a catalog may be. Exhaustive, so that a host that reports a budget names every unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Budget {

@@ -118,7 +118,7 @@ impl Embedding {
         Ok(Self { model, vectors })
     }
 
-    /// The vectors, to be kept for the next time.
+    /// The vectors, to be stored for the next run.
     pub fn vectors(&self) -> &Vectors {
         &self.vectors
     }

@@ -1,4 +1,4 @@
-//! The words of a query as they were typed: those that a skill was found by, and those that it lacks.
+//! The words of a query as they were typed: those by which a skill was found, and those that it lacks.
 
 use std::collections::BTreeSet;
 
@@ -6,14 +6,14 @@ use super::HitReason;
 use super::analyse::{Analyser, Unit, fold};
 use crate::span::boundary;
 
-/// The most bytes of a query that are looked at.
+/// The most bytes of a query that are read.
 const MAX_BYTES: usize = 16 * 1024;
 
 /// The words of a query that mean something to a selector, as they were typed, each once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TypedWords<'q> {
-    /// The words that the skill was found by.
+    /// The words by which the skill was found.
     pub found: Vec<&'q str>,
     /// The words that it lacks.
     pub missing: Vec<&'q str>,

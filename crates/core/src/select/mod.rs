@@ -44,7 +44,7 @@ impl Query {
         Self { text: text.into(), tags: Vec::new() }
     }
 
-    /// The same query with tags.
+    /// Sets the tags.
     #[must_use]
     pub fn with_tags(mut self, tags: Vec<String>) -> Self {
         self.tags = tags;
@@ -98,7 +98,7 @@ impl HitReason {
     }
 }
 
-/// Where something was found. Closed, so that a host names every place.
+/// Where something was found. Exhaustive, so that a host names every place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Field {

@@ -30,7 +30,7 @@ pub enum OnSelectError {
     All,
     /// None is shown, and the failure is reported.
     None,
-    /// The failure is the result.
+    /// The failure is returned as an error.
     Fail,
 }
 
@@ -71,7 +71,7 @@ with_methods! { SelectOptions:
     with_on_error on_error: OnSelectError;
 }
 
-/// Why a query did not narrow the skills. Closed, so that a host explains every case.
+/// Why a query did not narrow the skills. Exhaustive, so that a host explains every case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NotNarrowed {
     /// There is no selector.

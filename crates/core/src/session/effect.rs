@@ -91,7 +91,7 @@ pub enum Step {
     Need(Ticket, Effect),
 }
 
-/// Something a session asks of its host.
+/// Something a session needs from its host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "effect")]
 #[non_exhaustive]
@@ -108,7 +108,7 @@ pub enum Effect {
     Read {
         /// The skill.
         key: String,
-        /// As for listing.
+        /// The location, as in [`Effect::Files`].
         location: Location,
         /// The file; `SKILL.md` is the skill's own.
         #[serde(deserialize_with = "RelPath::deserialize_request")]
@@ -135,13 +135,13 @@ pub enum Effect {
     Run {
         /// The skill.
         key: String,
-        /// As for listing.
+        /// The location, as in [`Effect::Files`].
         location: Location,
         /// The script.
         path: RelPath,
         /// Its arguments.
         args: Vec<String>,
-        /// As for reading.
+        /// The approved digest, as in [`Effect::Read`].
         #[serde(default, skip_serializing_if = "Option::is_none")]
         expect_digest: Option<String>,
     },

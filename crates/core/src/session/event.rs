@@ -75,7 +75,7 @@ pub enum EventKind {
     Activated {
         /// Its key.
         key: String,
-        /// By whom.
+        /// Who activated it.
         by: Actor,
         /// Whether it was active already.
         again: bool,

@@ -1,4 +1,4 @@
-//! Stored states of the version before: version 2 kept an activation as text, version 3 keeps its parts.
+//! Stored states of the previous version: version 2 kept an activation as text, version 3 keeps its parts.
 
 use serde_json::{Value, json};
 

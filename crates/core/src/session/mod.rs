@@ -160,7 +160,7 @@ impl Session {
         self.judge_as(candidate, act, by, filter, candidate.entry.invocation)
     }
 
-    /// The same for a file that was just read, whose invocation fields may have changed.
+    /// Asks the policy about a file that was just read, whose invocation fields may have changed.
     fn judge_as(
         &self,
         candidate: &Candidate,
@@ -223,7 +223,7 @@ impl Session {
         grants(self.tool_lists(), &self.policy.host_tools)
     }
 
-    /// The same as strings, such as `Bash(git:*)`.
+    /// The tools that the active skills grant, as strings such as `Bash(git:*)`.
     pub fn active_tools(&self) -> Vec<String> {
         self.active_grants().into_iter().map(|grant| grant.raw.clone()).collect()
     }

@@ -207,7 +207,7 @@ impl Default for SessionState {
 }
 
 impl SessionState {
-    /// Reads a stored state. One of the version before is converted; any other version is an error that says so.
+    /// Reads a stored state. One of the previous version is converted; any other version is an error that says so.
     pub fn from_json(text: &str) -> Result<Self, RestoreError> {
         let damaged = |reason: String| RestoreError::Damaged { reason };
         let mut value: serde_json::Value =

@@ -31,7 +31,7 @@ pub enum JsonError {
         /// What it should hold.
         expected: &'static str,
     },
-    /// The same thing is given under two keys.
+    /// The tools are given under both `allowed-tools` and `allowed_tools`.
     #[error("allowed-tools and allowed_tools are the same; give one of them")]
     TwoTools,
     /// The fields cannot be written as frontmatter.
@@ -105,7 +105,7 @@ impl SkillData {
         Self::read_dict(dict).map(|(skill, _)| skill)
     }
 
-    /// The same, and the document that the skill was read from.
+    /// The skill of a dictionary, and the document that it was read from.
     pub fn read_dict(dict: &Map<String, Value>) -> Result<(Self, Document), JsonError> {
         let mut fields = dict.clone();
         let instructions = take_text(&mut fields, "instructions")?.unwrap_or_default();

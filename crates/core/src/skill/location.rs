@@ -279,14 +279,14 @@ impl Origin {
         self.location.is_place().then(|| self.location.text())
     }
 
-    /// The same with another scope.
+    /// Sets the scope.
     #[must_use]
     pub fn in_scope(mut self, scope: Scope) -> Self {
         self.scope = scope;
         self
     }
 
-    /// The same in a folder of this name, as the file system spells it.
+    /// Sets the name of the folder, as the file system spells it.
     #[must_use]
     pub fn in_folder(mut self, folder: impl Into<String>) -> Self {
         self.folder = Some(folder.into());

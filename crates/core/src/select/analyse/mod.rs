@@ -25,7 +25,7 @@ const PART: u8 = 1;
 /// The longest word, in bytes. Anything longer is a key, a digest or noise.
 const LONGEST_WORD: usize = 64;
 
-/// The texts of one skill, by field. Closed: these are the fields of the index.
+/// The texts of one skill, by field. Exhaustive: these are the fields of the index.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Texts<'a> {
     /// Its name.

@@ -43,7 +43,7 @@ pub struct Settings {
     pub pair: f32,
     /// How much a repeated word of the query counts: `1 + repeat × ln(times)`.
     pub repeat: f32,
-    /// How much it counts that a skill has many of the words, and not one of them often.
+    /// How much the share of the query's words that a skill has counts, compared with how often it has them.
     pub coverage: f32,
     /// How much the nearest known word counts in place of an unknown one; 0 turns this off.
     pub typo: f32,
@@ -99,7 +99,7 @@ pub struct Bm25 {
     most: Vec<Vec<u8>>,
     /// For each skill and field, `weight ÷ (1 − b + b × length ÷ mean length)` of half a word.
     norms: Vec<[f32; 3]>,
-    /// The same for bodies alone: what most of a search reads.
+    /// The norms of bodies alone, which most of a search reads.
     body_norms: Vec<f32>,
     analyser: Analyser,
     fuzzy: OnceLock<fuzzy::Words>,

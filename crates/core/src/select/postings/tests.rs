@@ -1,3 +1,5 @@
+//! Tests of postings: merged, stored, and read back from damaged bytes.
+
 use super::*;
 use crate::select::{Reader, Texts};
 

@@ -31,7 +31,7 @@ pub struct ReceivedCall {
 }
 
 impl Dialect {
-    /// All of them, in the order of the documentation.
+    /// All dialects, in the order of the documentation.
     pub const ALL: [Self; 4] = [Self::Mcp, Self::Anthropic, Self::OpenAi, Self::Gemini];
 
     /// The name used in options.

@@ -133,7 +133,7 @@ impl std::str::FromStr for Naming {
 }
 
 impl Naming {
-    /// The same names with a prefix of the host; none when model interfaces do not accept such names.
+    /// Puts a prefix of the host before all names; none when model interfaces do not accept such names.
     #[must_use]
     pub fn with_namespace(mut self, prefix: &str) -> Option<Self> {
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');

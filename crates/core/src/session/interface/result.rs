@@ -82,7 +82,7 @@ pub struct ToolResult {
     pub text: String,
     /// What to do next, when the call was refused.
     pub hint: Option<String>,
-    /// The same for programs.
+    /// The result as data, for programs.
     pub data: Value,
     /// Why the call was refused.
     pub reason: Option<Reason>,
@@ -106,7 +106,7 @@ impl ToolResult {
         Self { outcome, text: error.into(), hint, data: Value::Null, reason: Some(reason) }
     }
 
-    /// The same result with other data.
+    /// Sets the data.
     #[must_use]
     pub fn with_data(mut self, data: Value) -> Self {
         self.data = data;

@@ -43,8 +43,9 @@ impl Session {
         self.tools_with(list.as_deref())
     }
 
-    /// The same, with the skills that a prompt with these options shows in the description of the load tool: those of
-    /// a folder, or those that fit a query. Any visible skill can still be loaded.
+    /// The tools as [`tools`](Self::tools) returns them, but the description of the load tool lists only the skills
+    /// that a prompt with these options shows: those of a folder, or those that fit a query. Any visible skill can
+    /// still be loaded.
     ///
     /// An error is one of the selector, and only when the options ask for it.
     pub fn tools_for(&self, options: &PromptOptions<'_>) -> Result<Vec<ToolDef>, SelectError> {

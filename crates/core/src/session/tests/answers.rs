@@ -1,4 +1,4 @@
-//! What calls answer: pages, names that several skills have, filters of a call, the tools of a host.
+//! The results of calls: pages, names that several skills have, filters of a call, the tools of a host.
 
 use super::*;
 use crate::render::{Budget, estimate_tokens};

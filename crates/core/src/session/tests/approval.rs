@@ -1,4 +1,4 @@
-//! The need for approval is asked again whenever a call goes on, and of everything that stays active.
+//! Whether a skill needs approval is checked again whenever a call continues, and for every skill that stays active.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Whatever happens in whatever order: limits, policy, tools, storing and the log keep their word.
+//! Limits, policy, tools, the stored state and the log stay consistent after any sequence of calls.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Calls that wait: told apart from those of other sessions, found again in a stored state, given up.
+//! Pending calls: distinguished from those of other sessions, restored from a stored state, cancelled.
 
 use super::*;
 

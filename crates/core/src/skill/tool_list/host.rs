@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{ToolList, same_tool};
 
-/// The tools that a host has. No list and an empty list are different, so each has a name. Closed, because a host either
-/// has a list or not.
+/// The tools that a host has. No list and an empty list are different, so each has a name. Exhaustive, because a host
+/// either has a list or not.
 ///
 /// As JSON it is a list, or `null` for [`HostTools::Unlimited`].
 ///

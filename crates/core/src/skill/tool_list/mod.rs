@@ -1,8 +1,8 @@
 //! [`ToolList`]: the one reading of `allowed-tools`, such as `Bash(git:*) Read`.
 //!
-//! Authors write the field with spaces, commas, line breaks or as a list, and put spaces and commas into
-//! the parentheses of a pattern. All code reads the field here, so that a skill means the same wherever it is used.
-//! What cannot be read with certainty is kept and shown, and grants nothing.
+//! Authors write the field with spaces, commas, line breaks or as a list, and put spaces and commas into the
+//! parentheses of a pattern. All code reads the field here, so that a skill means the same wherever it is used. A tool
+//! that cannot be read with certainty is kept and shown, and grants nothing.
 
 use std::collections::BTreeSet;
 use std::fmt;

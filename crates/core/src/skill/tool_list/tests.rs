@@ -1,3 +1,5 @@
+//! Tests of reading `allowed-tools`: separators, parentheses, patterns, and what each grants.
+
 use proptest::prelude::*;
 
 use super::*;
