@@ -1,4 +1,4 @@
-//! A property of selection: the same skills rank the same, to the last bit, however the index came about.
+//! A property of selection: the same skills have the same scores, to the last bit, for every way of building the index.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on fails")]
 

@@ -55,14 +55,14 @@ impl<'h> Performer<'h> {
         Self { registry, selector, approve: None, min_score: None }
     }
 
-    /// The same with a function that asks the user for approval.
+    /// Sets the function that asks the user for approval.
     #[must_use]
     pub fn with_approval(mut self, approve: Approve<'h>) -> Self {
         self.approve = Some(approve);
         self
     }
 
-    /// The same with a minimum score for search results. Each selector has its own scale.
+    /// Sets the minimum score of search results. Each selector has its own scale.
     #[must_use]
     pub fn with_min_score(mut self, score: f32) -> Self {
         self.min_score = Some(score);
@@ -74,7 +74,7 @@ impl<'h> Performer<'h> {
         self.try_perform(effect).unwrap_or_else(|error| failed(&error))
     }
 
-    /// Performs one effect. The error has details for the host; [`failed`] makes of it the outcome for the session.
+    /// Performs one effect. The error has details for the host; [`failed`] turns it into the outcome for the session.
     pub fn try_perform(&self, effect: &Effect) -> Result<Outcome, SourceError> {
         match effect {
             // Everything is read through the candidate that was looked up: after a refresh, its key could be another

@@ -53,7 +53,7 @@ pub struct RelativePath {
     pub name: String,
     /// Its value.
     pub value: String,
-    /// Whether it is an absolute path, of something that is no folder.
+    /// Whether it is an absolute path of something other than a folder.
     pub file: bool,
 }
 
@@ -111,7 +111,7 @@ impl Environment {
                 return Err(RelativePath { name: name.to_owned(), value, file: false });
             }
         }
-        // Of a user without a folder, as services have it. One that is not there yet is fine.
+        // Services often run as a user whose HOME is no folder. A folder that does not exist yet is fine.
         if let Some(home) = self.folder("HOME")
             && home.metadata().is_ok_and(|home| !home.is_dir())
         {
@@ -132,7 +132,7 @@ impl Environment {
         self.folder(variable).or_else(|| Some(self.home()?.join(default)))
     }
 
-    /// Where files go that are not kept.
+    /// The folder for temporary files.
     #[cfg(feature = "install")]
     pub(crate) fn temporary_folder(&self) -> PathBuf {
         let windows = || self.folder("TEMP").filter(|_| cfg!(windows));

@@ -1,4 +1,5 @@
-//! What the crates of this project share. It is not part of the public API: anything in it may change in any release.
+//! Items that the crates of this project share. They are not part of the public API: any of them may change in any
+//! release.
 
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 

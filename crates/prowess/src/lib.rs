@@ -115,7 +115,7 @@ pub mod watch;
 #[doc(hidden)]
 pub mod internal;
 
-/// The pages whose Rust is compiled with the tests; a test looks whether any is missing here.
+/// The pages whose Rust examples are compiled with the tests; a test checks that none is missing here.
 #[cfg(doctest)]
 mod pages {
     #[doc = include_str!("../../../README.md")]

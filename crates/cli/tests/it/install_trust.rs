@@ -1,4 +1,5 @@
-//! The trust in skills that the user installed: only as they were accepted, whatever is revoked, kept or inside of them.
+//! Trust in skills that the user installed: only with the accepted files, after any revocation, also for skills that
+//! are kept or nested.
 
 use std::fs;
 

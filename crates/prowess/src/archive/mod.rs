@@ -1,8 +1,8 @@
-//! Unpacks archives in memory, within limits, and so that no other reader can see other files.
+//! Unpacks archives in memory, within limits, and so strictly that no other program can find other files in them.
 //!
 //! An archive comes from outside, and two programs may read it differently: one then checks files that the other does
-//! not see. So the readers here are strict, and refuse what is ambiguous instead of guessing. Links and special files
-//! are refused, archives inside archives stay files, and nothing is written to disk.
+//! not see. So the readers here refuse an ambiguous archive instead of guessing. Links and special files are refused,
+//! archives inside archives stay files, and nothing is written to disk.
 
 mod tar;
 mod zip;

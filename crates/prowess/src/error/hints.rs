@@ -95,7 +95,7 @@ fn hint(kind: &SourceErrorKind, at: &Location) -> &'static str {
     }
 }
 
-/// Whether the reason is links that lead to each other.
+/// Whether the cause is a cycle of links.
 fn is_loop(error: &io::Error) -> bool {
     #[cfg(unix)]
     return error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error());

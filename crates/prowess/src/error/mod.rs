@@ -220,7 +220,7 @@ impl Error for SourceError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match &self.kind {
             SourceErrorKind::Io(error) | SourceErrorKind::Unwritable(error) => Some(error),
-            // Its text is the text of this error, so the cause is the next one.
+            // The configuration's text is the text of this error, so the cause is the next one.
             SourceErrorKind::Config(error) => error.source(),
             #[cfg(feature = "install")]
             SourceErrorKind::Install(error) => error.source(),

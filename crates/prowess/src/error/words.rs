@@ -1,20 +1,20 @@
-//! Words in messages: places and causes as people read them.
+//! Words in messages: locations and causes as users read them.
 
 use std::fmt;
 use std::path::Path;
 
 use prowess_core::Location;
 
-/// A path as people know it: without the `./` that a walk of the current folder begins with.
+/// A path for messages: without the `./` that a walk of the current folder begins with.
 pub(crate) fn shown(path: &Path) -> std::path::Display<'_> {
     path.strip_prefix(".").ok().filter(|rest| !rest.as_os_str().is_empty()).unwrap_or(path).display()
 }
 
-/// A place as people know it, and a file of the skill there.
+/// A location for messages, and a file of the skill there.
 pub(super) struct Shown<'l>(pub(super) &'l Location, pub(super) Option<&'l str>);
 
 impl Shown<'_> {
-    /// The place in a message that says already that it is about a server.
+    /// The location in a message that already says that it is about a server.
     pub(super) fn of_server(&self) -> String {
         let file = self.1.map(|file| format!(" {file}")).unwrap_or_default();
         match self.0 {

@@ -31,7 +31,7 @@ pub(crate) fn take_bytes<'b>(rest: &mut &'b [u8]) -> Option<&'b [u8]> {
     Some(bytes)
 }
 
-/// FNV-1a over words of eight bytes: enough to tell a torn file, and fast.
+/// FNV-1a over words of eight bytes: fast, and enough to detect a torn file.
 pub(crate) fn checksum(bytes: &[u8]) -> u64 {
     let step = |hash: u64, word: u64| (hash ^ word).wrapping_mul(0x0100_0000_01b3).rotate_left(23);
     let (words, rest) = bytes.as_chunks::<8>();

@@ -1,8 +1,8 @@
-//! [`FileCache`]: some bytes for each of many files, which count as long as the file is in the state it was.
+//! [`FileCache`]: some bytes for each of many files, valid as long as the file has the same state.
 //!
-//! A list of skills keeps the frontmatter of each, so that a second look reads only what changed; digests are kept the
-//! same way. It is one file: a line that names the format, a checksum, then for each file its path, its stamp and the
-//! bytes. A cache that is damaged, of another version or gone is as good as none.
+//! A list of skills caches the frontmatter of each, so that the next list reads only what changed; digests are cached
+//! the same way. It is one file: a line that names the format, a checksum, then for each file its path, its stamp and
+//! the bytes. A cache that is damaged, of another version or missing counts as empty.
 
 use std::ops::Range;
 use std::path::Path;
@@ -18,16 +18,16 @@ const FORMAT: &[u8] = b"prowess index 2\n";
 /// The largest cache that is read: a hundred thousand skills need about fifty megabytes.
 const MAX_BYTES: usize = 512 << 20;
 
-/// A file that changed this short before it was cached may change again without its stamp showing it.
+/// A file that changed less than this before it was cached may change again without a change of its stamp.
 const UNSETTLED: i64 = 50_000_000;
 
-/// The moment before which a change is settled.
+/// The time before which a change is settled.
 pub(crate) fn settled() -> i64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
     i64::try_from(now).unwrap_or(i64::MAX).saturating_sub(UNSETTLED)
 }
 
-/// Whether a file has been as it is for long enough that every further change shows in its stamp.
+/// Whether a file has been unchanged for long enough that every further change shows in its stamp.
 pub(crate) fn is_settled(stamp: &FileStamp) -> bool {
     stamp.changed < settled()
 }

@@ -1,5 +1,5 @@
-//! Installing and removing under the lock of a place: what is there is compared with what the records say, and all
-//! changes are made in one transaction.
+//! Installing and removing under the lock of a place: compares the folders with the records, and makes all changes in
+//! one transaction.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -20,27 +20,27 @@ use super::tree::{FileChange, SkillTree, TreeSkill, changes};
 use crate::env::Environment;
 use crate::error::shown;
 
-/// How long another process is waited for that copies into the same folder.
+/// How long to wait for another process that copies into the same folder.
 const COPY_TIMEOUT: Duration = Duration::from_secs(60);
 /// How many changed files an error names.
 const MAX_NAMED: usize = 5;
 
-/// A skill that is to be installed.
+/// A skill to install.
 #[derive(Clone, Debug)]
 pub(crate) struct NewSkill {
     pub(crate) tree: SkillTree,
     pub(crate) locked: LockedSkill,
-    /// What `skills.toml` says of it from now on; nothing when that stays as it is.
+    /// The new entry in `skills.toml`; none when the entry stays unchanged.
     pub(crate) wanted: Option<WantedSkill>,
     /// The name in its frontmatter.
     pub(crate) declared_name: String,
 }
 
-/// What is to be done with one name.
+/// What to do with one name.
 #[derive(Clone, Debug)]
 pub(crate) enum Order {
     Install(Box<NewSkill>),
-    /// The bytes are there; only the links are looked after.
+    /// The files are correct; only the links are checked.
     Hold(String),
     Remove(String),
 }
@@ -63,7 +63,7 @@ pub(crate) struct Orders<'o> {
     pub(crate) listing: &'o dyn Fn(&str) -> Option<Manifest>,
 }
 
-/// Carries out orders. The caller holds the lock of the place, and has completed what was interrupted.
+/// Carries out orders. The caller holds the lock of the place, and has recovered interrupted installations.
 pub(crate) fn apply(
     place: &Place,
     mut records: Records,
@@ -125,12 +125,12 @@ pub(crate) fn apply(
     Ok(done)
 }
 
-/// The folders that are made for an installation. Unless it is complete, those that are empty again are removed.
+/// The folders that an installation creates. Unless it completes, those that are empty are removed again.
 #[derive(Debug, Default)]
 pub(super) struct Made(Vec<PathBuf>);
 
 impl Made {
-    /// Notes what is not there yet of the way to a folder.
+    /// Notes the missing folders on the path to a folder.
     pub(super) fn expect(&mut self, folder: &Path) {
         self.0.extend(folder.ancestors().take_while(|above| !above.exists()).map(Path::to_owned));
     }
@@ -142,7 +142,7 @@ impl Made {
 
 impl Drop for Made {
     fn drop(&mut self) {
-        // The inner ones first.
+        // The innermost first.
         self.0.sort_by_key(|folder| std::cmp::Reverse(folder.components().count()));
         for folder in &self.0 {
             let _ = std::fs::remove_dir(folder);
@@ -206,7 +206,7 @@ fn install(
         (Some(State::Tree(digest)), _) if is_tree(digest, &new.locked.digest, &place.base, how.listing) => {
             Action::Unchanged
         }
-        // What the store knows was installed before, by a lock that has changed since; it is no edit.
+        // A tree that is in the store was installed before, by a lock that has changed since; it is not an edit.
         (Some(State::Tree(digest)), Some(old))
             if is_tree(digest, &old.digest, &place.base, how.listing) || (how.listing)(digest).is_some() =>
         {
@@ -276,7 +276,7 @@ fn remove(
     if let (Some(dir), Some(there), Action::Removed, true) = (dir, there, action, how.files) {
         transaction.remove(dir.path(), name, there)?;
     }
-    // What stays keeps its approval: without one, an edited skill of the user would count as the user's own.
+    // A skill that stays keeps its approval: without one, an edited skill of the user would count as the user's own.
     if how.files && action == Action::Removed {
         end_trust(name, &place.skill(name), transaction);
     }
@@ -285,7 +285,7 @@ fn remove(
     Ok(Change { replaced, ..changed(place, old, action) })
 }
 
-/// What the user accepts with a skill in a folder: itself, and the skills inside of it.
+/// What the user accepts with a skill in a folder: the skill, and the skills inside it.
 pub(super) fn accepted_in(folder: &Path, new: &NewSkill) -> impl Iterator<Item = Accepted> {
     let own = new.tree.manifest().own().map(|own| own.path.to_string());
     new.tree.skills().into_iter().map(move |TreeSkill { file, name, digest }| {
@@ -296,7 +296,7 @@ pub(super) fn accepted_in(folder: &Path, new: &NewSkill) -> impl Iterator<Item =
     })
 }
 
-/// The names that are taken in a place, each by the form in which some system takes two names for one.
+/// The names in use in a place, by the form in which two names are equal on some system.
 struct Names(BTreeMap<String, String>);
 
 impl Names {
@@ -309,7 +309,7 @@ impl Names {
         Ok(Self(there.into_iter().chain(locked).map(|name| (folder_key(&name), name)).collect()))
     }
 
-    /// Takes a name; an error when another one is the same on some systems.
+    /// Takes a name; an error when another one is the same on some system.
     fn take(&mut self, name: &str) -> Result<(), InstallError> {
         match self.0.insert(folder_key(name), name.to_owned()) {
             Some(other) if other != name => Err(InstallError::new(
@@ -330,7 +330,7 @@ pub(super) fn open(folder: &Path) -> Result<Dir, InstallError> {
     Dir::open_real(folder).map_err(|error| InstallError::io("open the folder of skills", folder, error))
 }
 
-/// Puts a skill into a folder that has no records. Something of its name is never replaced.
+/// Copies a skill into a folder that has no records. An existing entry of that name is never replaced.
 pub(crate) fn copy(
     state: &Path,
     folder: &Path,
@@ -359,7 +359,7 @@ pub(crate) fn copy(
     Ok(folder.join(name))
 }
 
-/// The files of an installed skill that are not as they were installed; nothing when that cannot be told.
+/// The files of an installed skill that differ from what was installed; none when that is not known.
 pub(crate) fn edits_of(
     path: &Path,
     locked: &LockedSkill,

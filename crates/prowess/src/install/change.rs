@@ -1,4 +1,4 @@
-//! [`Change`]: what became of one skill, and what happens to edits on the way.
+//! [`Change`]: what happened to one skill, and what happens to edits in it.
 
 use std::path::PathBuf;
 
@@ -8,60 +8,61 @@ use super::records::LockedSkill;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Edits {
-    /// The command stops, names the files and changes nothing.
+    /// The operation stops, names the files and changes nothing.
     #[default]
     Stop,
-    /// The edited skill stays as it is.
+    /// The edited skill stays unchanged.
     Keep,
     /// The skill is replaced, and the edits are lost.
     Overwrite,
 }
 
-/// What became of a skill.
+/// What happened to a skill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Action {
-    /// It was not there, and is now.
+    /// It was not installed before.
     Installed,
-    /// It has other files now.
+    /// It was replaced by other files.
     Updated,
-    /// It is as it was.
+    /// It was already up to date.
     Unchanged,
-    /// It has edits, and was left alone.
+    /// It has edits and was left unchanged.
     Kept,
-    /// It is gone.
+    /// It was removed.
     Removed,
-    /// It was fetched to the store, and nothing else.
+    /// It was fetched to the store and not installed.
     Fetched,
-    /// The lock names it as it is now, and its files were not touched.
+    /// It was locked, and its files were not touched.
     Locked,
 }
 
-/// What became of one skill.
+/// What happened to one skill.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Change {
     /// The name of its folder.
     pub name: String,
-    /// What became of it.
+    /// What happened to it.
     pub action: Action,
     /// Its folder.
     pub path: PathBuf,
-    /// What the lock says of it now; of a removed one, what it said.
+    /// Its entry in the lock; of a removed skill, its last one.
     pub locked: LockedSkill,
-    /// What was replaced or removed though it was edited or not installed, by its path.
+    /// Paths that were replaced or removed although they were edited or not installed.
     pub replaced: Vec<PathBuf>,
-    /// What was left alone where clients look for the skill: they do not get it, or keep something else.
+    /// Paths in folders of clients that were left unchanged: those clients do not get the skill, or keep something
+    /// else.
     pub left: Vec<LeftAlone>,
 }
 
-/// Something where a client looks for a skill that was left alone.
+/// A path in a client's folder that was left unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[non_exhaustive]
 pub struct LeftAlone {
     /// The client.
     pub client: String,
-    /// Where it looks.
+    /// The path.
     pub path: PathBuf,
 }

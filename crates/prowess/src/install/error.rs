@@ -6,19 +6,19 @@ use std::path::Path;
 
 use crate::error::{escape_control, plain_cause, shown};
 
-/// What kind of failure it is, for programs.
+/// The kind of a failure, for programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InstallErrorKind {
-    /// What was asked for cannot be read: a reference, a source, a name.
+    /// The request is invalid: a reference, a source or a name.
     Request,
-    /// There is nothing of that name or at that place.
+    /// Nothing has this name, or nothing is at this place.
     NotFound,
-    /// Several skills could be meant.
+    /// Several skills match.
     Ambiguous,
-    /// Two skills have one name, and each is meant by its path.
+    /// Two skills have one name; only their paths distinguish them.
     SameName,
-    /// Something is there already.
+    /// Something exists there already.
     Exists,
     /// Something else is where a client looks for an installed skill.
     Taken,
@@ -28,9 +28,9 @@ pub enum InstallErrorKind {
     Refused,
     /// The source is larger than the limits.
     TooLarge,
-    /// What was fetched is not what the lock says.
+    /// The fetched files are not those of the lock.
     Mismatch,
-    /// `skills.toml` and `skills.lock` do not agree, and may not be changed.
+    /// `skills.toml` and `skills.lock` disagree, and may not be changed.
     OutOfDate,
     /// `skills.toml`, `skills.lock` or the store is damaged.
     Damaged,
@@ -38,18 +38,18 @@ pub enum InstallErrorKind {
     Git,
     /// Another process holds the lock of the project.
     Busy,
-    /// Another process changed `skills.toml` or `skills.lock` in between.
+    /// Another process changed `skills.toml` or `skills.lock` in the meantime.
     Changed,
     /// The system refused or failed.
     Io,
 }
 
-/// What an error is about, where its kind does not say enough to mend it.
+/// The subject of an error, where its kind does not say enough to correct it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum About {
     /// A limit on skills.
     Limit(InstallLimit),
-    /// A commit that is not there.
+    /// A commit that does not exist.
     Commit,
 }
 
@@ -70,7 +70,7 @@ pub enum InstallLimit {
 }
 
 impl InstallLimit {
-    /// The words for it.
+    /// The phrase for messages.
     pub fn words(self) -> &'static str {
         match self {
             Self::Files => "files",
@@ -82,7 +82,7 @@ impl InstallLimit {
     }
 }
 
-/// Why an operation of the [`Installer`](super::Installer) failed. Whatever was installed before is still there.
+/// Why an operation of the [`Installer`](super::Installer) failed. What was installed before is still installed.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct InstallError {
@@ -95,24 +95,24 @@ pub struct InstallError {
 }
 
 impl InstallError {
-    /// A failure in words. Control characters in the message are escaped, since it may name what a stranger wrote.
+    /// A failure in words. Control characters in the message are escaped, since it may contain text from outside.
     pub(crate) fn new(kind: InstallErrorKind, message: impl AsRef<str>, hint: impl Into<String>) -> Self {
         Self { kind, message: escape_control(message.as_ref()), hint: hint.into(), about: None, source: None }
     }
 
-    /// The same with what it is about.
+    /// Sets what it is about.
     #[must_use]
     pub(crate) fn about(mut self, about: About) -> Self {
         self.about = Some(about);
         self
     }
 
-    /// Whether it is about this.
+    /// Whether it is about this subject.
     pub(crate) fn is_about(&self, about: About) -> bool {
         self.about == Some(about)
     }
 
-    /// The same with the skill that it is about, when it is one of several.
+    /// Adds the skill that it is about, when there are several.
     #[must_use]
     pub(crate) fn of_skill(mut self, skill: &str) -> Self {
         if self.kind == InstallErrorKind::TooLarge && !skill.is_empty() {
@@ -121,21 +121,21 @@ impl InstallError {
         self
     }
 
-    /// The same with another hint.
+    /// Sets the hint.
     #[must_use]
     pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = hint.into();
         self
     }
 
-    /// The same with the error that caused it.
+    /// Sets the error that caused it.
     #[must_use]
     pub(crate) fn because(mut self, cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         self.source = Some(cause.into());
         self
     }
 
-    /// The system failed at a path.
+    /// The error of a system call at a path.
     pub(crate) fn io(doing: &str, path: &Path, error: io::Error) -> Self {
         let hint = match error.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
@@ -150,12 +150,12 @@ impl InstallError {
         Self::new(InstallErrorKind::Io, format!("could not {doing}: {}", shown(path)), hint).because(error)
     }
 
-    /// What kind of failure it is.
+    /// The kind of the failure.
     pub fn kind(&self) -> InstallErrorKind {
         self.kind
     }
 
-    /// The limit that was reached, if one that can be raised.
+    /// The limit that was reached, if it can be raised.
     pub fn limit(&self) -> Option<InstallLimit> {
         match self.about {
             Some(About::Limit(limit)) => Some(limit),

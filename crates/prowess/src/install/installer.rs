@@ -18,7 +18,7 @@ use super::target::{Dir, Recovered, has_leftovers, recover};
 use super::tree::InstallLimits;
 use crate::env::Environment;
 
-/// How long another process that changes the same skills is waited for.
+/// How long to wait for another process that changes the same skills.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The folders that an installer works with.
@@ -30,7 +30,7 @@ pub struct InstallFolders {
     pub user: Option<PathBuf>,
     /// Where Prowess keeps its own state: locks, journals, approvals.
     pub state: PathBuf,
-    /// Where fetched skills are kept; it is safe to delete.
+    /// Where fetched skills are stored; it is safe to delete.
     pub store: PathBuf,
 }
 
@@ -52,7 +52,7 @@ impl InstallFolders {
     }
 }
 
-/// How skills are installed and removed.
+/// The options of installing and removing.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct InstallOptions {
@@ -60,27 +60,27 @@ pub struct InstallOptions {
     pub edits: Edits,
     /// Whether something else of the same name is replaced.
     pub replace: bool,
-    /// Whether the user accepted what is installed, so that it is trusted as it is.
+    /// Whether the user accepted the skills, so that they are trusted with their current files.
     pub accepted: bool,
     /// Clients that get links or copies from now on.
     pub clients: Vec<String>,
-    /// How they get them from now on.
+    /// Whether clients get links or copies from now on.
     pub link: Option<LinkMode>,
     /// Whether nothing is changed.
     pub dry_run: bool,
 }
 
-/// What an installer is doing.
+/// The progress of an installer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Progress<'p> {
-    /// Another process changes the same skills, and is waited for.
+    /// It waits for another process that changes the same skills.
     Waiting,
-    /// This skill is being fetched.
+    /// It fetches this skill.
     Fetching(&'p str),
-    /// What was fetched could not be kept in the store, for this reason. It is installed nonetheless.
+    /// A fetched skill could not be stored, for this reason. It is still installed.
     NotStored(&'p str),
-    /// An installation that was interrupted could not be completed as it was begun. This says what was done about it.
+    /// An interrupted installation could not be completed as planned. This says what was done about it.
     Recovered(&'p str),
 }
 
@@ -95,7 +95,8 @@ pub struct Installer {
 }
 
 impl Installer {
-    /// An installer for these folders, which knows no clients' folders that variables move.
+    /// An installer for these folders, with an empty environment: it does not know folders of clients that a variable
+    /// moves.
     pub fn new(folders: InstallFolders) -> Self {
         Self {
             folders,
@@ -120,22 +121,22 @@ impl Installer {
         self
     }
 
-    /// Says where the skills of an organisation are: a text to install from, with `{org}` and `{name}` in it. The others are
-    /// on GitHub.
+    /// Sets where the skills of an organisation are: a source with `{org}` and `{name}` in it. All other organisations
+    /// are on GitHub.
     #[must_use]
     pub fn with_registry(mut self, org: impl Into<String>, url: impl Into<String>) -> Self {
         self.registries.insert(org.into(), url.into());
         self
     }
 
-    /// Sets how long another process is waited for.
+    /// Sets how long to wait for another process.
     #[must_use]
     pub fn with_lock_timeout(mut self, timeout: Duration) -> Self {
         self.lock_timeout = timeout;
         self
     }
 
-    /// Uses no network.
+    /// Disables the network.
     #[must_use]
     pub fn offline(mut self) -> Self {
         self.offline = true;
@@ -220,7 +221,7 @@ impl Installer {
     ) -> Result<Vec<Change>, InstallError> {
         let mut orders: Vec<Order> = Vec::with_capacity(names.len());
         for (at, name) in names.iter().enumerate() {
-            // Who names a skill twice means it once.
+            // A name that is given twice counts once.
             if !names.iter().take(at).any(|other| other == name) {
                 orders.push(Order::Remove(name.clone()));
             }
@@ -228,7 +229,7 @@ impl Installer {
         self.change(scope, options, Write::unless(options.dry_run), progress, |_, _| Ok(orders))
     }
 
-    /// Takes the lock of a place and completes what was interrupted.
+    /// Takes the lock of a place and recovers interrupted installations.
     pub(super) fn exclusive(
         &self,
         place: &Place,
@@ -241,8 +242,8 @@ impl Installer {
         Ok(held)
     }
 
-    /// Completes what was interrupted, and undoes it where that is not possible. Every operation does that first; this is for
-    /// those that report no progress.
+    /// Completes an interrupted installation, or undoes it if that is not possible. Every operation begins with this;
+    /// call it for operations that report no progress.
     pub fn settle(
         &self,
         scope: InstallScope,
@@ -251,8 +252,8 @@ impl Installer {
         self.settled(&self.place(scope)?, progress).map(drop)
     }
 
-    /// Waits until no process changes a place, for a command that only reads: nothing is written, unless something was
-    /// interrupted and has to be completed first.
+    /// Waits until no process changes a place, for a command that only reads. Nothing is written, unless an interrupted
+    /// installation must be completed first.
     pub(super) fn settled(
         &self,
         place: &Place,
@@ -261,13 +262,13 @@ impl Installer {
         if place.books.journal.exists() {
             drop(self.exclusive(place, progress)?);
         } else if has_leftovers(&place.books) {
-            // They are harmless, and removed only where this user may.
+            // Leftovers are harmless, and removed only if this user may.
             drop(self.exclusive(place, progress));
         }
         place.shared(self.lock_timeout, &mut || progress(Progress::Waiting))
     }
 
-    /// Changes a place by orders that are made under its lock.
+    /// Changes a place by orders that are made while its lock is held.
     pub(super) fn change(
         &self,
         scope: InstallScope,
@@ -300,7 +301,7 @@ impl Installer {
     }
 }
 
-/// What is written.
+/// What an operation writes.
 #[derive(Clone, Copy)]
 pub(super) struct Write {
     pub(super) files: bool,
@@ -313,7 +314,7 @@ impl Write {
     }
 }
 
-/// The folder of installed skills, opened, if it is there.
+/// The open folder of installed skills, if it exists.
 pub(super) fn open_skills(place: &Place) -> Result<Option<Dir>, InstallError> {
     let folder = place.skills_folder(false)?;
     let failed = |error| InstallError::io("open", &place.base.join(SKILLS_FOLDER), error);

@@ -1,4 +1,4 @@
-//! Links and copies for clients that do not look where skills are installed.
+//! Links and copies for clients that do not look in the folder of installed skills.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use crate::error::shown;
 use crate::fs::walk::FILE_NAMES;
 use crate::registry::trust::{Approval, Approvals};
 
-/// What a client has of an installed skill, when that is not what it should have.
+/// A client that does not have an installed skill as it should.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ClientDifference {
@@ -24,17 +24,17 @@ pub struct ClientDifference {
     pub client: String,
     /// Where it looks for the skill.
     pub path: PathBuf,
-    /// What is there.
+    /// What is there instead.
     pub state: ClientState,
 }
 
-/// What is where a client looks for an installed skill.
+/// What is at the path where a client looks for an installed skill.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ClientState {
     /// Nothing.
     Missing,
-    /// A copy in which these files are not as they were installed; none are named when that is not known.
+    /// A copy in which these files differ from what was installed; none are named when that is not known.
     Edited(Vec<(String, FileChange)>),
     /// Something else: another link, a link where there should be a copy, a folder where there should be a link.
     Other,
@@ -43,14 +43,14 @@ pub enum ClientState {
 /// The folder in which a client looks for skills.
 struct ClientFolder {
     client: String,
-    /// As the rest of Prowess names it.
+    /// The path as the rest of Prowess names it.
     folder: PathBuf,
-    /// Its real path, opened; nothing when it is not there.
+    /// Its real path and the open folder; none when it does not exist.
     open: Option<(PathBuf, Dir)>,
 }
 
-/// The folders of all clients that do not look where skills are installed, each once: clients may share a folder, or reach
-/// one by two ways.
+/// The folders of all clients that do not look in the folder of installed skills, each once: clients may share a
+/// folder, or reach one by two paths.
 fn client_folders(
     place: &Place,
     records: &Records,
@@ -75,8 +75,8 @@ fn client_folders(
 }
 
 impl ClientFolder {
-    /// The text of a link from here to an installed skill: relative, so that a project can be moved, unless this folder
-    /// really is elsewhere.
+    /// The target of a link from here to an installed skill: relative, so that a project can be moved, unless this
+    /// folder is really elsewhere.
     fn target(&self, place: &Place, name: &str) -> String {
         let base = std::fs::canonicalize(&place.base).unwrap_or_else(|_| place.base.clone());
         let real = self.open.as_ref().map(|(real, _)| real);
@@ -93,7 +93,7 @@ impl ClientFolder {
         self.open.as_ref().map_or(Ok(None), |(_, dir)| state(dir, name))
     }
 
-    /// Whether a client has what it should have of an installed skill.
+    /// Whether a client has an installed skill as it should.
     fn is_fine(&self, there: Option<&State>, place: &Place, locked: &LockedSkill, copies: bool) -> bool {
         match there {
             Some(State::Link(to)) => !copies && *to == self.target(place, &locked.name),
@@ -103,7 +103,7 @@ impl ClientFolder {
     }
 }
 
-/// What clients have of the installed skills and should not have, by the names of the skills.
+/// The clients that do not have installed skills as they should, by the names of the skills.
 pub(super) fn differences(
     place: &Place,
     records: &Records,
@@ -133,8 +133,8 @@ pub(super) fn differences(
     Ok(found)
 }
 
-/// Gives every installed skill to every client that does not look where it is installed, and takes back what was removed.
-/// Without `made` nothing is changed, and only said.
+/// Links or copies every installed skill for every client that does not look in the folder of installed skills, and
+/// removes the links of removed skills. Without `made`, nothing is changed and only the changes are returned.
 pub(super) fn links(
     place: &Place,
     records: &Records,
@@ -168,7 +168,7 @@ pub(super) fn links(
             match how.edits {
                 _ if ours => {}
                 Edits::Stop => {
-                    // A copy that was made before is one that was edited.
+                    // A copy from before that differs now was edited.
                     let copied = before.1 && old.is_some() && !matches!(there, Some(State::Link(_)));
                     return Err(if copied { edited_copy(&path, locked, how) } else { taken(&path) });
                 }
@@ -193,7 +193,7 @@ pub(super) fn links(
     Ok(())
 }
 
-/// Removes what a client has of a skill that is removed. What is not as it was given to the client stays.
+/// Removes the link or copy of a removed skill. If it was changed, it stays.
 fn take_back(
     place: &Place,
     folder: &ClientFolder,
@@ -222,13 +222,13 @@ fn take_back(
     Ok(())
 }
 
-/// Ends the trust in a skill that is removed, and in those inside of it.
+/// Ends the trust in a removed skill, and in the skills inside it.
 pub(super) fn end_trust(name: &str, folder: &Path, transaction: &mut Transaction<'_>) {
     let skill_file = folder.join(FILE_NAMES[0]);
     transaction.accept(Accepted { name: name.to_owned(), key: None, skill_file, digest: None });
 }
 
-/// What became of a skill; one that no order is about has not changed.
+/// The change of a skill; a skill without an order is unchanged.
 fn change_of<'d>(place: &Place, locked: &LockedSkill, done: &'d mut Vec<Change>) -> &'d mut Change {
     let at = done.iter().position(|change| change.name == locked.name).unwrap_or(done.len());
     if at == done.len() {
@@ -239,7 +239,7 @@ fn change_of<'d>(place: &Place, locked: &LockedSkill, done: &'d mut Vec<Change>)
     &mut done[at]
 }
 
-/// The files of a skill that the lock names, for a copy: those that are being installed, or those that are there.
+/// The files of a locked skill, for a copy: those that are being installed, or those in its folder.
 fn copied(orders: &[Order], place: &Place, locked: &LockedSkill) -> Result<SkillTree, InstallError> {
     let ordered = orders.iter().find_map(|order| match order {
         Order::Install(new) if new.locked.digest == locked.digest => Some(new.tree.clone()),
@@ -266,12 +266,12 @@ fn taken(path: &Path) -> InstallError {
     InstallError::new(InstallErrorKind::Taken, message, "move it away, keep it, or overwrite it")
 }
 
-/// What the user accepted where skills are installed. A client reaches the same skills by another path, and trust is bound
-/// to a path and a digest.
+/// The skills that the user accepted where they are installed. A client reaches the same skills by another path, and
+/// trust is bound to a path and a digest.
 struct Trusted<'t> {
     place: &'t Place,
     accepted: AcceptedSkills,
-    /// What is being installed and accepted, by name.
+    /// The skills that are being installed and accepted, by name.
     new: BTreeMap<&'t str, &'t NewSkill>,
 }
 
@@ -284,7 +284,7 @@ impl<'t> Trusted<'t> {
         Ok(Self { place, accepted: AcceptedSkills::of(place)?, new: new.collect() })
     }
 
-    /// What has to be recorded so that a skill is trusted in a client's folder as it is where it is installed.
+    /// The approvals to record so that a skill in a client's folder is trusted like the installed one.
     fn accepted(&self, folder: &Path, locked: &LockedSkill) -> Vec<Accepted> {
         let (there, here) = (self.place.skill(&locked.name), folder.join(&locked.name));
         if self.accepted.has(&here, &locked.digest) {
@@ -318,7 +318,7 @@ impl AcceptedSkills {
         files.any(|file| self.0.get(&file).is_some_and(|approval| approval.digest == digest))
     }
 
-    /// What was accepted in a folder and below, for another folder with the same files.
+    /// The approvals in a folder and below it, for another folder with the same files.
     fn moved(&self, from: &Path, to: &Path) -> Vec<Accepted> {
         let start = from.join("").to_string_lossy().into_owned();
         let below = self.0.range(start.clone()..).map_while(|(file, approval)| {

@@ -1,9 +1,9 @@
-//! Installing skills: from a folder or a git repository to the folders that agents read, recorded so that the same bytes
-//! can be installed again and every change is noticed.
+//! Installing skills: from a folder or a git repository into the folders that agents read, with records, so that the
+//! same bytes can be installed again and every change is noticed.
 //!
-//! An installation has two parts. The first fetches and checks everything, and changes nothing. The second takes a lock,
-//! stages the files, writes a journal, swaps folders and records what was done; killed at any instant, it leaves the old
-//! state or the new one for each skill, and the next command completes it.
+//! An installation has two parts. The first fetches and checks everything, and changes nothing. The second takes a
+//! lock, stages the files, writes a journal, swaps folders and records the changes. If it is killed at any time, each
+//! skill is old or new, and the next command completes the installation.
 
 mod apply;
 mod change;

@@ -1,4 +1,5 @@
-//! From a source to skills that can be installed: found, fetched, checked and shown, while nothing that is installed changes.
+//! From a source to skills that can be installed: found, fetched, checked and previewed, without changing an installed
+//! skill.
 
 use std::path::Path;
 
@@ -15,17 +16,17 @@ use super::tree::SkillTree;
 use crate::env;
 use crate::error::shown;
 
-/// The skills that a source holds.
+/// The skills of a source.
 #[derive(Debug)]
 pub struct Available(Found);
 
-/// One skill that a source holds.
+/// One skill of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AvailableSkill<'a> {
     /// Its name.
     pub name: &'a str,
-    /// What it says it does.
+    /// Its description.
     pub description: Option<&'a str>,
     /// Why no agent would load it, as `check` says it. Such a skill is not installed.
     pub problem: Option<&'a str>,
@@ -42,8 +43,8 @@ impl Available {
         self.0.skills.iter().map(shown)
     }
 
-    /// Which skills are meant, by their places in [`skills`](Self::skills): those with these names, all that agents would
-    /// load, or the one that the source itself names. Several of which none is named are an error.
+    /// The chosen skills, as indexes into [`skills`](Self::skills): those with these names, all that agents would load,
+    /// or the one that the source itself names. If there are several and none is named, that is an error.
     pub fn choose(&self, names: &[String], all: bool) -> Result<Vec<usize>, InstallError> {
         let chosen = self.0.choose(names, all)?;
         self.0.check_names(&chosen).map(|()| chosen)
@@ -54,7 +55,7 @@ impl Available {
 #[derive(Clone, Debug)]
 pub struct Prepared {
     pub(super) new: NewSkill,
-    /// What the records said of it when it was planned, for `sync`.
+    /// Its records when it was planned, for `sync`.
     pub(super) seen: Option<Seen>,
 }
 
@@ -69,7 +70,7 @@ impl Prepared {
         &self.new.locked.name
     }
 
-    /// What the lock will say of it.
+    /// Its future entry in the lock.
     pub fn locked(&self) -> &LockedSkill {
         &self.new.locked
     }
@@ -81,12 +82,12 @@ impl Prepared {
 }
 
 impl Installer {
-    /// What a source holds. Only what is needed to know that is fetched.
+    /// The skills of a source. Only what is needed to find them is fetched.
     pub fn find(&self, scope: InstallScope, spec: &InstallSpec) -> Result<Available, InstallError> {
         Ok(Available(self.fetcher(&self.place(scope)?).find(spec)?))
     }
 
-    /// The repository that a spec means, if it is one.
+    /// The repository that a spec refers to, if it is one.
     pub fn repository(&self, spec: &InstallSpec) -> Result<Option<String>, InstallError> {
         let place = self.place(InstallScope::Project)?;
         Ok(match self.fetcher(&place).resolve(spec)?.place {
@@ -95,7 +96,7 @@ impl Installer {
         })
     }
 
-    /// Fetches skills of a source: all files, checked and kept in the store. Nothing that is installed is changed.
+    /// Fetches skills of a source: all files, checked and stored. No installed skill is changed.
     pub fn prepare(
         &self,
         scope: InstallScope,
@@ -119,7 +120,8 @@ impl Installer {
         Ok(fetched.into_iter().map(prepared).collect())
     }
 
-    /// An error for skills that lie where they would be installed, or around that: they would be their own source.
+    /// An error for skills that are in the folder where they would be installed, or above it: they would be their own
+    /// source.
     pub(super) fn check_apart(
         &self,
         place: &Place,
@@ -146,7 +148,7 @@ impl Installer {
         Ok(())
     }
 
-    /// What each skill would bring along, by its name.
+    /// The preview of each skill, by its name.
     pub fn previews(
         &self,
         scope: InstallScope,
@@ -155,7 +157,7 @@ impl Installer {
         let records = self.place(scope)?.read()?;
         let own = self.folders().user.as_deref().filter(|_| scope == InstallScope::Project);
         let own = own.map(|user| user.join(SKILLS_FOLDER));
-        // What cannot be listed is not shown: the preview decides nothing.
+        // If the user's folder cannot be listed, its skills are left out: the preview decides nothing.
         let of_user =
             own.as_deref().and_then(|folder| Dir::open(folder).ok()?.names().ok()).unwrap_or_default();
         let names = || {

@@ -1,4 +1,4 @@
-//! [`SyncSource`]: where `sync` has to fetch from, and which of those places a repository should not choose alone.
+//! [`SyncSource`]: where `sync` must fetch from, and which of these sources need the user's consent.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use super::records::{InstallScope, LockedSkill, Place};
 use super::spec::{InstallPlace, InstallSpec, host_of, is_on_this_machine};
 use crate::env;
 
-/// Where a skill that has to be fetched comes from.
+/// The source of a skill that must be fetched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SyncSource {
@@ -15,25 +15,25 @@ pub struct SyncSource {
     pub skill: String,
     /// The URL of a repository, or a folder.
     pub place: String,
-    /// The branch, tag or commit that `skills.toml` asks for; nothing means the default branch.
+    /// The branch, tag or commit that `skills.toml` asks for; none for the default branch.
     pub reference: Option<String>,
     /// The commit that the lock names.
     pub commit: Option<String>,
     /// Whether it is a repository.
     pub is_git: bool,
-    /// Why it is read only after the user agreed.
+    /// Why it needs the user's consent, if it does.
     pub private: Option<PrivateSource>,
 }
 
-/// A place that the author of a project could name to reach what only its user can.
+/// A kind of source with which the author of a project could reach what only its user can.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PrivateSource {
-    /// A folder outside of the project.
+    /// A folder outside the project.
     OutsideFolder,
     /// A repository on this machine.
     LocalRepository,
-    /// A host of this machine or of the local network.
+    /// This machine, or a host in the local network.
     LocalHost,
 }
 
@@ -49,14 +49,14 @@ impl PrivateSource {
 }
 
 impl SyncSource {
-    /// The source of a skill. `asked` is what `skills.toml` says, `spec` where that leads to.
+    /// The source of a skill. `asked` is the entry of `skills.toml`, `spec` what it resolves to.
     pub(super) fn of(
         place: &Place,
         name: &str,
         (asked, spec): (&InstallSpec, &InstallSpec),
         locked: Option<&LockedSkill>,
     ) -> Self {
-        // What the user's own file names, directly or by a mapping of organisations, is the user's choice.
+        // A source that the user's own file names, directly or by a mapping of organisations, is the user's choice.
         let own = place.scope == InstallScope::User || matches!(asked.place, InstallPlace::Reference(_));
         let private = private(place, spec).filter(|_| !own);
         let (shown, is_git) = match &spec.place {
@@ -86,7 +86,7 @@ fn private(place: &Place, spec: &InstallSpec) -> Option<PrivateSource> {
     }
 }
 
-/// Whether a folder is in another one, whatever links there are.
+/// Whether a folder is in another one, also through links.
 fn is_inside(folder: &Path, base: &Path) -> bool {
     real(folder).starts_with(real(base))
 }
@@ -95,8 +95,8 @@ fn real(path: &Path) -> PathBuf {
     std::fs::canonicalize(path).unwrap_or_else(|_| env::absolute(path))
 }
 
-/// Whether a host, perhaps with a port, is this machine or in a network that is not public. A name that only such a network
-/// or the configuration of ssh knows is one too, and so is a number that is no usual address.
+/// Whether a host, with or without a port, is this machine or in a network that is not public. This includes names that
+/// only such a network or the configuration of ssh can resolve, and numbers that are not usual addresses.
 fn is_local_host(host: &str) -> bool {
     let host = match host.strip_prefix('[') {
         Some(rest) => rest.split(']').next().unwrap_or_default(),

@@ -1,9 +1,9 @@
-//! [`Store`]: every skill that was fetched, by its digest, so that the same bytes can be installed again without a network.
+//! [`Store`]: every fetched skill, by its digest, so that the same bytes can be installed again without a network.
 //!
-//! `trees/<sha256>` is a skill in one file: its listing, whose own digest is the name, an empty line, and the bytes of its
-//! files in the order of the listing. It is written under another name and renamed, so processes that write the same do not
-//! disturb each other. Nothing in it is believed: what does not have the digest that it is asked for is removed, and counts
-//! as missing. What cannot be read is kept.
+//! `trees/<sha256>` is a skill in one file: its listing, whose own digest is the name, an empty line, and the bytes of
+//! its files in the order of the listing. It is written under another name and renamed, so that processes that write
+//! the same skill do not disturb each other. Nothing in the store is trusted: a file without the requested digest is
+//! removed and counts as missing. A file that cannot be read is kept.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -19,9 +19,9 @@ use crate::fs::atomic::unused_name;
 use crate::fs::read::read_small;
 use crate::registry::digests;
 
-/// The largest file that is read, in bytes: more than any skill that is installed has.
+/// The largest file that is read, in bytes: larger than any skill that is installed.
 const MAX_BYTES: usize = 128 << 20;
-/// How old something unfinished is when no process can be working on it any more.
+/// The age after which an unfinished file cannot belong to a running process.
 const LEFT_BEHIND: Duration = Duration::from_secs(3600);
 
 /// Skills by their digests, in a folder that is safe to delete.
@@ -32,7 +32,7 @@ pub(crate) struct Store {
 }
 
 impl Store {
-    /// The store in a folder, which is made when something is put into it.
+    /// The store in a folder, which is created with the first skill.
     pub(crate) fn at(folder: PathBuf) -> Self {
         Self { folder, swept: OnceLock::new() }
     }
@@ -42,7 +42,7 @@ impl Store {
         &self.folder
     }
 
-    /// Puts a skill into the store. A store that cannot be written costs time later and nothing else.
+    /// Stores a skill. A store that cannot be written only costs time later.
     pub(crate) fn put(&self, tree: &SkillTree) -> io::Result<()> {
         let damaged = || io::Error::from(io::ErrorKind::InvalidData);
         let mut bytes = digests::listing(tree.manifest()).ok_or_else(damaged)?.into_bytes();
@@ -51,14 +51,14 @@ impl Store {
         if has_size(&place, (bytes.len() as u64).saturating_add(tree.manifest().total_size())) {
             return Ok(());
         }
-        // In one file: making a file costs more than writing it.
+        // In one file, since creating a file costs more than writing it.
         for (_, contents) in tree.files() {
             bytes.extend_from_slice(contents);
         }
         self.write(&place, &bytes)
     }
 
-    /// A skill, when every byte of it is here.
+    /// A skill, if all its bytes are stored.
     pub(crate) fn get(&self, digest: &str) -> Option<SkillTree> {
         self.read(digest, |files, mut rest| {
             let mut contents = Vec::with_capacity(files.files.len());
@@ -68,27 +68,27 @@ impl Store {
                 let (path, executable) = (file.path, file.executable);
                 contents.push(TreeFile { path, executable, bytes: bytes.into() });
             }
-            // This makes the digests of the bytes, so they are compared here and nowhere else.
+            // This computes the digests of the bytes, so they are compared only here.
             SkillTree::new(contents, &InstallLimits::NONE)
                 .ok()
                 .filter(|tree| rest.is_empty() && tree.digest() == digest)
         })
     }
 
-    /// What a skill consists of.
+    /// The listing of a skill.
     pub(crate) fn listing(&self, digest: &str) -> Option<Manifest> {
         self.read(digest, |files, _| Some(files))
     }
 
-    /// Reads a skill by its listing and the bytes behind that. A file of which nothing can be made is removed, so that the
-    /// skill is put here again when it is fetched again.
+    /// Reads a skill by its listing and the bytes after it. A file that is not valid is removed, so that the skill is
+    /// stored again when it is fetched again.
     fn read<T>(&self, digest: &str, make: impl FnOnce(Manifest, &[u8]) -> Option<T>) -> Option<T> {
         let place = self.place_of(digest)?;
         let made = match read_small(&place, MAX_BYTES) {
             Ok(bytes) => split(&bytes, digest).and_then(|(files, rest)| make(files, rest)),
             Err(error) => match error.kind {
                 SourceErrorKind::TooLarge { .. } | SourceErrorKind::NotRegular { .. } => None,
-                // The next time it may be read, and there may be no other copy of it.
+                // It may be readable the next time, and there may be no other copy of it.
                 _ => return None,
             },
         };
@@ -119,7 +119,7 @@ impl Store {
         written
     }
 
-    /// A new name for something unfinished. The first time, what killed processes left behind is removed.
+    /// A new name for an unfinished file. The first call removes what killed processes left behind.
     fn unfinished(&self) -> io::Result<PathBuf> {
         let folder = self.folder.join("tmp");
         if self.swept.get().is_none() {
@@ -136,14 +136,14 @@ impl Store {
     }
 }
 
-/// The name of what has this digest; nothing when it is none, so that no other text ever becomes a path.
+/// The name of the file with this digest; none when the text is not a digest, so that no other text becomes a path.
 fn name_of(digest: &str) -> Option<&str> {
     let name = digest.strip_prefix("sha256:")?;
     let plain = name.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));
     (name.len() == 64 && plain).then_some(name)
 }
 
-/// The listing at the beginning of a file, if it has this digest, and what is behind it.
+/// The listing at the beginning of a file, if it has this digest, and the bytes after it.
 fn split<'b>(bytes: &'b [u8], digest: &str) -> Option<(Manifest, &'b [u8])> {
     let end = bytes.windows(2).position(|two| two == b"\n\n")?;
     let (listing, rest) = bytes.split_at_checked(end + 1)?;
@@ -155,7 +155,7 @@ fn has_size(place: &Path, size: u64) -> bool {
     place.symlink_metadata().is_ok_and(|there| there.is_file() && there.len() == size)
 }
 
-/// A new file that is not changed once it is written.
+/// Creates a file that is read-only once it is written.
 fn create(path: &Path) -> io::Result<File> {
     let mut options = File::options();
     options.write(true).create_new(true);
@@ -167,7 +167,7 @@ fn create(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-/// Makes a folder for this user alone: what is fetched may be secret.
+/// Creates a folder for this user alone: fetched skills may be secret.
 pub(super) fn make_folder(path: &Path) -> io::Result<()> {
     let mut folder = fs::DirBuilder::new();
     folder.recursive(true);

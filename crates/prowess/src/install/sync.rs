@@ -1,7 +1,7 @@
-//! Making what is installed what `skills.toml` and `skills.lock` say.
+//! Synchronising: makes the installed skills match `skills.toml` and `skills.lock`.
 //!
-//! First it is found out what is missing and where that comes from, then it is fetched, then it is installed. Between these
-//! the caller decides, so nothing is read from a place that the user has not seen.
+//! There are three steps: plan what is missing and where it comes from, fetch it, install it. The caller decides
+//! between them, so nothing is read from a source that the user has not seen.
 
 use std::collections::BTreeMap;
 
@@ -20,15 +20,15 @@ use super::spec::InstallSpec;
 use super::target::{State, read_tree, state_of};
 use crate::error::shown;
 
-/// How skills are made to be what the records say.
+/// The options of synchronising.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct SyncOptions {
     /// How they are installed.
     pub install: InstallOptions,
-    /// Whether a lock that does not fit `skills.toml` is an error.
+    /// Whether a lock that does not match `skills.toml` is an error.
     pub locked: bool,
-    /// Whether only what the store has is installed, and no record is written.
+    /// Whether only stored skills are installed, and no record is written.
     pub frozen: bool,
     /// Whether skills are only fetched.
     pub fetch_only: bool,
@@ -36,25 +36,25 @@ pub struct SyncOptions {
     pub lock_only: bool,
 }
 
-/// What has to be fetched for a place to be what its records say, and what is here already.
+/// What must be fetched so that a place matches its records, and what is already stored.
 #[derive(Debug, Default)]
 pub struct SyncPlan {
     here: Vec<Prepared>,
-    /// Skills that the lock does not name as `skills.toml` asks for them.
+    /// Skills whose lock entry is missing or does not match `skills.toml`.
     new: Vec<(InstallSpec, Seen, String)>,
-    /// Skills that the lock names, and whose files are not here.
+    /// Locked skills whose files are not stored.
     locked: Vec<(LockedSkill, Seen)>,
     sources: Vec<SyncSource>,
 }
 
 impl SyncPlan {
-    /// Where skills have to be fetched from, in the order of `skills.toml`.
+    /// The sources to fetch from, in the order of `skills.toml`.
     pub fn sources(&self) -> &[SyncSource] {
         &self.sources
     }
 }
 
-/// What the records said of a skill when it was planned.
+/// The records of a skill when it was planned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Seen {
     wanted: WantedSkill,
@@ -62,7 +62,7 @@ pub(super) struct Seen {
 }
 
 impl SyncOptions {
-    /// Changes as they were made: fetching and locking alone install, replace and remove nothing.
+    /// The changes that were really made: with `fetch_only` and `lock_only`, nothing is installed, replaced or removed.
     fn as_done(&self, mut changes: Vec<Change>) -> Vec<Change> {
         let done = match (self.fetch_only, self.lock_only) {
             (true, _) => Action::Fetched,
@@ -83,7 +83,7 @@ impl SyncOptions {
 }
 
 impl Installer {
-    /// What has to be installed for a place to be what its records say. Nothing is fetched, and nothing is changed.
+    /// Plans what must be installed so that a place matches its records. Nothing is fetched or changed.
     pub fn plan_sync(
         &self,
         scope: InstallScope,
@@ -91,7 +91,7 @@ impl Installer {
         progress: &mut dyn FnMut(Progress<'_>),
     ) -> Result<SyncPlan, InstallError> {
         let place = self.place(scope)?;
-        // The lock is held only to complete what was interrupted: fetching may take long, and `sync` looks again.
+        // The lock is held only to recover interrupted installations: fetching may take long, and `sync` checks again.
         drop(self.settled(&place, progress)?);
         let records = place.read()?;
         check_records(&place, &records)?;
@@ -120,7 +120,7 @@ impl Installer {
             let is_there = matches!(&there, Some(State::Tree(digest))
                 if is_tree(digest, &locked.digest, &place.base, &listing));
             if is_there && !options.fetch_only {
-                // It is there as it should be, and perhaps the user was never asked.
+                // It is installed correctly, but perhaps the user was never asked.
                 if !accepted.has(&place.skill(name), &locked.digest)
                     && let Ok(tree) = read_tree(&place.skill(name))
                     && tree.digest() == locked.digest
@@ -140,7 +140,7 @@ impl Installer {
         Ok(plan)
     }
 
-    /// Fetches what a plan needs. Nothing that is installed is changed.
+    /// Fetches what a plan needs. No installed skill is changed.
     pub fn fetch_sync(
         &self,
         scope: InstallScope,
@@ -175,8 +175,9 @@ impl Installer {
         Ok(skills)
     }
 
-    /// Makes what is installed what the records say, with what [`fetch_sync`](Self::fetch_sync) brought. Records that
-    /// another process changed meanwhile are an error of the kind [`InstallErrorKind::Changed`]: then it is planned again.
+    /// Makes the installed skills match the records, with the skills that [`fetch_sync`](Self::fetch_sync) fetched. If
+    /// another process changed the records in the meantime, the error has the kind [`InstallErrorKind::Changed`], and
+    /// the caller plans again.
     pub fn sync(
         &self,
         scope: InstallScope,
@@ -200,7 +201,7 @@ impl Installer {
                         orders.push(Order::Install(Box::new(skill.new)));
                     }
                     None if records.lock.get(name).is_some() => orders.push(Order::Hold(name.clone())),
-                    // Another process added it to skills.toml meanwhile, and locks it itself.
+                    // Another process added it to `skills.toml` in the meantime, and locks it itself.
                     None => {}
                 }
             }
@@ -210,14 +211,14 @@ impl Installer {
         Ok(options.as_done(changes))
     }
 
-    /// The skills that `skills.toml` names and the lock does not: they were never installed.
+    /// The skills in `skills.toml` that the lock does not have: they were never installed.
     pub fn not_locked(&self, scope: InstallScope) -> Result<Vec<String>, InstallError> {
         let records = self.place(scope)?.read()?;
         let wanted = records.wanted.skills().iter().map(|(name, _)| name.clone());
         Ok(wanted.filter(|name| records.lock.get(name).is_none()).collect())
     }
 
-    /// Which of these skills the user accepted before, as they are, at their places.
+    /// Whether the user accepted each of these skills before, with the same files at the same path.
     pub fn are_accepted(&self, scope: InstallScope, skills: &[Prepared]) -> Result<Vec<bool>, InstallError> {
         let place = self.place(scope)?;
         let accepted = AcceptedSkills::of(&place)?;
@@ -226,13 +227,13 @@ impl Installer {
     }
 }
 
-/// The skills that the lock names and `skills.toml` does not.
+/// The skills in the lock that `skills.toml` does not have.
 fn extra(records: &Records) -> impl Iterator<Item = &str> {
     let locked = records.lock.skills().iter().map(|skill| &*skill.name);
     locked.filter(|name| records.wanted.get(name).is_none())
 }
 
-/// An error when `skills.toml` is gone and the lock is not: everything would be removed.
+/// An error when `skills.toml` is missing and the lock is not: every skill would be removed.
 pub(super) fn check_records(place: &Place, records: &Records) -> Result<(), InstallError> {
     if records.wanted_text.is_none() && !records.lock.skills().is_empty() {
         let file = place.wanted_file();

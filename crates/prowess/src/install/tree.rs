@@ -1,4 +1,4 @@
-//! [`SkillTree`]: the files of one skill in memory, checked once, as they are stored and installed.
+//! [`SkillTree`]: the files of one skill in memory, checked once, in the form in which they are stored and installed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::fs::atomic::is_temporary;
 use crate::fs::walk::{FILE_NAMES, LEFT_OUT};
 use crate::registry::digests::{self, DigestLimits};
 
-/// The largest skill that is installed.
+/// The limits on a skill that is installed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct InstallLimits {
@@ -34,7 +34,7 @@ impl Default for InstallLimits {
 }
 
 impl InstallLimits {
-    /// No limits, for what was let in once.
+    /// No limits, for skills that were accepted before.
     pub(crate) const NONE: Self = Self {
         files: usize::MAX,
         bytes: u64::MAX,
@@ -92,8 +92,8 @@ fn too_large(message: String, limit: InstallLimit) -> InstallError {
     InstallError::new(InstallErrorKind::TooLarge, message, hint).about(About::Limit(limit))
 }
 
-/// An error when a skill is larger than what is read to compare it with its digest: it would count as edited for ever, and
-/// no one could accept it. No option raises this.
+/// An error when a skill is too large to be compared with its digest later: it would always count as edited, and could
+/// not be accepted. No option raises this limit.
 fn check_verifiable(files: &[TreeFile], bytes: u64) -> Result<(), InstallError> {
     let most = DigestLimits::approving();
     let mut folders = BTreeSet::new();
@@ -118,7 +118,7 @@ fn check_verifiable(files: &[TreeFile], bytes: u64) -> Result<(), InstallError> 
     Err(InstallError::new(InstallErrorKind::TooLarge, message, hint))
 }
 
-/// One file on its way into a tree.
+/// One file of a future tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TreeFile {
     /// Its path below the skill's folder.
@@ -140,8 +140,8 @@ pub(crate) struct TreeSkill {
     pub(crate) digest: String,
 }
 
-/// The files of one skill: within the limits, with paths that every system can keep, with digests of the bytes that are
-/// here. Nothing is installed that was not one of these.
+/// The files of one skill: within the limits, with paths that are valid on every system, and with the digests of these
+/// bytes. Only a `SkillTree` can be installed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SkillTree {
     manifest: Manifest,
@@ -151,7 +151,7 @@ pub struct SkillTree {
 }
 
 impl SkillTree {
-    /// Checks files and makes a tree of them.
+    /// Checks files, and makes a tree of them.
     pub(crate) fn new(mut files: Vec<TreeFile>, limits: &InstallLimits) -> Result<Self, InstallError> {
         files.sort_by(|a, b| a.path.cmp(&b.path));
         let mut bytes = 0_u64;
@@ -195,14 +195,14 @@ impl SkillTree {
         self.manifest.files.iter().zip(self.contents.iter().map(|bytes| &**bytes))
     }
 
-    /// The skills in it: itself, and those inside of it, which agents find too.
+    /// The skills in it: itself, and those inside it, which agents find too.
     pub(crate) fn skills(&self) -> Vec<TreeSkill> {
         let mut skills: BTreeMap<&str, TreeSkill> = BTreeMap::new();
         let own = self.manifest.own().map(|own| own.path.as_str());
         for (file, bytes) in self.files() {
             let path = file.path.as_str();
             let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
-            // Of the two names the first one counts, and it comes first in this order.
+            // If both names exist, the first one counts, and it is first in this order.
             let is_own = FILE_NAMES.contains(&name) && (!folder.is_empty() || own == Some(path));
             if !is_own || skills.contains_key(folder) {
                 continue;
@@ -229,7 +229,7 @@ impl SkillTree {
         digests::of_tree(&Manifest::new(files.collect())).unwrap_or_default()
     }
 
-    /// What its SKILL.md says.
+    /// Its parsed SKILL.md.
     pub fn document(&self) -> Document {
         let own = self.manifest.own().map(|own| &own.path);
         let bytes = self.files().find(|(file, _)| Some(&file.path) == own).map(|(_, bytes)| bytes);
@@ -237,7 +237,7 @@ impl SkillTree {
     }
 }
 
-/// An error for names that the rest of Prowess takes for no part of a skill, so that no digest would cover them.
+/// An error for names that are not part of a skill elsewhere in Prowess, so that no digest would cover them.
 pub(crate) fn check_name(path: &RelPath) -> Result<(), InstallError> {
     match path.components().find(|name| LEFT_OUT.contains(name) || is_temporary(name)) {
         Some(name) => Err(refused(format!("{name} is no part of a skill, and is not installed: {path}"))),
@@ -245,7 +245,7 @@ pub(crate) fn check_name(path: &RelPath) -> Result<(), InstallError> {
     }
 }
 
-/// Something that is never installed.
+/// The error for something that is never installed.
 pub(crate) fn refused(message: impl AsRef<str>) -> InstallError {
     let hint = "nothing was installed; ask the author to change this, or install another version";
     InstallError::new(InstallErrorKind::Refused, message, hint)
@@ -256,17 +256,17 @@ pub(crate) fn refused(message: impl AsRef<str>) -> InstallError {
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum FileChange {
-    /// Its bytes are others.
+    /// Its bytes differ.
     Changed,
-    /// Only its executable bit is another.
+    /// Only its executable bit differs.
     Mode,
-    /// It is there and was not installed.
+    /// It was not installed.
     Added,
-    /// It was installed and is not there.
+    /// It was installed and is missing.
     Missing,
 }
 
-/// What is different between the files that were installed and those that are there, by path.
+/// The differences between the installed files and the present ones, by path.
 pub(crate) fn changes(installed: &Manifest, there: &Manifest) -> Vec<(String, FileChange)> {
     let by_path = |manifest: &Manifest| -> BTreeMap<String, (Option<String>, bool)> {
         let files = manifest.files.iter();

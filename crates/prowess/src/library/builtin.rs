@@ -1,4 +1,4 @@
-//! The built-in skills: useful by themselves, and there when a user has no skills yet.
+//! The built-in skills: useful by themselves, and available when a user has no skills yet.
 
 use prowess_core::{RelPath, Scope};
 
@@ -71,7 +71,7 @@ mod tests {
         for skill in BUILTINS {
             let document = parse(skill.text.as_bytes());
             assert_eq!(withheld(&document, skill.folder), None);
-            // Every user gets these, and clients may grant the tools without a question.
+            // Every user gets these, and clients may grant the tools without asking.
             assert_eq!(registry.get(skill.folder).unwrap().entry.allowed_tools, None, "{}", skill.folder);
             let files = registry.files(skill.folder).unwrap();
             assert_eq!(files.files.len(), 1 + skill.files.len());

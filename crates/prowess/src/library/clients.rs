@@ -98,8 +98,8 @@ pub struct Client {
     pub admin: &'static [&'static str],
     /// The maximum depth below a root.
     pub depth: usize,
-    /// Where it looks and how it reads, as far as that was compared with the client itself. Without it, it is taken to
-    /// look into the folders above and to read as Prowess does.
+    /// Where it looks and how it reads, if that was compared with the client itself. Without it, the client is assumed
+    /// to look in the folders above and to read as Prowess does.
     pub reads: Option<&'static Reads>,
 }
 
@@ -126,7 +126,7 @@ pub fn client(id: &str) -> Option<&'static Client> {
 /// The clients that are found on this machine: those with a folder of their own in the user's home.
 pub fn installed(environment: &Environment) -> Vec<&'static Client> {
     let own = |path: &&str| {
-        // The folder of the client itself, above the one with its skills.
+        // The client's own folder, which contains the one with its skills.
         let path = environment.expand(path)?;
         path.parent().map(Path::to_owned)
     };
@@ -136,7 +136,7 @@ pub fn installed(environment: &Environment) -> Vec<&'static Client> {
     let mut found = Vec::new();
     for client in CLIENTS {
         let user = client.reads.map_or(client.user, |reads| reads.user);
-        // The first folder that no other client has tells that it is there.
+        // The first folder that no other client has shows that the client is installed.
         let folder = user.iter().chain(client.user).filter_map(own).find(is_own);
         if folder.is_some_and(&mut exists) {
             found.push(client);
@@ -145,11 +145,11 @@ pub fn installed(environment: &Environment) -> Vec<&'static Client> {
     found
 }
 
-/// Folders of the user that do not tell which client is there.
+/// Folders of the user that do not show which client is installed.
 const SHARED: [&str; 4] = [".agents", ".config/agents", ".agent", ".config"];
 
 impl Client {
-    /// How it reads; as Prowess does, if only its folders are known.
+    /// How it reads. If only its folders are known, it is assumed to read as Prowess does.
     pub fn reads(&self) -> Reads {
         match self.reads {
             Some(reads) => *reads,
@@ -165,7 +165,7 @@ impl Client {
         }
     }
 
-    /// The folders into which skills for it are installed, in a project at these folders and for the user.
+    /// The folders that skills for it are installed into, in a project at these folders and for the user.
     fn install_roots(&self, folders: &[&Path], environment: &Environment) -> impl Iterator<Item = Root> {
         let (readers, depth) = (|| vec![self.id], self.depth);
         let root = |path, scope| Root { path, scope, readers: readers(), depth, project: None };

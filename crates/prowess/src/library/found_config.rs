@@ -1,4 +1,5 @@
-//! The configurations that are used: the user's own and that of the project, and what they add to a library.
+//! The configurations that are used: the user's own and that of the project, and the sources and settings that they
+//! add.
 
 use std::path::Path;
 

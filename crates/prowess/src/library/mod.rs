@@ -44,8 +44,8 @@ pub struct LibraryOptions {
     pub sources: Vec<SourceSpec>,
     /// The client whose folders are used; `None` for all clients.
     pub client: Option<&'static Client>,
-    /// Whether the catalog is what that client lists, and not what Prowess offers of its folders; and how far they are
-    /// walked for that.
+    /// If set, the catalog is what that client lists, and not what Prowess offers from its folders; the value says how
+    /// far they are walked.
     pub as_client: Option<Reach>,
     /// Whether to cache what was read.
     pub cache: bool,
@@ -120,7 +120,7 @@ pub fn library(
     library_with_session(from, environment, options).map(|(registry, _)| registry)
 }
 
-/// The same, with the session settings of the configurations: see [`session_config`].
+/// The library as seen from a folder, and the session settings of the configurations: see [`session_config`].
 pub fn library_with_session(
     from: &Path,
     environment: &Environment,
@@ -142,7 +142,7 @@ pub(crate) fn add_library(
     add(registry, from, environment, options, None)
 }
 
-/// The same, or only the folders of some clients with what these clients differ about.
+/// Adds the library, or only the folders of some clients, with the facts that these clients treat differently.
 fn add(
     registry: &mut Registry,
     from: &Path,
@@ -269,7 +269,8 @@ impl Finding<'_> {
         Ok(self.shown.layer(scope, layer))
     }
 
-    /// The same, with what clients differ about. No configuration changes how a client walks.
+    /// Opens a folder of a client, with the facts that clients treat differently. No configuration changes how a client
+    /// walks.
     fn open_sighted(&self, SightedRoot { root, scan, policies }: SightedRoot) -> Layer {
         let Root { path, scope, readers, project, .. } = root;
         let mut opening = self.opening_of(&path, scope, project, ScanOptions::default());

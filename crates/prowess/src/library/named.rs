@@ -1,4 +1,4 @@
-//! The sources that were named so far: none is opened twice, and no two servers have one label.
+//! The sources that were named so far: none is opened twice, and no two servers have the same label.
 
 use std::collections::BTreeSet;
 
@@ -41,7 +41,7 @@ impl Named {
         self.free(spec)?;
         if let Some(place) = opening.place(spec, environment)? {
             let real = std::fs::canonicalize(&place).unwrap_or(place);
-            // The kind of source is part of it: the folder of a plugin may be named as a folder too.
+            // The kind of source is part of the key: the folder of a plugin may be named as a folder too.
             let kind = std::mem::discriminant(&spec.place);
             let appears = (kind, opening.scope, real, &spec.mount, &spec.prefix, spec.key_from, spec.preload);
             if !self.places.insert(format!("{appears:?}")) {

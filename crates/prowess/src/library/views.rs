@@ -1,4 +1,4 @@
-//! What clients list from a folder: their folders are walked once, and each client's row says what it makes of the skills.
+//! Which skills clients list, as seen from a folder: their folders are walked once, and the row of each client decides.
 
 use std::ops::Range;
 use std::path::Path;
@@ -41,13 +41,13 @@ impl SightedRoot {
 /// How far the folders of clients are walked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
-    /// As far as one of the clients does.
+    /// As far as any of the clients does.
     Clients,
-    /// Everywhere, so that what a client does not see can be explained.
+    /// Everywhere, so that it can be explained why a client does not list a skill.
     Everywhere,
 }
 
-/// What clients list, as seen from a folder.
+/// The views of clients, as seen from a folder.
 #[derive(Debug)]
 pub struct Views {
     registry: Registry,
@@ -55,11 +55,11 @@ pub struct Views {
     clients: Vec<(&'static Client, Vec<usize>)>,
 }
 
-/// A skill in a folder of a client, and what the client makes of it.
+/// A skill in a folder of a client, and whether the client lists it.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Sight<'v> {
-    /// The skill as Prowess reads it. What is against it here is what Prowess withholds.
+    /// The skill as Prowess reads it. Its obstacle is why Prowess does not offer it.
     pub skill: &'v Candidate,
     /// The name under which the client shows it, or why it does not list it.
     pub seen: Result<Seen<'v>, NotSeen<'v>>,
@@ -71,12 +71,12 @@ pub struct Sight<'v> {
 pub struct NotSeen<'v> {
     /// Why.
     pub why: Unseen,
-    /// The skill that is listed instead, if there is one.
+    /// The skill that the client lists instead, if there is one.
     pub by: Option<&'v Candidate>,
 }
 
 impl NotSeen<'_> {
-    /// A word for the reason.
+    /// The code of the reason.
     pub fn code(&self) -> &'static str {
         match self.why {
             Unseen::TooDeep { .. } => "too-deep",
@@ -87,7 +87,7 @@ impl NotSeen<'_> {
         }
     }
 
-    /// The reason in words, as a sentence without its end.
+    /// The reason in words, as a sentence without a full stop.
     pub fn reason(&self) -> String {
         let by = || self.by.map(|by| by.entry.origin.location.to_string()).unwrap_or_default();
         match self.why {
@@ -157,7 +157,8 @@ impl Views {
         Ok(Self { registry, session, clients: of_clients })
     }
 
-    /// The skills that were found, whatever a client makes of them. Refresh it before asking for a view.
+    /// The registry with all skills that were found, also those that no client lists. Refresh it before asking for a
+    /// view.
     pub fn registry(&self) -> &Registry {
         &self.registry
     }
@@ -172,13 +173,13 @@ impl Views {
         self.clients.iter().map(|(client, _)| *client)
     }
 
-    /// Looks at the disk again.
+    /// Reads the disk again.
     pub fn refresh(&self) -> Result<(), RegistryError> {
         self.registry.refresh_local().map(|_| ())
     }
 
-    /// What a client makes of the skills in its folders, in the order in which it prefers them. The catalog is that of
-    /// the registry.
+    /// The skills in the folders of a client, in its order of precedence, and whether it lists each. The catalog is
+    /// that of the registry.
     pub fn of<'v>(&self, client: &Client, catalog: &'v Catalog) -> Vec<Sight<'v>> {
         let all: Vec<&Candidate> = catalog.all().map(|(skill, _)| skill).collect();
         let layers = self.clients.iter().find(|(other, _)| other.id == client.id);
@@ -191,8 +192,8 @@ impl Views {
     }
 }
 
-/// What a client makes of the skills in its folders, which come in its order: each that it lists has the name under
-/// which the client shows it as its key. What is against a skill stays: it is what Prowess withholds.
+/// The catalog of a client. The skills of its folders are given in its order. The key of a listed skill is the name
+/// under which the client shows it. Obstacles stay: they are why Prowess does not offer a skill.
 pub(crate) fn catalog(client: &Client, mut candidates: Vec<Arc<Candidate>>) -> Catalog {
     let skills: Vec<&Candidate> = candidates.iter().map(AsRef::as_ref).collect();
     let sights = sights(client, &skills);
@@ -207,9 +208,9 @@ pub(crate) fn catalog(client: &Client, mut candidates: Vec<Arc<Candidate>>) -> C
     Catalog::decided(candidates, standings)
 }
 
-/// The key of a skill in the view of a client, if it is another than its own, and what becomes of it.
+/// The key of a skill in the view of a client, if it differs from its own, and its standing.
 fn decided(Sight { skill, seen }: Sight<'_>) -> (Option<String>, Standing) {
-    // Options of the command line select skills; a configuration only says what Prowess does.
+    // Options of the command line select skills in every view; a configuration only affects Prowess.
     if let Some(obstacle @ Obstacle::Disabled { by: TurnedOffBy::Option(_) }) = &skill.obstacle {
         return (None, Standing::Blocked { obstacle: obstacle.clone() });
     }
@@ -224,7 +225,7 @@ fn decided(Sight { skill, seen }: Sight<'_>) -> (Option<String>, Standing) {
     }
 }
 
-/// What a client makes of skills, which come in its order.
+/// Whether a client lists each of these skills, which are given in its order.
 fn sights<'v>(client: &Client, skills: &[&'v Candidate]) -> Vec<Sight<'v>> {
     let seeing = |skill: &&'v Candidate| Seeing {
         entry: &skill.entry,
@@ -244,20 +245,20 @@ fn sights<'v>(client: &Client, skills: &[&'v Candidate]) -> Vec<Sight<'v>> {
     skills.iter().zip(seen).map(sight).collect()
 }
 
-/// The places of the skills of a layer among all, which come layer by layer.
+/// The indexes of a layer's skills among all skills, which are sorted by layer.
 fn range(all: &[&Candidate], layer: usize) -> Range<usize> {
     let start = all.partition_point(|skill| skill.layer.at < layer);
     let end = all.partition_point(|skill| skill.layer.at <= layer);
     start..end
 }
 
-/// The file of a skill, if the file system tells.
+/// The identity of a skill's file, if the file system has one.
 fn identity(skill: &Candidate) -> Option<(u64, u64)> {
     let FileStamp { device, inode, .. } = skill.stamp.into();
     (inode != 0).then_some((device, inode))
 }
 
-/// How a folder is walked so that clients with these rows find what they would.
+/// The options of a walk that finds everything that clients with these rows find.
 fn scan(rows: &[Reads], reach: Reach) -> ScanOptions {
     let everywhere = reach == Reach::Everywhere;
     let accepted = |fact: Fact| everywhere || rows.iter().any(|row| row.depth > 1 && !row.refuses.has(fact));
@@ -267,7 +268,7 @@ fn scan(rows: &[Reads], reach: Reach) -> ScanOptions {
     let depth = rows.iter().map(|row| usize::from(row.depth)).max().unwrap_or(0);
     ScanOptions {
         max_depth: if everywhere { MAX_DEPTH } else { depth.min(MAX_DEPTH) },
-        // A limit of the client is not a problem.
+        // A depth limit of the client is not a problem.
         report_deeper: false,
         skip_hidden: !(hidden || accepted(Fact::BelowHidden)),
         skip_modules: !accepted(Fact::InModules),
@@ -277,7 +278,7 @@ fn scan(rows: &[Reads], reach: Reach) -> ScanOptions {
     }
 }
 
-/// Whether one of the clients reads the files beside a SKILL.md that say how it may use the skill.
+/// Whether one of the clients reads the files beside a SKILL.md that restrict how it may use the skill.
 fn policies(rows: &[Reads]) -> Policies {
     let read = rows.iter().any(|row| row.facts().has(Fact::NotImplicit));
     if read { Policies::Read } else { Policies::Leave }

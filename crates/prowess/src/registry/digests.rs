@@ -1,7 +1,7 @@
-//! Digests of files and of whole skills, and a file that remembers them as long as the files stay as they are.
+//! Digests of files and of whole skills, and a cache that is valid as long as the files are unchanged.
 //!
-//! Sizes are looked at before bytes are read, so a file of terabytes costs nothing. What is remembered saves time where
-//! a list names digests. Trust never depends on it: an approval is compared with the bytes that are there now.
+//! Sizes are checked before bytes are read, so a file of terabytes costs nothing. The cache saves time where a list
+//! names digests. Trust never depends on it: an approval is compared with the current bytes.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -37,8 +37,8 @@ pub fn of_bytes(bytes: &[u8]) -> String {
     named(Sha256::digest(bytes).as_slice())
 }
 
-/// The digest of a skill: any change of a name, a byte or an executable bit changes it. Nothing when the digest of
-/// one of its files is not known.
+/// The digest of a skill: any change of a name, a byte or an executable bit changes it. None when the digest of one of
+/// its files is not known.
 ///
 /// It is the SHA-256 of `agent-skill-tree 1`, then a line for each file in the order of its path: mode, SHA-256 of
 /// the bytes, size, path.
@@ -46,10 +46,10 @@ pub fn of_tree(files: &Manifest) -> Option<String> {
     with_frontmatter(files, None)
 }
 
-/// What an approval is bound to: the digest of the files of a skill and, when its source announces the frontmatter apart
-/// from them, of that too, since it is what a model is shown before anything is read.
+/// The digest that an approval is bound to: of the files of a skill and, if its source announces the frontmatter
+/// separately, of the frontmatter too, since a model sees it before any file is read.
 ///
-/// Behind the files there is a line more then: `frontmatter`, and the SHA-256 of it.
+/// In that case one more line follows the files: `frontmatter`, and its SHA-256.
 pub fn of_skill(skill: SourceSkill<'_>, files: &Manifest) -> Result<String, SourceError> {
     let announced = skill.announced.map(|announced| announced.digest.as_str());
     with_frontmatter(files, announced).ok_or_else(|| {
@@ -66,7 +66,7 @@ fn with_frontmatter(files: &Manifest, announced: Option<&str>) -> Option<String>
     Some(of_bytes(tree.as_bytes()))
 }
 
-/// The text whose digest is that of the tree: a first line, then one for each file.
+/// The text that the digest of a tree is computed from: a first line, then one for each file.
 pub(crate) fn listing(files: &Manifest) -> Option<String> {
     let mut text = String::from(LISTING);
     for file in &files.files {
@@ -77,7 +77,7 @@ pub(crate) fn listing(files: &Manifest) -> Option<String> {
     Some(text)
 }
 
-/// The files that a listing names; nothing when it is none.
+/// The files in a listing; none when the text is not a listing.
 #[cfg(feature = "install")]
 pub(crate) fn files_of(listing: &str) -> Option<Manifest> {
     let line = |line: &str| {
@@ -97,7 +97,7 @@ pub(crate) fn files_of(listing: &str) -> Option<Manifest> {
     Some(Manifest::new(files))
 }
 
-/// The digest of a frontmatter: of its JSON without spaces and with the keys of every object in order.
+/// The digest of a frontmatter: of its JSON without spaces and with sorted keys.
 pub fn of_frontmatter(frontmatter: &Map<String, Value>) -> String {
     let mut frontmatter = Value::Object(frontmatter.clone());
     frontmatter.sort_all_objects();
@@ -110,7 +110,7 @@ pub fn announced(frontmatter: Map<String, Value>) -> Arc<Announced> {
     Arc::new(Announced { frontmatter, digest })
 }
 
-/// How much is read to make the digests of one skill. What has more is refused before anything is read.
+/// The limits of computing the digests of one skill. A larger skill is refused before anything is read.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct DigestLimits {
@@ -120,14 +120,13 @@ pub struct DigestLimits {
     pub file_bytes: u64,
     /// The most bytes in all files together.
     pub bytes: u64,
-    /// Whether digests that are remembered count, as in a list. They never do for a skill that is approved by its
-    /// digest.
+    /// Whether cached digests are used, as in a list. They are never used for a skill that is approved by its digest.
     pub remembered: bool,
-    /// Whether a skill is refused that holds anything its manifest does not list, as for an approval.
+    /// Whether a skill is refused if it contains anything that its manifest does not list, as for an approval.
     pub refuse_unlisted: bool,
-    /// When the work stops, finished or not.
+    /// The time at which the work stops, finished or not.
     pub deadline: Option<Instant>,
-    /// Stops the work as soon as it is set.
+    /// Stops the work when it is set.
     pub stop: Option<Arc<AtomicBool>>,
 }
 
@@ -148,7 +147,7 @@ impl Default for DigestLimits {
 }
 
 impl DigestLimits {
-    /// The limits for approvals: all files that are listed at most, and 64 MiB.
+    /// The limits for approvals: the maximum number of listed files, and 64 MiB.
     pub const fn approving() -> Self {
         const BYTES: u64 = 64 << 20;
         Self {
@@ -162,14 +161,14 @@ impl DigestLimits {
         }
     }
 
-    /// The limits for skills that are served, as over MCP: those for approvals, but digests that are remembered count.
+    /// The limits for skills that are served, for example over MCP: those for approvals, but cached digests are used.
     pub const fn publishing() -> Self {
         let mut limits = Self::approving();
         limits.remembered = true;
         limits
     }
 
-    /// The same for what an approval is bound to: the bytes that are there now, and all of them.
+    /// The limits for an approval: the current bytes, and all of them.
     #[must_use]
     pub(crate) fn binding(&self) -> Self {
         Self { remembered: false, refuse_unlisted: true, ..self.clone() }
@@ -200,7 +199,7 @@ impl DigestLimits {
     }
 }
 
-/// What is left of the limits while files are read: a file may grow after its size was looked at.
+/// The remaining limits while files are read: a file may grow after its size was checked.
 #[derive(Debug)]
 pub(crate) struct Allowance<'l> {
     limits: &'l DigestLimits,
@@ -208,7 +207,7 @@ pub(crate) struct Allowance<'l> {
 }
 
 impl Allowance<'_> {
-    /// An error when the work has to stop.
+    /// An error when the work must stop.
     fn go_on(&self, at: impl FnOnce(SourceErrorKind) -> SourceError) -> Result<(), SourceError> {
         let stopped = self.limits.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed));
         if stopped || self.limits.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
@@ -239,7 +238,7 @@ impl Allowance<'_> {
     }
 }
 
-/// A digest that is made while bytes arrive.
+/// A digest that is computed while bytes arrive.
 #[derive(Debug, Default)]
 pub(crate) struct Running {
     hasher: Sha256,
@@ -252,13 +251,13 @@ impl Running {
         self.size += bytes.len() as u64;
     }
 
-    /// The digest, and how many bytes it is of.
+    /// The digest, and the number of bytes.
     pub(crate) fn finish(self) -> (String, u64) {
         (named(&self.hasher.finalize()), self.size)
     }
 }
 
-/// Digests an open file, at most as much of it as is allowed.
+/// Computes the digest of an open file, within the limits.
 pub(crate) fn of_file(
     path: &Path,
     file: &mut File,
@@ -282,8 +281,8 @@ fn named(hash: &[u8]) -> String {
     })
 }
 
-/// Digests of files by path and state, in a file that is safe to delete. What is new is written when the last user
-/// is done with it.
+/// A cache of digests by path and state of a file, in a file that is safe to delete. New digests are written when it is
+/// dropped.
 #[derive(Debug, Default)]
 pub struct Digests {
     file: Option<PathBuf>,
@@ -292,17 +291,17 @@ pub struct Digests {
 }
 
 impl Digests {
-    /// Reads what is remembered in a file. Without one, every digest is computed again.
+    /// Reads the cache from a file. Without a file, every digest is computed.
     pub fn load(file: Option<PathBuf>) -> Self {
         let file = file.map(|file| crate::env::place(&file));
         let known = file.as_deref().map(FileCache::load).unwrap_or_default();
         Self { file, known, fresh: Mutex::default() }
     }
 
-    /// The digest and size of an open file: those that are known of this state of it, or new ones.
+    /// The digest and size of an open file: cached ones for this state of the file, or new ones.
     ///
-    /// A state is identified by its stamp, which writes through mapped memory do not change, and anyone may write the file
-    /// of digests. So this is for lists, never for decisions about trust.
+    /// A state is identified by its stamp, which writes through mapped memory do not change, and anyone may write the
+    /// cache file. So this is for lists, never for decisions about trust.
     pub(crate) fn of(
         &self,
         path: &Path,
@@ -315,15 +314,15 @@ impl Digests {
             return Ok((digest, metadata.len()));
         }
         let (digest, size) = of_file(path, file, allowed)?;
-        // A file that changed just now may change again without its stamp showing it.
+        // A file that changed just now may change again without a change of its stamp.
         if is_settled(&stamp) {
             self.remember(path, stamp, &digest);
         }
         Ok((digest, size))
     }
 
-    /// The digest and size of the bytes that are there now. If another digest is remembered of this state of the file,
-    /// it is corrected: lists would say it again otherwise.
+    /// The digest and size of the current bytes. If the cache has another digest for this state of the file, it is
+    /// corrected, so that lists do not repeat it.
     pub(crate) fn anew(
         &self,
         path: &Path,
@@ -338,7 +337,7 @@ impl Digests {
         Ok((digest, size))
     }
 
-    /// The digest that is remembered of a state of a file. What was found last counts.
+    /// The cached digest for a state of a file. The latest one counts.
     fn remembered(&self, path: &Path, stamp: &FileStamp) -> Option<String> {
         let key = path.as_os_str().as_encoded_bytes();
         let fresh = locked(&self.fresh);
@@ -354,7 +353,7 @@ impl Digests {
         fresh.insert(path.as_os_str().as_encoded_bytes().to_vec(), (stamp, digest.to_owned()));
     }
 
-    /// Writes down what is new; what is known of other files stays.
+    /// Writes new digests to the cache; those of other files stay.
     pub fn save(&self) {
         let fresh = locked(&self.fresh);
         let Some(file) = self.file.as_deref().filter(|_| !fresh.is_empty()) else { return };
@@ -363,7 +362,7 @@ impl Digests {
             known.filter(|(path, ..)| !fresh.contains_key(*path)).collect();
         all.extend(fresh.iter().map(|(path, (stamp, digest))| (path.as_slice(), *stamp, digest.as_bytes())));
         all.sort_by(|a, b| a.0.cmp(b.0));
-        // A cache that cannot be written costs time and nothing else.
+        // A cache that cannot be written only costs time.
         let _ = FileCache::save(all, file);
     }
 }

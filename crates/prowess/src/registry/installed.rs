@@ -1,7 +1,7 @@
-//! [`UserRecords`]: which of the user's own folders hold installed skills. Those come from elsewhere, so they need an
-//! accepted digest, unlike what the user wrote.
+//! [`UserRecords`]: which of the user's own folders contain installed skills. These come from elsewhere, so unlike the
+//! user's own skills they need an accepted digest.
 //!
-//! This does not depend on the installer being part of a build: a program without it reads the same folders.
+//! This does not depend on the feature `install`: a program without it reads the same folders.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -24,11 +24,11 @@ pub(crate) struct UserRecords {
     environment: Environment,
 }
 
-/// The folders of skills that were installed for the user, where they were installed and where clients look for them.
+/// The folders of skills that were installed for the user: where they are installed, and where clients look for them.
 #[derive(Debug, Default)]
 pub(crate) struct InstalledFolders {
     folders: BTreeSet<Box<str>>,
-    /// Records that are not understood.
+    /// Records that are not valid.
     pub(crate) problems: Vec<SourceError>,
 }
 
@@ -37,8 +37,8 @@ impl UserRecords {
         Self { environment: environment.clone() }
     }
 
-    /// Reads which skills are installed. Without a lock none are, and nothing else is read. Where a record is not
-    /// understood, everything that it could be about counts as installed.
+    /// Reads which skills are installed. Without a lock there are none, and nothing else is read. If a record is not
+    /// valid, everything that it could be about counts as installed.
     pub(crate) fn read(&self) -> InstalledFolders {
         let mut installed = InstalledFolders::default();
         let Some(home) = self.environment.home() else { return installed };
@@ -85,14 +85,14 @@ impl InstalledFolders {
     }
 }
 
-/// The names of the skills in a lock; nothing when it is not understood.
+/// The names of the skills in a lock; none when it is not valid.
 fn names(lock: &DeTable<'_>) -> Option<Vec<String>> {
     let Some(skills) = value(lock, "skill") else { return Some(Vec::new()) };
     let name = |skill: &DeValue<'_>| value(skill.as_table()?, "name")?.as_str().map(str::to_owned);
     skills.as_array()?.iter().map(|skill| name(skill.get_ref())).collect()
 }
 
-/// The clients that get links or copies; nothing when that is not understood.
+/// The clients that get links or copies; none when the file is not valid.
 fn client_ids(wanted: &DeTable<'_>) -> Option<Vec<String>> {
     let Some(settings) = value(wanted, "settings") else { return Some(Vec::new()) };
     let Some(ids) = value(settings.as_table()?, "clients") else { return Some(Vec::new()) };
@@ -103,7 +103,7 @@ fn value<'t, 'i>(table: &'t DeTable<'i>, key: &str) -> Option<&'t DeValue<'i>> {
     table.iter().find(|(name, _)| name.get_ref().as_ref() == key).map(|(_, value)| value.get_ref())
 }
 
-/// What a record says; nothing when there is none.
+/// The contents of a record; none when it does not exist.
 fn record<T>(file: &Path, read: impl FnOnce(&DeTable<'_>) -> Option<T>) -> Result<Option<T>, SourceError> {
     let bytes = match read::read_small(file, MAX_BYTES) {
         Err(SourceError { kind: SourceErrorKind::Missing, .. }) => return Ok(None),

@@ -115,7 +115,7 @@ pub struct Registry {
     labels: Labels,
     memory: Arc<MemorySource>,
     duplicates: Duplicates,
-    /// Whether every skill is kept beside the others of its key.
+    /// Whether all skills with the same key are kept.
     apart: bool,
     /// The client whose view the catalog is.
     client: Option<&'static Client>,
@@ -125,7 +125,7 @@ pub struct Registry {
     unregistered: RwLock<BTreeSet<String>>,
     allowed: Vec<Allowed>,
     trust: RwLock<Trust>,
-    /// Where it says which of the user's skills are installed.
+    /// The records of the skills that are installed for the user.
     installed: Option<UserRecords>,
     limits: DigestLimits,
     on_error: OnError,
@@ -212,14 +212,14 @@ impl Registry {
         self
     }
 
-    /// Keeps every skill beside the others of its key: what becomes of them is decided elsewhere.
+    /// Keeps all skills with the same key: the caller decides which of them count.
     pub(crate) fn keep_apart(&mut self) -> &mut Self {
         self.apart = true;
         self
     }
 
-    /// Makes the catalog what a client lists: its sources are the folders of that client, with what clients differ
-    /// about.
+    /// Makes the catalog what a client lists. The sources are the folders of that client, with the facts that clients
+    /// treat differently.
     pub(crate) fn seen_by(&mut self, client: &'static Client) -> &mut Self {
         self.client = Some(client);
         self
@@ -255,7 +255,7 @@ impl Registry {
         *write_locked(&self.trust) = trust;
     }
 
-    /// Has installed skills of a user need an approval, as the user's records name them at each refresh.
+    /// Makes the installed skills of a user need an approval. The user's records are read at each refresh.
     pub(crate) fn set_user_records(&mut self, records: UserRecords) -> &mut Self {
         self.installed = Some(records);
         self
@@ -316,7 +316,7 @@ impl Registry {
         self.catalog().shared(key).ok_or_else(|| self.unknown(key))
     }
 
-    /// The offered skill that a name means: by its key, else by its name or its folder's, else ignoring case.
+    /// The offered skill that a name refers to: by its key, else by its name or its folder's, else ignoring case.
     pub fn named(&self, name: &str) -> Result<Arc<Candidate>, LookupError> {
         let catalog = self.catalog();
         let shared = |skill: &Candidate| catalog.shared(&skill.entry.key);

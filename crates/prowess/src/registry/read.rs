@@ -1,8 +1,8 @@
 //! Reading a skill that was found: its text, its files and their digests, always through the candidate that was checked.
 //!
-//! After a refresh, a key may mean another skill. A method that takes a [`Candidate`] reads that skill or fails;
-//! what takes a key looks the candidate up once. Of a skill that was approved by its digest, only bytes that were counted
-//! in that digest are given.
+//! After a refresh, a key may refer to another skill. A method that takes a [`Candidate`] reads that skill or fails;
+//! one that takes a key looks the candidate up once. Of a skill that was approved by its digest, only bytes that the
+//! digest covers are returned.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::source::{self, Chunk, Layer, Slice};
 use prowess_core::files::{Resource, TooLarge};
 
 impl Registry {
-    /// The SKILL.md of a skill, read now: no stale body, no stale offset.
+    /// The SKILL.md of a skill, read now.
     pub fn document(&self, key: &str) -> Result<Document, SourceError> {
         self.document_of(&*self.get(key)?)
     }
@@ -45,13 +45,13 @@ impl Registry {
         self.layer(candidate)?.files(candidate.source_skill())
     }
 
-    /// The files of a skill that was found, offered or not: all of them or an error, each with its digest, made
-    /// of the bytes that are there now. The limits are those for approvals.
+    /// The files of a skill that was found, offered or not: all of them or an error, each with the digest of its
+    /// current bytes. The limits are those for approvals.
     pub fn manifest_of(&self, candidate: &Candidate) -> Result<Manifest, SourceError> {
         self.manifest_within(candidate, &self.limits)
     }
 
-    /// The same within other limits, such as a size or a time.
+    /// The files of a skill that was found, each with its digest, within other limits, such as a size or a time.
     pub fn manifest_within(
         &self,
         candidate: &Candidate,
@@ -63,8 +63,8 @@ impl Registry {
         self.layer(candidate)?.source().manifest(candidate.source_skill(), &limits)
     }
 
-    /// The digest that an approval of a skill that was found is bound to, or why there is none. It is over all its files,
-    /// and over its frontmatter where that is announced.
+    /// The digest that an approval of a skill is bound to, or why there is none. It covers all its files, and its
+    /// frontmatter if that is announced.
     pub fn approvable(&self, candidate: &Candidate) -> Result<String, SourceError> {
         let skill = candidate.source_skill();
         digests::of_skill(skill, &self.layer(candidate)?.source().manifest(skill, &self.limits.binding())?)
@@ -87,17 +87,17 @@ impl Registry {
         self.read(&*self.get(key)?, &requested(path)?, slice)
     }
 
-    /// The digest over all files of a skill: what an approval is bound to.
+    /// The digest over all files of a skill, which an approval is bound to.
     pub fn digest(&self, key: &str) -> Result<String, SourceError> {
         self.digest_of(&*self.get(key)?)
     }
 
-    /// The digest over all files of a skill that was found, made of the bytes that are there now.
+    /// The digest over all current files of a skill that was found.
     pub fn digest_of(&self, candidate: &Candidate) -> Result<String, SourceError> {
         digests::of_skill(candidate.source_skill(), &self.manifest_of(candidate)?)
     }
 
-    /// Bytes of a file, and the digest over all files of its skill in which those very bytes were counted.
+    /// Bytes of a file, and the digest over all files of its skill, computed from the same bytes.
     pub fn read_with_digest(
         &self,
         key: &str,
@@ -107,7 +107,7 @@ impl Registry {
         self.read_with_digest_of(&*self.get(key)?, path, slice)
     }
 
-    /// The same for a skill that was found.
+    /// Bytes of a file of a skill that was found, and the digest over all its files, computed from the same bytes.
     pub fn read_with_digest_of(
         &self,
         candidate: &Candidate,
@@ -154,15 +154,15 @@ impl Registry {
     }
 }
 
-/// Makes the entry of a skill that is approved by its digest of the very bytes that were digested, so that its name and
-/// description are approved too. Listing read the file at another moment, or not at all. Nothing when they changed.
+/// Makes the entry of a skill that is approved by its digest from the bytes that were digested, so that its name and
+/// description are approved too. The list read the file at another time, or not at all. None when they changed.
 pub(super) fn read_approved(
     found: &mut Found,
     layer: &Layer,
     files: Manifest,
     digest: String,
 ) -> Option<Approved> {
-    // Of an announced skill nothing is read yet; what was announced is in the digest.
+    // Nothing of an announced skill is read yet; the digest covers what was announced.
     if found.announced.is_some() {
         return Some(Approved { digest, files: None });
     }
@@ -176,7 +176,7 @@ fn read_counted(skill: SourceSkill<'_>, layer: &Layer, files: &Manifest) -> Resu
     let counted = counted(files, skill, &own)?;
     let bytes = whole(layer, skill, &own, counted)?;
     let read = source::found(&Head::whole(bytes.clone()).document(), &skill.entry.origin);
-    // The index of a site may call a skill otherwise than it calls itself.
+    // The index of a site may give a skill another name than its SKILL.md does.
     let same = read.entry.name == skill.entry.name || skill.entry.origin.scope == Scope::Remote;
     if !same || counted.digest.as_deref() != Some(&*digests::of_bytes(&bytes)) {
         return Err(changed(skill));
@@ -184,7 +184,7 @@ fn read_counted(skill: SourceSkill<'_>, layer: &Layer, files: &Manifest) -> Resu
     Ok(read)
 }
 
-/// The file at a path among those that were counted. A skill's own file is asked for by one name, whatever it is called.
+/// The file at a path among the digested ones. A skill's own file is requested by one name, whatever it is called.
 fn counted<'f>(
     files: &'f Manifest,
     skill: SourceSkill<'_>,
@@ -196,7 +196,7 @@ fn counted<'f>(
         .ok_or_else(|| SourceErrorKind::Missing.at_file(skill.location(), path.as_str()))
 }
 
-/// All bytes of a file that was counted; an error when it has grown since.
+/// All bytes of a digested file; an error when it has grown since.
 fn whole(
     layer: &Layer,
     skill: SourceSkill<'_>,

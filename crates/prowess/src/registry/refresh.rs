@@ -35,7 +35,7 @@ pub(super) struct Listed {
     problems: Vec<Arc<SourceError>>,
 }
 
-/// What one refresh judges trust by.
+/// The trust that one refresh judges by.
 struct Judging<'r> {
     trust: Trust,
     records: Option<&'r UserRecords>,
@@ -44,9 +44,9 @@ struct Judging<'r> {
 }
 
 impl Judging<'_> {
-    /// Whether a skill of the user was installed, or is inside of one that was: it is trusted as the user accepted it, and
-    /// no other way. The records say so, and an approval in its folder or above does, which outlives them: to end an
-    /// approval must not widen trust.
+    /// Whether a skill of the user was installed, or is inside an installed one: it is trusted only with the files that
+    /// the user accepted. The records show it, and so does an approval in its folder or above, which outlives them:
+    /// ending an approval must not widen trust.
     fn is_installed(&self, origin: &Origin) -> bool {
         if origin.scope != Scope::User || self.trust.is_in_everything() {
             return false;
@@ -56,7 +56,7 @@ impl Judging<'_> {
         self.trust.has_approval_above(file) || self.installed.get_or_init(read).hold(file)
     }
 
-    /// The records that are not understood.
+    /// The errors of records that are not valid.
     fn problems(self) -> impl Iterator<Item = SourceError> {
         self.installed.into_inner().into_iter().flat_map(|installed| installed.problems)
     }
@@ -64,7 +64,7 @@ impl Judging<'_> {
 
 /// Whether two skills are one folder that was found by two paths, one of them through a link.
 fn is_same_folder(one: &Candidate, other: &Candidate) -> bool {
-    // The stamps tell most apart without another look at the disk.
+    // The stamps distinguish most skills without reading the disk again.
     if one.stamp != other.stamp || one.stamp == Stamp::default() || one.overrides || other.overrides {
         return false;
     }
@@ -82,7 +82,7 @@ impl Registry {
         self.refresh_local()
     }
 
-    /// The same without contacting remote sources: their last lists are used, if there are any.
+    /// Refreshes without contacting remote sources: their last lists are used, if there are any.
     pub fn refresh_local(&self) -> Result<Delta, RegistryError> {
         let _one_at_a_time = locked(&self.refreshing);
         let mut candidates = Vec::new();
@@ -198,8 +198,8 @@ impl Registry {
         off.map(|off| &off.by).or_else(|| unlisted.map(|allowed| &allowed.by)).cloned()
     }
 
-    /// Whether a skill may be used: its obstacle, and the approval that it depends on. The data of a skill that is approved
-    /// by its digest is read from the bytes that were hashed.
+    /// Whether a skill may be used: its obstacle, and the approval that this depends on. The data of a skill that is
+    /// approved by its digest is read from the bytes that were hashed.
     fn trusted(
         &self,
         found: &mut Found,

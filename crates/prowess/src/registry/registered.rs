@@ -1,4 +1,4 @@
-//! Skills that the host registers, and found ones that it takes out and puts back, while the registry is in use.
+//! Skills that the host registers, and found skills that it unregisters and restores, while the registry is in use.
 
 use std::sync::Arc;
 
@@ -10,16 +10,17 @@ use crate::skills::Skill;
 use crate::source::{Beside, Held};
 
 impl Registry {
-    /// Registers a skill, before all sources. A taken key is an error unless `replace` is set.
+    /// Registers a skill with precedence over all sources. If its key is taken, this is an error unless `replace` is
+    /// set.
     ///
-    /// A skill that was loaded from a folder keeps its folder and files. One that is only a text and replaces a found
-    /// skill takes over the files of that one, if that one may be used and is on this machine.
+    /// A skill that was loaded from a folder keeps its folder and files. A skill that is only text and replaces a found
+    /// one takes over its files, if the found one may be used and is on this machine.
     pub fn register(&self, skill: &Skill, replace: bool) -> Result<Delta, RegistryError> {
         let before = self.hold(skill, replace)?;
         self.refresh().inspect_err(|_| self.memory.put_back(&skill.entry().key, before))
     }
 
-    /// Holds a skill for the next refresh; what was held under its key before.
+    /// Registers a skill for the next refresh, and returns the one that was registered under its key before.
     pub(crate) fn hold(&self, skill: &Skill, replace: bool) -> Result<Option<Held>, RegistryError> {
         let key = &skill.entry().key;
         let (found, before) = (self.catalog().shared(key), self.memory.kept(key));
@@ -35,7 +36,7 @@ impl Registry {
         Ok(before)
     }
 
-    /// Takes a skill away: a registered one for good, and one that a source lists until [`Registry::restore`].
+    /// Unregisters a skill: a registered one for good, and one that a source lists until [`Registry::restore`].
     pub fn unregister(&self, key: &str) -> Result<Delta, RegistryError> {
         if !self.memory.remove(key) {
             if !self.catalog().has(key) {
@@ -46,7 +47,7 @@ impl Registry {
         self.refresh()
     }
 
-    /// Puts back a skill of a source that was taken away with [`Registry::unregister`].
+    /// Restores a skill of a source that was removed with [`Registry::unregister`].
     pub fn restore(&self, key: &str) -> Result<Delta, RegistryError> {
         if !write_locked(&self.unregistered).remove(key) {
             return Err(self.unknown(key).into());
@@ -54,8 +55,8 @@ impl Registry {
         self.refresh()
     }
 
-    /// The files of a found skill, for another text that takes its place. Files that were approved by their digests, and
-    /// those of another machine, stay with the skill that was found.
+    /// The files of a found skill, for another text that replaces it. Files that were approved by their digests, and
+    /// those of another machine, stay with the found skill.
     pub(crate) fn beside(&self, skill: &Candidate) -> Option<Beside> {
         let layer = self.layer(skill).ok().filter(|layer| !layer.traits().remote)?;
         (skill.is_usable() && skill.approved_files.is_none())

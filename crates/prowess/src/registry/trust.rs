@@ -1,8 +1,8 @@
 //! [`Trust`]: folders that the user trusts by their path, and skills by the digest of their files.
 //!
-//! Sources named on purpose, the user's own skills and built-in ones are trusted; an installed skill of the user only as
-//! it was accepted. A project's skills that were found
-//! by themselves are seen but not used before the user says so, and so are those of a layer that asks for it.
+//! Sources that the user or the host named, the user's own skills and built-in ones are trusted; an installed skill of
+//! the user only with the files that were accepted. Skills that were found in a project are listed, and may be used
+//! once the user trusts them. The same holds for the skills of a layer that requires approval.
 
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
@@ -35,7 +35,7 @@ pub struct Trust {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Approvals {
     version: u32,
-    /// How often they were changed: approvals that are the same again were changed all the same.
+    /// The number of changes: approvals that were changed and changed back count as changed.
     #[serde(default, skip_serializing_if = "never_changed")]
     revision: u64,
     /// Folders whose skills are trusted, including later ones.
@@ -100,7 +100,7 @@ impl Trust {
         self.everything
     }
 
-    /// Whether a person approved the skill with this file as it was, or one that it is inside of.
+    /// Whether the user approved the skill with this file by its digest, or one that it is inside of.
     pub(crate) fn has_approval_above(&self, file: &str) -> bool {
         is_below_any(file, &self.approved)
     }
@@ -130,7 +130,7 @@ impl Trust {
     }
 }
 
-/// Whether approvals were never changed since they have a revision, as those of an older version.
+/// Whether approvals have no revision yet, as those of an older version.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
 fn never_changed(revision: &u64) -> bool {
     *revision == 0
@@ -142,7 +142,7 @@ impl Approvals {
         Some(environment.xdg("XDG_STATE_HOME", ".local/state")?.join("prowess/trust.json"))
     }
 
-    /// Reads them; none when there is no file. A file that cannot be parsed is an error.
+    /// Reads the approvals; empty when there is no file. A file that cannot be parsed is an error.
     pub fn load(file: &Path) -> Result<Self, SourceError> {
         let bytes = match read::read_small(file, MAX_BYTES) {
             Ok(bytes) => bytes,
@@ -159,7 +159,7 @@ impl Approvals {
         Ok(approvals)
     }
 
-    /// Reads them, changes them and writes them, under a lock. If `change` fails, nothing is written.
+    /// Reads, changes and writes the approvals under a lock. If `change` fails, nothing is written.
     pub fn update<T, E: From<SourceError>>(
         file: &Path,
         change: impl FnOnce(&mut Self) -> Result<T, E>,
@@ -176,7 +176,7 @@ impl Approvals {
         Ok(done)
     }
 
-    /// Writes them atomically, readable only by the user.
+    /// Writes the approvals atomically, readable only by the user.
     pub fn save(&self, file: &Path) -> Result<(), SourceError> {
         let failed = |error| SourceErrorKind::Unwritable(error).at(file);
         let text = serde_json::to_string_pretty(&Self { version: 1, ..self.clone() })
@@ -203,7 +203,7 @@ impl Approvals {
         self.skills.sort_by(|a, b| a.location.cmp(&b.location));
     }
 
-    /// Ends the approvals of all skills in these folders, then adds these, all at once.
+    /// Removes the approvals of all skills in these folders, then adds new ones, as one change.
     #[cfg(feature = "install")]
     pub(crate) fn replace(&mut self, ended: &BTreeSet<Box<str>>, new: impl IntoIterator<Item = Approval>) {
         let is_ended =
@@ -214,7 +214,7 @@ impl Approvals {
         self.skills.dedup_by(|a, b| a.location == b.location);
     }
 
-    /// A number that another change makes another one.
+    /// A number that differs after every change.
     #[cfg(feature = "install")]
     pub(crate) fn revision(&self) -> u64 {
         self.revision
@@ -233,7 +233,7 @@ impl Approvals {
         before - self.folders.len() - self.skills.len()
     }
 
-    /// The skills at a location, else with a key, else with a name, which several may have.
+    /// The approved skills at a location, else with a key, else with a name, which several may have.
     pub fn called(&self, what: &str) -> Vec<&Approval> {
         let ways: [fn(&Approval, &str) -> bool; 3] = [
             |approval, what| approval.location == what,

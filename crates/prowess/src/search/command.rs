@@ -8,11 +8,11 @@ use serde_json::{Value, json};
 
 use crate::process::{ProcessLimits, run};
 
-/// How long a program may rank.
+/// The default timeout of the program.
 pub const SELECT_TIMEOUT: Duration = Duration::from_secs(10);
 const MAX_OUTPUT: usize = 16 * 1024 * 1024;
 
-/// The selector `command`.
+/// The selector `command`: a program that ranks skills.
 ///
 /// The program reads `{"query", "limit", "candidates": [{"key", "name", "description", "tags"}]}` from standard input
 /// and writes `{"selected": […]}`: keys, the best first, or objects with `key` and `score`.
@@ -20,12 +20,12 @@ const MAX_OUTPUT: usize = 16 * 1024 * 1024;
 pub struct CommandSelector {
     /// The program and its arguments.
     pub argv: Vec<String>,
-    /// How long it may take.
+    /// The timeout.
     pub timeout: Duration,
 }
 
 impl CommandSelector {
-    /// A program and its arguments, with the usual time.
+    /// A program and its arguments, with the default timeout.
     pub fn new(argv: Vec<String>) -> Self {
         Self { argv, timeout: SELECT_TIMEOUT }
     }
@@ -62,7 +62,7 @@ impl Selector for CommandSelector {
         for (at, item) in selected.iter().enumerate() {
             let key = item.as_str().or_else(|| item.get("key")?.as_str());
             let key = key.ok_or_else(|| self.failed("an item of `selected` is not a key"))?;
-            // What may not be shown, or does not exist, cannot be selected.
+            // A skill that may not be shown or does not exist cannot be selected.
             if keys.binary_search(&key).is_err() {
                 continue;
             }

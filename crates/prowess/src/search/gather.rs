@@ -1,4 +1,4 @@
-//! Analysis on threads, a batch at a time: the same postings as on one, sooner, and without holding all texts.
+//! Text analysis on several threads, in batches: the same postings as on one thread, without holding all texts.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,12 +7,13 @@ use std::thread;
 
 use prowess_core::select::{Corpus, Postings, Reader, Texts};
 
-/// How many skills are analysed before their postings are made: what bounds the memory.
+/// The number of skills that are analysed before their postings are made. It bounds the memory.
 const BATCH: usize = 500;
-/// How many parts of one size become the next larger one, so that words that all parts have are not held often.
+/// The number of parts of one size that are merged into the next larger one, so that words that all parts have are not
+/// held often.
 const FAN: usize = 8;
 
-/// The postings of many skills, analysed on as many threads; what is found does not depend on their number.
+/// The postings of many skills, analysed on this many threads. The result does not depend on their number.
 pub fn analyse(texts: &[Texts<'_>], threads: usize) -> Postings {
     gather(texts.len(), threads, |at, reader| {
         if let Some(texts) = texts.get(at) {
@@ -21,8 +22,8 @@ pub fn analyse(texts: &[Texts<'_>], threads: usize) -> Postings {
     })
 }
 
-/// The postings of so many skills. `add` gives the reader the skill at a place, so that each is held only as long
-/// as it is read; it must add exactly one.
+/// The postings of `count` skills. `add` adds the skill at an index to the reader, so that each is held only while it
+/// is read; it must add exactly one.
 pub fn gather(count: usize, threads: usize, add: impl Fn(usize, &mut Reader) + Sync) -> Postings {
     let size = count.div_ceil(threads.max(1)).clamp(1, BATCH);
     let batches = count.div_ceil(size);
@@ -40,8 +41,8 @@ pub fn gather(count: usize, threads: usize, add: impl Fn(usize, &mut Reader) + S
     }
     let next = AtomicUsize::new(0);
     thread::scope(|scope| {
-        // What waits is bounded, so that readers do not run ahead of the thread that merges. That is one thread:
-        // memory that one thread frees and another needs is not reused by every allocator.
+        // The queue is bounded, so that readers do not run ahead of the thread that merges. Only one thread merges: not
+        // every allocator reuses memory that one thread frees and another needs.
         let (send, receive) = mpsc::sync_channel(1);
         let workers: Vec<_> = (0..threads)
             .map(|_| {
@@ -67,7 +68,7 @@ pub fn gather(count: usize, threads: usize, add: impl Fn(usize, &mut Reader) + S
                 due += 1;
             }
         }
-        // A thread that died took its batch along; it is read here.
+        // The batch of a thread that panicked is read here.
         for worker in workers {
             let _ = worker.join();
         }
@@ -78,7 +79,7 @@ pub fn gather(count: usize, threads: usize, add: impl Fn(usize, &mut Reader) + S
     tiers.finish()
 }
 
-/// Postings that follow each other, the larger ones first.
+/// Consecutive postings, the larger ones first.
 #[derive(Default)]
 struct Tiers {
     parts: Vec<(u32, Postings)>,
@@ -101,7 +102,7 @@ impl Tiers {
     }
 }
 
-/// As many threads as the machine has to offer.
+/// The number of threads that the machine can run at once.
 pub fn threads() -> usize {
     thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }

@@ -1,4 +1,4 @@
-//! An index that is built at the first search, and follows every refresh of its registry.
+//! [`LazyIndex`]: a search index that is built at the first search, and follows every refresh of its registry.
 
 use std::ops::Deref;
 use std::path::PathBuf;
@@ -11,8 +11,8 @@ use super::SearchIndex;
 use crate::internal::{read_locked, write_locked};
 use crate::registry::Registry;
 
-/// Words in name, description and body of all skills of a registry, read at the first search. After a refresh of the
-/// registry the next search reads what changed, so that a search always ranks the catalog it answers for.
+/// A search index over name, description and body of all skills of a registry, built at the first search. After a
+/// refresh of the registry the next search reads what changed, so that a search always ranks the current catalog.
 ///
 /// The registry is a `&Registry`, or an `Arc<Registry>` for a host that keeps both.
 ///
@@ -38,7 +38,7 @@ use crate::registry::Registry;
 pub struct LazyIndex<R> {
     registry: R,
     cache: Option<PathBuf>,
-    /// The index, and the catalog it is of.
+    /// The index, and the catalog it was built from.
     built: RwLock<Option<(Arc<Catalog>, SearchIndex)>>,
 }
 
@@ -48,7 +48,7 @@ impl<R: Deref<Target = Registry>> LazyIndex<R> {
         Self { registry, cache: None, built: RwLock::default() }
     }
 
-    /// Begins with what a file remembers.
+    /// Sets the cache file of the index.
     #[must_use]
     pub fn with_cache(mut self, file: Option<PathBuf>) -> Self {
         self.cache = file;
@@ -65,7 +65,7 @@ impl<R: Deref<Target = Registry> + Send + Sync> Selector for LazyIndex<R> {
             return index.select(query, among, limit);
         }
         let mut built = write_locked(&self.built);
-        // Another search may have waited for the same, or for a later refresh.
+        // Another search may have waited for the same refresh, or for a later one.
         let now = self.registry.catalog();
         let (of, index) =
             built.get_or_insert_with(|| (Arc::default(), SearchIndex::remembered(self.cache.clone())));

@@ -1,4 +1,4 @@
-//! [`SearchIndex`]: the skills of a registry, to be searched by name, description and body, and kept current.
+//! [`SearchIndex`]: a search index over the names, descriptions and bodies of a registry's skills.
 
 pub(crate) mod command;
 
@@ -19,10 +19,10 @@ use crate::fs::file_cache;
 use crate::internal::locked;
 use crate::registry::Registry;
 
-/// The skills of a registry, to be searched by name, description and body.
+/// A search index over the names, descriptions and bodies of a registry's skills.
 ///
-/// It knows every skill that is offered; of those that may not be used before they are trusted it reads no body. A
-/// refresh reads what changed and nothing else. An index that was refreshed finds the same as a new one.
+/// It contains every offered skill, but not the bodies of skills that are not trusted yet. A refresh reads only what
+/// changed. A refreshed index finds the same as a new one.
 ///
 /// ```
 /// use prowess::search::SearchIndex;
@@ -48,29 +48,29 @@ use crate::registry::Registry;
 #[derive(Debug)]
 pub struct SearchIndex {
     index: Bm25,
-    /// What is known of each skill, in the order of the keys.
+    /// The analysed skills, in the order of their keys.
     known: Vec<Known>,
     cache: Option<PathBuf>,
 }
 
-/// What a skill was when it was analysed.
+/// The state of a skill when it was analysed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Known {
     location: Location,
-    /// The state of its SKILL.md; none when that may have changed without a trace, or is in no file.
+    /// The state of its SKILL.md; none when it may change without a change of its stamp, or is not in a file.
     stamp: Option<Stamp>,
     /// Whether its body was read.
     body: bool,
 }
 
-/// What a refresh did.
+/// The result of a refresh.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Refreshed {
     /// Skills that were analysed, because they are new or have changed.
     pub analysed: usize,
-    /// Skills that are as they were.
+    /// Skills that are unchanged.
     pub kept: usize,
-    /// Skills that are gone.
+    /// Skills that no longer exist.
     pub removed: usize,
 }
 
@@ -82,7 +82,7 @@ impl SearchIndex {
         index
     }
 
-    /// An index with bodies, from what a file remembers and what changed since. The file is rewritten when
+    /// An index with bodies, from a cache file and what changed since it was written. The file is rewritten when
     /// anything changed; it may be deleted at any time.
     pub fn open(registry: &Registry, cache: Option<PathBuf>) -> Self {
         let mut index = Self::remembered(cache.map(|cache| crate::env::place(&cache)));
@@ -90,7 +90,7 @@ impl SearchIndex {
         index
     }
 
-    /// What a file remembers; nothing without one.
+    /// The index in a cache file; an empty one without a file.
     fn remembered(cache: Option<PathBuf>) -> Self {
         let (keys, known, postings) = cache.as_deref().and_then(store::load).unwrap_or_default();
         Self::with(keys, postings, known, cache)
@@ -100,16 +100,16 @@ impl SearchIndex {
         Self { index: Bm25::new(keys, postings, Settings::default()), known, cache }
     }
 
-    /// Makes it an index of what the registry offers now.
+    /// Updates it to what the registry offers now.
     pub fn refresh(&mut self, registry: &Registry) -> Refreshed {
         self.follow(registry, &registry.catalog())
     }
 
-    /// Makes it an index of one catalog of a registry.
+    /// Updates it to one catalog of a registry.
     fn follow(&mut self, registry: &Registry, catalog: &Catalog) -> Refreshed {
         let done = self.update(registry, catalog, true);
         if let Some(file) = self.cache.as_deref().filter(|_| done.analysed + done.removed > 0) {
-            // A cache that cannot be written costs time and nothing else.
+            // A cache that cannot be written only costs time.
             let _ = store::save(file, self.index.keys(), &self.known, self.index.postings());
         }
         done
@@ -173,12 +173,12 @@ impl SearchIndex {
         done
     }
 
-    /// How many skills it knows.
+    /// The number of skills.
     pub fn len(&self) -> usize {
         self.index.len()
     }
 
-    /// Whether it knows none.
+    /// Whether it has no skills.
     pub fn is_empty(&self) -> bool {
         self.index.is_empty()
     }
@@ -189,14 +189,15 @@ impl SearchIndex {
     }
 }
 
-/// Whether a search may read the body of a skill: it may be used, and its source announces no frontmatter apart from the files.
+/// Whether a search may read the body of a skill: the skill may be used, and its source does not announce its
+/// frontmatter separately.
 fn may_read(candidate: &Candidate) -> bool {
     candidate.is_usable() && candidate.announced.is_none()
 }
 
 /// Analyses one skill. One that cannot be read is found by its name and description, and false is returned.
 fn add(registry: &Registry, candidate: &Candidate, body: bool, reader: &mut Reader) -> bool {
-    // Through the candidate itself: its key may lead to another skill by now.
+    // Through the candidate itself: its key may refer to another skill by now.
     let document = if body { registry.head_of(candidate).ok().map(|head| head.document()) } else { None };
     reader.add(&Texts::of(&candidate.entry, document.as_ref().map(prowess_core::Document::body)));
     document.is_some() || !body
@@ -205,12 +206,12 @@ fn add(registry: &Registry, candidate: &Candidate, body: bool, reader: &mut Read
 impl Known {
     fn new(candidate: &Candidate, body: bool, settled: i64) -> Self {
         let stamp = candidate.stamp;
-        // What changed a moment ago may change again without its stamp showing it.
+        // A file that changed just now may change again without a change of its stamp.
         let sure = stamp != Stamp::default() && stamp.changed() < settled;
         Self { location: candidate.entry.origin.location.clone(), stamp: sure.then_some(stamp), body }
     }
 
-    /// Whether this is still what is known of a skill.
+    /// Whether a skill is unchanged since it was analysed.
     fn is(&self, candidate: &Candidate, body: bool) -> bool {
         self.stamp == Some(candidate.stamp)
             && self.body == body

@@ -1,8 +1,8 @@
 //! The cache file of an index, which is safe to delete.
 //!
-//! A line that names the format, the sizes of the blocks, a checksum of what is known of the skills, then the blocks:
-//! the skills, and the postings as they are in memory. A file that is damaged, of another version or gone is as good
-//! as none.
+//! It contains a line that names the format, the sizes of the blocks, a checksum of the state of the skills, then the
+//! blocks: the skills, and the postings as they are in memory. A file that is damaged, of another version or missing
+//! counts as empty.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -25,7 +25,7 @@ const MAX_BLOCKS: usize = 1_024;
 
 type Remembered = (Vec<String>, Vec<Known>, Postings);
 
-/// Writes what an index knows, whole or not at all.
+/// Writes an index atomically.
 pub(super) fn save(
     file: &Path,
     keys: &[String],
@@ -50,7 +50,7 @@ pub(super) fn save(
     atomic::write_own(file, &blocks, Durability::Rebuilt)
 }
 
-/// Reads what an index knew.
+/// Reads an index.
 pub(super) fn load(path: &Path) -> Option<Remembered> {
     let mut file = read::open_regular(path).ok()?;
     let size = file.metadata().ok().map(|metadata| metadata.len()).filter(|size| *size <= MAX_BYTES)?;
@@ -63,7 +63,7 @@ pub(super) fn load(path: &Path) -> Option<Remembered> {
     if format != FORMAT || whole != size {
         return None;
     }
-    // Each block on its own: they are large, and merging frees one after the other.
+    // One by one: blocks are large, and merging frees one after the other.
     let blocks = sizes.iter().map(|size| read(&mut file, usize::try_from(*size).ok()?));
     let mut blocks = blocks.collect::<Option<Vec<_>>>()?.into_iter();
     let (skills, head) = (blocks.next()?, blocks.next()?);

@@ -43,7 +43,7 @@ impl Chat {
         self.prompt_about(None)
     }
 
-    /// The same with only the skills that fit a task, or all if none does.
+    /// The text for the system prompt with only the skills that fit a task, or all if none does.
     pub fn prompt_for(&mut self, query: &str) -> Result<String, SkillsError> {
         self.prompt_about(Some(&Query::text(query)))
     }
@@ -55,7 +55,7 @@ impl Chat {
         Ok(self.prompt_with(&options)?.text)
     }
 
-    /// The same with other options, and with a report of what the budget cut.
+    /// The text for the system prompt with other options, and a report of what the budget cut.
     pub fn prompt_with(&mut self, options: &PromptOptions<'_>) -> Result<Prompt, SkillsError> {
         self.follow();
         Ok(self.session.prompt(options)?)

@@ -16,8 +16,8 @@ pub fn discover(roots: &[&Path], options: &ScanOptions) -> Result<Vec<Entry>, Sk
     discovered(roots, options, None)
 }
 
-/// The same for a strict host: only skills without an error under a profile. `on_error` in the options decides what
-/// happens to the others.
+/// The skills in some folders that have no error under a profile, for a strict host. `on_error` in the options decides
+/// what happens to the others.
 pub fn discover_judged(
     roots: &[&Path],
     options: &ScanOptions,

@@ -101,7 +101,7 @@ impl Skill {
         Ok(Self { data, home: Home::Registry(Arc::clone(registry), skill) })
     }
 
-    /// What a catalog holds of it: name, description and the other fields.
+    /// Its entry: name, description and the other fields.
     pub fn entry(&self) -> &Entry {
         &self.data.entry
     }
@@ -200,8 +200,8 @@ impl Skill {
         self.to_prompt_with(&Options::default())
     }
 
-    /// The same as a session with these options gives it: [`Options::inline_resources`] shows the contents of the files,
-    /// [`Options::show_folders`] the folder, and [`Options::activation`] has the rest.
+    /// The text that a session with these options gives to a model: [`Options::inline_resources`] shows the contents of
+    /// the files, [`Options::show_folders`] the folder, and [`Options::activation`] has the rest.
     pub fn to_prompt_with(&self, options: &Options) -> Result<String, SkillsError> {
         let style = &options.activation;
         let files = self.files()?;

@@ -10,7 +10,7 @@ use super::SkillsError;
 use crate::registry::Registry;
 use crate::watch::{WatchError, WatchOptions, Watcher};
 
-/// How often the thread checks whether it should stop.
+/// How often the thread checks whether to stop.
 const PATIENCE: Duration = Duration::from_millis(250);
 
 /// A thread that watches. It ends soon after this is dropped.

@@ -1,4 +1,4 @@
-//! Skills packed into a file: `.skill`, `.zip` or `.tar.gz`, read without being unpacked onto the disk.
+//! [`ArchiveSource`]: skills in an archive (`.skill`, `.zip` or `.tar.gz`), read without unpacking it to disk.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -79,12 +79,12 @@ impl Packed {
     }
 }
 
-/// Skills packed into a file.
+/// The skills in an archive.
 #[derive(Debug)]
 pub struct ArchiveSource {
     file: SkillsFile,
     limits: ArchiveLimits,
-    /// What was unpacked last, and the state of the file at that time.
+    /// The last unpacked contents, and the state of the file at that time.
     unpacked: Mutex<Option<(FileStamp, Arc<Packed>)>>,
 }
 
@@ -98,7 +98,7 @@ impl ArchiveSource {
         Self { file, limits: ArchiveLimits::default(), unpacked: Mutex::default() }
     }
 
-    /// What is in the archive, if the budget has room for it. One that cannot be unpacked costs what was tried.
+    /// The contents of the archive, if the budget allows it. An archive that cannot be unpacked costs what was read.
     fn packed_within_budget(&self) -> Result<Arc<Packed>, SourceError> {
         let Some(budget) = &self.file.budget else { return self.packed() };
         budget.spend(Cost::Read(0), || location_of(&self.file.path))?;
@@ -147,7 +147,7 @@ impl ArchiveSource {
         let location = skill.location();
         let found = packed.skills().iter().find(|path| self.location(path) == *location);
         let found = found.ok_or_else(|| SourceErrorKind::NotListed.at_location(location.clone()))?;
-        // The archive may be another one by now.
+        // The archive may have been replaced.
         let document = packed.get(found).and_then(|file| parse_prefix(&file.bytes, true));
         if let Some(document) = document.filter(|_| !skill.broken) {
             check_still(&document, skill, || location.clone())?;
@@ -209,7 +209,7 @@ impl Source for ArchiveSource {
     }
 }
 
-/// The name of an archive without its endings.
+/// The name of an archive without its extensions.
 fn stem(file: &Path) -> String {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     let lower = name.to_ascii_lowercase();

@@ -1,7 +1,7 @@
 //! [`ProjectLimits`]: the limits of everything in an untrusted project together.
 //!
 //! Each folder, file and archive has limits of its own. A repository can have many of them, and its configuration can
-//! name one place under many prefixes, so the sum has a limit too. What exceeds it is not read, and that is reported
+//! name one place under many prefixes, so the sum has a limit too. Everything beyond it is not read, which is reported
 //! once.
 
 use std::sync::Mutex;
@@ -11,7 +11,7 @@ use prowess_core::{Location, with_methods};
 use crate::error::{SourceError, SourceErrorKind};
 use crate::internal::locked;
 
-/// The most that is looked at in a project that is not trusted, with each list of all its sources together.
+/// The limits of an untrusted project: of one list of all its sources together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ProjectLimits {
@@ -19,9 +19,9 @@ pub struct ProjectLimits {
     pub skills: usize,
     /// The number of entries of folders.
     pub entries: usize,
-    /// The bytes that are kept of each skill: its frontmatter, or its line of a file with one skill a line.
+    /// The bytes that are kept of each skill: its frontmatter, or its line of a JSONL file.
     pub listed_bytes: u64,
-    /// The bytes that are read besides: the files of archives, and what a strict host or a plugin judges.
+    /// The other bytes that are read: the files of archives, and the skills that a strict host or a plugin judges.
     pub read_bytes: u64,
 }
 
@@ -38,7 +38,7 @@ impl Default for ProjectLimits {
     }
 }
 
-/// What is left of the limits. The sources of a project share one, and it is reset for each list.
+/// The remaining limits. The sources of a project share one budget, and it is reset for each list.
 #[derive(Debug)]
 pub(crate) struct ProjectBudget {
     limits: ProjectLimits,
@@ -51,7 +51,7 @@ struct Spent {
     entries: usize,
     listed_bytes: u64,
     read_bytes: u64,
-    /// What there was too much of, its limit, and where.
+    /// The limit that was exceeded first, and where.
     over: Option<(&'static str, u64, Location)>,
 }
 
@@ -64,7 +64,7 @@ pub(crate) enum Cost {
     Entries(usize),
     /// The bytes of a file that lists skills.
     Listed(u64),
-    /// Bytes that are read besides.
+    /// Other bytes that are read.
     Read(u64),
 }
 
@@ -79,7 +79,7 @@ impl ProjectBudget {
         *locked(&self.spent) = Spent::default();
     }
 
-    /// Spends something at a place; an error when that is more than there is, and from then on always.
+    /// Spends a cost at a place; an error when it exceeds the budget, and from then on always.
     pub(crate) fn spend(&self, cost: Cost, at: impl FnOnce() -> Location) -> Result<(), SourceError> {
         let spent = &mut *locked(&self.spent);
         match cost {
@@ -106,7 +106,7 @@ impl ProjectBudget {
         spent.problem().map_or(Ok(()), Err)
     }
 
-    /// What there was too much of, if there was.
+    /// The error for the limit that was exceeded, if one was.
     pub(crate) fn problem(&self) -> Option<SourceError> {
         locked(&self.spent).problem()
     }
@@ -119,7 +119,7 @@ impl Spent {
     }
 }
 
-/// Spends something of a budget, if there is one.
+/// Spends a cost, if there is a budget.
 pub(crate) fn spend(
     budget: Option<&ProjectBudget>,
     cost: Cost,

@@ -1,4 +1,4 @@
-//! Skills in a folder of the disk.
+//! [`DirSource`]: the skills in a folder on disk.
 
 mod gather;
 mod sightings;
@@ -32,7 +32,7 @@ use crate::internal::locked;
 use crate::registry::digests::{DigestLimits, Digests};
 use crate::source::budget::ProjectBudget;
 
-/// Skills in a folder.
+/// The skills in a folder.
 #[derive(Debug)]
 pub struct DirSource {
     id: String,
@@ -49,7 +49,7 @@ pub struct DirSource {
     sighted: Option<Policies>,
 }
 
-/// Whether the files beside a SKILL.md are read that say how clients may use it.
+/// Whether the files beside a SKILL.md that restrict how clients may use it are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policies {
     /// They are.
@@ -78,7 +78,7 @@ impl DirSource {
         }
     }
 
-    /// Also notes of each skill what clients differ about: where it is, and how its file is written.
+    /// Also records the facts about each skill that clients treat differently: about its place, and about its file.
     #[must_use]
     pub fn sighted(mut self, policies: Policies) -> Self {
         self.sighted = Some(policies);
@@ -92,56 +92,56 @@ impl DirSource {
         self
     }
 
-    /// Looks only at what really is in the folder of a project, wherever links lead: for one that is not trusted.
+    /// Restricts the source to the folder of a project, also through links: for a project that is not trusted.
     #[must_use]
     pub fn in_project(mut self, folder: Option<PathBuf>) -> Self {
         self.options.within = folder;
         self
     }
 
-    /// Sets what virtual paths are relative to, if that is not the folder itself: a folder above it, by any path that
-    /// leads there. When the folder is not in it, that is reported with each list, and virtual paths stay as they are.
+    /// Sets the folder that virtual paths are relative to, if it is not the folder itself: a folder above it, by any
+    /// path. If the folder is not in it, every list reports this, and virtual paths stay relative to the folder.
     #[must_use]
     pub fn relative_to(mut self, base: impl Into<PathBuf>) -> Self {
         self.base = Some(env::place(&base.into()));
         self
     }
 
-    /// Remembers frontmatter in a file, so that the next list opens only what changed. Safe to delete.
+    /// Caches frontmatter in a file, so that the next list opens only what changed. The file is safe to delete.
     #[must_use]
     pub fn with_cache(mut self, file: Option<PathBuf>) -> Self {
         self.cache = file.map(|file| env::place(&file));
         self
     }
 
-    /// Offers only skills that a profile finds no error in. What becomes of the others is for `on_error` in the options to
-    /// say: the list fails with every error of the first, or they are there as broken ones, or they are left out.
+    /// Offers only skills without an error under a profile. `on_error` in the options decides about the others: the
+    /// list fails with every error of the first, or they are listed as broken, or they are left out.
     #[must_use]
     pub fn judged_by(mut self, profile: Profile) -> Self {
         self.profile = Some(profile);
         self
     }
 
-    /// Takes digests of files from those that are remembered, as long as the files stay as they are.
+    /// Sets the cache of digests.
     #[must_use]
     pub fn with_digests(mut self, digests: Arc<Digests>) -> Self {
         self.digests = digests;
         self
     }
 
-    /// The folder that nothing may lead out of.
+    /// The folder that no link may lead out of.
     fn within(&self) -> Option<&Path> {
         self.options.within.as_deref()
     }
 
-    /// Looks at no more folders and entries than these options say.
+    /// Limits the number of folders and entries as these options do.
     pub(super) fn limited_to(mut self, limits: &ScanOptions) -> Self {
         let ScanOptions { max_folders, max_entries, max_outside, max_inside, .. } = *limits;
         self.options = ScanOptions { max_folders, max_entries, max_outside, max_inside, ..self.options };
         self
     }
 
-    /// Spends a budget with each list. What is over it is left out, and the owner of the budget reports that.
+    /// Sets a budget that each list spends. What exceeds it is left out, and the owner of the budget reports that.
     pub(crate) fn spending(mut self, budget: Option<Arc<ProjectBudget>>) -> Self {
         self.budget = budget;
         self
@@ -160,8 +160,8 @@ impl DirSource {
     }
 }
 
-/// Opens the folder of a skill, if it still holds the skill that was listed: since then, something else may have been put
-/// in its place, such as a link to another folder.
+/// Opens the folder of a skill, if it still contains the skill that was listed: it may have been replaced since, for
+/// example by a link to another folder.
 fn opened<'s>(
     folder: &'s Path,
     skill: SourceSkill<'s>,
@@ -173,14 +173,14 @@ fn opened<'s>(
     {
         return Err(SourceErrorKind::OutsideProject.at(folder));
     }
-    // Of one that could not be read, nothing is known to compare.
+    // A skill that could not be read has no state to compare.
     if !is_unread(skill) && !opened.holds_what_was_listed()? {
         own_file(&opened, skill)?;
     }
     Ok(opened)
 }
 
-/// Opens a skill's own file, if it still is that skill. One that was saved anew is, as long as it keeps its name.
+/// Opens a skill's own file, if it is still that skill. A file that was saved again is, as long as it keeps its name.
 fn own_file(folder: &SkillFolder<'_>, skill: SourceSkill<'_>) -> Result<File, SourceError> {
     let mut file = folder.own_file()?;
     let path = || folder.path().join(skill.own_name());
@@ -188,7 +188,7 @@ fn own_file(folder: &SkillFolder<'_>, skill: SourceSkill<'_>) -> Result<File, So
     if is_unread(skill) || stamp_of(&file.metadata().map_err(failed)?) == skill.stamp.into() {
         return Ok(file);
     }
-    // There is no name that it could have kept.
+    // A broken skill has no name to keep.
     if skill.broken {
         return Err(SourceErrorKind::Changed.at(path()));
     }
@@ -241,7 +241,7 @@ impl Source for DirSource {
         if self.sighted.is_some() {
             sightings::place(&self.root, &links, &mut listing.skills);
         }
-        // A start that is not there, or a skill that must not be passed over, ends the whole list.
+        // A root that does not exist, or a skill that must not be skipped, ends the whole list.
         let fatal = problems.iter().position(|problem| self.is_fatal(problem));
         listing.problems.extend(problems);
         listing.problems.extend(not_below);
@@ -257,7 +257,7 @@ impl Source for DirSource {
                 hits.iter().filter_map(|at| index.file(*at)).collect();
             skills.extend(fresh.iter().map(|(path, stamp, head)| (path.as_slice(), *stamp, *head)));
             skills.sort_by(|a, b| a.0.cmp(b.0));
-            // A cache that cannot be written costs time and nothing else.
+            // A cache that cannot be written only costs time.
             let _ = FileCache::save(skills, file);
         }
         if let Some(profile) = &self.profile {
@@ -283,7 +283,7 @@ impl Source for DirSource {
         let mut allowed = within.admit(&manifest, skill.location())?;
         for file in &mut manifest.files {
             let path = path.join(file.path.as_str());
-            // By its real name: beside an own file of another name there may be a SKILL.md.
+            // By its real name: beside an own file with another name there may be a SKILL.md.
             let own = file.path.as_str() == skill.own_name();
             let mut open = if own { own_file(&folder, skill)? } else { folder.file(&file.path)? };
             let (digest, size) = if within.remembered {
@@ -311,13 +311,13 @@ impl Source for DirSource {
 }
 
 impl DirSource {
-    /// The path of the root below what virtual paths are relative to; empty when they are relative to the root.
+    /// The path of the root below the folder that virtual paths are relative to; empty when that is the root.
     fn below_base(&self) -> Result<PathBuf, SourceError> {
         let Some(base) = &self.base else { return Ok(PathBuf::new()) };
         if let Ok(below) = self.root.strip_prefix(base) {
             return Ok(below.to_owned());
         }
-        // One of the two may be written with a link in it.
+        // One of the two paths may contain a link.
         let Ok(real) = std::fs::canonicalize(&self.root) else { return Ok(PathBuf::new()) };
         let above = std::fs::canonicalize(base).ok();
         match above.and_then(|above| Some(real.strip_prefix(above).ok()?.to_owned())) {
@@ -328,7 +328,7 @@ impl DirSource {
         }
     }
 
-    /// Judges what was listed.
+    /// Judges the listed skills.
     fn judge(&self, listing: &mut Listing, profile: &Profile) -> Result<(), SourceError> {
         for found in &mut listing.skills {
             judge(self, false, found, profile, self.budget.as_deref());

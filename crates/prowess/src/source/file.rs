@@ -1,4 +1,4 @@
-//! [`SkillsFile`]: a file that holds many skills, and whose it is. An archive is one, and a file with one skill a line.
+//! [`SkillsFile`]: a file that contains many skills, such as an archive or a JSONL file, and its scope.
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ pub(super) struct SkillsFile {
     pub(super) id: Arc<str>,
     pub(super) path: PathBuf,
     pub(super) scope: Scope,
-    /// The folder that the file must really be in.
+    /// The folder that the file must be in, also through links.
     pub(super) project: Option<PathBuf>,
     pub(super) budget: Option<Arc<ProjectBudget>>,
 }
@@ -59,7 +59,8 @@ macro_rules! file_source {
                 self
             }
 
-            /// Refuses the file when it really is outside the folder of a project, such as one that is not trusted.
+            /// Refuses a file that is outside the folder of a project, also through links: for a project that is not
+            /// trusted.
             #[must_use]
             pub fn in_project(mut self, folder: Option<PathBuf>) -> Self {
                 self.file.project = folder;
@@ -73,7 +74,8 @@ macro_rules! file_source {
                 self
             }
 
-            /// Spends a budget with each list. What is over it is left out, and the owner of the budget reports that.
+            /// Sets a budget that each list spends. What exceeds it is left out, and the owner of the budget reports
+            /// that.
             pub(crate) fn spending(mut self, budget: Option<Arc<ProjectBudget>>) -> Self {
                 self.file.budget = budget;
                 self

@@ -1,4 +1,4 @@
-//! Skills in a file with one JSON object a line: a catalog that some other program writes.
+//! [`JsonlSource`]: the skills in a file with one JSON object per line, such as another program writes.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
@@ -18,7 +18,7 @@ use crate::fs::location::location_of;
 use crate::internal::locked;
 use crate::source::budget::{self, Cost, ProjectBudget};
 
-/// The most of a file that is read.
+/// The limits on a JSONL file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct JsonlLimits {
@@ -45,19 +45,20 @@ impl Default for JsonlLimits {
     }
 }
 
-/// The most lines that are complained about one by one.
+/// The maximum number of invalid lines that are reported one by one.
 const MAX_PROBLEMS: usize = 20;
 
-/// Skills in a file with one a line: `{"name", "description"}` and optionally `id`, `body` and `metadata`.
+/// The skills in a file with one JSON object per line: `{"name", "description"}` and optionally `id`, `body` and
+/// `metadata`.
 ///
-/// `id` is the key of the skill if that is not the name. A line without `body` is a skill of which only that much is
-/// known. A line that is not understood is a problem of that line; the others are used. The file is read line by line, so
-/// that the memory it takes is that of one line and of the entries.
+/// `id` is the key of the skill if it differs from the name. A line without `body` is a skill without instructions. An
+/// invalid line is reported, and the others are used. The file is read line by line, so that it takes the memory of one
+/// line and of the entries.
 #[derive(Debug)]
 pub struct JsonlSource {
     file: SkillsFile,
     limits: JsonlLimits,
-    /// Where the line of each skill began when the file was last listed.
+    /// The offset of each skill's line when the file was last listed.
     lines: Mutex<BTreeMap<String, u64>>,
 }
 
@@ -65,7 +66,7 @@ pub struct JsonlSource {
 struct Line {
     id: String,
     skill: SkillData,
-    /// What the skill was read from.
+    /// The document that the skill was read from.
     document: Document,
 }
 
@@ -89,7 +90,7 @@ impl JsonlSource {
         let failed = |error| SourceError::io(&self.file.path, error);
         let JsonlLimits { file_bytes, line_bytes, lines, line_values } = self.limits;
         let mut file = self.file.open()?;
-        // Asked first: a file with holes in it may be larger than any disk.
+        // Checked first: a sparse file may be larger than any disk.
         let size = file.metadata().map_err(failed)?.len();
         let too_large = |size| SourceErrorKind::TooLarge { size, limit: file_bytes }.at(&self.file.path);
         if size > file_bytes {
@@ -135,7 +136,7 @@ impl JsonlSource {
         }
     }
 
-    /// The line of a skill: where it was, or wherever it is now.
+    /// The line of a skill: at its last offset, or else anywhere in the file.
     fn line(&self, skill: SourceSkill<'_>) -> Result<Line, SourceError> {
         let location = skill.location();
         let missing = || SourceErrorKind::NotListed.at_location(location.clone());
@@ -145,7 +146,7 @@ impl JsonlSource {
         for from in known.into_iter().chain([0]) {
             self.visit(from, None, |line, _, _| {
                 found = line.ok().filter(|line| line.id == **id);
-                // Where it was, one look is enough.
+                // At the last offset, one line is enough.
                 if found.is_some() || from > 0 { Visit::Enough } else { Visit::Next }
             })?;
             if let Some(line) = found.take() {
@@ -161,7 +162,7 @@ enum Visit {
     Enough,
 }
 
-/// Reads to the end of a line that is too long; how many bytes that were.
+/// Reads to the end of a line that is too long, and returns the number of bytes.
 fn skip_line(reader: &mut impl std::io::BufRead) -> std::io::Result<u64> {
     let mut skipped = 0;
     loop {
@@ -182,7 +183,7 @@ fn skip_line(reader: &mut impl std::io::BufRead) -> std::io::Result<u64> {
 /// The longest reason that is shown; a parser may quote its input.
 const MAX_REASON: usize = 200;
 
-/// Why a line is no JSON. It is known by its number already, and is one line of its own to the parser.
+/// Why a line is not JSON. The number of the line is known, and for the parser each line is the first.
 fn reason(error: &serde_json::Error) -> String {
     let column = error.column();
     if !error.is_data() {
@@ -272,7 +273,7 @@ impl Source for JsonlSource {
             listing.problems.push(SourceErrorKind::Damaged { reason }.at(&self.file.path));
         }
         match cut {
-            // The owner of the budget reports what is over it.
+            // The owner of the budget reports what exceeds it.
             Ok(()) | Err(SourceError { kind: SourceErrorKind::ProjectTooLarge { .. }, .. }) => {}
             // The lines up to the limit count.
             Err(error @ SourceError { kind: SourceErrorKind::TooMany { .. }, .. }) => {
@@ -289,7 +290,7 @@ impl Source for JsonlSource {
             return Err(SourceErrorKind::Missing.at_file(skill.location(), path.as_str()));
         }
         let line = self.line(skill)?;
-        // The file may be another one by now.
+        // The file may have been replaced.
         if line.skill.entry.name != skill.entry.name {
             return Err(SourceErrorKind::Changed.at_location(skill.location().clone()));
         }
@@ -297,12 +298,12 @@ impl Source for JsonlSource {
     }
 }
 
-/// A skill of a line, with what is wrong with it although it loads, as of a skill in a folder.
+/// The skill of a line with its problems, as for a skill in a folder.
 fn found_of(entry: Entry, document: &Document) -> Found {
     let head = SkillData::new(entry, "");
     let text = head.to_markdown();
     let at = &head.entry.origin;
-    // What is read of the skill is written from its entry. Mostly that is what the line was read from.
+    // The SKILL.md that is read is written from the entry. Usually it equals what the line was read from.
     let read = document.fences().and_then(|fences| document.raw().get(..fences.body));
     let problems = if read == Some(text.as_bytes()) {
         found(document, at).problems

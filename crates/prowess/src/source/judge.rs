@@ -1,4 +1,4 @@
-//! Strict hosts: a skill that a profile judges to have an error is not offered, whatever source it comes from.
+//! Strict hosts: a skill with an error under a profile is not offered, whatever source it comes from.
 
 use prowess_core::{Document, Found, Manifest, Obstacle, Problem, Profile, Severity, SkillData, parse};
 
@@ -7,10 +7,10 @@ use crate::error::SourceError;
 use crate::fs::read::Head;
 use crate::source::budget::{self, Cost, ProjectBudget};
 
-/// Judges a skill by a profile, as `prowess check` does. One with an error becomes a broken one that has every error.
+/// Judges a skill by a profile, as `prowess check` does. One with an error becomes a broken skill with every error.
 ///
-/// The skill is read for it, with the list of its files, except where a source is not to be read before a skill is used:
-/// there the frontmatter that it announces, or the entry that it listed, is judged. `remote` says whether it is one.
+/// The skill and its list of files are read for this, except from a remote source, which is not read before a skill is
+/// used: there the announced frontmatter, or the listed entry, is judged. `remote` says whether the source is remote.
 pub(crate) fn judge(
     source: &dyn Source,
     remote: bool,
@@ -26,13 +26,13 @@ pub(crate) fn judge(
         Ok(problems) => {
             skill.obstacle = Some(Obstacle::Broken { problems, profile: Some(profile.preset()) });
         }
-        // What is broken already says why.
+        // A broken skill has its reason already.
         Err(_) if skill.obstacle.is_some() => {}
         Err(error) => skill.obstacle = unread(&error, &skill.entry.origin).obstacle,
     }
 }
 
-/// The errors of a skill by a profile.
+/// The errors of a skill under a profile.
 fn errors(
     source: &dyn Source,
     remote: bool,
@@ -50,7 +50,7 @@ fn errors(
     Ok(problems)
 }
 
-/// What is known of a skill, as far as its source may be read. Without a list of files, only the frontmatter is known.
+/// The document of a skill, as far as its source may be read. Without a list of files, it has only the frontmatter.
 fn known(
     source: &dyn Source,
     remote: bool,
@@ -65,7 +65,7 @@ fn known(
         return Ok((parse(entry.to_markdown().as_bytes()), None));
     }
     let at = || skill.entry.origin.location.clone();
-    // Asked before anything is read, since a budget that is used up stays so.
+    // Checked before anything is read, since an exhausted budget stays exhausted.
     budget::spend(budget, Cost::Read(0), at)?;
     let slice = Slice::first(prowess_core::limits::MAX_FILE_BYTES + 1);
     let Chunk { bytes, size } = source.read(skill.source_skill(), &skill_md()?, slice)?;

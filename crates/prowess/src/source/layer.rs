@@ -114,7 +114,7 @@ impl<S: Source + 'static> From<S> for Layer {
 impl Layer {
     /// A source that is shared.
     pub fn shared(source: Arc<dyn Source>) -> Self {
-        // A label reads like the way to a source within others, so it must not look like one.
+        // A label must not look like the path to a nested source.
         let label = source.id().replace(WITHIN, " > ").into();
         Self {
             traits: source.traits(),
@@ -137,7 +137,7 @@ impl Layer {
         self
     }
 
-    /// Sets what the keys are made of: by default the name, and for a site or a file with records their ids.
+    /// Sets how the keys are made: by default from the name, and for a site or a file with records from their ids.
     #[must_use]
     pub fn keyed_by(mut self, key_from: KeyFrom) -> Self {
         self.appearance.key_from = Some(key_from);
@@ -191,7 +191,7 @@ impl Layer {
         self
     }
 
-    /// Whether a skill is one of a folder: it is in there, or a configuration in there names its source.
+    /// Whether a skill belongs to a folder: it is in it, or a configuration in it names its source.
     pub(crate) fn is_of(&self, skill: &Location, folder: &Path) -> bool {
         is_in(skill, folder) || self.named_in.as_deref() == Some(folder)
     }
@@ -203,7 +203,7 @@ impl Layer {
         self
     }
 
-    /// Spends a budget when skills are judged.
+    /// Sets a budget that is spent when skills are judged.
     pub(crate) fn spending(mut self, budget: Option<Arc<ProjectBudget>>) -> Self {
         self.budget = budget;
         self
@@ -227,7 +227,7 @@ impl Layer {
         self
     }
 
-    /// The skills of the source as they appear here, judged by the profile of this layer and by the one that is given.
+    /// The skills of the source as they appear through this layer, judged by its profile and by the given one.
     pub(crate) fn list(&self, profile: Option<&Profile>) -> Result<Listing, SourceError> {
         let mut listing = match self.source.list() {
             Err(SourceError { kind: SourceErrorKind::Missing, .. }) if self.optional => Listing::default(),

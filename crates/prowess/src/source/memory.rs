@@ -1,4 +1,4 @@
-//! Skills that live in memory: written by the host, or made from data.
+//! [`MemorySource`]: skills in memory, written by the host or made from data.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,11 +13,11 @@ use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::codec::checksum;
 use crate::internal::{read_locked, write_locked};
 
-/// Skills that live in memory, by key.
+/// The skills in memory, by key.
 #[derive(Debug)]
 pub struct MemorySource {
     id: Arc<str>,
-    /// Whether a key is the skill's key, whatever its name is, and takes the place of others.
+    /// Whether keys are the keys of the skills, whatever their names are, and shadow all others.
     registered: bool,
     skills: RwLock<BTreeMap<String, Held>>,
 }
@@ -28,11 +28,11 @@ pub(crate) struct Held {
     text: String,
     scope: Scope,
     files: BTreeMap<RelPath, Vec<u8>>,
-    /// The skill whose files it has, in the place of its own text.
+    /// The skill whose files it has, beside its own text.
     pub(crate) beside: Option<Beside>,
 }
 
-/// A skill of another source, whose files a text in memory has.
+/// A skill of another source whose files a text in memory uses.
 #[derive(Clone)]
 pub(crate) struct Beside {
     pub(crate) source: Arc<dyn Source>,
@@ -57,34 +57,34 @@ impl MemorySource {
         Self { id: id.into(), registered: false, skills: RwLock::default() }
     }
 
-    /// The source of what a host registers.
+    /// The source of the skills that a host registers.
     pub(crate) fn registered() -> Self {
         Self { registered: true, ..Self::new("registered") }
     }
 
-    /// Puts a skill under its key, with the files of another.
+    /// Inserts a skill under its key, with the files of another.
     pub(crate) fn register(&self, key: &str, text: String, beside: Option<Beside>) {
         let held = Held { text, scope: Scope::Explicit, files: BTreeMap::new(), beside };
         write_locked(&self.skills).insert(key.to_owned(), held);
     }
 
-    /// Puts a SKILL.md under a key, in the place of what was there.
+    /// Inserts a SKILL.md under a key, and replaces the one that was there.
     pub fn insert(&self, key: impl Into<String>, skill_md: impl Into<String>, scope: Scope) {
         let held = Held { text: skill_md.into(), scope, files: BTreeMap::new(), beside: None };
         write_locked(&self.skills).insert(key.into(), held);
     }
 
-    /// Puts a skill made from data under its own key.
+    /// Inserts a skill made from data under its own key.
     pub fn insert_skill(&self, skill: &SkillData, scope: Scope) {
         self.insert(skill.entry.key.clone(), skill.to_markdown(), scope);
     }
 
-    /// What is under a key, to be put back later.
+    /// The skill under a key, to be restored later.
     pub(crate) fn kept(&self, key: &str) -> Option<Held> {
         read_locked(&self.skills).get(key).cloned()
     }
 
-    /// Puts back what was there.
+    /// Restores the skill under a key.
     pub(crate) fn put_back(&self, key: &str, before: Option<Held>) {
         let mut skills = write_locked(&self.skills);
         match before {
@@ -93,8 +93,8 @@ impl MemorySource {
         };
     }
 
-    /// A source with one skill that is written where it is needed. Its name is what filters see, and `at` says where
-    /// it is written.
+    /// A source with one skill that is written in a configuration or a command. Its name is its virtual path, and `at`
+    /// says where it is written.
     pub fn inline(
         at: &str,
         name: &str,
@@ -111,7 +111,7 @@ impl MemorySource {
         Ok(source)
     }
 
-    /// Gives a skill another file; false when there is no such skill.
+    /// Adds a file to a skill; false when there is no such skill.
     pub fn insert_file(&self, key: &str, path: RelPath, bytes: impl Into<Vec<u8>>) -> bool {
         let mut skills = write_locked(&self.skills);
         skills.get_mut(key).is_some_and(|held| {
@@ -120,7 +120,7 @@ impl MemorySource {
         })
     }
 
-    /// Takes a skill away; false when there is none.
+    /// Removes a skill; false when there is none.
     pub fn remove(&self, key: &str) -> bool {
         write_locked(&self.skills).remove(key).is_some()
     }
@@ -154,7 +154,7 @@ impl Source for MemorySource {
                 listed.entry.key.clone_from(key);
                 listed.overrides = true;
             }
-            // The text itself tells two states apart.
+            // The text itself distinguishes two states.
             let sum = checksum(held.text.as_bytes());
             listed.stamp = Stamp::new(0, [held.text.len() as u64, sum, 0, 0]);
             listing.push(listed);

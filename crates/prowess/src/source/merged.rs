@@ -1,4 +1,4 @@
-//! Several sources as one: layers in an order, where a skill that is listed is the one that is read.
+//! [`MergedSource`]: several sources as one. Each skill is read through the layer that listed it.
 
 use prowess_core::{Manifest, RelPath, SourceSkill};
 
@@ -8,8 +8,8 @@ use crate::registry::digests::DigestLimits;
 
 /// Several sources as one.
 ///
-/// Of namesakes in two layers the first counts, or the last when later layers override. The others stay in the list
-/// behind it, so that `why` can explain it. Each skill is read through the layer that listed it.
+/// Of two skills with the same key the one in the first layer counts, or in the last when later layers override. The
+/// others follow it in the list, so that `why` can explain them. Each skill is read through the layer that listed it.
 pub struct MergedSource {
     id: String,
     layers: Vec<Layer>,
@@ -18,12 +18,12 @@ pub struct MergedSource {
 }
 
 impl MergedSource {
-    /// No layers yet.
+    /// A source without layers.
     pub fn new(id: impl Into<String>) -> Self {
         Self { id: id.into(), layers: Vec::new(), labels: Labels::default(), overriding: false }
     }
 
-    /// Adds a layer behind the others.
+    /// Adds a layer after the others.
     #[must_use]
     pub fn with(mut self, layer: impl Into<Layer>) -> Self {
         let layer = layer.into().beside(&mut self.labels);
@@ -31,7 +31,7 @@ impl MergedSource {
         self
     }
 
-    /// Lets later layers override earlier ones.
+    /// Makes later layers override earlier ones.
     #[must_use]
     pub fn overriding(mut self) -> Self {
         self.overriding = true;
@@ -58,7 +58,7 @@ impl Source for MergedSource {
         }
     }
 
-    /// A layer that cannot be listed is a problem of its own; the others are used.
+    /// A layer that cannot be listed is reported, and the others are used.
     fn list(&self) -> Result<Listing, SourceError> {
         let mut listing = Listing::default();
         let mut add = |(at, layer): (usize, &Layer)| match layer.list(None) {

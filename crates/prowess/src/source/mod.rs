@@ -45,7 +45,7 @@ use crate::registry::digests::DigestLimits;
 #[non_exhaustive]
 pub struct Listing {
     /// The skills, in the source's own order, the broken ones included: one bad skill never hides the others.
-    // Each passes through many hands, and copying it would cost more than a box.
+    // Boxed, since each is moved many times.
     pub skills: Vec<Box<Found>>,
     /// What could not be read.
     pub problems: Vec<SourceError>,
@@ -74,7 +74,7 @@ pub struct SourceTraits {
 pub enum Watched {
     /// This folder, and none below it.
     Folder(PathBuf),
-    /// The folders that a walk looks into, with those of the skills that it finds.
+    /// The folders that a walk visits, with those of the skills that it finds.
     Skills {
         /// Where the walk begins.
         root: PathBuf,
@@ -101,7 +101,7 @@ impl Watched {
         Self::Folder(folder.as_ref().to_owned())
     }
 
-    /// The folders as they are now.
+    /// The current folders.
     #[cfg(feature = "watch")]
     pub(crate) fn folders(&self) -> Vec<PathBuf> {
         match self {
@@ -126,7 +126,7 @@ impl Slice {
         Self { offset: 0, limit }
     }
 
-    /// These bytes of a file that is in memory.
+    /// This range of a file that is in memory.
     pub fn of(self, bytes: &[u8]) -> Chunk {
         let start = usize::try_from(self.offset).unwrap_or(usize::MAX).min(bytes.len());
         let end = start.saturating_add(self.limit).min(bytes.len());
@@ -207,7 +207,7 @@ pub fn found(document: &Document, at: &Origin) -> Found {
     Found::judged(document, at, lenient())
 }
 
-/// The same at a virtual path that is known already.
+/// The skill of a document, at a known virtual path.
 pub(crate) fn found_at(document: &Document, at: &Origin, virtual_path: String) -> Box<Found> {
     let mut found = Box::new(Found::placed(document.entry(at), virtual_path));
     found.judge(document, lenient());
@@ -227,7 +227,7 @@ pub(crate) fn check_still(
     }
 }
 
-/// Why a document is no skill that a catalog offers, as `check` says it; nothing when it is one.
+/// Why a catalog does not offer the skill of a document, as `check` reports it; none when it does.
 #[cfg(feature = "install")]
 pub(crate) fn why_not_offered(document: &Document, at: &Origin) -> Option<String> {
     let problems = lenient().check_frontmatter(document, at);

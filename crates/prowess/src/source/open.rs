@@ -16,7 +16,7 @@ use crate::source::budget::ProjectBudget;
 use crate::source::spec::{Place, Server, SourceSpec};
 use crate::source::{DirSource, JsonlSource, Layer, MemorySource, PluginSource, Source};
 
-/// Opens MCP servers: the crate `prowess-mcp` has one, and this crate does not depend on it.
+/// Opens MCP servers. The crate `prowess-mcp` has an implementation; this crate does not depend on it.
 pub trait OpenServer: fmt::Debug + Send + Sync {
     /// The skills of a server, under a label that no other server of the library has. Nothing is contacted or started
     /// before they are listed.
@@ -29,12 +29,12 @@ pub trait OpenServer: fmt::Debug + Send + Sync {
 pub struct Opening {
     /// The absolute folder that relative paths are relative to.
     pub base: PathBuf,
-    /// What the virtual paths of folders are relative to. By default, each folder to itself.
+    /// The folder that virtual paths are relative to. By default, each source's own folder.
     pub relative_to: Option<PathBuf>,
-    /// Where the specs of the sources are written, such as the path of a configuration. It is the location of inline
-    /// skills.
+    /// Where the specs of the sources are written, such as the path of a configuration. Inline skills have this
+    /// location.
     pub written: String,
-    /// Whose skills they are.
+    /// The scope of the skills.
     pub scope: Scope,
     /// A folder that links must not lead out of: that of an untrusted project.
     pub project: Option<PathBuf>,
@@ -48,8 +48,8 @@ pub struct Opening {
     pub digests: Arc<Digests>,
     /// Opens MCP servers; without it they are an error.
     pub servers: Option<Arc<dyn OpenServer>>,
-    /// Whether `${VARIABLE}` at the beginning of a path is replaced by its value. A repository must not be able to read the
-    /// environment: values of it would be shown in errors and looked for on the disk.
+    /// Whether `${VARIABLE}` at the beginning of a path is replaced by its value. A repository must not be able to read
+    /// the environment: errors would show the values, and the disk would be searched for them.
     pub variables: bool,
 }
 
@@ -97,7 +97,7 @@ impl Opening {
         let mut layer = match &spec.place {
             Place::Dir(dir) => {
                 let source = self.dir(path(dir)?);
-                // An explicit mount says where the skills appear.
+                // An explicit mount decides where the skills appear.
                 let base = self.relative_to.as_ref().filter(|_| spec.mount.is_none());
                 Layer::from(match base.filter(|base| source.root().starts_with(base)) {
                     Some(base) => source.relative_to(base),
@@ -116,7 +116,7 @@ impl Opening {
                 let source = JsonlSource::new(path(file)?).in_scope(self.scope);
                 Layer::from(source.in_project(self.project.clone()).spending(self.budget.clone()))
             }
-            // The ending of a name is only a hint.
+            // The extension is only a hint.
             Place::Archive(file) if path(file)?.is_dir() => {
                 return self.open(&spec.at(Place::Dir(file.clone())), environment);
             }
@@ -150,7 +150,7 @@ impl Opening {
         let Some(servers) = &self.servers else {
             return Err(SourceErrorKind::NoServers.at_location(Location::Text(server.shown().into())));
         };
-        // By the words themselves, as labels are compared.
+        // From the unresolved spec, as labels are compared.
         let label = spec.label_of(server);
         let mut server = server.clone();
         match &mut server {
@@ -184,7 +184,7 @@ impl Opening {
         spec.place.path().map(|path| self.path(path, environment)).transpose()
     }
 
-    /// A skill that is installed. One of a project is the project's own: its lock may have come with a repository, and is
+    /// An installed skill. One of a project belongs to the project: its lock may have come with a repository, and is
     /// not a decision of the user.
     fn installed(
         &self,
@@ -221,7 +221,7 @@ impl Opening {
     }
 
     fn path(&self, path: &Path, environment: &Environment) -> Result<PathBuf, SourceError> {
-        // What is not text has no `~` and no variable in it.
+        // A path that is not UTF-8 contains no `~` and no variable.
         let Some(text) = path.to_str() else { return Ok(env::absolute(&self.base.join(path))) };
         if text.starts_with("${") && !self.variables {
             return Err(SourceErrorKind::NoVariables.at(path));
@@ -239,7 +239,7 @@ impl Opening {
         source.with_digests(Arc::clone(&self.digests))
     }
 
-    /// The index of a folder: named by its path, so that each has its own.
+    /// The cache file of a folder, named by the path of the folder.
     pub(crate) fn index(&self, root: &Path) -> Option<PathBuf> {
         Some(self.cache.as_deref()?.join("index").join(file_name(&root.to_string_lossy())))
     }
@@ -275,7 +275,7 @@ impl Opening {
     }
 }
 
-/// A layer with the options of a specification.
+/// A layer with the options of a spec.
 fn appearing(mut layer: Layer, spec: &SourceSpec) -> Layer {
     if let Some(mount) = &spec.mount {
         layer = layer.mounted_at(mount.clone());
@@ -289,17 +289,17 @@ fn appearing(mut layer: Layer, spec: &SourceSpec) -> Layer {
     if spec.preload { layer.preloaded() } else { layer }
 }
 
-/// Whether a program is named by its place, and not to be found by the system.
+/// Whether a program is named by its path, and not searched by the system.
 fn is_path(program: &str) -> bool {
     program.contains(std::path::is_separator)
 }
 
-/// A name for the file with what is cached about something.
+/// The name of a cache file.
 pub(crate) fn file_name(what: &str) -> String {
     let plain = |character: char| {
         if character.is_ascii_alphanumeric() || character == '-' { character } else { '_' }
     };
-    // Two paths may have the same letters here; their checksums differ.
+    // Two paths may become the same letters; their checksums differ.
     let sum = checksum(what.as_bytes());
     let tail: Vec<char> = what.chars().rev().take(80).map(plain).collect();
     format!("{}-{sum:016x}", tail.into_iter().rev().collect::<String>())

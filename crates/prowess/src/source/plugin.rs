@@ -1,4 +1,5 @@
-//! The skills of an agent plugin: the folders directly below its `skills/`, judged by the strict rules for plugins.
+//! [`PluginSource`]: the skills of an agent plugin, in the folders directly below its `skills/`, judged by the strict
+//! rules for plugins.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,10 +23,10 @@ pub const PLUGIN_FILES: [&str; 2] = ["plugin.json", ".claude-plugin/plugin.json"
 /// The largest manifest that is read.
 const MAX_BYTES: usize = 1 << 20;
 
-/// The most unknown keys of a manifest that are complained about one by one.
+/// The maximum number of unknown keys of a manifest that are reported one by one.
 const MAX_PROBLEMS: usize = 20;
 
-/// How `$schema` begins in a plugin of the open specification that this reader understands. It is never fetched.
+/// The beginning of `$schema` in a plugin of the open specification that this reader supports. It is never fetched.
 const SCHEMA: &str = "https://agent-plugins.org/schemas/1.";
 
 /// The keys of a manifest of the open specification.
@@ -44,8 +45,8 @@ const KEYS: [&str; 10] = [
 
 /// The skills of an agent plugin.
 ///
-/// They are the folders directly below `skills/` with a SKILL.md. One that breaks a rule of the profile `plugin`, such as
-/// that the file is called exactly that, is not loaded, with the reason; the others are used.
+/// These are the folders directly below `skills/` with a SKILL.md. A skill that breaks a rule of the profile `plugin`,
+/// for example because its file is called `skill.md`, is broken, with the reason; the others are used.
 pub struct PluginSource {
     folder: PathBuf,
     project: Option<PathBuf>,
@@ -60,7 +61,7 @@ impl PluginSource {
         let folder = env::place(&folder.into());
         let options = ScanOptions {
             max_depth: 1,
-            // Only what is directly below `skills/` is a skill of a plugin; deeper folders are its own business.
+            // Only folders directly below `skills/` are skills of a plugin; deeper ones are ignored.
             report_deeper: false,
             // A skill.md is found and judged: it breaks a rule of the profile.
             file_name: FileName::Either,
@@ -78,7 +79,7 @@ impl PluginSource {
         self
     }
 
-    /// Looks only at what really is in the folder of a project, wherever links lead: for one that is not trusted.
+    /// Restricts the source to the folder of a project, also through links: for a project that is not trusted.
     #[must_use]
     pub fn in_project(mut self, folder: Option<PathBuf>) -> Self {
         self.inner = self.inner.in_project(folder.clone());
@@ -86,28 +87,28 @@ impl PluginSource {
         self
     }
 
-    /// Looks at no more folders and entries than this, in place of the limits for a folder that was named.
+    /// Limits the number of folders and entries, instead of the limits for a folder that was named.
     #[must_use]
     pub fn within(mut self, limits: &ScanOptions) -> Self {
         self.inner = self.inner.limited_to(limits);
         self
     }
 
-    /// Spends a budget when skills are listed and judged.
+    /// Sets a budget that is spent when skills are listed and judged.
     pub(crate) fn spending(mut self, budget: Option<Arc<ProjectBudget>>) -> Self {
         self.inner = self.inner.spending(budget.clone());
         self.budget = budget;
         self
     }
 
-    /// Takes digests of files from those that are remembered.
+    /// Sets the cache of digests.
     #[must_use]
     pub fn with_digests(mut self, digests: Arc<Digests>) -> Self {
         self.inner = self.inner.with_digests(digests);
         self
     }
 
-    /// Whether a file is in the plugin, wherever links lead on the way to it.
+    /// Whether a file is in the plugin, also through links.
     fn holds(&self, file: &Path) -> bool {
         let real = |path: &Path| fs::canonicalize(path).ok();
         real(&self.folder).is_some_and(|plugin| real(file).is_some_and(|file| file.starts_with(plugin)))
@@ -117,7 +118,7 @@ impl PluginSource {
         self.inner.folder(skill.location()).join(skill.own_name())
     }
 
-    /// Reads the manifest: an error when it is none, and otherwise what is odd about it.
+    /// Reads the manifest. An error when it is invalid, otherwise the problems in it.
     fn oddities(&self) -> Result<Vec<SourceError>, SourceError> {
         let file = PLUGIN_FILES.iter().map(|file| self.folder.join(file)).find(|file| file.exists());
         let Some(file) = file else {
@@ -177,7 +178,7 @@ impl Source for PluginSource {
         let odd = self.oddities()?;
         let mut listing = self.inner.list()?;
         listing.problems.extend(odd);
-        // Only what is directly below `skills/` is a skill of the plugin.
+        // Only folders directly below `skills/` are skills of the plugin.
         listing.skills.retain(|found| self.inner.folder(&found.entry.origin.location) != self.inner.root());
         let profile = Profile::new(Preset::Plugin);
         for found in &mut listing.skills {
@@ -201,7 +202,7 @@ impl Source for PluginSource {
     }
 
     fn read(&self, skill: SourceSkill<'_>, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
-        // A skill that was found to be outside is never read, not even to say what is wrong with it.
+        // A skill that was found outside is never read, not even to explain what is wrong with it.
         let own = self.own_file(skill);
         if skill.broken && !self.holds(&own) {
             return Err(SourceErrorKind::Outside.at(own));

@@ -29,7 +29,7 @@ use polling::Hints;
 pub struct WatchOptions {
     /// How long to wait without further changes before a refresh.
     pub quiet: Duration,
-    /// How long a change waits at most for that.
+    /// The maximum time that a change waits for this.
     pub longest: Duration,
     /// How often to poll where the system sends no notifications, or not for all folders.
     pub poll: Duration,

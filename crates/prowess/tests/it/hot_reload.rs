@@ -1,4 +1,4 @@
-//! Hot reload: whatever happens to the folders, the catalog then is what a fresh look would see.
+//! Hot reload: after any change of the folders, the catalog is what a new registry would list.
 
 use std::fs;
 use std::os::unix::fs::symlink;

@@ -1,4 +1,4 @@
-//! What discovering costs in calls of the system: counted by `strace` over a process of its own.
+//! What discovery costs in system calls: counted by `strace` over a process of its own.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,4 +1,4 @@
-//! Where a path leads that a program gives: absolute from the start, whatever the current folder is later.
+//! Paths that a program gives: they become absolute at once, whatever the current folder is later.
 
 use std::path::Path;
 use std::process::{Command, Output};

@@ -1,4 +1,4 @@
-//! Skills that a host registers, takes away and puts back, and one folder that is found by several paths.
+//! Skills that a host registers, unregisters and restores, and one folder that is found by several paths.
 
 use std::fs;
 use std::os::unix::fs::symlink;

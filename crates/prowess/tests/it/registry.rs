@@ -1,5 +1,5 @@
-//! Folders into one catalog: every capability of discovery and registry, and the defects of other loaders. One list, so
-//! that a missing capability is seen, which makes the file long.
+//! Folders into one catalog: every capability of discovery and registry, and the defects of other loaders. The file is
+//! long because it is one list, in which a missing capability is noticed.
 
 use std::fs;
 use std::os::unix::fs::symlink;

@@ -1,4 +1,4 @@
-//! The index of a registry: however it came about, it finds the same, and it reads only what changed.
+//! The index of a registry: it finds the same for every way of building it, and it reads only what changed.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! MCP servers in a library: who may name them, what they go by, and what opens them.
+//! MCP servers in a library: who may name them, their labels, and what opens them.
 
 use std::fs;
 use std::sync::{Arc, Mutex};

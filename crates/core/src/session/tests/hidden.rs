@@ -5,7 +5,7 @@ use crate::catalog::{Obstacle, TurnedOffBy};
 use crate::render::{Budget, CatalogStyle, Shape, estimate_tokens};
 use crate::select::{All, Query, SelectOptions};
 
-/// Words that stand in the hidden skill and nowhere else.
+/// Words that only the hidden skill contains.
 const MARKS: [&str; 4] = ["About secret", "Body of secret", "hush.md", "hushed"];
 
 fn shelf(fields: &str) -> Shelf {

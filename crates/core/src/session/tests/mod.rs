@@ -72,7 +72,7 @@ impl Shelf {
         Session::new("test", self.catalog(), policy, options)
     }
 
-    /// What a host would answer. Its selector returns whatever there is, allowed or not.
+    /// What a host would answer. Its selector returns all skills, allowed or not.
     fn perform(&self, effect: &Effect) -> Outcome {
         let missing = Outcome::Failed { why: Failure::Missing };
         match effect {

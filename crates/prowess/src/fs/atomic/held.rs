@@ -72,7 +72,7 @@ mod unix {
     }
 }
 
-/// The same with paths, for systems without usable handles of folders.
+/// An open folder by its path, for systems without usable handles of folders.
 #[cfg(not(unix))]
 mod portable {
     use std::ffi::OsStr;

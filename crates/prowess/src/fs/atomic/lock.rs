@@ -15,7 +15,7 @@ pub(crate) fn lock_own(path: &Path) -> io::Result<File> {
     lock_within(path, LOCK_TIMEOUT)
 }
 
-/// The same, waiting no longer than this.
+/// Takes a lock as [`lock_own`] does, but waits no longer than this.
 pub(crate) fn lock_within(path: &Path, timeout: Duration) -> io::Result<File> {
     fs::create_dir_all(path.parent().unwrap_or(Path::new(".")))?;
     let mut options = File::options();
@@ -39,8 +39,7 @@ pub(crate) fn lock_within(path: &Path, timeout: Duration) -> io::Result<File> {
     wait(file, path, timeout, File::try_lock)
 }
 
-/// A lock that others may share, for what only reads: nothing is written. Nothing when there is no file, or this user may
-/// not read it.
+/// Takes a shared lock for a reader, which writes nothing. `None` when there is no file, or this user may not read it.
 #[cfg(feature = "install")]
 pub(crate) fn lock_to_read(path: &Path, timeout: Duration) -> io::Result<Option<File>> {
     use io::ErrorKind::{NotADirectory, NotFound, PermissionDenied};

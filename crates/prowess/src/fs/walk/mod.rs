@@ -26,10 +26,10 @@ pub(crate) use visitor::{Opened, Visitor};
 /// The names of the file that makes a folder a skill. If both exist, the first one counts.
 pub const FILE_NAMES: [&str; 2] = ["SKILL.md", "skill.md"];
 
-/// Folders with the history or the packages of others, which never contain skills of this tree.
+/// Folders with history or third-party packages, which never contain skills of this tree.
 pub const LEFT_OUT: [&str; 2] = [".git", MODULES];
 
-/// The folder with the packages of others. Some clients look there.
+/// The folder with third-party packages. Some clients look there.
 pub(crate) const MODULES: &str = "node_modules";
 
 /// The maximum number of threads of a walk unless an option sets it: more would mostly wait for the file system.

@@ -62,7 +62,7 @@ impl<V: Visitor> Look<'_, V> {
         }
     }
 
-    /// The same, with the SKILL.md read.
+    /// Probes a folder, and reads its SKILL.md.
     pub(super) fn probe_and_read(
         &self,
         folder: &Folder,

@@ -1,8 +1,8 @@
-//! What a folder or a repository holds: which skills are in it, and which files each has once links are resolved.
+//! The contents of a folder or a repository: which skills are in it, and the files of each with links resolved.
 //!
-//! Folders on disk and trees of git are read by the same rules. A link that leads to a file or folder inside is replaced by
-//! what it leads to. One that is absolute, leads out, to nothing or around in a circle is an error that names it; so is
-//! everything that is neither a file, nor a folder, nor a link.
+//! Folders on disk and trees of git are read by the same rules. A link to a file or folder inside is replaced by its
+//! target. A link that is absolute, leads out, to nothing or in a circle is an error that names it; so is everything
+//! that is neither a file, nor a folder, nor a link.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -14,19 +14,19 @@ use crate::fs::walk::{FILE_NAMES, LEFT_OUT};
 use crate::install::error::{InstallError, InstallErrorKind};
 use crate::install::tree::{InstallLimits, refused};
 
-/// The most links that are followed for one.
+/// The most links that are followed to resolve one.
 const MAX_LINKS: usize = 40;
-/// Never looked into: it holds the history of the folder, and often secrets.
+/// Never searched: it holds the history of the folder, and often secrets.
 const GIT: &str = ".git";
 
-/// How far skills are looked for.
+/// The limits of the search for skills.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FindLimits {
-    /// How many folders below the start.
+    /// The number of levels below the start.
     pub(crate) depth: usize,
-    /// How many folders in all.
+    /// The number of folders in total.
     pub(crate) folders: usize,
-    /// How many entries in all.
+    /// The number of entries in total.
     pub(crate) entries: usize,
 }
 
@@ -36,7 +36,7 @@ impl Default for FindLimits {
     }
 }
 
-/// What an entry is.
+/// The kind of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     File {
@@ -44,7 +44,7 @@ pub(super) enum Kind {
     },
     Folder,
     Link,
-    /// Something that is never installed, in words.
+    /// Anything that is never installed, in words.
     Other(&'static str),
 }
 
@@ -57,12 +57,13 @@ pub(super) struct Item {
     pub(super) id: String,
 }
 
-/// A folder or a repository. Paths are relative to it, with `/` between names, and have no links; the empty one is it.
+/// A folder or a repository. Paths are relative to it, with `/` between names, and contain no links; the empty path is
+/// the root.
 pub(super) trait Contents {
-    /// What a folder holds.
+    /// The entries of a folder.
     fn list(&mut self, folder: &str) -> Result<Arc<[Item]>, InstallError>;
 
-    /// Where a link leads. Nothing when that has to be fetched first; then it is fetched with the next files.
+    /// The target of a link. None when it must be fetched first; then it is fetched with the next files.
     fn target(&mut self, folder: &str, link: &Item) -> Result<Option<String>, InstallError>;
 }
 
@@ -71,7 +72,7 @@ pub(super) trait Contents {
 pub(super) struct Planned {
     /// Its path below the skill's folder.
     pub(super) path: RelPath,
-    /// Where it is read, without links.
+    /// The path to read it at, without links.
     pub(super) real: String,
     pub(super) item: Item,
 }
@@ -85,7 +86,7 @@ pub(super) struct SkillFolder {
     pub(super) file: Item,
 }
 
-/// Each folder with a SKILL.md at or below a start, sorted by path.
+/// Every folder with a SKILL.md at or below a start, sorted by path.
 pub(super) fn skills_below(
     contents: &mut dyn Contents,
     start: &str,
@@ -124,8 +125,8 @@ pub(super) fn skills_below(
     Ok(found)
 }
 
-/// The files of a skill, with links resolved, and whether that is all of them: a link that has to be fetched first is left
-/// out until it is there.
+/// The files of a skill, with links resolved, and whether the list is complete: a link that must be fetched first is
+/// missing until then.
 pub(super) fn files_of(
     contents: &mut dyn Contents,
     folder: &str,
@@ -136,7 +137,7 @@ pub(super) fn files_of(
     Ok((gathering.files, gathering.whole))
 }
 
-/// Where SKILL.md is read; nothing when a link to it has to be fetched first.
+/// The path of SKILL.md without links; none when a link to it must be fetched first.
 pub(super) fn file_at(
     contents: &mut dyn Contents,
     folder: &str,
@@ -157,7 +158,7 @@ struct Gathering<'c> {
 }
 
 impl Gathering<'_> {
-    /// `below` is where the folder is in the skill, `within` are the real folders that it is in.
+    /// `below` is the path of the folder in the skill, `within` are the real folders above it.
     fn folder(
         &mut self,
         folder: &str,
@@ -171,7 +172,7 @@ impl Gathering<'_> {
         }
         within.push(folder.to_owned());
         for item in self.contents.list(folder)?.iter() {
-            // A folder on disk may be a repository; a tree of git has no such entry, unless someone wants to harm.
+            // A folder on disk may be a repository; a tree of git has such an entry only if someone wants to harm.
             if item.name != GIT || matches!(item.kind, Kind::Other(_)) {
                 self.item(folder, item, below, within)?;
             }
@@ -220,8 +221,8 @@ impl Gathering<'_> {
     }
 }
 
-/// Follows a link to what it leads to: its real path, and the file if it is one. Nothing when a link on the way has to be
-/// fetched first.
+/// Follows a link to its target: the real path, and the file if it is one. None when a link on the way must be fetched
+/// first.
 fn follow(
     contents: &mut dyn Contents,
     folder: &str,

@@ -1,4 +1,5 @@
-//! A folder on this machine, read through its open handle: no link leads out of it, whatever changes meanwhile.
+//! A folder on this machine, read through its open handle: no link leads out of it, even if it changes while it is
+//! read.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read as _};
@@ -18,9 +19,9 @@ const MAX_ENTRIES: usize = 100_000;
 pub(super) struct FolderContents {
     root: Folder,
     path: PathBuf,
-    /// Each SKILL.md that was read to learn its name, so that none is read twice.
+    /// The SKILL.md files that were read for their names, so that none is read twice.
     heads: BTreeMap<String, TreeFile>,
-    /// What each folder holds: skills are looked for first, and then taken.
+    /// The entries of each folder: the search for skills and the reading of files both need them.
     listed: BTreeMap<String, Arc<[Item]>>,
 }
 
@@ -45,7 +46,7 @@ impl FolderContents {
     }
 
     fn failed(&self, doing: &str, below: &str, error: io::Error) -> InstallError {
-        // A link on the way was none when the folder was listed.
+        // A folder on the path was replaced by a link after it was listed.
         if dir::leads_out(&error) || dir::is_link_error(&error) {
             return refused(format!(
                 "this was replaced while it was read: {}",
@@ -64,7 +65,7 @@ impl FolderContents {
         opened.map_err(|error| self.failed("open the folder", below, error))
     }
 
-    /// Reads a SKILL.md, and keeps it.
+    /// Reads a SKILL.md, and caches it.
     pub(super) fn read_head(&mut self, planned: &Planned, limits: &InstallLimits) -> Option<Arc<[u8]>> {
         let file = self.read(planned, limits).ok()?;
         let bytes = Arc::clone(&file.bytes);
@@ -72,7 +73,7 @@ impl FolderContents {
         Some(bytes)
     }
 
-    /// Reads a file. What is no regular file any more is refused, and a larger one is not read.
+    /// Reads a file. Anything but a regular file is refused, and a file that is too large is not read.
     pub(super) fn read(&self, planned: &Planned, limits: &InstallLimits) -> Result<TreeFile, InstallError> {
         if let Some(head) = self.heads.get(&planned.real) {
             return Ok(TreeFile { path: planned.path.clone(), ..head.clone() });
@@ -123,7 +124,7 @@ impl Contents for FolderContents {
             let text = entry.name.to_str().is_some();
             let kind = match entry.kind {
                 _ if !text => Kind::Other("a name that is not UTF-8"),
-                // Whether it is executable is asked of the open file.
+                // Whether it is executable is read from the open file later.
                 dir::Kind::File => Kind::File { executable: false },
                 dir::Kind::Folder => Kind::Folder,
                 dir::Kind::Link => Kind::Link,

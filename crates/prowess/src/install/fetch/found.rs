@@ -1,4 +1,4 @@
-//! [`Found`]: the skills that a place holds, and which of them are meant.
+//! [`Found`]: the skills of a source, and the choice among them.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -17,14 +17,14 @@ use crate::source::why_not_offered;
 /// How many skills an error lists.
 const MAX_LISTED: usize = 20;
 
-/// One skill that a place holds.
+/// One skill of a source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FoundSkill {
-    /// Its name in the frontmatter when that can be the name of a folder, else the name of its folder.
+    /// Its name in the frontmatter if a folder can have that name, else the name of its folder.
     pub(crate) name: String,
-    /// Its folder within the place; nothing when that is the whole place.
+    /// Its folder within the source; none when it is the whole source.
     pub(crate) path: Option<RelPath>,
-    /// What it says it does.
+    /// Its description.
     pub(crate) description: Option<String>,
     /// The name in its frontmatter.
     pub(crate) declared_name: Option<String>,
@@ -32,18 +32,18 @@ pub(crate) struct FoundSkill {
     pub(crate) declared_version: Option<String>,
     /// Why no agent would load it.
     pub(crate) problem: Option<String>,
-    /// Its folder; empty for the whole place.
+    /// Its folder; empty for the whole source.
     pub(super) folder: String,
 }
 
 impl FoundSkill {
-    /// Whether a person means it: by its name, the name of its folder or its path.
+    /// Whether a user's text refers to it: by its name, the name of its folder or its path.
     fn is_called(&self, name: &str) -> bool {
         let folder = self.folder.rsplit('/').next().unwrap_or_default();
         self.name == name || (!folder.is_empty() && folder == name) || self.folder == name
     }
 
-    /// Its folder, as a person names it.
+    /// Its folder, as users name it.
     fn path(&self) -> &str {
         if self.folder.is_empty() { "." } else { &self.folder }
     }
@@ -57,22 +57,22 @@ impl FoundSkill {
     }
 }
 
-/// What a place holds. Nothing of it is installed yet.
+/// The skills of a source. None of them is installed yet.
 #[derive(Debug)]
 pub(crate) struct Found {
     /// The skills, sorted by path.
     pub(crate) skills: Vec<FoundSkill>,
     /// `git+` and a URL, or `path+` and a path.
     pub(crate) source: String,
-    /// The skill that is the folder that was named.
+    /// The skill in the folder that was named.
     pub(super) meant: Option<usize>,
     /// The skill that was named.
     pub(super) named: Option<String>,
-    /// The skill that is meant when there are several and one is called so.
+    /// The skill to choose when there are several and one has this name.
     pub(super) hinted: Option<String>,
     pub(super) place: Place,
     last_name: String,
-    /// Folders with a SKILL.md whose names some system cannot keep.
+    /// Folders with a SKILL.md whose names are invalid on some system.
     unsafe_folders: Vec<String>,
 }
 
@@ -91,7 +91,7 @@ impl Found {
         }
     }
 
-    /// What was asked for, as a lock says it.
+    /// The requested version, in the form of the lock.
     #[cfg(test)]
     pub(crate) fn requested(&self) -> Option<&str> {
         match &self.place {
@@ -100,8 +100,8 @@ impl Found {
         }
     }
 
-    /// Reads the SKILL.md of a folder. One that cannot be read has only the name of its folder, and the reason comes when
-    /// it is chosen.
+    /// Reads the SKILL.md of a folder. If it cannot be read, only the name of its folder is known, and the reason is
+    /// reported when it is chosen.
     pub(super) fn add(&mut self, folder: &SkillFolder, limits: &InstallLimits) {
         let file = file_at(self.place.contents(), &folder.path, &folder.file).ok().flatten();
         let bytes = file.and_then(|(real, item)| match &mut self.place {
@@ -122,7 +122,7 @@ impl Found {
         let name = written.clone().filter(|name| check_folder_name(name).is_ok()).unwrap_or(folder_name);
         let path = RelPath::parse(&folder.path).ok();
         if path.is_none() && !folder.path.is_empty() {
-            // Its folder has a name that no system should get. It cannot be chosen, and is not silently left out.
+            // The name of its folder is invalid on some system. It cannot be chosen, and is not silently left out.
             self.unsafe_folders.push(folder.path.clone());
             return;
         }
@@ -138,14 +138,14 @@ impl Found {
         });
     }
 
-    /// The skills that are meant, as places in [`Found::skills`]: those that are named here, or all that agents would load,
-    /// or else the one that the place itself names. Several, none of them named, are an error that lists them.
+    /// The chosen skills, as indexes into [`Found::skills`]: those with these names, or all that agents would load, or
+    /// the one that the source itself names. If there are several and none is named, the error lists them.
     pub(crate) fn choose(&self, names: &[String], all: bool) -> Result<Vec<usize>, InstallError> {
         if all {
             self.check_folders()?;
             let loads = |at: &usize| self.skills.get(*at).is_some_and(|skill| skill.problem.is_none());
             let fine: Vec<usize> = self.all().into_iter().filter(loads).collect();
-            // With none of them, the reasons are what is asked for.
+            // If no skill is valid, the user wants the reasons.
             return Ok(if fine.is_empty() { self.all() } else { fine });
         }
         if !names.is_empty() {

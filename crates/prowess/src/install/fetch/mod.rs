@@ -1,4 +1,4 @@
-//! [`Fetcher`]: which skills a folder or a repository holds, and their files. Nothing that is installed is changed here.
+//! [`Fetcher`]: which skills a folder or a repository has, and their files. No installed skill is changed here.
 
 mod contents;
 mod folder;
@@ -26,19 +26,19 @@ use super::store::Store;
 use super::tree::{InstallLimits, SkillTree};
 use crate::env::{self, Environment};
 
-/// How skills are fetched.
+/// The options of fetching.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FetchOptions {
-    /// The largest skill.
+    /// The limits on skills.
     pub(crate) limits: InstallLimits,
-    /// How far skills are looked for.
+    /// The limits of the search for skills.
     pub(crate) find: FindLimits,
-    /// How long git may take.
+    /// The limits of git.
     pub(crate) git: GitLimits,
-    /// Whether the network is not to be used. What is here already can still be taken.
+    /// Whether the network is not used. Skills that are already on this machine can still be used.
     pub(crate) offline: bool,
-    /// Where the skills of organisations are: for each a text to install from, with `{org}` and `{name}` in it. One
-    /// without `{name}` is a repository of many skills. The others are on GitHub.
+    /// Where the skills of organisations are: for each a source with `{org}` and `{name}` in it. One without `{name}`
+    /// is a repository of many skills. All other organisations are on GitHub.
     pub(crate) organisations: BTreeMap<String, String>,
     /// The folder that paths in a lock are relative to.
     pub(crate) base: Option<PathBuf>,
@@ -47,19 +47,19 @@ pub(crate) struct FetchOptions {
 /// A skill that was fetched and checked.
 #[derive(Clone, Debug)]
 pub(crate) struct FetchedSkill {
-    /// Its name in the frontmatter when that can be the name of a folder, else the name of its folder.
+    /// Its name in the frontmatter if a folder can have that name, else the name of its folder.
     pub(crate) name: String,
-    /// Its folder within the source; nothing when that is the whole source.
+    /// Its folder within the source; none when it is the whole source.
     pub(crate) path: Option<RelPath>,
     /// Its files.
     pub(crate) tree: SkillTree,
     /// `git+` and a URL, or `path+` and a path relative to the base.
     pub(crate) source: String,
-    /// What was asked for, such as `tag:v1`; nothing for the default.
+    /// The requested version, such as `tag:v1`; none for the default.
     pub(crate) requested: Option<String>,
     /// The commit.
     pub(crate) commit: Option<String>,
-    /// The id that git gives its folder.
+    /// The id of its folder's tree in git.
     pub(crate) git_tree: Option<String>,
     /// The name in its frontmatter.
     pub(crate) declared_name: Option<String>,
@@ -67,7 +67,7 @@ pub(crate) struct FetchedSkill {
     pub(crate) declared_version: Option<String>,
 }
 
-/// A place that is open.
+/// An open source.
 #[derive(Debug)]
 enum Place {
     Folder(FolderContents),
@@ -89,18 +89,18 @@ pub(crate) struct Fetcher {
     store: Store,
     git: Arc<dyn Git>,
     options: FetchOptions,
-    /// Why the store could not be written, the first time.
+    /// Why the store could not be written, for the first skill that could not be stored.
     unstored: OnceLock<String>,
 }
 
 impl Fetcher {
-    /// With a store, and git repositories in its folder.
+    /// A fetcher with a store, and git repositories in its folder.
     pub(crate) fn new(store: Store, environment: &Environment, options: FetchOptions) -> Self {
         let git = GitCommand::new(store.folder().join("git"), environment.clone(), options.git);
         Self::with_git(store, Arc::new(git), options)
     }
 
-    /// With another git.
+    /// A fetcher with another git.
     pub(crate) fn with_git(store: Store, git: Arc<dyn Git>, options: FetchOptions) -> Self {
         Self { store, git, options, unstored: OnceLock::new() }
     }
@@ -111,12 +111,12 @@ impl Fetcher {
         &self.store
     }
 
-    /// A warning when something could not be put into the store. It is installed nonetheless.
+    /// A warning when something could not be stored. It is still installed.
     pub(crate) fn warning(&self) -> Option<&str> {
         self.unstored.get().map(String::as_str)
     }
 
-    /// Where a text leads: a reference becomes the folder or repository that it means. Nothing is fetched.
+    /// Resolves a spec: a reference becomes the folder or repository that it refers to. Nothing is fetched.
     pub(crate) fn resolve(&self, spec: &InstallSpec) -> Result<InstallSpec, InstallError> {
         let InstallPlace::Reference(skill) = &spec.place else { return Ok(spec.clone()) };
         let template = self.options.organisations.get(&skill.org).map(String::as_str);
@@ -136,7 +136,7 @@ impl Fetcher {
         Ok(place)
     }
 
-    /// What a place holds. Only what is needed to know that is fetched.
+    /// The skills of a source. Only what is needed to find them is fetched.
     pub(crate) fn find(&self, spec: &InstallSpec) -> Result<Found, InstallError> {
         let asked = spec;
         let spec = self.resolve(asked)?;
@@ -170,7 +170,7 @@ impl Fetcher {
         if found.skills.is_empty() {
             found.check_folders()?;
         }
-        // The folder that was named is what is meant, also when there are others in it.
+        // The folder that was named is the skill, also when there are others in it.
         let named = start.is_empty() && matches!(spec.place, InstallPlace::Git(_));
         let meant = !named || matches!(asked.place, InstallPlace::Reference(_));
         found.meant = found.skills.iter().position(|skill| meant && skill.folder == start);
@@ -181,7 +181,7 @@ impl Fetcher {
         Ok(found)
     }
 
-    /// Loads each SKILL.md. When they have to be fetched, the other files of those skills come with them.
+    /// Loads every SKILL.md. When they must be fetched, the other files of those skills are fetched with them.
     fn load_heads(
         &self,
         repository: &mut GitContents,
@@ -214,7 +214,7 @@ impl Fetcher {
         }
     }
 
-    /// A folder as a lock says it: relative to the base, with `/`.
+    /// A folder in the form of the lock: relative to the base, with `/`.
     fn relative(&self, path: &Path) -> String {
         let text = |path: &Path| path.to_string_lossy().replace('\\', "/");
         let Some(base) = self.options.base.as_deref().map(env::absolute) else { return text(path) };
@@ -230,7 +230,7 @@ impl Fetcher {
     }
 }
 
-/// The name of the whole place, for a skill that is all of it.
+/// The last part of a source's name, for a skill that is the whole source.
 fn last_name(place: &InstallPlace) -> String {
     let name = match place {
         InstallPlace::Folder(path) => {

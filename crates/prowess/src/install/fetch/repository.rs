@@ -9,7 +9,7 @@ use crate::install::error::{InstallError, InstallErrorKind};
 use crate::install::spec::is_on_this_machine;
 use crate::install::tree::{InstallLimits, TreeFile, refused};
 
-/// How many files are fetched at once before it is known which are wanted: one fetch then is all there is.
+/// How many files are fetched at once before it is known which are needed: then one fetch is usually enough.
 const FETCHED_AHEAD: usize = 512;
 
 /// One commit of a repository.
@@ -23,12 +23,12 @@ pub(super) struct GitContents {
     offline: bool,
     folders: BTreeMap<String, Arc<[Item]>>,
     files: BTreeMap<String, Arc<[u8]>>,
-    /// Links whose targets have to be fetched.
+    /// Links whose targets must be fetched.
     wanted: BTreeSet<String>,
 }
 
 impl GitContents {
-    /// Fetches a commit, unless it is here already. The files come later.
+    /// Fetches a commit, unless it is already on this machine. Its files are fetched later.
     pub(super) fn open(
         git: Arc<dyn Git>,
         url: &str,
@@ -47,7 +47,7 @@ impl GitContents {
                 let mut fetched = git.fetch(url, wanted)?;
                 let mut tree = git.tree(url, &fetched.id)?;
                 if tree.is_none() && !matches!(wanted, Wanted::Commit(_)) {
-                    // Another process may have made the repository anew in between.
+                    // Another process may have created the repository again in between.
                     fetched = git.fetch(url, wanted)?;
                     tree = git.tree(url, &fetched.id)?;
                 }
@@ -58,7 +58,7 @@ impl GitContents {
                 }
             }
         };
-        // What was fetched may be a tag.
+        // The ref may be a tag.
         let commits = git.objects(url, &[format!("{}^{{commit}}", fetched.id)], 1 << 20)?;
         let commit = commits.into_iter().next().flatten().ok_or_else(|| not_there(url, &fetched.id))?;
         if matches!(wanted, Wanted::Commit(id) if *id != commit.id) {
@@ -83,11 +83,11 @@ impl GitContents {
     /// Sorts the entries of the whole tree into their folders.
     fn arrange(&mut self, tree: Vec<TreeEntry>) {
         let mut folders: BTreeMap<String, Vec<Item>> = BTreeMap::from([(String::new(), Vec::new())]);
-        // What is inside of a folder that no one should have is refused with it.
+        // Entries inside a refused folder are refused with it.
         let mut refused: BTreeSet<String> = BTreeSet::new();
         for entry in tree {
             let path = String::from_utf8_lossy(&entry.path);
-            // A folder comes before what is in it. A name can itself have a slash in it, which git never makes.
+            // A folder precedes its entries. A name can contain a slash, which git itself never writes.
             let (folder, name) = path
                 .rmatch_indices('/')
                 .filter_map(|(at, _)| Some((path.get(..at)?, path.get(at + 1..)?)))
@@ -117,7 +117,7 @@ impl GitContents {
         self.folders = folders.into_iter().map(|(path, items)| (path, items.into())).collect();
     }
 
-    /// The id that git gives a folder.
+    /// The id of a folder's tree in git.
     pub(super) fn tree_id(&self, folder: &str) -> Option<String> {
         if folder.is_empty() {
             return Some(self.root_tree.clone());
@@ -126,13 +126,13 @@ impl GitContents {
         self.folders.get(above)?.iter().find(|item| item.name == name).map(|item| item.id.clone())
     }
 
-    /// Whether links have to be fetched before all is known.
+    /// Whether links must be fetched before the list of files is complete.
     pub(super) fn has_wanted(&self) -> bool {
         !self.wanted.is_empty()
     }
 
-    /// Reads files and wanted links into memory. Those that are not here are fetched, all at once, and with them, while
-    /// they are few, those that may be wanted next.
+    /// Reads files and wanted links into memory. Missing ones are fetched in one request, together with files that may
+    /// be needed next as long as they are few.
     pub(super) fn load(
         &mut self,
         ids: impl IntoIterator<Item = String>,
@@ -153,7 +153,7 @@ impl GitContents {
         let ahead: BTreeSet<String> =
             ahead(self).into_iter().filter(|id| !self.files.contains_key(id)).collect();
         let ahead = if ahead.len() > FETCHED_AHEAD { BTreeSet::new() } else { ahead };
-        // Links that were met on the way are read later and fetched now.
+        // Links that were found on the way are fetched now and read later.
         let links = self.wanted.iter().filter(|id| !self.files.contains_key(*id));
         let all: BTreeSet<String> = missing.iter().chain(links).cloned().chain(ahead).collect();
         let all: Vec<String> = all.into_iter().collect();
@@ -164,7 +164,7 @@ impl GitContents {
         }
     }
 
-    /// Reads what is here into memory, and says what is not.
+    /// Reads the available objects into memory, and returns the ids of the missing ones.
     fn read(&mut self, ids: &[String], limit: u64) -> Result<Vec<String>, InstallError> {
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         let objects = self.git.objects(&self.url, ids, limit)?;
@@ -190,7 +190,7 @@ impl GitContents {
         Ok(TreeFile { path: planned.path.clone(), executable, bytes })
     }
 
-    /// The error for files that are too large, by the name of the first; nothing when each is small enough.
+    /// An error when files are too large, with the name of the first.
     pub(super) fn too_large(&self, planned: &[Planned], limits: &InstallLimits) -> Result<(), InstallError> {
         let ids: Vec<String> = planned.iter().map(|planned| planned.item.id.clone()).collect();
         let sizes = self.git.sizes(&self.url, &ids)?;

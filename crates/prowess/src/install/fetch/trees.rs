@@ -1,4 +1,4 @@
-//! The files of skills: those that were chosen, and those that a lock names.
+//! The files of skills: of chosen ones, and of those that a lock names.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -17,8 +17,8 @@ use crate::install::spec::{InstallPlace, InstallSpec};
 use crate::install::tree::{InstallLimits, SkillTree, TreeFile, refused};
 
 impl Fetcher {
-    /// The files of the chosen skills, by their places in [`Found::skills`]. Whatever has to be fetched for them is fetched
-    /// at once.
+    /// The files of the chosen skills, by their indexes in [`Found::skills`]. Everything that must be fetched is
+    /// fetched in one request.
     pub(crate) fn take(
         &self,
         found: &mut Found,
@@ -52,13 +52,13 @@ impl Fetcher {
         Ok(fetched.collect())
     }
 
-    /// The files of a skill of a lock, when the store has them.
+    /// The files of a locked skill, if the store has them.
     pub(crate) fn stored(&self, locked: &LockedSkill) -> Option<SkillTree> {
         self.store.get(&locked.digest)
     }
 
-    /// The files of skills of a lock: those that the store has, and the others from where they came from. One that is not
-    /// what the lock says is an error.
+    /// The files of locked skills: from the store, or else from their sources. Files that do not match the lock are an
+    /// error.
     pub(crate) fn again(&self, locked: &[&LockedSkill]) -> Result<Vec<SkillTree>, InstallError> {
         let mut trees: Vec<Option<SkillTree>> =
             locked.iter().map(|skill| self.store.get(&skill.digest)).collect();
@@ -104,7 +104,7 @@ impl Fetcher {
             return FolderContents::open(&path).map(Place::Folder);
         }
         let text = source.strip_prefix("git+").unwrap_or_default();
-        // It may have been written by anyone, so it is read like everything else.
+        // The lock may have been written by anyone, so its sources are parsed like any other input.
         let spec: InstallSpec = text.parse()?;
         match (spec.place, commit.filter(|commit| git::is_id(commit))) {
             (InstallPlace::Git(url), Some(commit)) => {
@@ -119,7 +119,7 @@ impl Fetcher {
         }
     }
 
-    /// The trees of the skills in these folders, also put into the store.
+    /// The trees of the skills in these folders. They are also stored.
     fn trees(&self, place: &mut Place, folders: &[&str]) -> Result<Vec<SkillTree>, InstallError> {
         let limits = &self.options.limits;
         let planned = match place {
@@ -158,7 +158,7 @@ impl Fetcher {
         SkillTree::new(files, limits)
     }
 
-    /// The files of skills of a repository, once all of them and all links are here.
+    /// The files of skills of a repository, once all of them and all links are available.
     fn loaded(
         &self,
         repository: &mut GitContents,
@@ -170,7 +170,7 @@ impl Fetcher {
             let (planned, whole) = plan(repository, folders, limits)?;
             let ids: Vec<String> = planned.iter().flatten().map(|planned| planned.item.id.clone()).collect();
             repository.load(ids, |_| BTreeSet::new(), limit).map_err(|error| {
-                // Which file it is says more than that it is too much.
+                // The name of the file is more helpful than the total.
                 let of_skill = |(planned, folder): (&Vec<Planned>, &&str)| {
                     repository.too_large(planned, limits).map_err(|error| error.of_skill(folder)).err()
                 };
@@ -186,7 +186,7 @@ impl Fetcher {
     }
 }
 
-/// The files of several skills, and whether those are all.
+/// The files of several skills, and whether the lists are complete.
 fn plan(
     contents: &mut dyn Contents,
     folders: &[&str],
@@ -208,7 +208,7 @@ fn not_the_same(skill: &LockedSkill) -> InstallError {
     InstallError::new(InstallErrorKind::Mismatch, message, hint)
 }
 
-/// The error for skills whose commit the repository does not have any more.
+/// The error for skills whose commit the repository no longer has.
 fn gone<'n>(names: impl Iterator<Item = &'n str>, source: &str, error: InstallError) -> InstallError {
     let names: Vec<&str> = names.collect();
     let url = source.strip_prefix("git+").unwrap_or(source);

@@ -8,15 +8,15 @@ use crate::install::error::{InstallError, InstallErrorKind};
 use crate::install::spec::{InstallSpec, checked_reference};
 
 impl Fetcher {
-    /// Which commit is meant, and which folder. The page of a folder has both in one text: the longest ref that it begins
-    /// with counts.
+    /// The commit and the folder that a spec refers to. The address of a folder's page has both in one text: the
+    /// longest ref at its beginning counts.
     pub(super) fn wanted(
         &self,
         url: &str,
         spec: &InstallSpec,
     ) -> Result<(Wanted, Option<RelPath>), InstallError> {
         let Some(tree) = &spec.tree else {
-            // A program may have written it past the rules for texts.
+            // A program may have set it without parsing.
             let reference = spec.reference.as_deref().map(checked_reference).transpose()?;
             return Ok((reference.map_or(Wanted::Default, Wanted::of), spec.path.clone()));
         };
@@ -34,7 +34,7 @@ impl Fetcher {
                     .and_then(|short| tree.strip_prefix(short))
                     .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
             };
-            // A branch comes before a tag of the same name, as on the page.
+            // A branch precedes a tag of the same name, as on the page.
             let name = refs.iter().filter(begins).max_by_key(|name| {
                 (
                     name.strip_prefix("refs/heads/").or(name.strip_prefix("refs/tags/")).map_or(0, str::len),

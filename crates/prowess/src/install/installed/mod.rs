@@ -1,4 +1,4 @@
-//! What is installed, whether it is as it was, and the ways to install and remove one skill by its reference.
+//! The installed skills, whether they are unchanged, and methods that install and remove one skill by its reference.
 
 mod names;
 mod origins;
@@ -29,36 +29,36 @@ pub struct InstalledSkill {
     pub org: Option<String>,
     /// The name of its folder.
     pub name: String,
-    /// Whose it is.
+    /// Its scope.
     pub scope: InstallScope,
     /// Its folder.
     pub path: PathBuf,
-    /// Whether it is as it was installed.
+    /// Whether it is unchanged since it was installed.
     pub state: InstalledState,
-    /// What the lock says of it.
+    /// Its entry in the lock.
     pub locked: LockedSkill,
-    /// Clients that have something else of it than they should have.
+    /// Clients that do not have the skill as they should.
     pub clients: Vec<ClientDifference>,
 }
 
 impl InstalledSkill {
-    /// Whether it is as it was installed, here and for every client.
+    /// Whether it is unchanged since it was installed, here and for every client.
     pub fn is_clean(&self) -> bool {
         self.state == InstalledState::Clean && self.clients.is_empty()
     }
 }
 
-/// Whether a skill is as it was installed.
+/// Whether a skill is unchanged since it was installed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InstalledState {
-    /// Every byte is as it was.
+    /// Every byte is unchanged.
     Clean,
-    /// These files are not; none are named when the store does not know what was installed.
+    /// These files differ; none are named when the store does not know what was installed.
     Edited(Vec<(String, FileChange)>),
-    /// Something else has its place, or it cannot be compared, for this reason.
+    /// Something else is in its place, or it cannot be compared, for this reason.
     Replaced(String),
-    /// Its folder is not there.
+    /// Its folder does not exist.
     Missing,
 }
 
@@ -106,11 +106,11 @@ impl Installer {
         Ok(skills)
     }
 
-    /// Everything that is installed, sorted by scope, then by organisation and name.
+    /// All installed skills, sorted by scope, then by organisation and name.
     pub fn list(&self) -> Result<Vec<InstalledSkill>, InstallError> {
         let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let user = self.folders().user.as_deref();
-        // The user's own folder is no project.
+        // The user's own folder is not a project.
         let own = user.is_some_and(|user| real(user) == real(&self.folders().project));
         let mut skills = if own { Vec::new() } else { self.verify(InstallScope::Project)? };
         if user.is_some() {
@@ -120,7 +120,7 @@ impl Installer {
         Ok(skills)
     }
 
-    /// Installs a skill by its reference, perhaps under another name; its folder.
+    /// Installs a skill by its reference, optionally under another name. Returns its folder.
     pub fn install(
         &self,
         skill: &SkillRef,
@@ -130,22 +130,22 @@ impl Installer {
         self.install_spec(&InstallSpec::of(InstallPlace::Reference(skill.clone())), scope, alias)
     }
 
-    /// Installs a skill from a folder of this machine; its new folder.
+    /// Installs a skill from a folder of this machine. Returns its new folder.
     pub fn install_local(&self, path: &Path, scope: InstallScope) -> Result<PathBuf, InstallError> {
         self.install_spec(&InstallSpec::of(InstallPlace::Folder(path.to_owned())), scope, None)
     }
 
-    /// Copies a skill into a folder by its reference, without a record; its folder there.
+    /// Copies a skill into a folder by its reference, without a record. Returns its folder there.
     pub fn install_into(&self, skill: &SkillRef, folder: &Path) -> Result<PathBuf, InstallError> {
         self.copy_into(&InstallSpec::of(InstallPlace::Reference(skill.clone())), folder)
     }
 
-    /// Copies a skill of this machine into a folder, without a record; its folder there.
+    /// Copies a skill of this machine into a folder, without a record. Returns its folder there.
     pub fn install_local_into(&self, path: &Path, folder: &Path) -> Result<PathBuf, InstallError> {
         self.copy_into(&InstallSpec::of(InstallPlace::Folder(path.to_owned())), folder)
     }
 
-    /// Removes an installed skill by its reference: of the project before the user.
+    /// Removes an installed skill by its reference. The project takes precedence over the user.
     pub fn remove(&self, skill: &SkillRef) -> Result<(), InstallError> {
         let (place, locked) = self.locate(skill)?;
         self.uninstall(place.scope, &[locked.name], &InstallOptions::default(), &mut |_| {}).map(drop)
@@ -160,7 +160,7 @@ impl Installer {
         let mut available = self.find(scope, spec)?;
         let chosen = available.choose(&[], false)?;
         let skills = self.prepare(scope, spec, &mut available, &chosen, alias, &mut |_| {})?;
-        // The caller of a library asks for it on purpose.
+        // The caller of the library accepts it by this call.
         let options = InstallOptions { accepted: true, ..InstallOptions::default() };
         let name = skills.first().map(|skill| skill.name().to_owned()).unwrap_or_default();
         let place = self.place(scope)?;

@@ -1,5 +1,5 @@
-//! [`InstalledNames`]: a skill that was installed under another name than that in its frontmatter is listed under that name,
-//! so that two skills of one name can be used side by side.
+//! [`InstalledNames`]: lists a skill under the name that it was installed under, so that two skills with the same name
+//! in their frontmatter can be used side by side.
 
 use std::path::{Path, PathBuf};
 
@@ -8,19 +8,19 @@ use prowess_core::{Found, Scope};
 use crate::env::Environment;
 use crate::install::records::{InstallScope, LOCK_FILE, Place};
 
-/// How many folders above a folder of skills the lock of a project is looked for: as deep as clients keep them.
+/// How many levels above a folder of skills the lock of a project is searched: as deep as clients keep them.
 const MAX_ABOVE: usize = 4;
 
 /// The names under which the skills in a folder were installed.
 #[derive(Clone, Debug)]
 pub(crate) struct InstalledNames {
     root: PathBuf,
-    /// The user's folder, when the skills are the user's.
+    /// The user's folder, when the skills belong to the user.
     user: Option<PathBuf>,
 }
 
 impl InstalledNames {
-    /// Those of a folder of skills; nothing when none are installed there.
+    /// The names in a folder of skills; none when no skills are installed there.
     pub(crate) fn of(root: &Path, scope: Scope, environment: &Environment) -> Option<Self> {
         let user = match scope {
             Scope::Project => None,
@@ -44,7 +44,7 @@ impl InstalledNames {
                 above.find(|above| above.join(LOCK_FILE).exists()).map(|above| (InstallScope::Project, above))
             }
         };
-        // A lock that cannot be read is reported by what shows where skills came from.
+        // A lock that cannot be read is reported by `Origins`.
         let lock = place.and_then(|(scope, base)| Place::new(scope, base, Path::new("")).lock().ok());
         let Some(lock) = lock else { return };
         for found in others {
@@ -56,7 +56,7 @@ impl InstalledNames {
         }
     }
 
-    /// The name of a skill's folder, when it lies directly in the folder of skills and has another name.
+    /// The name of a skill's folder, when it is directly in the folder of skills and differs from the skill's name.
     fn folder<'f>(&self, found: &'f Found) -> Option<&'f str> {
         let origin = &found.entry.origin;
         let folder = origin.folder.as_deref().filter(|folder| *folder != found.entry.name)?;
@@ -65,7 +65,7 @@ impl InstalledNames {
     }
 }
 
-/// The name that the author gave a skill which was installed under another one, by the lock of its project or user.
+/// The name that the author gave a skill which was installed under another name, from the lock of its project or user.
 pub fn upstream_name(skill_file: &Path) -> Option<String> {
     let folder = skill_file.parent()?;
     let name = folder.file_name()?.to_str()?;

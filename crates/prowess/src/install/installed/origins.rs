@@ -1,4 +1,4 @@
-//! [`Origins`]: where installed skills came from, by their folders. The records are read once, and nothing for each skill.
+//! [`Origins`]: where installed skills came from, by their folders. The records are read once for all skills.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use crate::install::installer::Installer;
 use crate::install::records::{InstallScope, LockedSkill, Place, SKILLS_FOLDER};
 use crate::install::target::{Dir, State, state_of};
 
-/// What the locks of a project and of its user say, by the folders of the skills.
+/// The entries in the locks of a project and of its user, by the folders of the skills.
 #[derive(Debug, Default)]
 pub struct Origins {
     by_folder: BTreeMap<String, Arc<InstalledOrigin>>,
@@ -22,17 +22,17 @@ pub struct Origins {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct InstalledOrigin {
-    /// Whose it is.
+    /// Its scope.
     pub scope: InstallScope,
     /// Its folder.
     pub path: PathBuf,
-    /// What the lock says of it.
+    /// Its entry in the lock.
     pub locked: LockedSkill,
 }
 
 impl Installer {
-    /// Where the skills of the project and of the user came from. A lock that cannot be read is no failure:
-    /// [`Origins::unread`] has it.
+    /// Where the skills of the project and of the user came from. A lock that cannot be read is not an error here: see
+    /// [`Origins::unread`].
     pub fn origins(&self) -> Origins {
         let mut origins = Origins::default();
         for scope in self.scopes() {
@@ -48,7 +48,7 @@ impl Installer {
         if lock.skills().is_empty() {
             return Ok(());
         }
-        // Where clients look, there are links to the installed skills, or copies of them.
+        // The folders of clients contain links to the installed skills, or copies of them.
         let mut folders = vec![place.base.join(SKILLS_FOLDER)];
         for client in place.read()?.wanted.clients() {
             folders.extend(place.client_folder(client, self.environment())?);
@@ -67,7 +67,7 @@ impl Installer {
 }
 
 impl Origins {
-    /// Where a skill came from; nothing when it was not installed.
+    /// Where a skill came from; none when it was not installed.
     pub fn of(&self, skill: &Candidate) -> Option<&InstalledOrigin> {
         if self.by_folder.is_empty() {
             return None;
@@ -80,14 +80,14 @@ impl Origins {
         self.by_folder.get(Path::new(skill_file.path()?).parent()?.to_str()?).map(AsRef::as_ref)
     }
 
-    /// Why a lock could not be read.
+    /// The errors of locks that could not be read.
     pub fn unread(&self) -> &[InstallError] {
         &self.unread
     }
 }
 
 impl InstalledOrigin {
-    /// Whether its files are others than the lock says; nothing when they cannot be read. This reads all of them.
+    /// Whether its files differ from the lock; none when they cannot be read. This reads all of them.
     pub fn is_edited(&self) -> Option<bool> {
         let dir = Dir::open(self.path.parent()?).ok()?;
         let there = state_of(&dir, &self.locked.name).ok()??;

@@ -1,4 +1,4 @@
-//! From `@org/name` to the folder of the installed skill: of the project before the user.
+//! From `@org/name` to the folder of the installed skill. The project takes precedence over the user.
 
 use std::path::{Path, PathBuf};
 
@@ -14,9 +14,9 @@ use crate::install::records::{InstallScope, LockedSkill, Place, SKILLS_FILE, is_
 use crate::install::spec::SkillRef;
 
 impl InstallFolders {
-    /// The project that a folder is in: the nearest folder above with a `skills.toml` in its git repository, else the
-    /// root of that. Outside of a repository it is the folder itself, because agents look no further there. The user's
-    /// folder, its `.agents` and what is above it are no projects of the user.
+    /// The project of a folder: the nearest folder above it with a `skills.toml` in its git repository, else the root
+    /// of that repository. Outside of a repository it is the folder itself, because agents look no further there. The
+    /// user's folder, its `.agents` and the folders above it are never projects.
     pub fn project_of(from: &Path, environment: &Environment) -> PathBuf {
         let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let home = environment.home().map(|home| real(&home));
@@ -39,13 +39,13 @@ impl InstallFolders {
 }
 
 impl Installer {
-    /// The folder of an installed skill: of the project before the user.
+    /// The folder of an installed skill. The project takes precedence over the user.
     pub fn resolve(&self, skill: &SkillRef) -> Result<PathBuf, InstallError> {
         let (place, locked) = self.locate(skill)?;
         Ok(place.skill(&locked.name))
     }
 
-    /// What the lock says of an installed skill, and whose it is: of the project before the user.
+    /// The place and the lock entry of an installed skill. The project takes precedence over the user.
     pub(super) fn locate(&self, skill: &SkillRef) -> Result<(Place, LockedSkill), InstallError> {
         for scope in self.scopes() {
             let place = self.place(scope)?;
@@ -58,7 +58,7 @@ impl Installer {
         Err(InstallError::new(InstallErrorKind::NotFound, message, "install it first"))
     }
 
-    /// The scopes that there are, in the order in which they are looked at.
+    /// The existing scopes, in order of precedence.
     pub(super) fn scopes(&self) -> impl Iterator<Item = InstallScope> + use<> {
         let user = self.folders().user.as_ref().map(|_| InstallScope::User);
         [InstallScope::Project].into_iter().chain(user)
@@ -66,7 +66,7 @@ impl Installer {
 }
 
 impl Registry {
-    /// The skill of this registry that a reference to an installed skill means, offered or not.
+    /// The skill of this registry that a reference to an installed skill refers to, offered or not.
     ///
     /// ```no_run
     /// use prowess::Registry;
@@ -99,8 +99,8 @@ impl Registry {
     }
 }
 
-/// The folder of an installed skill that a source names, seen from a folder; and the project, if its lock is the one that
-/// names the skill.
+/// The folder of an installed skill that a source names, seen from a folder; and the project, if the skill is in its
+/// lock.
 pub(crate) fn named(
     reference: &str,
     from: &Path,

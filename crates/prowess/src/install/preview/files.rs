@@ -1,9 +1,9 @@
-//! What the files of a skill are to others: programs that can be run, files that other programs load by themselves, text
-//! with characters that people do not see.
+//! The risks of a skill's files: programs that can be run, files that other programs load by themselves, text with
+//! hidden characters.
 
 use prowess_core::text::{Unseen, hidden};
 
-/// The endings of files that an interpreter or a system runs, with or without an executable bit.
+/// The extensions of files that an interpreter or a system runs, with or without an executable bit.
 const SCRIPTS: [&str; 47] = [
     "applescript",
     "awk",
@@ -53,8 +53,8 @@ const SCRIPTS: [&str; 47] = [
     "wsf",
     "zsh",
 ];
-/// How programs begin: a line that names an interpreter, then Linux, Windows, WebAssembly, macOS in its four orders and
-/// with several machines.
+/// The first bytes of programs: a line that names an interpreter, then Linux, Windows, WebAssembly, macOS in its four
+/// byte orders and with several architectures.
 const BEGINNINGS: [&[u8]; 9] = [
     b"#!",
     b"\x7fELF",
@@ -124,19 +124,18 @@ const LOADED_FOLDERS: [&str; 25] = [
     ".windsurf",
     ".zed",
 ];
-/// The endings of files that are text whatever bytes are in them.
+/// The extensions of files that count as text whatever bytes are in them.
 const TEXTS: [&str; 12] =
     ["csv", "htm", "html", "json", "jsonl", "markdown", "md", "mdx", "toml", "txt", "yaml", "yml"];
-/// How far a file without such an ending is searched for a byte that no text has.
+/// How much of a file without such an extension is searched for a byte that text does not contain.
 const SNIFFED: usize = 8 << 10;
 
-/// Whether a file can be run: it says so itself, or an interpreter that is given it runs it.
+/// Whether a file can be run: by itself, or by an interpreter.
 pub(super) fn can_be_run(path: &str, executable: bool, bytes: &[u8]) -> bool {
     executable || ends_in(path, &SCRIPTS) || BEGINNINGS.iter().any(|begin| bytes.starts_with(begin))
 }
 
-/// Whether other programs load a file by themselves. Some systems do not tell capitals from small letters, so this does
-/// not either.
+/// Whether other programs load a file by themselves. Case is ignored, since some systems ignore it.
 pub(super) fn is_loaded_by_others(path: &str) -> bool {
     let same = |part: Option<&str>, known: &str| part.is_some_and(|part| part.eq_ignore_ascii_case(known));
     let ends = |known: &str| {
@@ -152,7 +151,7 @@ pub(super) fn is_loaded_by_others(path: &str) -> bool {
         || inner.any(|rest| LOADED_FOLDERS.iter().any(|folder| begins(rest, folder)))
 }
 
-/// The rules about text that people do not see which a file breaks, sorted; none for a file that is no text.
+/// The rules about hidden text that a file breaks, sorted; none for a file that is not text.
 pub(super) fn hidden_text(path: &str, bytes: &[u8]) -> Vec<&'static str> {
     let start = bytes.get(..SNIFFED).unwrap_or(bytes);
     if !ends_in(path, &TEXTS) && start.contains(&0) {
@@ -160,10 +159,10 @@ pub(super) fn hidden_text(path: &str, bytes: &[u8]) -> Vec<&'static str> {
     }
     let mut rules = Vec::new();
     let mut first = true;
-    // One byte that is no text hides nothing of what is around it.
+    // A byte that is not text does not hide the text around it.
     for chunk in bytes.utf8_chunks() {
         let text = chunk.valid();
-        // At its beginning it only says how the file is written.
+        // A byte order mark at the beginning only says how the file is encoded.
         let text =
             if std::mem::take(&mut first) { text.strip_prefix('\u{feff}').unwrap_or(text) } else { text };
         rules.extend(hidden(text).filter_map(|(_, _, kind)| rule_of(kind)));
@@ -173,7 +172,7 @@ pub(super) fn hidden_text(path: &str, bytes: &[u8]) -> Vec<&'static str> {
     rules
 }
 
-/// The rule that a hidden character breaks; none for control characters, which are everywhere and shown as escapes.
+/// The rule that a hidden character breaks; none for control characters, which are common and shown as escapes.
 fn rule_of(kind: Unseen) -> Option<&'static str> {
     match kind {
         Unseen::Bidi | Unseen::Mark => Some("hidden-bidi"),

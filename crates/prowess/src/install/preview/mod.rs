@@ -1,4 +1,4 @@
-//! [`Preview`]: what a skill could do once it is installed, shown before the user accepts it. It is for people to read and
+//! [`Preview`]: what a skill could do once it is installed, shown before the user accepts it. It informs the user and
 //! decides nothing.
 
 mod files;
@@ -11,13 +11,13 @@ use unicode_security::skeleton;
 use super::tree::SkillTree;
 use crate::fs::walk::FILE_NAMES;
 
-/// The rules about text that people do not see. SKILL.md may have it as escapes too, so it is checked by them.
+/// The rules about hidden text. SKILL.md may also contain it as escapes, so it is checked by these rules.
 const HIDDEN: [&str; 4] =
     ["hidden-bidi", "hidden-tag-characters", "hidden-variation-selectors", "hidden-zero-width"];
 /// Other spellings of `allowed-tools`, which some clients read.
 const OTHER_TOOLS: [&str; 4] = ["tools", "allowed_tools", "allowedTools", "allowed tools"];
 
-/// What a skill brings along.
+/// What a skill could do, and what installing it would change.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Preview {
@@ -37,23 +37,23 @@ pub struct Preview {
     pub hooks: bool,
     /// Commands in its instructions that some clients run while they load it.
     pub commands: bool,
-    /// Text that people do not see.
+    /// Hidden text.
     pub hidden: Vec<HiddenText>,
     /// Files that other programs load by themselves.
     pub loaded_by_others: Vec<String>,
     /// Skills inside of it, which agents find too.
     pub nested: Vec<NestedSkill>,
-    /// Installed skills whose names look like its own.
+    /// Installed skills with similar names.
     pub looks_like: Vec<String>,
-    /// Skills of the user that have its name, by their folders: agents in this project no longer see them.
+    /// Skills of the user with the same name, by their folders: agents in this project no longer see them.
     pub shadows: Vec<String>,
     /// Skills that are installed from the same source under other names.
     pub installed_as: Vec<String>,
-    /// What is there now and would be replaced though it was not installed, or was edited, by its path.
+    /// The paths that would be replaced although they were edited or not installed.
     pub replaces: Vec<String>,
 }
 
-/// Text in a file that people do not see.
+/// Hidden text in a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct HiddenText {
@@ -63,7 +63,7 @@ pub struct HiddenText {
     pub rules: Vec<&'static str>,
 }
 
-/// A skill inside of another.
+/// A skill inside another.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct NestedSkill {
@@ -71,7 +71,7 @@ pub struct NestedSkill {
     pub path: String,
     /// Its name.
     pub name: String,
-    /// What it says it does.
+    /// Its description.
     pub description: String,
     /// The tools that it asks to be granted.
     pub tools: Vec<String>,
@@ -81,14 +81,14 @@ pub struct NestedSkill {
     pub commands: bool,
 }
 
-/// What one SKILL.md says.
+/// The fields of one SKILL.md that matter here.
 struct Said {
     nested: NestedSkill,
     hidden: Vec<&'static str>,
 }
 
 impl Preview {
-    /// What a tree would bring along under a name, beside skills with these names.
+    /// The preview of a tree under a name, beside skills with these names.
     pub(crate) fn of<'n>(tree: &SkillTree, name: &str, installed: impl Iterator<Item = &'n str>) -> Self {
         let mut preview = Self {
             files: tree.manifest().files.len(),
@@ -130,7 +130,7 @@ impl Preview {
         preview
     }
 
-    /// Whether there is anything that a person should look at before accepting it.
+    /// Whether the user should look at something before accepting it.
     pub fn is_remarkable(&self) -> bool {
         let lists = [&self.executables, &self.tools, &self.loaded_by_others, &self.looks_like];
         let places = [&self.shadows, &self.installed_as, &self.replaces];
@@ -166,13 +166,13 @@ impl Said {
     }
 }
 
-/// What other spellings of `allowed-tools` ask for, as it is written.
+/// The tools in other spellings of `allowed-tools`, verbatim.
 fn other_tools(document: &Document) -> Vec<String> {
     let fields = OTHER_TOOLS.iter().filter_map(|field| document.field(field));
     fields.map(prowess_core::document::Node::to_text).filter(|text| !text.trim().is_empty()).collect()
 }
 
-/// Whether two different names could be taken for each other: letters that look the same, or one slip.
+/// Whether two different names could be confused: similar letters, or one typo.
 fn look_alike(one: &str, other: &str) -> bool {
     if one == other {
         return false;

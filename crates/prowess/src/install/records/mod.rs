@@ -1,4 +1,4 @@
-//! What a project or a user has installed, as `skills.toml` and `skills.lock` record it.
+//! The records of installed skills: `skills.toml` and `skills.lock` of a project or a user.
 
 mod place;
 mod skills_lock;

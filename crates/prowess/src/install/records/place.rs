@@ -1,4 +1,4 @@
-//! [`Place`]: one project or one user, where its skills are, and the files that record them.
+//! [`Place`]: one project or one user, with the folder of its skills and the files that record them.
 
 use std::fs::{self, File};
 use std::io;
@@ -22,21 +22,21 @@ use crate::registry::digests;
 pub const SKILLS_FOLDER: &str = ".agents/skills";
 /// The largest `skills.toml` or `skills.lock` that is read.
 const MAX_FILE_BYTES: usize = 16 << 20;
-/// How long another process is waited for before the wait is reported.
+/// How long to wait for another process before the wait is reported.
 const QUIET_WAIT: Duration = Duration::from_millis(500);
 
-/// Whose skills they are.
+/// Whether skills belong to a project or to the user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum InstallScope {
-    /// Those of a project.
+    /// The skills of a project.
     Project,
-    /// Those of the user.
+    /// The skills of the user.
     User,
 }
 
 impl InstallScope {
-    /// The word for it.
+    /// The word in messages and JSON.
     pub fn word(self) -> &'static str {
         match self {
             Self::Project => "project",
@@ -55,7 +55,7 @@ pub(crate) struct Place {
     mutex: PathBuf,
 }
 
-/// What the files of a place say, and their text.
+/// The contents of the records of a place, and their text.
 #[derive(Debug, Default)]
 pub(crate) struct Records {
     pub(crate) wanted: SkillsToml,
@@ -65,9 +65,9 @@ pub(crate) struct Records {
 }
 
 impl Place {
-    /// The place of a folder, with what must survive a kill in the folder of the user's state.
+    /// The place of a folder. Its journal and lock are in the state folder of the user.
     pub(crate) fn new(scope: InstallScope, base: &Path, state: &Path) -> Self {
-        // Two ways to one folder are one place.
+        // Two paths to one folder are one place.
         let real = fs::canonicalize(base).unwrap_or_else(|_| base.to_owned());
         let id = digests::of_bytes(real.as_os_str().as_encoded_bytes());
         let id = id.trim_start_matches("sha256:").get(..32).unwrap_or_default().to_owned();
@@ -123,14 +123,14 @@ impl Place {
         })
     }
 
-    /// The folder that the records must be in, whatever links there are: a repository could have another file of the user
-    /// written. A user's own records may be anywhere.
+    /// The folder that the records must be in, also through links: otherwise a repository could make Prowess write
+    /// another file of the user. A user's own records may be anywhere.
     pub(crate) fn within(&self) -> Option<PathBuf> {
         let base = fs::canonicalize(&self.base).unwrap_or_else(|_| self.base.clone());
         (self.scope == InstallScope::Project).then_some(base)
     }
 
-    /// The text of a record; nothing when there is none.
+    /// The text of a record; none when it does not exist.
     fn record(&self, file: &Path) -> Result<Option<String>, InstallError> {
         if file.is_symlink()
             && let (Some(base), Ok(target)) = (self.within(), fs::canonicalize(file))
@@ -179,8 +179,8 @@ impl Place {
         }
     }
 
-    /// Waits until no other process changes this place, and keeps others from it while the file is open. Nothing is
-    /// written: where no process ever had the lock, or this user may not have it, there is nothing to wait for.
+    /// Waits until no other process changes this place, and locks it while the file is open. Nothing is written: where
+    /// no process ever had the lock, or this user may not take it, there is nothing to wait for.
     pub(crate) fn shared(
         &self,
         timeout: Duration,
@@ -189,13 +189,13 @@ impl Place {
         self.wait(timeout, waiting, &|timeout| atomic::lock_to_read(&self.mutex, timeout))
     }
 
-    /// The real folder of installed skills, made if it is not there and `make` says so; nothing when it is not there.
+    /// The real folder of installed skills, created if `make` is set; none when it does not exist.
     pub(crate) fn skills_folder(&self, make: bool) -> Result<Option<PathBuf>, InstallError> {
         self.folder(Path::new(SKILLS_FOLDER), make)
     }
 
-    /// The real folder at a path below the base. In a project no link on the way may lead out of it: a repository could
-    /// have the files written anywhere.
+    /// The real folder at a path below the base. In a project no link on the path may lead out of it: a repository
+    /// could make Prowess write anywhere.
     pub(crate) fn folder(&self, below: &Path, make: bool) -> Result<Option<PathBuf>, InstallError> {
         let whole = self.base.join(below);
         let failed = |error| InstallError::io("open the folder of skills", &whole, error);
@@ -226,7 +226,7 @@ impl Place {
                     if self.scope == InstallScope::Project && !target.starts_with(&base) {
                         return Err(leads_out(&dir.path().join(part)));
                     }
-                    // Resolved once: what is there by now may be another link.
+                    // Resolved once: by now it may be another link.
                     Dir::open_real(&target).map_err(failed)?
                 }
                 None => {
@@ -240,7 +240,7 @@ impl Place {
         Ok(Some(dir.path().to_owned()))
     }
 
-    /// The folder in which a client looks for skills, unless it looks where they are installed anyway.
+    /// The folder in which a client looks for skills, unless it is the folder of installed skills.
     pub(crate) fn client_folder(
         &self,
         id: &str,
@@ -274,7 +274,7 @@ fn leads_out(link: &Path) -> InstallError {
     InstallError::new(InstallErrorKind::Refused, message, hint)
 }
 
-/// The text of a file; nothing when there is none.
+/// The text of a file; none when it does not exist.
 fn read(file: &Path) -> Result<Option<String>, InstallError> {
     let bytes = match read_small(file, MAX_FILE_BYTES) {
         Ok(bytes) => bytes,
@@ -299,7 +299,7 @@ mod tests {
 
     use super::*;
 
-    /// The folder of skills is replaced by a link and put back, again and again, while it is opened.
+    /// The folder of skills is replaced by a link and restored, again and again, while it is opened.
     #[test]
     fn a_folder_that_becomes_a_link_while_it_is_opened_never_leads_out() {
         let world = tempfile::tempdir().unwrap();

@@ -1,7 +1,7 @@
 //! `skills.lock`: exactly which bytes are installed, and where they came from.
 //!
-//! TOML, sorted by name, without times and absolute paths, one block a skill that begins with its name, so that two
-//! branches that add skills merge. A file that is not understood is an error and never counts as empty: what it lists
+//! TOML, sorted by name, without times and absolute paths. Each skill is one block that begins with its name, so that
+//! two branches that add skills can be merged. An invalid file is an error and never counts as empty, since its entries
 //! would be lost.
 
 use std::collections::BTreeSet;
@@ -18,11 +18,11 @@ use crate::install::error::{InstallError, InstallErrorKind};
 pub const LOCK_FILE: &str = "skills.lock";
 /// The version that is written and read.
 const VERSION: i64 = 1;
-/// How the file begins.
+/// The first lines of the file.
 const HEADING: &str =
     "# Written by prowess. It says which bytes are installed; commit it, and do not edit it.\n";
 
-/// One skill that is installed.
+/// One installed skill.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LockedSkill {
@@ -30,25 +30,25 @@ pub struct LockedSkill {
     pub name: String,
     /// Where it came from: `git+` and a URL, or `path+` and a path relative to the folder of the lock.
     pub source: String,
-    /// Its folder within the source; nothing when that is the whole source.
+    /// Its folder within the source; none when it is the whole source.
     pub path: Option<RelPath>,
-    /// The version that was asked for, such as `tag:v1`; nothing means the default branch.
+    /// The requested version, such as `tag:v1`; none for the default branch.
     pub requested: Option<String>,
-    /// The commit that it was taken from.
+    /// Its commit.
     pub commit: Option<String>,
-    /// The id that git gives its folder.
+    /// The id of its folder's tree in git.
     pub git_tree: Option<String>,
     /// The tree digest of its files.
     pub digest: String,
-    /// The organisation and name that it was asked for by: `@org/name`.
+    /// The reference that it was installed by: `@org/name`.
     pub reference: Option<String>,
-    /// The name in its frontmatter, when its folder has another.
+    /// The name in its frontmatter, when its folder has another name.
     pub upstream_name: Option<String>,
     /// The version in its frontmatter.
     pub declared_version: Option<String>,
 }
 
-/// What a `skills.lock` says.
+/// The contents of a `skills.lock`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SkillsLock {
     /// The skills, sorted by name.
@@ -61,7 +61,7 @@ impl SkillsLock {
         &self.skills
     }
 
-    /// The skills themselves, sorted by name.
+    /// The skills, owned, sorted by name.
     pub(crate) fn into_skills(self) -> Vec<LockedSkill> {
         self.skills
     }
@@ -83,7 +83,7 @@ impl SkillsLock {
         self.skills.retain(|skill| skill.name != name);
     }
 
-    /// Reads the text of a lock; `file` is what errors name.
+    /// Reads the text of a lock; `file` is for errors.
     pub fn parse(text: &str, file: &Path) -> Result<Self, InstallError> {
         let damaged = |reason: String| damaged(file, &reason);
         let document = Document::parse(text).map_err(|error| {
@@ -127,7 +127,7 @@ impl SkillsLock {
         Ok(lock)
     }
 
-    /// The text of the file: the same for the same skills.
+    /// The text of the file, always the same for the same skills.
     pub fn to_text(&self) -> String {
         let mut text = format!("{HEADING}version = {VERSION}\n");
         for skill in &self.skills {
@@ -159,7 +159,7 @@ impl LockedSkill {
         ]
     }
 
-    /// Whether it comes from the same place as another one.
+    /// Whether it has the same source as another one.
     pub(crate) fn is_from(&self, other: &Self) -> bool {
         self.source == other.source && self.path == other.path
     }
@@ -219,7 +219,7 @@ pub(crate) fn check_folder_name(name: &str) -> Result<(), String> {
     RelPath::from_name(name).map(drop).map_err(|error| error.to_string())
 }
 
-/// The form in which two names are equal when they are one folder on some system.
+/// The form in which two names are equal if they are one folder on some system.
 pub(crate) fn folder_key(name: &str) -> String {
     RelPath::from_name(name).map_or_else(|_| name.to_owned(), |name| name.collision_key())
 }

@@ -1,5 +1,5 @@
-//! `skills.toml`: which skills a project or a user wants, and for which clients. People edit it too, so comments, order
-//! and everything that is not about a change stay as they are.
+//! `skills.toml`: which skills a project or a user wants, and for which clients. Users edit it too, so an edit keeps
+//! comments, order and everything else unchanged.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -14,7 +14,7 @@ use crate::library::clients;
 /// The name of the file.
 pub const SKILLS_FILE: &str = "skills.toml";
 
-/// How clients that do not read `.agents/skills` get at a skill.
+/// How clients that do not read `.agents/skills` get a skill.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LinkMode {
@@ -28,7 +28,7 @@ pub enum LinkMode {
 }
 
 impl LinkMode {
-    /// The word for it in `skills.toml`.
+    /// The word in `skills.toml`.
     pub fn word(self) -> &'static str {
         match self {
             Self::Auto => "auto",
@@ -48,10 +48,10 @@ impl LinkMode {
     }
 }
 
-/// One skill that is wanted, as the file says it: a text such as `owner/repo@skill`, or its parts.
+/// One wanted skill, as the file writes it: a text such as `owner/repo@skill`, or its parts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WantedSkill {
-    /// All of it in one text.
+    /// The source as one text.
     pub text: Option<String>,
     /// The URL of a git repository.
     pub git: Option<String>,
@@ -88,7 +88,7 @@ impl WantedSkill {
     }
 }
 
-/// What a `skills.toml` says.
+/// The contents of a `skills.toml`.
 #[derive(Clone, Debug)]
 pub struct SkillsToml {
     document: DocumentMut,
@@ -105,7 +105,7 @@ impl Default for SkillsToml {
 }
 
 impl SkillsToml {
-    /// Reads the text of the file; `file` is what errors name.
+    /// Reads the text of the file; `file` is for errors.
     pub fn parse(text: &str, file: &Path) -> Result<Self, InstallError> {
         let failed = |reason: String| {
             let message = format!("this file is not understood: {}: {reason}", shown(file));
@@ -154,7 +154,7 @@ impl SkillsToml {
         self.document.to_string()
     }
 
-    /// The skills that are wanted, by the names of their folders, in the order of the file.
+    /// The wanted skills, by the names of their folders, in the order of the file.
     pub fn skills(&self) -> &[(String, WantedSkill)] {
         &self.skills
     }
@@ -169,12 +169,12 @@ impl SkillsToml {
         &self.clients
     }
 
-    /// How clients get at a skill.
+    /// How clients get a skill.
     pub fn link(&self) -> LinkMode {
         self.link
     }
 
-    /// Adds a skill at the end, or replaces the one of its name where it is.
+    /// Adds a skill at the end, or replaces the one with its name in place.
     pub(crate) fn insert(&mut self, name: &str, wanted: WantedSkill) {
         set(&mut self.document, "skills", name, wanted.to_value());
         match self.skills.iter_mut().find(|(other, _)| other == name) {
@@ -191,7 +191,7 @@ impl SkillsToml {
         self.skills.retain(|(other, _)| other != name);
     }
 
-    /// Remembers clients, and how they get at skills.
+    /// Adds clients, and sets how they get skills.
     pub(crate) fn set_clients(&mut self, added: &[String], link: Option<LinkMode>) {
         let new: Vec<&String> = added.iter().filter(|client| !self.clients.contains(client)).collect();
         if !new.is_empty() {
@@ -206,7 +206,8 @@ impl SkillsToml {
     }
 }
 
-/// The table with this name, made if it is not there. A file in which it is anything else was not read.
+/// The table with this name, created if it does not exist. A file in which it is anything else was rejected when it was
+/// read.
 fn table_mut<'d>(document: &'d mut DocumentMut, name: &str) -> Option<&'d mut dyn toml_edit::TableLike> {
     document.as_table_mut().entry(name).or_insert(Item::Table(Table::new())).as_table_like_mut()
 }
@@ -215,7 +216,7 @@ fn table_mut<'d>(document: &'d mut DocumentMut, name: &str) -> Option<&'d mut dy
 fn set(document: &mut DocumentMut, table: &str, key: &str, value: Value) {
     let Some(table) = table_mut(document, table) else { return };
     match table.get_mut(key).and_then(Item::as_value_mut) {
-        // What surrounds a value is its comment.
+        // The text around a value is its comment.
         Some(old) => {
             let around = old.decor().clone();
             *old = value;

@@ -1,4 +1,4 @@
-//! How what a person asked for is recorded in `skills.toml` and `skills.lock`, and read back.
+//! How a user's request is recorded in `skills.toml` and `skills.lock`, and read back.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -14,7 +14,7 @@ use crate::install::fetch::FetchedSkill;
 use crate::install::spec::{InstallPlace, InstallSpec, SkillRef, checked_reference};
 use crate::install::tree::SkillTree;
 
-/// A fetched skill as it will be recorded. `from` is the [`source_folder`] of its source.
+/// The records of a fetched skill. `from` is the [`source_folder`] of its source.
 pub(crate) fn recorded(from: &str, spec: &InstallSpec, skill: FetchedSkill, alias: Option<&str>) -> NewSkill {
     let name = alias.unwrap_or(&skill.name).to_owned();
     let wanted = match &spec.place {
@@ -47,7 +47,7 @@ pub(crate) fn recorded(from: &str, spec: &InstallSpec, skill: FetchedSkill, alia
         _ => None,
     };
     let declared_name = skill.declared_name.unwrap_or_else(|| name.clone());
-    // A lock holds no control characters.
+    // A lock contains no control characters.
     let recordable = |text: &String| !text.chars().any(char::is_control);
     let locked = LockedSkill {
         upstream_name: Some(declared_name.clone())
@@ -65,21 +65,21 @@ pub(crate) fn recorded(from: &str, spec: &InstallSpec, skill: FetchedSkill, alia
     NewSkill { tree: skill.tree, locked, wanted: Some(wanted), declared_name }
 }
 
-/// The folder of a source as the records name it; empty when the source is no folder.
+/// The folder of a source in the form of the records; empty when the source is not a folder.
 pub(crate) fn source_folder(place: &Place, source: &str) -> String {
     let named = source.strip_prefix("path+");
     let folder = named.map(|named| relative(&place.relative_to(), &place.relative_to().join(named)));
     folder.unwrap_or_default()
 }
 
-/// A skill that is to be installed as the lock says.
+/// A skill to install with this lock entry.
 pub(crate) fn new_skill(tree: SkillTree, locked: LockedSkill, wanted: Option<WantedSkill>) -> NewSkill {
     let at = Origin::at(format!("{}/SKILL.md", locked.name)).in_folder(&*locked.name);
     let declared_name = tree.document().entry(&at).name;
     NewSkill { tree, locked, wanted, declared_name }
 }
 
-/// What an entry of `skills.toml` asks for. Paths in it are relative to the file's folder.
+/// The spec of an entry of `skills.toml`. Paths in it are relative to the file's folder.
 pub(crate) fn spec_of(place: &Place, name: &str, wanted: &WantedSkill) -> Result<InstallSpec, InstallError> {
     let refused = |reason: String| {
         let message = format!("skills.toml asks for something that cannot be installed: {name}: {reason}");
@@ -112,7 +112,7 @@ pub(crate) fn spec_of(place: &Place, name: &str, wanted: &WantedSkill) -> Result
     Ok(spec)
 }
 
-/// Whether the lock says what `skills.toml` asks for. `spec` names the repository that a reference means.
+/// Whether a lock entry matches what `skills.toml` asks for. `spec` names the repository that a reference refers to.
 pub(crate) fn fits(place: &Place, spec: &InstallSpec, locked: &LockedSkill) -> bool {
     match &spec.place {
         InstallPlace::Folder(folder) => {
@@ -128,10 +128,10 @@ pub(crate) fn fits(place: &Place, spec: &InstallSpec, locked: &LockedSkill) -> b
                     let upstream = locked.upstream_name.as_deref().unwrap_or(&locked.name);
                     spec.reference.as_deref() == version
                         && spec.skill.as_deref().is_none_or(|skill| {
-                            // A name that cannot be a folder was asked for by that of its folder.
+                            // A skill whose name cannot be a folder was requested by the name of its folder.
                             skill == upstream || path.is_some_and(|path| path.rsplit('/').next() == Some(skill))
                         })
-                        // A folder that holds several skills, or the skill itself.
+                        // A folder that contains several skills, or the skill itself.
                         && spec.path.as_ref().is_none_or(|wanted| {
                             locked.path.as_ref().is_some_and(|path| path.starts_with(wanted))
                         })
@@ -143,12 +143,12 @@ pub(crate) fn fits(place: &Place, spec: &InstallSpec, locked: &LockedSkill) -> b
     }
 }
 
-/// The branch, tag or commit in what a lock says was requested.
+/// The branch, tag or commit in `requested` of a lock entry.
 fn version_of(requested: &str) -> &str {
     requested.split_once(':').map_or(requested, |(_, version)| version)
 }
 
-/// The organisation that a skill is of: that of its reference, or the owner of its repository.
+/// The organisation of a skill: that of its reference, or the owner of its repository.
 pub(crate) fn org_of(locked: &LockedSkill) -> Option<String> {
     if let Some(reference) = locked.reference.as_deref().and_then(|text| text.parse::<SkillRef>().ok()) {
         return Some(reference.org);
@@ -159,7 +159,7 @@ pub(crate) fn org_of(locked: &LockedSkill) -> Option<String> {
     parts.next().filter(|owner| !owner.is_empty()).map(str::to_owned)
 }
 
-/// Whether a reference means a skill: it was installed by it, or has that name and organisation.
+/// Whether a reference refers to a skill: it was installed by it, or has that name and organisation.
 pub(crate) fn is_meant(locked: &LockedSkill, skill: &SkillRef) -> bool {
     match &locked.reference {
         Some(reference) => *reference == skill.full_name(),

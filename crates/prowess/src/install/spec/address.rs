@@ -1,11 +1,11 @@
-//! Addresses of repositories: which are allowed, and what the pages of GitHub and GitLab are addresses of.
+//! Addresses of repositories: which are allowed, and which repository a page of GitHub or GitLab belongs to.
 
 use super::checks::Refusal;
 use super::{InstallPlace, InstallSpec, with_reference};
 
 const GITHUB: &str = "https://github.com/";
 
-/// The address of a repository on GitHub; nothing when these are no names there.
+/// The address of a repository on GitHub; none when the names are not valid there.
 pub(super) fn on_github(owner: &str, repo: &str) -> Option<String> {
     let repo = repo.strip_suffix(".git").unwrap_or(repo);
     let plain = |text: &str| {
@@ -30,7 +30,7 @@ pub(crate) fn host_of(url: &str) -> &str {
     if url.contains("://") { host } else { host.split(':').next().unwrap_or(host) }
 }
 
-/// Whether an address is a path on this machine, so that nothing is asked over a network.
+/// Whether an address is a path on this machine, so that no network is used.
 pub(crate) fn is_on_this_machine(url: &str) -> bool {
     url.starts_with("file://")
 }
@@ -93,7 +93,7 @@ pub(super) fn url(scheme: &str, rest: &str) -> Result<InstallSpec, Refusal> {
     Ok(InstallSpec { reference, ..InstallSpec::of(place) })
 }
 
-/// The page of a repository or of a folder, as GitHub and GitLab show it; nothing for other addresses.
+/// Reads the address of a page of a repository or of a folder, as GitHub and GitLab show it; none for other addresses.
 fn page(host: &str, path: &str, has_reference: bool) -> Result<Option<InstallSpec>, Refusal> {
     let (repository, below) = if ["github.com", "www.github.com"].contains(&host) {
         let mut parts = path.splitn(3, '/');
@@ -102,7 +102,7 @@ fn page(host: &str, path: &str, has_reference: bool) -> Result<Option<InstallSpe
     } else if let Some((repository, below)) = path.split_once("/-/") {
         let repository = repository.strip_suffix(".git").unwrap_or(repository);
         check_path(repository)?;
-        // What follows a part that is only a dash is no repository there.
+        // A path with a part that is only a dash is not a repository there.
         if repository.split('/').any(|part| part == "-") {
             return Err(Refusal::ADDRESS);
         }
@@ -114,7 +114,7 @@ fn page(host: &str, path: &str, has_reference: bool) -> Result<Option<InstallSpe
     let Some(below) = below else { return Ok(Some(spec)) };
     let tree = match below.split_once('/') {
         Some(("tree", tree)) => tree,
-        // The file itself means the folder that it makes a skill.
+        // The page of a SKILL.md refers to its folder.
         Some(("blob", file)) => file.strip_suffix("/SKILL.md").ok_or(Refusal::ADDRESS)?,
         _ => return Err(Refusal::ADDRESS),
     };
@@ -147,14 +147,14 @@ pub(super) fn scp(text: &str) -> Result<InstallSpec, Refusal> {
     Ok(InstallSpec { reference, ..InstallSpec::of(place) })
 }
 
-/// A name to log in with. One with a `:` would have a password.
+/// A login name. One with a `:` would contain a password.
 fn is_user(text: &str) -> bool {
     !text.is_empty()
         && !text.starts_with('-')
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
 }
 
-/// A name or a number of a host, perhaps with a port.
+/// A host name or IP address, with or without a port.
 fn is_host(text: &str) -> bool {
     let (host, port) = match text.rsplit_once(':') {
         Some((host, port)) if !port.ends_with(']') => (host, Some(port)),
@@ -198,8 +198,8 @@ fn check_parts(path: &str) -> Result<(), Refusal> {
     if path.contains('\\') { Err(Refusal::ADDRESS) } else { Ok(()) }
 }
 
-/// A text with its percent escapes decoded. One that stands for a separator, a step, a control character or another
-/// escape hides something, and so does one that is no escape.
+/// Decodes percent escapes. An escape of a separator, a step, a control character or another escape hides something and
+/// is refused, and so is an invalid escape.
 fn decoded(text: &str) -> Result<String, Refusal> {
     let mut parts = text.split('%');
     let mut bytes = parts.next().unwrap_or_default().as_bytes().to_vec();
@@ -217,7 +217,7 @@ fn decoded(text: &str) -> Result<String, Refusal> {
     if text.chars().any(char::is_control) { Err(Refusal::CONTROL) } else { Ok(text) }
 }
 
-/// A text with those characters as percent escapes that mean something else in an address.
+/// Percent-encodes the characters that have another meaning in an address.
 pub(super) fn encoded(text: &str) -> String {
     let mut encoded = String::new();
     for c in text.chars() {

@@ -1,4 +1,4 @@
-//! What is refused in a text that says where to install from, and why.
+//! What is refused in the text of an install source, and why.
 
 use prowess_core::path::PathError;
 
@@ -71,12 +71,12 @@ pub(super) fn check_reference(text: &str) -> Result<&str, Refusal> {
     if allowed { Ok(text) } else { Err(Refusal::REFERENCE) }
 }
 
-/// The same for one that does not come from a text.
+/// Checks a branch, tag or commit that was not parsed from a text.
 pub(crate) fn checked_reference(text: &str) -> Result<&str, InstallError> {
     check_reference(text).map_err(|refusal| refusal.error(text))
 }
 
-/// The name of a skill. It is only compared with the names that are there.
+/// The name of a skill. It is only compared with the names in the source.
 pub(super) fn check_skill(text: &str) -> Result<String, Refusal> {
     let allowed = !text.is_empty() && !text.starts_with('-') && !text.contains(char::is_whitespace);
     if allowed { Ok(text.to_owned()) } else { Err(Refusal::SKILL) }

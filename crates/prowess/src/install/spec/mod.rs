@@ -1,4 +1,4 @@
-//! [`InstallSpec`]: where a skill is installed from, as a person writes it.
+//! [`InstallSpec`]: where a skill is installed from, as users write it.
 
 mod address;
 mod checks;
@@ -23,15 +23,15 @@ const MAX_TEXT: usize = 4096;
 /// Where the skills are.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum InstallPlace {
-    /// A folder on this machine, as it was written: perhaps relative, perhaps with a leading `~`.
+    /// A folder on this machine, verbatim: it may be relative, or have a leading `~`.
     Folder(PathBuf),
     /// A git repository, by an address that git understands.
     Git(String),
-    /// A skill by organisation and name. A configured mapping says where that is.
+    /// A skill by organisation and name. A configured mapping gives its repository.
     Reference(SkillRef),
 }
 
-/// Where a skill is installed from: a place, perhaps a folder in it, a skill and a version.
+/// Where a skill is installed from: a place, and optionally a folder in it, a skill and a version.
 ///
 /// | text | meaning |
 /// | --- | --- |
@@ -56,19 +56,19 @@ pub enum InstallPlace {
 pub struct InstallSpec {
     /// Where the skills are.
     pub place: InstallPlace,
-    /// The folder in the repository that is looked at; nothing is all of it.
+    /// The folder in the repository to search; none for all of it.
     pub path: Option<RelPath>,
-    /// The name of the skill; nothing leaves the choice open.
+    /// The name of the skill; none leaves the choice open.
     pub skill: Option<String>,
-    /// A branch, a tag or a commit; nothing is the default branch.
+    /// A branch, a tag or a commit; none for the default branch.
     pub reference: Option<String>,
-    /// What follows `/tree/` in the address of a folder: a ref and perhaps a path. Both may hold slashes, so only the
-    /// refs of the repository tell where one ends and the other begins.
+    /// The text after `/tree/` in the address of a folder: a ref, and optionally a path. Both may contain slashes, so
+    /// only the refs of the repository show where one ends and the other begins.
     pub tree: Option<String>,
 }
 
 impl InstallSpec {
-    /// All of a place.
+    /// A spec for all skills of a place.
     pub fn of(place: InstallPlace) -> Self {
         Self { place, path: None, skill: None, reference: None, tree: None }
     }
@@ -116,7 +116,7 @@ fn read(text: &str) -> Result<InstallSpec, Refusal> {
     }
 }
 
-/// Whether a text is a path on this machine, also one that [`is_local_path`] does not know.
+/// Whether a text is a path on this machine, also one that [`is_local_path`] does not recognize.
 fn is_folder(text: &str) -> bool {
     is_local_path(text)
         || [".", "..", "~"].contains(&text)
@@ -142,7 +142,7 @@ fn short(text: &str) -> Result<InstallSpec, Refusal> {
     Ok(InstallSpec { path, skill, reference, ..InstallSpec::of(place) })
 }
 
-/// What comes before a `#`, and the ref behind it.
+/// The text before a `#`, and the ref after it.
 fn with_reference(text: &str) -> Result<(&str, Option<String>), Refusal> {
     match text.split_once('#') {
         Some((rest, reference)) => Ok((rest, Some(check_reference(reference)?.to_owned()))),
@@ -150,8 +150,8 @@ fn with_reference(text: &str) -> Result<(&str, Option<String>), Refusal> {
     }
 }
 
-/// Every text that was read is written so that it is read as the same. A folder or a skill in a repository that is not on
-/// GitHub has no short form, and is written in parentheses for people.
+/// A parsed text is written so that it parses to the same spec. A folder or a skill in a repository that is not on
+/// GitHub has no short form, and is written in parentheses for users.
 impl fmt::Display for InstallSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let url = match &self.place {

@@ -1,4 +1,4 @@
-//! [`SkillRef`]: a skill by its organisation, its name and perhaps a version, written `@org/name[@version]`.
+//! [`SkillRef`]: a skill by its organisation, its name and optionally a version, written `@org/name[@version]`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,7 +7,7 @@ use prowess_core::RelPath;
 
 use crate::install::error::{InstallError, InstallErrorKind};
 
-/// A skill by organisation and name, and the version that is wanted.
+/// A skill by organisation and name, and the requested version.
 ///
 /// ```
 /// use prowess::install::SkillRef;
@@ -25,12 +25,12 @@ pub struct SkillRef {
     pub org: String,
     /// The name.
     pub name: String,
-    /// A tag, a branch or a commit; nothing means the latest.
+    /// A tag, a branch or a commit; none for the latest.
     pub version: Option<String>,
 }
 
 impl SkillRef {
-    /// Whether a text is written as a reference: it begins with `@`. It may still be a wrong one.
+    /// Whether a text is written as a reference: it begins with `@`. It may still be invalid.
     pub fn is_meant_by(text: &str) -> bool {
         text.starts_with('@')
     }
@@ -72,7 +72,7 @@ impl FromStr for SkillRef {
             if value.contains('/') {
                 return Err(refused("it has more than one /"));
             }
-            // It becomes a folder and a part of an address.
+            // It becomes the name of a folder and part of an address.
             if RelPath::from_name(value).is_err() || value.starts_with('.') || !value.bytes().all(is_plain) {
                 return Err(refused(&format!("the {part} has other characters than letters, digits, . _ -")));
             }

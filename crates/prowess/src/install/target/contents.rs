@@ -1,4 +1,4 @@
-//! What is in the folder of a skill: written from a tree, read back as a digest.
+//! The contents of a skill's folder: written from a tree, read back as a digest.
 
 use std::io;
 use std::path::Path;
@@ -22,8 +22,8 @@ const MAX_FILE_BYTES: usize = 64 << 20;
 pub(super) fn write_tree(stage: &Dir, name: &str, tree: &SkillTree, sync_each: bool) -> io::Result<()> {
     let leave = |dir: &Dir| if sync_each { dir.sync() } else { Ok(()) };
     let root = stage.make(name)?;
-    // The folders on the way to the last file. Files are sorted, so a folder that is left is complete; were all of them
-    // kept open, a skill with many folders would need more handles than some systems give.
+    // The open folders on the path to the last file. Files are sorted, so a folder that the path leaves is complete and
+    // can be closed; a skill with many folders would otherwise need more handles than some systems allow.
     let mut way: Vec<(&str, Dir)> = Vec::new();
     for (file, bytes) in tree.files() {
         let (parent, own) = file.path.as_str().rsplit_once('/').unwrap_or(("", file.path.as_str()));
@@ -46,7 +46,7 @@ pub(super) fn write_tree(stage: &Dir, name: &str, tree: &SkillTree, sync_each: b
     leave(&root)
 }
 
-/// What has a name in a folder; nothing when it is free.
+/// The state of a name in a folder; none when it is free.
 pub(crate) fn state_of(dir: &Dir, name: &str) -> io::Result<Option<State>> {
     Ok(match dir.kind(name)? {
         None => None,
@@ -55,7 +55,7 @@ pub(crate) fn state_of(dir: &Dir, name: &str) -> io::Result<Option<State>> {
             Ok(files) if files.left_out.is_empty() => {
                 digests::of_tree(&files).map_or(State::Other, State::Tree)
             }
-            // What cannot be read now may be anything: nothing is decided by it.
+            // A folder that cannot be read may contain anything, so this is an error.
             Err(SourceError { kind: SourceErrorKind::Io(error), .. }) => return Err(error),
             Ok(_) | Err(_) => State::Other,
         }),
@@ -63,8 +63,8 @@ pub(crate) fn state_of(dir: &Dir, name: &str) -> io::Result<Option<State>> {
     })
 }
 
-/// The files in an installed skill's folder, each with the digest of the bytes that are there now. What no digest covers
-/// is left out of it, and said to be.
+/// The files in an installed skill's folder, each with the digest of its current bytes. Files that no digest covers are
+/// reported as left out.
 pub(crate) fn manifest_of(path: &Path) -> Result<Manifest, SourceError> {
     let folder = SkillFolder::first_seen(path)?;
     let listing = listing::list_in(&folder)?;

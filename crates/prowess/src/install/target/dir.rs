@@ -1,6 +1,6 @@
-//! [`Dir`]: an open folder in which things are made, moved and removed by name.
+//! [`Dir`]: an open folder in which entries are created, moved and removed by name.
 //!
-//! The folder is opened once. Whatever is put in the place of a folder on the way to it later, nothing is written there.
+//! The folder is opened once. If a folder on its path is replaced later, nothing is written to the new one.
 
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -35,12 +35,12 @@ mod unix {
     }
 
     impl Dir {
-        /// Opens a folder. Links on the way to it are resolved once, and none is followed when it is opened.
+        /// Opens a folder. Links on its path are resolved once, and none is followed when it is opened.
         pub(crate) fn open(path: &Path) -> io::Result<Self> {
             Self::open_real(&std::fs::canonicalize(path)?)
         }
 
-        /// Opens a folder by a path on which there were no links, and must be none now.
+        /// Opens a folder by a path that must not contain links.
         pub(crate) fn open_real(path: &Path) -> io::Result<Self> {
             let real = path.to_owned();
             #[cfg(target_os = "linux")]
@@ -53,7 +53,7 @@ mod unix {
                 }
             }
             let handle = rustix::fs::openat(CWD, &real, FOLDER, Mode::empty()).map_err(no_folder)?;
-            // Without the call above, a link on the way is only seen by looking again.
+            // Without that call, a link on the path is only noticed by looking again.
             let opened = rustix::fs::fstat(&handle)?;
             let there = rustix::fs::lstat(&real)?;
             if std::fs::canonicalize(&real)? != real
@@ -64,7 +64,7 @@ mod unix {
             Ok(Self { handle, path: real })
         }
 
-        /// The path it was opened by; for messages, and for what only reads.
+        /// The path it was opened by, for messages and for reading.
         pub(crate) fn path(&self) -> &Path {
             &self.path
         }
@@ -75,7 +75,7 @@ mod unix {
             Ok(Self { handle, path: self.path.join(name) })
         }
 
-        /// Opens a folder in it, and makes it first if there is none.
+        /// Opens a folder in it, and creates it first if it does not exist.
         pub(crate) fn make(&self, name: &str) -> io::Result<Self> {
             match rustix::fs::mkdirat(&self.handle, name, Mode::from_raw_mode(0o777)) {
                 Ok(()) | Err(Errno::EXIST) => self.below(name),
@@ -83,7 +83,7 @@ mod unix {
             }
         }
 
-        /// What has a name in it; a link is itself.
+        /// The kind of an entry; a link is not followed.
         pub(crate) fn kind(&self, name: &str) -> io::Result<Option<Kind>> {
             match rustix::fs::statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW) {
                 Ok(stat) => Ok(Some(match FileType::from_raw_mode(stat.st_mode) {
@@ -97,8 +97,8 @@ mod unix {
             }
         }
 
-        /// A path by which what has a name in it is read: of the open folder, wherever that is by now, where the system can
-        /// say that.
+        /// A path to read an entry by: through the open folder where the system supports it, even if the folder was
+        /// moved.
         pub(crate) fn readable(&self, name: &str) -> PathBuf {
             #[cfg(target_os = "linux")]
             {
@@ -111,7 +111,7 @@ mod unix {
             self.path.join(name)
         }
 
-        /// The number that the file system gives what has a name in it.
+        /// The inode number of an entry.
         pub(crate) fn number(&self, name: &str) -> io::Result<Option<u64>> {
             match rustix::fs::statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW) {
                 Ok(stat) => Ok(Some(stat.st_ino)),
@@ -141,7 +141,7 @@ mod unix {
             write_all(File::from(file), bytes)
         }
 
-        /// Moves something to a name that must be free.
+        /// Moves an entry to a name that must be free.
         pub(crate) fn move_new(&self, name: &str, to: &Self, new: &str) -> io::Result<()> {
             match rustix::fs::renameat_with(&self.handle, name, &to.handle, new, RenameFlags::NOREPLACE) {
                 Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
@@ -154,7 +154,7 @@ mod unix {
             }
         }
 
-        /// Exchanges two things in one step. Whether it could: not every file system knows how.
+        /// Exchanges two entries in one step. Returns false if the file system does not support it.
         pub(crate) fn exchange(&self, name: &str, other: &Self, second: &str) -> io::Result<bool> {
             match rustix::fs::renameat_with(&self.handle, name, &other.handle, second, RenameFlags::EXCHANGE)
             {
@@ -164,23 +164,23 @@ mod unix {
             }
         }
 
-        /// Makes a link with a name that must be free.
+        /// Creates a link with a name that must be free.
         pub(crate) fn link(&self, name: &str, target: &str) -> io::Result<()> {
             Ok(rustix::fs::symlinkat(target, &self.handle, name)?)
         }
 
-        /// Where a link leads, as it is written.
+        /// The target of a link, verbatim.
         pub(crate) fn link_target(&self, name: &str) -> io::Result<PathBuf> {
             let target = rustix::fs::readlinkat(&self.handle, name, Vec::new())?;
             Ok(std::ffi::OsString::from_vec(target.into_bytes()).into())
         }
 
-        /// Removes what has a name, with all that is in it; nothing is fine too. No link is followed.
+        /// Removes an entry with everything in it, if it exists. No link is followed.
         pub(crate) fn remove(&self, name: &str) -> io::Result<()> {
             remove_all(&self.handle, name)
         }
 
-        /// Brings the names in it to the disk.
+        /// Syncs the names in it to disk.
         pub(crate) fn sync(&self) -> io::Result<()> {
             match rustix::fs::fsync(&self.handle) {
                 // Some file systems cannot sync folders, and need not.
@@ -189,7 +189,7 @@ mod unix {
             }
         }
 
-        /// Brings everything on its file system to the disk; whether the system can.
+        /// Syncs its whole file system to disk. Returns false if the system does not support it.
         pub(crate) fn sync_file_system(&self) -> io::Result<bool> {
             #[cfg(target_os = "linux")]
             return Ok(rustix::fs::syncfs(&self.handle).map(|()| true)?);
@@ -198,7 +198,7 @@ mod unix {
         }
     }
 
-    /// A link that is not followed is no folder. The system calls that too many links.
+    /// The error for a link that is not followed: it is not a folder. The system reports too many links.
     fn no_folder(error: Errno) -> io::Error {
         match error {
             Errno::LOOP => io::Error::new(io::ErrorKind::NotADirectory, "a link has the place of a folder"),
@@ -214,7 +214,7 @@ mod unix {
             Err(error) => return Err(error.into()),
         }
         let folder = rustix::fs::openat(parent, name, FOLDER, Mode::empty())?;
-        // The names first: a folder that changes while it is listed may leave some out.
+        // The names first: a folder that changes while it is listed may omit some.
         let mut names = Vec::new();
         for entry in Entries::read_from(&folder)? {
             names.push(entry?.file_name().to_owned());
@@ -226,7 +226,7 @@ mod unix {
     }
 }
 
-/// The same by paths, for systems where handles of folders are of no use.
+/// An open folder by its path, for systems without usable handles of folders.
 #[cfg(not(unix))]
 mod portable {
     use std::fs;
@@ -322,7 +322,7 @@ mod portable {
             match self.kind(name)? {
                 None => Ok(()),
                 Some(Kind::Folder) => fs::remove_dir_all(self.path.join(name)),
-                // A link to a folder is removed as a folder there.
+                // There, a link to a folder is removed like a folder.
                 Some(_) => {
                     let path = self.path.join(name);
                     fs::remove_file(&path).or_else(|_| fs::remove_dir(&path))

@@ -1,6 +1,6 @@
-//! [`Journal`]: what a transaction is about to do, written before it does it, so that the next process can complete it.
+//! [`Journal`]: the steps of a transaction, written before the first one, so that the next process can complete them.
 //!
-//! It is kept in the user's own state folder and never in a project: a repository could bring one along.
+//! It is in the user's own state folder and never in a project: a repository could contain one.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -16,7 +16,7 @@ use crate::registry::trust::Approval;
 /// The largest journal that is read.
 const MAX_BYTES: usize = 64 << 20;
 
-/// What has a name in a folder of skills.
+/// The state of a name in a folder of skills.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum State {
@@ -24,7 +24,7 @@ pub(crate) enum State {
     Tree(String),
     /// A link with this target.
     Link(String),
-    /// Something that is never installed, or a folder that could not be read.
+    /// Anything that is never installed, or a folder that could not be read.
     Other,
 }
 
@@ -35,48 +35,48 @@ pub(crate) struct Step {
     pub(crate) folder: PathBuf,
     /// The name in it.
     pub(crate) name: String,
-    /// The name in the staging folder: first of what is new, after the step of what was old.
+    /// The name in the staging folder: of the new entry before the step, of the old one after it.
     pub(crate) staged: String,
-    /// What has the name before; nothing when it is free.
+    /// The state of the name before; none when it is free.
     pub(crate) before: Option<State>,
-    /// What has the name afterwards; nothing when it is removed.
+    /// The state of the name afterwards; none when it is removed.
     pub(crate) after: Option<State>,
-    /// The number that the file system gives what is moved: what is new, or what is removed. It tells whether the step was
-    /// done, whatever else changed. Nothing where there are no such numbers.
+    /// The inode number of the entry that is moved: the new one, or the removed one. It shows whether the step was
+    /// done, whatever else changed. None on systems without inode numbers.
     #[serde(default)]
     pub(crate) moved: Option<u64>,
 }
 
-/// One file that gets another text.
+/// One file whose text is replaced.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct FileStep {
     /// The file.
     pub(crate) path: PathBuf,
-    /// Its text before; nothing when there was no file.
+    /// Its text before; none when it did not exist.
     pub(crate) before: Option<String>,
     /// Its text afterwards.
     pub(crate) after: String,
-    /// The real folder that it must be in, also when it is a link; nothing when it may be anywhere.
+    /// The real folder that it must be in, also when it is a link; none when it may be anywhere.
     #[serde(default)]
     pub(crate) within: Option<PathBuf>,
 }
 
-/// An approval that the user gave for what is installed, or one that ends with it.
+/// An approval that the user gave for an installed skill, or one that ends.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Accepted {
     /// The name in the frontmatter.
     pub(crate) name: String,
-    /// The name that it was installed under, when that is another.
+    /// The name that it was installed under, when it differs.
     #[serde(default)]
     pub(crate) key: Option<String>,
     /// The place of the SKILL.md.
     pub(crate) skill_file: PathBuf,
-    /// The tree digest that is trusted; nothing ends the trust in all that is in its folder.
+    /// The tree digest that is trusted; none ends the trust in everything in its folder.
     pub(crate) digest: Option<String>,
 }
 
 impl Accepted {
-    /// The approval that it becomes; nothing when it ends one.
+    /// The approval to record; none when it ends one.
     pub(crate) fn approval(&self) -> Option<Approval> {
         let location = Location::from(self.skill_file.to_string_lossy().into_owned());
         let (name, key) = (self.name.clone(), self.key.clone());
@@ -94,9 +94,9 @@ pub(crate) struct Journal {
     pub(crate) steps: Vec<Step>,
     /// The files that are written after them.
     pub(crate) files: Vec<FileStep>,
-    /// What the user accepted.
+    /// The approvals of the user.
     pub(crate) accepted: Vec<Accepted>,
-    /// The revision of the user's approvals before they were added to.
+    /// The revision of the user's approvals before this transaction changed them.
     #[serde(default)]
     pub(crate) approvals: Option<u64>,
 }
@@ -107,14 +107,14 @@ impl Journal {
         Self { version: 1, stage, ..Self::default() }
     }
 
-    /// Reads the journal that a process left behind, if there is one. One that can never be read is
+    /// Reads the journal that a process left behind, if there is one. The error for one that can never be read is
     /// [`InvalidData`](io::ErrorKind::InvalidData).
     pub(crate) fn load(file: &Path) -> io::Result<Option<Self>> {
         let bytes = match read::read_small(file, MAX_BYTES) {
             Ok(bytes) => bytes,
             Err(SourceError { kind: SourceErrorKind::Missing, .. }) => return Ok(None),
             Err(SourceError { kind: SourceErrorKind::Io(error), .. }) => return Err(error),
-            // It is too large, or no file, and will be the next time too.
+            // It is too large or not a file, and the next attempt would fail too.
             Err(error) => return Err(io::Error::new(io::ErrorKind::InvalidData, error.with_cause())),
         };
         let invalid = |error| io::Error::new(io::ErrorKind::InvalidData, error);
@@ -125,7 +125,7 @@ impl Journal {
         Ok(Some(journal))
     }
 
-    /// Writes it to the disk. From here on the transaction will be completed.
+    /// Writes it to disk. From now on the transaction will be completed.
     pub(crate) fn save(&self, file: &Path) -> io::Result<()> {
         let bytes = serde_json::to_vec(self)?;
         if bytes.len() > MAX_BYTES {
@@ -135,7 +135,7 @@ impl Journal {
         atomic::write_own(file, &[&bytes], Durability::Synced)
     }
 
-    /// Removes it: the transaction is complete, or undone.
+    /// Removes it, when the transaction is complete or undone.
     pub(crate) fn clear(file: &Path) -> io::Result<()> {
         fs::remove_file(file)?;
         // Before anything that it names is removed.

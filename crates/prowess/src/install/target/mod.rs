@@ -1,4 +1,4 @@
-//! Changing folders of skills so that a kill at any instant leaves each skill old or new, never a mix.
+//! Changes folders of skills so that after a kill at any time each skill is old or new, never a mix.
 
 mod contents;
 mod dir;

@@ -1,7 +1,7 @@
-//! [`recover`]: the next process completes what a killed one began, or undoes it.
+//! [`recover`]: completes or undoes the transaction of a process that was killed.
 //!
-//! Nothing is removed that could be the only copy of something: an edit is kept where it is, and so is everything that a
-//! journal names which can be neither completed nor undone.
+//! Nothing is removed that could be the only copy: an edit is kept where it is, and so is everything in a journal that
+//! can be neither completed nor undone.
 
 use std::io;
 use std::path::PathBuf;
@@ -16,17 +16,17 @@ use crate::fs::atomic;
 use crate::install::error::{InstallError, InstallErrorKind};
 use crate::registry::trust::Approvals;
 
-/// What became of an interrupted installation.
+/// The result of recovering an interrupted installation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Recovered {
-    /// Why it was undone; nothing when it was completed.
+    /// Why it was undone; none when it was completed.
     pub(crate) undone: Option<String>,
-    /// Edits that were made meanwhile to what it replaced: what was edited, and where that is now.
+    /// Edits that were made to replaced skills in the meantime: the original path, and where the edited files are now.
     pub(crate) kept: Vec<(PathBuf, PathBuf)>,
 }
 
 impl Recovered {
-    /// What the user should know of it, in sentences.
+    /// Notes for the user, as sentences.
     pub(crate) fn notes(&self) -> Vec<String> {
         let undone = self.undone.iter();
         let undone = undone.map(|reason| format!("an interrupted installation was undone: {reason}"));
@@ -46,8 +46,8 @@ pub(crate) fn has_leftovers(books: &Books) -> bool {
     stages::file_beside(&books.journal).exists()
 }
 
-/// Completes what a process left behind that was killed, or undoes it, and removes its leftovers; nothing when no
-/// installation was interrupted. The caller holds the lock of the place.
+/// Completes or undoes the transaction of a killed process, and removes its leftovers; none when no installation was
+/// interrupted. The caller holds the lock of the place.
 pub(crate) fn recover(books: &Books) -> Result<Option<Recovered>, InstallError> {
     let mut stages = Stages::load(&books.journal).map_err(|error| failed(books, error))?;
     let recovered = match Journal::load(&books.journal) {
@@ -58,7 +58,7 @@ pub(crate) fn recover(books: &Books) -> Result<Option<Recovered>, InstallError> 
         }
         Err(error) => return Err(failed(books, error)),
     };
-    // What cannot be removed now is removed by a later command.
+    // Leftovers that cannot be removed now are removed by a later command.
     let _ = stages.forget(stages::remove);
     Ok(recovered)
 }
@@ -67,7 +67,7 @@ fn failed(books: &Books, error: io::Error) -> InstallError {
     InstallError::io("complete an interrupted installation by its journal", &books.journal, error)
 }
 
-/// Completes or undoes what a journal says, and removes the journal.
+/// Completes or undoes a journal, and removes it.
 fn settle(books: &Books, journal: &Journal, stages: &mut Stages) -> Result<Recovered, InstallError> {
     let mut folders = Folders::new();
     for path in journal.folders() {
@@ -75,9 +75,9 @@ fn settle(books: &Books, journal: &Journal, stages: &mut Stages) -> Result<Recov
         stages.add(path.join(&journal.stage)).map_err(|error| failed(books, error))?;
         match Dir::open_real(path).and_then(stage) {
             Ok(opened) => drop(folders.insert(path.to_owned(), opened)),
-            // A folder that is gone has nothing to complete or to undo.
+            // A folder that no longer exists has nothing to complete or undo.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            // Something else has its place, and will have it the next time too.
+            // Something else is in its place, and the next attempt would find it too.
             Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
                 let error = InstallError::io("open the folder of skills", path, error);
                 return Err(set_aside(books, stages, &error));
@@ -87,8 +87,8 @@ fn settle(books: &Books, journal: &Journal, stages: &mut Stages) -> Result<Recov
     }
     let work = Work { journal, folders: &folders };
     let mut recovered = Recovered::default();
-    // Approvals that changed since then have these already, or the user revoked them after the process was killed. Then
-    // nothing is granted: what is not accepted is asked for by the next `sync`.
+    // If the approvals changed since then, they contain these already, or the user revoked them after the process was
+    // killed. Then nothing is granted; the next `sync` asks for what is missing.
     let unchanged = |now: &Approvals| journal.approvals == Some(now.revision());
     if let Err(error) = work.complete().and_then(|()| record(journal, &books.approvals, unchanged)) {
         if work.backward().is_err() {
@@ -97,12 +97,12 @@ fn settle(books: &Books, journal: &Journal, stages: &mut Stages) -> Result<Recov
         recovered.undone = Some(error.with_cause());
     }
     recovered.kept = work.edits()?;
-    // Before the journal is removed: a kill in between must not have the next process remove them.
+    // Before the journal is removed: after a kill in between, the next process must not remove them.
     let is_kept = |stage: &std::path::Path| recovered.kept.iter().any(|(_, to)| to.starts_with(stage));
     if !recovered.kept.is_empty() {
         stages.forget(is_kept).map_err(|error| failed(books, error))?;
     }
-    // A file that a killed process had begun to write stays beside its record when that is not written again.
+    // Temporary files of a killed process would stay beside records that are not written again.
     for folder in journal.files.iter().filter_map(|file| file.path.parent()) {
         atomic::sweep(folder);
     }
@@ -110,8 +110,8 @@ fn settle(books: &Books, journal: &Journal, stages: &mut Stages) -> Result<Recov
     Ok(recovered)
 }
 
-/// Puts a journal aside that can be neither completed nor undone, so that the next command can go on. Nothing that it
-/// names is removed, now or later.
+/// Sets a journal aside that can be neither completed nor undone, so that the next command can continue. Nothing in it
+/// is removed, now or later.
 fn set_aside(books: &Books, stages: &mut Stages, reason: &InstallError) -> InstallError {
     let names = (1_u32..).map(|number| match number {
         1 => books.journal.with_extension("journal-set-aside"),
@@ -120,7 +120,7 @@ fn set_aside(books: &Books, stages: &mut Stages, reason: &InstallError) -> Insta
     let free = names.into_iter().find(|name| name.symlink_metadata().is_err());
     let kept = free.unwrap_or_else(|| books.journal.with_extension("journal-set-aside"));
     let present = stages.present();
-    // The folders first: were the journal gone before them, a kill in between would have them removed.
+    // The folders first: if the journal were removed before them, a kill in between would have them removed.
     let moved = stages.forget(|_| true).and_then(|()| std::fs::rename(&books.journal, &kept));
     let mut message = format!(
         "an interrupted installation could be neither completed nor undone: {}; its journal is kept: {}",

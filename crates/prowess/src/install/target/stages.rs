@@ -1,7 +1,7 @@
-//! [`Stages`]: which staging folders belong to a place, noted before they are made, so that only that place removes them.
+//! [`Stages`]: the staging folders of a place, recorded before they are created, so that only that place removes them.
 //!
-//! A name does not say whose a folder is. A repository can contain a folder of such a name, and one that another user or
-//! another state folder made may hold the only copy of what its journal needs.
+//! A name does not show who created a folder. A repository can contain a folder with such a name, and one of another
+//! user or another state folder may hold the only copy of what its journal needs.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::fs::atomic::{self, Durability, is_stage};
 use crate::fs::dir::Kind;
 use crate::fs::read;
 
-/// The largest note that is read.
+/// The largest record that is read.
 const MAX_BYTES: usize = 1 << 20;
 
 /// The staging folders of a place.
@@ -22,17 +22,17 @@ pub(super) struct Stages {
     paths: Vec<PathBuf>,
 }
 
-/// The file that notes them, beside the journal of their place.
+/// The file that records them, beside the journal of their place.
 pub(super) fn file_beside(journal: &Path) -> PathBuf {
     journal.with_extension("stages")
 }
 
 impl Stages {
-    /// Those that were noted beside a journal.
+    /// Reads the record beside a journal.
     pub(super) fn load(journal: &Path) -> io::Result<Self> {
         let file = file_beside(journal);
         let paths = match read::read_small(&file, MAX_BYTES) {
-            // A note that is damaged names nothing: what may be needed is not removed.
+            // A damaged record names nothing: folders that may be needed are not removed.
             Ok(bytes) => serde_json::from_slice(&bytes).unwrap_or_default(),
             Err(SourceError { kind: SourceErrorKind::Io(error), .. }) => return Err(error),
             Err(_) => Vec::new(),
@@ -40,7 +40,7 @@ impl Stages {
         Ok(Self { file, paths })
     }
 
-    /// Notes one that is about to be made.
+    /// Records a folder that is about to be created.
     pub(super) fn add(&mut self, path: PathBuf) -> io::Result<()> {
         if self.paths.contains(&path) {
             return Ok(());
@@ -49,20 +49,20 @@ impl Stages {
         self.save()
     }
 
-    /// Forgets those that `is_done` accepts: they are removed, or must not be.
+    /// Removes those from the record for which `is_done` is true: they are removed, or must not be.
     pub(super) fn forget(&mut self, is_done: impl Fn(&Path) -> bool) -> io::Result<()> {
         let before = self.paths.len();
         self.paths.retain(|path| !is_done(path));
         if self.paths.len() == before && before > 0 { Ok(()) } else { self.save() }
     }
 
-    /// Those of them that are there.
+    /// The folders that exist.
     pub(super) fn present(&self) -> Vec<PathBuf> {
         self.paths.iter().filter(|path| path.symlink_metadata().is_ok()).cloned().collect()
     }
 
-    /// Brings the note to the disk. It need not survive a crash of the machine: then a folder is left that no reader takes
-    /// for a skill.
+    /// Writes the record. It need not survive a crash of the machine: then a folder is left that no reader takes for a
+    /// skill.
     fn save(&self) -> io::Result<()> {
         if !self.paths.is_empty() {
             return atomic::write_own(&self.file, &[&serde_json::to_vec(&self.paths)?], Durability::Rebuilt);
@@ -74,7 +74,7 @@ impl Stages {
     }
 }
 
-/// Removes a staging folder; whether there is nothing left to remove.
+/// Removes a staging folder. Returns whether nothing is left of it.
 pub(super) fn remove(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str()).filter(|name| is_stage(name));
     let (Some(folder), Some(name)) = (path.parent(), name) else { return true };

@@ -1,4 +1,4 @@
-//! The steps of a journal: each changes one name, and can be told done or not done by what has the name now.
+//! The steps of a journal: each changes one name, and the state of the name shows whether the step was done.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -24,22 +24,22 @@ pub(super) struct Work<'w> {
     pub(super) folders: &'w Folders,
 }
 
-/// How far a step came.
+/// How far a step got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reached {
     Done,
     NotYet,
-    /// What it is about is in neither place: another program removed it.
+    /// The entry is in neither place: another program removed it.
     Lost,
 }
 
 impl Work<'_> {
-    /// Does every step of a transaction that just began.
+    /// Performs every step of a new transaction.
     pub(super) fn forward(&self) -> Result<(), InstallError> {
         for step in &self.journal.steps {
             self.act(step, |dir, stage| {
                 swap(step, dir, stage)?;
-                // What was swapped out is what was looked at before, or a person changed it meanwhile.
+                // The entry that was swapped out may have been changed since it was inspected.
                 match &step.before {
                     Some(before) if state_of(stage, &step.staged)?.as_ref() != Some(before) => {
                         Err(io::Error::other("it was changed while the skill was installed"))
@@ -55,10 +55,10 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Does every step that a killed process did not do.
+    /// Performs every step that a killed process did not perform.
     pub(super) fn complete(&self) -> Result<(), InstallError> {
         for file in &self.journal.files {
-            // Without the records, what is installed would be known to none of them.
+            // Without the records, nothing would know what is installed.
             let now = text_of(&file.path)?;
             if now.as_deref() != file.before.as_deref().map(str::as_bytes)
                 && now.as_deref() != Some(file.after.as_bytes())
@@ -77,7 +77,7 @@ impl Work<'_> {
                     Err(io::Error::other("what was to be removed was moved or removed by another program"))
                 }
                 Reached::Lost => Err(io::Error::other("what was to be installed was removed meanwhile")),
-                // What a person changed since then must not be lost.
+                // Changes of the user since then must not be lost.
                 Reached::NotYet if state_of(dir, &step.name)? != step.before => {
                     Err(io::Error::other("it was changed after the installation was interrupted"))
                 }
@@ -91,7 +91,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Undoes every step that was done. What a person changed since then stays.
+    /// Undoes every step that was performed. Changes of the user since then stay.
     pub(super) fn backward(&self) -> Result<(), InstallError> {
         for file in self.journal.files.iter().rev() {
             write(file, Some(&file.after), file.before.as_deref(), true)?;
@@ -109,7 +109,7 @@ impl Work<'_> {
         self.sync()
     }
 
-    /// Edits that would be lost with the staging folders: what was edited, and where that is now.
+    /// Edits that would be lost with the staging folders: the original path, and where the edited files are now.
     pub(super) fn edits(&self) -> Result<Vec<(PathBuf, PathBuf)>, InstallError> {
         let mut edits = Vec::new();
         for step in self.journal.steps.iter().filter(|step| self.folders.contains_key(&step.folder)) {
@@ -146,19 +146,20 @@ impl Work<'_> {
     }
 }
 
-/// Where something old waits while two things change places on a file system that cannot exchange them.
+/// The name under which the old entry waits while two entries are exchanged on a file system that cannot do it in one
+/// step.
 pub(super) fn aside(step: &Step) -> String {
     format!("{}.old", step.staged)
 }
 
-/// Whether something in a staging folder is neither what the step brings nor what it replaces.
+/// Whether an entry of a staging folder is neither the new nor the old state of a step.
 fn is_edit(step: &Step, there: Option<&State>) -> bool {
     there.is_some() && there != step.before.as_ref() && there != step.after.as_ref()
 }
 
-/// How far a step came, by the number that the file system gives what it moves. Where there are no numbers, by digests.
+/// How far a step got, by the inode number of the entry that it moves, or by digests where there are no inode numbers.
 fn reached(step: &Step, dir: &Dir, stage: &Dir) -> io::Result<Reached> {
-    // Killed between the moves of an exchange: back to the beginning, or on to the end.
+    // Killed between the moves of an exchange: undo the first move, or perform the last one.
     if stage.kind(&aside(step))?.is_some() {
         match dir.kind(&step.name)? {
             None => stage.move_new(&aside(step), dir, &step.name)?,
@@ -185,7 +186,7 @@ fn reached(step: &Step, dir: &Dir, stage: &Dir) -> io::Result<Reached> {
     })
 }
 
-/// Does a step.
+/// Performs a step.
 pub(super) fn swap(step: &Step, dir: &Dir, stage: &Dir) -> io::Result<()> {
     match (&step.before, &step.after) {
         (None, Some(_)) => stage.move_new(&step.staged, dir, &step.name),
@@ -214,7 +215,7 @@ fn exchange(step: &Step, dir: &Dir, stage: &Dir) -> io::Result<()> {
     stage.move_new(&aside(step), stage, &step.staged)
 }
 
-/// The bytes of a record; nothing when there is none.
+/// The bytes of a record; none when it does not exist.
 fn text_of(path: &Path) -> Result<Option<Vec<u8>>, InstallError> {
     match read::read_small(path, MAX_RECORD_BYTES) {
         Ok(bytes) => Ok(Some(bytes)),
@@ -223,8 +224,8 @@ fn text_of(path: &Path) -> Result<Option<Vec<u8>>, InstallError> {
     }
 }
 
-/// Writes a text in the place of another; nothing in the place of a text removes the file. With `looking`, a file that has
-/// neither text was changed by a person meanwhile, and stays.
+/// Replaces one text by another; if the new text is none, the file is removed. With `looking`, a file with neither text
+/// was changed by the user in the meantime, and stays.
 fn write(
     file: &FileStep,
     before: Option<&str>,

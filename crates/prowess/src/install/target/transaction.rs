@@ -1,9 +1,9 @@
 //! [`Transaction`]: stage, journal, swap, record.
 //!
-//! Everything new is staged inside the folder of skills, under a hidden name that no reader takes for a skill, and brought
-//! to the disk. Then the journal is written. From that moment the transaction counts as done: each name is changed in one
-//! step of the system, then the files are written, then the journal is removed. A process that finds a journal completes
-//! it. When a step fails, the steps before it are undone.
+//! New files are staged inside the folder of skills, under a hidden name that no reader takes for a skill, and synced
+//! to disk. Then the journal is written. From then on the transaction counts as done: each name is changed in one
+//! system call, then the files are written, then the journal is removed. A process that finds a journal completes it.
+//! When a step fails, the steps before it are undone.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ use crate::registry::trust::Approvals;
 /// With more files than this, the whole file system is synced once instead of each file: fewer waits for the disk.
 const SYNC_EACH: usize = 64;
 
-/// Where a transaction keeps what must survive it.
+/// The files of a transaction that must survive a kill.
 #[derive(Clone, Debug)]
 pub(crate) struct Books {
     /// The journal of this place.
@@ -38,21 +38,21 @@ pub(crate) struct Transaction<'b> {
     books: &'b Books,
     journal: Journal,
     folders: Folders,
-    /// The staging folders that this place made; nothing before the first.
+    /// The staging folders that this place created; none before the first.
     stages: Option<Stages>,
     /// Whether files are synced one by one.
     sync_each: bool,
 }
 
 impl<'b> Transaction<'b> {
-    /// Begins, with about this many files to be written. The caller holds the lock of the place.
+    /// Begins a transaction that writes about this many files. The caller holds the lock of the place.
     pub(crate) fn begin(books: &'b Books, files: usize) -> Self {
         let journal = Journal::new(unused_stage_name());
         let sync_each = files <= SYNC_EACH || !cfg!(target_os = "linux");
         Self { books, journal, folders: Folders::new(), stages: None, sync_each }
     }
 
-    /// Stages a skill that takes a name in a folder.
+    /// Stages a skill that will get a name in a folder.
     pub(crate) fn put(
         &mut self,
         folder: &Path,
@@ -67,7 +67,7 @@ impl<'b> Transaction<'b> {
             .map_err(|error| InstallError::io("write the files of a skill in", stage.path(), error))
     }
 
-    /// Stages a link that takes a name in a folder.
+    /// Stages a link that will get a name in a folder.
     pub(crate) fn link(
         &mut self,
         folder: &Path,
@@ -80,12 +80,12 @@ impl<'b> Transaction<'b> {
         stage.link(&staged, target).map_err(|error| InstallError::io("make a link in", stage.path(), error))
     }
 
-    /// Has a name in a folder removed.
+    /// Plans the removal of a name in a folder.
     pub(crate) fn remove(&mut self, folder: &Path, name: &str, before: State) -> Result<(), InstallError> {
         self.step(folder, name, Some(before), None).map(drop)
     }
 
-    /// Has a file written, unless it is a link out of the folder that it must be in.
+    /// Plans to write a file, unless it is a link out of the folder that it must be in.
     pub(crate) fn write(
         &mut self,
         path: PathBuf,
@@ -98,7 +98,7 @@ impl<'b> Transaction<'b> {
         }
     }
 
-    /// Records what the user accepted.
+    /// Plans to record an approval of the user.
     pub(crate) fn accept(&mut self, accepted: Accepted) {
         self.journal.accepted.push(accepted);
     }
@@ -108,7 +108,7 @@ impl<'b> Transaction<'b> {
         self.journal.steps.is_empty() && self.journal.files.is_empty() && self.journal.accepted.is_empty()
     }
 
-    /// Does all of it, or nothing.
+    /// Performs all changes, or none.
     pub(crate) fn commit(mut self) -> Result<(), InstallError> {
         if self.is_empty() {
             return Ok(());
@@ -128,8 +128,8 @@ impl<'b> Transaction<'b> {
         let journal = std::mem::take(&mut self.journal);
         let work = Work { journal: &journal, folders: &self.folders };
         let done = work.forward().and_then(|()| record(&journal, &self.books.approvals, |_| true));
-        // What was done is undone. If that fails too, or an edit would be lost with the staging folder, the journal stays for
-        // the next command.
+        // The steps that were performed are undone. If that fails too, or an edit would be lost with the staging
+        // folder, the journal stays for the next command.
         let undone = || work.backward().and_then(|()| work.edits());
         let settled = done.is_ok() || undone().is_ok_and(|edits| edits.is_empty());
         if settled && let Err(error) = Journal::clear(file) {
@@ -141,7 +141,8 @@ impl<'b> Transaction<'b> {
         done
     }
 
-    /// Notes what tells a later process which steps were done, and whether the user changed the approvals since.
+    /// Records what shows a later process which steps were performed, and whether the user changed the approvals since
+    /// then.
     fn prepare(&mut self, keeps_modes: impl Fn(&Path) -> bool) -> Result<(), InstallError> {
         if !self.journal.accepted.is_empty() {
             let file = &self.books.approvals;
@@ -156,7 +157,7 @@ impl<'b> Transaction<'b> {
             let moved =
                 if step.after.is_some() { stage.number(&step.staged) } else { dir.number(&step.name) };
             step.moved = moved.map_err(failed)?;
-            // Without executable bits, what was written has another digest than the tree.
+            // Without executable bits, the written files have another digest than the tree.
             if matches!(step.after, Some(State::Tree(_))) && !keeps_modes(dir.path()) {
                 step.after = state_of(stage, &step.staged).map_err(failed)?;
             }
@@ -182,7 +183,7 @@ impl<'b> Transaction<'b> {
         })
     }
 
-    /// Adds a step; the name under which it is staged.
+    /// Adds a step, and returns its name in the staging folder.
     fn step(
         &mut self,
         folder: &Path,
@@ -199,12 +200,12 @@ impl<'b> Transaction<'b> {
 }
 
 impl Drop for Transaction<'_> {
-    /// Removes the staging folders, which hold what was not needed or is old. One that is still needed has its journal
-    /// on the disk and was taken from here.
+    /// Removes the staging folders, which hold unneeded or old files. Those that are still needed were taken out when
+    /// their journal was written.
     fn drop(&mut self) {
         let (folders, name) = (&self.folders, &*self.journal.stage);
         let Some(stages) = self.stages.as_mut().filter(|_| !name.is_empty()) else { return };
-        // One that cannot be removed stays noted, for the next command.
+        // One that cannot be removed stays recorded, for the next command.
         let _ = stages.forget(|stage| {
             let folder = stage.parent().filter(|folder| stage == folder.join(name));
             folder.and_then(|folder| folders.get(folder)).is_some_and(|(dir, _)| dir.remove(name).is_ok())
@@ -212,7 +213,7 @@ impl Drop for Transaction<'_> {
     }
 }
 
-/// Adds what the user accepted to the approvals, if they may be added to, and ends what ends.
+/// Adds the accepted skills to the approvals, if that is still allowed, and removes the approvals that end.
 pub(super) fn record(
     journal: &Journal,
     approvals: &Path,

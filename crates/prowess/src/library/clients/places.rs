@@ -1,4 +1,5 @@
-//! Where a client looks from a folder: its row gives the folders, and this goes upwards as far as the client does.
+//! Where a client looks from a folder: its row names the folders, and this module goes upwards as far as the client
+//! does.
 
 use std::path::{Path, PathBuf};
 
@@ -46,7 +47,7 @@ pub(super) fn roots(id: &'static str, reads: &Reads, from: &Path, environment: &
     // In the user's home, a folder is the user's own.
     project.retain(|root| !user.iter().any(|own| own.path == root.path));
     let mut roots = if reads.user_first {
-        // These clients prefer the administrator's skills to all others.
+        // These clients give the administrator's skills precedence over all others.
         [admin, user, project].concat()
     } else {
         [project, user, admin].concat()
@@ -82,7 +83,7 @@ impl At {
                 self.here || self.inside || (self.outside && (self.below_home || self.home))
             }
             Climb::BeyondRepository => self.here || self.inside || self.below_home,
-            // Also for what is not known here.
+            // Also for a variant that is not known here.
             _ => self.here,
         }
     }

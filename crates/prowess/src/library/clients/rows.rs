@@ -1,7 +1,7 @@
-//! How each client reads, as it was observed: one row for each client that was asked what it lists.
+//! How each client reads skills, as observed: one row for each client that was tested.
 //!
-//! `interop/clients-agree` asks the clients, `conformance/clients/` holds their answers, and a test compares these rows
-//! with them. A client without a row here is taken to read as Prowess does.
+//! `interop/clients-agree` runs the clients, `conformance/clients/` has their lists, and a test compares these rows
+//! with them. A client without a row is assumed to read as Prowess does.
 
 use prowess_core::client::Fact::{
     BelowHidden, BesideRootFile, BlankBody, ByteOrderMark, CarriageReturns, CompatibilityNotText,
@@ -15,19 +15,19 @@ use prowess_core::client::Fact::{
 };
 use prowess_core::client::{Checked, Climb, Facts, Place, Reads, Rewrite, Same};
 
-/// No client is known to have a limit of depth above this one.
+/// The depth limit of clients that are not known to have a lower one.
 const DEEP: u16 = 64;
 
-/// Every client passes over these.
+/// Facts that make every client skip a skill.
 const BASE: Facts = Facts::of(&[Unreadable]);
-/// The file has a frontmatter that begins in its first line and ends.
+/// Facts of a file without a frontmatter that begins in its first line and ends.
 const FENCED: Facts =
     Facts::of(&[EmptyFile, LeadingBlank, LeadingText, FenceDashes, Unclosed, NoFrontmatter]);
-/// YAML that its specification allows.
+/// Facts of YAML that its specification does not allow.
 const STRICT_YAML: Facts = Facts::of(&[YamlColon, YamlFlow, YamlTab, YamlOther]);
-/// The same, and no key twice.
+/// Facts of such YAML, and of a key that appears twice.
 const NO_KEY_TWICE: Facts = STRICT_YAML.and(Facts::of(&[KeyTwice, IdentityTwice]));
-/// The characters of names in the specification.
+/// Facts of a name with characters that the specification does not allow.
 const NAME_CHARACTERS: Facts = Facts::of(&[
     NameUpper,
     NameUnderscore,
@@ -38,16 +38,16 @@ const NAME_CHARACTERS: Facts = Facts::of(&[
     NameNotAscii,
     NameOther,
 ]);
-/// The names of the specification.
+/// Facts of a name that the specification does not allow.
 const SPEC_NAME: Facts = NAME_CHARACTERS.and(Facts::of(&[NameLong, NameDoubleHyphen, NameEdgeHyphen]));
-/// A description that is there.
+/// Facts of a missing description.
 const DESCRIBED: Facts = Facts::of(&[DescriptionMissing, DescriptionNull, DescriptionEmpty]);
-/// Name and description are text.
+/// Facts of a name or description that is not text.
 const TEXTS: Facts = Facts::of(&[NameNotText, DescriptionNotText, DescriptionList]);
-/// No folders whose name begins with a dot.
+/// Facts of a folder whose name begins with a dot.
 const NO_HIDDEN: Facts = Facts::of(&[HiddenFolder, BelowHidden]);
 
-/// The facts of all these sets and of the base, and these facts.
+/// The union of these sets, the base and these facts.
 const fn refuses(sets: &[Facts], more: &[prowess_core::client::Fact]) -> Facts {
     let mut all = BASE.and(Facts::of(more));
     let mut rest = sets;
@@ -58,17 +58,17 @@ const fn refuses(sets: &[Facts], more: &[prowess_core::client::Fact]) -> Facts {
     all
 }
 
-/// A folder that is looked for in the current folder.
+/// A folder that a client looks for in the current folder.
 const fn here(path: &'static str) -> Place {
     Place { path, climb: Climb::Here }
 }
 
-/// A folder that is looked for at the root of the repository.
+/// A folder that a client looks for at the root of the repository.
 const fn root(path: &'static str) -> Place {
     Place { path, climb: Climb::Repository }
 }
 
-/// A folder that is looked for upwards.
+/// A folder that a client looks for upwards.
 const fn up(path: &'static str, climb: Climb) -> Place {
     Place { path, climb }
 }
@@ -77,7 +77,7 @@ const fn checked(version: &'static str) -> Checked {
     Checked { version, on: "2026-11-16" }
 }
 
-/// What the rows have in common.
+/// The defaults of the rows.
 const ROW: Reads = Reads { refuses: BASE, hides: Facts::NONE, ..Reads::UNKNOWN };
 
 pub(super) const AMP: Reads = Reads {

@@ -1,4 +1,4 @@
-//! What a walk gathers: each SKILL.md becomes a skill or a broken one, made of its bytes or of those in the index.
+//! Collects the skills of a walk: each SKILL.md becomes a skill or a broken one, from its bytes or from the cache.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -17,35 +17,35 @@ use crate::internal::locked;
 use crate::source::budget::{self, Cost};
 use crate::source::{Listing, found_at, reasons, unread};
 
-/// How many bytes of a SKILL.md are read at first; nearly every frontmatter ends within.
+/// How many bytes of a SKILL.md are read first; nearly every frontmatter is shorter.
 const FIRST_BYTES: usize = 2048;
 
 /// Collects skills during a walk.
 #[derive(Debug)]
 pub(super) struct Gather<'s> {
     pub(super) source: &'s DirSource,
-    /// What comes before the path of a skill below the root in its virtual path.
+    /// The path before that of a skill below the root, in its virtual path.
     pub(super) above: PathBuf,
     pub(super) index: &'s FileCache,
-    /// The places in the index of what is still as it was.
+    /// The positions in the cache of files that are unchanged.
     pub(super) hits: Vec<usize>,
-    /// What the next index holds besides, when there is to be one.
+    /// The new entries of the cache, if there is one.
     pub(super) fresh: Vec<(PathBuf, FileStamp, Vec<u8>)>,
-    /// The links on the way, if they matter.
+    /// The links that the walk met, if they matter.
     pub(super) links: Links,
     pub(super) listing: Listing,
 }
 
-/// What is made of a SKILL.md.
+/// The result of reading a SKILL.md.
 #[derive(Debug)]
 pub(super) enum Skill {
     /// A skill, or a broken one.
     Read(Read),
-    /// It is there and cannot be read.
+    /// It exists and cannot be read.
     Failed(SourceError),
 }
 
-/// A SKILL.md that was read, or is known.
+/// A SKILL.md that was read, or is in the cache.
 #[derive(Debug)]
 pub(super) struct Read {
     found: Box<Found>,
@@ -54,10 +54,10 @@ pub(super) struct Read {
     memory: Memory,
 }
 
-/// What the next index holds of a SKILL.md.
+/// What the next cache has of a SKILL.md.
 #[derive(Debug)]
 enum Memory {
-    /// What this one holds at a place.
+    /// The entry of this cache at a position.
     Kept(usize),
     /// Its frontmatter.
     Fresh(Vec<u8>),
@@ -73,7 +73,7 @@ impl Visitor for Gather<'_> {
 
     fn known(&self, path: &Path, stamp: &FileStamp) -> Option<usize> {
         let at = self.index.find(path, stamp)?;
-        // Only the file itself tells whether its body is blank.
+        // Only the file itself shows whether its body is blank.
         let blank = self.source.sighted.is_some() && sightings::may_be_blank(stamp, self.index.kept(at));
         (!blank).then_some(at)
     }
@@ -95,7 +95,7 @@ impl Visitor for Gather<'_> {
             },
             Opened::Failed(problem) => return Skill::Failed(problem),
         };
-        // The same whether the head was read or remembered.
+        // This is the same whether the head was read or cached.
         let head = document.fences().map_or(document.raw().len(), |fences| fences.body);
         document.note_size(stamp.size);
         let at = walk::origin(path).in_scope(self.source.scope);
@@ -153,7 +153,7 @@ impl Visitor for Gather<'_> {
 }
 
 impl Gather<'_> {
-    /// A SKILL.md that cannot be read is a skill all the same: a broken one, which can be asked about.
+    /// The skill of a SKILL.md that cannot be read: a broken one, so that `why` can explain it.
     fn unread(&self, path: &Path, problem: SourceError) -> Result<Read, SourceError> {
         if self.source.options.on_error == OnError::Fail {
             return Err(problem);
@@ -170,8 +170,8 @@ impl Gather<'_> {
     }
 }
 
-/// The folder of a skill below its root, with what comes before it and with `/`; the root's own name when the root is the
-/// skill.
+/// The folder of a skill below its root, after the path before it and with `/`; the root's own name when the root is
+/// the skill.
 fn virtual_path(root: &Path, above: &Path, skill_md: &Path) -> String {
     if let Some(below) = text_below(root, skill_md).filter(|_| above.as_os_str().is_empty()) {
         return below.to_owned();
@@ -194,13 +194,14 @@ fn virtual_path(root: &Path, above: &Path, skill_md: &Path) -> String {
     }
 }
 
-/// The same for the plain case, read off the two texts: comparing paths part by part is expensive for very many skills.
+/// The path of a skill below its root in the usual case, from the two texts: comparing paths part by part is expensive
+/// for very many skills.
 fn text_below<'p>(root: &Path, skill_md: &'p Path) -> Option<&'p str> {
     let below = skill_md.to_str()?.strip_prefix(root.to_str()?)?.strip_prefix('/')?;
     below.rsplit_once('/').map(|(folder, _)| folder).filter(|_| std::path::MAIN_SEPARATOR == '/')
 }
 
-/// Reads as much of a SKILL.md as its frontmatter needs; the buffer then begins with it.
+/// Reads as much of a SKILL.md as its frontmatter needs, into the buffer.
 pub(super) fn read_prefix(file: &mut File, buffer: &mut Vec<u8>) -> std::io::Result<Document> {
     buffer.clear();
     let mut want = FIRST_BYTES;

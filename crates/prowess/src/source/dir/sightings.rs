@@ -1,4 +1,4 @@
-//! What clients differ about in the skills of a folder, noted while it is walked.
+//! The facts that clients treat differently, recorded while a folder is walked.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ const MAX_POLICY: usize = 64 * 1024;
 /// A body of more bytes is not looked at to see whether it is blank.
 const MAX_BLANK: u64 = 256;
 
-/// The links on the way of a walk.
+/// The links that a walk met.
 #[derive(Debug, Default)]
 pub(super) struct Links {
     /// Links that may lead to folders.
@@ -52,7 +52,7 @@ pub(super) fn unread(problem: &SourceError) -> Sighting {
     Sighting::new(0, facts)
 }
 
-/// The same with what the files beside a SKILL.md say.
+/// Adds the facts from the files beside a SKILL.md.
 pub(super) fn with_policies(mut sighting: Sighting, policies: Policies, skill_md: &Path) -> Sighting {
     let not_implicit = || {
         // No link is followed: it could lead out of a project that is not trusted.
@@ -69,7 +69,7 @@ pub(super) fn with_policies(mut sighting: Sighting, policies: Policies, skill_md
     sighting
 }
 
-/// Adds where each skill is below the root.
+/// Adds the depth of each skill below the root, and the facts about its place.
 pub(super) fn place(root: &Path, links: &Links, skills: &mut [Box<Found>]) {
     let folder_of = |found: &Found| Some(Path::new(found.entry.origin.location.path()?).parent()?.to_owned());
     let folders: Vec<Option<PathBuf>> = skills.iter().map(|found| folder_of(found)).collect();

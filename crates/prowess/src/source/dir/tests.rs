@@ -13,7 +13,7 @@ use crate::fs::walk::{FileName, OnError, ScanOptions};
 use crate::source::Source as _;
 use crate::source::budget::{ProjectBudget, ProjectLimits};
 
-/// Something that lies in a tree: paths are made of the letters of a text.
+/// An entry of a tree: paths are made of the letters of a text.
 #[derive(Clone, Debug)]
 enum Thing {
     Skill(String),

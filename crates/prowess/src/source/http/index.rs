@@ -1,4 +1,4 @@
-//! The index of a site: which skills it offers, in each of the forms that are out there.
+//! The index of a site: which skills it offers, in each format that is in use.
 
 use prowess_core::RelPath;
 use prowess_core::internal::json_values;
@@ -11,17 +11,17 @@ use crate::net::{HttpError, HttpLimits, below, resolved};
 /// The `$schema` of an index of version 0.2.
 const SCHEMA: &str = "https://schemas.agentskills.io/discovery/0.2.0/schema.json";
 
-/// The longest description that an index may hold.
+/// The longest description in an index.
 const MAX_DESCRIPTION: usize = 1_024;
 
 /// A skill that an index offers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Listed {
-    /// What its address is made of, and what it is asked for by.
+    /// Its id: a part of its address, and what it is requested by.
     pub(super) id: String,
-    /// What people know it by, when the index gives that beside the id.
+    /// Its display name, when the index has one beside the id.
     pub(super) name: Option<String>,
-    /// What the index says of it; nothing when its SKILL.md has to be asked.
+    /// Its description in the index; none when only its SKILL.md has one.
     pub(super) description: Option<String>,
     pub(super) content: Content,
 }
@@ -38,7 +38,7 @@ pub(super) enum Content {
 }
 
 impl Content {
-    /// The address of what is fetched first.
+    /// The address that is fetched first.
     pub(super) fn address(&self) -> String {
         match self {
             Self::Text { url, .. } | Self::Archive { url, .. } => url.clone(),
@@ -47,7 +47,7 @@ impl Content {
     }
 }
 
-/// What an index offers, and what is wrong with some of its entries.
+/// The skills of an index, and the errors of invalid entries.
 #[derive(Debug, Default)]
 pub(super) struct Index {
     pub(super) skills: Vec<Listed>,
@@ -55,7 +55,7 @@ pub(super) struct Index {
 }
 
 impl Index {
-    /// Reads an index that was fetched from an address.
+    /// Reads an index that was fetched from this address.
     pub(super) fn read(bytes: &[u8], url: &str, limits: &HttpLimits) -> Result<Self, String> {
         if json_values(bytes) > limits.index_values {
             return Err(format!("it has more than {} values", limits.index_values));
@@ -114,7 +114,7 @@ fn skill_name(name: &str) -> Result<String, String> {
     Ok(name.to_owned())
 }
 
-/// What an entry says of its skill. An empty text stays: the skill is then a broken one, and the entry is not.
+/// The description in an entry. An empty text stays: the entry is valid, and the skill is a broken one.
 fn description(entry: &Map<String, Value>) -> Result<Option<String>, String> {
     let description = match entry.get("description") {
         None | Some(Value::Null) => return Ok(None),
@@ -155,7 +155,7 @@ fn described_entry(entry: &Value, index: &str) -> Result<Listed, String> {
     Ok(Listed { id, name: None, description, content })
 }
 
-/// An entry of version 0.1 or of a plain list: files below the index, or below a path of the entry's own.
+/// An entry of version 0.1 or of a plain list: files below the index, or below a path in the entry.
 fn plain_entry(entry: &Value, index: &str, most: usize) -> Result<Listed, String> {
     let folder = resolved(index, ".").map_err(bad)?;
     let entry = match entry {

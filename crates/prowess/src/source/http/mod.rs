@@ -1,4 +1,4 @@
-//! Skills on a web site: an index that is listed, and files that are fetched when they are read.
+//! [`HttpSource`]: the skills of a web site, from an index. Files are fetched when they are read.
 
 mod index;
 
@@ -25,11 +25,11 @@ pub const INDEX_PATHS: [&str; 3] =
 /// The number of unpacked archives that are kept in memory.
 const KEPT: usize = 8;
 
-/// Skills on a web site.
+/// The skills of a web site.
 ///
-/// The address is that of an index, ending in `.json`, or of a site whose index is at one of [`INDEX_PATHS`] below
-/// it. Listing fetches the index and no skill, unless an entry says nothing about itself. What an index promises by a
-/// digest is never used with other bytes. A list has one time for all that it fetches, and so has a skill.
+/// The address is that of an index, ending in `.json`, or of a site whose index is at one of [`INDEX_PATHS`] below it.
+/// Listing fetches the index and no skill, unless an entry has no description. If an index has a digest of a file,
+/// other bytes are never used. All requests of a list share one timeout, and so do those of a skill.
 #[derive(Debug)]
 pub struct HttpSource {
     id: String,
@@ -42,7 +42,7 @@ pub struct HttpSource {
     unpacked: Mutex<Vec<(String, Arc<Packed>)>>,
 }
 
-/// Where a skill is, and whether the index that said so came from a private address.
+/// Where a skill is, and whether its index came from a private address.
 #[derive(Clone, Debug)]
 struct Place {
     id: String,
@@ -73,7 +73,7 @@ impl HttpSource {
         self
     }
 
-    /// Fetches and unpacks no more than this.
+    /// Sets the limits on fetching and unpacking.
     #[must_use]
     pub fn within(mut self, limits: HttpLimits, archives: ArchiveLimits) -> Self {
         self.fetcher = self.fetcher.within(limits);
@@ -81,21 +81,21 @@ impl HttpSource {
         self
     }
 
-    /// Also asks for files that the index does not list, of skills whose files it lists without digests: some indexes
+    /// Also requests files that the index does not list, of skills whose files it lists without digests: some indexes
     /// name skills and no files. They are below the skill's address on the same site, within the limit for a file, and
-    /// no list or approval has them.
+    /// in no list or approval.
     #[must_use]
     pub fn asking_for_unlisted(mut self, unlisted: bool) -> Self {
         self.unlisted = unlisted;
         self
     }
 
-    /// The time for all files of a skill.
+    /// The deadline for all files of a skill.
     fn skill_deadline(&self) -> Deadline {
         Deadline::after(self.fetcher.limits().skill_timeout)
     }
 
-    /// The index, the address it came from, and whether that is a private one.
+    /// The index, whether it came from a private address, and its address.
     fn index(&self, deadline: Deadline) -> Result<(Index, bool, String), SourceError> {
         let limit = self.fetcher.limits().index_bytes;
         // The address was named on purpose, so it may be a private one.
@@ -117,14 +117,14 @@ impl HttpSource {
                 Err(error) => {
                     let answered = matches!(error, HttpError::Status(_));
                     let error = SourceErrorKind::Http(error).at_url(url);
-                    // A site that cannot be reached at one address cannot be at another.
+                    // A site that cannot be reached at one address cannot be reached at another.
                     if !answered {
                         return Err(error);
                     }
                     error
                 }
             };
-            // Some sites answer every address with a page or a refusal; the index may be at a later one.
+            // Some sites respond to every address with a page or an error; the index may be at a later address.
             first.get_or_insert(error);
         }
         Err(first.unwrap_or_else(|| SourceErrorKind::NoIndex.at_url(&self.url)))
@@ -202,7 +202,7 @@ impl HttpSource {
             }
             Content::Archive { url, digest } => {
                 let packed = self.archive(place, url, digest, deadline)?;
-                // The archive is the skill's folder: its SKILL.md is at the root, under that very name.
+                // The archive is the skill's folder: its SKILL.md is at the root.
                 packed.read(&skill_md()?, path).map(<[u8]>::to_vec).ok_or_else(missing)
             }
             Content::Files { base, files } => {
@@ -216,7 +216,7 @@ impl HttpSource {
         }
     }
 
-    /// The bytes of a SKILL.md, if it is the skill that the index spoke of.
+    /// The bytes of a SKILL.md, if it is the skill in the index.
     fn own_bytes(&self, place: &Place, deadline: Deadline) -> Result<Vec<u8>, SourceError> {
         let bytes = self.bytes(place, &skill_md()?, deadline)?;
         let document = parse(&bytes);
@@ -232,8 +232,8 @@ impl HttpSource {
         Ok(bytes)
     }
 
-    /// What the index says of a skill, or its SKILL.md when that says nothing. Its key is what its address is made of;
-    /// its name is what the index shows.
+    /// The skill as the index describes it, or as its SKILL.md does when the index has no description. Its key is the
+    /// id in its address; its name is the one in the index.
     fn found(
         &self,
         listed: &Listed,
@@ -244,7 +244,7 @@ impl HttpSource {
         let at = Origin::at(location.clone()).in_scope(Scope::Remote).in_folder(&*listed.id);
         let document = match &listed.description {
             None => parse(&self.own_bytes(place, deadline)?),
-            // A skill without a description is a broken one here as anywhere: it is seen, with the reason.
+            // As everywhere, a skill without a description is broken: it is listed with the reason.
             Some(description) => {
                 let quoted = |text: &str| serde_json::Value::from(text).to_string();
                 let name = listed.name.as_ref().unwrap_or(&listed.id);
@@ -305,7 +305,7 @@ impl Source for HttpSource {
         Ok(listing)
     }
 
-    /// As the index says, and nothing is fetched for it unless it is an archive that has to be looked into.
+    /// The files in the index. Nothing is fetched, except an archive, whose files are not known before.
     fn files(&self, skill: SourceSkill<'_>) -> Result<Manifest, SourceError> {
         let place = self.place(skill.location())?;
         match &place.content {

@@ -1,29 +1,29 @@
-//! [`SourceSpec`]: the one grammar of where skills come from, for `--in` and for `prowess.toml`.
+//! [`SourceSpec`]: the one grammar of sources, for `--in` and for `prowess.toml`.
 //!
-//! A source is named by exactly one of its places, and may say how its skills appear:
+//! A source names exactly one place, and may set how its skills appear:
 //!
 //! | key | what it is |
 //! | --- | --- |
-//! | `dir` | a folder with skills in and below it, or `@org/name`, a skill that is installed; `path` is another word for it, and `dir` wins when both are there |
+//! | `dir` | a folder with skills in and below it, or `@org/name`, an installed skill; `path` is another name of this key, and `dir` wins if both are given |
 //! | `plugin` | the folder of an agent plugin: skills directly below its `skills/` |
 //! | `archive` | a `.skill`, `.zip`, `.tar.gz` or `.tgz` file with skills in it |
 //! | `jsonl` | a file with a skill on each line: `name`, `description` and optionally `id`, `body`, `metadata` |
 //! | `url` | a site with an index of skills, or the index itself |
 //! | `mcp` | another MCP server: its address, or the command line that starts it |
-//! | `name`, `description`, `instructions` | a skill that is written right here |
-//! | `mount_as` | the folder of virtual paths that filters see the skills in |
-//! | `prefix` | what comes before every key, with a colon; the label of an `mcp` server, whose keys always have one |
-//! | `key_from` | what each key is made of: `name`, `folder`, or `id`, what the source itself knows the skill by |
+//! | `name`, `description`, `instructions` | a skill that is written in the source itself |
+//! | `mount_as` | the folder of virtual paths in which filters see the skills |
+//! | `prefix` | the prefix of every key, before a colon; for an `mcp` server, its label, which its keys always have |
+//! | `key_from` | how each key is made: from the `name`, the `folder`, or the `id` of the skill in its source |
 //! | `preload` | whether the skills are active from the start |
 //! | `optional` | whether the file or folder may be absent |
-//! | `ca_file` | certificates, as PEM, that the site of a `url` or `mcp` is trusted by |
-//! | `token_file` | a file with the token that an `mcp` server wants |
-//! | `unlisted` | whether the site of a `url` is asked for files that its index does not list |
+//! | `ca_file` | certificates to trust, as PEM, for the site of a `url` or `mcp` |
+//! | `token_file` | a file with the token that an `mcp` server requires |
+//! | `unlisted` | whether files that the index does not list are requested from the site of a `url` |
 //!
 //! On the command line a source is a place alone (`./skills`, `https://example.com`, `tools.skill`, `team.jsonl`) or
-//! `key=value` pairs with commas between them (`dir=./skills,prefix=team`). A value with a comma in it is written in
-//! double quotes, and a double quote in it is written twice. The command line of an `mcp` server is split at spaces, with
-//! single or double quotes around what belongs together; no shell has a part in it.
+//! `key=value` pairs separated by commas (`dir=./skills,prefix=team`). A value with a comma is written in double
+//! quotes, and a double quote in it is doubled. The command line of an `mcp` server is split at spaces, with single or
+//! double quotes around words that contain spaces; no shell is involved.
 
 mod pairs;
 mod server;
@@ -55,11 +55,11 @@ use crate::source::Mount;
 pub struct SourceSpec {
     /// Where they come from.
     pub place: Place,
-    /// The folder of virtual paths that filters see them in.
+    /// The folder of virtual paths in which filters see them.
     pub mount: Option<Mount>,
-    /// What comes before every key, with a colon.
+    /// The prefix of every key; a colon follows it.
     pub prefix: Option<String>,
-    /// What their keys are made of; by default, the source decides.
+    /// How their keys are made; by default, the source decides.
     pub key_from: Option<KeyFrom>,
     /// Whether they are active from the start.
     pub preload: bool,
@@ -83,14 +83,14 @@ pub enum Place {
     Url {
         /// Its address.
         url: String,
-        /// Certificates, as PEM, that it is trusted by instead of those of the web.
+        /// Certificates to trust, as PEM, instead of the usual ones.
         ca_file: Option<PathBuf>,
         /// Whether it is asked for files that its index does not list.
         unlisted: bool,
     },
     /// Another MCP server.
     Mcp(Server),
-    /// A skill that is written right here.
+    /// A skill that is written in the spec itself.
     Inline {
         /// Its name.
         name: String,
@@ -110,7 +110,8 @@ impl Place {
         }
     }
 
-    /// The installed skill whose folder is meant, as `@org/name`. A folder that begins so is written with `./` before it.
+    /// The installed skill that the folder refers to, as `@org/name`. A folder whose name begins like this is written
+    /// with `./` before it.
     pub fn reference(&self) -> Option<&str> {
         let Self::Dir(folder) = self else { return None };
         folder.to_str().filter(|text| is_reference(text))
@@ -121,7 +122,7 @@ fn is_reference(text: &str) -> bool {
     text.starts_with('@') && text.contains('/')
 }
 
-/// Why a text or table names no source.
+/// Why a text or table is not a source.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("this names no source of skills: {entry}: {reason}")]
 pub struct SpecError {
@@ -134,7 +135,7 @@ pub struct SpecError {
 }
 
 impl SpecError {
-    /// What to do when no place is named, or none that is understood.
+    /// The hint when no place is named, or none that is supported.
     pub const HINT: &'static str = "name one place: a folder, a .skill, .zip or .tar.gz file, a .jsonl file, an https:// address or mcp= and a server";
 }
 
@@ -151,7 +152,7 @@ impl SourceSpec {
         Self::alone(Place::Dir(path.into()))
     }
 
-    /// A place, and nothing about how its skills appear.
+    /// A place with default options.
     fn alone(place: Place) -> Self {
         Self { place, mount: None, prefix: None, key_from: None, preload: false, optional: false }
     }
@@ -161,18 +162,18 @@ impl SourceSpec {
         self.prefix.clone().unwrap_or_else(|| server.label())
     }
 
-    /// The same at another place.
+    /// The spec with another place.
     pub(crate) fn at(&self, place: Place) -> Self {
         Self { place, ..self.clone() }
     }
 
-    /// Reads a source from a command line: a place alone, or `key=value` pairs with commas between them.
+    /// Reads a source from a command line: a place alone, or `key=value` pairs separated by commas.
     pub fn parse(text: &str) -> Result<Self, SpecError> {
         let wrong = |Wrong { reason, hint }| SpecError { entry: escape_control(text), reason, hint };
         let fail = |reason: String| wrong(Wrong::from(reason));
         let known = |key: &str| TEXT_KEYS.contains(&key) || FLAG_KEYS.contains(&key);
         let key = text.split_once('=').map(|(key, _)| key.trim());
-        // A first key that is misspelt is known by the others.
+        // A misspelt first key is recognized by the others.
         let word = key.is_some_and(|key| key.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_'));
         let others =
             || text.split(',').skip(1).filter_map(|pair| pair.split_once('=')).any(|(key, _)| known(key));
@@ -199,7 +200,7 @@ impl SourceSpec {
 }
 
 impl fmt::Display for SourceSpec {
-    /// The source as written on a command line: its place alone where that says it all.
+    /// The source as written on a command line: its place alone if nothing else is set.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let pairs = serde_json::to_value(self).map_err(|_| fmt::Error)?;
         let pairs = pairs.as_object().ok_or(fmt::Error)?;
@@ -216,7 +217,7 @@ impl fmt::Display for SourceSpec {
     }
 }
 
-/// What a place alone means, by its form.
+/// The place that a text alone means, by its form.
 fn place(text: &str) -> Result<Place, String> {
     let ends = |endings: &[&str]| {
         let lower = text.to_ascii_lowercase();
@@ -241,7 +242,7 @@ fn place(text: &str) -> Result<Place, String> {
     }
 }
 
-/// The pairs of a text. A value in double quotes may hold commas; `""` in it means one quote.
+/// The pairs of a text. A value in double quotes may contain commas; `""` in it is one quote.
 fn pairs_of(text: &str) -> Result<Vec<(String, String)>, String> {
     let mut pairs = Vec::new();
     let mut rest = text;
@@ -264,7 +265,7 @@ fn pairs_of(text: &str) -> Result<Vec<(String, String)>, String> {
     }
 }
 
-/// A value up to its closing quote, and what follows the comma after it.
+/// A value up to its closing quote, and the text after the next comma.
 fn quoted_value(text: &str) -> Result<(String, Option<&str>), String> {
     let mut value = String::new();
     let mut rest = text;

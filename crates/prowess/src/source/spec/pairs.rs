@@ -1,4 +1,4 @@
-//! The keys of a source: the one table of them, and what they say together.
+//! The one table of the keys of a source, and how they are combined into a spec.
 
 use std::path::PathBuf;
 
@@ -10,10 +10,10 @@ use super::{Place, Server, SourceSpec, SpecError, is_address};
 use crate::error::escape_control;
 use crate::source::Mount;
 
-/// Makes [`Pairs`] and the lists of keys from one table, in the order they are written.
+/// Makes [`Pairs`] and the lists of keys from one table, in the order in which they are written.
 macro_rules! source_keys {
     (texts { $($text:ident)* } flags { $($flag:ident)* }) => {
-        /// The keys as they are written, before they make sense together.
+        /// The keys and values, before they are combined.
         #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(default, deny_unknown_fields)]
         pub(crate) struct Pairs {
@@ -21,14 +21,14 @@ macro_rules! source_keys {
             $(#[serde(skip_serializing_if = "std::ops::Not::not")] $flag: bool,)*
         }
 
-        /// The keys that have a text for a value.
+        /// The keys with a text as value.
         pub(crate) const TEXT_KEYS: &[&str] = &[$(stringify!($text)),*];
 
-        /// The keys that are true or false.
+        /// The keys with `true` or `false` as value.
         pub(crate) const FLAG_KEYS: &[&str] = &[$(stringify!($flag)),*];
 
         impl Pairs {
-            /// Sets a key that has a text for a value; false when there is no such key, or it was set before.
+            /// Sets a key with a text as value; false when there is no such key, or it was set before.
             pub(crate) fn set(&mut self, key: &str, value: &str) -> bool {
                 let slot = match key {
                     $(stringify!($text) => &mut self.$text,)*
@@ -37,7 +37,7 @@ macro_rules! source_keys {
                 slot.replace(value.to_owned()).is_none()
             }
 
-            /// Sets a key that is true or false.
+            /// Sets a key with `true` or `false` as value.
             pub(crate) fn set_flag(&mut self, key: &str, flag: bool) {
                 match key {
                     $(stringify!($flag) => self.$flag = flag,)*
@@ -48,7 +48,7 @@ macro_rules! source_keys {
     };
 }
 
-// `docs/sources.md` says what each key means; a test keeps the two together.
+// `docs/sources.md` explains each key; a test compares the two.
 source_keys! {
     texts {
         dir path plugin archive jsonl url mcp ca_file token_file name description instructions mount_as prefix
@@ -70,14 +70,14 @@ pub(crate) struct Wrong {
 }
 
 impl From<String> for Wrong {
-    /// Something is wrong with the place.
+    /// A problem with the place.
     fn from(reason: String) -> Self {
         Self { reason, hint: SpecError::HINT }
     }
 }
 
 impl Pairs {
-    /// What the keys say together, or what is wrong with them.
+    /// Combines the keys into a spec.
     pub(crate) fn spec(self) -> Result<SourceSpec, Wrong> {
         let mut places = Vec::new();
         if let Some(dir) = self.dir.or(self.path) {

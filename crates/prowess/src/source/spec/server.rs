@@ -1,28 +1,28 @@
-//! [`Server`]: how another MCP server is reached, and the label of its skills when none was given.
+//! [`Server`]: how to reach another MCP server, and the default label of its skills.
 
 use std::path::PathBuf;
 
 use super::is_address;
 use crate::error::escape_control;
 
-/// How another MCP server is reached. Closed, because whatever opens servers has to know every kind.
+/// How to reach another MCP server. Exhaustive, because code that opens servers has to know every kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Server {
     /// It listens at an address.
     At {
         /// The address, `https` or `http`.
         url: String,
-        /// Certificates, as PEM, that it is trusted by instead of those of the web.
+        /// Certificates to trust, as PEM, instead of the usual ones.
         ca_file: Option<PathBuf>,
-        /// A file with the token that it wants.
+        /// A file with the token that it requires.
         token_file: Option<PathBuf>,
     },
     /// It is a program, started by its arguments and never by a shell.
     Started {
         /// The program, and its arguments.
         argv: Vec<String>,
-        /// The folder it is started in; the current one without it. Words have none: the opening knows where
-        /// they stand.
+        /// The folder to start it in; the current one if there is none. Parsing sets none: only the opening knows where
+        /// the spec is written.
         folder: Option<PathBuf>,
     },
 }
@@ -57,7 +57,7 @@ impl Server {
         Self::Started { argv, folder: None }
     }
 
-    /// The value of the key `mcp` that means this.
+    /// The value of the key `mcp` for this server.
     pub(super) fn text(&self) -> String {
         match self {
             Self::At { url, .. } => url.clone(),
@@ -65,7 +65,7 @@ impl Server {
         }
     }
 
-    /// The label of its skills without a prefix: the name of its host or of its program, as a plain word.
+    /// The default label of its skills: the name of its host or of its program, as a plain word.
     pub fn label(&self) -> String {
         let name = match self {
             Self::At { url, .. } => host(url),
@@ -83,8 +83,8 @@ impl Server {
         if word.is_empty() { "mcp".to_owned() } else { word.to_owned() }
     }
 
-    /// Where it is or what is started, for display, and escaped. A password, a query and arguments are left out: they
-    /// may be secrets, and errors are copied and sent around.
+    /// Its address or program for display, escaped. A password, a query and arguments are left out: they may be
+    /// secrets, and users copy errors and send them to others.
     pub fn shown(&self) -> String {
         match self {
             Self::At { url, .. } => {
@@ -110,7 +110,7 @@ fn host(url: &str) -> &str {
     }
 }
 
-/// The words of a command line. Spaces separate them; text in single or double quotes belongs together.
+/// The words of a command line. Spaces separate them; text in single or double quotes is one word.
 fn words(text: &str) -> Result<Vec<String>, &'static str> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
@@ -120,7 +120,7 @@ fn words(text: &str) -> Result<Vec<String>, &'static str> {
             Some(open) if character == open => quote = None,
             None if matches!(character, '"' | '\'') => {
                 quote = Some(character);
-                // Nothing in quotes is a word too.
+                // Empty quotes are an empty word.
                 word.get_or_insert_default();
             }
             None if character.is_whitespace() => words.extend(word.take()),

@@ -1,4 +1,4 @@
-//! The vectors of `conformance/install.json`: what a person may write to install from.
+//! The vectors of `conformance/install.json`: the texts that name a source to install from.
 
 use prowess::install::{InstallErrorKind, InstallPlace, InstallSpec};
 use serde_json::{Map, Value, json};

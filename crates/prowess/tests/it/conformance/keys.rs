@@ -1,4 +1,4 @@
-//! The vectors of `conformance/keys.json`: what the key of a skill is made of.
+//! The vectors of `conformance/keys.json`: how the key of a skill is made.
 
 use std::fs;
 

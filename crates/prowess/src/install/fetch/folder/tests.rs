@@ -1,4 +1,4 @@
-//! Tests of reading folders: links that stay inside, links that do not, and what is no file at all.
+//! Tests of reading folders: links that stay inside, links that do not, and entries that are not files.
 
 #![allow(clippy::disallowed_methods, reason = "these are tests")]
 

@@ -1,4 +1,4 @@
-//! A repository without a work tree that objects are fetched into, written by hand: that saves starting git for it.
+//! A bare repository that objects are fetched into. It is written without git, which saves starting a process.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -13,9 +13,9 @@ use crate::install::spec::is_on_this_machine;
 use crate::install::store::make_folder;
 use crate::registry::digests;
 
-/// The name of the address in the repository. The user's configuration may well have one that is called `origin`.
+/// The name of the remote. The user's configuration may contain one that is called `origin`.
 pub(super) const REMOTE: &str = "prowess";
-/// The most bytes of the small files that git and we write there.
+/// The most bytes of the small files that git and Prowess write there.
 const MAX_SMALL: usize = 1 << 20;
 
 /// A repository for one address.
@@ -36,19 +36,19 @@ impl Bare {
         self.folder.with_extension("lock")
     }
 
-    /// Where git writes what a server answers, when that is asked for.
+    /// The file that git writes its trace of server responses to, on request.
     pub(super) fn trace_file(&self) -> PathBuf {
         self.folder.join("answer")
     }
 
-    /// What git wrote there.
+    /// Reads and removes the trace.
     pub(super) fn take_trace(&self) -> String {
         let bytes = read_small(&self.trace_file(), MAX_SMALL).unwrap_or_default();
         let _ = fs::remove_file(self.trace_file());
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    /// Whether only the newest commits are here, without their history.
+    /// Whether it has only the newest commits, without their history.
     pub(super) fn is_shallow(&self) -> bool {
         self.folder.join("shallow").exists()
     }
@@ -58,7 +58,7 @@ impl Bare {
         [false, true].iter().any(|long_ids| config.as_deref() == Some(&self.config(*long_ids)))
     }
 
-    /// Makes it unless it is there and whole, as far as its small files say; says whether it was there.
+    /// Creates it unless it exists and its small files are complete; returns whether it existed.
     pub(super) fn open_or_make(&self, long_ids: bool) -> io::Result<bool> {
         if self.is_there() && !self.was_left() {
             return Ok(true);
@@ -68,7 +68,7 @@ impl Bare {
             make_folder(&self.folder.join(folder))?;
         }
         fs::write(self.folder.join("HEAD"), "ref: refs/heads/main\n")?;
-        // Last: without it the rest counts for nothing.
+        // Written last: without it the repository counts as missing.
         fs::write(self.folder.join("config"), self.config(long_ids))?;
         Ok(false)
     }
@@ -80,7 +80,8 @@ impl Bare {
         }
     }
 
-    /// Whether a process was killed while it changed it: no other works on it now.
+    /// Whether a process was killed while it changed the repository. The caller holds the lock, so no other process
+    /// works on it.
     fn was_left(&self) -> bool {
         let left = |folder: &str, is_left: fn(&str) -> bool| {
             let entries = fs::read_dir(self.folder.join(folder)).into_iter().flatten().flatten();
@@ -111,7 +112,7 @@ impl Bare {
         text
     }
 
-    /// What the last fetch brought.
+    /// The result of the last fetch.
     pub(super) fn fetched(&self, wanted: &Wanted) -> Option<FetchedRef> {
         let text = self.text("FETCH_HEAD")?;
         let mut parts = text.lines().next()?.split('\t');
@@ -134,7 +135,7 @@ impl Bare {
     }
 }
 
-/// A folder of this process alone, which goes with it.
+/// A temporary folder of this process, which is removed when it is dropped.
 #[derive(Debug)]
 pub(super) struct Temporary {
     pub(super) path: PathBuf,
@@ -149,7 +150,7 @@ impl Temporary {
             use std::os::unix::fs::DirBuilderExt as _;
             folder.mode(0o700);
         }
-        // It must be new: another user may write there too.
+        // It must be new, since other users may write there too.
         folder.create(&path)?;
         Ok(Self { path })
     }

@@ -1,4 +1,4 @@
-//! [`GitCommand`]: what is asked of git, as arguments of the command `git`.
+//! [`GitCommand`]: requests to git, as arguments of the command `git`.
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -16,19 +16,19 @@ use crate::process::ProcessError;
 /// All branches and tags.
 const EVERYTHING: [&str; 2] = ["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"];
 
-/// The command `git`, and repositories without work trees below a folder.
+/// The command `git`, with bare repositories below a folder.
 #[derive(Debug)]
 pub(crate) struct GitCommand {
     runner: GitRunner,
 }
 
 impl GitCommand {
-    /// With repositories in this folder.
+    /// A command with its repositories in this folder.
     pub(crate) fn new(folder: PathBuf, environment: Environment, limits: GitLimits) -> Self {
         Self { runner: GitRunner::new(folder, environment, limits) }
     }
 
-    /// The same with another program than the `git` of the path.
+    /// Sets another program than the `git` in the path.
     #[cfg(test)]
     pub(crate) fn with_program(mut self, program: &str) -> Self {
         program.clone_into(&mut self.runner.program);
@@ -48,14 +48,14 @@ impl GitCommand {
         arguments.extend(refspecs);
         let fetched = self.runner.ask_server(bare, Some(lock), &arguments, input).map(drop);
         if matches!(&fetched, Err(problem) if matches!(problem.fault, Fault::TooLarge(_))) {
-            // What is too much does not stay on the disk, and the next fetch begins anew.
+            // A repository that is too large does not stay on the disk, and the next fetch starts over.
             bare.remove().map_err(|error| Problem::folder(bare, error))?;
         }
         fetched
     }
 
-    /// A fetch in a repository that is made when there is none. What a killed process left half-made is made again, once,
-    /// and so is one that has become too large.
+    /// Fetches into a repository, and creates it first if it does not exist. One that a killed process left incomplete,
+    /// or that has become too large, is created again, once.
     fn fetch_made(bare: &Bare, fetch: impl Fn(&Bare) -> Result<(), Problem>) -> Result<(), Problem> {
         let made = |error| Problem::folder(bare, error);
         let was_there = bare.open_or_make(false).map_err(made)?;
@@ -72,7 +72,7 @@ impl GitCommand {
         fetch(bare)
     }
 
-    /// How a ref was found, or the names that are like it.
+    /// The error for an unknown ref, with similar names.
     fn unknown_ref(&self, bare: &Bare, wanted: &Wanted) -> InstallError {
         if let Wanted::Commit(id) = wanted {
             return errors::no_commit(&bare.url, id);
@@ -88,7 +88,7 @@ impl GitCommand {
         Ok(text.lines().filter_map(|line| Some(line.split_once('\t')?.1.to_owned())).collect())
     }
 
-    /// `--filter` leaves the files out. On this machine a second fetch for them would cost more than it saves.
+    /// `--filter` omits the files. On this machine a second fetch for them would cost more than it saves.
     fn filter(url: &str) -> &'static [&'static str] {
         if is_on_this_machine(url) { &["--depth=1"] } else { &["--depth=1", "--filter=blob:none"] }
     }
@@ -105,7 +105,7 @@ impl GitCommand {
                 Err(problem) => Err(problem.error(url)),
             }
         })?;
-        // Another process has removed the repository: nothing is there.
+        // Another process has removed the repository: it has no objects.
         Ok(read.unwrap_or_else(|| {
             names.iter().flat_map(|name| format!("{name} missing\n").into_bytes()).collect()
         }))
@@ -127,7 +127,7 @@ impl Git for GitCommand {
             });
             match fetched {
                 Ok(()) => {}
-                // A server that gives no commit by its id gives all branches and tags.
+                // A server that does not serve a commit by its id serves all branches and tags.
                 Err(problem) if matches!(problem.fault, Fault::NotOffered) => {
                     bare.remove().map_err(|error| Problem::folder(bare, error).error(url))?;
                     let options = ["--filter=blob:none"];
@@ -161,7 +161,7 @@ impl Git for GitCommand {
                 Err(problem) => match problem.fault {
                     Fault::Process(ProcessError::TooMuch(_)) => Err(errors::too_many_files(url)),
                     Fault::Process(_) => Err(problem.error(url)),
-                    // It is not here, or not whole.
+                    // It is missing or incomplete.
                     _ => Ok(None),
                 },
             }
@@ -224,8 +224,8 @@ impl Git for GitCommand {
             if !matches!(refused.fault, Fault::NotOffered) {
                 return Err(refused.error(url));
             }
-            // A server that leaves files out and does not give them by their ids gives them all: those of each branch and
-            // tag, and those of all history only where the commit was found in that.
+            // A server that omits files and does not serve them by their ids serves all of them: those of each branch
+            // and tag, and those of the whole history only if the commit was found there.
             let mut options = vec!["--no-write-fetch-head", "--refetch", "--no-filter"];
             options.extend(bare.is_shallow().then_some("--depth=1"));
             self.fetch_into((bare, lock), &EVERYTHING, &options, b"").map_err(|problem| problem.error(url))

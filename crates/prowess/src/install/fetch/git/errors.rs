@@ -1,4 +1,4 @@
-//! What went wrong when git failed, and what to do about it: read from its messages, which are in English here.
+//! Why git failed, and what to do about it: read from its messages, which are in English here.
 
 use std::io;
 
@@ -12,17 +12,17 @@ use prowess_core::text::{cut, similar};
 /// The kind of a failure.
 #[derive(Debug)]
 pub(super) enum Fault {
-    /// The host does not know who asks, or does not let them.
+    /// The host requires a login, or denies access.
     Access,
-    /// The host of ssh is not known.
+    /// The key of the ssh host is not known.
     UnknownHost,
-    /// There is no repository.
+    /// The repository does not exist.
     NoRepository,
-    /// There is no branch, tag or commit of that name.
+    /// No branch, tag or commit has this name.
     NoRef,
-    /// The server does not give what has no name of its own.
+    /// The server does not serve objects without a ref.
     NotOffered,
-    /// The server has longer ids.
+    /// The server uses longer ids.
     OtherIds,
     /// The repository on this machine belongs to another user.
     Owner,
@@ -30,35 +30,35 @@ pub(super) enum Fault {
     Certificate,
     /// The connection could not be made, or broke.
     Network,
-    /// Next to nothing was sent for a while.
+    /// Almost no data was received for a while.
     Slow,
-    /// The server leads elsewhere; where to, when that is known.
+    /// The server redirects; the target, if it is known.
     Redirect(Option<String>),
-    /// The server broke off, or sent what is no repository.
+    /// The server disconnected, or its response is not a repository.
     Server,
     /// The repository has more bytes than this.
     TooLarge(u64),
     /// Something else.
     Other,
-    /// git had no result.
+    /// git gave no result.
     Process(ProcessError),
     /// The folder for the repository could not be changed.
     Folder(InstallError),
 }
 
-/// How the lines begin that a server has git pass on.
+/// The prefix of lines that git passes on from the server.
 const PASSED_ON: &str = "remote: ";
-/// The longest line of git's that is kept, in characters.
+/// The longest line of git that is kept, in characters.
 const MAX_LINE: usize = 300;
 
-/// A failure, and what git said.
+/// A failure, and the messages of git.
 #[derive(Debug)]
 pub(super) struct Problem {
     pub(super) fault: Fault,
     said: String,
 }
 
-/// Words of git and of what it uses, and what they mean; the first that are there count.
+/// Words in the messages of git and of the programs it uses, and their meaning; the first match counts.
 const WORDS: [(&str, Fault); 43] = [
     ("mismatched algorithms", Fault::OtherIds),
     ("dubious ownership", Fault::Owner),
@@ -124,8 +124,8 @@ impl Problem {
         Self { fault, said }
     }
 
-    /// Reads what git said. Passwords that the user's configuration adds to addresses are left out, and so is what the
-    /// server has git pass on: it does not say what went wrong here.
+    /// Reads the messages of git. Passwords that the user's configuration adds to addresses are left out, and so are
+    /// lines that git passes on from the server: they do not say what went wrong here.
     pub(super) fn said(stderr: &[u8]) -> Self {
         let text = without_credentials(&String::from_utf8_lossy(stderr));
         let own: Vec<&str> = text.lines().filter(|line| !line.starts_with(PASSED_ON)).collect();
@@ -137,17 +137,17 @@ impl Problem {
         Self { fault, said: said.join("\n") }
     }
 
-    /// The same with where the server leads to.
+    /// Sets the target of the redirect.
     pub(super) fn leading_to(self, to: String) -> Self {
         Self { fault: Fault::Redirect(Some(to)), ..self }
     }
 
-    /// Whether a repository that is made again may help: it may be damaged, or hold too much of former times.
+    /// Whether creating the repository again may help: it may be damaged, or hold too much history.
     pub(super) fn may_be_old(&self) -> bool {
         matches!(self.fault, Fault::Other | Fault::TooLarge(_))
     }
 
-    /// The line of git's that says most.
+    /// The most informative line of git.
     fn line(&self) -> String {
         let is_said = |start: &str| self.said.lines().find_map(|line| line.strip_prefix(start));
         let line = is_said("fatal: ").or_else(|| is_said("error: ")).or_else(|| self.said.lines().next());
@@ -248,7 +248,7 @@ impl Problem {
     }
 }
 
-/// A branch, tag or commit that is not there.
+/// The error for a branch, tag or commit that does not exist.
 pub(in crate::install::fetch) fn unknown_ref(url: &str, wanted: &str, names: &[String]) -> InstallError {
     let short = |name: &'_ str| -> String {
         ["refs/heads/", "refs/tags/"]
@@ -270,14 +270,14 @@ pub(in crate::install::fetch) fn unknown_ref(url: &str, wanted: &str, names: &[S
     InstallError::new(InstallErrorKind::NotFound, message, hint)
 }
 
-/// A commit that is not there, or not any more.
+/// The error for a commit that does not exist, or no longer does.
 pub(in crate::install::fetch) fn no_commit(url: &str, id: &str) -> InstallError {
     let message = format!("the repository does not have this commit: {url}: {id}");
     let hint = "choose another branch, tag or commit";
     InstallError::new(InstallErrorKind::NotFound, message, hint).about(About::Commit)
 }
 
-/// Something that git wrote is not as documented.
+/// The error for output of git that is not as documented.
 pub(super) fn not_understood(url: &str, what: &str) -> InstallError {
     let message = format!("git did not give {what}: {url}");
     InstallError::new(

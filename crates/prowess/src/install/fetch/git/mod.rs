@@ -1,7 +1,7 @@
-//! [`Git`]: what is asked of git. [`GitCommand`] asks the command `git` by its arguments.
+//! [`Git`]: the requests to git. [`GitCommand`] sends them to the command `git`.
 //!
 //! Only objects are fetched and read. Nothing is checked out, so no hook, filter, submodule or large-file program of a
-//! repository ever runs. The user's own configuration of git counts, as for credentials and proxies.
+//! repository ever runs. The user's own configuration of git applies, for example for credentials and proxies.
 
 mod clone;
 mod command;
@@ -19,18 +19,18 @@ pub(crate) use self::command::GitCommand;
 pub(super) use self::errors::{no_commit, unknown_ref};
 use crate::install::error::InstallError;
 
-/// How long git may take, and how much it may say.
+/// The limits of git.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct GitLimits {
-    /// How long one command of git may take, over a network too.
+    /// The timeout of one command of git, also over a network.
     pub(crate) timeout: Duration,
-    /// How long another process may work on the same repository.
+    /// How long to wait for another process that works on the same repository.
     pub(crate) lock_timeout: Duration,
     /// The most bytes of a list of refs or of files.
     pub(crate) listing_bytes: usize,
     /// The most bytes that the repository of one address may have on this machine.
     pub(crate) repository_bytes: u64,
-    /// How long a server may send next to nothing.
+    /// How long a server may send almost nothing.
     pub(crate) quiet: Duration,
 }
 
@@ -56,7 +56,7 @@ pub(crate) enum Wanted {
 }
 
 impl Wanted {
-    /// What a person means by the text behind `#`.
+    /// The meaning of the text after `#`.
     pub(crate) fn of(text: &str) -> Self {
         if is_id(text) {
             Self::Commit(text.to_ascii_lowercase())
@@ -74,7 +74,7 @@ impl Wanted {
         }
     }
 
-    /// How a lock says it, when nothing more is known.
+    /// Its form in a lock, when nothing more is known.
     fn requested(&self) -> Option<String> {
         match self {
             Self::Default => None,
@@ -91,12 +91,12 @@ impl Wanted {
     }
 }
 
-/// What a fetch brought.
+/// The result of a fetch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FetchedRef {
     /// The id of a commit, or of a tag that leads to one.
     pub(crate) id: String,
-    /// What was asked for, as a lock says it: `branch:main`, `tag:v1`, `commit:…`; nothing for the default.
+    /// The requested version, in the form of the lock: `branch:main`, `tag:v1`, `commit:…`; none for the default.
     pub(crate) requested: Option<String>,
 }
 
@@ -116,29 +116,29 @@ pub(crate) struct Object {
     pub(crate) bytes: Vec<u8>,
 }
 
-/// What is asked of git. Ids are whole ones, checked by [`is_id`].
+/// The requests to git. Ids are complete, as checked by [`is_id`].
 pub(crate) trait Git: Debug + Send + Sync {
     /// The names of the branches and tags of a repository, such as `refs/heads/main`.
     fn refs(&self, url: &str) -> Result<Vec<String>, InstallError>;
 
-    /// Fetches a commit and the trees of its folders; the files come with it only where the server cannot leave them out.
+    /// Fetches a commit and its trees; the files come with it only if the server cannot omit them.
     fn fetch(&self, url: &str, wanted: &Wanted) -> Result<FetchedRef, InstallError>;
 
-    /// Everything in the tree of a commit that was fetched; nothing when it was not.
+    /// All entries in the tree of a commit that was fetched; none when it was not.
     fn tree(&self, url: &str, commit: &str) -> Result<Option<Vec<TreeEntry>>, InstallError>;
 
-    /// Objects that were fetched, by name, in order; nothing for each that was not. At most so many bytes together.
+    /// Objects that were fetched, by name, in order; none for each that was not. At most `limit` bytes in total.
     fn objects(&self, url: &str, names: &[String], limit: usize)
     -> Result<Vec<Option<Object>>, InstallError>;
 
     /// The sizes of objects that were fetched, in order.
     fn sizes(&self, url: &str, names: &[String]) -> Result<Vec<Option<u64>>, InstallError>;
 
-    /// Fetches files, all at once.
+    /// Fetches files, all in one request.
     fn bring(&self, url: &str, ids: &[String]) -> Result<(), InstallError>;
 }
 
-/// Whether a text is the whole id of an object.
+/// Whether a text is the complete id of an object.
 pub(crate) fn is_id(text: &str) -> bool {
     [40, 64].contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }

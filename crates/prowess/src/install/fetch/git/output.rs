@@ -1,4 +1,4 @@
-//! What git writes: lists of files, and objects with a line before each.
+//! Parses the output of git: lists of files, and objects with a header line each.
 
 use super::{TreeEntry, is_id};
 
@@ -12,13 +12,13 @@ pub(super) fn tree_entry(line: &[u8]) -> Option<TreeEntry> {
     Some(TreeEntry { mode, id, path: path.get(1..)?.to_vec() })
 }
 
-/// What git says before an object.
+/// The header of an object.
 pub(super) enum Header {
     Missing,
     Object { id: String, size: u64 },
 }
 
-/// Reads `id type size` or `name missing`; nothing when it is neither.
+/// Reads `id type size` or `name missing`; none when it is neither.
 pub(super) fn next_header(rest: &mut &[u8]) -> Option<Header> {
     let end = rest.iter().position(|byte| *byte == b'\n')?;
     let (line, behind) = rest.split_at_checked(end)?;
@@ -32,7 +32,7 @@ pub(super) fn next_header(rest: &mut &[u8]) -> Option<Header> {
     }
 }
 
-/// Reads the bytes of an object and the end of line behind them.
+/// Reads the bytes of an object and the line end after them.
 pub(super) fn next_bytes(rest: &mut &[u8], size: u64) -> Option<Vec<u8>> {
     let (bytes, behind) = rest.split_at_checked(usize::try_from(size).ok()?)?;
     *rest = behind.strip_prefix(b"\n")?;

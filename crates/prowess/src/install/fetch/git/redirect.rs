@@ -1,23 +1,23 @@
-//! Where a server redirects git to. On the same host that is followed. Another host is never asked: what a person named
-//! is the only host that gets a request.
+//! The redirects of a server. On the same host they are followed. Another host is never contacted: only the host that
+//! the user named gets a request.
 
 use crate::install::spec::{InstallPlace, InstallSpec, without_credentials};
 
-/// How often one address may lead to another.
+/// The maximum number of redirects in a row.
 pub(super) const MAX_REDIRECTS: usize = 3;
 /// What git appends to the address of a repository in its first request.
 const REQUEST: &str = "/info/refs?service=git-upload-pack";
 
-/// Where a server leads.
+/// The target of a redirect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Redirect {
     /// To another repository of the same host.
     SameHost(String),
-    /// Elsewhere, as it says.
+    /// Another host, as the server writes it.
     Elsewhere(String),
 }
 
-/// Reads the headers of an answer in a trace of git.
+/// Reads the headers of a response from a trace of git.
 pub(super) fn read(trace: &str, url: &str) -> Option<Redirect> {
     let headers = trace.lines().filter_map(|line| line.split_once("<= Recv header: "));
     let mut locations =
@@ -38,7 +38,7 @@ pub(super) fn read(trace: &str, url: &str) -> Option<Redirect> {
         other.split('/').next().filter(|other| other.eq_ignore_ascii_case(host)).map(drop)
     };
     let followed = absolute.strip_suffix(REQUEST).filter(|to| same_host(to).is_some() && !to.contains('='));
-    // It is read like an address that a person wrote, by the same rules.
+    // The target is parsed like an address from the user, by the same rules.
     let spec = followed.and_then(|to| to.parse::<InstallSpec>().ok());
     Some(match spec.map(|spec| (spec.place, spec.tree, spec.reference)) {
         Some((InstallPlace::Git(to), None, None)) if to != url => Redirect::SameHost(to),

@@ -21,7 +21,7 @@ use crate::install::store::make_folder;
 use crate::internal::locked;
 use crate::process::{self, Finished, ProcessLimits, Variables, Watch};
 
-/// Fewer bytes a second than this are next to nothing.
+/// Fewer bytes per second than this count as almost nothing.
 const SLOW: u32 = 100;
 
 /// The program, and where its repositories are.
@@ -29,11 +29,11 @@ const SLOW: u32 = 100;
 pub(super) struct GitRunner {
     pub(super) program: String,
     folder: PathBuf,
-    /// Used instead when that cannot be written.
+    /// Used instead when that folder cannot be written.
     other_folder: OnceLock<Temporary>,
     environment: Environment,
     ssh_command: OnceLock<bool>,
-    /// Where addresses lead to on the same host.
+    /// The targets of redirects on the same host.
     redirects: Mutex<BTreeMap<String, String>>,
     pub(super) limits: GitLimits,
 }
@@ -56,7 +56,7 @@ impl GitRunner {
         Bare::of(self.other_folder.get().map_or(&self.folder, |other| &other.path), url)
     }
 
-    /// Works on the repository of an address, which no other process does meanwhile.
+    /// Works on the repository of an address while no other process does.
     pub(super) fn locked<T>(
         &self,
         url: &str,
@@ -69,7 +69,7 @@ impl GitRunner {
         let mut bare = self.bare(url);
         let lock = take(&bare).or_else(|error| match (error.kind(), self.other_folder.get()) {
             (io::ErrorKind::TimedOut, _) | (_, Some(_)) => Err(error),
-            // A store that cannot be written is no reason to install nothing.
+            // If the store cannot be written, skills are still installed.
             _ => {
                 let _ = self.other_folder.set(Temporary::new(&self.environment)?);
                 bare = self.bare(url);
@@ -81,12 +81,12 @@ impl GitRunner {
             _ => InstallError::io("lock the repository", &bare.lock_file(), error),
         })?;
         let done = work(&bare, &lock);
-        // Whatever git left behind does not hold it any longer.
+        // A process that git left behind no longer holds the lock.
         let _ = lock.unlock();
         done
     }
 
-    /// Reads the repository of an address, which no other process removes meanwhile; nothing when there is none.
+    /// Reads the repository of an address while no other process removes it; none when it does not exist.
     pub(super) fn reading<T>(
         &self,
         url: &str,
@@ -103,7 +103,7 @@ impl GitRunner {
         if bare.is_there() { read(&bare).map(Some) } else { Ok(None) }
     }
 
-    /// Runs git in a repository, where it only reads. What it says when it fails comes back with the kind of failure.
+    /// Runs git in a repository that it only reads. If it fails, the error has its messages and the kind of failure.
     pub(super) fn run(
         &self,
         bare: &Bare,
@@ -115,8 +115,8 @@ impl GitRunner {
         self.start(bare, None, arguments, (input, limit), (&[], &mut watch))
     }
 
-    /// Asks the server of a repository. With the lock of the repository, git keeps it until it ends: when this process is
-    /// killed, git runs on, and no other may work there then.
+    /// Sends a request to the server of a repository. If the lock of the repository is given, git holds it until it
+    /// ends: when this process is killed, git runs on, and no other process may work there.
     pub(super) fn ask_server(
         &self,
         bare: &Bare,
@@ -136,7 +136,7 @@ impl GitRunner {
         ask()
     }
 
-    /// Asks once more where the server leads to. On the same host the next requests go there.
+    /// Repeats the request to learn the target of a redirect. On the same host the next requests go there.
     fn follow(&self, bare: &Bare, problem: Problem) -> Result<(), Problem> {
         let trace = bare.trace_file();
         let variables: [(&'static str, Option<OsString>); 3] = [
@@ -145,7 +145,7 @@ impl GitRunner {
             ("GIT_TRACE_REDACT", Some("1".into())),
         ];
         let arguments = ["ls-remote", "--quiet", "--", REMOTE];
-        // It fails as before. Only the trace counts.
+        // It fails as before; only the trace matters.
         let _ = self.start_watched(bare, None, &arguments, b"", &variables);
         let text = bare.take_trace();
         let mut redirects = locked(&self.redirects);
@@ -160,7 +160,7 @@ impl GitRunner {
         }
     }
 
-    /// Runs git against a server, which may send too much or nothing.
+    /// Runs git against a server, and stops it if the server sends too much or nothing.
     fn start_watched(
         &self,
         bare: &Bare,
@@ -173,7 +173,7 @@ impl GitRunner {
         let mut watch = || watcher.go_on();
         let input = (input.to_vec(), self.limits.listing_bytes);
         let finished = self.start(bare, lock, arguments, input, (variables, &mut watch));
-        // A quick fetch may be over before it was looked at.
+        // A quick fetch may have finished before it was measured.
         if lock.is_some() && finished.is_ok() {
             watcher.go_on();
         }
@@ -213,7 +213,7 @@ impl GitRunner {
         if finished.status.success() { Ok(finished) } else { Err(Problem::said(&finished.stderr)) }
     }
 
-    /// Whether the user's configuration says how ssh is started. The environment would overrule it.
+    /// Whether the user's configuration sets the ssh command. The environment would override it.
     fn has_ssh_command(&self, variables: &Variables) -> bool {
         *self.ssh_command.get_or_init(|| {
             let argv = [&self.program, "config", "--get", "core.sshCommand"].map(str::to_owned);

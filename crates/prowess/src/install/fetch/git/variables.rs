@@ -1,4 +1,4 @@
-//! How git is run: what it may not do, whatever the environment and the configuration say.
+//! The settings and the environment of git: what it must not do, whatever the user's environment and configuration say.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -6,23 +6,23 @@ use std::path::Path;
 use crate::env::Environment;
 use crate::install::spec::is_on_this_machine;
 
-/// Settings for every command. The user's own configuration counts for everything else.
+/// Settings for every command. The user's own configuration applies to everything else.
 pub(super) const SETTINGS: [&str; 9] = [
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
     "protocol.ext.allow=never",
     "credential.interactive=false",
-    // No host but the one that was named is asked. On the same host, redirects are followed by the caller.
+    // Only the host that was named is contacted. On the same host, the caller follows redirects.
     "http.followRedirects=false",
     "fetch.writeCommitGraph=false",
-    // Nothing is left running behind, and what is fetched is never tidied away.
+    // No process is left running, and fetched objects are never removed.
     "maintenance.auto=false",
     "gc.auto=0",
-    // No other place to fetch from than the one that was named.
+    // Objects are fetched only from the place that was named.
     "transfer.bundleURI=false",
 ];
 
-/// Variables that would lead git to another repository than the one it is to work on.
+/// Variables that would make git use another repository.
 const REMOVED: [&str; 10] = [
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
     "GIT_COMMON_DIR",
@@ -41,36 +41,36 @@ pub(super) fn of(url: &str, folder: &Path) -> Vec<(&'static str, Option<OsString
     let mut variables: Vec<(&'static str, Option<OsString>)> = vec![
         ("GIT_DIR", Some(folder.into())),
         ("GIT_ALLOW_PROTOCOL", Some(protocols(url).into())),
-        // No one is asked anything: there may be no one at the terminal. An empty helper keeps others from being used.
+        // Nothing is asked: there may be no user at the terminal. An empty helper disables all others.
         ("GIT_TERMINAL_PROMPT", Some("0".into())),
         ("GIT_ASKPASS", Some(OsString::new())),
         ("SSH_ASKPASS", Some("false".into())),
         ("SSH_ASKPASS_REQUIRE", Some("force".into())),
         ("GCM_INTERACTIVE", Some("never".into())),
-        // A file that is not here is fetched with the others, never by itself.
+        // A missing file is fetched with the others, never by itself.
         ("GIT_NO_LAZY_FETCH", Some("1".into())),
         ("GIT_NO_REPLACE_OBJECTS", Some("1".into())),
         ("GIT_LFS_SKIP_SMUDGE", Some("1".into())),
-        // Its messages are read, and shown to people who may have set another language.
+        // Its messages are parsed, and shown to users who may have set another language.
         ("LC_ALL", Some("C".into())),
     ];
     variables.extend(REMOVED.map(|name| (name, None)));
     variables
 }
 
-/// Whether git uses ssh for an address, and the environment does not say how.
+/// Whether git uses ssh for an address, and the environment does not set the ssh command.
 pub(super) fn needs_ssh(environment: &Environment, url: &str) -> bool {
     let is_ssh = url.starts_with("ssh://") || !url.contains("://");
     is_ssh && ["GIT_SSH_COMMAND", "GIT_SSH"].iter().all(|name| environment.get(name).is_none())
 }
 
-/// Lets ssh fail where it would ask.
+/// Makes ssh fail instead of asking.
 pub(super) fn without_questions() -> (&'static str, Option<OsString>) {
     ("GIT_SSH_COMMAND", Some("ssh -o BatchMode=yes".into()))
 }
 
-/// The transports that an address needs. The user's `insteadOf` may lead from one of a network to another, or to a mirror
-/// on this machine; what a server says never does, since `http` is only allowed to this machine.
+/// The transports that an address needs. The user's `insteadOf` may lead from one network transport to another, or to a
+/// mirror on this machine; a server never can, since `http` is only allowed to this machine.
 fn protocols(url: &str) -> &'static str {
     match url.split_once("://") {
         _ if is_on_this_machine(url) => "file",

@@ -1,4 +1,4 @@
-//! [`Watcher`]: what a running git does to the disk. It is stopped when it fetches too much, or nothing for too long.
+//! [`Watcher`]: measures a running git on the disk. It is stopped when it fetches too much, or nothing for too long.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,16 +11,16 @@ use super::GitLimits;
 pub(super) enum Stop {
     /// The repository is larger than this.
     TooLarge(u64),
-    /// Nothing came for this long.
+    /// Nothing was received for this long.
     Quiet(Duration),
 }
 
-/// Looks at the objects of a repository while git fetches into it.
+/// Measures the objects of a repository while git fetches into it.
 #[derive(Debug)]
 pub(super) struct Watcher {
     objects: PathBuf,
     most: u64,
-    /// How long nothing may come. Over HTTP, git itself notices that sooner.
+    /// How long nothing may be received. Over HTTP, git itself notices that sooner.
     quiet: Option<Duration>,
     size: u64,
     changed: Instant,
@@ -40,7 +40,7 @@ impl Watcher {
         }
     }
 
-    /// Whether git may go on.
+    /// Whether git may continue.
     pub(super) fn go_on(&mut self) -> bool {
         let size = size_of(&self.objects);
         if size != self.size {
@@ -55,10 +55,10 @@ impl Watcher {
     }
 }
 
-/// The bytes of all objects: those in packs, those on their way into one, and those on their own.
+/// The size of all objects: those in packs, those being packed, and loose ones.
 fn size_of(objects: &Path) -> u64 {
     let entries = |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten();
-    // What is gone again by now has no size.
+    // A file that is gone by now has no size.
     let bytes = |entry: &fs::DirEntry| entry.metadata().map_or(0, |metadata| metadata.len());
     let folders = entries(objects).filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
     folders.flat_map(|folder| entries(&folder.path())).map(|entry| bytes(&entry)).sum()

@@ -1,4 +1,4 @@
-//! Repositories that attack their reader: links, submodules, filters, hooks, names, modes and masses.
+//! Repositories that attack their reader: links, submodules, filters, hooks, names, modes and sizes.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! A small HTTP server on this machine around `git http-backend`, and git's daemon, with what can go wrong.
+//! A small HTTP server on this machine around `git http-backend`, and git's daemon, with faults that tests choose.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};

@@ -1,4 +1,4 @@
-//! Folders through the fetcher: what is meant, how a lock names them, and that a changed one is noticed.
+//! Folders through the fetcher: which skill is chosen, how a lock names it, and that a changed folder is noticed.
 
 use super::*;
 

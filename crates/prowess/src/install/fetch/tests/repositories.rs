@@ -127,7 +127,7 @@ fn several_skills_are_ambiguous_until_one_is_named() {
     assert_eq!(choose(&["skills/a"]).unwrap(), [2]);
     let none = choose(&["c"]).unwrap_err();
     assert_eq!(none.kind(), InstallErrorKind::NotFound);
-    // A folder that was named is what is meant, and so is a skill in the text.
+    // The skill in a folder that was named is chosen, and so is a skill that the text names.
     let mut spec: InstallSpec = world.url("repo").parse().unwrap();
     spec.path = Some("skills/a".parse().unwrap());
     assert_eq!(fetcher.find(&spec).unwrap().choose(&[], false).unwrap(), [0]);

@@ -1,4 +1,4 @@
-//! What the next process makes of a transaction that was killed between its steps.
+//! How the next process recovers a transaction that was killed between its steps.
 
 use super::super::super::recover::{Recovered, recover};
 use super::super::super::steps::{aside, swap};
