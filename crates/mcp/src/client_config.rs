@@ -26,11 +26,11 @@ pub struct ClientConfig {
 enum StdioFormat {
     /// `{"command": …, "args": […]}`
     Command,
-    /// the same with `"type": "stdio"`
+    /// `Command` with `"type": "stdio"`
     TypedCommand,
     /// `{"type": "local", "command": […], "enabled": true}`
     Words,
-    /// the first in TOML
+    /// `Command` in TOML
     Toml,
 }
 
@@ -39,13 +39,13 @@ enum StdioFormat {
 enum HttpFormat {
     /// `{"url": …, "headers": …}`
     Url,
-    /// the same with `"type": "http"`
+    /// `Url` with `"type": "http"`
     TypedUrl,
     /// `{"httpUrl": …, "headers": …}`
     HttpUrl,
     /// `{"type": "remote", "url": …, "enabled": true, "headers": …}`
     EnabledUrl,
-    /// the first in TOML, with the token in a variable
+    /// `Url` in TOML, with the token in a variable
     Toml,
 }
 

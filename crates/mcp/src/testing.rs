@@ -1,5 +1,5 @@
-//! What tests of this crate and of the command line share: above all a fake MCP server, over HTTP on loopback, with one
-//! response per connection. It may return invalid data.
+//! Helpers for the tests of this crate and of the command line: above all a fake MCP server, over HTTP on loopback,
+//! with one response per connection. It may return invalid data.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

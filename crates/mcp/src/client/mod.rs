@@ -229,8 +229,8 @@ impl Connection {
         self.close(error)
     }
 
-    /// Ends the process, and adds its last output to the error. Other requests to it fail too: if the process hangs, each
-    /// would run into the timeout.
+    /// Ends the process, and adds its last output to the error. Other requests to it fail too: if the process hangs,
+    /// each would time out.
     pub(crate) fn close(&self, error: ClientError) -> ClientError {
         let mut error = self.with_noise(error);
         let mut server_process = locked(&self.server_process);

@@ -20,10 +20,11 @@ use prowess::internal::locked;
 /// How long an inspection of the files of a skill is fresh. The watcher reports changes of SKILL.md at once; the other
 /// files are inspected again on request, at most this often.
 const FRESH: Duration = Duration::from_millis(250);
-/// The same for a skill whose files must be fetched from a remote source. The thread that polls the source inspects
-/// them, and lists do not wait for that.
+/// How long an inspection is fresh for a skill whose files must be fetched from a remote source. The thread that polls
+/// the source inspects them, and lists do not wait for that.
 const FRESH_REMOTE: Duration = Duration::from_secs(30);
-/// The same after a read of a file that did not match its digest, so that not each such read fetches the whole skill.
+/// How long it is fresh after a read of a file that did not match its digest, so that not each such read fetches the
+/// whole skill.
 const FRESH_REMOTE_CHANGED: Duration = Duration::from_secs(5);
 
 /// One served skill, and the last inspection of its files.
