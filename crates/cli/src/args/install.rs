@@ -36,7 +36,7 @@ pub(crate) struct Add {
     pub(crate) installing: Installing,
 }
 
-/// What is said below the options of `add`.
+/// The text below the options of `add`.
 const SOURCES: &str = "Sources:\n  ./folder, ../folder, /folder, ~/folder\n  owner/repo[/folder][@skill][#ref]\n  \
     https://host/repo.git, ssh://…, git@host:repo.git, file:///repo.git, each with #ref\n  \
     https://github.com/owner/repo/tree/REF/folder, https://host/group/repo/-/tree/REF/folder\n  @org/name[@version]";

@@ -12,7 +12,7 @@ use crate::error::CommandError;
 /// The skills in the folders of a client.
 pub(super) struct InClient {
     pub(super) files: Vec<PathBuf>,
-    /// What is said about those that the client does not list.
+    /// The messages about skills that the client does not list.
     pub(super) unseen: Vec<String>,
 }
 
@@ -25,7 +25,7 @@ impl InClient {
         for (skill, standing) in registry.catalog().all() {
             let Some(path) = skill.entry.origin.location.path().map(PathBuf::from) else { continue };
             if let Standing::Unseen { code, reason, fix } = standing {
-                // The file itself is listed by another path, and is checked there.
+                // The same file is listed by another path, and is checked there.
                 if *code == "same-file" {
                     continue;
                 }

@@ -128,7 +128,7 @@ pub(crate) fn run(args: &Prompt, json: bool, ui: &mut Ui) -> Result<Outcome, Com
     Ok(outcome)
 }
 
-/// The skills that a client offers to its model, with nothing against them.
+/// The skills that a client offers to its model, without their obstacles.
 fn as_client(registry: &Registry) -> Catalog {
     let catalog = registry.catalog();
     let offered = catalog.iter().filter(|skill| not_for_model(skill, registry).is_none()).map(|skill| {
@@ -154,7 +154,7 @@ fn nothing(catalog: &Catalog, places: &Places) -> String {
     }
 }
 
-/// What became of the query, and the error of the selector.
+/// The outcome of the query, and the error of the selector.
 fn described(whole: Option<&NotNarrowed>) -> (&'static str, Option<String>) {
     match whole {
         None => ("hits", None),

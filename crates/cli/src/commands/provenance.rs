@@ -1,4 +1,4 @@
-//! Where an installed skill came from, as `list` and `why` say it.
+//! Where an installed skill came from, in the output of `list` and `why`.
 
 use std::path::Path;
 
@@ -26,7 +26,7 @@ pub(super) struct Provenance<'o> {
     edited: Option<bool>,
 }
 
-/// What the locks of the project and of the user say. One that cannot be read is a note, and never a failure.
+/// The entries in the locks of the project and of the user. A lock that cannot be read is a note, never a failure.
 pub(super) fn origins(ui: &mut Ui) -> Origins {
     let environment = Environment::current();
     let project = InstallFolders::project_of(&env::absolute(Path::new(".")), &environment);
@@ -39,7 +39,7 @@ pub(super) fn origins(ui: &mut Ui) -> Origins {
 }
 
 impl<'o> Provenance<'o> {
-    /// Where a skill came from; nothing when it was not installed.
+    /// Where a skill came from; none when it was not installed.
     pub(super) fn of(skill: &Candidate, origins: &'o Origins) -> Option<Self> {
         let origin = origins.of(skill)?;
         let locked = &origin.locked;
@@ -55,12 +55,12 @@ impl<'o> Provenance<'o> {
         })
     }
 
-    /// The same, with whether the files are edited. This reads all of them.
+    /// Where a skill came from, and whether its files are edited. This reads all of them.
     pub(super) fn compared(skill: &Candidate, origins: &'o Origins) -> Option<Self> {
         Some(Self { edited: origins.of(skill)?.is_edited(), ..Self::of(skill, origins)? })
     }
 
-    /// In a few words.
+    /// In one line.
     pub(super) fn short(&self) -> String {
         report::origin(self.locked)
     }

@@ -1,4 +1,4 @@
-//! A skill and what became of it, as `list`, `search` and `why` write it.
+//! A skill and its state, as `list`, `search` and `why` write it.
 
 use prowess::catalog::{TurnedOffBy, WhyNot};
 use prowess::client::Fact;
@@ -9,7 +9,7 @@ use super::advice;
 use super::cost::Cost;
 use super::provenance::Provenance;
 
-/// A skill and what became of it.
+/// A skill and its state.
 #[derive(Serialize)]
 pub(super) struct Row<'r> {
     pub(super) name: &'r str,
@@ -95,7 +95,7 @@ impl<'r> Row<'r> {
         let (mut shadowed_by, mut disabled_by, mut not_seen) = (None, None, None);
         let listed = *standing == Standing::Listed;
         let state = match standing {
-            // What a client lists may be withheld here.
+            // A skill that a client lists may be withheld by Prowess.
             Standing::Listed => match &candidate.obstacle {
                 None => "active",
                 Some(Obstacle::Untrusted) => "untrusted",

@@ -60,7 +60,7 @@ fn revoke(what: &str, approvals: &mut Approvals) -> Result<String, CommandError>
         let path = approval.location.path();
         path.is_some_and(|path| Path::new(path).starts_with(project)) && !is_of_user(approval)
     });
-    // Of several with one name, that of this project is meant.
+    // If several have this name, those of this project count.
     let here = !own.is_empty();
     let called = if here { own } else { called };
     // An installed skill is trusted where it is, and where clients have a link to it or a copy.
@@ -81,7 +81,7 @@ fn revoke(what: &str, approvals: &mut Approvals) -> Result<String, CommandError>
     let as_folder = meant.is_empty() && names_folder(what);
     let folder = env::absolute(Path::new(what));
     let count = if as_folder {
-        // Without its approval, a skill in the user's own folders would not be trusted less, but whatever is in it.
+        // Without its approval, a skill in the user's own folders would be trusted with any content.
         let skills = std::mem::take(&mut approvals.skills);
         let (of_user, others): (Vec<Approval>, Vec<Approval>) = skills.into_iter().partition(is_of_user);
         approvals.skills = others;
@@ -133,8 +133,8 @@ fn own_folders() -> Vec<PathBuf> {
     home.into_iter().chain(of_clients).collect()
 }
 
-/// Whether a skill is in one of the user's own folders. What was not installed there needs no trust, so without its approval
-/// an installed one could be taken for that.
+/// Whether a skill is in one of the user's own folders. Skills that were not installed there need no trust, so without
+/// its approval an installed one would count as such a skill.
 fn is_of_user(approval: &Approval, own_folders: &[PathBuf]) -> bool {
     let path = approval.location.path().map(Path::new);
     path.is_some_and(|path| own_folders.iter().any(|folder| path.starts_with(folder)))

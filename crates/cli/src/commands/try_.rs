@@ -22,7 +22,7 @@ use crate::ui::{FAINT, STRONG, Ui, clean, clean_lines, count, size};
 /// How many lines of the loaded text are shown, and of a file.
 const SHOWN_LINES: usize = 8;
 const SHOWN_FILE_LINES: usize = 4;
-/// How many skills that fit are shown, and how many near ones if none does.
+/// How many matching skills are shown, and how many similar ones if none matches.
 const SHOWN_HITS: usize = 4;
 const NEAREST: usize = 3;
 /// The most skills whose files are measured, so that a large library answers at once.
@@ -146,7 +146,7 @@ impl Loaded {
     }
 }
 
-/// One task and what became of it.
+/// One task and its result.
 struct Trial<'t> {
     task: &'t str,
     /// The options of the command line that say where skills are.

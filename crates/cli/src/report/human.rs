@@ -22,11 +22,11 @@ const MAX_AROUND: usize = 400;
 
 /// Writes problems as they come.
 pub(crate) struct Human {
-    /// What becomes of notes.
+    /// How notes are shown.
     pub(crate) notes: Notes,
 }
 
-/// What becomes of notes, which are problems of severity info.
+/// How notes, which are problems of severity info, are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Notes {
     /// Each is shown at its place.

@@ -1,4 +1,4 @@
-//! Skills that are checked by their names: only folders of skills on this machine are looked into.
+//! Skills that are checked by their names: only folders of skills on this machine are searched.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use prowess::library::clients;
 use prowess::source::Source as _;
 use prowess::{DirSource, ScanOptions};
 
-/// The paths, with the SKILL.md of a skill in the place of its name. A path that exists is never a name.
+/// The paths, with each name of a skill replaced by its SKILL.md. A path that exists is never a name.
 pub(super) fn resolved(paths: &[PathBuf]) -> Vec<PathBuf> {
     paths.iter().map(|path| named(path).unwrap_or_else(|| path.clone())).collect()
 }

@@ -1,4 +1,4 @@
-//! Which rules count, and how much, as the command line says.
+//! The levels of rules that the command line sets.
 
 use prowess::check::rules;
 use prowess::library::config::refuse_level;

@@ -35,7 +35,7 @@ pub(crate) fn run(args: &Add, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
     let mut previews = report::previews(&installer, scope, &skills)?;
     let mut options = args.installing.options();
     if options.edits == Edits::Overwrite {
-        // Before anything is asked, it is known what would be lost.
+        // Plan first, so that the question names what would be lost.
         let mut looking = options.clone();
         looking.dry_run = true;
         let planned =
@@ -58,7 +58,7 @@ pub(crate) fn run(args: &Add, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
     Ok(Outcome::Fine)
 }
 
-/// What the source and the options mean together.
+/// The spec that the source and the options make together.
 fn spec(args: &Add) -> Result<InstallSpec, CommandError> {
     let mut spec: InstallSpec = args.source.parse()?;
     if let Some(reference) = &args.reference {
@@ -70,7 +70,7 @@ fn spec(args: &Add) -> Result<InstallSpec, CommandError> {
             )
             .into());
         }
-        // Read as a part of a source, so that the same rules count.
+        // Parsed as a part of a source, so that the same rules apply.
         let with: InstallSpec = format!("owner/repo#{reference}").parse()?;
         (spec.reference, spec.tree) = (with.reference, spec.tree.take());
     }

@@ -8,7 +8,7 @@ use crate::args::Add;
 use crate::error::{CommandError, Failure};
 use crate::ui::{FAINT, STRONG, Ui, clean, count};
 
-/// The numbers of the skills that are wanted.
+/// The indexes of the chosen skills.
 pub(super) fn chosen(
     available: &Available,
     spec: &InstallSpec,
@@ -33,7 +33,7 @@ pub(super) fn chosen(
     Ok(chosen)
 }
 
-/// Says which skills are not installed, since no agent would load them.
+/// Reports which skills are not installed, since no agent would load them.
 fn say_left_out(available: &Available, chosen: &[usize], ui: &mut Ui) {
     for (at, skill) in available.skills().enumerate() {
         if let Some(problem) = skill.problem.filter(|_| !chosen.contains(&at)) {
@@ -42,7 +42,7 @@ fn say_left_out(available: &Available, chosen: &[usize], ui: &mut Ui) {
     }
 }
 
-/// Asks which skills are wanted.
+/// Asks the user which skills to install.
 fn pick(available: &Available, ui: &mut Ui) -> Result<Vec<usize>, CommandError> {
     let most = available.skills().len();
     let mut text = format!("{} in this source:\n", count(most, "skill"));
@@ -70,7 +70,7 @@ fn pick(available: &Available, ui: &mut Ui) -> Result<Vec<usize>, CommandError> 
     })
 }
 
-/// The places that an answer means by numbers and names; nothing when it is not understood or chooses nothing.
+/// The indexes that an answer names by numbers and names; none when it is invalid or chooses nothing.
 fn numbers(answer: &str, most: usize, named: impl Fn(&str) -> Option<usize>) -> Option<Vec<usize>> {
     let mut chosen = Vec::new();
     for word in answer.split([',', ' ']).filter(|word| !word.is_empty()) {

@@ -1,4 +1,4 @@
-//! Whether the user accepts what is about to be installed.
+//! Asks for the user's consent before anything is installed.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -10,10 +10,11 @@ use super::report;
 use crate::error::{CommandError, Failure};
 use crate::ui::{FAINT, HINT, STRONG, Ui, clean, count};
 
-/// With more files than this, those of one folder are shown on a line of their own.
+/// With more files than this, the files of each folder get a line of their own.
 const MAX_IN_LINE: usize = 6;
 
-/// Shows what skills could do and asks for consent; an error when the answer is no, or when there is no terminal to ask at.
+/// Shows what skills could do and asks for consent; an error when the answer is no, or when there is no terminal to ask
+/// at.
 pub(super) fn ask(previews: &[(String, Preview)], yes: bool, ui: &mut Ui) -> Result<(), CommandError> {
     if previews.is_empty() {
         return Ok(());
@@ -38,7 +39,7 @@ pub(super) fn ask(previews: &[(String, Preview)], yes: bool, ui: &mut Ui) -> Res
     Err(Failure::new("you did not accept it, so nothing was installed", "answer y to install it").into())
 }
 
-/// Asks before anything is read from places that the author of a project should not choose alone.
+/// Asks for consent before anything is read from sources that a project must not choose alone.
 pub(super) fn ask_for_sources(sources: &[SyncSource], yes: bool, ui: &mut Ui) -> Result<(), CommandError> {
     let private: Vec<(&SyncSource, PrivateSource)> =
         sources.iter().filter_map(|source| Some((source, source.private?))).collect();
@@ -68,7 +69,7 @@ fn is_yes(answer: &str) -> bool {
     matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes")
 }
 
-/// What one skill could do, in lines. Nothing is cut: what a skill wants to hide would be behind the cut.
+/// What one skill could do, in lines. Nothing is cut, since a skill could hide something behind the cut.
 pub(super) fn shown(name: &str, preview: &Preview) -> String {
     let mut text = format!(
         "{STRONG}{}{STRONG:#}  {FAINT}{}, {} bytes{FAINT:#}\n",
@@ -121,7 +122,7 @@ fn can_do((tools, hooks, commands): (&[String], bool, bool), line: &mut dyn FnMu
     }
 }
 
-/// All of some files: few in a line, many by their folders.
+/// All files of a list: a few in one line, many by their folders.
 fn files(title: &str, paths: &[String], line: &mut dyn FnMut(&str, &str)) {
     if paths.len() <= MAX_IN_LINE {
         if !paths.is_empty() {

@@ -1,4 +1,4 @@
-//! `prowess list --installed`: what skills.lock names, in the project and for the user.
+//! `prowess list --installed`: the skills in `skills.lock`, of the project and of the user.
 
 use std::fmt::Write as _;
 

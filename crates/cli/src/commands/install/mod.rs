@@ -33,7 +33,7 @@ pub(crate) fn remove(args: &Remove, json: bool, ui: &mut Ui) -> Result<Outcome, 
     Ok(Outcome::Fine)
 }
 
-/// The installer of the project that the current folder is in, and of the user.
+/// The installer of the current folder's project, and of the user.
 fn here() -> Result<Installer, CommandError> {
     of_project(None)
 }
@@ -51,7 +51,7 @@ fn of_project(project: Option<&Path>) -> Result<Installer, CommandError> {
         Some(folder) => env::place(folder),
         None => InstallFolders::project_of(&env::absolute(Path::new(".")), &environment),
     };
-    // Only the user says where the skills of an organisation are: a project could point them anywhere.
+    // Only the user sets where the skills of an organisation are: a project could point them anywhere.
     let config = Config::file_of_user(&environment).map(|file| Config::read(&file)).transpose();
     let config = config.map_err(|error| Failure::from(&error))?;
     let installer = Installer::of_user(environment, &project)?;
@@ -59,7 +59,7 @@ fn of_project(project: Option<&Path>) -> Result<Installer, CommandError> {
     Ok(registries.fold(installer, |installer, (org, url)| installer.with_registry(org, url)))
 }
 
-/// The installer for what the options say.
+/// The installer for these options.
 fn installer(common: &Common) -> Result<Installer, CommandError> {
     let installer = of_project(common.project.as_deref())?.with_lock_timeout(common.lock_timeout);
     let folders = installer.folders();

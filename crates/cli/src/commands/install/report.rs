@@ -1,4 +1,4 @@
-//! What the commands that install skills say: progress to stderr, results to stdout.
+//! The output of the commands that install skills: progress to stderr, results to stdout.
 
 use std::fmt::Write as _;
 use std::time::Instant;
@@ -16,12 +16,12 @@ use crate::error::CommandError;
 use crate::report::json::VERSION;
 use crate::ui::{Bar, FAINT, STRONG, Ui, clean, count};
 
-/// A line that says what is going on, on a terminal; none with `--json`.
+/// A progress line, on a terminal; none with `--json`.
 pub(super) fn bar(doing: &'static str, of: usize, json: bool, ui: &mut Ui) -> Bar {
     if json { Bar::default() } else { ui.bar(doing, of) }
 }
 
-/// Says what an installer is doing, in the line of a bar or beside it.
+/// Shows the progress of an installer, in the line of a bar or beside it.
 pub(super) fn in_bar(what: Progress<'_>, bar: &Bar, ui: &mut Ui) {
     match what {
         Progress::Fetching(name) => bar.next(name),
@@ -29,7 +29,7 @@ pub(super) fn in_bar(what: Progress<'_>, bar: &Bar, ui: &mut Ui) {
     }
 }
 
-/// Says what is waited for.
+/// Reports the progress of an installer as notes.
 pub(super) fn progress(what: Progress<'_>, ui: &mut Ui) {
     match what {
         Progress::Waiting => ui.note("waiting for another process that changes the same skills"),
@@ -38,7 +38,7 @@ pub(super) fn progress(what: Progress<'_>, ui: &mut Ui) {
     }
 }
 
-/// Says which repository a reference means, before anything is fetched from it.
+/// Reports which repository a reference refers to, before anything is fetched from it.
 pub(super) fn source(installer: &Installer, spec: &InstallSpec, ui: &mut Ui) -> Result<(), InstallError> {
     if let Some(url) = installer.repository(spec)? {
         ui.note(&format!("from {url}"));
@@ -46,7 +46,7 @@ pub(super) fn source(installer: &Installer, spec: &InstallSpec, ui: &mut Ui) -> 
     Ok(())
 }
 
-/// Says where `sync` fetches from, before it does. A folder of the project itself is no news.
+/// Reports where `sync` fetches from, before it does. Folders of the project itself are not reported.
 pub(super) fn sources(sources: &[SyncSource], ui: &mut Ui) {
     let mut lines: Vec<String> = Vec::new();
     for source in sources.iter().filter(|source| source.is_git || source.private.is_some()) {
@@ -60,7 +60,7 @@ pub(super) fn sources(sources: &[SyncSource], ui: &mut Ui) {
     }
 }
 
-/// A source in a few words: its address, what is asked for, and the commit.
+/// A source in one line: its address, the requested version, and the commit.
 pub(super) fn source_line(source: &SyncSource) -> String {
     let mut line = source.place.clone();
     if let Some(reference) = &source.reference {
@@ -72,12 +72,12 @@ pub(super) fn source_line(source: &SyncSource) -> String {
     line
 }
 
-/// Says that one phase is done.
+/// Reports that one phase is done.
 pub(super) fn phase(done: &str, skills: usize, started: Instant, ui: &mut Ui) {
     ui.note(&format!("{done} {} in {} ms", count(skills, "skill"), started.elapsed().as_millis()));
 }
 
-/// Says how many skills were installed and removed.
+/// Reports how many skills were installed and removed.
 pub(super) fn finished(changes: &[Change], started: Instant, ui: &mut Ui) {
     let count = |wanted: fn(Action) -> bool| changes.iter().filter(|change| wanted(change.action)).count();
     let installed = count(|action| matches!(action, Action::Installed | Action::Updated));
@@ -224,7 +224,7 @@ fn changes_as_text(changes: &[Change], common: &Common, ui: &mut Ui) -> Result<(
     ui.print(&text)
 }
 
-/// Where a skill comes from, in a few words.
+/// Where a skill comes from, in short.
 pub(in crate::commands) fn origin(locked: &LockedSkill) -> String {
     let mut text = place_of(locked);
     if let Some(commit) = locked.commit.as_deref().and_then(|commit| commit.get(..9)) {
@@ -233,7 +233,7 @@ pub(in crate::commands) fn origin(locked: &LockedSkill) -> String {
     text
 }
 
-/// The repository or folder that a skill comes from, and its folder in there.
+/// The repository or folder that a skill comes from, and its folder in it.
 pub(in crate::commands) fn place_of(locked: &LockedSkill) -> String {
     let mut text = locked.source.split_once('+').map_or(&*locked.source, |(_, place)| place).to_owned();
     if let Some(path) = &locked.path {
@@ -242,7 +242,7 @@ pub(in crate::commands) fn place_of(locked: &LockedSkill) -> String {
     text
 }
 
-/// The path of a skill as people know it.
+/// The path of a skill for display.
 pub(super) fn place(path: &std::path::Path) -> String {
     shown(path)
 }

@@ -1,4 +1,4 @@
-//! `prowess sync`: makes what is installed what skills.toml and skills.lock say.
+//! `prowess sync`: makes the installed skills match `skills.toml` and `skills.lock`.
 
 use std::time::Instant;
 
@@ -10,10 +10,10 @@ use crate::args::Sync;
 use crate::error::{CommandError, Failure};
 use crate::ui::Ui;
 
-/// How often it is planned again because another process changed the records.
+/// How often to plan again because another process changed the records.
 const MAX_PLANS: usize = 5;
 
-/// What was done, and what each skill that the user had to accept could do.
+/// The changes, and the preview of each skill that the user had to accept.
 type Done = (Vec<Change>, Vec<(String, Preview)>);
 
 /// Runs the command.
@@ -35,8 +35,8 @@ pub(crate) fn run(args: &Sync, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
     Ok(Outcome::Fine)
 }
 
-/// Plans, fetches, asks and installs; nothing when another process changed the records meanwhile and this is not the last
-/// time.
+/// Plans, fetches, asks and installs; none when another process changed the records in the meantime and this is not the
+/// last attempt.
 fn once(
     args: &Sync,
     installer: &Installer,
@@ -61,14 +61,14 @@ fn once(
         let known = installer.are_accepted(scope, &skills)?;
         new = previews.into_iter().zip(known).filter(|(_, known)| !known).map(|(new, _)| new).collect();
         if options.install.edits == Edits::Overwrite && !new.is_empty() {
-            // Before anything is asked, it is known what would be lost.
+            // Plan first, so that the question names what would be lost.
             let mut looking = options.clone();
             looking.install.dry_run = true;
             let planned = installer.sync(scope, skills.clone(), &looking, &mut |_| {}).unwrap_or_default();
             report::name_replaced(&mut new, &planned);
         }
         if !args.installing.common.dry_run {
-            // A lock that came with a repository is no consent.
+            // A lock that came with a repository is not the user's consent.
             consent::ask(&new, args.installing.yes, ui)?;
         }
         options.install.accepted = true;
