@@ -64,9 +64,9 @@ pub enum Climb {
     /// In the current folder and those above it, up to the root of the git repository; outside of one, in the current
     /// folder.
     Upwards,
-    /// As [`Upwards`](Self::Upwards); outside of a git repository, up to the folder below the user's home.
+    /// As [`Climb::Upwards`]; outside of a git repository, up to the folder below the user's home.
     UpwardsBelowHome,
-    /// As [`Upwards`](Self::Upwards); outside of a git repository, up to the user's home.
+    /// As [`Climb::Upwards`]; outside of a git repository, up to the user's home.
     UpwardsToHome,
     /// In the current folder and those above it, up to the folder below the user's home, in a git repository too.
     BeyondRepository,
