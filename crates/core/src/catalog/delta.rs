@@ -7,6 +7,7 @@ use crate::skill::location::Location;
 
 /// What changed between two catalogs, each list sorted by key.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Delta {
     /// Offered now and not before.
     pub added: Vec<String>,

@@ -8,7 +8,7 @@ use super::facts::{Fact, Facts};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Reads {
     /// The folders of a project, the first one first.
-    pub project: &'static [Place],
+    pub project: &'static [ProjectFolder],
     /// The folders of the user. They may begin with `~` and with `${VARIABLE:-default}`.
     pub user: &'static [&'static str],
     /// The folders of the machine's administrator.
@@ -41,7 +41,7 @@ pub struct Reads {
 
 /// A folder of a project, and from where a client looks for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Place {
+pub struct ProjectFolder {
     /// The folder, relative to those above it.
     pub path: &'static str,
     /// Where it is looked for.

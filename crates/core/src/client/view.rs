@@ -30,7 +30,7 @@ pub struct Seen<'s> {
 /// Why a client does not list a skill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Unseen {
+pub enum NotListed {
     /// It is deeper below the root than the client looks.
     TooDeep {
         /// Its depth.
@@ -53,24 +53,24 @@ pub enum Unseen {
 }
 
 /// How a client lists each skill, or why it does not, in the order in which they were given.
-pub type View<'s> = Vec<Result<Seen<'s>, Unseen>>;
+pub type View<'s> = Vec<Result<Seen<'s>, NotListed>>;
 
 /// Which of the skills in its folders a client lists. The skills are given in the order in which the client prefers
 /// them.
 ///
 /// ```
-/// use prowess_core::client::{Facts, Fact, Reads, Seeing, Sighting, Unseen, view};
+/// use prowess_core::client::{Facts, Fact, Reads, Seeing, Sighting, NotListed, view};
 /// use prowess_core::{Origin, parse};
 ///
 /// let entry = parse(b"---\nname: tidy\ndescription: Tidies up.\n---\n").entry(&Origin::at("tidy/SKILL.md"));
 /// let row = Reads { depth: 1, ..Reads::UNKNOWN };
 /// let at = |depth| [Seeing { entry: &entry, sighting: Sighting::new(depth, Facts::NONE), file: None }];
 /// assert_eq!(view(&row, &at(1))[0].as_ref().unwrap().shown_as, "tidy");
-/// assert_eq!(view(&row, &at(2))[0], Err(Unseen::TooDeep { depth: 2, limit: 1 }));
+/// assert_eq!(view(&row, &at(2))[0], Err(NotListed::TooDeep { depth: 2, limit: 1 }));
 /// ```
 pub fn view<'s>(row: &Reads, skills: &[Seeing<'s>]) -> View<'s> {
     let mut view: View<'s> = skills.iter().map(|skill| look(row, skill)).collect();
-    once(&mut view, |at, _| skills.get(at)?.file, Same::First, |by| Unseen::SameFile { by });
+    once(&mut view, |at, _| skills.get(at)?.file, Same::First, |by| NotListed::SameFile { by });
     if row.same != Same::All {
         let key = |_, seen: &Seen<'s>| {
             Some(if row.ignores_case {
@@ -79,20 +79,20 @@ pub fn view<'s>(row: &Reads, skills: &[Seeing<'s>]) -> View<'s> {
                 seen.shown_as.clone()
             })
         };
-        once(&mut view, key, row.same, |by| Unseen::SameName { by });
+        once(&mut view, key, row.same, |by| NotListed::SameName { by });
     }
     view
 }
 
 /// How a client lists one skill, without regard to the others.
-fn look<'s>(row: &Reads, skill: &Seeing<'s>) -> Result<Seen<'s>, Unseen> {
+fn look<'s>(row: &Reads, skill: &Seeing<'s>) -> Result<Seen<'s>, NotListed> {
     let Sighting { depth, facts } = skill.sighting;
     if depth > row.depth {
-        return Err(Unseen::TooDeep { depth, limit: row.depth });
+        return Err(NotListed::TooDeep { depth, limit: row.depth });
     }
     let refused = facts.common(row.refuses);
     if !refused.is_empty() {
-        return Err(Unseen::Refused(refused));
+        return Err(NotListed::Refused(refused));
     }
     let hidden = facts.common(row.hides).iter().next();
     Ok(Seen { shown_as: shown_as(row, skill.entry, facts), hidden })
@@ -141,7 +141,7 @@ fn once<'s, K: Ord>(
     view: &mut View<'s>,
     key: impl Fn(usize, &Seen<'s>) -> Option<K>,
     same: Same,
-    unseen: impl Fn(usize) -> Unseen,
+    unseen: impl Fn(usize) -> NotListed,
 ) {
     let mut keys: Vec<(K, usize)> = Vec::with_capacity(view.len());
     for (at, seen) in view.iter().enumerate() {
@@ -209,7 +209,7 @@ mod tests {
         let seeing = |entry| Seeing { entry, sighting: Sighting::default(), file: Some((1, 7)) };
         let seeings: Vec<Seeing<'_>> = skills.iter().map(seeing).collect();
         let seen = view(&Reads { same: Same::All, ..Reads::UNKNOWN }, &seeings);
-        assert_eq!(seen[1], Err(Unseen::SameFile { by: 0 }));
+        assert_eq!(seen[1], Err(NotListed::SameFile { by: 0 }));
     }
 
     #[test]

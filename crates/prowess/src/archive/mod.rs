@@ -89,6 +89,7 @@ impl ArchiveFormat {
 
 /// A file of an archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PackedFile {
     /// Its bytes.
     pub bytes: Vec<u8>,

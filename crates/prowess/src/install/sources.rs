@@ -1,11 +1,12 @@
 //! [`SyncSource`]: where `sync` must fetch from, and which of these sources need the user's consent.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 use super::records::{InstallScope, LockedSkill, Place};
 use super::spec::{InstallPlace, InstallSpec, host_of, is_on_this_machine};
 use crate::env;
+use crate::source::spec::public_address::is_private;
 
 /// The source of a skill that must be fetched.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -104,36 +105,12 @@ fn is_local_host(host: &str) -> bool {
     };
     let host = host.trim_end_matches('.').to_ascii_lowercase();
     if let Ok(address) = host.parse::<IpAddr>() {
-        return is_local_address(address);
+        return is_private(address);
     }
     let Some((_, last)) = host.rsplit_once('.') else { return true };
     let number = last.strip_prefix("0x").unwrap_or(last).bytes().all(|byte| byte.is_ascii_hexdigit());
     let number = number && last.starts_with(|c: char| c.is_ascii_digit());
     number || host.ends_with(".home.arpa") || ["localhost", "local", "internal", "lan"].contains(&last)
-}
-
-fn is_local_address(address: IpAddr) -> bool {
-    let v4 = |address: Ipv4Addr| {
-        let [first, second, ..] = address.octets();
-        // 100.64.0.0/10 is for the networks of providers.
-        let shared = first == 100 && (64..128).contains(&second);
-        shared
-            || first == 0
-            || address.is_loopback()
-            || address.is_private()
-            || address.is_link_local()
-            || address.is_broadcast()
-    };
-    match address {
-        IpAddr::V4(address) => v4(address),
-        IpAddr::V6(address) => {
-            address.to_ipv4().is_some_and(v4)
-                || address.is_loopback()
-                || address.is_unspecified()
-                || address.is_unique_local()
-                || address.is_unicast_link_local()
-        }
-    }
 }
 
 #[cfg(test)]
@@ -164,6 +141,12 @@ mod tests {
             "[::ffff:127.0.0.1]",
             "[fd00::1]",
             "[fe80::1]",
+            "[64:ff9b::7f00:1]",
+            "[2002:7f00:1::]",
+            "[ff02::1]",
+            "224.0.0.1",
+            "192.0.0.8",
+            "198.18.0.1",
         ] {
             assert!(is_local_host(host), "{host}");
         }

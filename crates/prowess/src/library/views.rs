@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use prowess_core::catalog::TurnedOffBy;
-use prowess_core::client::{Fact, Reads, Seeing, Seen, Unseen, view};
+use prowess_core::client::{Fact, NotListed, Reads, Seeing, Seen, view};
 use prowess_core::path::MAX_DEPTH;
 use prowess_core::{Candidate, Catalog, Obstacle, Standing};
 
@@ -70,7 +70,7 @@ pub struct Sight<'v> {
 #[non_exhaustive]
 pub struct NotSeen<'v> {
     /// Why.
-    pub why: Unseen,
+    pub why: NotListed,
     /// The skill that the client lists instead, if there is one.
     pub by: Option<&'v Candidate>,
 }
@@ -79,10 +79,10 @@ impl NotSeen<'_> {
     /// The code of the reason.
     pub fn code(&self) -> &'static str {
         match self.why {
-            Unseen::TooDeep { .. } => "too-deep",
-            Unseen::Refused(facts) => facts.iter().next().map_or("refused", Fact::code),
-            Unseen::SameFile { .. } => "same-file",
-            Unseen::SameName { .. } => "same-name",
+            NotListed::TooDeep { .. } => "too-deep",
+            NotListed::Refused(facts) => facts.iter().next().map_or("refused", Fact::code),
+            NotListed::SameFile { .. } => "same-file",
+            NotListed::SameName { .. } => "same-name",
             _ => "unseen",
         }
     }
@@ -91,12 +91,12 @@ impl NotSeen<'_> {
     pub fn reason(&self) -> String {
         let by = || self.by.map(|by| by.entry.origin.location.to_string()).unwrap_or_default();
         match self.why {
-            Unseen::TooDeep { depth, limit } => {
+            NotListed::TooDeep { depth, limit } => {
                 format!("it is {depth} folders deep, and the client looks {limit} deep")
             }
-            Unseen::Refused(facts) => facts.iter().map(Fact::what).collect::<Vec<_>>().join("; "),
-            Unseen::SameFile { .. } => format!("the client lists the same file as {}", by()),
-            Unseen::SameName { .. } => format!("the client lists another skill with this name: {}", by()),
+            NotListed::Refused(facts) => facts.iter().map(Fact::what).collect::<Vec<_>>().join("; "),
+            NotListed::SameFile { .. } => format!("the client lists the same file as {}", by()),
+            NotListed::SameName { .. } => format!("the client lists another skill with this name: {}", by()),
             _ => "the client does not list it".to_owned(),
         }
     }
@@ -104,13 +104,13 @@ impl NotSeen<'_> {
     /// What would make the client list it.
     pub fn fix(&self) -> String {
         match self.why {
-            Unseen::TooDeep { .. } => "move its folder further up".to_owned(),
-            Unseen::Refused(facts) => {
+            NotListed::TooDeep { .. } => "move its folder further up".to_owned(),
+            NotListed::Refused(facts) => {
                 let mut fixes: Vec<&str> = facts.iter().map(Fact::fix).collect();
                 fixes.dedup();
                 fixes.join("; ")
             }
-            Unseen::SameName { .. } => "rename one of the two, or remove one".to_owned(),
+            NotListed::SameName { .. } => "rename one of the two, or remove one".to_owned(),
             _ => String::new(),
         }
     }
@@ -218,7 +218,7 @@ fn decided(Sight { skill, seen }: Sight<'_>) -> (Option<String>, Standing) {
         Ok(Seen { shown_as, .. }) => {
             ((shown_as != skill.entry.key).then(|| shown_as.into_owned()), Standing::Listed)
         }
-        Err(NotSeen { why: Unseen::SameName { .. }, by: Some(by) }) => {
+        Err(NotSeen { why: NotListed::SameName { .. }, by: Some(by) }) => {
             (None, Standing::Shadowed { by: by.entry.origin.location.clone() })
         }
         Err(why) => (None, Standing::Unseen { code: why.code(), reason: why.reason(), fix: why.fix() }),
@@ -234,11 +234,11 @@ fn sights<'v>(client: &Client, skills: &[&'v Candidate]) -> Vec<Sight<'v>> {
     };
     let seeings: Vec<Seeing<'v>> = skills.iter().map(seeing).collect();
     let seen = view(&client.reads(), &seeings);
-    let by = |why: Unseen| match why {
-        Unseen::SameFile { by } | Unseen::SameName { by } => skills.get(by).copied(),
+    let by = |why: NotListed| match why {
+        NotListed::SameFile { by } | NotListed::SameName { by } => skills.get(by).copied(),
         _ => None,
     };
-    let sight = |(skill, seen): (&&'v Candidate, Result<Seen<'v>, Unseen>)| Sight {
+    let sight = |(skill, seen): (&&'v Candidate, Result<Seen<'v>, NotListed>)| Sight {
         skill,
         seen: seen.map_err(|why| NotSeen { why, by: by(why) }),
     };

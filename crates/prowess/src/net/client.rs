@@ -15,10 +15,11 @@ use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver
 use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
 use ureq::{Agent, Error};
 
-use super::address::{checked, is_private, names_private};
+use super::address::{checked, names_private};
 use super::{HttpClient, HttpError, HttpRequest, HttpResponse};
 use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::read;
+use crate::source::spec::public_address::is_private;
 
 /// The maximum size of a file of certificates.
 const MAX_CERTIFICATES: usize = 16 << 20;

@@ -132,7 +132,7 @@ struct Hidden {
 }
 
 /// The rule that a kind of hidden character breaks.
-const fn rule_of(kind: Unseen) -> &'static Rule {
+pub const fn rule_of(kind: Unseen) -> &'static Rule {
     match kind {
         Unseen::Bidi | Unseen::Mark => &HIDDEN_BIDI,
         Unseen::Invisible | Unseen::Joiner => &HIDDEN_ZERO_WIDTH,

@@ -1,7 +1,10 @@
 //! The risks of a skill's files: programs that can be run, files that other programs load by themselves, text with
 //! hidden characters.
 
-use prowess_core::text::{Unseen, hidden};
+use prowess_core::internal::rule_of;
+use prowess_core::text::hidden;
+
+use super::is_about_hidden_text;
 
 /// The extensions of files that an interpreter or a system runs, with or without an executable bit.
 const SCRIPTS: [&str; 47] = [
@@ -165,22 +168,13 @@ pub(super) fn hidden_text(path: &str, bytes: &[u8]) -> Vec<&'static str> {
         // A byte order mark at the beginning only says how the file is encoded.
         let text =
             if std::mem::take(&mut first) { text.strip_prefix('\u{feff}').unwrap_or(text) } else { text };
-        rules.extend(hidden(text).filter_map(|(_, _, kind)| rule_of(kind)));
+        rules.extend(
+            hidden(text).map(|(_, _, kind)| rule_of(kind).code).filter(|code| is_about_hidden_text(code)),
+        );
     }
     rules.sort_unstable();
     rules.dedup();
     rules
-}
-
-/// The rule that a hidden character breaks; none for control characters, which are common and shown as escapes.
-fn rule_of(kind: Unseen) -> Option<&'static str> {
-    match kind {
-        Unseen::Bidi | Unseen::Mark => Some("hidden-bidi"),
-        Unseen::Invisible | Unseen::Joiner => Some("hidden-zero-width"),
-        Unseen::Tag => Some("hidden-tag-characters"),
-        Unseen::Selector => Some("hidden-variation-selectors"),
-        _ => None,
-    }
 }
 
 fn ends_in(path: &str, endings: &[&str]) -> bool {

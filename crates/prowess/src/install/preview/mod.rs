@@ -11,9 +11,6 @@ use unicode_security::skeleton;
 use super::tree::SkillTree;
 use crate::fs::walk::FILE_NAMES;
 
-/// The rules about hidden text. SKILL.md may also contain it as escapes, so it is checked by these rules.
-const HIDDEN: [&str; 4] =
-    ["hidden-bidi", "hidden-tag-characters", "hidden-variation-selectors", "hidden-zero-width"];
 /// Other spellings of `allowed-tools`, which some clients read.
 const OTHER_TOOLS: [&str; 4] = ["tools", "allowed_tools", "allowedTools", "allowed tools"];
 
@@ -162,8 +159,22 @@ impl Said {
             hooks: has("hooks-present"),
             commands: has("dynamic-command"),
         };
-        Self { nested, hidden: HIDDEN.into_iter().filter(|code| has(code)).collect() }
+        // SKILL.md may also contain hidden text as escapes, which only the check decodes.
+        let mut hidden: Vec<&'static str> = findings
+            .iter()
+            .map(|finding| finding.rule.code)
+            .filter(|code| is_about_hidden_text(code))
+            .collect();
+        hidden.sort_unstable();
+        hidden.dedup();
+        Self { nested, hidden }
     }
+}
+
+/// Whether a rule is about text that readers do not see. The rule about control characters is not: they are common, and
+/// shown as escapes.
+fn is_about_hidden_text(code: &str) -> bool {
+    code.starts_with("hidden-")
 }
 
 /// The tools in other spellings of `allowed-tools`, verbatim.

@@ -13,7 +13,7 @@ use prowess_core::client::Fact::{
     NotImplicit, NotUtf8, OtherFileName, OtherPlatform, Paths, RootFile, Unclosed, Unreadable, YamlColon,
     YamlFlow, YamlOther, YamlTab,
 };
-use prowess_core::client::{Checked, Climb, Facts, Place, Reads, Rewrite, Same};
+use prowess_core::client::{Checked, Climb, Facts, ProjectFolder, Reads, Rewrite, Same};
 
 /// The depth limit of clients that are not known to have a lower one.
 const DEEP: u16 = 64;
@@ -59,18 +59,18 @@ const fn refuses(sets: &[Facts], more: &[prowess_core::client::Fact]) -> Facts {
 }
 
 /// A folder that a client looks for in the current folder.
-const fn here(path: &'static str) -> Place {
-    Place { path, climb: Climb::Here }
+const fn here(path: &'static str) -> ProjectFolder {
+    ProjectFolder { path, climb: Climb::Here }
 }
 
 /// A folder that a client looks for at the root of the repository.
-const fn root(path: &'static str) -> Place {
-    Place { path, climb: Climb::Repository }
+const fn root(path: &'static str) -> ProjectFolder {
+    ProjectFolder { path, climb: Climb::Repository }
 }
 
 /// A folder that a client looks for upwards.
-const fn up(path: &'static str, climb: Climb) -> Place {
-    Place { path, climb }
+const fn up(path: &'static str, climb: Climb) -> ProjectFolder {
+    ProjectFolder { path, climb }
 }
 
 const fn checked(version: &'static str) -> Checked {

@@ -26,6 +26,8 @@
 //! double quotes around words that contain spaces; no shell is involved.
 
 mod pairs;
+#[cfg(any(feature = "http", feature = "install"))]
+pub(crate) mod public_address;
 mod server;
 
 use std::fmt;

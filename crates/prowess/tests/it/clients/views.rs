@@ -8,7 +8,7 @@ use prowess::env::Environment;
 use prowess::library::clients::{Client, client, installed};
 use prowess::library::views::{Reach, Views};
 use prowess::library::{LibraryOptions, library};
-use prowess_core::client::{Climb, Fact, Facts, Place, Reads};
+use prowess_core::client::{Climb, Fact, Facts, ProjectFolder, Reads};
 
 use super::home::{Home, put, skill};
 
@@ -21,7 +21,7 @@ const NEW: Client = Client {
     admin: &[],
     depth: 6,
     reads: Some(&Reads {
-        project: &[Place { path: ".new/skills", climb: Climb::Upwards }],
+        project: &[ProjectFolder { path: ".new/skills", climb: Climb::Upwards }],
         user: &["~/.new/skills"],
         depth: 1,
         refuses: Facts::of(&[Fact::NameUpper]),
