@@ -1,7 +1,7 @@
 //! What reading a 4 KB SKILL.md costs beside the bare YAML events over its frontmatter, in the same run.
 //!
 //! `cargo bench -p prowess-core --bench parse` prints times and ratios. With `-- --count WHAT N` it only does `WHAT`
-//! (`nothing`, `events`, `parse` or `skill`) N times, for counting instructions, with `--folded` for the full reader; docs/performance.md has the commands.
+//! (`nothing`, `events`, `parse` or `skill`) N times, for counting instructions, with `--folded` for the full reader; docs/project/performance.md has the commands.
 
 #![allow(
     clippy::print_stdout,

@@ -1,6 +1,6 @@
 //! What discovering a folder of skills costs beside a bare walk that opens and reads each SKILL.md, in the same run.
 //!
-//! `cargo bench -p prowess --bench discover -- FOLDER` prints CPU time and ratios; docs/performance.md has the
+//! `cargo bench -p prowess --bench discover -- FOLDER` prints CPU time and ratios; docs/project/performance.md has the
 //! commands that make the folders. `-- threads [FOLDER]` prints the time by the clock on one thread and on two, and their
 //! ratio; without a folder it makes 10 000 skills of its own.
 

@@ -120,13 +120,13 @@ pub mod internal;
 mod pages {
     #[doc = include_str!("../../../README.md")]
     struct Readme;
-    #[doc = include_str!("../../../docs/embed.md")]
+    #[doc = include_str!("../../../docs/embed/start.md")]
     struct Embed;
     #[cfg(feature = "install")]
-    #[doc = include_str!("../../../docs/install.md")]
+    #[doc = include_str!("../../../docs/use/install.md")]
     struct Install;
-    #[doc = include_str!("../../../docs/library.md")]
+    #[doc = include_str!("../../../docs/embed/library.md")]
     struct Library;
-    #[doc = include_str!("../../../docs/sessions.md")]
+    #[doc = include_str!("../../../docs/embed/sessions.md")]
     struct Sessions;
 }

@@ -247,7 +247,7 @@ pub(crate) struct Tools {
 ///
 /// Each line is a call as a model makes it: {"tool": NAME, "arguments": OBJECT}. All are made in one session, and each
 /// gets a line {"ok", "text", "data", "reason"}. Lines with "host" in place of "tool" are what a host does;
-/// docs/sessions.md lists them.
+/// docs/embed/sessions.md lists them.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Replay {
     /// The calls; - reads them from standard input

@@ -281,7 +281,7 @@ fn a_pool_gives_rankings_and_figures() {
     exit 2
     --- stderr
     error: this selector needs vectors: --vectors
-      hint: write one {"text", "vector"} per line for every skill and query; docs/retrieval.md shows how
+      hint: write one {"text", "vector"} per line for every skill and query; docs/project/retrieval.md shows how
     "#);
     assert_snapshot!(place.run(&["eval", "--pool", "pool.jsonl"]), @"
     exit 2

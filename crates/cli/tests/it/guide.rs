@@ -6,7 +6,7 @@ use crate::Place;
 
 #[test]
 fn every_transcript_of_the_guide_is_what_the_commands_write() {
-    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/guide.md");
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/write/first-skill.md");
     let page = std::fs::read_to_string(page).unwrap();
     let place = Place::with(&[]);
     let program = std::path::Path::new(env!("CARGO_BIN_EXE_prowess")).parent().unwrap();

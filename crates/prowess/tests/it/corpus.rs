@@ -101,7 +101,7 @@ fn the_corpus_reads_as_the_reference_reads_it() {
         let _ = writeln!(page, "| {code} | {count} |");
     }
     page.push_str(&hard_cases(&folder));
-    data::assert_current("docs/corpus.md", &page);
+    data::assert_current("docs/project/corpus.md", &page);
 }
 
 /// The load rate of each class of difficult files.

@@ -28,7 +28,7 @@ use super::postings::{Postings, TermId};
 use super::{Hit, Query, SelectError, Selector};
 use crate::skill::Entry;
 
-/// The settings of the ranking. The defaults were chosen on real skills; docs/retrieval.md shows the effect of each.
+/// The settings of the ranking. The defaults were chosen on real skills; docs/project/retrieval.md shows the effect of each.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]

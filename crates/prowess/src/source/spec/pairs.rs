@@ -48,7 +48,7 @@ macro_rules! source_keys {
     };
 }
 
-// `docs/sources.md` explains each key; a test compares the two.
+// `docs/use/sources.md` explains each key; a test compares the two.
 source_keys! {
     texts {
         dir path plugin archive jsonl url mcp ca_file token_file name description instructions mount_as prefix
@@ -222,9 +222,9 @@ mod tests {
 
     #[test]
     fn every_key_of_a_source_is_in_the_documentation() {
-        let page = include_str!("../../../../../docs/sources.md");
+        let page = include_str!("../../../../../docs/use/sources.md");
         for key in [TEXT_KEYS, FLAG_KEYS].concat() {
-            assert!(page.contains(&format!("`{key}`")), "docs/sources.md does not say what {key} is");
+            assert!(page.contains(&format!("`{key}`")), "docs/use/sources.md does not say what {key} is");
         }
     }
 }

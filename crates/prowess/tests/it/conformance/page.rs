@@ -1,4 +1,4 @@
-//! Writes `docs/conformance.md` from the vectors, and fails when it is out of date.
+//! Writes `docs/project/conformance.md` from the vectors, and fails when it is out of date.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -23,7 +23,7 @@ const SYSTEMS: [(&str, &str); 8] = [
 const INTRODUCTION: &str = "\
 # Conformance
 
-This page is written by a test from the vectors in [`conformance/`](../conformance/README.md). To change it, change \
+This page is written by a test from the vectors in [`conformance/`](../../conformance/README.md). To change it, change \
 the vectors, then run `PROWESS_UPDATE_DOCS=1 cargo test -p prowess --test it`.
 
 Skill loaders disagree about the same files. For 68 small files we recorded what five skill libraries and the \
@@ -34,20 +34,20 @@ tools and metadata; every exception is listed below with its reason
 - what their strict modes reject for a reason in the specification, the profile `spec` rejects with a code for it
 
 fizeau, PromptKit, deuz and skills-ref were run. The rows of drover and zerodep are approximate; take them as read \
-from their source. The versions are in [`conformance/README.md`](../conformance/README.md).
+from their source. The versions are in [`conformance/README.md`](../../conformance/README.md).
 ";
 
 #[test]
 fn the_conformance_page_is_up_to_date() {
     let page = page();
-    let file = root().join("docs/conformance.md");
+    let file = root().join("docs/project/conformance.md");
     if std::env::var_os("PROWESS_UPDATE_DOCS").is_some() {
         std::fs::write(&file, &page).unwrap();
     }
     let written = std::fs::read_to_string(&file).unwrap_or_default();
     assert!(
         written == page,
-        "docs/conformance.md is out of date; run PROWESS_UPDATE_DOCS=1 cargo test -p prowess --test it"
+        "docs/project/conformance.md is out of date; run PROWESS_UPDATE_DOCS=1 cargo test -p prowess --test it"
     );
 }
 
