@@ -1,5 +1,6 @@
 //! `prowess.toml`: the levels of rules, which paths are ignored, and more sources of skills.
 
+pub(crate) mod keys;
 mod reader;
 mod scan;
 mod session;

@@ -4,11 +4,12 @@ use std::path::Path;
 
 use prowess_core::{Level, LineIndex};
 use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use toml::de::{DeString, DeTable, DeValue};
 
-use super::{Config, ConfigError, ConfigLimits, PathConfig, refuse_level};
-use crate::source::spec::{FLAG_KEYS, Pairs, SourceSpec, Wrong, keys};
+use super::{Config, ConfigError, ConfigLimits, PathConfig, keys, refuse_level};
+use crate::source::spec::{FLAG_KEYS, Pairs, SourceSpec, Wrong};
 use prowess_core::path::Glob;
+use prowess_core::text::similar;
 
 /// Reads TOML with spans, so that every error has a line.
 pub(super) struct Reader<'a> {
@@ -44,13 +45,13 @@ impl<'a> Reader<'a> {
             }
         };
         for (key, value) in table.get_ref() {
-            match key.get_ref().as_ref() {
+            match self.known("", key)? {
                 "check" => self.check(self.table("check", value)?, &mut config)?,
                 "skills" => self.skills(self.table("skills", value)?, &mut config)?,
                 "session" => config.session = self.session(self.table("session", value)?)?,
                 "scan" => self.scan(self.table("scan", value)?, &mut config)?,
                 "install" => self.install(self.table("install", value)?, &mut config)?,
-                other => return self.unknown(other, key, "check, skills, scan, session, install"),
+                _ => {}
             }
         }
         Ok(config)
@@ -58,14 +59,11 @@ impl<'a> Reader<'a> {
 
     fn install(&self, table: &DeTable<'_>, config: &mut Config) -> Result<(), ConfigError> {
         for (key, value) in table {
-            match key.get_ref().as_ref() {
-                "registries" => {
-                    for (org, url) in self.table("install.registries", value)? {
-                        let text = self.text("install.registries", url)?;
-                        config.registries.insert(org.get_ref().to_string(), text.to_owned());
-                    }
+            if self.known("install", key)? == "registries" {
+                for (org, url) in self.table("install.registries", value)? {
+                    let text = self.text("install.registries", url)?;
+                    config.registries.insert(org.get_ref().to_string(), text.to_owned());
                 }
-                other => return self.unknown(other, key, "registries"),
             }
         }
         Ok(())
@@ -73,7 +71,7 @@ impl<'a> Reader<'a> {
 
     fn check(&self, table: &DeTable<'_>, config: &mut Config) -> Result<(), ConfigError> {
         for (key, value) in table {
-            match key.get_ref().as_ref() {
+            match self.known("check", key)? {
                 "profile" => {
                     config.profile = Some(self.preset("check.profile", value)?);
                 }
@@ -83,9 +81,7 @@ impl<'a> Reader<'a> {
                         config.paths.push(self.path(item)?);
                     }
                 }
-                other => {
-                    return self.unknown(&format!("check.{other}"), key, "profile, levels, paths");
-                }
+                _ => {}
             }
         }
         Ok(())
@@ -93,7 +89,7 @@ impl<'a> Reader<'a> {
 
     fn skills(&self, table: &DeTable<'_>, config: &mut Config) -> Result<(), ConfigError> {
         for (key, value) in table {
-            match key.get_ref().as_ref() {
+            match self.known("skills", key)? {
                 "disable" => config.disabled.extend(self.globs("skills.disable", value)?),
                 "enable" => config.enabled = Some(self.globs("skills.enable", value)?),
                 "strict" => config.strict = Some(self.preset("skills.strict", value)?),
@@ -104,10 +100,7 @@ impl<'a> Reader<'a> {
                         config.sources.push(self.source(&format!("skills.sources[{number}]"), item)?);
                     }
                 }
-                other => {
-                    let known = "disable, enable, strict, duplicates, sources";
-                    return self.unknown(&format!("skills.{other}"), key, known);
-                }
+                _ => {}
             }
         }
         Ok(())
@@ -153,7 +146,7 @@ impl<'a> Reader<'a> {
             if FLAG_KEYS.contains(&name) {
                 pairs.set_flag(name, self.flag(&full, value)?);
             } else if !pairs.set(name, self.text(&full, value)?) {
-                return self.unknown(&full, key, &keys());
+                return self.unknown(&full, key, &keys::names("skills.sources"));
             }
         }
         match pairs.spec() {
@@ -165,7 +158,7 @@ impl<'a> Reader<'a> {
     fn path(&self, item: &Spanned<DeValue<'_>>) -> Result<PathConfig, ConfigError> {
         let (mut glob, mut ignore, mut levels) = (None, None, Vec::new());
         for (key, value) in self.table("check.paths", item)? {
-            match key.get_ref().as_ref() {
+            match self.known("check.paths", key)? {
                 "glob" => match Glob::parse(self.text("check.paths.glob", value)?) {
                     Ok(parsed) => glob = Some(parsed),
                     Err(reason) => {
@@ -179,7 +172,7 @@ impl<'a> Reader<'a> {
                 },
                 "ignore" => ignore = Some(self.flag("check.paths.ignore", value)?),
                 "levels" => levels = self.levels("check.paths.levels", value)?,
-                other => return self.unknown(&format!("check.paths.{other}"), key, "glob, ignore, levels"),
+                _ => {}
             }
         }
         match glob {
@@ -230,7 +223,26 @@ impl<'a> Reader<'a> {
         }
     }
 
-    pub(super) fn unknown<T, K>(&self, key: &str, at: &Spanned<K>, known: &str) -> Result<T, ConfigError> {
-        self.fail(at.span(), format!("no such key: {key}"), &format!("the keys here are: {known}"))
+    /// The name of a key, if the table of keys has it. A key that is in the table and in no `match` would have no
+    /// effect; a test of the table finds it.
+    pub(super) fn known<'k>(
+        &self,
+        table: &str,
+        key: &'k Spanned<DeString<'_>>,
+    ) -> Result<&'k str, ConfigError> {
+        let (name, known) = (key.get_ref().as_ref(), keys::names(table));
+        if known.contains(&name) {
+            return Ok(name);
+        }
+        let full = if table.is_empty() { name.to_owned() } else { format!("{table}.{name}") };
+        self.unknown(&full, key, &known)
+    }
+
+    fn unknown<T>(&self, full: &str, key: &Spanned<DeString<'_>>, known: &[&str]) -> Result<T, ConfigError> {
+        let near = similar(key.get_ref(), known.iter().copied());
+        let suggestion =
+            if near.is_empty() { String::new() } else { format!("did you mean {}? ", near.join(" or ")) };
+        let hint = format!("{suggestion}the keys here are: {}", known.join(", "));
+        self.fail(key.span(), format!("no such key: {full}"), &hint)
     }
 }

@@ -12,7 +12,7 @@ impl Reader<'_> {
     /// The table `[scan]`.
     pub(super) fn scan(&self, table: &DeTable<'_>, config: &mut Config) -> Result<(), ConfigError> {
         for (key, value) in table {
-            match key.get_ref().as_ref() {
+            match self.known("scan", key)? {
                 "depth" => config.scan.depth = Some(self.number("scan.depth", value)?),
                 "nested" => config.scan.nested = Some(self.flag("scan.nested", value)?),
                 "skip" => {
@@ -24,7 +24,7 @@ impl Reader<'_> {
                         }
                     }
                 }
-                other => return self.unknown(&format!("scan.{other}"), key, "depth, nested, skip"),
+                _ => {}
             }
         }
         Ok(())

@@ -65,7 +65,7 @@ impl Reader<'_> {
     pub(super) fn session(&self, table: &DeTable<'_>) -> Result<SessionConfig, ConfigError> {
         let mut session = SessionConfig::default();
         for (key, value) in table {
-            match key.get_ref().as_ref() {
+            match self.known("session", key)? {
                 "filter" => match self.text("session.filter", value)?.parse() {
                     Ok(filter) => {
                         session.filter = Some(filter);
@@ -81,10 +81,7 @@ impl Reader<'_> {
                 "inline" => session.inline = Some(self.flag("session.inline", value)?),
                 "location" => session.location = Some(self.flag("session.location", value)?),
                 "max_activation_bytes" => session.max_activation_bytes = Some(self.bytes(value)?),
-                other => {
-                    let known = "filter, tools, plain, inline, location, max_activation_bytes";
-                    return self.unknown(&format!("session.{other}"), key, known);
-                }
+                _ => {}
             }
         }
         Ok(session)

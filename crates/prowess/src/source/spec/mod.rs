@@ -36,7 +36,7 @@ use std::path::{Path, PathBuf};
 use prowess_core::catalog::KeyFrom;
 use serde::{Deserialize, Serialize};
 
-pub(crate) use self::pairs::{FLAG_KEYS, Pairs, TEXT_KEYS, Wrong, keys};
+pub(crate) use self::pairs::{FLAG_KEYS, Pairs, SOURCE_KEYS, TEXT_KEYS, Wrong, keys};
 pub use self::server::Server;
 use crate::error::escape_control;
 use crate::source::Mount;

@@ -8,11 +8,12 @@ use serde::{Deserialize, Serialize};
 
 use super::{Place, Server, SourceSpec, SpecError, is_address};
 use crate::error::escape_control;
+use crate::library::config::keys::{ConfigKey, key};
 use crate::source::Mount;
 
 /// Makes [`Pairs`] and the lists of keys from one table, in the order in which they are written.
 macro_rules! source_keys {
-    (texts { $($text:ident)* } flags { $($flag:ident)* }) => {
+    (texts { $($text:ident $value:literal $meaning:literal;)* } flags { $($flag:ident $flag_meaning:literal;)* }) => {
         /// The keys and values, before they are combined.
         #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(default, deny_unknown_fields)]
@@ -26,6 +27,12 @@ macro_rules! source_keys {
 
         /// The keys with `true` or `false` as value.
         pub(crate) const FLAG_KEYS: &[&str] = &[$(stringify!($flag)),*];
+
+        /// All keys as keys of a configuration.
+        pub(crate) const SOURCE_KEYS: &[ConfigKey] = &[
+            $(key(stringify!($text), $value, "–", $meaning),)*
+            $(key(stringify!($flag), "true or false", "`false`", $flag_meaning),)*
+        ];
 
         impl Pairs {
             /// Sets a key with a text as value; false when there is no such key, or it was set before.
@@ -48,13 +55,29 @@ macro_rules! source_keys {
     };
 }
 
-// `docs/use/sources.md` explains each key; a test compares the two.
 source_keys! {
     texts {
-        dir path plugin archive jsonl url mcp ca_file token_file name description instructions mount_as prefix
-        key_from
+        dir "a folder" "a folder with skills in and below it, or `@org/name` for an installed skill";
+        path "a folder" "another word for `dir`; `dir` wins if both are given";
+        plugin "a folder" "an agent plugin: the skills are directly below its `skills/`";
+        archive "a file" "a `.skill`, `.zip`, `.tar.gz` or `.tgz` file with skills in it";
+        jsonl "a file" "a file with a skill on each line";
+        url "an address" "a site with an index of skills, or the index itself if the address ends in `.json`";
+        mcp "an address or a command line" "another MCP server: its `https://` or `http://` address, or the command line that starts it";
+        ca_file "a file" "certificates, as PEM, to trust for the `url` or the address of `mcp` instead of the usual ones; `--ca-file` sets it for every `--in`";
+        token_file "a file" "the bearer token for the address of `mcp`";
+        name "a text" "the name of a skill that is written in the file itself";
+        description "a text" "its description";
+        instructions "a text" "its instructions";
+        mount_as "a path" "the folder of virtual paths in which filters see the skills: no globs, no `..`, and not for a skill that is written in the file itself";
+        prefix "a word" "comes before every key, with a colon, so that skills with the same name can coexist; for `mcp` it is the label of the server, which always exists";
+        key_from "`\"name\"`, `\"folder\"` or `\"id\"`" "what each key is made of: the name, the name of the folder, or the identifier in the source itself (a key in a map, the `id` of a record or of an entry in an index, otherwise the folder). Without it, keys are names, and ids for `jsonl` and `url`";
     }
-    flags { unlisted preload optional }
+    flags {
+        unlisted "whether the site of a `url` is asked for files that its index does not list";
+        preload "whether the skills are active from the start: `prompt` contains their text, sessions begin with them, and `serve` puts them into its instructions";
+        optional "whether the file or folder may be missing; without it, a missing one is reported, the other sources are used, and the exit code is 2";
+    }
 }
 
 /// All keys, for messages.
@@ -213,18 +236,5 @@ impl From<SourceSpec> for Pairs {
             }
         }
         pairs
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_key_of_a_source_is_in_the_documentation() {
-        let page = include_str!("../../../../../docs/use/sources.md");
-        for key in [TEXT_KEYS, FLAG_KEYS].concat() {
-            assert!(page.contains(&format!("`{key}`")), "docs/use/sources.md does not say what {key} is");
-        }
     }
 }

@@ -1,0 +1,254 @@
+//! Every key of `prowess.toml`: the one table behind the reader, its hints and the reference page.
+
+use crate::source::spec::SOURCE_KEYS;
+
+/// A table of `prowess.toml`.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct ConfigTable {
+    /// Its name, with dots.
+    pub name: &'static str,
+    /// Whether there may be several, each in `[[double brackets]]`.
+    pub is_list: bool,
+    /// What it is for, and what the file of a project may set.
+    pub about: &'static str,
+    /// Its keys, in the order of the documentation.
+    pub keys: &'static [ConfigKey],
+    /// A text with every key.
+    pub example: &'static str,
+}
+
+/// A key of a table.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct ConfigKey {
+    /// Its name.
+    pub name: &'static str,
+    /// What its value is.
+    pub value: &'static str,
+    /// What applies without it.
+    pub default: &'static str,
+    /// What it does.
+    pub meaning: &'static str,
+}
+
+pub(crate) const fn key(
+    name: &'static str,
+    value: &'static str,
+    default: &'static str,
+    meaning: &'static str,
+) -> ConfigKey {
+    ConfigKey { name, value, default, meaning }
+}
+
+/// Every table, in the order of the documentation.
+pub static CONFIG_TABLES: [ConfigTable; 7] = [
+    ConfigTable {
+        name: "check",
+        is_list: false,
+        about: "How `prowess check` judges the skills in and below the folder of the file. Your own file has no effect \
+                here: the levels of a project are the same for everyone.",
+        keys: &[
+            key(
+                "profile",
+                "the name of a profile",
+                "`\"spec\"`",
+                "the profile to check by; `--profile` has precedence",
+            ),
+            key(
+                "levels",
+                "a table: `off`, `info`, `warning` or `error` for each rule",
+                "those of the profile",
+                "the level of single rules; a rule that keeps a skill from loading cannot be lowered",
+            ),
+            key(
+                "paths",
+                "a list of tables",
+                "none",
+                "settings for some paths only; of two that match, the later one counts",
+            ),
+        ],
+        example: "[check]\nprofile = \"anthropic\"\nlevels = { name-folder-mismatch = \"off\" }\n\
+                  paths = [{ glob = \"vendor/**\", ignore = true }]\n",
+    },
+    ConfigTable {
+        name: "check.paths",
+        is_list: true,
+        about: "Settings for the paths that a glob matches. At most 1 024.",
+        keys: &[
+            key(
+                "glob",
+                "a glob",
+                "required",
+                "the paths, relative to the folder of the file; `*` matches within a folder, `**` across folders",
+            ),
+            key("ignore", "true or false", "`false`", "whether these paths are not checked"),
+            key("levels", "as in `[check]`", "none", "the level of single rules for these paths"),
+        ],
+        example: "[[check.paths]]\nglob = \"drafts/*\"\nignore = false\nlevels = { description-too-long = \"warning\" }\n",
+    },
+    ConfigTable {
+        name: "skills",
+        is_list: false,
+        about: "Which skills are offered. The file of a project applies to the project's own skills only, and its \
+                `duplicates` once the project is trusted; it cannot undo `enable`, `disable` or `strict` of your own file.",
+        keys: &[
+            key(
+                "enable",
+                "a list of names",
+                "every skill",
+                "offers only skills with these names; `*` matches any text",
+            ),
+            key(
+                "disable",
+                "a list of names, at most 1 024",
+                "none",
+                "hides skills with these names; `*` matches any text",
+            ),
+            key(
+                "strict",
+                "the name of a profile",
+                "none",
+                "hides skills that have an error under this profile",
+            ),
+            key(
+                "duplicates",
+                "`\"first\"`, `\"last\"` or `\"error\"`",
+                "`\"first\"`",
+                "which of two skills with the same key is offered",
+            ),
+            key("sources", "a list of tables", "none", "more places with skills"),
+        ],
+        example: "[skills]\nenable = [\"pdf-*\", \"mail\"]\ndisable = [\"draft-*\"]\nstrict = \"spec\"\n\
+                  duplicates = \"first\"\nsources = [{ dir = \"vendor/skills\" }]\n",
+    },
+    ConfigTable {
+        name: "skills.sources",
+        is_list: true,
+        about: "A place with skills, and how they appear; `--in` takes the same keys. Exactly one key names the place: \
+                `dir`, `plugin`, `archive`, `jsonl`, `url`, `mcp`, or `name` with a `description`. At most 256. Skills of a \
+                source in a project's file are used once their folder is trusted; a `url` there is not requested before \
+                that, and an `mcp` never.",
+        keys: SOURCE_KEYS,
+        example: "[[skills.sources]]\ndir = \"vendor/skills\"\nprefix = \"vendor\"\nmount_as = \"third-party\"\n\
+                  key_from = \"folder\"\noptional = true\n\n\
+                  [[skills.sources]]\npath = \"@acme/invoices\"\n\n\
+                  [[skills.sources]]\nplugin = \"my-plugin\"\n\n\
+                  [[skills.sources]]\narchive = \"tools.skill\"\n\n\
+                  [[skills.sources]]\njsonl = \"team.jsonl\"\npreload = true\n\n\
+                  [[skills.sources]]\nurl = \"https://skills.example.com\"\nca_file = \"company.pem\"\nunlisted = true\n\n\
+                  [[skills.sources]]\nmcp = \"https://example.com/mcp\"\ntoken_file = \"~/.config/example/token\"\n\n\
+                  [[skills.sources]]\nname = \"greet\"\ndescription = \"Says hello.\"\ninstructions = \"Say hello.\"\n",
+    },
+    ConfigTable {
+        name: "scan",
+        is_list: false,
+        about: "How folders are searched: those where agents keep skills and those that the file names, not those of \
+                `--in`. The file of a project can only narrow the search before the project is trusted.",
+        keys: &[
+            key(
+                "depth",
+                "a number",
+                "`6`, or unlimited for your own sources",
+                "how many levels of folders are searched",
+            ),
+            key(
+                "nested",
+                "true or false",
+                "`true`",
+                "whether skills are found inside a skill, and beside a `SKILL.md` at the top of a source",
+            ),
+            key("skip", "a list of texts", "none", "folders whose name begins with one of these are skipped"),
+        ],
+        example: "[scan]\ndepth = 2\nnested = false\nskip = [\"_\"]\n",
+    },
+    ConfigTable {
+        name: "session",
+        is_list: false,
+        about: "The defaults of sessions, for `activate`, `prompt`, `replay`, `serve`, `tools` and `why`. Your own file has \
+                precedence. The file of a project is used once the project is trusted; there, `plain`, `inline` and \
+                `location` have no effect, and `max_activation_bytes` can only be lower.",
+        keys: &[
+            key(
+                "filter",
+                "a glob of virtual paths, or `\"none\"`",
+                "every skill",
+                "the skills that sessions see; `--filter` has precedence",
+            ),
+            key(
+                "tools",
+                "a list of names",
+                "no limit",
+                "the tools of the host: skills are granted no others, and prompts leave out skills that need others; `[]` for none",
+            ),
+            key("plain", "true or false", "`false`", "activations without a wrapper"),
+            key("inline", "true or false", "`false`", "activations with the text of the skill's files"),
+            key("location", "true or false", "`false`", "prompts with the location of each `SKILL.md`"),
+            key("max_activation_bytes", "a number", "`4194304`", "the maximum size of an activation"),
+        ],
+        example: "[session]\nfilter = \"skills/billing/*\"\ntools = [\"Read\", \"Bash\"]\nplain = true\ninline = true\n\
+                  location = true\nmax_activation_bytes = 1000000\n",
+    },
+    ConfigTable {
+        name: "install",
+        is_list: false,
+        about: "Where `prowess add` finds the skills of organisations. Only your own file is used.",
+        keys: &[key(
+            "registries",
+            "a table: an address with `{org}` and `{name}` for each organisation",
+            "`https://github.com/{org}/{name}.git`",
+            "the repository of `@org/name`",
+        )],
+        example: "[install]\nregistries = { acme = \"https://git.acme.example/{org}/{name}.git\" }\n",
+    },
+];
+
+/// The names of the keys in a table; an empty name is the top of the file.
+pub(super) fn names(table: &str) -> Vec<&'static str> {
+    if table.is_empty() {
+        return CONFIG_TABLES.iter().map(|table| table.name).filter(|name| !name.contains('.')).collect();
+    }
+    let table = CONFIG_TABLES.iter().find(|known| known.name == table);
+    table.into_iter().flat_map(|table| table.keys).map(|key| key.name).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::Config;
+
+    #[test]
+    fn the_reader_uses_every_key_of_the_table() {
+        let read = |text: &str| Config::parse(text, Path::new("/p/prowess.toml")).ok();
+        for table in &CONFIG_TABLES {
+            let complete = read(table.example);
+            assert!(complete.is_some(), "{}", table.name);
+            for key in table.keys {
+                let is_key = |line: &&str| line.split(" = ").next() == Some(key.name);
+                assert!(table.example.lines().any(|line| is_key(&line)), "{}.{}", table.name, key.name);
+                let others: Vec<&str> = table.example.lines().filter(|line| !is_key(line)).collect();
+                assert_ne!(read(&others.join("\n")), complete, "{}.{}", table.name, key.name);
+            }
+        }
+    }
+
+    #[test]
+    fn defaults_are_those_of_the_code() {
+        let default = |table: &str, name: &str| {
+            let table = CONFIG_TABLES.iter().find(|known| known.name == table).unwrap();
+            table.keys.iter().find(|key| key.name == name).unwrap().default.to_owned()
+        };
+        let depth = crate::ScanOptions::default().max_depth;
+        assert!(default("scan", "depth").starts_with(&format!("`{depth}`")));
+        let most = prowess_core::session::Options::default().max_activation_bytes;
+        assert_eq!(default("session", "max_activation_bytes"), format!("`{most}`"));
+        let limits = crate::library::config::ConfigLimits::default();
+        assert_eq!(
+            (limits.sources, limits.disabled, limits.paths),
+            (256, 1_024, 1_024),
+            "the texts name them"
+        );
+    }
+}
