@@ -129,4 +129,6 @@ mod pages {
     struct Library;
     #[doc = include_str!("../../../docs/embed/sessions.md")]
     struct Sessions;
+    #[doc = include_str!("../../../docs/write/check.md")]
+    struct Check;
 }

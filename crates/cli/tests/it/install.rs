@@ -390,7 +390,8 @@ fn the_digest_of_the_lock_can_be_made_with_the_usual_tools() {
     place.write("from/pdf/sub/Ä b.md", "ünï\n".as_bytes());
     let added = json_of(&place, &["add", "./from/pdf", "--yes", "--json"]);
     let page = include_str!("../../../../docs/use/install.md");
-    let script = page.split_once("```sh\n").unwrap().1.split_once("```").unwrap().0;
+    let section = page.split_once("## The digest").unwrap().1;
+    let script = section.split_once("```sh\n").unwrap().1.split_once("```").unwrap().0;
     let folder = place.path().join(".agents/skills/pdf");
     let made = Command::new("sh").args(["-c", script]).current_dir(folder).output().unwrap();
     let made = String::from_utf8(made.stdout).unwrap();

@@ -96,7 +96,7 @@ fn the_corpus_reads_as_the_reference_reads_it() {
     for (path, reason) in DIFFERENCES {
         let _ = writeln!(page, "| {path} | {reason} |");
     }
-    page.push_str("\n## How often each rule of `spec` speaks\n\n| rule | findings |\n| --- | ---: |\n");
+    page.push_str("\n## How often each rule of `spec` is broken\n\n| rule | findings |\n| --- | ---: |\n");
     for (code, count) in &codes {
         let _ = writeln!(page, "| {code} | {count} |");
     }
@@ -130,7 +130,7 @@ fn hard_cases(folder: &std::path::Path) -> String {
     }
     let mut page = format!(
         "\n## Difficult files\n\nOf {} files chosen because readers disagree about them, {loaded} load; each of the others \
-         is refused for a reason it is told.\n\n| class | load | of |\n| --- | ---: | ---: |\n",
+         is refused, and the error says why.\n\n| class | load | of |\n| --- | ---: | ---: |\n",
         rows.len()
     );
     for (class, (loads, all)) in &classes {

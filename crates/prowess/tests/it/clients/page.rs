@@ -16,7 +16,7 @@ fn page() -> String {
     let mut text = String::from(
         "# Clients\n\nThis page is generated from the table of clients; `PROWESS_UPDATE_DOCS=1 cargo test --workspace` \
          writes it. `prowess list --client CLIENT` lists what a client lists, and `prowess why NAME --client CLIENT` says \
-         why it does or does not. [What clients see](../use/clients.md) explains what people trip over.\n\n\
+         why it does or does not. [What clients see](../use/clients.md) explains common surprises.\n\n\
          ## Compared with the clients\n\nEach row was compared with what that version lists on the same skills.\n",
     );
     let (compared, others): (Vec<&Client>, Vec<&Client>) =

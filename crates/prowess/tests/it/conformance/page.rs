@@ -90,6 +90,21 @@ fn five_systems(page: &mut String) {
         }
         page.push('\n');
     }
+    let strict_modes = ["drover strict", "zerodep validate"];
+    let readers = SYSTEMS.iter().zip(&results).filter(|((title, _), _)| !strict_modes.contains(title));
+    let readers: Vec<&Value> = readers.map(|(_, results)| results).collect();
+    let agree = |case: &&Value| {
+        let loads = |results: &&&Value| theirs(&results[word(&case["id"])]).starts_with("yes");
+        [0, readers.len()].contains(&readers.iter().filter(loads).count())
+    };
+    let cases = list(&cases["cases"]);
+    let _ = writeln!(
+        page,
+        "\nWithout the two strict modes, these are {} readers. They agree about whether a file loads for {} of {} files.",
+        readers.len(),
+        cases.iter().filter(agree).count(),
+        cases.len()
+    );
     page.push_str(
         "\n### Where Prowess differs\n\nOne line for each value that differs, and for each refusal.\n\n",
     );
