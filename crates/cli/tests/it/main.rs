@@ -19,7 +19,6 @@ mod escapes;
 mod eval;
 mod fix;
 mod fix_links;
-mod guide;
 mod hard_input;
 mod hints;
 mod hostile;

@@ -63,8 +63,7 @@ pub(super) fn bm25(skills: &[Skill], settings: Option<Settings>) -> Bm25 {
 
 /// Vectors come from a file: the model is not part of Prowess.
 fn embedding(args: &Eval, skills: &[Skill]) -> Result<Embedding, CommandError> {
-    let hint =
-        "write one {\"text\", \"vector\"} per line for every skill and query; docs/project/retrieval.md shows how";
+    let hint = "write one {\"text\", \"vector\"} per line for every skill and query; docs/project/retrieval.md shows how";
     let Some(path) = &args.vectors else {
         return Err(Failure::new("this selector needs vectors: --vectors", hint).into());
     };

@@ -86,8 +86,7 @@ impl Host {
 
     fn answer(&mut self, line: &[u8]) -> Result<ToolResult, Fault> {
         const CALL_HINT: &str = r#"write {"tool": NAME, "arguments": {…}}"#;
-        const HOST_HINT: &str =
-            r#"write {"host": WORD, "arguments": {…}}; docs/embed/sessions.md lists the words and their arguments"#;
+        const HOST_HINT: &str = r#"write {"host": WORD, "arguments": {…}}; docs/embed/sessions.md lists the words and their arguments"#;
         let of_call = |reason: String| (reason, CALL_HINT);
         if line.len() > MAX_LINE {
             return Err(of_call(format!("it is longer than {MAX_LINE} bytes")));

@@ -25,6 +25,14 @@ macro_rules! reasons {
                     $(Self::$reason => $code,)+
                 }
             }
+
+            /// What it means, for the reference page.
+            #[doc(hidden)]
+            pub const fn meaning(self) -> &'static str {
+                match self {
+                    $(Self::$reason => $meaning,)+
+                }
+            }
         }
     };
 }
