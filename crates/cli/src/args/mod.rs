@@ -14,7 +14,9 @@ pub(crate) use authoring::{Check, Eval, Format, New, Part, Rule, Show, Try};
 pub(crate) use install::{Add, Common, Remove, Sync, Verify};
 pub(crate) use places::Places;
 pub(crate) use serve::{Log, Serve};
-pub(crate) use using::{Activate, Cat, List, Prompt, Replay, Search, Selection, Tools, Trust, Watch, Why};
+pub(crate) use using::{
+    Activate, Cat, List, Prompt, Replay, Search, Selection, Sort, Tools, Trust, Watch, Why,
+};
 
 /// Check, show and explain Agent Skills: folders with a SKILL.md that teach an agent how to do one thing.
 #[derive(Debug, Parser)]

@@ -29,11 +29,27 @@ pub(crate) struct List {
     /// Show about how many tokens each skill costs in every prompt
     #[arg(long)]
     pub(crate) cost: bool,
+    /// The order [default: folder on a terminal, else name]
+    #[arg(long, value_name = "BY", conflicts_with = "installed")]
+    pub(crate) sort: Option<Sort>,
     #[command(flatten)]
     pub(crate) subset: Subset,
     /// Only skills that need no tools other than these, separated by commas; "" for skills that need none
     #[arg(long, value_name = "TOOLS")]
     pub(crate) tools: Option<String>,
+}
+
+/// The order of a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Sort {
+    /// By name
+    Name,
+    /// By the folder or other source, in the order of precedence
+    Folder,
+    /// The most tokens first; shows them, as --cost does
+    Cost,
+    /// Offered ones first, then those not trusted, broken, turned off, shadowed and not seen
+    State,
 }
 
 /// Explain why a skill is offered or not
@@ -119,9 +135,9 @@ pub(crate) struct Search {
     pub(crate) places: Places,
     #[command(flatten)]
     pub(crate) selection: Selection,
-    /// Show how each score is made up
-    #[arg(long)]
-    pub(crate) why: bool,
+    /// Show where the words were found; twice for every part of each score
+    #[arg(long, action = clap::ArgAction::Count)]
+    pub(crate) why: u8,
 }
 
 /// What ranks skills, and which of them count.

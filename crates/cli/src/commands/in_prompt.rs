@@ -3,10 +3,10 @@
 use prowess::Registry;
 use prowess::library::config::SessionConfig;
 use prowess::render::{CatalogStyle, Shape};
-use prowess::select::{self, Query};
+use prowess::select::{self, Query, Selector};
 use prowess::session::{Hidden, Placement, PromptOptions, Session};
 
-use super::{filter_place, search_index};
+use super::filter_place;
 use crate::args::Why;
 use crate::ui::clean;
 
@@ -15,14 +15,19 @@ use crate::ui::clean;
 pub(super) struct InPrompt(Placement);
 
 impl InPrompt {
-    pub(super) fn of(key: &str, args: &Why, said: &SessionConfig, registry: &Registry) -> Self {
+    pub(super) fn of(
+        key: &str,
+        args: &Why,
+        said: &SessionConfig,
+        registry: &Registry,
+        selector: &dyn Selector,
+    ) -> Self {
         let session = Session::new("why", registry.catalog(), said.policy(), said.options());
         let query = Query::text(args.query.as_deref().unwrap_or_default());
-        let selector = search_index(&args.places, registry);
         let available_tools = said.tools.clone().unwrap_or_default();
         let style = CatalogStyle::new(Shape::Xml);
         let select = select::SelectOptions::default().with_available_tools(available_tools);
-        let asked = PromptOptions::new(&style, args.size.budget()).with_query(&query, &selector, &select);
+        let asked = PromptOptions::new(&style, args.size.budget()).with_query(&query, selector, &select);
         Self(session.placement(key, &asked).unwrap_or(Placement::NotSelected))
     }
 

@@ -5,6 +5,7 @@ mod advice;
 pub(crate) mod cat;
 pub(crate) mod check;
 mod clients_named;
+mod copies;
 mod cost;
 mod elsewhere;
 pub(crate) mod eval;
@@ -19,11 +20,13 @@ pub(crate) mod new;
 mod patch_base;
 pub(crate) mod prompt;
 mod provenance;
+mod ranked;
 pub(crate) mod replay;
 mod row;
 pub(crate) mod rule;
 pub(crate) mod search;
 pub(crate) mod serve;
+mod short_path;
 pub(crate) mod show;
 mod side_by_side;
 pub(crate) mod tools;
@@ -64,16 +67,6 @@ const STDIN: &str = "-";
 pub(crate) fn shown(path: &Path) -> String {
     let text = path.to_string_lossy();
     text.strip_prefix("./").filter(|rest| !rest.is_empty()).unwrap_or(&text).to_owned()
-}
-
-/// A path with `~` in place of the user's folder.
-fn home_shortened(path: &str) -> String {
-    let home = Environment::current().home().map(|home| home.to_string_lossy().into_owned());
-    let rest = home.as_deref().filter(|home| !home.is_empty()).and_then(|home| path.strip_prefix(home));
-    match rest {
-        Some(rest) if rest.is_empty() || rest.starts_with(['/', '\\']) => format!("~{rest}"),
-        _ => path.to_owned(),
-    }
 }
 
 /// The SKILL.md of a folder, if there is one.

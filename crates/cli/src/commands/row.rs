@@ -6,6 +6,7 @@ use prowess::{Candidate, Location, Obstacle, Problem, Registry, Scope, Standing}
 use serde::Serialize;
 
 use super::advice;
+use super::copies::Copy;
 use super::cost::Cost;
 use super::provenance::Provenance;
 
@@ -28,7 +29,10 @@ pub(super) struct Row<'r> {
     not_seen: Option<NotSeen<'r>>,
     pub(super) description: &'r str,
     path: &'r Location,
-    source: &'r str,
+    pub(super) source: &'r str,
+    /// The position of its source in the order of precedence.
+    #[serde(skip)]
+    pub(super) layer: usize,
     virtual_path: &'r str,
     scope: Scope,
     pub(super) state: &'static str,
@@ -41,15 +45,18 @@ pub(super) struct Row<'r> {
     pub(super) never_trusted: Option<String>,
     preload: bool,
     repaired: bool,
-    readers: &'r [&'static str],
+    pub(super) readers: &'r [&'static str],
     /// Where else the same folder was found, through links.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     also_at: &'r [Location],
     problems: Vec<Brief<'r>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    shadowed_by: Option<&'r Location>,
+    pub(super) shadowed_by: Option<&'r Location>,
+    /// How it differs from the skill that shadows it, if that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
-    disabled_by: Option<&'r TurnedOffBy>,
+    pub(super) copy: Option<Copy>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) disabled_by: Option<&'r TurnedOffBy>,
     #[serde(skip)]
     pub(super) why_not: Option<WhyNot>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -73,6 +80,27 @@ pub(super) fn not_for_model(candidate: &Candidate, registry: &Registry) -> Optio
     candidate.sighting?.facts.common(hides).iter().next()
 }
 
+/// What became of a skill, in one word.
+pub(super) fn state(candidate: &Candidate, standing: &Standing) -> &'static str {
+    match (standing, obstacle_of(candidate, standing)) {
+        (Standing::Unseen { .. }, _) => "unseen",
+        (Standing::Shadowed { .. }, _) => "shadowed",
+        (_, Some(Obstacle::Broken { .. })) => "broken",
+        (_, Some(Obstacle::Disabled { .. })) => "disabled",
+        (_, Some(Obstacle::Untrusted)) => "untrusted",
+        (_, None) => "active",
+    }
+}
+
+/// The obstacle that decided it. A skill that a client lists may be withheld by Prowess.
+fn obstacle_of<'r>(candidate: &'r Candidate, standing: &'r Standing) -> Option<&'r Obstacle> {
+    match standing {
+        Standing::Listed => candidate.obstacle.as_ref(),
+        Standing::Blocked { obstacle } => Some(obstacle),
+        Standing::Unseen { .. } | Standing::Shadowed { .. } => None,
+    }
+}
+
 /// A problem in short.
 #[derive(Serialize)]
 struct Brief<'r> {
@@ -93,39 +121,14 @@ impl<'r> Row<'r> {
         let mut problems: Vec<Brief<'r>> =
             candidate.problems.iter().flat_map(|problems| problems.iter()).map(brief).collect();
         let (mut shadowed_by, mut disabled_by, mut not_seen) = (None, None, None);
+        match (standing, obstacle_of(candidate, standing)) {
+            (_, Some(Obstacle::Broken { problems: why, .. })) => problems = why.iter().map(brief).collect(),
+            (_, Some(Obstacle::Disabled { by })) => disabled_by = Some(by),
+            (Standing::Unseen { code, reason, fix }, _) => not_seen = Some(NotSeen { code, reason, fix }),
+            (Standing::Shadowed { by }, _) => shadowed_by = Some(by),
+            _ => {}
+        }
         let listed = *standing == Standing::Listed;
-        let state = match standing {
-            // A skill that a client lists may be withheld by Prowess.
-            Standing::Listed => match &candidate.obstacle {
-                None => "active",
-                Some(Obstacle::Untrusted) => "untrusted",
-                Some(Obstacle::Broken { problems: why, .. }) => {
-                    problems = why.iter().map(brief).collect();
-                    "broken"
-                }
-                Some(Obstacle::Disabled { by }) => {
-                    disabled_by = Some(by);
-                    "disabled"
-                }
-            },
-            Standing::Unseen { code, reason, fix } => {
-                not_seen = Some(NotSeen { code, reason, fix });
-                "unseen"
-            }
-            Standing::Shadowed { by } => {
-                shadowed_by = Some(by);
-                "shadowed"
-            }
-            Standing::Blocked { obstacle: Obstacle::Broken { problems: why, .. } } => {
-                problems = why.iter().map(brief).collect();
-                "broken"
-            }
-            Standing::Blocked { obstacle: Obstacle::Disabled { by } } => {
-                disabled_by = Some(by);
-                "disabled"
-            }
-            Standing::Blocked { obstacle: Obstacle::Untrusted } => "untrusted",
-        };
         Self {
             name: &entry.name,
             key: &entry.key,
@@ -136,9 +139,10 @@ impl<'r> Row<'r> {
             description: &entry.description,
             path: &entry.origin.location,
             source: &candidate.source,
+            layer: candidate.layer.at,
             virtual_path: &candidate.virtual_path,
             scope: entry.origin.scope,
-            state,
+            state: state(candidate, standing),
             trusted: !untrusted,
             changed_since_trusted: registry.changed_since_approval(candidate),
             never_trusted: advice::never(candidate, registry),
@@ -148,6 +152,7 @@ impl<'r> Row<'r> {
             also_at: &candidate.also_at,
             problems,
             shadowed_by,
+            copy: None,
             disabled_by,
             why_not: standing.why_not(),
             cost: None,

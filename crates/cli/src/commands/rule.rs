@@ -10,7 +10,7 @@ use crate::Outcome;
 use crate::args::Rule;
 use crate::error::{CommandError, Failure};
 use crate::report::json::VERSION;
-use crate::ui::{FAINT, STRONG, Ui};
+use crate::ui::{Cell, Column, FAINT, STRONG, Table, Ui};
 
 /// Runs the command.
 pub(crate) fn run(args: &Rule, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
@@ -19,7 +19,7 @@ pub(crate) fn run(args: &Rule, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
             let rules: Vec<Value> = check::rules().map(row).collect();
             ui.json(&json!({ "version": VERSION, "rules": rules }))?;
         }
-        None => ui.print(&table())?,
+        None => ui.print(&table(ui.columns()))?,
         Some(code) => {
             let rule = check::rule(code)
                 .map_err(|unknown| Failure::new(unknown.to_string(), "list the rules with: prowess rule"))?;
@@ -56,16 +56,16 @@ fn row(rule: &RuleRow) -> Value {
     })
 }
 
-fn table() -> String {
+fn table(columns: Option<usize>) -> String {
     let profiles = Preset::ALL.map(Preset::name).join(", ");
     let mut text =
         format!("{FAINT}E error, W warning, I info, - off; in the profiles {profiles}{FAINT:#}\n\n");
-    let width = check::rules().map(|rule| rule.code.len()).max().unwrap_or(0);
+    let mut table = Table::new(vec![Column::text(""), Column::text(""), Column::text("")]);
     for rule in check::rules() {
         let levels: Vec<String> = rule.levels.iter().map(|level| letter(*level).to_string()).collect();
-        let (levels, code) = (levels.join(" "), rule.code);
-        let _ = writeln!(text, "{levels}  {STRONG}{code:width$}{STRONG:#}  {}", rule.summary);
+        table.row(vec![Cell::new(&levels.join(" ")), Cell::strong(rule.code), Cell::new(rule.summary)]);
     }
+    text.push_str(&table.screen(columns.unwrap_or(usize::MAX)));
     text
 }
 

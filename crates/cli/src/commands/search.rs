@@ -2,9 +2,12 @@
 
 use std::fmt::Write as _;
 
+use anstyle::Style;
 use prowess::library::views::Reach;
-use prowess::select::{Field, Hit, HitReason, Query, SelectError, SelectOptions, Selector, search};
-use prowess::text::{collapse, cut};
+use prowess::select::{
+    Field, Hit, HitReason, Query, SelectError, SelectOptions, Selector, TypedWords, search,
+};
+use prowess::text::collapse;
 use prowess::{Candidate, Entry, HostTools, Registry, Standing};
 use serde::Serialize;
 
@@ -15,10 +18,10 @@ use crate::Outcome;
 use crate::args::{Places, Search, Selection};
 use crate::error::{CommandError, Failure};
 use crate::report::json::VERSION;
-use crate::ui::{FAINT, STRONG, Ui, clean, count};
+use crate::ui::{Cell, Column, FAINT, STRONG, Table, Ui, clean, count};
 
-/// How much of a description is shown.
-const SHOWN: usize = 100;
+/// The parts of a skill in which words are found.
+const FIELDS: [Field; 5] = [Field::Name, Field::Description, Field::Body, Field::Tags, Field::Skill];
 
 /// Runs the command.
 pub(crate) fn run(args: &Search, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
@@ -37,10 +40,15 @@ pub(crate) fn run(args: &Search, json: bool, ui: &mut Ui) -> Result<Outcome, Com
     let found: Vec<(&Candidate, &Hit)> =
         hits.iter().filter_map(|hit| Some((catalog.get(&hit.key)?, hit))).collect();
     if json {
-        let hits = found.iter().map(|(candidate, hit)| Found {
-            skill: Row::new(candidate, &Standing::Listed, &registry),
-            score: hit.score,
-            why: args.why.then_some(hit.why.as_slice()),
+        let hits = (1..).zip(&found).map(|(rank, (candidate, hit))| {
+            let TypedWords { found, missing, .. } = TypedWords::of(&query.text, &hit.why);
+            Found {
+                skill: Row::new(candidate, &Standing::Listed, &registry),
+                rank,
+                score: hit.score,
+                words: Words { found, missing },
+                why: (args.why > 0).then_some(hit.why.as_slice()),
+            }
         });
         ui.json_of(&Report {
             version: VERSION,
@@ -52,7 +60,20 @@ pub(crate) fn run(args: &Search, json: bool, ui: &mut Ui) -> Result<Outcome, Com
         })?;
         return Ok(outcome);
     }
-    ui.print(&page(args, &among, &found))?;
+    let hits: Vec<ShownHit<'_>> = (1..)
+        .zip(&found)
+        .map(|(rank, (skill, hit))| ShownHit::new(rank, skill, hit, &query.text, args.why))
+        .collect();
+    let mut text = match ui.columns() {
+        Some(columns) => screen(&hits, columns),
+        None => hits.iter().map(ShownHit::lines).collect(),
+    };
+    if found.is_empty() {
+        let _ = writeln!(text, "no skill fits, of {}", count(among.len(), "skill"));
+    } else {
+        let _ = writeln!(text, "\n{} of {}", found.len(), count(among.len(), "skill"));
+    }
+    ui.print(&text)?;
     Ok(outcome)
 }
 
@@ -78,34 +99,101 @@ pub(super) fn failed(error: &SelectError) -> Failure {
     Failure::new(error.to_string(), "correct the program, or take another selector: prowess help search")
 }
 
-fn page(args: &Search, among: &[&Entry], found: &[(&Candidate, &Hit)]) -> String {
-    let mut text = String::new();
-    for (candidate, hit) in found {
-        let entry = &candidate.entry;
-        let mark = if candidate.is_usable() { "" } else { "not trusted: " };
-        let description = cut(&collapse(&entry.description), Some(SHOWN)).into_owned();
-        let _ = writeln!(
-            text,
-            "{:>7.3}  {STRONG}{}{STRONG:#}  {FAINT}{mark}{FAINT:#}{}",
-            hit.score,
-            clean(&entry.key),
-            clean(&description)
-        );
-        for reason in hit.why.iter().filter(|_| args.why) {
-            let _ = writeln!(text, "  {:>7.3}  {}", reason.score, because(reason, entry));
-        }
-    }
-    if found.is_empty() {
-        let _ = writeln!(text, "no skill fits, of {}", count(among.len(), "skill"));
-    } else {
-        let _ = writeln!(text, "\n{} of {}", found.len(), count(among.len(), "skill"));
-    }
-    text
+/// A skill that fits, in words.
+struct ShownHit<'h> {
+    rank: usize,
+    skill: &'h Candidate,
+    score: f32,
+    /// The words of the query that it was found by, as they were typed.
+    words: String,
+    description: String,
+    /// What `--why` says about it.
+    more: Vec<String>,
 }
 
-/// One part of a score, in words.
-fn because(reason: &HitReason, entry: &Entry) -> String {
-    let place = match reason.field {
+impl<'h> ShownHit<'h> {
+    fn new(rank: usize, skill: &'h Candidate, hit: &Hit, query: &str, why: u8) -> Self {
+        let entry = &skill.entry;
+        let more = match why {
+            0 => Vec::new(),
+            1 => vec![in_short(query, hit, entry)],
+            _ => hit
+                .why
+                .iter()
+                .map(|reason| format!("{:>7.3}  {}", reason.score, because(reason, entry)))
+                .collect(),
+        };
+        let words = TypedWords::of(query, &hit.why).found.join(", ");
+        let description = collapse(&entry.description).into_owned();
+        Self { rank, skill, score: hit.score, words, description, more }
+    }
+
+    fn mark(&self) -> &'static str {
+        if self.skill.is_usable() { "" } else { "not trusted: " }
+    }
+
+    /// For files and programs: a line, and what `--why` adds below it.
+    fn lines(&self) -> String {
+        let (key, score) = (clean(&self.skill.entry.key), self.score);
+        let mut text = format!("{}  {STRONG}{key}{STRONG:#}  {score:.3}  ", self.rank);
+        if !self.words.is_empty() {
+            let _ = write!(text, "{}  ", clean(&self.words));
+        }
+        let _ = writeln!(text, "{FAINT}{}{FAINT:#}{}", self.mark(), clean(&self.description));
+        for line in &self.more {
+            let _ = writeln!(text, "  {}", clean(line));
+        }
+        text
+    }
+}
+
+/// The hits as a table for a terminal.
+fn screen(hits: &[ShownHit<'_>], columns: usize) -> String {
+    if hits.is_empty() {
+        return String::new();
+    }
+    let mut table = Table::new(vec![
+        Column::number("#"),
+        Column::text("skill"),
+        Column::number("score"),
+        Column::text("words"),
+        Column::text("description"),
+    ]);
+    for hit in hits {
+        table.row(vec![
+            Cell::new(&hit.rank.to_string()),
+            Cell::strong(&hit.skill.entry.key),
+            Cell::new(&format!("{:.3}", hit.score)),
+            Cell::new(&hit.words),
+            Cell::faint(hit.mark()).and(Style::new(), &hit.description),
+        ]);
+        for line in &hit.more {
+            table.more(FAINT, line);
+        }
+    }
+    table.screen(columns)
+}
+
+/// Where the words of a query were found, and which were not, as they were typed.
+fn in_short(query: &str, hit: &Hit, entry: &Entry) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    for field in FIELDS {
+        let why: Vec<HitReason> = hit.why.iter().filter(|reason| reason.field == field).cloned().collect();
+        let found = TypedWords::of(query, &why).found;
+        if !found.is_empty() {
+            parts.push(format!("{}: {}", place(field, entry), found.join(", ")));
+        }
+    }
+    let missing = TypedWords::of(query, &hit.why).missing;
+    if !missing.is_empty() {
+        parts.push(format!("nowhere: {}", missing.join(", ")));
+    }
+    parts.join("; ")
+}
+
+/// The words for a part of a skill.
+fn place(field: Field, entry: &Entry) -> &'static str {
+    match field {
         Field::Name => "in the name",
         // They are one field of the index.
         Field::Description => match (entry.tags.is_empty(), entry.client.when_to_use.is_none()) {
@@ -117,9 +205,14 @@ fn because(reason: &HitReason, entry: &Entry) -> String {
         Field::Body => "in the instructions",
         Field::Tags => "in the tags",
         Field::Skill => "as a whole",
-    };
-    let instead = reason.instead_of.as_ref().map(|word| format!(", for {}", clean(word))).unwrap_or_default();
-    format!("{} {place}{instead}", clean(&reason.term))
+    }
+}
+
+/// One part of a score, in words.
+fn because(reason: &HitReason, entry: &Entry) -> String {
+    let place = place(reason.field, entry);
+    let instead = reason.instead_of.as_ref().map(|word| format!(", for {word}")).unwrap_or_default();
+    format!("{} {place}{instead}", reason.term)
 }
 
 #[derive(Serialize)]
@@ -143,7 +236,17 @@ struct Summary {
 struct Found<'r> {
     #[serde(flatten)]
     skill: Row<'r>,
+    /// Its place, from 1.
+    rank: usize,
     score: f32,
+    words: Words<'r>,
     #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<&'r [HitReason]>,
+}
+
+/// The words of a query as they were typed: those that a skill was found by, and those that it lacks.
+#[derive(Serialize)]
+struct Words<'r> {
+    found: Vec<&'r str>,
+    missing: Vec<&'r str>,
 }

@@ -17,7 +17,7 @@ use crate::Outcome;
 use crate::args::List;
 use crate::error::{CommandError, Failure};
 use crate::report::json::VERSION;
-use crate::ui::{FAINT, STRONG, Ui, clean, count};
+use crate::ui::{Cell, Column, FAINT, STRONG, Table, Ui, clean, count};
 
 /// A client that lists a skill.
 #[derive(Serialize)]
@@ -101,10 +101,10 @@ pub(super) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
         })?;
         return Ok(outcome);
     }
-    let mut text = String::new();
-    for skill in &skills {
-        line(&mut text, skill);
-    }
+    let mut text = match ui.columns() {
+        Some(columns) => screen(&skills, columns),
+        None => skills.iter().map(line).collect(),
+    };
     let counts: Vec<String> =
         counts.iter().map(|Count { name, skills, .. }| format!("{name} {skills}")).collect();
     let _ = writeln!(text, "\n{}: {}", count(skills.len(), "skill"), counts.join(", "));
@@ -125,24 +125,34 @@ struct Skill<'r> {
     not_seen_by: Vec<NotSeenBy>,
 }
 
-fn line(text: &mut String, Skill { row, seen_by, not_seen_by }: &Skill<'_>) {
-    let _ = write!(text, "{STRONG}{}{STRONG:#}", clean(row.key));
-    let mut separator = "  ";
-    for seen in seen_by {
-        let _ = write!(text, "{separator}{}", seen.client);
-        if seen.shown_as != row.key {
-            let _ = write!(text, " as {}", clean(&seen.shown_as));
-        }
-        if seen.not_for_model.is_some() {
-            text.push_str(" (not its model)");
-        }
-        separator = ", ";
+/// The clients that list a skill, and those that look where it is and do not.
+fn clients(Skill { row, seen_by, not_seen_by }: &Skill<'_>) -> (String, String) {
+    let seen = seen_by.iter().map(|seen| {
+        let name = if seen.shown_as == row.key { String::new() } else { format!(" as {}", seen.shown_as) };
+        let model = if seen.not_for_model.is_some() { " (not its model)" } else { "" };
+        format!("{}{name}{model}", seen.client)
+    });
+    let others: Vec<&str> = not_seen_by.iter().map(|other| other.client).collect();
+    let others = if others.is_empty() { String::new() } else { format!("  not {}", others.join(", ")) };
+    (seen.collect::<Vec<_>>().join(", "), others)
+}
+
+/// A line for files and programs.
+fn line(skill: &Skill<'_>) -> String {
+    let (seen, others) = clients(skill);
+    let seen = if seen.is_empty() { seen } else { format!("  {seen}") };
+    let key = clean(skill.row.key);
+    format!("{STRONG}{key}{STRONG:#}{}{FAINT}{}{FAINT:#}\n", clean(&seen), clean(&others))
+}
+
+/// A table for a terminal.
+fn screen(skills: &[Skill<'_>], columns: usize) -> String {
+    let mut table = Table::new(vec![Column::text(""), Column::text("")]);
+    for skill in skills {
+        let (seen, others) = clients(skill);
+        table.row(vec![Cell::strong(skill.row.key), Cell::new(&seen).and(FAINT, &others)]);
     }
-    if !not_seen_by.is_empty() {
-        let others: Vec<&str> = not_seen_by.iter().map(|other| other.client).collect();
-        let _ = write!(text, "  {FAINT}not {}{FAINT:#}", others.join(", "));
-    }
-    text.push('\n');
+    table.screen(columns)
 }
 
 #[derive(Serialize)]

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::cost::{Cost, Prompts};
 use super::hints::{command_for, shell_word};
 use super::search::failed;
+use super::short_path::ShortPaths;
 use super::unread::{ended, say_problems};
 use super::{Purpose, opened_for, search_index};
 use crate::Outcome;
@@ -197,8 +198,9 @@ impl Trial<'_> {
     /// Where the skills come from, the user's own first.
     fn sources(&self) -> Vec<Place> {
         let mut sources: Vec<Place> = Vec::new();
+        let paths = ShortPaths::new();
         for skill in self.catalog.iter() {
-            let name = place_of(skill);
+            let name = if is_built_in(skill) { "built in".to_owned() } else { paths.of(&skill.source) };
             let at = sources.iter().position(|source| source.name == name).unwrap_or_else(|| {
                 sources.push(Place { name, built_in: is_built_in(skill), keys: Vec::new() });
                 sources.len() - 1
@@ -320,10 +322,6 @@ struct Place {
 
 fn is_built_in(skill: &Candidate) -> bool {
     skill.entry.origin.scope == Scope::Builtin
-}
-
-fn place_of(skill: &Candidate) -> String {
-    if is_built_in(skill) { "built in".to_owned() } else { super::home_shortened(&skill.source) }
 }
 
 /// A page of sections, in lines that fit the screen.

@@ -11,14 +11,16 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::advice::Advice;
+use super::copies::Copy;
 use super::elsewhere::Elsewhere;
 use super::hints::{self, check_command, command_for};
 use super::in_prompt::InPrompt;
 use super::near_miss::NearMiss;
 use super::provenance::{self, Provenance};
+use super::ranked::Ranked;
 use super::row::{Row, not_for_model};
 use super::unread::{Unread, ended, say_problems};
-use super::{clients_named, seen, session_defaults};
+use super::{clients_named, search, search_index, seen, session_defaults};
 use crate::Outcome;
 use crate::args::{Places, Why};
 use crate::error::{CommandError, Failure};
@@ -32,6 +34,9 @@ struct Explained<'c> {
     row: Row<'c>,
     #[serde(skip_serializing_if = "Option::is_none")]
     not_published: Option<String>,
+    /// Its place in the ranking for the query.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ranked: Option<&'c Ranked<'c>>,
 }
 
 /// Runs the command.
@@ -98,6 +103,24 @@ fn one(args: &Why, json: bool, ui: &mut Ui) -> Result<(Outcome, Option<Value>), 
     let catalog = registry.catalog();
     let found = catalog.why(&args.name);
     let said = session_defaults(said, args.filter.as_ref(), None);
+    let selector = search_index(&args.places, &registry);
+    let mut ranked: Vec<(&str, Ranked<'_>)> = Vec::new();
+    if let Some(query) = args.query.as_deref().filter(|query| !query.trim().is_empty()) {
+        let among = catalog.list();
+        for (candidate, _) in found.iter().filter(|(_, standing)| **standing == Standing::Listed) {
+            let key = candidate.entry.key.as_str();
+            let place = Ranked::of(key, query, &selector, &among).map_err(|error| search::failed(&error))?;
+            ranked.push((key, place));
+        }
+    }
+    let rank_of = |candidate: &Candidate, standing: &Standing| {
+        let mut ranked = ranked.iter().filter(|_| *standing == Standing::Listed);
+        ranked.find(|(key, _)| *key == candidate.entry.key).map(|(_, place)| place)
+    };
+    let copy_of = |candidate: &Candidate, standing: &Standing| match standing {
+        Standing::Shadowed { by } => Copy::of(candidate, by, &catalog, &registry),
+        _ => None,
+    };
     // Several, if several keys have this name.
     let places: Vec<(&str, InPrompt)> = found
         .iter()
@@ -105,7 +128,7 @@ fn one(args: &Why, json: bool, ui: &mut Ui) -> Result<(Outcome, Option<Value>), 
         // What a client shows its model does not depend on our prompt.
         .filter(|_| registry.client().is_none())
         .map(|(candidate, _)| &*candidate.entry.key)
-        .map(|key| (key, InPrompt::of(key, args, &said, &registry)))
+        .map(|key| (key, InPrompt::of(key, args, &said, &registry, &selector)))
         .collect();
     let place_of = |key: &str| places.iter().find(|(other, _)| *other == key).map(|(_, place)| *place);
     let best = places.iter().find(|(_, place)| place.is_there()).or(places.first()).map(|(_, place)| *place);
@@ -126,7 +149,9 @@ fn one(args: &Why, json: bool, ui: &mut Ui) -> Result<(Outcome, Option<Value>), 
             .map(|(candidate, standing)| {
                 let mut row = Row::new(candidate, standing, &registry);
                 row.installed = Provenance::compared(candidate, &origins);
-                Explained { row, not_published: withheld(&registry, candidate, standing) }
+                row.copy = copy_of(candidate, standing);
+                let ranked = rank_of(candidate, standing);
+                Explained { row, not_published: withheld(&registry, candidate, standing), ranked }
             })
             .collect();
         let is_found = |key: &&str| found.iter().any(|(candidate, _)| candidate.entry.key == *key);
@@ -165,7 +190,11 @@ fn one(args: &Why, json: bool, ui: &mut Ui) -> Result<(Outcome, Option<Value>), 
     let mut text = String::new();
     for (candidate, standing) in found {
         let place = place_of(&candidate.entry.key).filter(|_| *standing == Standing::Listed);
-        page(&mut text, candidate, standing, &registry, place, &args.places);
+        let copy = copy_of(candidate, standing);
+        page(&mut text, candidate, standing, &registry, place, copy, &args.places);
+        for line in rank_of(candidate, standing).iter().flat_map(|ranked| ranked.lines()) {
+            let _ = writeln!(text, "  {}", clean(&line));
+        }
         if let Some(words) = place.and_then(|place| place.sentence(&said)) {
             let _ = writeln!(text, "  {words}");
         }
@@ -244,6 +273,7 @@ fn page(
     standing: &Standing,
     registry: &Registry,
     place: Option<InPrompt>,
+    copy: Option<Copy>,
     places: &Places,
 ) {
     let entry = &candidate.entry;
@@ -291,7 +321,14 @@ fn page(
     match standing {
         Standing::Shadowed { by } => {
             let _ = writeln!(text, "  shadowed by: {}", clean(&by.text()));
-            text.push_str("  hint: rename one of the two, or remove one\n");
+            if let Some(copy) = copy {
+                let _ = writeln!(text, "  compared with it: {}", copy.words());
+            }
+            let hint = match copy {
+                Some(copy) if copy.identical => "remove one of the two",
+                _ => "rename one of the two, or remove one",
+            };
+            let _ = writeln!(text, "  hint: {hint}");
         }
         Standing::Blocked { obstacle: Obstacle::Disabled { by } } => {
             let _ = writeln!(text, "  turned off by: {}", clean(&by.to_string()));

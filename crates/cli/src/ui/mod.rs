@@ -2,6 +2,7 @@
 
 mod bar;
 pub(crate) mod cells;
+mod table;
 
 use std::borrow::Cow;
 use std::ffi::OsStr;
@@ -18,6 +19,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 pub(crate) use self::bar::Bar;
+pub(crate) use self::table::{Cell, Column, Table};
 use crate::error::{CommandError, Failure};
 
 /// Words that matter most.

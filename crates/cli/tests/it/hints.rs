@@ -102,7 +102,7 @@ fn hints_repeat_where_skills_were_looked_for() {
     good  Does it well.
 
     1 skill
-    2 left out: prowess list --all --in 'my skills' --in more, prowess why NAME --in 'my skills' --in more
+    2 left out (1 broken, 1 shadowed): prowess list --all --in 'my skills' --in more, prowess why NAME --in 'my skills' --in more
     ");
     let client = run(&place, &["cat", "nope", "--client", "codex"]);
     assert!(client.contains("prowess list --client codex\n"), "{client}");

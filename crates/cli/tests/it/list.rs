@@ -23,7 +23,7 @@ fn a_list_shows_what_is_offered_and_counts_the_rest() {
     pdf  The user's own.
 
     3 skills; 1 not trusted: prowess trust
-    3 left out: prowess list --all, prowess why NAME
+    3 left out (1 broken, 1 turned off, 1 shadowed): prowess list --all, prowess why NAME
     ");
     // The second time it comes from the index, with the same output.
     assert_eq!(run(&place, &["list"]), run(&place, &["list", "--no-cache"]));
@@ -35,9 +35,10 @@ fn a_list_shows_what_is_offered_and_counts_the_rest() {
     pdf  The user's own.
     again  broken: the key appears twice: name, and 1 more problem
     draft  turned off by [DIR]/prowess.toml: Not ready.
-    pdf  shadowed by [DIR]/home/.claude/skills/pdf/SKILL.md: not trusted: Reads PDF files.
+    pdf  shadowed by [DIR]/home/.claude/skills/pdf/SKILL.md, differs in 2 lines and 1 other file: not trusted: Reads PDF files.
 
     3 skills; 1 not trusted: prowess trust
+    3 left out (1 broken, 1 turned off, 1 shadowed)
     ");
     assert_snapshot!(run(&place, &["list", "--cost"]), @"
     exit 0
@@ -48,7 +49,7 @@ fn a_list_shows_what_is_offered_and_counts_the_rest() {
         24      0       0  pdf  The user's own.
 
     3 skills, about 56 tokens in every prompt; 1 not trusted: prowess trust
-    3 left out: prowess list --all, prowess why NAME
+    3 left out (1 broken, 1 turned off, 1 shadowed): prowess list --all, prowess why NAME
     ");
 }
 
@@ -71,7 +72,7 @@ fn list_can_show_one_client_or_named_folders() {
     torn  (again)  prowess cannot load it: d
 
     4 skills; prowess serve withholds 1 not trusted: prowess trust
-    1 left out: prowess list --all --client claude-code, prowess why NAME --client claude-code
+    1 left out (1 shadowed): prowess list --all --client claude-code, prowess why NAME --client claude-code
     ");
     assert_snapshot!(run(&place, &["list", "--client", "absent"]).chars().take(90).collect::<String>(), @"
     exit 2
@@ -87,7 +88,7 @@ fn list_can_show_one_client_or_named_folders() {
     pdf  Reads PDF files.
 
     2 skills
-    1 left out: prowess list --all --in .claude/skills/pdf --in home, prowess why NAME --in .claude/skills/pdf --in home
+    1 left out (1 shadowed): prowess list --all --in .claude/skills/pdf --in home, prowess why NAME --in .claude/skills/pdf --in home
     ");
     assert_snapshot!(run(&place, &["list", "--in", "nowhere"]), @"
     exit 2
@@ -223,7 +224,7 @@ fn a_folder_that_may_not_be_read_is_named_and_the_others_are_listed() {
             pdf  Reads PDF files.
 
             1 skill
-            2 left out: prowess list --all --in .claude/skills, prowess why NAME --in .claude/skills
+            2 left out (1 broken, 1 turned off): prowess list --all --in .claude/skills, prowess why NAME --in .claude/skills
             --- stderr
             error: could not read: [DIR]/.claude/skills/loud
               cause: permission denied

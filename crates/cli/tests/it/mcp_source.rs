@@ -104,7 +104,7 @@ fn a_skill_of_a_server_is_listed_trusted_and_read() {
     assert_snapshot!(run(&place, &["search", "tidies"]), @"
     exit 0
     --- stdout
-      0.234  desk:tidy-up  Tidies up.
+    1  desk:tidy-up  0.234  tidies  Tidies up.
 
     1 of 1 skill
     ");

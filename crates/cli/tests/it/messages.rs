@@ -146,7 +146,7 @@ fn a_match_in_the_tags_is_not_attributed_to_the_description() {
         "---\nname: toolsy\ndescription: needs tools\nmetadata:\n  tags: pdf, office\n---\nbody\n",
     )]);
     let said = run(&place, &["search", "pdf", "--in", "s", "--why"]);
-    assert!(said.contains("pdf in the description or tags\n"), "{said}");
+    assert!(said.contains("  in the description or tags: pdf\n"), "{said}");
 }
 
 #[test]

@@ -38,19 +38,18 @@ fn the_best_comes_first_and_says_why() {
     assert_snapshot!(run(&place, &["search", "--in", ".", "fill", "a", "pdf", "form"]), @"
     exit 0
     --- stdout
-      2.080  pdf-forms  Fill in PDF forms. Use when a form has fields.
-      0.583  web-forms  Fill in forms of web pages.
+    1  pdf-forms  2.080  fill, pdf, form  Fill in PDF forms. Use when a form has fields.
+    2  web-forms  0.583  fill, form  Fill in forms of web pages.
 
     2 of 3 skills
     ");
     assert_snapshot!(run(&place, &["search", "--in", ".", "zebra comit", "--why"]), @"
     exit 0
     --- stdout
-      0.382  commits  Write git commit messages.
-        0.223  commit in the name, for comit
-        0.159  commit in the description, for comit
-      0.100  pdf-forms  Fill in PDF forms. Use when a form has fields.
-        0.100  zebra in the instructions
+    1  commits  0.382  comit  Write git commit messages.
+      in the name: comit; in the description: comit; nowhere: zebra
+    2  pdf-forms  0.100  zebra  Fill in PDF forms. Use when a form has fields.
+      in the instructions: zebra; nowhere: comit
 
     2 of 3 skills
     ");
@@ -62,7 +61,7 @@ fn the_best_comes_first_and_says_why() {
     assert_snapshot!(run(&place, &["search", "--in", ".", "--json", "--why", "zebra"]), @r#"
     exit 0
     --- stdout
-    {"version":1,"query":"zebra","selector":"bm25","hits":[{"name":"pdf-forms","key":"pdf-forms","description":"Fill in PDF forms. Use when a form has fields.","path":"[DIR]/pdf/SKILL.md","source":"[DIR]","virtual_path":"pdf","scope":"explicit","state":"active","trusted":true,"preload":false,"repaired":false,"readers":[],"problems":[{"code":"name-folder-mismatch","severity":"info","message":"the name is not the name of the folder: pdf-forms in pdf"}],"score":0.11299875,"why":[{"term":"zebra","field":"body","score":0.112998754}]}],"unread":[],"summary":{"skills":3,"hits":1}}
+    {"version":1,"query":"zebra","selector":"bm25","hits":[{"name":"pdf-forms","key":"pdf-forms","description":"Fill in PDF forms. Use when a form has fields.","path":"[DIR]/pdf/SKILL.md","source":"[DIR]","virtual_path":"pdf","scope":"explicit","state":"active","trusted":true,"preload":false,"repaired":false,"readers":[],"problems":[{"code":"name-folder-mismatch","severity":"info","message":"the name is not the name of the folder: pdf-forms in pdf"}],"rank":1,"score":0.11299875,"words":{"found":["zebra"],"missing":[]},"why":[{"term":"zebra","field":"body","score":0.112998754}]}],"unread":[],"summary":{"skills":3,"hits":1}}
     "#);
 }
 
@@ -88,8 +87,8 @@ fn a_skill_that_is_not_trusted_is_marked_and_its_body_is_not_read() {
     assert_snapshot!(run(&place, &["search", "paint"]), @"
     exit 0
     --- stdout
-      0.119  mine  Paints doors.
-      0.119  own  not trusted: Paints walls.
+    1  mine  0.119  paint  Paints doors.
+    2  own  0.119  paint  not trusted: Paints walls.
 
     2 of 2 skills
     ");

@@ -102,7 +102,7 @@ fn trust_in_a_folder_covers_later_changes() {
     pdf  Reads PDF files.
 
     3 skills
-    3 left out: prowess list --all, prowess why NAME
+    3 left out (1 broken, 1 turned off, 1 shadowed): prowess list --all, prowess why NAME
     ");
     assert_snapshot!(run(&place, &["trust", "--revoke"]), @"
     exit 0

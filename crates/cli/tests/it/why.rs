@@ -79,6 +79,7 @@ fn why_names_the_place_and_the_reason() {
       found: [DIR]/home/.claude/skills/pdf/SKILL.md
       path for filters: .claude/skills/pdf
       shadowed by: [DIR]/.claude/skills/pdf/SKILL.md
+      compared with it: differs in 2 lines and 1 other file
       hint: rename one of the two, or remove one
     ");
     assert_snapshot!(run(&place, &["why", "pdf"]).replace(&readers(&place), "[READERS]"), @"
@@ -89,6 +90,7 @@ fn why_names_the_place_and_the_reason() {
       path for filters: pdf
       read by: [READERS]
       shadowed by: [DIR]/home/.claude/skills/pdf/SKILL.md
+      compared with it: differs in 2 lines and 1 other file
       hint: rename one of the two, or remove one
       hint: it is not trusted; prowess trust pdf
     pdf: offered

@@ -11,7 +11,7 @@ use super::{report, verify};
 use crate::Outcome;
 use crate::error::CommandError;
 use crate::report::json::VERSION;
-use crate::ui::{FAINT, STRONG, Ui, clean, count};
+use crate::ui::{Cell, Column, FAINT, STRONG, Table, Ui, clean, count};
 
 /// Runs the command.
 pub(crate) fn run(json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
@@ -26,28 +26,25 @@ pub(crate) fn run(json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
         ui.json(&json!({"version": VERSION, "installed": skills}))?;
         return Ok(Outcome::Fine);
     }
+    let rows: Vec<[String; 4]> = skills.iter().map(row).collect();
     let mut text = String::new();
-    for skill in &skills {
-        let source = skill.locked.source.split_once('+').map_or("", |(_, place)| place);
-        let state = match state(skill) {
-            "clean" if skill.is_clean() => String::new(),
-            "clean" => {
-                let clients: Vec<&str> = skill.clients.iter().map(|other| &*other.client).collect();
-                format!("  not as installed for {}; see: prowess verify", clean(&clients.join(", ")))
+    match ui.columns().filter(|_| !rows.is_empty()) {
+        Some(columns) => {
+            let titles = ["skill", "state", "scope", "folder and source"];
+            let mut table = Table::new(titles.map(Column::text).to_vec());
+            for ([name, state, scope, place], skill) in rows.iter().zip(&skills) {
+                let state = if skill.is_clean() { "as installed" } else { state };
+                table.row(vec![Cell::strong(name), Cell::new(state), Cell::new(scope), Cell::faint(place)]);
             }
-            other => format!("  {other}"),
-        };
-        let name = skill.locked.upstream_name.as_deref();
-        let name = name.map(|name| format!(", called {name} by its author")).unwrap_or_default();
-        let _ = writeln!(
-            text,
-            "{STRONG}{}{STRONG:#}{state}  {FAINT}{}, {}, from {}{}{FAINT:#}",
-            clean(&skill.name),
-            skill.scope.word(),
-            clean(&report::place(&skill.path)),
-            clean(source),
-            clean(&name)
-        );
+            text.push_str(&table.screen(columns));
+        }
+        None => {
+            for [name, state, scope, place] in rows {
+                let state = if state.is_empty() { state } else { format!("  {}", clean(&state)) };
+                let (name, place) = (clean(&name), clean(&place));
+                let _ = writeln!(text, "{STRONG}{name}{STRONG:#}{state}  {FAINT}{scope}, {place}{FAINT:#}");
+            }
+        }
     }
     let _ = match skills.len() {
         0 => writeln!(text, "no skills are installed; install some with: prowess add SOURCE"),
@@ -55,6 +52,23 @@ pub(crate) fn run(json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
     };
     ui.print(&text)?;
     Ok(Outcome::Fine)
+}
+
+/// An installed skill in words: its name, its state unless that is as installed, its scope, its folder and source.
+fn row(skill: &InstalledSkill) -> [String; 4] {
+    let source = skill.locked.source.split_once('+').map_or("", |(_, place)| place);
+    let state = match state(skill) {
+        "clean" if skill.is_clean() => String::new(),
+        "clean" => {
+            let clients: Vec<&str> = skill.clients.iter().map(|other| &*other.client).collect();
+            format!("not as installed for {}; see: prowess verify", clients.join(", "))
+        }
+        other => other.to_owned(),
+    };
+    let name = skill.locked.upstream_name.as_deref();
+    let name = name.map(|name| format!(", called {name} by its author")).unwrap_or_default();
+    let place = format!("{}, from {source}{name}", report::place(&skill.path));
+    [skill.name.clone(), state, skill.scope.word().to_owned(), place]
 }
 
 /// An installed skill as JSON.

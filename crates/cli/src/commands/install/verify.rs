@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use anstyle::Style;
 use prowess::install::{ClientDifference, ClientState, FileChange, InstalledSkill, InstalledState};
 use serde_json::json;
 
@@ -10,7 +11,7 @@ use crate::Outcome;
 use crate::args::Verify;
 use crate::error::{CommandError, Failure};
 use crate::report::json::VERSION;
-use crate::ui::{STRONG, Ui, clean, count};
+use crate::ui::{Cell, Column, STRONG, Table, Ui, clean, count};
 
 /// Runs the command.
 pub(crate) fn run(args: &Verify, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
@@ -32,14 +33,10 @@ pub(crate) fn run(args: &Verify, json: bool, ui: &mut Ui) -> Result<Outcome, Com
         let summary = json!({"skills": skills.len(), "wrong": wrong});
         ui.json(&json!({"version": VERSION, "skills": skills, "not_installed": absent, "summary": summary}))?;
     } else {
-        let mut text: String = skills.iter().map(lines).collect();
-        for name in &absent {
-            let _ = writeln!(
-                text,
-                "{STRONG}{}{STRONG:#}  not installed; install it with: prowess sync",
-                clean(name)
-            );
-        }
+        let mut text = match ui.columns() {
+            Some(columns) => screen(&skills, &absent, columns),
+            None => skills.iter().map(lines).chain(absent.iter().map(|name| not_installed(name))).collect(),
+        };
         let of = count(skills.len() + absent.len(), "skill");
         if wrong == 0 {
             let _ = writeln!(text, "{of} as installed");
@@ -53,6 +50,37 @@ pub(crate) fn run(args: &Verify, json: bool, ui: &mut Ui) -> Result<Outcome, Com
         ui.print(&text)?;
     }
     Ok(if wrong == 0 { Outcome::Fine } else { Outcome::Problems })
+}
+
+/// What became of each skill, as a table for a terminal.
+fn screen(skills: &[InstalledSkill], absent: &[String], columns: usize) -> String {
+    let mut table = Table::new(vec![Column::text("skill"), Column::text("state"), Column::text("folder")]);
+    for skill in skills {
+        let state = match &skill.state {
+            InstalledState::Missing => "missing",
+            InstalledState::Replaced(_) | InstalledState::Edited(_) => "changed",
+            _ if skill.is_clean() => "as installed",
+            _ => "not for each client",
+        };
+        let place = Cell::faint(&report::place(&skill.path));
+        table.row(vec![Cell::strong(&skill.name), Cell::new(state), place]);
+        let lines = lines(skill);
+        for line in lines.lines().skip(1) {
+            table.more(Style::new(), line.trim_start());
+        }
+        if let InstalledState::Replaced(reason) = &skill.state {
+            table.more(Style::new(), reason);
+        }
+    }
+    for name in absent {
+        let what = Cell::faint("install it with: prowess sync");
+        table.row(vec![Cell::strong(name), Cell::new("not installed"), what]);
+    }
+    table.screen(columns)
+}
+
+fn not_installed(name: &str) -> String {
+    format!("{STRONG}{}{STRONG:#}  not installed; install it with: prowess sync\n", clean(name))
 }
 
 /// What is wrong with a skill, in lines; none when nothing is.

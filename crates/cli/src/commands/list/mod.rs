@@ -1,0 +1,172 @@
+//! `prowess list`: the skills an agent would be offered.
+
+mod page;
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::mem::ManuallyDrop;
+
+use prowess::library::views::Reach;
+use prowess::session::{Act, Actor, Filter, Hidden, Session};
+use prowess::{Candidate, HostTools, Standing};
+use serde::Serialize;
+
+use super::copies::Copy;
+use super::cost::{Cost, Prompts};
+use super::provenance::{self, Provenance};
+use super::row::{Row, state};
+use super::unread::{Unread, ended, say_problems};
+use super::{clients_named, seen, side_by_side};
+use crate::Outcome;
+use crate::args::{List, Sort};
+use crate::error::CommandError;
+use crate::report::json::VERSION;
+use crate::ui::{Ui, clean};
+
+/// The states of a skill, those that are offered first.
+const STATES: [&str; 6] = ["active", "untrusted", "broken", "disabled", "shadowed", "unseen"];
+
+/// Runs the command.
+pub(crate) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
+    if args.installed {
+        return super::install::installed::run(json, ui);
+    }
+    if clients_named::are_several(&args.places) {
+        return side_by_side::run(args, json, ui);
+    }
+    let reach = if args.all { Reach::Everywhere } else { Reach::Clients };
+    let (registry, said) = seen(&args.places, reach)?;
+    // The process ends after the list, and freeing every skill would take as long as finding it.
+    let catalog = ManuallyDrop::new(registry.catalog());
+    say_problems(&registry, ui);
+    let origins = provenance::origins(ui);
+    let outcome = ended(Outcome::Fine, &registry);
+    let wanted = Wanted::of(args);
+    let with_cost = args.cost || args.sort == Some(Sort::Cost);
+    let prompts = with_cost.then(|| Prompts::new(registry.catalog(), &said));
+    let listed: Vec<&Candidate> = catalog.iter().filter(|candidate| wanted.has(candidate)).collect();
+    let mut left_out: Vec<(&Candidate, &Standing)> = catalog
+        .all()
+        .filter(|(candidate, standing)| **standing != Standing::Listed && wanted.has(candidate))
+        .collect();
+    left_out.sort_by(|a, b| a.0.entry.key.cmp(&b.0.entry.key));
+    let others = left_out.iter().filter(|_| args.all).copied();
+    let shown = listed.iter().map(|candidate| (*candidate, &Standing::Listed)).chain(others);
+    let mut rows: Vec<Row<'_>> = shown
+        .map(|(candidate, standing)| {
+            let mut row = Row::new(candidate, standing, &registry);
+            row.installed = Provenance::of(candidate, &origins);
+            row.cost = prompts.as_ref().map(|prompts| Cost::of(candidate, standing, &registry, prompts));
+            if let Standing::Shadowed { by } = standing {
+                row.copy = Copy::of(candidate, by, &catalog, &registry);
+            }
+            row
+        })
+        .collect();
+    let columns = ui.columns().filter(|_| !json);
+    let by_folder = columns.is_some().then_some(Sort::Folder);
+    sort(&mut rows, args.sort.or(by_folder));
+    // Without a filter there is nothing to ask about thousands of skills.
+    let filtered = said.filter.as_ref().map_or(0, |_| {
+        let session = Session::new("list", registry.catalog(), said.policy(), said.options());
+        let why = |skill: &&Candidate| session.why_hidden(&skill.entry.key, Act::See, Actor::Model);
+        listed.iter().copied().filter(|skill| why(skill) == Some(Hidden::Filtered)).count()
+    });
+    let prompt_tokens = prompts.as_ref().map(|prompts| prompts.tokens(&listed));
+    let mut left_out_states: BTreeMap<&'static str, usize> = BTreeMap::new();
+    for (candidate, standing) in &left_out {
+        *left_out_states.entry(state(candidate, standing)).or_default() += 1;
+    }
+    if json {
+        let mut states = left_out_states;
+        for candidate in &listed {
+            *states.entry(state(candidate, &Standing::Listed)).or_default() += 1;
+        }
+        ui.json_of(&Report {
+            version: VERSION,
+            skills: rows,
+            unread: Unread::all(&registry),
+            summary: Summary {
+                skills: listed.len(),
+                left_out: left_out.len(),
+                filtered,
+                prompt_tokens,
+                states,
+            },
+        })?;
+        return Ok(outcome);
+    }
+    let page = page::Page { args, rows: &rows, registry: &registry };
+    let mut text = match columns {
+        Some(columns) => page.screen(columns),
+        None => page.lines(),
+    };
+    let totals = page::Totals { listed, left_out: left_out_states, filtered, prompt_tokens, said: &said };
+    page.totals(&totals, &mut text);
+    if let Some(clients) = page.clients(ui) {
+        let _ = writeln!(text, "{}", clean(&clients));
+    }
+    ui.print(&text)?;
+    Ok(outcome)
+}
+
+/// Sorts rows that are in the order of a catalog: the offered ones by key, then the others by key.
+fn sort(rows: &mut [Row<'_>], by: Option<Sort>) {
+    match by {
+        None => {}
+        Some(Sort::Name) => rows.sort_by(|one, other| one.key.cmp(other.key)),
+        Some(Sort::Folder) => {
+            rows.sort_by(|one, other| (one.layer, one.source).cmp(&(other.layer, other.source)));
+        }
+        Some(Sort::Cost) => rows.sort_by_key(|row| {
+            Reverse(row.cost.map(|cost| (cost.catalog, cost.instructions, cost.resources)))
+        }),
+        Some(Sort::State) => {
+            rows.sort_by_key(|row| STATES.iter().position(|state| *state == row.state));
+        }
+    }
+}
+
+/// Which skills the options select.
+struct Wanted<'w> {
+    folder: &'w str,
+    filter: Option<&'w Filter>,
+    tools: HostTools,
+}
+
+impl<'w> Wanted<'w> {
+    fn of(args: &'w List) -> Self {
+        Self {
+            folder: &args.subset.folder,
+            filter: args.subset.filter.as_ref(),
+            tools: args.tools.as_deref().map(HostTools::parse).unwrap_or_default(),
+        }
+    }
+
+    fn has(&self, candidate: &Candidate) -> bool {
+        candidate.is_in(self.folder)
+            && self.filter.is_none_or(|filter| filter.passes(&candidate.virtual_path))
+            && self.tools.suffice(candidate.entry.allowed_tools.as_ref())
+    }
+}
+
+#[derive(Serialize)]
+struct Report<'r> {
+    version: u32,
+    skills: Vec<Row<'r>>,
+    unread: Vec<Unread>,
+    summary: Summary,
+}
+
+#[derive(Serialize)]
+struct Summary {
+    skills: usize,
+    left_out: usize,
+    /// The number of skills that the filter of a configuration hides from sessions.
+    filtered: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prompt_tokens: Option<usize>,
+    /// How many skills are in each state, left out or not.
+    states: BTreeMap<&'static str, usize>,
+}

@@ -1,0 +1,265 @@
+//! The page of `prowess list`: a table on a terminal, else one line for each skill, and the totals below.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use anstyle::Style;
+use prowess::env::Environment;
+use prowess::library::clients::{self, Client};
+use prowess::library::config::SessionConfig;
+use prowess::text::collapse;
+use prowess::{Candidate, Obstacle, Registry};
+
+use super::super::cost::Cost;
+use super::super::hints::trust_hint;
+use super::super::row::Row;
+use super::super::short_path::ShortPaths;
+use super::super::{advice, filter_place};
+use super::STATES;
+use crate::args::{List, Sort};
+use crate::ui::cells::fit;
+use crate::ui::{Cell, Column, FAINT, STRONG, Table, Ui, clean, count};
+
+/// How many clients that read a folder are named.
+const NAMED: usize = 3;
+
+/// The rows of a list.
+pub(super) struct Page<'p> {
+    pub(super) args: &'p List,
+    pub(super) rows: &'p [Row<'p>],
+    pub(super) registry: &'p Registry,
+}
+
+/// What is counted below the rows.
+pub(super) struct Totals<'p> {
+    pub(super) listed: Vec<&'p Candidate>,
+    /// How many are left out in each state.
+    pub(super) left_out: BTreeMap<&'static str, usize>,
+    /// How many the filter of a configuration hides.
+    pub(super) filtered: usize,
+    pub(super) prompt_tokens: Option<usize>,
+    pub(super) said: &'p SessionConfig,
+}
+
+impl Page<'_> {
+    /// One line for each skill, for files and programs.
+    pub(super) fn lines(&self) -> String {
+        let mut text = String::new();
+        if self.rows.iter().any(|row| row.cost.is_some()) {
+            let _ = writeln!(text, "{FAINT}prompt   used   files  tokens, about{FAINT:#}");
+        }
+        for row in self.rows {
+            if let Some([catalog, instructions, resources]) = row.cost.map(tokens) {
+                let _ = write!(text, "{catalog:>6} {instructions:>6} {resources:>7}  ");
+            }
+            let _ = write!(text, "{STRONG}{}{STRONG:#}  ", clean(row.key));
+            if let Some(name) = other_name(row) {
+                let _ = write!(text, "{FAINT}({}){FAINT:#}  ", clean(name));
+            }
+            let mark = mark(row, None);
+            let _ = write!(text, "{FAINT}{}{FAINT:#}{}", clean(&mark), clean(&description(row)));
+            if let Some(origin) = &row.installed {
+                let _ = write!(text, "  {FAINT}(from {}){FAINT:#}", clean(&origin.short()));
+            }
+            text.push('\n');
+        }
+        text
+    }
+
+    /// A table for a terminal, grouped by folder unless another order is asked for.
+    pub(super) fn screen(&self, columns: usize) -> String {
+        let paths = ShortPaths::new();
+        let with_cost = self.rows.iter().any(|row| row.cost.is_some());
+        let grouped = self.args.sort.is_none_or(|sort| sort == Sort::Folder);
+        let (mut table, mut text) = (Vec::new(), String::new());
+        if with_cost {
+            table.extend(["prompt", "used", "files"].map(Column::number));
+            let note = "about how many tokens: in every prompt, when it is used, in its other files";
+            let _ = writeln!(text, "{FAINT}{}{FAINT:#}", fit(note, columns));
+        }
+        table.push(Column::text(if with_cost { "skill" } else { "" }));
+        if !grouped {
+            table.push(Column::text(if with_cost { "folder" } else { "" }));
+        }
+        table.push(Column::text(""));
+        let mut table = Table::new(table);
+        let here = clients::installed(&Environment::current());
+        let mut last = None;
+        for row in self.rows {
+            if grouped && last != Some(row.source) {
+                let group: Vec<&Row<'_>> =
+                    self.rows.iter().filter(|other| other.source == row.source).collect();
+                let about = format!("  {}{}", count(group.len(), "skill"), readers(&group, &here));
+                table.title(Cell::strong(&paths.of(row.source)).and(FAINT, &about));
+                last = Some(row.source);
+            }
+            let mut cells: Vec<Cell> = Vec::new();
+            cells.extend(row.cost.iter().flat_map(|cost| tokens(*cost)).map(|tokens| Cell::new(&tokens)));
+            let name = other_name(row).map(|name| format!(" ({name})")).unwrap_or_default();
+            cells.push(Cell::strong(row.key).and(FAINT, &name));
+            if !grouped {
+                cells.push(Cell::faint(&paths.of(row.source)));
+            }
+            let mark = mark(row, Some(&paths));
+            let origin = row.installed.as_ref().map(|origin| format!("  (from {})", origin.short()));
+            let words = Cell::faint(&mark).and(Style::new(), &description(row));
+            cells.push(words.and(FAINT, &origin.unwrap_or_default()));
+            table.row(cells);
+        }
+        text.push_str(&table.screen(columns));
+        text
+    }
+
+    /// The lines below: how many skills there are in each state, and what to do about it.
+    pub(super) fn totals(&self, totals: &Totals<'_>, text: &mut String) {
+        let Totals { listed, left_out, filtered, prompt_tokens, said } = totals;
+        let (registry, places) = (self.registry, &self.args.places);
+        let options = places.options();
+        let options = clean(&options);
+        let all = registry.catalog().len();
+        if all == 0 {
+            text.push_str("no skills here\n");
+        } else if listed.is_empty() {
+            let _ = writeln!(text, "no skill matches, of {}", count(all, "skill"));
+        } else {
+            let _ = write!(text, "\n{}", count(listed.len(), "skill"));
+            if let Some(tokens) = prompt_tokens {
+                let _ = write!(text, ", about {tokens} tokens in every prompt");
+            }
+            let (never, untrusted): (Vec<&Candidate>, Vec<&Candidate>) = listed
+                .iter()
+                .copied()
+                .filter(|candidate| candidate.obstacle == Some(Obstacle::Untrusted))
+                .partition(|candidate| advice::never(candidate, registry).is_some());
+            if !untrusted.is_empty() {
+                let trust = trust_hint(untrusted.iter().copied(), places);
+                let _ = match registry.client() {
+                    Some(_) => write!(text, "; prowess serve withholds {} not trusted: ", untrusted.len()),
+                    None => write!(text, "; {} not trusted: ", untrusted.len()),
+                };
+                text.push_str(&clean(&trust));
+            }
+            if !never.is_empty() {
+                let _ = write!(text, "; {} that cannot be trusted: prowess why NAME{options}", never.len());
+            }
+            text.push('\n');
+        }
+        if *filtered > 0 {
+            let place = filter_place(said);
+            let _ = writeln!(text, "{filtered} hidden from agents by {}", clean(&place));
+        }
+        if !left_out.is_empty() {
+            let words = STATES.iter().filter_map(|state| {
+                let word = match *state {
+                    "disabled" => "turned off",
+                    "unseen" => "not seen",
+                    other => other,
+                };
+                left_out.get(state).map(|number| format!("{number} {word}"))
+            });
+            let words = words.collect::<Vec<_>>().join(", ");
+            let _ = write!(text, "{} left out ({words})", left_out.values().sum::<usize>());
+            if !self.args.all {
+                let _ = write!(text, ": prowess list --all{options}, prowess why NAME{options}");
+            }
+            text.push('\n');
+        }
+    }
+
+    /// Which clients are on this machine, when the list is of what all clients together would find.
+    pub(super) fn clients(&self, ui: &Ui) -> Option<String> {
+        let places = &self.args.places;
+        if ui.columns().is_none() || !places.clients.is_empty() || !places.sources.is_empty() {
+            return None;
+        }
+        let here = clients::installed(&Environment::current());
+        let names: Vec<&str> = here.iter().map(|client| client.name).collect();
+        match names.as_slice() {
+            [] => None,
+            [name] => Some(format!(
+                "this is what all clients together find; what {name} lists: prowess list --client {}",
+                here.first()?.id
+            )),
+            names => Some(format!(
+                "on this machine are {}; each lists a part: prowess list --client installed",
+                names.join(", ")
+            )),
+        }
+    }
+}
+
+/// The clients that read all skills of a group; those on this machine are named first.
+fn readers(group: &[&Row<'_>], here: &[&Client]) -> String {
+    let Some(first) = group.first() else { return String::new() };
+    let of_all = |id: &&&str| group.iter().all(|row| row.readers.contains(id));
+    let mut readers: Vec<&Client> =
+        first.readers.iter().filter(of_all).filter_map(|id| clients::client(id)).collect();
+    readers.sort_by_key(|client| !here.iter().any(|other| other.id == client.id));
+    let names: Vec<&str> = readers.iter().take(NAMED).map(|client| client.name).collect();
+    match (readers.len(), readers.len().saturating_sub(NAMED)) {
+        (0, _) => String::new(),
+        (_, 0) => format!(", read by {}", names.join(", ")),
+        (_, more) => format!(", read by {} and {more} more", names.join(", ")),
+    }
+}
+
+/// The name that a skill has for Prowess, where a client shows it under another.
+fn other_name<'r>(row: &Row<'r>) -> Option<&'r str> {
+    row.shown_as.filter(|shown| *shown != row.name).map(|_| row.name)
+}
+
+/// What is special about a skill, before its description; with shortened paths, for a narrow place.
+fn mark(row: &Row<'_>, paths: Option<&ShortPaths>) -> String {
+    let mut mark = match (row.state, &row.why_not, paths) {
+        (_, None, _) => String::new(),
+        // Its own description may be what is wrong with it.
+        ("broken", Some(why), _) => format!("broken: {}", why.reason),
+        (_, Some(_), Some(paths)) => shortened(row, paths),
+        (_, Some(why), None) => {
+            let copy = row.copy.map(|copy| format!(", {}", copy.words())).unwrap_or_default();
+            format!("{} {}{copy}: ", why.state, why.reason)
+        }
+    };
+    match row.state {
+        "broken" if row.shown_as.is_some() => mark.push_str("prowess cannot load it: "),
+        "disabled" if row.shown_as.is_some() => mark.push_str("turned off in prowess: "),
+        _ => {}
+    }
+    if row.not_for_model.is_some() {
+        mark.push_str("not for the model: ");
+    }
+    if row.never_trusted.is_some() {
+        mark.push_str("cannot be trusted: ");
+    } else if row.changed_since_trusted {
+        mark.push_str("changed since it was trusted: ");
+    } else if !row.trusted {
+        mark.push_str("not trusted: ");
+    }
+    mark
+}
+
+/// Why a skill is not offered, the most important words first.
+fn shortened(row: &Row<'_>, paths: &ShortPaths) -> String {
+    let Some(why) = &row.why_not else { return String::new() };
+    let by = row.shadowed_by.map(|by| {
+        let by = paths.of(&by.text());
+        by.strip_suffix("/SKILL.md").unwrap_or(&by).to_owned()
+    });
+    match (by, row.copy, row.disabled_by) {
+        (Some(by), Some(copy), _) => format!("shadowed, {} {by}: ", copy.words_before()),
+        (Some(by), None, _) => format!("shadowed by {by}: "),
+        (None, _, Some(by)) => format!("turned off by {}: ", paths.of(&by.to_string())),
+        _ => format!("{} {}: ", why.state, why.reason),
+    }
+}
+
+fn description(row: &Row<'_>) -> String {
+    let is_readable = row.state != "broken" || row.shown_as.is_some();
+    collapse(if is_readable { row.description } else { "" }).into_owned()
+}
+
+/// The columns of a cost; a question mark for what is not known.
+fn tokens(cost: Cost) -> [String; 3] {
+    let known = |tokens: Option<u64>| tokens.map_or_else(|| "?".to_owned(), |tokens| tokens.to_string());
+    [cost.catalog.to_string(), known(cost.instructions), known(cost.resources)]
+}
