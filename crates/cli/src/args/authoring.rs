@@ -91,9 +91,9 @@ pub(crate) struct Rule {
     pub(crate) code: Option<String>,
 }
 
-/// Create a skill that has no problems under any profile
+/// Create a skill that has no errors or warnings under any profile
 ///
-/// The folder is created completely or not at all, and existing files are never changed.
+/// Notes of check say what is still to be written. The folder is created completely or not at all, and existing files are never changed.
 #[derive(Debug, clap::Args)]
 pub(crate) struct New {
     /// The name: lowercase letters, digits and single hyphens
@@ -119,6 +119,8 @@ pub(crate) enum Part {
     References,
     /// Files the agent uses, such as templates
     Assets,
+    /// Queries that should and should not find the skill, for eval
+    Evals,
 }
 
 /// Show how Prowess reads one skill

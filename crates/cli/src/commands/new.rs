@@ -1,4 +1,4 @@
-//! `prowess new`: creates a skill without problems under any profile.
+//! `prowess new`: creates a skill without errors or warnings under any profile.
 
 use std::fmt::Write as _;
 
@@ -55,6 +55,7 @@ fn part_of(part: Part) -> ScaffoldPart {
         Part::Scripts => ScaffoldPart::Scripts,
         Part::References => ScaffoldPart::References,
         Part::Assets => ScaffoldPart::Assets,
+        Part::Evals => ScaffoldPart::Evals,
     }
 }
 

@@ -32,9 +32,11 @@ fn eval_runs_the_trigger_queries_of_a_library() {
     commits
       git commit text
         first, but should not be
+        its name or description has: git, commit
     pdf-forms
       bake bread
         not found, nor is any other
+        add to the description: bake, bread
 
     3 skills, selector bm25
       should be first: 1 of 2 are (50.0 %)
@@ -46,9 +48,11 @@ fn eval_runs_the_trigger_queries_of_a_library() {
     commits
       git commit text
         first, but should not be
+        its name or description has: git, commit
     pdf-forms
       bake bread
         not found, nor is any other
+        add to the description: bake, bread
 
     Skills that compete
       none
@@ -127,6 +131,7 @@ fn a_query_passes_when_its_skill_is_first_or_within_the_given_top() {
     pdf-forms
       fill forms of web pages
         place 2, first is form-filler
+        add to the description: web, pages
 
     2 skills, selector bm25
       should be first: 0 of 1 are (0.0 %)
@@ -184,9 +189,11 @@ fn unreadable_queries_are_reported_and_the_others_run() {
     commits
       git commit text
         first, but should not be
+        its name or description has: git, commit
     pdf-forms
       bake bread
         not found, nor is any other
+        add to the description: bake, bread
 
     3 skills, selector bm25
       should be first: 1 of 2 are (50.0 %)

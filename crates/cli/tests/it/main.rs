@@ -39,6 +39,7 @@ mod places;
 mod provenance;
 mod rule_and_try;
 mod schemas;
+mod screens;
 mod search;
 mod serve;
 mod server_trust;

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use crate::schemas::assert_fits;
 use crate::{Place, code};
 use insta::assert_snapshot;
 use serde_json::json;
@@ -37,6 +38,40 @@ fn a_new_skill_passes_every_profile() {
         place.json(&["show", "--json", ".claude/skills/b2"])["description"],
         "Use when: \"asked\" # now"
     );
+}
+
+#[test]
+fn a_new_skill_can_begin_with_queries_that_eval_runs() {
+    let place = Place::with(&[]);
+    assert_snapshot!(place.run(&["new", "pdf-forms", "--with", "evals"]), @"
+    exit 0
+    --- stdout
+    made pdf-forms/SKILL.md
+    made pdf-forms/evals/eval_queries.json
+
+    say in SKILL.md what the skill does and when to use it, then: prowess check pdf-forms
+    ");
+    let queries = fs::read_to_string(place.path().join("pdf-forms/evals/eval_queries.json")).unwrap();
+    assert_fits("eval_queries", &serde_json::from_str(&queries).unwrap());
+    assert_snapshot!(queries, @r#"
+    [
+      {
+        "query": "help me with pdf forms",
+        "should_trigger": true
+      },
+      {
+        "query": "book a table for dinner",
+        "should_trigger": false
+      }
+    ]
+    "#);
+    assert_snapshot!(place.run(&["eval"]), @"
+    exit 0
+    --- stdout
+    1 skill, selector bm25
+      should be first: 1 of 1 are (100.0 %)
+      should not be first: 1 of 1 are not (100.0 %)
+    ");
 }
 
 #[test]

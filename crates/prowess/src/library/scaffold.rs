@@ -1,9 +1,10 @@
-//! The files of a new skill without problems under any profile.
+//! The files of a new skill without errors or warnings under any profile.
 
 use prowess_core::document::markdown;
 use prowess_core::finding::Preset;
-use prowess_core::{FileEntry, Manifest, Origin, Problem, Profile, RelPath, parse};
-use serde_json::{Map, Value};
+use prowess_core::select::TRIGGER_FILE;
+use prowess_core::{FileEntry, Manifest, Origin, Problem, Profile, RelPath, Severity, parse};
+use serde_json::{Map, Value, json};
 
 /// A folder that a new skill can begin with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -14,12 +15,15 @@ pub enum ScaffoldPart {
     References,
     /// `assets/`: files that the agent uses, such as templates.
     Assets,
+    /// `evals/`: queries that should, and should not, find the skill.
+    Evals,
 }
 
 /// A file of a new skill: its path in the folder, and its text.
 pub(crate) type NewFile = (&'static str, String);
 
-/// The files of a new skill, SKILL.md first. An error has every problem of its name or description under any profile.
+/// The files of a new skill, SKILL.md first. An error has every problem of its name or description under any profile;
+/// notes are for the author, who still has to write the skill.
 ///
 /// ```
 /// use prowess::internal::{ScaffoldPart, scaffold};
@@ -45,6 +49,9 @@ pub fn scaffold(
          1. Look at what the user gave.\n2. Do the work.\n3. Check the result.\n"
     );
     let mut files = Vec::new();
+    if parts.contains(&ScaffoldPart::Evals) {
+        files.push((TRIGGER_FILE, queries(name)));
+    }
     for part in [ScaffoldPart::Scripts, ScaffoldPart::References, ScaffoldPart::Assets] {
         if !parts.contains(&part) {
             continue;
@@ -60,6 +67,7 @@ pub fn scaffold(
                 "# Details\n\nPut here what is needed only sometimes.\n",
                 "## References\n\n- [references/details.md](references/details.md): read it when the steps are not enough\n",
             ),
+            ScaffoldPart::Evals => continue,
             ScaffoldPart::Assets => (
                 "assets/template.md",
                 "# Template\n\nPut here what the agent copies and fills in.\n",
@@ -75,6 +83,16 @@ pub fn scaffold(
     if problems.is_empty() { Ok(files) } else { Err(problems) }
 }
 
+/// Trigger queries to begin with: one that should find the skill, and one that should not.
+fn queries(name: &str) -> String {
+    let should = format!("help me with {}", name.replace('-', " "));
+    let queries = json!([
+        { "query": should, "should_trigger": true },
+        { "query": "book a table for dinner", "should_trigger": false },
+    ]);
+    format!("{queries:#}\n")
+}
+
 /// `pdf-forms` becomes `Pdf forms`.
 fn title(name: &str) -> String {
     let words = name.replace('-', " ");
@@ -82,7 +100,7 @@ fn title(name: &str) -> String {
     characters.next().map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
 }
 
-/// The problems under any profile, each once.
+/// The errors and warnings under any profile, each once.
 fn problems(name: &str, files: &[NewFile]) -> Vec<Problem> {
     let Some((_, text)) = files.first() else { return Vec::new() };
     let document = parse(text.as_bytes());
@@ -92,7 +110,8 @@ fn problems(name: &str, files: &[NewFile]) -> Vec<Problem> {
     let mut problems: Vec<Problem> = Vec::new();
     for preset in Preset::ALL {
         for problem in Profile::new(preset).check(&document, Some(&manifest), &at) {
-            if problems.iter().all(|known| known.code != problem.code) {
+            let is_new = problems.iter().all(|known| known.code != problem.code);
+            if is_new && problem.severity > Severity::Info {
                 problems.push(problem);
             }
         }

@@ -1,7 +1,6 @@
 //! A folder of skills with trigger queries: whether each query finds its skill, and which skill wins instead.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::path::Path;
 
 use prowess::fs::read;
@@ -12,38 +11,30 @@ use prowess::select::{
     search, triggers,
 };
 use prowess::{Entry, ScanOptions, SkillFile, SourceError, SourceErrorKind, scan};
-use serde_json::{Value, json};
 
-use super::percent;
+use super::report::{Asked, Refused, Report};
 use super::selectors::{Skill, bm25, selector};
 use crate::Outcome;
 use crate::args::Eval;
+use crate::commands::ranked::described_by;
 use crate::commands::shown;
 use crate::error::{CommandError, Failure};
-use crate::report::json::VERSION;
-use crate::ui::{FAINT, STRONG, Ui, clean, count};
+use crate::ui::Ui;
 
 /// How far down the ranking to look for a skill.
 const DEPTH: usize = 50;
 /// How many skills each skill is compared with.
 const COMPARED: usize = 5;
+/// A word says little about a skill if more than one in so many skills has it in its description, and more than these few.
+const COMMON: usize = 5;
+const RARE: usize = 2;
+/// The most words that an author is told to add.
+const MAX_WORDS: usize = 6;
 /// Two skills compete if the description of one finds the other with at least this share of its own score.
 const RIVAL: f32 = 0.5;
 
 /// Queries, each with the key of the skill that carries it.
 type Queries = Vec<(String, Trigger)>;
-
-/// One query and its result.
-struct Asked {
-    skill: String,
-    trigger: Trigger,
-    /// The place of the skill, from 1.
-    rank: Option<usize>,
-    /// The skill that came first.
-    winner: Option<String>,
-    /// Whether a query that should lead to the skill found it high enough, or one that should not did not put it first.
-    passed: bool,
-}
 
 /// Runs the command over a folder.
 pub(super) fn run(args: &Eval, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
@@ -62,14 +53,18 @@ pub(super) fn run(args: &Eval, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
         let rank = hits.iter().position(|hit| hit.key == skill).map(|place| place + 1);
         let winner = hits.into_iter().next().map(|hit| hit.key);
         let passed = if trigger.should { rank.is_some_and(|rank| rank <= top) } else { rank != Some(1) };
-        asked.push(Asked { skill, trigger, rank, winner, passed });
-    }
-    if json {
-        ui.json(&envelope(args, &skills, &asked, &refused, &overlap))?;
-    } else {
-        ui.print(&page(args, &skills, &asked, &overlap))?;
+        asked.push(Asked { skill, trigger, rank, winner, passed, words: Vec::new() });
     }
     let passed = asked.iter().all(|asked| asked.passed);
+    if !passed {
+        advise(&mut asked, &bm25(&skills, None), &among);
+    }
+    let report = Report { args, skills: skills.len(), asked, refused, overlap };
+    if json {
+        ui.json(&report.json())?;
+    } else {
+        ui.print(&report.page(ui.columns()))?;
+    }
     Ok(if incomplete {
         Outcome::Incomplete
     } else if passed {
@@ -88,12 +83,6 @@ struct Read {
     refused: Vec<Refused>,
     /// Whether something that should have been read could not be.
     incomplete: bool,
-}
-
-/// A file without trigger queries.
-struct Refused {
-    path: String,
-    reason: String,
 }
 
 fn read(folder: &Path, ui: &mut Ui) -> Result<Read, CommandError> {
@@ -174,6 +163,31 @@ impl Read {
     }
 }
 
+/// Says for each query that failed which of its words matter: those that the description lacks, or those that led to
+/// the skill although they should not.
+fn advise(asked: &mut [Asked], index: &Bm25, among: &[&Entry]) {
+    let described = |query: &str, entry: &Entry| {
+        let hits = index.select(&Query::text(query), &[entry], 1).unwrap_or_default();
+        let words = described_by(query, hits.first().map_or(&[], |hit| &hit.why));
+        let owned = |words: Vec<&str>| words.into_iter().map(str::to_owned).collect::<Vec<_>>();
+        (owned(words.found), owned(words.missing))
+    };
+    let common = (among.len() / COMMON).max(RARE);
+    let is_rare = |word: &String| {
+        let has_it = |entry: &&&Entry| !described(word, entry).0.is_empty();
+        among.iter().filter(has_it).take(common + 1).count() <= common
+    };
+    for asked in asked.iter_mut().filter(|asked| !asked.passed) {
+        let Some(entry) = among.iter().find(|entry| entry.key == asked.skill) else { continue };
+        let (found, missing) = described(&asked.trigger.query, entry);
+        asked.words = if asked.trigger.should {
+            missing.into_iter().filter(is_rare).take(MAX_WORDS).collect()
+        } else {
+            found
+        };
+    }
+}
+
 /// Pairs of skills that compete: the description of one finds the other nearly as well as itself.
 fn rivals(index: &Bm25, among: &[&Entry]) -> Vec<(String, String, f32)> {
     let mut pairs: BTreeMap<(String, String), f32> = BTreeMap::new();
@@ -192,103 +206,4 @@ fn rivals(index: &Bm25, among: &[&Entry]) -> Vec<(String, String, f32)> {
         other.2.total_cmp(&one.2).then_with(|| (&one.0, &one.1).cmp(&(&other.0, &other.1)))
     });
     list
-}
-
-/// How many queries passed, of how many: of those that should trigger, or those that should not.
-fn tally(asked: &[Asked], should: bool) -> (usize, usize) {
-    let of = || asked.iter().filter(|asked| asked.trigger.should == should);
-    (of().filter(|asked| asked.passed).count(), of().count())
-}
-
-fn envelope(
-    args: &Eval,
-    skills: &[Skill],
-    asked: &[Asked],
-    refused: &[Refused],
-    overlap: &[(String, String, f32)],
-) -> Value {
-    let (found, should) = tally(asked, true);
-    let (spared, should_not) = tally(asked, false);
-    let queries: Vec<Value> = asked
-        .iter()
-        .map(|asked| {
-            json!({
-                "skill": asked.skill, "query": asked.trigger.query, "should_trigger": asked.trigger.should,
-                "passed": asked.passed, "rank": asked.rank, "winner": asked.winner,
-            })
-        })
-        .collect();
-    let mut value = json!({
-        "version": VERSION,
-        "selector": args.selector.name(),
-        "skills": skills.len(),
-        "top": args.top,
-        "should": { "queries": should, "passed": found },
-        "should_not": { "queries": should_not, "passed": spared },
-        "queries": queries,
-        "refused": refused.iter().map(|one| json!({ "path": one.path, "reason": one.reason })).collect::<Vec<_>>(),
-    });
-    if args.overlap {
-        let pairs: Vec<Value> = overlap
-            .iter()
-            .map(|(one, other, share)| json!({ "skills": [one, other], "share": (share * 100.0).round() / 100.0 }))
-            .collect();
-        if let Some(members) = value.as_object_mut() {
-            members.insert("overlap".to_owned(), pairs.into());
-        }
-    }
-    value
-}
-
-fn page(args: &Eval, skills: &[Skill], asked: &[Asked], overlap: &[(String, String, f32)]) -> String {
-    let mut text = String::new();
-    let mut last = "";
-    for asked in asked.iter().filter(|asked| !asked.passed) {
-        if asked.skill != last {
-            let _ = writeln!(text, "{STRONG}{}{STRONG:#}", clean(&asked.skill));
-            last = &asked.skill;
-        }
-        let shown: String = asked.trigger.query.chars().take(70).collect();
-        let dots = if shown.len() < asked.trigger.query.len() { "…" } else { "" };
-        let winner = asked.winner.as_deref().map(clean).unwrap_or_default();
-        let what = match (asked.trigger.should, asked.rank) {
-            (false, _) => "first, but should not be".to_owned(),
-            (true, Some(rank)) => format!("place {rank}, first is {winner}"),
-            (true, None) if winner.is_empty() => "not found, nor is any other".to_owned(),
-            (true, None) => format!("not found, first is {winner}"),
-        };
-        let _ = writeln!(text, "  {}{dots}\n    {what}", clean(&shown));
-    }
-    if !text.is_empty() {
-        text.push('\n');
-    }
-    if args.overlap {
-        let _ = writeln!(text, "{STRONG}Skills that compete{STRONG:#}");
-        for (one, other, share) in overlap {
-            let _ = writeln!(text, "  {:3.0} %  {} and {}", share * 100.0, clean(one), clean(other));
-        }
-        if overlap.is_empty() {
-            text.push_str("  none\n");
-        }
-        text.push('\n');
-    }
-    let _ = writeln!(text, "{}, selector {}", count(skills.len(), "skill"), args.selector.name());
-    if asked.is_empty() {
-        let _ = writeln!(text, "{FAINT}no skill has trigger queries: put them into {TRIGGER_FILE}{FAINT:#}");
-        return text;
-    }
-    let place = match args.top.get() {
-        1 => "first".to_owned(),
-        top => format!("among the first {top}"),
-    };
-    let whole = |part: usize, all: usize| percent(f64::from(u32::try_from(part).unwrap_or(u32::MAX)), all);
-    for (should, wish, done) in
-        [(true, format!("should be {place}"), "are"), (false, "should not be first".into(), "are not")]
-    {
-        let (passed, all) = tally(asked, should);
-        if all > 0 {
-            let _ = writeln!(text, "  {wish}: {passed} of {all} {done} ({:.1} %)", whole(passed, all));
-        }
-    }
-    text
 }

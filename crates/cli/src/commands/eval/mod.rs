@@ -2,6 +2,7 @@
 
 mod library;
 mod pool;
+mod report;
 mod selectors;
 
 use crate::Outcome;
