@@ -105,6 +105,7 @@ pub mod internal {
     pub use crate::catalog::candidate::Decision;
     pub use crate::catalog::found::{Appearance, WITHIN};
     pub use crate::check::rules::hidden::rule_of;
+    pub use crate::check::rules::quality::{TEMPLATE_BODY, TEMPLATE_WHEN};
     pub use crate::check::strict::{Withheld, withheld};
     pub use crate::document::plain::quick_reader_agrees;
     pub use crate::document::split::{Outline, Split, split, split_prefix};

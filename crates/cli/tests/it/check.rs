@@ -115,7 +115,9 @@ fn both_places_of_a_duplicate_key_are_shown() {
       |
       = help: give the folder and the skill the same name
 
-    1 skill checked: 2 errors, 0 warnings in 1 file
+    note: a/SKILL.md: description-too-short (description)
+
+    1 skill checked: 2 errors, 0 warnings in 1 file, 1 note
     ");
     let report = place.json(&["check", "--json"]);
     assert_eq!(report["files"][0]["problems"][0]["related"][0]["line"], 2);
@@ -238,11 +240,15 @@ fn skill_md_in_capitals_wins_and_lowercase_is_a_warning() {
     --> both/SKILL.md
      = help: rename it, or remove it
 
+    note: both/SKILL.md: description-too-short (description)
+
     warning[file-name-case]: the file is not called SKILL.md: skill.md
     --> small/skill.md
      = help: rename it to SKILL.md
 
-    2 skills checked: 0 errors, 2 warnings in 2 files
+    note: small/skill.md: description-too-short (description)
+
+    2 skills checked: 0 errors, 2 warnings in 2 files, 2 notes
     ");
 }
 
@@ -284,8 +290,8 @@ fn infos_are_counted_unless_quiet() {
     assert_snapshot!(place.run(&["check"]), @"
     exit 0
     --- stdout
-    note: a/SKILL.md: field-unknown (mood)
-    1 skill checked: no errors or warnings, 1 note
+    note: a/SKILL.md: description-too-short (description), field-unknown (mood)
+    1 skill checked: no errors or warnings, 2 notes
     ");
     assert_snapshot!(place.run(&["check", "-q"]), @"
     exit 0
@@ -367,7 +373,7 @@ fn rules_can_be_selected_and_ignored() {
 fn every_warning_is_an_error_when_warnings_are_denied() {
     let place = Place::with(&[(
         "good/SKILL.md",
-        "---\nname: good\ndescription: Does it well.\n---\n[more](more.md)\n",
+        "---\nname: good\ndescription: Does it well when asked.\n---\n[more](more.md)\n",
     )]);
     assert_eq!(code(&place.output(&["check"])), 0);
     let denied = place.json(&["check", "--deny", "warnings", "--json"]);
@@ -383,4 +389,16 @@ fn a_listed_skill_is_checked_by_its_name() {
     assert_eq!(code(&place.output(&["check", "nothing-of-the-kind"])), 2);
     let fixed = place.run(&["check", "Bad", "--unsafe-fixes", "--quiet"]);
     assert!(fixed.contains("1 fixed"), "{fixed}");
+}
+
+#[test]
+fn a_note_about_a_clients_field_names_the_clients_that_act_on_it() {
+    let place = Place::with(&[(
+        "a/SKILL.md",
+        "---\nname: a\ndescription: Does it well when asked.\npaths: src/**\nmodel: fast\n---\nDo it.\n",
+    )]);
+    let report = place.json(&["check", "--json"]);
+    let help = |at: usize| report["files"][0]["problems"][at]["help"].clone();
+    assert!(help(0).as_str().unwrap().starts_with("known to act on it: Claude Code"), "{report}");
+    assert_eq!(help(1), serde_json::Value::Null);
 }

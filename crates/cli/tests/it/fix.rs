@@ -10,11 +10,11 @@ use serde_json::json;
 
 /// A skill with two safe fixes.
 const LOOSE: &str =
-    "---\nname: loose # ours\ndescription: Use when: asked\nallowed-tools: Read, Grep\n---\nBody\n";
+    "---\nname: loose # ours\ndescription: Use when: asked for it\nallowed-tools: Read, Grep\n---\nBody\n";
 const TIDY: &str =
-    "---\nname: loose # ours\ndescription: 'Use when: asked'\nallowed-tools: Read Grep\n---\nBody\n";
+    "---\nname: loose # ours\ndescription: 'Use when: asked for it'\nallowed-tools: Read Grep\n---\nBody\n";
 /// A skill with an unsafe fix.
-const NAMED: &str = "---\nname: Bad\ndescription: Does it.\n---\n";
+const NAMED: &str = "---\nname: Bad\ndescription: Does it well when asked.\n---\n";
 
 fn loose() -> Place {
     Place::with(&[("bad/SKILL.md", NAMED), ("loose/SKILL.md", LOOSE), ("good/SKILL.md", GOOD)])
@@ -49,14 +49,14 @@ fn human_output_shows_the_patch_of_a_fix() {
     error[yaml-syntax]: the frontmatter is not valid YAML: a colon and a space inside a value without quotes
      --> loose/SKILL.md:3:22
       |
-    3 | description: Use when: asked
+    3 | description: Use when: asked for it
       |                      ^
       |
       = help: put the value of description in quotes
     help: write it as the lenient reader reads it
       |
-    3 - description: Use when: asked
-    3 + description: 'Use when: asked'
+    3 - description: Use when: asked for it
+    3 + description: 'Use when: asked for it'
 
     warning[tools-commas]: the tools are separated by commas
      --> loose/SKILL.md:4:16
@@ -91,7 +91,54 @@ fn safe_fixes_are_applied_and_the_remaining_problems_decide_the_exit_code() {
     --- stdout
     3 skills checked: no problems; 1 fixed
     ");
-    assert_eq!(text(&place, "bad/SKILL.md"), "---\nname: bad\ndescription: Does it.\n---\n");
+    assert_eq!(text(&place, "bad/SKILL.md"), "---\nname: bad\ndescription: Does it well when asked.\n---\n");
+}
+
+#[test]
+fn a_misspelt_field_is_named_and_its_spelling_is_a_safe_fix() {
+    let place = Place::with(&[(
+        "foo/SKILL.md",
+        "---\nname: foo\ndescripton: Fills in forms. Use when a form has fields.\n---\nFill it.\n",
+    )]);
+    assert_snapshot!(place.run(&["check"]), @"
+    exit 1
+    --- stdout
+    error[description-missing]: there is no description
+     --> foo/SKILL.md:1:1
+      |
+    1 | ---
+      | ^^^
+      |
+      = help: write `description` instead of `descripton`
+
+    warning[field-misspelt]: the field is misspelt: descripton
+     --> foo/SKILL.md:3:1
+      |
+    3 | descripton: Fills in forms. Use when a form has fields.
+      | ^^^^^^^^^^
+      |
+      = help: did you mean `description`?
+    help: write description
+      |
+    3 - descripton: Fills in forms. Use when a form has fields.
+    3 + description: Fills in forms. Use when a form has fields.
+
+    1 skill checked: 1 error, 1 warning in 1 file; 1 fixable with --fix
+    ");
+    assert_snapshot!(place.run(&["check", "--fix"]), @"
+    exit 0
+    --- stdout
+    1 skill checked: no problems; 1 fixed
+    ");
+    let text = std::fs::read_to_string(place.path().join("foo/SKILL.md")).unwrap();
+    assert!(text.contains("\ndescription: Fills in forms."), "{text}");
+    // Which name or which tools are meant, only the author knows.
+    place.write(
+        "foo/SKILL.md",
+        b"---\nnmae: bar\ndescription: Fills in forms when asked.\nallowed_tools: Bash\n---\nDo.\n",
+    );
+    let kept = place.run(&["check", "--diff"]);
+    assert!(!kept.contains("\n-nmae") && !kept.contains("\n-allowed"), "{kept}");
 }
 
 #[test]
@@ -119,9 +166,9 @@ fn a_diff_shows_everything_and_changes_nothing() {
     @@ -1,6 +1,6 @@
      ---
      name: loose # ours
-    -description: Use when: asked
+    -description: Use when: asked for it
     -allowed-tools: Read, Grep
-    +description: 'Use when: asked'
+    +description: 'Use when: asked for it'
     +allowed-tools: Read Grep
      ---
      Body
@@ -168,7 +215,7 @@ fn the_fixed_text_of_standard_input_goes_to_stdout() {
     --- stdout
     ---
     name: loose # ours
-    description: 'Use when: asked'
+    description: 'Use when: asked for it'
     allowed-tools: Read Grep
     ---
     Body
@@ -297,7 +344,7 @@ fn sarif_has_rules_places_and_fixes() {
     }
     let result = results.iter().find(|result| result["ruleId"] == "yaml-syntax").unwrap();
     assert_snapshot!(result["locations"][0].to_string(), @r#"{"physicalLocation":{"artifactLocation":{"uri":"loose/SKILL.md"},"region":{"startLine":3,"startColumn":22,"endLine":3,"endColumn":23,"byteOffset":44,"byteLength":1}}}"#);
-    assert_snapshot!(result["fixes"].to_string(), @r#"[{"description":{"text":"write it as the lenient reader reads it"},"artifactChanges":[{"artifactLocation":{"uri":"loose/SKILL.md"},"replacements":[{"deletedRegion":{"startLine":3,"startColumn":14,"endLine":3,"endColumn":29,"byteOffset":36,"byteLength":15},"insertedContent":{"text":"'Use when: asked'"}}]}],"properties":{"safe":true}}]"#);
+    assert_snapshot!(result["fixes"].to_string(), @r#"[{"description":{"text":"write it as the lenient reader reads it"},"artifactChanges":[{"artifactLocation":{"uri":"loose/SKILL.md"},"replacements":[{"deletedRegion":{"startLine":3,"startColumn":14,"endLine":3,"endColumn":36,"byteOffset":36,"byteLength":22},"insertedContent":{"text":"'Use when: asked for it'"}}]}],"properties":{"safe":true}}]"#);
     let name = results.iter().find(|result| result["ruleId"] == "name-uppercase").unwrap();
     assert_eq!(
         (name["level"].as_str(), &name["fixes"][0]["properties"]["safe"]),
@@ -314,7 +361,10 @@ fn sarif_has_rules_places_and_fixes() {
 #[test]
 fn a_report_leaves_out_the_edits_of_a_fix_that_has_very_many() {
     let body = |times: usize| {
-        format!("---\nname: many\ndescription: Has many.\n---\n{}\n", "x\u{200b}".repeat(times))
+        format!(
+            "---\nname: many\ndescription: Has many characters when asked.\n---\n{}\n",
+            "x\u{200b}".repeat(times)
+        )
     };
     for (times, left_out) in [(1_000, None), (1_001, Some(1_001))] {
         let place = Place::with(&[("many/SKILL.md", &body(times))]);

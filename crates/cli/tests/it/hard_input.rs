@@ -107,7 +107,9 @@ fn bytes_that_are_not_utf8_are_a_finding() {
       |
       = help: save the file as UTF-8
 
-    1 skill checked: 1 error, 0 warnings in 1 file
+    note: a/SKILL.md: description-too-short (description)
+
+    1 skill checked: 1 error, 0 warnings in 1 file, 1 note
     ");
 }
 

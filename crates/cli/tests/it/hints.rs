@@ -25,7 +25,7 @@ fn below_a_project_the_hint_names_its_folder_and_trusting_it_helps() {
     assert_snapshot!(listed, @"
     exit 0
     --- stdout
-    good  not trusted: Does it well.
+    good  not trusted: Does it well when asked.
 
     1 skill; 1 not trusted: prowess trust [DIR]
     ");
@@ -42,7 +42,7 @@ fn below_a_project_the_hint_names_its_folder_and_trusting_it_helps() {
     assert_snapshot!(run_in(&place, "sub/dir", &["list"]), @"
     exit 0
     --- stdout
-    good  Does it well.
+    good  Does it well when asked.
 
     1 skill
     ");
@@ -67,12 +67,12 @@ fn what_a_trusted_project_names_outside_of_itself_is_trusted_by_its_own_folder()
     assert_snapshot!(run_in(&place, "project", &["list"]), @"
     exit 0
     --- stdout
-    good  not trusted: Does it well.
+    good  not trusted: Does it well when asked.
 
     1 skill; 1 not trusted: prowess trust [DIR]/shared
     ");
     run_in(&place, "project", &["trust", &place.path().join("shared").to_string_lossy()]);
-    assert!(run_in(&place, "project", &["list"]).contains("good  Does it well.\n\n1 skill\n"));
+    assert!(run_in(&place, "project", &["list"]).contains("good  Does it well when asked.\n\n1 skill\n"));
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn hints_repeat_where_skills_were_looked_for() {
     assert_snapshot!(said(&["list"]), @"
     exit 0
     --- stdout
-    good  Does it well.
+    good  Does it well when asked.
 
     1 skill
     2 left out (1 broken, 1 shadowed): prowess list --all --in 'my skills' --in more, prowess why NAME --in 'my skills' --in more
@@ -170,7 +170,7 @@ fn with_in_a_name_means_a_listed_skill_even_if_a_local_folder_has_it() {
         ("s/good/SKILL.md", GOOD),
     ]);
     let shown = run(&place, &["show", "good", "--in", "s"]);
-    assert!(shown.contains("Does it well.") && !shown.contains("LOCAL"), "{shown}");
+    assert!(shown.contains("Does it well when asked.") && !shown.contains("LOCAL"), "{shown}");
     assert!(run(&place, &["show", "good"]).contains("LOCAL"));
     assert!(run(&place, &["show", "good", "--in", "nowhere"]).starts_with("exit 2\n"));
 }

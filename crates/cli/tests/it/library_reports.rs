@@ -39,7 +39,10 @@ fn every_command_says_that_a_configuration_is_not_understood_and_ends_with_2() {
 #[test]
 fn every_command_says_that_a_line_is_not_understood_and_ends_with_2() {
     let place = Place::with(&[
-        ("team.jsonl", "{\"name\":\"good\",\"description\":\"Does it well.\",\"body\":\"good\"}\nnot json\n"),
+        (
+            "team.jsonl",
+            "{\"name\":\"good\",\"description\":\"Does it well when asked.\",\"body\":\"good\"}\nnot json\n",
+        ),
         ("calls.jsonl", "{\"tool\": \"load_skill\", \"arguments\": {\"name\": \"good\"}}\n"),
     ]);
     for args in COMMANDS {
@@ -187,7 +190,7 @@ fn a_chosen_depth_is_not_an_error_and_the_limit_names_the_option() {
     assert_snapshot!(run(&place, &["list", "--in", "s", "--depth", "1"]), @"
     exit 0
     --- stdout
-    good  Does it well.
+    good  Does it well when asked.
 
     1 skill
     ");

@@ -279,7 +279,7 @@ fn skills_come_from_jsonl_files_inline_pairs_and_configured_sources() {
     exit 2
     --- stdout
     a  Does a.
-    x:good  Does it well.
+    x:good  Does it well when asked.
 
     2 skills
     --- stderr
@@ -290,7 +290,7 @@ fn skills_come_from_jsonl_files_inline_pairs_and_configured_sources() {
     exit 2
     --- stdout
     hi  Says hi.
-    p:good  not trusted: Does it well.
+    p:good  not trusted: Does it well when asked.
 
     2 skills; 1 not trusted: prowess trust
     --- stderr

@@ -61,10 +61,10 @@ use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 
 /// A skill without problems under every profile.
-pub(crate) const GOOD: &str = "---\nname: good\ndescription: Does it well.\n---\n# Good\n";
+pub(crate) const GOOD: &str = "---\nname: good\ndescription: Does it well when asked.\n---\n# Good\n";
 /// A skill with an error, a warning and an info under `spec`.
 pub(crate) const BAD: &str =
-    "---\nname: Bad\ndescription: Does it badly.\nmood: grim\n---\n[more](more.md)\n";
+    "---\nname: Bad\ndescription: Does it badly when asked.\nmood: grim\n---\n[more](more.md)\n";
 
 /// A folder with skills, to run commands in.
 pub(crate) struct Place {

@@ -106,10 +106,10 @@ fn an_error_in_a_jsonl_file_has_one_line_number_and_no_rust_types() {
 
 #[test]
 fn a_skill_in_a_jsonl_file_has_the_same_problems_as_in_a_folder() {
-    let line = "{\"name\":\"Bad Name\",\"description\":\"Does it badly.\",\"body\":\"Do.\"}\n";
+    let line = "{\"name\":\"Bad Name\",\"description\":\"Does it badly when asked.\",\"body\":\"Do.\"}\n";
     let place = Place::with(&[
         ("team.jsonl", line),
-        ("s/x/SKILL.md", "---\nname: Bad Name\ndescription: Does it badly.\n---\nDo.\n"),
+        ("s/x/SKILL.md", "---\nname: Bad Name\ndescription: Does it badly when asked.\n---\nDo.\n"),
     ]);
     let codes = |source: &str| -> Vec<String> {
         let why = json_of(&place, &["why", "Bad Name", "--in", source, "--json"]);
@@ -174,7 +174,7 @@ fn a_second_own_file_is_a_finding_and_is_not_listed() {
 #[test]
 fn links_into_an_unreadable_folder_are_not_reported_as_missing() {
     use std::os::unix::fs::PermissionsExt as _;
-    let linking = "---\nname: good\ndescription: Does it well.\n---\n[x](references/x.md)\n";
+    let linking = "---\nname: good\ndescription: Does it well when asked.\n---\n[x](references/x.md)\n";
     let place = Place::with(&[("good/SKILL.md", linking), ("good/references/x.md", "")]);
     let references = place.path().join("good/references");
     std::fs::set_permissions(&references, std::fs::Permissions::from_mode(0o000)).unwrap();

@@ -223,7 +223,7 @@ fn standard_input_has_no_folder() {
     --- stdout
     Bad  <stdin>
 
-      Does it badly.
+      Does it badly when asked.
 
       mood          grim
       instructions  16 bytes, about 4 tokens

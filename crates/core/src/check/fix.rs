@@ -95,9 +95,10 @@ fn choose(problems: &[Problem], mode: FixMode) -> (Vec<Edit>, Vec<Problem>) {
     (edits, applied)
 }
 
-/// Whether both have the same name and description.
+/// Whether both have the same name and description; a description may come to be where there was none.
 fn same_identity(before: &Document, after: &Document, at: &Origin) -> bool {
-    before.name(at) == after.name(at) && before.description() == after.description()
+    let described = before.description();
+    before.name(at) == after.name(at) && (described.is_none() || described == after.description())
 }
 
 #[cfg(test)]

@@ -6,7 +6,10 @@
 use serde_json::Value;
 
 use super::rules::description::DESCRIPTION_TYPED;
-use super::rules::fields::{COMPATIBILITY_EMPTY, INVOCATION_NOT_BOOLEAN, LICENSE_EMPTY, METADATA_NOT_TEXT};
+use super::rules::fields::{
+    self, COMPATIBILITY_EMPTY, FIELD_MISSPELT, INVOCATION_NOT_BOOLEAN, LICENSE_EMPTY, METADATA_NOT_TEXT,
+    QUOTES_CURLY,
+};
 use super::rules::hidden;
 use super::rules::name::{
     NAME_DOUBLE_HYPHEN, NAME_EDGE_HYPHEN, NAME_FOLDER_MISMATCH, NAME_INVALID_CHARACTER, NAME_MISSING,
@@ -130,6 +133,17 @@ fn in_frontmatter(document: &Document, at: &Origin, finding: &Finding) -> Option
         let replacement = format!(" {}", scalar(&pair.value.to_text(), Style::SingleQuoted, false));
         let edits = vec![Edit { span, replacement }];
         Some(Fix { title: "write the value as JSON text".to_owned(), edits, safe: false })
+    } else if is(&[&FIELD_MISSPELT]) {
+        let pair = document.pair(finding.field.as_deref()?)?;
+        let meant = fields::meant(document, &pair.key)?;
+        // Only the author knows whether another name or other tools are meant.
+        let safe = !matches!(meant, "name" | "allowed-tools") && document.pair(meant).is_none();
+        let edits = vec![Edit { span: pair.key_span, replacement: meant.to_owned() }];
+        Some(Fix { title: format!("write {meant}"), edits, safe })
+    } else if is(&[&QUOTES_CURLY]) {
+        let key = finding.field.as_deref()?;
+        let text = fields::unquoted(document.field(key)?.text()?)?;
+        set(document, key, text.into(), "use straight quotes".to_owned(), false)
     } else if is(&[&INVOCATION_NOT_BOOLEAN]) {
         let key = finding.field.as_deref()?;
         remove(document, key, format!("remove {key}, which is ignored"), false)

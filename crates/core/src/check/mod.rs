@@ -18,7 +18,7 @@ pub use rules::description::check_description;
 pub use rules::name::{check_name, suggest_name};
 
 use findings::Findings;
-use rules::{body, description, fields, files, hidden, links, name, tools};
+use rules::{body, description, fields, files, hidden, links, name, quality, tools};
 
 use crate::document::{self, Document, Node, Scalar, Style};
 use crate::files::manifest::Manifest;
@@ -41,6 +41,7 @@ pub fn rules() -> impl Iterator<Item = &'static Rule> {
         body::RULES,
         links::RULES,
         files::RULES,
+        quality::RULES,
     ]
     .into_iter()
     .flatten()
@@ -81,6 +82,7 @@ pub(crate) fn findings(
     if document.has_body() {
         body::check(document, &mut found);
         links::check(document, files, &mut found);
+        quality::check_body(document, files, &mut found);
     }
     files::check(files, &mut found);
     found.into_findings()
@@ -111,6 +113,7 @@ fn frontmatter_rules(document: &Document, at: &Origin, entry: Option<&Entry>, fo
         presence(document, at, found);
         name::check(document, at, found);
         description::check(document, found);
+        quality::check_description(document, found);
         fields::check(document, found);
         tools::check(document, entry, found);
     }
@@ -134,11 +137,17 @@ fn check_type(rule: &'static Rule, field: &str, node: &Node, found: &mut Finding
         .push(finding.with_field(field.to_owned()).with_span(node.span).with_help("put the value in quotes"));
 }
 
-/// The advice for a field that is written in another case.
+/// The advice for a field that is written in another case, or misspelt.
 pub(crate) fn misspelt(document: &Document, field: &str) -> Option<String> {
-    let pair =
-        document.pairs().iter().find(|pair| pair.key.eq_ignore_ascii_case(field) && pair.key != field)?;
-    Some(format!("write `{field}` in lower case instead of `{}`", pair.key))
+    let mut pairs = document.pairs().iter();
+    pairs.find_map(|pair| {
+        let key = pair.key.as_str();
+        if key != field && key.eq_ignore_ascii_case(field) {
+            return Some(format!("write `{field}` in lower case instead of `{key}`"));
+        }
+        let is_near = fields::meant(document, key) == Some(field);
+        is_near.then(|| format!("write `{field}` instead of `{}`", inline(key)))
+    })
 }
 
 /// The place of a part of a scalar's text, or of the whole scalar when the text is not in the file verbatim.

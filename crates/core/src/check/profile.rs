@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::check;
 use crate::check::rules::description::DESCRIPTION_ANGLE_BRACKET;
-use crate::check::rules::fields::{FIELD_CLIENT, FIELD_UNKNOWN};
+use crate::check::rules::fields::{FIELD_CLIENT, FIELD_MISSPELT, FIELD_UNKNOWN};
 use crate::check::rules::name::{
     CHARACTER_RULES, NAME_DOUBLE_HYPHEN, NAME_EDGE_HYPHEN, NAME_FOLDER_MISMATCH, NAME_NOT_ASCII,
     NAME_RESERVED_WORD, NAME_STARTS_WITH_DIGIT, NAME_UNDERSCORE, RESERVED_WORDS,
@@ -23,7 +23,7 @@ use crate::skill::location::Origin;
 /// ```
 /// use prowess_core::{Level, Origin, Profile, parse};
 ///
-/// let document = parse(b"---\nname: my_skill\ndescription: Does it.\n---\n");
+/// let document = parse(b"---\nname: my_skill\ndescription: Does it well when asked.\n---\n");
 /// let at = Origin::at("my_skill/SKILL.md");
 /// let strict = Profile::spec();
 /// assert_eq!(strict.check(&document, None, &at)[0].code, "name-underscore");
@@ -154,6 +154,7 @@ impl Profile {
     pub fn with_unknown_fields(mut self, level: Level) -> Self {
         self.put(&FIELD_UNKNOWN, level);
         self.put(&FIELD_CLIENT, level);
+        self.put(&FIELD_MISSPELT, level);
         self
     }
 

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use prowess_core::Scope;
-use prowess_core::client::Reads;
+use prowess_core::client::{Fact, Reads};
 
 use crate::env::Environment;
 
@@ -121,6 +121,20 @@ pub struct Root {
 /// The client with this id.
 pub fn client(id: &str) -> Option<&'static Client> {
     CLIENTS.iter().find(|client| client.id == id)
+}
+
+/// The clients that are known to act on a field of the frontmatter that the specification does not have, by their rows.
+pub fn acting_on(field: &str) -> Vec<&'static Client> {
+    let facts: &[Fact] = match field {
+        "disable-model-invocation" => &[Fact::NoModel],
+        "paths" => &[Fact::Paths],
+        "argument-hint" => &[Fact::HintNotText],
+        "platforms" => &[Fact::OtherPlatform],
+        "disabled" | "enabled" => &[Fact::Disabled],
+        _ => &[],
+    };
+    let acts = |reads: &Reads| facts.iter().any(|fact| reads.hides.has(*fact) || reads.refuses.has(*fact));
+    CLIENTS.iter().filter(|client| client.reads.is_some_and(acts)).collect()
 }
 
 /// The clients that are found on this machine: those with a folder of their own in the user's home.
@@ -312,6 +326,15 @@ mod tests {
                 assert!(DOT_FOLDERS.binary_search(&top).is_ok(), "{top} of {} is not walked", client.id);
             }
         }
+    }
+
+    #[test]
+    fn the_rows_say_which_clients_act_on_a_field() {
+        let ids = |field| acting_on(field).iter().map(|client| client.id).collect::<Vec<_>>();
+        assert!(ids("disable-model-invocation").contains(&"claude-code"));
+        assert!(!ids("disable-model-invocation").contains(&"codex"));
+        assert!(ids("paths").contains(&"claude-code"));
+        assert!(ids("mood").is_empty());
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use prowess_core::document::markdown;
 use prowess_core::finding::Preset;
+use prowess_core::internal::{TEMPLATE_BODY, TEMPLATE_WHEN};
 use prowess_core::select::TRIGGER_FILE;
 use prowess_core::{FileEntry, Manifest, Origin, Problem, Profile, RelPath, Severity, parse};
 use serde_json::{Map, Value, json};
@@ -39,13 +40,13 @@ pub fn scaffold(
     parts: &[ScaffoldPart],
 ) -> Result<Vec<NewFile>, Vec<Problem>> {
     let title = title(name);
-    let own = format!("Helps with {}. Use when the task calls for it.", title.to_lowercase());
+    let own = format!("Helps with {}. {TEMPLATE_WHEN}", title.to_lowercase());
     let fields = Map::from_iter([
         ("name".to_owned(), Value::from(name)),
         ("description".to_owned(), Value::from(description.unwrap_or(&own))),
     ]);
     let mut body = format!(
-        "# {title}\n\nSay here what the agent should do, step by step.\n\n## Steps\n\n\
+        "# {title}\n\n{TEMPLATE_BODY}\n\n## Steps\n\n\
          1. Look at what the user gave.\n2. Do the work.\n3. Check the result.\n"
     );
     let mut files = Vec::new();

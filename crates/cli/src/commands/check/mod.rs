@@ -3,6 +3,7 @@
 mod by_name;
 mod levels;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -11,6 +12,7 @@ use prowess::finding::Preset;
 use prowess::fs::read::{self, Head};
 use prowess::install::upstream_name;
 use prowess::internal::{WriteError, replace_where};
+use prowess::library::clients;
 use prowess::library::config::ConfigLimits;
 use prowess::limits::MAX_FILE_BYTES;
 use prowess::registry::trust::Approvals;
@@ -113,6 +115,12 @@ pub(crate) fn run(args: &Check, json: bool, ui: &mut Ui) -> Result<Outcome, Comm
         ui.note(note);
     }
     Ok(if outcome == Outcome::Fine && !unseen.is_empty() { Outcome::Problems } else { outcome })
+}
+
+/// Which clients act on a field, in words, as far as that is known.
+fn acting_on(field: &str) -> Option<Cow<'static, str>> {
+    let clients: Vec<&str> = clients::acting_on(field).iter().map(|client| client.name).collect();
+    (!clients.is_empty()).then(|| format!("known to act on it: {}", clients.join(", ")).into())
 }
 
 /// What the user trusts; nothing if the approvals cannot be read, which the commands about trust report.
@@ -274,7 +282,10 @@ impl Checker<'_> {
                 }
             }
         }
-        let problems = self.levels.denied(profile.check(&document, files.as_ref(), &at));
+        let mut problems = self.levels.denied(profile.check(&document, files.as_ref(), &at));
+        for problem in problems.iter_mut().filter(|problem| problem.code == "field-client") {
+            problem.help = problem.help.take().or_else(|| acting_on(problem.field.as_deref()?));
+        }
         self.summary.add(&problems, applied.len());
         self.reporter.file(&Checked { path, document, problems, fixed: applied }, self.ui)
     }

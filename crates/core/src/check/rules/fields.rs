@@ -1,17 +1,23 @@
 //! Rules about the other fields: known, of the right shape, within their limits, and inert.
 
 use crate::check::findings::Findings;
-use crate::document::{Document, Node, Pair, SPEC_FIELDS};
+use crate::document::{Document, Node, Pair, SPEC_FIELDS, Style};
 use crate::finding::Finding;
 use crate::finding::rule::rules;
 use crate::limits::MAX_COMPATIBILITY_CHARS;
 use crate::skill::{FieldShape, boolean, client_field, shape};
-use crate::text::inline;
+use crate::text::{inline, typos};
 
 rules! {
     FIELD_UNKNOWN = "field-unknown" [I E E E O],
         "a field is not in the specification",
         "The specification names six fields. Others are kept and handed on, but strict validators refuse them.\n\nPut it below `metadata:`.";
+    FIELD_MISSPELT = "field-misspelt" [W E E E W],
+        "a field of the specification is misspelt",
+        "The field is nearly one of the specification, which the skill lacks, so its value is not used. `licence` is one of the usual ones.\n\nCorrect the spelling.";
+    QUOTES_CURLY = "quotes-curly" [W O W W O],
+        "a value is in curly quotes",
+        "Curly quotes are not quotes in YAML: they become a part of the value, and what is inside is read as if there were none.\n\n```\nname: “pdf”   # wrong: the name has two quotes in it\nname: \"pdf\"   # right\n```";
     FIELD_CLIENT = "field-client" [I E E E O],
         "a field belongs to some clients, not to the specification",
         "Clients such as Claude Code understand it, and Prowess does too; strict validators refuse it.";
@@ -60,6 +66,7 @@ rules! {
 pub(in crate::check) fn check(document: &Document, findings: &mut Findings<'_>) {
     for pair in document.pairs() {
         let key = pair.key.as_str();
+        check_quotes(pair, findings);
         if matches!(key, "name" | "description" | "allowed-tools") {
             continue;
         }
@@ -75,6 +82,10 @@ pub(in crate::check) fn check(document: &Document, findings: &mut Findings<'_>) 
                 let message = format!("{key} is {}, not text", pair.value.shape());
                 findings.push(about(pair, Finding::new(&FIELD_NOT_TEXT, message)).with_span(pair.value.span));
             }
+        } else if let Some(meant) = meant(document, key) {
+            let message = format!("the field is misspelt: {}", inline(key));
+            let help = format!("did you mean `{meant}`?");
+            findings.push(about(pair, Finding::new(&FIELD_MISSPELT, message).with_help(help)));
         } else if !SPEC_FIELDS.contains(&key) && findings.wants(&FIELD_UNKNOWN) {
             let message = format!("the field is not in the specification: {}", inline(key));
             let meant = SPEC_FIELDS.iter().find(|field| field.eq_ignore_ascii_case(key));
@@ -106,6 +117,40 @@ pub(in crate::check) fn check(document: &Document, findings: &mut Findings<'_>) 
             _ => {}
         }
     }
+}
+
+/// The field of the specification that a misspelt key means: one that is nearly the same, and that the skill lacks.
+pub(in crate::check) fn meant(document: &Document, key: &str) -> Option<&'static str> {
+    // In another case, it has a message of its own.
+    if SPEC_FIELDS.iter().any(|field| field.eq_ignore_ascii_case(key)) {
+        return None;
+    }
+    let near = |field: &&&str| {
+        let most = if field.len() < 6 { 1 } else { 2 };
+        typos(key, field, most).is_some() && document.pair(field).is_none()
+    };
+    SPEC_FIELDS.iter().find(near).copied()
+}
+
+/// Checks for a value that is wrapped in curly quotes.
+fn check_quotes(pair: &Pair, findings: &mut Findings<'_>) {
+    let plain = pair.value.scalar().filter(|scalar| scalar.style == Style::Plain);
+    let wrapped = plain.is_some_and(|scalar| unquoted(&scalar.text).is_some());
+    if wrapped {
+        let message = format!("the value is in curly quotes: {}", inline(&pair.key));
+        let finding = Finding::new(&QUOTES_CURLY, message).with_help("use straight quotes");
+        findings.push(about(pair, finding).with_span(pair.value.span));
+    }
+}
+
+/// The text inside curly quotes, if there are some around it and none in it.
+pub(in crate::check) fn unquoted(text: &str) -> Option<&str> {
+    let double = ['\u{201c}', '\u{201d}', '\u{201e}'];
+    let single = ['\u{2018}', '\u{2019}', '\u{201a}'];
+    [double, single].into_iter().find_map(|quotes| {
+        let inside = text.trim().strip_prefix(quotes)?.strip_suffix(quotes)?;
+        (!inside.contains(double)).then_some(inside)
+    })
 }
 
 /// Checks for a value that is null, or that readers with types read differently.

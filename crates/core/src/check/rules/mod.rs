@@ -7,4 +7,5 @@ pub(crate) mod files;
 pub(crate) mod hidden;
 pub(crate) mod links;
 pub(crate) mod name;
+pub(crate) mod quality;
 pub(crate) mod tools;

@@ -46,12 +46,23 @@ pub(crate) fn hex(digits: &str) -> Vec<u8> {
     pairs.map(|pair| u8::from_str_radix(pair, 16).unwrap()).collect()
 }
 
+/// The rules about how well a skill is written, which only some vectors are about.
+const QUALITY: [&str; 5] = [
+    "description-placeholder",
+    "description-too-short",
+    "description-without-when",
+    "body-placeholder",
+    "path-missing",
+];
+
 /// What a profile says about a case: the codes of each severity, each once.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Verdict {
     pub(crate) errors: BTreeSet<String>,
     pub(crate) warnings: BTreeSet<String>,
     pub(crate) infos: BTreeSet<String>,
+    /// Notes about how well it is written; nothing when the vector does not say.
+    pub(crate) quality: Option<BTreeSet<String>>,
 }
 
 impl Verdict {
@@ -61,6 +72,7 @@ impl Verdict {
             errors: codes(&value["errors"]),
             warnings: codes(&value["warnings"]),
             infos: codes(&value["infos"]),
+            quality: value.get("quality").map(codes),
         }
     }
 
@@ -120,9 +132,10 @@ impl Reading {
             "unknown_fields" => profile.with_unknown_fields(*level),
             other => panic!("no such option: {other}"),
         });
-        let mut verdict = Verdict::default();
+        let mut verdict = Verdict { quality: Some(BTreeSet::new()), ..Verdict::default() };
         for problem in profile.check(&self.document, self.files.as_ref(), &self.at) {
             let codes = match problem.severity {
+                Severity::Info if QUALITY.contains(&problem.code) => verdict.quality.get_or_insert_default(),
                 Severity::Error => &mut verdict.errors,
                 Severity::Warning => &mut verdict.warnings,
                 Severity::Info => &mut verdict.infos,
@@ -193,7 +206,10 @@ impl Reading {
                     }
                 }
                 profile => {
-                    let found = self.verdict(profile.parse().unwrap());
+                    let mut found = self.verdict(profile.parse().unwrap());
+                    if value.get("quality").is_none() {
+                        found.quality = None;
+                    }
                     compare(profile, format!("{found:?}"), format!("{:?}", Verdict::expected(value)));
                 }
             }
