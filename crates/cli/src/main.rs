@@ -11,7 +11,7 @@ mod ui;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{ColorChoice, Parser as _};
+use clap::{ColorChoice, FromArgMatches as _};
 
 use args::{Args, Command};
 use error::CommandError;
@@ -29,7 +29,19 @@ enum Outcome {
 }
 
 fn main() -> ExitCode {
-    let args = match Args::try_parse_from(words()) {
+    let words = words();
+    match commands::completions::answer(&words) {
+        Ok(false) => {}
+        Ok(true) => return ExitCode::SUCCESS,
+        Err(failure) => {
+            Ui::new(ColorChoice::Auto).failure(&failure);
+            return ExitCode::from(2);
+        }
+    }
+    let parsed = args::help::command()
+        .try_get_matches_from(words)
+        .and_then(|mut matches| Args::from_arg_matches_mut(&mut matches));
+    let args = match parsed {
         Ok(args) => args,
         Err(error) => return ui::usage(&error, asked_color(), asked_json()),
     };
@@ -100,5 +112,7 @@ fn run(args: &Args, ui: &mut Ui) -> Result<Outcome, CommandError> {
         Command::Tools(tools) => commands::tools::run(tools, args.json, ui),
         Command::Replay(replay) => commands::replay::run(replay, ui),
         Command::Serve(serve) => commands::serve::run(serve, ui),
+        Command::Completions(completions) => commands::completions::run(completions, ui),
+        Command::Man(man) => commands::man::run(man, ui),
     }
 }

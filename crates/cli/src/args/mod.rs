@@ -2,9 +2,11 @@
 
 mod authoring;
 mod catalog_size;
+pub(crate) mod help;
 mod install;
 mod places;
 mod serve;
+mod shell;
 mod using;
 mod values;
 
@@ -14,6 +16,7 @@ pub(crate) use authoring::{Check, Eval, Format, New, Part, Rule, Show, Try};
 pub(crate) use install::{Add, Common, Remove, Sync, Verify};
 pub(crate) use places::Places;
 pub(crate) use serve::{Log, Serve};
+pub(crate) use shell::{Completions, Man};
 pub(crate) use using::{
     Activate, Cat, List, Prompt, Replay, Search, Selection, Sort, Tools, Trust, Watch, Why,
 };
@@ -46,19 +49,25 @@ const FOOT: &str = "Exit codes: 0 fine, 1 problems were found, 2 could not do it
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    #[command(visible_aliases = ["lint"])]
     Check(Check),
     New(New),
+    #[command(visible_aliases = ["info"])]
     Show(Show),
     Rule(Rule),
     Eval(Eval),
     Try(Try),
+    #[command(visible_aliases = ["ls"])]
     List(List),
+    #[command(visible_aliases = ["find"])]
     Search(Search),
     Prompt(Prompt),
     Cat(Cat),
     Why(Why),
     Trust(Trust),
+    #[command(visible_aliases = ["install"])]
     Add(Add),
+    #[command(visible_aliases = ["uninstall", "rm"])]
     Remove(Remove),
     Sync(Sync),
     Verify(Verify),
@@ -67,6 +76,8 @@ pub(crate) enum Command {
     Tools(Tools),
     Replay(Replay),
     Serve(Serve),
+    Completions(Completions),
+    Man(Man),
 }
 
 #[cfg(test)]

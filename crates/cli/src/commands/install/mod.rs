@@ -34,7 +34,7 @@ pub(crate) fn remove(args: &Remove, json: bool, ui: &mut Ui) -> Result<Outcome, 
 }
 
 /// The installer of the current folder's project, and of the user.
-fn here() -> Result<Installer, CommandError> {
+pub(super) fn here() -> Result<Installer, CommandError> {
     of_project(None)
 }
 
