@@ -21,7 +21,7 @@ pub(crate) use using::{
     Activate, Cat, List, Prompt, Replay, Search, Selection, Sort, Tools, Trust, Watch, Why,
 };
 
-/// Check, show and explain Agent Skills: folders with a SKILL.md that teach an agent how to do one thing.
+/// Use, install, write and serve Agent Skills: folders with a SKILL.md that teach an agent how to do one thing.
 #[derive(Debug, Parser)]
 #[command(name = "prowess", version, disable_help_subcommand = false, after_help = FOOT)]
 pub(crate) struct Args {

@@ -46,12 +46,13 @@ pub(crate) fn answer(words: &[OsString]) -> Result<bool, Failure> {
 fn command() -> Command {
     help::command().mut_subcommands(|command| {
         let installed = matches!(command.get_name(), "remove" | "verify");
+        let makes = command.get_name() == "new";
         command.mut_args(|arg| {
             let kind = arg.get_value_names().and_then(<[_]>::first).map(ToString::to_string);
             match kind.as_deref() {
                 Some("NAME") if installed => arg.add(ArgValueCompleter::new(installed_names)),
-                // The name of something that is made is new, and `--only` takes patterns.
-                Some("NAME") if arg.get_long().is_some() => arg,
+                // `new` makes a new name, and options such as `--only` take patterns.
+                Some("NAME") if makes || arg.get_long().is_some() => arg,
                 Some("NAME" | "PATH|NAME" | "NAME|FOLDER") => arg.add(ArgValueCompleter::new(skill_names)),
                 Some("CLIENT") => arg.add(ArgValueCompleter::new(clients)),
                 Some("CODE") => arg.add(ArgValueCompleter::new(rules)),

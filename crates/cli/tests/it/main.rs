@@ -46,6 +46,7 @@ mod server_trust;
 mod session;
 mod session_vectors;
 mod shelf;
+mod shells;
 mod show;
 mod surroundings;
 mod trust;

@@ -1,0 +1,114 @@
+//! Completions in real shells, manual pages, and the other names of commands.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::Place;
+use crate::shelf::{self, run, shelf};
+
+/// What a shell prints for a script, with `prowess` on its path; `None` if there is no such shell here.
+fn shell(place: &Place, shell: &str, script: &str) -> Option<String> {
+    let bin = place.path().join("bin");
+    std::fs::create_dir_all(&bin).unwrap();
+    let _ = std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_prowess"), bin.join("prowess"));
+    let found =
+        ["/usr/bin", "/bin", "/usr/local/bin"].iter().find(|folder| Path::new(folder).join(shell).exists());
+    let Some(folder) = found else {
+        println!("skipped: there is no {shell} here");
+        return None;
+    };
+    let mut command = Command::new(Path::new(folder).join(shell));
+    for (name, value) in shelf::command(place).get_envs() {
+        command.env(name, value.unwrap());
+    }
+    let path = format!("{}:/usr/bin:/bin", bin.display());
+    let output = command.current_dir(place.path()).env("PATH", path).args(["-c", script]).output().unwrap();
+    assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+    Some(String::from_utf8(output.stdout).unwrap())
+}
+
+#[test]
+fn fish_completes_skills_clients_and_rules() {
+    let place = shelf();
+    let ask = |line: &str| format!("prowess completions fish | source; complete -C '{line}'");
+    let Some(skills) = shell(&place, "fish", &ask("prowess why ma")) else { return };
+    assert_eq!(skills, "mail\tWrites letters.\n");
+    let clients = shell(&place, "fish", &ask("prowess list --client gemini")).unwrap();
+    assert_eq!(clients, "gemini-cli\tGemini CLI\n");
+    let rules = shell(&place, "fish", &ask("prowess check --allow name-typed,name-pad")).unwrap();
+    assert!(rules.starts_with("name-typed,name-padded\t"), "{rules}");
+}
+
+#[test]
+fn bash_completes_skills_and_commands() {
+    let place = shelf();
+    let ask = |words: &str, at: usize, word: &str| {
+        format!(
+            "source <(prowess completions bash); COMP_WORDS=({words}); COMP_CWORD={at}; COMP_TYPE=9; \
+             COMP_LINE='{words}'; _clap_complete_prowess prowess '{word}' x; echo \"${{COMPREPLY[@]}}\""
+        )
+    };
+    let Some(skills) = shell(&place, "bash", &ask("prowess why ma", 2, "ma")) else { return };
+    assert_eq!(skills, "mail\n");
+    let commands = shell(&place, "bash", &ask("prowess comp", 1, "comp")).unwrap();
+    assert_eq!(commands, "completions\n");
+}
+
+#[test]
+fn zsh_takes_its_script() {
+    let place = shelf();
+    let script =
+        "autoload -U compinit && compinit -u -D; source <(prowess completions zsh); print ${_comps[prowess]}";
+    let Some(function) = shell(&place, "zsh", script) else { return };
+    assert_eq!(function, "_clap_dynamic_completer_prowess\n");
+}
+
+#[test]
+fn a_name_with_characters_of_a_shell_is_not_completed() {
+    let hostile = "---\nname: $(touch pwned)\ndescription: d\n---\n";
+    let place = Place::with(&[("home/.agents/skills/x/SKILL.md", hostile)]);
+    let Some(found) = shell(&place, "fish", "prowess completions fish | source; complete -C 'prowess why '")
+    else {
+        return;
+    };
+    assert!(!found.contains("touch"), "{found}");
+}
+
+#[test]
+fn every_shell_has_a_script_and_another_is_refused() {
+    let place = Place::with(&[]);
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let script = place.output(&["completions", shell]);
+        assert!(String::from_utf8_lossy(&script.stdout).contains("PROWESS_COMPLETE"), "{shell}");
+    }
+    assert_eq!(place.output(&["completions", "tcsh"]).status.code(), Some(2));
+}
+
+#[test]
+fn each_command_has_a_manual_page() {
+    let place = Place::with(&[]);
+    let page = |args: &[&str]| String::from_utf8(place.output(args).stdout).unwrap();
+    assert!(page(&["man"]).contains(".TH prowess 1"));
+    assert!(page(&["man", "list"]).contains("prowess\\-list \\- List the skills"));
+    insta::assert_snapshot!(run(&place, &["man", "nothing"]), @r"
+    exit 2
+    --- stderr
+    error: there is no such command: nothing
+      hint: list the commands with: prowess help
+    ");
+}
+
+#[test]
+fn the_names_that_people_try_work() {
+    let place = shelf();
+    for (other, name) in [("ls", "list"), ("find", "search"), ("lint", "check"), ("info", "show")] {
+        let args = |first: &'static str| match first {
+            "ls" | "list" => vec![first],
+            "lint" | "check" => vec![first, "home/.codex/skills/mail"],
+            _ => vec![first, "mail"],
+        };
+        assert_eq!(run(&place, &args(other)), run(&place, &args(name)), "{other}");
+    }
+    let install = place.output(&["install", "--help"]);
+    assert_eq!(install.stdout, place.output(&["add", "--help"]).stdout);
+}
