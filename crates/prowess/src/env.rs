@@ -132,6 +132,21 @@ impl Environment {
         self.folder(variable).or_else(|| Some(self.home()?.join(default)))
     }
 
+    /// The folders in which programs are searched: those of `PATH` with an absolute path. A relative one would be in the
+    /// current folder, and a repository could pass its files for the user's programs.
+    #[cfg(feature = "install")]
+    pub(crate) fn program_folders(&self) -> Vec<PathBuf> {
+        let folders = self.get("PATH").map(std::env::split_paths).into_iter().flatten();
+        folders.filter(|folder| folder.is_absolute()).collect()
+    }
+
+    /// A program of the user, searched in [`program_folders`](Self::program_folders).
+    #[cfg(feature = "install")]
+    pub(crate) fn program(&self, name: &str) -> Option<PathBuf> {
+        let name = if cfg!(windows) { format!("{name}.exe") } else { name.to_owned() };
+        self.program_folders().into_iter().map(|folder| folder.join(&name)).find(|file| can_run(file))
+    }
+
     /// The folder for temporary files.
     #[cfg(feature = "install")]
     pub(crate) fn temporary_folder(&self) -> PathBuf {
@@ -156,9 +171,40 @@ impl Environment {
     }
 }
 
+#[cfg(all(feature = "install", unix))]
+fn can_run(file: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    file.metadata().is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(all(feature = "install", not(unix)))]
+fn can_run(file: &Path) -> bool {
+    file.is_file()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(all(feature = "install", unix))]
+    #[test]
+    fn a_program_is_searched_in_absolute_folders_only() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        let [plain, good] = ["plain", "good"].map(|name| folder.path().join(name));
+        for (place, mode) in [(&plain, 0o644), (&good, 0o755)] {
+            std::fs::create_dir(place).unwrap();
+            std::fs::write(place.join("tool"), "").unwrap();
+            std::fs::set_permissions(place.join("tool"), PermissionsExt::from_mode(mode)).unwrap();
+        }
+        // This test runs in the folder of the crate, in which `src` is.
+        let path = format!(":.:./src:src:{}:{}", plain.display(), good.display());
+        let environment = Environment::of([("PATH", &path)]);
+        assert_eq!(environment.program_folders(), [plain, good.clone()]);
+        assert_eq!(environment.program("tool"), Some(good.join("tool")));
+        assert_eq!((environment.program("env.rs"), environment.program("none")), (None, None));
+        assert_eq!(Environment::of([]).program("tool"), None);
+    }
 
     #[test]
     fn parent_steps_are_resolved_and_the_root_has_no_parent() {

@@ -23,6 +23,7 @@ mod hard_input;
 mod hints;
 mod hostile;
 mod install;
+mod install_git;
 mod install_names;
 mod install_places;
 mod install_preview;

@@ -112,20 +112,20 @@ fn spawn(
 
 /// Runs a program with this standard input until it exits.
 pub(crate) fn run(argv: &[String], input: Vec<u8>, limits: ProcessLimits) -> Result<Finished, ProcessError> {
-    run_with(argv, &[], input, None, limits, &mut || true)
+    run_with(argv, (None, &[]), input, None, limits, &mut || true)
 }
 
-/// The same with variables of the environment, and with a file that the program holds in place of its standard output.
-/// When `watch` says no, the program is killed with everything it started.
+/// The same in a folder and with variables of the environment, and with a file that the program holds in place of its
+/// standard output. When `watch` says no, the program is killed with everything it started.
 pub(crate) fn run_with(
     argv: &[String],
-    variables: &Variables,
+    (folder, variables): (Option<&Path>, &Variables),
     input: Vec<u8>,
     held: Option<&File>,
     limits: ProcessLimits,
     watch: Watch<'_>,
 ) -> Result<Finished, ProcessError> {
-    let mut child = spawn(argv, None, variables, held)?;
+    let mut child = spawn(argv, folder, variables, held)?;
     let deadline = Instant::now() + limits.timeout;
     if let Some(mut stdin) = child.stdin.take() {
         // On its own thread, since a program may write before it has read everything. One that reads nothing is not an
@@ -314,7 +314,7 @@ mod tests {
         let argv = ["sh", "-c", "cat; echo oops >&2"].map(str::to_owned);
         let limits = ProcessLimits { timeout: Duration::from_secs(10), max_output: 1_000 };
         let file = tempfile::tempfile().unwrap();
-        let done = run_with(&argv, &[], b"in\n".to_vec(), Some(&file), limits, &mut || true).unwrap();
+        let done = run_with(&argv, (None, &[]), b"in\n".to_vec(), Some(&file), limits, &mut || true).unwrap();
         assert_eq!((done.stdout.as_slice(), done.stderr.as_slice()), (&b""[..], &b"oops\n"[..]));
     }
 
@@ -335,7 +335,7 @@ mod tests {
             asked += 1;
             asked < 2
         };
-        let stopped = run_with(&argv, &[], Vec::new(), None, limits, &mut watch);
+        let stopped = run_with(&argv, (None, &[]), Vec::new(), None, limits, &mut watch);
         assert!(matches!(stopped, Err(ProcessError::Stopped)) && asked == 2);
     }
 

@@ -31,7 +31,7 @@ impl GitCommand {
     /// Sets another program than the `git` in the path.
     #[cfg(test)]
     pub(crate) fn with_program(mut self, program: &str) -> Self {
-        program.clone_into(&mut self.runner.program);
+        self.runner.program = Some(program.to_owned());
         self
     }
 

@@ -12,6 +12,8 @@ use prowess_core::text::{cut, similar};
 /// The kind of a failure.
 #[derive(Debug)]
 pub(super) enum Fault {
+    /// There is no git.
+    NotInstalled,
     /// The host requires a login, or denies access.
     Access,
     /// The key of the ssh host is not known.
@@ -108,6 +110,10 @@ const WORDS: [(&str, Fault); 43] = [
 impl Problem {
     pub(super) fn process(error: ProcessError) -> Self {
         Self { fault: Fault::Process(error), said: String::new() }
+    }
+
+    pub(super) fn not_installed() -> Self {
+        Self { fault: Fault::NotInstalled, said: String::new() }
     }
 
     pub(super) fn folder(bare: &Bare, error: io::Error) -> Self {
@@ -227,17 +233,15 @@ impl Problem {
                 format!("git could not fetch: {url}"),
                 "nothing was changed; try the same with: git ls-remote URL",
             ),
-            Fault::Process(ProcessError::Start(error)) if error.kind() == io::ErrorKind::NotFound => {
-                InstallError::new(
-                    git,
-                    "git is not installed",
-                    "install git 2.30 or newer, then run the command again",
-                )
-            }
+            Fault::NotInstalled => InstallError::new(
+                git,
+                "git is not installed",
+                "install git 2.36 or newer; only folders with an absolute path in PATH are searched for it",
+            ),
             Fault::Process(ProcessError::Timeout(time)) => InstallError::new(
                 git,
                 format!("git took more than {} s: {url}", time.as_secs()),
-                "check the network, or allow more time; nothing was changed",
+                "check the network, then run the command again; nothing was changed",
             ),
             Fault::Process(error) => {
                 InstallError::new(git, format!("git could not fetch: {url}"), "run the command again")

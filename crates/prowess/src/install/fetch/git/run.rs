@@ -13,7 +13,7 @@ use super::errors::{Fault, Problem};
 use super::redirect::{self, MAX_REDIRECTS, Redirect};
 use super::variables;
 use super::watch::Watcher;
-use crate::env::Environment;
+use crate::env::{self, Environment};
 use crate::fs::atomic::{lock_to_read, lock_within};
 use crate::install::error::{InstallError, InstallErrorKind};
 use crate::install::spec::is_on_this_machine;
@@ -27,7 +27,10 @@ const SLOW: u32 = 100;
 /// The program, and where its repositories are.
 #[derive(Debug)]
 pub(super) struct GitRunner {
-    pub(super) program: String,
+    /// The path of git; none when it is not installed.
+    pub(super) program: Option<String>,
+    /// The `PATH` of git, which starts other programs.
+    program_folders: OsString,
     folder: PathBuf,
     /// Used instead when that folder cannot be written.
     other_folder: OnceLock<Temporary>,
@@ -40,9 +43,15 @@ pub(super) struct GitRunner {
 
 impl GitRunner {
     pub(super) fn new(folder: PathBuf, environment: Environment, limits: GitLimits) -> Self {
+        // Without a `PATH` of its own, the environment is that of this process, as it is for the programs it starts.
+        let path = if environment.get("PATH").is_some() { &environment } else { &Environment::current() };
+        let program = path.program("git").map(|program| program.to_string_lossy().into_owned());
+        let program_folders = std::env::join_paths(path.program_folders()).unwrap_or_default();
         Self {
-            program: "git".to_owned(),
-            folder,
+            program,
+            program_folders,
+            // git runs in another folder.
+            folder: env::absolute(&folder),
             other_folder: OnceLock::new(),
             environment,
             ssh_command: OnceLock::new(),
@@ -183,6 +192,7 @@ impl GitRunner {
         }
     }
 
+    /// Runs git. Its current folder is that of the repositories, never that of a project.
     fn start(
         &self,
         bare: &Bare,
@@ -198,28 +208,31 @@ impl GitRunner {
             settings.push(format!("url.{to}.insteadOf={}", bare.url));
         }
         let settings = settings.into_iter().flat_map(|setting| ["-c".to_owned(), setting]);
-        let argv: Vec<String> = std::iter::once(self.program.clone())
+        let program = self.program.clone().ok_or_else(Problem::not_installed)?;
+        let argv: Vec<String> = std::iter::once(program)
             .chain(settings)
             .chain(arguments.iter().map(|argument| (*argument).to_owned()))
             .collect();
         let mut variables = variables::of(&bare.url, &bare.folder);
-        if variables::needs_ssh(&self.environment, &bare.url) && !self.has_ssh_command(&variables) {
+        variables.push(("PATH", Some(self.program_folders.clone())));
+        if variables::needs_ssh(&self.environment, &bare.url) && !self.has_ssh_command(bare, &variables) {
             variables.push(variables::without_questions());
         }
         variables.extend(more_variables.iter().cloned());
         let limits = ProcessLimits { timeout: self.limits.timeout, max_output: limit };
-        let finished = process::run_with(&argv, &variables, input, lock, limits, watch);
+        let finished = process::run_with(&argv, (bare.folder.parent(), &variables), input, lock, limits, watch);
         let finished = finished.map_err(Problem::process)?;
         if finished.status.success() { Ok(finished) } else { Err(Problem::said(&finished.stderr)) }
     }
 
     /// Whether the user's configuration sets the ssh command. The environment would override it.
-    fn has_ssh_command(&self, variables: &Variables) -> bool {
+    fn has_ssh_command(&self, bare: &Bare, variables: &Variables) -> bool {
         *self.ssh_command.get_or_init(|| {
-            let argv = [&self.program, "config", "--get", "core.sshCommand"].map(str::to_owned);
+            let Some(program) = &self.program else { return false };
+            let argv = [program, "config", "--get", "core.sshCommand"].map(str::to_owned);
             let limits =
                 ProcessLimits { timeout: self.limits.timeout, max_output: self.limits.listing_bytes };
-            process::run_with(&argv, variables, Vec::new(), None, limits, &mut || true)
+            process::run_with(&argv, (bare.folder.parent(), variables), Vec::new(), None, limits, &mut || true)
                 .is_ok_and(|done| done.status.success())
         })
     }

@@ -272,8 +272,8 @@ fn a_store_that_cannot_be_written_is_a_warning() {
 #[test]
 fn without_git_the_error_says_what_to_install() {
     let Some(world) = World::new() else { return };
-    let git = GitCommand::new(world.path("clones"), Environment::of([]), GitLimits::default());
-    let git = Arc::new(git.with_program("/no/such/git"));
+    let empty = Environment::of([("PATH", "/no/such/folder:.")]);
+    let git = Arc::new(GitCommand::new(world.path("clones"), empty, GitLimits::default()));
     let fetcher = Fetcher::with_git(Store::at(world.path("store")), git, FetchOptions::default());
     let error = fetcher.find(&world.url("x").parse().unwrap()).unwrap_err();
     assert_eq!((error.kind(), error.to_string()), (InstallErrorKind::Git, "git is not installed".to_owned()));

@@ -1,0 +1,61 @@
+//! Installing from git repositories on this machine: which git runs, and where.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::Command;
+
+use crate::Place;
+use crate::install::place;
+use crate::shelf::command;
+
+/// Runs git in a folder of a place.
+pub(crate) fn git(place: &Place, folder: &str, words: &[&str]) -> String {
+    let author = ["-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"];
+    let done =
+        Command::new("git").current_dir(place.path().join(folder)).args(author).args(words).output().unwrap();
+    assert!(done.status.success(), "git {words:?}: {}", String::from_utf8_lossy(&done.stderr));
+    String::from_utf8(done.stdout).unwrap().trim().to_owned()
+}
+
+/// Commits everything in a folder of a place, which becomes a repository. Returns its address.
+pub(crate) fn commit(place: &Place, folder: &str) -> String {
+    git(place, folder, &["init", "-q", "-b", "main"]);
+    git(place, folder, &["add", "-A"]);
+    git(place, folder, &["commit", "-q", "--allow-empty", "-m", "one"]);
+    format!("file://{}/{folder}", place.path().display())
+}
+
+#[test]
+fn a_git_of_the_project_is_never_run() {
+    let place = place();
+    let url = commit(&place, "from");
+    let ran = place.path().join("ran");
+    let program = format!("#!/bin/sh\necho ran > {}\nexit 1\n", ran.display());
+    for file in ["git", "ssh", "bin/git", "node_modules/.bin/git"] {
+        place.write(file, program.as_bytes());
+        fs::set_permissions(place.path().join(file), PermissionsExt::from_mode(0o755)).unwrap();
+    }
+    place.write("skills.toml", format!("[skills]\npdf = {{ git = \"{url}\", path = \"pdf\" }}\n").as_bytes());
+    let path = std::env::var("PATH").unwrap();
+    for first in ["./bin", "bin", "node_modules/.bin", ".", ""] {
+        for args in [&["sync", "--dry-run", "--yes"][..], &["add", &url, "--all", "--dry-run"]] {
+            let output = command(&place).env("PATH", format!("{first}:{path}")).args(args).output().unwrap();
+            let said = place.transcript(&output);
+            assert!(said.starts_with("exit 0") && !ran.exists(), "{first}: {said}");
+        }
+    }
+}
+
+#[test]
+fn without_git_in_an_absolute_folder_the_error_says_which_are_searched() {
+    let place = place();
+    let output =
+        command(&place).env("PATH", "./bin:.").args(["add", "https://host.example/x.git"]).output().unwrap();
+    insta::assert_snapshot!(place.transcript(&output), @"
+    exit 2
+    --- stderr
+    from https://host.example/x.git
+    error: git is not installed
+      hint: install git 2.36 or newer; only folders with an absolute path in PATH are searched for it
+    ");
+}
