@@ -14,7 +14,7 @@ use crate::fs::atomic;
 use crate::fs::dir::Kind;
 use crate::fs::read::read_small;
 use crate::install::error::{InstallError, InstallErrorKind};
-use crate::install::target::{Books, Dir};
+use crate::install::target::{Books, Dir, is_inside};
 use crate::library::clients::{self, CLIENTS, Client};
 use crate::registry::digests;
 
@@ -123,8 +123,8 @@ impl Place {
         })
     }
 
-    /// The folder that the records must be in, also through links: otherwise a repository could make Prowess write
-    /// another file of the user. A user's own records may be anywhere.
+    /// The folder that the records must be in, as [`is_inside`] says, also through links: otherwise a repository could
+    /// make Prowess write another file of the user. A user's own records may be anywhere.
     pub(crate) fn within(&self) -> Option<PathBuf> {
         let base = fs::canonicalize(&self.base).unwrap_or_else(|_| self.base.clone());
         (self.scope == InstallScope::Project).then_some(base)
@@ -132,13 +132,18 @@ impl Place {
 
     /// The text of a record; none when it does not exist.
     fn record(&self, file: &Path) -> Result<Option<String>, InstallError> {
-        if file.is_symlink()
-            && let (Some(base), Ok(target)) = (self.within(), fs::canonicalize(file))
-            && !target.starts_with(base)
-        {
-            return Err(leads_out(file));
+        if !file.is_symlink() {
+            return read(file);
         }
-        read(file)
+        match (fs::canonicalize(file), self.within()) {
+            (Ok(target), Some(base)) if !is_inside(&target, &base) => Err(leads_out(file, &target, &base)),
+            (Err(error), _) if error.kind() == io::ErrorKind::NotFound => {
+                let message = format!("a link leads to nothing: {}", shown(file));
+                let hint = "remove the link, or restore the file that it leads to";
+                Err(InstallError::new(InstallErrorKind::Refused, message, hint))
+            }
+            _ => read(file),
+        }
     }
 
     /// Waits until no other process changes this place. `waiting` is called once if that takes a while.
@@ -194,8 +199,8 @@ impl Place {
         self.folder(Path::new(SKILLS_FOLDER), make)
     }
 
-    /// The real folder at a path below the base. In a project no link on the path may lead out of it: a repository
-    /// could make Prowess write anywhere.
+    /// The real folder at a path below the base. In a project no link on the path may lead out of it or to `.git`: a
+    /// repository could make Prowess write anywhere.
     pub(crate) fn folder(&self, below: &Path, make: bool) -> Result<Option<PathBuf>, InstallError> {
         let whole = self.base.join(below);
         let failed = |error| InstallError::io("open the folder of skills", &whole, error);
@@ -223,8 +228,8 @@ impl Place {
                 None if !make => return Ok(None),
                 Some(Kind::Link) => {
                     let target = fs::canonicalize(dir.path().join(part)).map_err(failed)?;
-                    if self.scope == InstallScope::Project && !target.starts_with(&base) {
-                        return Err(leads_out(&dir.path().join(part)));
+                    if self.scope == InstallScope::Project && !is_inside(&target, &base) {
+                        return Err(leads_out(&dir.path().join(part), &target, &base));
                     }
                     // Resolved once: by now it may be another link.
                     Dir::open_real(&target).map_err(failed)?
@@ -268,8 +273,9 @@ fn user_folders(client: &Client, environment: &crate::env::Environment) -> Vec<P
     client.user.iter().filter_map(|path| environment.expand(path)).collect()
 }
 
-fn leads_out(link: &Path) -> InstallError {
-    let message = format!("a link leads out of the project: {}", shown(link));
+fn leads_out(link: &Path, target: &Path, base: &Path) -> InstallError {
+    let to = if target.starts_with(base) { "into .git" } else { "out of the project" };
+    let message = format!("a link leads {to}: {}", shown(link));
     let hint = "remove the link, or install the skill for the user";
     InstallError::new(InstallErrorKind::Refused, message, hint)
 }

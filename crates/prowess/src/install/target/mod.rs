@@ -2,6 +2,7 @@
 
 mod contents;
 mod dir;
+mod inside;
 mod journal;
 mod recover;
 mod stages;
@@ -10,6 +11,7 @@ mod transaction;
 
 pub(crate) use contents::{manifest_of, read_tree, state_of};
 pub(crate) use dir::Dir;
+pub(crate) use inside::is_inside;
 pub(crate) use journal::{Accepted, State};
 pub(crate) use recover::{Recovered, has_leftovers, recover};
 pub(crate) use transaction::{Books, Transaction};

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::contents::state_of;
 use super::dir::Dir;
+use super::inside::is_inside;
 use super::journal::{FileStep, Journal, State, Step};
 use crate::error::SourceErrorKind;
 use crate::fs::atomic::{self, WriteError};
@@ -239,7 +240,7 @@ fn write(
     }
     let done = match (before, after) {
         (Some(before), Some(after)) => {
-            let may = |target: &Path| file.within.as_ref().is_none_or(|folder| target.starts_with(folder));
+            let may = |target: &Path| file.within.as_ref().is_none_or(|folder| is_inside(target, folder));
             atomic::replace_where(path, before.as_bytes(), after.as_bytes(), may)
         }
         (None, Some(after)) => atomic::create(path, after.as_bytes()),
