@@ -21,6 +21,8 @@ pub(super) struct Provenance<'o> {
     requested: Option<&'o str>,
     commit: Option<&'o str>,
     digest: &'o str,
+    /// Whether this user fetched it from there. If not, only the lock says so.
+    fetched: bool,
     /// Whether its files differ from the lock, if they were compared and could be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     edited: Option<bool>,
@@ -51,6 +53,7 @@ impl<'o> Provenance<'o> {
             requested: locked.requested.as_deref(),
             commit: locked.commit.as_deref(),
             digest: &locked.digest,
+            fetched: origin.fetched,
             edited: None,
         })
     }
@@ -62,16 +65,22 @@ impl<'o> Provenance<'o> {
 
     /// In one line.
     pub(super) fn short(&self) -> String {
-        report::origin(self.locked)
+        report::origin(self.locked, self.fetched)
     }
 
     /// In lines.
     pub(super) fn lines(&self) -> Vec<String> {
-        let mut lines = vec![format!("installed from: {}", report::place_of(self.locked))];
+        let title = if self.fetched { "installed from" } else { "the lock says it is from" };
+        let mut lines = vec![format!("{title}: {}", self.locked.place())];
         lines.extend(self.requested.map(|requested| format!("requested: {requested}")));
         lines.extend(self.commit.map(|commit| format!("commit: {commit}")));
+        let user = if self.scope == "user" { " --user" } else { "" };
+        if !self.fetched {
+            let sync = format!("prowess sync --fetch-only{user}");
+            lines.push(format!("not fetched: you have not fetched it from there; do it with: {sync}"));
+        }
         if self.edited == Some(true) {
-            let verify = if self.scope == "user" { "prowess verify --user" } else { "prowess verify" };
+            let verify = format!("prowess verify{user}");
             lines.push(format!("edited: its files are not those of skills.lock; see which with: {verify}"));
         }
         lines

@@ -1,7 +1,7 @@
 //! Installing from git repositories on this machine: which git runs, and where.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 use crate::Place;

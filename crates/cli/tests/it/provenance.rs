@@ -5,6 +5,7 @@ use std::fs;
 use insta::assert_snapshot;
 
 use crate::Place;
+use crate::install_git::commit;
 use crate::schemas::assert_fits;
 use crate::shelf::{json_of, run};
 
@@ -93,6 +94,59 @@ fn list_and_why_name_where_an_installed_skill_came_from() {
         assert_fits("why", &why);
         assert_eq!(why["candidates"][0]["installed"]["edited"], edited, "{name}");
     }
+}
+
+/// A project that ships the files of a skill, and a lock that says they are from a repository. Returns its address.
+fn claimed() -> (Place, String) {
+    let place = Place::with(&[("repo/pdf/SKILL.md", &skill("pdf"))]);
+    let url = commit(&place, "repo");
+    run(&place, &["add", &url, "--skill", "pdf", "--yes"]);
+    for folder in ["state", "cache"] {
+        fs::remove_dir_all(place.path().join(folder)).unwrap();
+    }
+    (place, url)
+}
+
+#[test]
+fn a_source_that_only_the_lock_names_is_never_said_to_be_where_a_skill_came_from() {
+    let (place, _) = claimed();
+    for file in ["skills.toml", "skills.lock"] {
+        let text = fs::read_to_string(place.path().join(file)).unwrap();
+        let folder = format!("file://{}/repo", place.path().display());
+        place.write(file, text.replace(&folder, "https://example.org/acme/skills.git").as_bytes());
+    }
+    let said = run(&place, &["sync", "--yes"]);
+    let claim = "the lock says it is from  https://example.org/acme/skills.git pdf @";
+    assert!(said.starts_with("exit 0") && said.contains(claim), "{said}");
+    assert!(said.contains("; you have not fetched it from there") && !said.contains("fetched 1 skill"), "{said}");
+    for args in [&["list"][..], &["list", "--installed"], &["sync"]] {
+        let said = run(&place, args);
+        assert!(said.contains(", says the lock; not fetched by you"), "{args:?}: {said}");
+    }
+    let said = run(&place, &["why", "pdf"]);
+    assert!(said.contains("the lock says it is from: https://example.org/acme/skills.git pdf"), "{said}");
+    assert!(said.contains("prowess sync --fetch-only") && !said.contains("installed from"), "{said}");
+    assert_eq!(json_of(&place, &["list", "--json"])["skills"][0]["installed"]["fetched"], false);
+    assert_eq!(json_of(&place, &["why", "--json", "pdf"])["candidates"][0]["installed"]["fetched"], false);
+    assert_eq!(json_of(&place, &["list", "--installed", "--json"])["installed"][0]["fetched"], false);
+    assert_eq!(json_of(&place, &["sync", "--json"])["skills"][0]["fetched"], false);
+}
+
+#[test]
+fn a_source_is_known_once_the_user_has_fetched_the_same_bytes_from_it() {
+    let (place, url) = claimed();
+    run(&place, &["sync", "--yes"]);
+    assert!(run(&place, &["list"]).contains("not fetched by you"));
+    let said = run(&place, &["sync", "--fetch-only", "--yes"]);
+    assert!(said.starts_with("exit 0") && said.contains("fetched 1 skill"), "{said}");
+    let said = run(&place, &["list"]);
+    assert!(said.contains(&format!("(from {}", url.replace(&place.path().display().to_string(), "[DIR]"))), "{said}");
+    assert!(!said.contains("not fetched"), "{said}");
+    assert_eq!(json_of(&place, &["list", "--json"])["skills"][0]["installed"]["fetched"], true);
+    // The store has the bytes; that says nothing about where others have them from.
+    let lock = fs::read_to_string(place.path().join("skills.lock")).unwrap();
+    place.write("skills.lock", lock.replace("/repo", "/other").as_bytes());
+    assert!(run(&place, &["list"]).contains("not fetched by you"));
 }
 
 #[test]

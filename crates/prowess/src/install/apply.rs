@@ -12,7 +12,7 @@ use super::error::{InstallError, InstallErrorKind};
 use super::links::{end_trust, links};
 use super::modes::is_tree;
 use super::records::{
-    InstallScope, LinkMode, LockedSkill, Place, Records, SKILLS_FOLDER, SkillsLock, WantedSkill,
+    FetchLog, InstallScope, LinkMode, LockedSkill, Place, Records, SKILLS_FOLDER, SkillsLock, WantedSkill,
     check_folder_name, folder_key,
 };
 use super::target::{Accepted, Dir, State, Transaction, manifest_of, recover, state_of};
@@ -61,6 +61,7 @@ pub(crate) struct Orders<'o> {
     pub(crate) environment: &'o Environment,
     /// The files of a tree that was installed before, by its digest.
     pub(crate) listing: &'o dyn Fn(&str) -> Option<Manifest>,
+    pub(crate) fetch_log: &'o FetchLog,
 }
 
 /// Carries out orders. The caller holds the lock of the place, and has recovered interrupted installations.
@@ -109,6 +110,9 @@ pub(crate) fn apply(
     records.wanted.set_clients(how.clients, how.link);
     let changing = (&mut transaction, &mut made);
     links(place, &records, (&before, copied), (orders, &mut done), how, changing)?;
+    for change in &mut done {
+        change.fetched = how.fetch_log.has(&change.locked);
+    }
     // A folder without any records stays without them when there is nothing to record.
     let nothing =
         records.lock_text.is_none() && records.lock.skills().is_empty() && records.wanted_text.is_none();
@@ -168,7 +172,7 @@ pub(crate) fn same_name(name: &str, one: &str, other: &str) -> InstallError {
 
 pub(super) fn changed(place: &Place, locked: LockedSkill, action: Action) -> Change {
     let (name, path) = (locked.name.clone(), place.skill(&locked.name));
-    Change { name, action, path, locked, replaced: Vec::new(), left: Vec::new() }
+    Change { name, action, path, locked, fetched: false, replaced: Vec::new(), left: Vec::new() }
 }
 
 fn install(

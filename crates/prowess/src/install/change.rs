@@ -50,6 +50,9 @@ pub struct Change {
     pub path: PathBuf,
     /// Its entry in the lock; of a removed skill, its last one.
     pub locked: LockedSkill,
+    /// Whether this user fetched it from the source in the lock, now or before. If not, only the lock says that it is
+    /// from there.
+    pub fetched: bool,
     /// Paths that were replaced or removed although they were edited or not installed.
     pub replaced: Vec<PathBuf>,
     /// Paths in folders of clients that were left unchanged: those clients do not get the skill, or keep something

@@ -11,7 +11,7 @@ use super::change::{Change, Edits};
 use super::error::{InstallError, InstallErrorKind};
 use super::fetch::{FetchOptions, Fetcher};
 use super::prepare::Prepared;
-use super::records::{InstallScope, LinkMode, Place, Records, SKILLS_FOLDER};
+use super::records::{FetchLog, InstallScope, LinkMode, Place, Records, SKILLS_FOLDER};
 use super::store::Store;
 use super::sync::check_records;
 use super::target::{Dir, Recovered, has_leftovers, recover};
@@ -92,6 +92,7 @@ pub struct Installer {
     registries: BTreeMap<String, String>,
     lock_timeout: Duration,
     offline: bool,
+    fetch_log: FetchLog,
 }
 
 impl Installer {
@@ -99,6 +100,7 @@ impl Installer {
     /// moves.
     pub fn new(folders: InstallFolders) -> Self {
         Self {
+            fetch_log: FetchLog::of(&folders.state),
             folders,
             environment: Environment::default(),
             limits: InstallLimits::default(),
@@ -190,6 +192,11 @@ impl Installer {
             ..FetchOptions::default()
         };
         Fetcher::new(self.store(), &self.environment, options)
+    }
+
+    /// What this user fetched.
+    pub(super) fn fetch_log(&self) -> &FetchLog {
+        &self.fetch_log
     }
 
     /// The files of a tree that was installed before.
@@ -296,6 +303,7 @@ impl Installer {
             records: write.records,
             environment: &self.environment,
             listing: &self.listing(),
+            fetch_log: &self.fetch_log,
         };
         apply(&place, records, &orders, &how)
     }

@@ -117,7 +117,9 @@ impl Installer {
         self.check_apart(&place, spec, &fetched)?;
         let from = source_folder(&place, &available.0.source);
         let prepared = |skill| Prepared { new: recorded(&from, spec, skill, alias), seen: None };
-        Ok(fetched.into_iter().map(prepared).collect())
+        let prepared: Vec<Prepared> = fetched.into_iter().map(prepared).collect();
+        self.fetch_log().add(prepared.iter().map(Prepared::locked));
+        Ok(prepared)
     }
 
     /// An error for skills that are in the folder where they would be installed, or above it: they would be their own
@@ -172,6 +174,8 @@ impl Installer {
             preview.shadows = hidden.map(|name| folder.join(name).to_string_lossy().into_owned()).collect();
             let others = records.lock.skills().iter();
             let others = others.filter(|other| other.name != skill.name() && other.is_from(skill.locked()));
+            preview.claimed_source =
+                Some(skill.locked()).filter(|locked| !self.fetch_log().has(locked)).map(LockedSkill::origin);
             preview.installed_as = others.map(|other| other.name.clone()).collect();
             preview
         };

@@ -129,7 +129,9 @@ impl Installer {
                 }
                 continue;
             }
-            match fetcher.stored(locked) {
+            // The store may have the same bytes from another source.
+            let stored = || fetcher.stored(locked).filter(|_| !options.fetch_only || self.fetch_log().has(locked));
+            match stored() {
                 Some(tree) => plan.here.push(Prepared::seen(new_skill(tree, locked.clone(), None), seen)),
                 None => {
                     plan.sources.push(SyncSource::of(&place, name, (&asked, &spec), Some(locked)));
@@ -160,6 +162,7 @@ impl Installer {
                 let from = source_folder(&place, &skill.source);
                 let mut new = recorded(&from, &asked, skill, Some(&name));
                 new.wanted = None;
+                self.fetch_log().add([&new.locked].into_iter());
                 skills.push(Prepared::seen(new, seen.clone()));
             }
         }
@@ -168,6 +171,7 @@ impl Installer {
         }
         let missing: Vec<&LockedSkill> = plan.locked.iter().map(|(locked, _)| locked).collect();
         let trees = fetcher.again(&missing)?;
+        self.fetch_log().add(missing.into_iter());
         for ((locked, seen), tree) in plan.locked.into_iter().zip(trees) {
             skills.push(Prepared::seen(new_skill(tree, locked, None), seen));
         }

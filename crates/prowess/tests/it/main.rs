@@ -29,6 +29,8 @@ mod hot_reload;
 mod installer;
 #[cfg(all(unix, feature = "install"))]
 mod installer_attacks;
+#[cfg(all(unix, feature = "install"))]
+mod installer_places;
 #[cfg(feature = "install")]
 mod installer_sync;
 #[cfg(target_os = "linux")]

@@ -83,6 +83,9 @@ pub(super) fn shown(name: &str, preview: &Preview) -> String {
     if !["", name].contains(&&*preview.declared_name) {
         line("agents see the name", &preview.declared_name);
     }
+    if let Some(source) = &preview.claimed_source {
+        line("the lock says it is from", &format!("{source}; you have not fetched it from there"));
+    }
     for path in &preview.replaces {
         line("replaces, and deletes", path);
     }

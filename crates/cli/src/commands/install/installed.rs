@@ -67,7 +67,8 @@ fn row(skill: &InstalledSkill) -> [String; 4] {
     };
     let name = skill.locked.upstream_name.as_deref();
     let name = name.map(|name| format!(", called {name} by its author")).unwrap_or_default();
-    let place = format!("{}, from {source}{name}", report::place(&skill.path));
+    let known = if skill.fetched { "" } else { ", says the lock; not fetched by you" };
+    let place = format!("{}, from {source}{known}{name}", report::place(&skill.path));
     [skill.name.clone(), state, skill.scope.word().to_owned(), place]
 }
 
@@ -95,6 +96,7 @@ pub(super) fn value(skill: &InstalledSkill) -> Value {
         "source": skill.locked.source,
         "commit": skill.locked.commit,
         "digest": skill.locked.digest,
+        "fetched": skill.fetched,
     })
 }
 

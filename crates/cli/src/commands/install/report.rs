@@ -165,6 +165,7 @@ fn value(change: &Change) -> Value {
         "requested": locked.requested,
         "commit": locked.commit,
         "digest": locked.digest,
+        "fetched": change.fetched,
         "replaced": change.replaced,
         "left": change.left,
     })
@@ -189,7 +190,7 @@ fn changes_as_text(changes: &[Change], common: &Common, ui: &mut Ui) -> Result<(
             text,
             "{mark} {STRONG}{}{STRONG:#}{kept}  {FAINT}{}{FAINT:#}",
             clean(&change.name),
-            clean(&origin(&change.locked))
+            clean(&origin(&change.locked, change.fetched))
         );
         for path in &change.replaced {
             let done = match (change.action, common.dry_run) {
@@ -224,22 +225,10 @@ fn changes_as_text(changes: &[Change], common: &Common, ui: &mut Ui) -> Result<(
     ui.print(&text)
 }
 
-/// Where a skill comes from, in short.
-pub(in crate::commands) fn origin(locked: &LockedSkill) -> String {
-    let mut text = place_of(locked);
-    if let Some(commit) = locked.commit.as_deref().and_then(|commit| commit.get(..9)) {
-        let _ = write!(text, " @{commit}");
-    }
-    text
-}
-
-/// The repository or folder that a skill comes from, and its folder in it.
-pub(in crate::commands) fn place_of(locked: &LockedSkill) -> String {
-    let mut text = locked.source.split_once('+').map_or(&*locked.source, |(_, place)| place).to_owned();
-    if let Some(path) = &locked.path {
-        let _ = write!(text, " {path}");
-    }
-    text
+/// Where a skill comes from, in short. A source that only the lock names is shown as such.
+pub(in crate::commands) fn origin(locked: &LockedSkill, fetched: bool) -> String {
+    let origin = locked.origin();
+    if fetched { origin } else { format!("{origin}, says the lock; not fetched by you") }
 }
 
 /// The path of a skill for display.

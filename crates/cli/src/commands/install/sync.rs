@@ -49,11 +49,13 @@ fn once(
     report::sources(plan.sources(), ui);
     consent::ask_for_sources(plan.sources(), args.installing.yes, ui)?;
     let started = Instant::now();
-    let bar = report::bar("fetching", plan.sources().len(), json, ui);
+    // What the store has, or the project itself, is not fetched.
+    let fetching = plan.sources().len();
+    let bar = report::bar("fetching", fetching, json, ui);
     let skills = installer.fetch_sync(scope, plan, &mut |what| report::in_bar(what, &bar, ui))?;
     drop(bar);
-    if !skills.is_empty() {
-        report::phase("fetched", skills.len(), started, ui);
+    if fetching > 0 {
+        report::phase("fetched", fetching, started, ui);
     }
     let mut new = Vec::new();
     if !args.fetch_only && !args.lock_only && !skills.is_empty() {

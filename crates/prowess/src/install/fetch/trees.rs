@@ -57,15 +57,11 @@ impl Fetcher {
         self.store.get(&locked.digest)
     }
 
-    /// The files of locked skills: from the store, or else from their sources. Files that do not match the lock are an
-    /// error.
+    /// The files of locked skills, from their sources. Files that do not match the lock are an error.
     pub(crate) fn again(&self, locked: &[&LockedSkill]) -> Result<Vec<SkillTree>, InstallError> {
-        let mut trees: Vec<Option<SkillTree>> =
-            locked.iter().map(|skill| self.store.get(&skill.digest)).collect();
+        let mut trees: Vec<Option<SkillTree>> = vec![None; locked.len()];
         let mut groups: BTreeMap<(&str, Option<&str>), Vec<usize>> = BTreeMap::new();
-        for (at, skill) in
-            locked.iter().enumerate().filter(|(at, _)| trees.get(*at).is_some_and(Option::is_none))
-        {
+        for (at, skill) in locked.iter().enumerate() {
             groups.entry((&skill.source, skill.commit.as_deref())).or_default().push(at);
         }
         for ((source, commit), members) in groups {

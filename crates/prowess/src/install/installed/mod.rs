@@ -37,6 +37,8 @@ pub struct InstalledSkill {
     pub state: InstalledState,
     /// Its entry in the lock.
     pub locked: LockedSkill,
+    /// Whether this user fetched it from the source in the lock. If not, only the lock says that it is from there.
+    pub fetched: bool,
     /// Clients that do not have the skill as they should.
     pub clients: Vec<ClientDifference>,
 }
@@ -100,6 +102,7 @@ impl Installer {
                 path,
                 state,
                 locked: locked.clone(),
+                fetched: self.fetch_log().has(locked),
                 clients,
             });
         }

@@ -28,6 +28,8 @@ pub struct InstalledOrigin {
     pub path: PathBuf,
     /// Its entry in the lock.
     pub locked: LockedSkill,
+    /// Whether this user fetched it from the source in the lock. If not, only the lock says that it is from there.
+    pub fetched: bool,
 }
 
 impl Installer {
@@ -59,7 +61,8 @@ impl Installer {
                 .iter()
                 .map(|folder| folder.join(&locked.name).to_string_lossy().into_owned())
                 .collect();
-            let origin = Arc::new(InstalledOrigin { scope: place.scope, path, locked });
+            let fetched = self.fetch_log().has(&locked);
+            let origin = Arc::new(InstalledOrigin { scope: place.scope, path, locked, fetched });
             origins.by_folder.extend(places.into_iter().map(|place| (place, Arc::clone(&origin))));
         }
         Ok(())

@@ -46,6 +46,8 @@ pub struct Preview {
     pub shadows: Vec<String>,
     /// Skills that are installed from the same source under other names.
     pub installed_as: Vec<String>,
+    /// Where the lock says that it comes from, when this user has not fetched it from there.
+    pub claimed_source: Option<String>,
     /// The paths that would be replaced although they were edited or not installed.
     pub replaces: Vec<String>,
 }
@@ -133,6 +135,7 @@ impl Preview {
         let places = [&self.shadows, &self.installed_as, &self.replaces];
         self.hooks
             || self.commands
+            || self.claimed_source.is_some()
             || !(self.hidden.is_empty() && self.nested.is_empty())
             || lists.into_iter().chain(places).any(|list| !list.is_empty())
     }

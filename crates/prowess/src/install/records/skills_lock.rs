@@ -159,6 +159,21 @@ impl LockedSkill {
         ]
     }
 
+    /// Where it comes from, in one line: the repository or folder, its folder in it, and the commit in short.
+    pub fn origin(&self) -> String {
+        let mut text = self.place();
+        if let Some(commit) = self.commit.as_deref().and_then(|commit| commit.get(..9)) {
+            let _ = write!(text, " @{commit}");
+        }
+        text
+    }
+
+    /// The repository or folder that it comes from, and its folder in it.
+    pub fn place(&self) -> String {
+        let place = self.source.split_once('+').map_or(&*self.source, |(_, place)| place);
+        self.path.as_ref().map_or_else(|| place.to_owned(), |path| format!("{place} {path}"))
+    }
+
     /// Whether it has the same source as another one.
     pub(crate) fn is_from(&self, other: &Self) -> bool {
         self.source == other.source && self.path == other.path

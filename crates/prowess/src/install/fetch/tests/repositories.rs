@@ -162,7 +162,7 @@ fn a_skill_in_the_root_is_the_whole_repository_and_has_its_name() {
 }
 
 #[test]
-fn a_lock_is_read_from_the_store_then_from_the_commit_and_never_from_another() {
+fn a_lock_is_read_from_its_commit_and_never_from_another() {
     let Some(world) = World::new() else { return };
     world.two_skills();
     let fetcher = world.fetcher();
@@ -171,11 +171,10 @@ fn a_lock_is_read_from_the_store_then_from_the_commit_and_never_from_another() {
     let locks: Vec<&LockedSkill> = locks.iter().collect();
     world.write("repo/skills/a/SKILL.md", "---\nname: a\ndescription: Changed.\n---\n");
     world.commit("repo");
-    // From the store, though the repository is away.
+    // From the clone, which has the commit, though the repository is away.
     fs::rename(world.path("repo"), world.path("away")).unwrap();
     let trees = |fetcher: &Fetcher| fetcher.again(&locks);
-    assert_eq!(trees(&fetcher).unwrap()[0], fetched[0].tree);
-    // From the clone, which has the commit.
+    assert_eq!(fetcher.stored(locks[0]).unwrap(), fetched[0].tree);
     empty_store(&world);
     assert_eq!(trees(&fetcher).unwrap()[1], fetched[1].tree);
     // From the repository, when it is back.

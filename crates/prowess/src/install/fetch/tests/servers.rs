@@ -141,7 +141,7 @@ fn offline_a_served_commit_is_read_from_what_was_fetched() {
     let default = server.url("repo");
     drop(server);
     let offline = world.fetcher_with(FetchOptions { offline: true, ..FetchOptions::default() });
-    assert_eq!(offline.again(&[&lock]).unwrap()[0], fetched[0].tree);
+    assert_eq!(offline.stored(&lock).unwrap(), fetched[0].tree);
     empty_store(&world);
     assert_eq!(offline.again(&[&lock]).unwrap()[0], fetched[0].tree);
     assert_eq!(take(&offline, &text).unwrap().len(), 2);

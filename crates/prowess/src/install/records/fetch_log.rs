@@ -1,0 +1,115 @@
+//! [`FetchLog`]: which skills this user fetched, and from where. A lock that came with a repository can name any source
+//! beside bytes that are not from there.
+//!
+//! It is in the user's state folder: a line for each skill with its digest, source, path and commit. Lines are only
+//! appended. A skill whose line is lost or damaged counts as not fetched.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use prowess_core::RelPath;
+
+use super::skills_lock::LockedSkill;
+use crate::fs::read::read_small;
+use crate::internal::locked;
+
+/// The largest file that is read.
+const MAX_BYTES: usize = 64 << 20;
+
+/// The log of a user, read once.
+#[derive(Debug)]
+pub(crate) struct FetchLog {
+    file: PathBuf,
+    lines: Mutex<Option<BTreeSet<String>>>,
+}
+
+impl FetchLog {
+    /// The log in the state folder of a user.
+    pub(crate) fn of(state: &Path) -> Self {
+        Self { file: state.join("install/fetched"), lines: Mutex::default() }
+    }
+
+    /// Whether this user fetched a skill from the source that its lock entry names.
+    pub(crate) fn has(&self, skill: &LockedSkill) -> bool {
+        locked(&self.lines).get_or_insert_with(|| self.read()).contains(&line(skill))
+    }
+
+    /// Records skills that were just fetched. If the file cannot be written, only later commands do not know it.
+    pub(crate) fn add<'s>(&self, skills: impl Iterator<Item = &'s LockedSkill>) {
+        let mut lines = locked(&self.lines);
+        let lines = lines.get_or_insert_with(|| self.read());
+        let new: Vec<String> = skills.map(line).filter(|line| lines.insert(line.clone())).collect();
+        if !new.is_empty() {
+            let _ = self.append(&new);
+        }
+    }
+
+    fn read(&self) -> BTreeSet<String> {
+        let bytes = read_small(&self.file, MAX_BYTES).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).lines().map(str::to_owned).collect()
+    }
+
+    fn append(&self, lines: &[String]) -> io::Result<()> {
+        self.file.parent().map_or(Ok(()), fs::create_dir_all)?;
+        let mut options = File::options();
+        options.append(true).create(true);
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::OpenOptionsExt as _;
+            options.mode(0o600);
+        }
+        // In one write, so that processes do not mix their lines. It begins on a new line, since a killed process may
+        // have written only a part of its last one.
+        options.open(&self.file)?.write_all(format!("\n{}\n", lines.join("\n")).as_bytes())
+    }
+}
+
+fn line(skill: &LockedSkill) -> String {
+    let path = skill.path.as_ref().map(RelPath::as_str).unwrap_or_default();
+    let commit = skill.commit.as_deref().unwrap_or_default();
+    // No part of a lock has control characters.
+    [&*skill.digest, &skill.source, path, commit].join("\t")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn skill(digest: &str, commit: &str) -> LockedSkill {
+        let (digest, source) = (digest.to_owned(), "git+https://h/x.git".to_owned());
+        LockedSkill { digest, source, commit: Some(commit.to_owned()), ..LockedSkill::default() }
+    }
+
+    #[test]
+    fn a_skill_counts_as_fetched_from_the_same_source_and_commit_only() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = FetchLog::of(folder.path());
+        assert!(!log.has(&skill("a", "1")));
+        log.add([skill("a", "1"), skill("b", "1")].iter());
+        for log in [&log, &FetchLog::of(folder.path())] {
+            assert!(log.has(&skill("a", "1")) && log.has(&skill("b", "1")));
+            let other = LockedSkill { source: "git+https://h/y.git".to_owned(), ..skill("a", "1") };
+            let below = LockedSkill { path: RelPath::parse("p").ok(), ..skill("a", "1") };
+            for other in [skill("a", "2"), skill("c", "1"), other, below] {
+                assert!(!log.has(&other), "{other:?}");
+            }
+        }
+        // A line that was cut off spoils no other.
+        let file = folder.path().join("install/fetched");
+        fs::write(&file, "sha256:cut").unwrap();
+        FetchLog::of(folder.path()).add([skill("a", "1")].iter());
+        assert!(FetchLog::of(folder.path()).has(&skill("a", "1")));
+    }
+
+    #[test]
+    fn a_log_that_cannot_be_written_is_known_to_this_command() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("install"), "a file").unwrap();
+        let log = FetchLog::of(folder.path());
+        log.add([skill("a", "1")].iter());
+        assert!(log.has(&skill("a", "1")) && !FetchLog::of(folder.path()).has(&skill("a", "1")));
+    }
+}
