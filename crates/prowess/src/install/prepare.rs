@@ -116,8 +116,11 @@ impl Installer {
         }
         self.check_apart(&place, spec, &fetched)?;
         let from = source_folder(&place, &available.0.source);
-        let prepared = |skill| Prepared { new: recorded(&from, spec, skill, alias), seen: None };
-        let prepared: Vec<Prepared> = fetched.into_iter().map(prepared).collect();
+        let prepared = |(skill, at): (FetchedSkill, &usize)| {
+            let choice = available.0.name_of_choice(*at, spec);
+            Prepared { new: recorded(&from, spec, skill, (alias, choice)), seen: None }
+        };
+        let prepared: Vec<Prepared> = fetched.into_iter().zip(chosen).map(prepared).collect();
         self.fetch_log().add(prepared.iter().map(Prepared::locked));
         Ok(prepared)
     }

@@ -11,6 +11,7 @@ use super::contents::{Planned, SkillFolder, file_at};
 use crate::install::apply::same_name;
 use crate::install::error::{InstallError, InstallErrorKind};
 use crate::install::records::{check_folder_name, folder_key};
+use crate::install::spec::InstallSpec;
 use crate::install::tree::{InstallLimits, refused};
 use crate::source::why_not_offered;
 
@@ -40,7 +41,7 @@ impl FoundSkill {
     /// Whether a user's text refers to it: by its name, the name of its folder or its path.
     fn is_called(&self, name: &str) -> bool {
         let folder = self.folder.rsplit('/').next().unwrap_or_default();
-        self.name == name || (!folder.is_empty() && folder == name) || self.folder == name
+        self.name == name || (!folder.is_empty() && folder == name) || self.path() == name
     }
 
     /// Its folder, as users name it.
@@ -165,6 +166,17 @@ impl Found {
         }
     }
 
+    /// The name to choose a skill by again: its name, or its path when others are called so. None when the source alone
+    /// says which skill it is.
+    pub(crate) fn name_of_choice(&self, at: usize, spec: &InstallSpec) -> Option<String> {
+        if spec.skill.is_none() && self.choose(&[], false).is_ok_and(|alone| alone == [at]) {
+            return None;
+        }
+        let skill = self.skills.get(at)?;
+        let by_name = self.called(&skill.name).is_ok_and(|named| named == at);
+        Some(if by_name { skill.name.clone() } else { skill.path().to_owned() })
+    }
+
     /// An error when two of the chosen skills would be installed under one name.
     pub(crate) fn check_names(&self, chosen: &[usize]) -> Result<(), InstallError> {
         let mut taken = BTreeMap::new();
@@ -190,7 +202,7 @@ impl Found {
     }
 
     fn called(&self, name: &str) -> Result<usize, InstallError> {
-        let by_path = self.skills.iter().position(|skill| skill.folder == name);
+        let by_path = self.skills.iter().position(|skill| skill.path() == name);
         let called: Vec<usize> = self.all().into_iter().filter(|at| self.is_called(*at, name)).collect();
         match (by_path, called.as_slice()) {
             (Some(at), _) => Ok(at),

@@ -118,7 +118,10 @@ impl Fetcher {
 
     /// Resolves a spec: a reference becomes the folder or repository that it refers to. Nothing is fetched.
     pub(crate) fn resolve(&self, spec: &InstallSpec) -> Result<InstallSpec, InstallError> {
-        let InstallPlace::Reference(skill) = &spec.place else { return Ok(spec.clone()) };
+        let InstallPlace::Reference(skill) = &spec.place else {
+            version::check_tree(spec, (spec.reference.as_deref(), spec.path.as_ref()))?;
+            return Ok(spec.clone());
+        };
         let template = self.options.organisations.get(&skill.org).map(String::as_str);
         let template = template.unwrap_or("https://github.com/{org}/{name}.git");
         let text = template.replace("{org}", &skill.org).replace("{name}", &skill.name);
@@ -130,9 +133,7 @@ impl Fetcher {
         if !template.contains("{name}") || spec.skill.is_some() {
             place.skill = Some(spec.skill.clone().unwrap_or_else(|| skill.name.clone()));
         }
-        if skill.version.is_some() {
-            (place.reference, place.tree) = (skill.version.clone(), None);
-        }
+        version::merge(&mut place, spec, skill)?;
         Ok(place)
     }
 

@@ -5,7 +5,54 @@ use prowess_core::RelPath;
 use super::git::{self, Wanted};
 use super::{Fetcher, repository};
 use crate::install::error::{InstallError, InstallErrorKind};
-use crate::install::spec::{InstallSpec, checked_reference};
+use crate::install::spec::{InstallPlace, InstallSpec, SkillRef, checked_reference};
+
+/// Adds the version and the folder that a user asked for to the place that a reference refers to.
+pub(super) fn merge(
+    place: &mut InstallSpec,
+    asked: &InstallSpec,
+    skill: &SkillRef,
+) -> Result<(), InstallError> {
+    let version = match (&skill.version, &asked.reference) {
+        (Some(one), Some(other)) if one != other => {
+            return Err(refused(&format!("it names two versions: {skill}: {other}"), "name one of them"));
+        }
+        (one, other) => one.as_ref().or(other.as_ref()),
+    };
+    check_tree(place, (version.map(String::as_str), asked.path.as_ref()))?;
+    if let Some(version) = version {
+        if matches!(place.place, InstallPlace::Folder(_)) {
+            let reason = format!("a folder has no versions: {skill}: {version}: {place}");
+            return Err(refused(&reason, "leave out the version"));
+        }
+        place.reference = Some(version.clone());
+    }
+    if let Some(below) = &asked.path {
+        let path = place.path.as_ref().map_or_else(|| Ok(below.clone()), |path| path.join(below.as_str()));
+        let path = path.map_err(|error| refused(&error.to_string(), error.hint()))?;
+        place.path = Some(path);
+    }
+    Ok(())
+}
+
+/// An error when a version or a folder is added to the address of a folder's page, which names both already.
+pub(super) fn check_tree(
+    place: &InstallSpec,
+    (version, path): (Option<&str>, Option<&RelPath>),
+) -> Result<(), InstallError> {
+    let more = version.or_else(|| path.map(RelPath::as_str)).filter(|_| place.tree.is_some());
+    match more {
+        Some(more) => {
+            let reason = format!("the address of a folder names its version and its path already: {place}: {more}");
+            Err(refused(&reason, "leave out one of them, or give the address of the repository"))
+        }
+        None => Ok(()),
+    }
+}
+
+fn refused(reason: &str, hint: &str) -> InstallError {
+    InstallError::new(InstallErrorKind::Request, reason, hint)
+}
 
 impl Fetcher {
     /// The commit and the folder that a spec refers to. The address of a folder's page has both in one text: the

@@ -10,7 +10,7 @@ use crate::error::{SourceError, SourceErrorKind, shown};
 use crate::fs::location::is_in;
 use crate::install::error::{InstallError, InstallErrorKind};
 use crate::install::installer::{InstallFolders, Installer};
-use crate::install::records::{InstallScope, LockedSkill, Place, SKILLS_FILE, is_meant};
+use crate::install::records::{InstallScope, LockedSkill, Place, SKILLS_FILE, SkillsLock, is_meant};
 use crate::install::spec::SkillRef;
 
 impl InstallFolders {
@@ -49,8 +49,7 @@ impl Installer {
     pub(super) fn locate(&self, skill: &SkillRef) -> Result<(Place, LockedSkill), InstallError> {
         for scope in self.scopes() {
             let place = self.place(scope)?;
-            let found = place.lock()?.into_skills().into_iter().find(|locked| is_meant(locked, skill));
-            if let Some(locked) = found {
+            if let Some(locked) = meant(place.lock()?, skill)? {
                 return Ok((place, locked));
             }
         }
@@ -63,6 +62,19 @@ impl Installer {
         let user = self.folders().user.as_ref().map(|_| InstallScope::User);
         [InstallScope::Project].into_iter().chain(user)
     }
+}
+
+/// The entry of a lock that a reference refers to. Of several skills of one repository, it is the one with its name.
+pub(super) fn meant(lock: SkillsLock, skill: &SkillRef) -> Result<Option<LockedSkill>, InstallError> {
+    let mut found: Vec<LockedSkill> =
+        lock.into_skills().into_iter().filter(|locked| is_meant(locked, skill)).collect();
+    if found.len() > 1 && !found.iter().any(|locked| locked.name == skill.name) {
+        let names: Vec<&str> = found.iter().map(|locked| &*locked.name).collect();
+        let message = format!("several skills are installed by this reference: {skill}: {}", names.join(", "));
+        return Err(InstallError::new(InstallErrorKind::SameName, message, "name one of them"));
+    }
+    let named = found.iter().position(|locked| locked.name == skill.name).unwrap_or(0);
+    Ok((!found.is_empty()).then(|| found.swap_remove(named)))
 }
 
 impl Registry {

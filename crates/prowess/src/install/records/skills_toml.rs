@@ -48,10 +48,10 @@ impl LinkMode {
     }
 }
 
-/// One wanted skill, as the file writes it: a text such as `owner/repo@skill`, or its parts.
+/// One wanted skill, as the file writes it: a text such as `owner/repo@skill`, its parts, or a text and more parts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WantedSkill {
-    /// The source as one text.
+    /// The source as one text; in a table it is the key `source`.
     pub text: Option<String>,
     /// The URL of a git repository.
     pub git: Option<String>,
@@ -65,8 +65,9 @@ pub struct WantedSkill {
 
 impl WantedSkill {
     /// The keys of its table and their values.
-    fn members(&self) -> [(&'static str, Option<&String>); 4] {
+    fn members(&self) -> [(&'static str, Option<&String>); 5] {
         [
+            ("source", self.text.as_ref()),
             ("git", self.git.as_ref()),
             ("path", self.path.as_ref()),
             ("skill", self.skill.as_ref()),
@@ -75,7 +76,7 @@ impl WantedSkill {
     }
 
     fn to_value(&self) -> Value {
-        if let Some(text) = &self.text {
+        if let (Some(text), 1) = (&self.text, self.members().iter().filter(|(_, value)| value.is_some()).count()) {
             return Value::from(text.as_str());
         }
         let mut table = InlineTable::new();
@@ -238,6 +239,7 @@ fn wanted(name: &str, item: &Item) -> Result<WantedSkill, String> {
     for (key, item) in table.iter() {
         let text = item.as_str().ok_or_else(|| format!("skills.{name}.{key} is no text"))?.to_owned();
         match key {
+            "source" => wanted.text = Some(text),
             "git" => wanted.git = Some(text),
             "path" => wanted.path = Some(text),
             "skill" => wanted.skill = Some(text),
@@ -245,12 +247,17 @@ fn wanted(name: &str, item: &Item) -> Result<WantedSkill, String> {
             "ref" | "tag" | "branch" | "rev" => {
                 return Err(format!("skills.{name} has more than one of ref, tag, branch, rev"));
             }
-            _ => return Err(format!("the key skills.{name}.{key} is not known: use git, path, skill, ref")),
+            _ => return Err(format!("the key skills.{name}.{key} is not known: use git or source, path, skill, ref")),
         }
     }
     match (&wanted.git, &wanted.path) {
+        (Some(_), _) if wanted.text.is_some() => Err(format!("skills.{name} has both source and git")),
+        _ if wanted.text.is_some() => Ok(wanted),
         (None, None) => Err(format!("skills.{name} has neither git nor path")),
         (None, _) if wanted.reference.is_some() => Err(format!("skills.{name} has a ref and no git")),
+        (None, _) if wanted.skill.is_some() => {
+            Err(format!("skills.{name} has a skill and no git: write the folder of the skill as its path"))
+        }
         _ => Ok(wanted),
     }
 }
@@ -311,6 +318,18 @@ mod tests {
     }
 
     #[test]
+    fn a_reference_with_a_choice_is_a_table_and_reads_back() {
+        let mut file = SkillsToml::default();
+        let text = Some("@acme/r@v1".to_owned());
+        let chosen = WantedSkill { text: text.clone(), skill: Some("b".into()), ..WantedSkill::default() };
+        file.insert("b", chosen);
+        file.insert("r", WantedSkill { text, ..WantedSkill::default() });
+        let written = "[skills]\nb = { source = \"@acme/r@v1\", skill = \"b\" }\nr = \"@acme/r@v1\"\n";
+        assert_eq!(file.to_text(), written);
+        assert_eq!(parse(written).unwrap().skills(), file.skills());
+    }
+
+    #[test]
     fn a_file_that_is_not_understood_names_the_key() {
         for (text, part) in [
             ("[skills]\n\"../x\" = \"a/b\"\n", ".."),
@@ -320,6 +339,8 @@ mod tests {
             ("[skills]\nx = { gti = \"u\" }\n", "skills.x.gti"),
             ("[skills]\nx = { git = \"u\", tag = \"1\", branch = \"2\" }\n", "more than one"),
             ("[skills]\nx = { path = \"u\", tag = \"1\" }\n", "no git"),
+            ("[skills]\nx = { path = \"u\", skill = \"a\" }\n", "skills.x has a skill and no git"),
+            ("[skills]\nx = { source = \"@a/b\", git = \"u\" }\n", "both source and git"),
             ("[settings]\nclients = [\"nope\"]\n", "nope"),
             ("[settings]\nlink = \"hard\"\n", "link"),
             ("[other]\n", "other"),

@@ -11,22 +11,35 @@ use crate::env;
 use crate::install::apply::NewSkill;
 use crate::install::error::{InstallError, InstallErrorKind};
 use crate::install::fetch::FetchedSkill;
+use crate::install::fetch::git::Wanted;
 use crate::install::spec::{InstallPlace, InstallSpec, SkillRef, checked_reference};
 use crate::install::tree::SkillTree;
 
-/// The records of a fetched skill. `from` is the [`source_folder`] of its source.
-pub(crate) fn recorded(from: &str, spec: &InstallSpec, skill: FetchedSkill, alias: Option<&str>) -> NewSkill {
+/// The records of a fetched skill. `from` is the [`source_folder`] of its source, `choice` the name to choose it by when
+/// a reference alone does not say which skill it is.
+pub(crate) fn recorded(
+    from: &str,
+    spec: &InstallSpec,
+    skill: FetchedSkill,
+    (alias, choice): (Option<&str>, Option<String>),
+) -> NewSkill {
     let name = alias.unwrap_or(&skill.name).to_owned();
     let wanted = match &spec.place {
         InstallPlace::Reference(reference) => {
-            WantedSkill { text: Some(reference.to_string()), ..WantedSkill::default() }
+            let version = reference.version.clone().or_else(|| spec.reference.clone());
+            let text = Some(SkillRef { version, ..reference.clone() }.to_string());
+            let path = spec.path.as_ref().map(RelPath::to_string);
+            WantedSkill { text, path, skill: choice, ..WantedSkill::default() }
         }
-        InstallPlace::Git(_) => WantedSkill {
-            git: skill.source.strip_prefix("git+").map(str::to_owned),
-            path: skill.path.as_ref().map(RelPath::to_string),
-            reference: skill.requested.as_deref().map(|requested| version_of(requested).to_owned()),
-            ..WantedSkill::default()
-        },
+        InstallPlace::Git(_) => {
+            let version = || skill.requested.as_deref().map(|requested| version_of(requested).to_owned());
+            WantedSkill {
+                git: skill.source.strip_prefix("git+").map(str::to_owned),
+                path: skill.path.as_ref().map(RelPath::to_string),
+                reference: spec.reference.clone().or_else(version),
+                ..WantedSkill::default()
+            }
+        }
         InstallPlace::Folder(_) => {
             // Between the source and its skills there are no links.
             let path = match &skill.path {
@@ -39,7 +52,7 @@ pub(crate) fn recorded(from: &str, spec: &InstallSpec, skill: FetchedSkill, alia
     };
     let (source, path) = match &wanted.path {
         // A folder is its own source.
-        Some(path) if wanted.git.is_none() => (format!("path+{path}"), None),
+        Some(path) if matches!(spec.place, InstallPlace::Folder(_)) => (format!("path+{path}"), None),
         _ => (skill.source, skill.path),
     };
     let reference = match &spec.place {
@@ -96,18 +109,20 @@ pub(crate) fn spec_of(place: &Place, name: &str, wanted: &WantedSkill) -> Result
         (None, None, None) => return Err(refused("it has neither git nor path".to_owned())),
     };
     if let InstallPlace::Folder(folder) = &spec.place {
+        let own = wanted.text.is_none() || wanted.path.is_none();
+        if !own || wanted.skill.is_some() || wanted.reference.is_some() {
+            return Err(refused("a folder has no path, skill or ref beside it".to_owned()));
+        }
         spec.place = InstallPlace::Folder(below(folder));
         return Ok(spec);
     }
-    if wanted.text.is_none() {
-        if let Some(path) = &wanted.path {
-            spec.path = Some(RelPath::parse(path).map_err(|error| refused(error.to_string()))?);
-        }
-        spec.skill = wanted.skill.clone().or(spec.skill);
-        if let Some(reference) = &wanted.reference {
-            checked_reference(reference).map_err(|error| refused(error.to_string()))?;
-            spec.reference = Some(reference.clone());
-        }
+    if let Some(path) = &wanted.path {
+        spec.path = Some(RelPath::parse(path).map_err(|error| refused(error.to_string()))?);
+    }
+    spec.skill = wanted.skill.clone().or(spec.skill);
+    if let Some(reference) = &wanted.reference {
+        checked_reference(reference).map_err(|error| refused(error.to_string()))?;
+        spec.reference = Some(reference.clone());
     }
     Ok(spec)
 }
@@ -120,16 +135,22 @@ pub(crate) fn fits(place: &Place, spec: &InstallSpec, locked: &LockedSkill) -> b
             locked.source == format!("path+{path}")
         }
         InstallPlace::Git(url) => {
-            let version = locked.requested.as_deref().map(version_of);
+            let requested = locked.requested.as_deref();
             let path = locked.path.as_ref().map(RelPath::as_str);
             let at = match &spec.tree {
-                Some(tree) => *tree == [version, path].into_iter().flatten().collect::<Vec<_>>().join("/"),
+                Some(tree) => {
+                    let version = requested.map(version_of);
+                    *tree == [version, path].into_iter().flatten().collect::<Vec<_>>().join("/")
+                }
                 None => {
                     let upstream = locked.upstream_name.as_deref().unwrap_or(&locked.name);
-                    spec.reference.as_deref() == version
+                    is_version(spec.reference.as_deref(), requested)
                         && spec.skill.as_deref().is_none_or(|skill| {
-                            // A skill whose name cannot be a folder was requested by the name of its folder.
-                            skill == upstream || path.is_some_and(|path| path.rsplit('/').next() == Some(skill))
+                            // A skill whose name cannot be a folder was requested by the name of its folder, and one
+                            // of several with one name by its path.
+                            skill == upstream
+                                || skill == path.unwrap_or(".")
+                                || path.is_some_and(|path| path.rsplit('/').next() == Some(skill))
                         })
                         // A folder that contains several skills, or the skill itself.
                         && spec.path.as_ref().is_none_or(|wanted| {
@@ -140,6 +161,17 @@ pub(crate) fn fits(place: &Place, spec: &InstallSpec, locked: &LockedSkill) -> b
             locked.source.strip_prefix("git+") == Some(url) && at
         }
         InstallPlace::Reference(_) => false,
+    }
+}
+
+/// Whether `requested` of a lock entry is the version that a user wrote: `main`, `refs/heads/main` or a commit in capital
+/// letters.
+fn is_version(written: Option<&str>, requested: Option<&str>) -> bool {
+    match (written.map(Wanted::of), requested) {
+        (None, None) => true,
+        (Some(Wanted::Named(name)), Some(requested)) => name == version_of(requested),
+        (Some(whole), Some(requested)) => whole.requested().as_deref() == Some(requested),
+        _ => false,
     }
 }
 
@@ -197,6 +229,33 @@ mod tests {
             ("/nowhere/a/b", "/other", "../../../other"),
         ] {
             assert_eq!(relative(Path::new(from), Path::new(to)), expected);
+        }
+    }
+
+    #[test]
+    fn every_way_to_write_a_version_fits_what_the_lock_says_of_it() {
+        let id = "0123456789abcdef0123456789abcdef01234567";
+        let (commit, capitals) = (format!("commit:{id}"), id.to_uppercase());
+        for (written, requested) in [
+            (None, None),
+            (Some("main"), Some("branch:main")),
+            (Some("refs/heads/main"), Some("branch:main")),
+            (Some("v1"), Some("tag:v1")),
+            (Some("refs/tags/v1"), Some("tag:v1")),
+            (Some("refs/pull/1/head"), Some("ref:refs/pull/1/head")),
+            (Some(id), Some(&*commit)),
+            (Some(&*capitals), Some(&*commit)),
+        ] {
+            assert!(is_version(written, requested), "{written:?} {requested:?}");
+        }
+        for (written, requested) in [
+            (None, Some("branch:main")),
+            (Some("main"), None),
+            (Some("refs/heads/v1"), Some("tag:v1")),
+            (Some("refs/tags/main"), Some("branch:main")),
+            (Some("dev"), Some("branch:main")),
+        ] {
+            assert!(!is_version(written, requested), "{written:?} {requested:?}");
         }
     }
 

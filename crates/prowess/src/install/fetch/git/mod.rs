@@ -75,7 +75,7 @@ impl Wanted {
     }
 
     /// Its form in a lock, when nothing more is known.
-    fn requested(&self) -> Option<String> {
+    pub(crate) fn requested(&self) -> Option<String> {
         match self {
             Self::Default => None,
             Self::Commit(id) => Some(format!("commit:{id}")),
