@@ -189,7 +189,7 @@ mod tests {
     #[cfg(all(feature = "install", unix))]
     #[test]
     fn a_program_is_searched_in_absolute_folders_only() {
-        use std::os::unix::fs::PermissionsExt as _;
+        use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
         let [plain, good] = ["plain", "good"].map(|name| folder.path().join(name));
         for (place, mode) in [(&plain, 0o644), (&good, 0o755)] {

@@ -117,6 +117,13 @@ impl Installing {
     }
 }
 
+impl Installing {
+    /// Whether an option says which clients get skills, or how.
+    pub(crate) fn sets_clients(&self) -> bool {
+        !self.clients.clients.is_empty() || self.clients.link.is_some()
+    }
+}
+
 /// Which clients get links.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Clients {

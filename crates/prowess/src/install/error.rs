@@ -34,6 +34,8 @@ pub enum InstallErrorKind {
     OutOfDate,
     /// `skills.toml`, `skills.lock` or the store is damaged.
     Damaged,
+    /// It must be fetched, and the network is disabled.
+    Offline,
     /// git is missing or failed.
     Git,
     /// Another process holds the lock of the project.

@@ -152,15 +152,15 @@ impl Installer {
         let place = self.place(scope)?;
         let fetcher = self.fetcher(&place);
         let mut skills = plan.here;
-        for (asked, seen, name) in plan.new {
-            progress(Progress::Fetching(&name));
-            let mut found = fetcher.find(&asked)?;
-            let chosen = found.choose(&[], false)?;
-            let skills_of = fetcher.take(&mut found, &chosen)?;
-            self.check_apart(&place, &asked, &skills_of)?;
-            for skill in skills_of {
+        let asked: Vec<&InstallSpec> = plan.new.iter().map(|(asked, ..)| asked).collect();
+        let taken = fetcher.take_each(&asked, &mut |at| {
+            plan.new.get(at).into_iter().for_each(|(.., name)| progress(Progress::Fetching(name)));
+        })?;
+        for ((asked, seen, name), taken) in plan.new.into_iter().zip(taken) {
+            self.check_apart(&place, &asked, &taken)?;
+            for skill in taken {
                 let from = source_folder(&place, &skill.source);
-                let mut new = recorded(&from, &asked, skill, Some(&name));
+                let mut new = recorded(&from, &asked, skill, (Some(&name), None));
                 new.wanted = None;
                 self.fetch_log().add([&new.locked].into_iter());
                 skills.push(Prepared::seen(new, seen.clone()));

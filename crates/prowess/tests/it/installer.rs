@@ -70,13 +70,14 @@ pub(crate) fn skill(name: &str, text: &str) -> String {
     format!("---\nname: {name}\ndescription: Does {name}.\n---\n{text}\n")
 }
 
-fn git(folder: &Path, words: &[&str]) {
+pub(crate) fn git(folder: &Path, words: &[&str]) -> String {
     let author = ["-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"];
     let done = Command::new("git").current_dir(folder).args(author).args(words).output().unwrap();
     assert!(done.status.success(), "git {words:?}: {}", String::from_utf8_lossy(&done.stderr));
+    String::from_utf8(done.stdout).unwrap().trim().to_owned()
 }
 
-fn text(folder: &Path) -> String {
+pub(crate) fn text(folder: &Path) -> String {
     let text = fs::read_to_string(folder.join("SKILL.md")).unwrap();
     text.lines().last().unwrap().to_owned()
 }

@@ -31,6 +31,8 @@ mod installer;
 mod installer_attacks;
 #[cfg(all(unix, feature = "install"))]
 mod installer_places;
+#[cfg(all(unix, feature = "install"))]
+mod installer_requests;
 #[cfg(feature = "install")]
 mod installer_sync;
 #[cfg(target_os = "linux")]

@@ -72,12 +72,20 @@ fn spec(args: &Add) -> Result<InstallSpec, CommandError> {
         }
         // Parsed as a part of a source, so that the same rules apply.
         let with: InstallSpec = format!("owner/repo#{reference}").parse()?;
-        (spec.reference, spec.tree) = (with.reference, spec.tree.take());
+        if spec.reference.is_some() && spec.reference != with.reference {
+            let error = format!("the source names another version already: {}: --ref {reference}", args.source);
+            return Err(Failure::new(error, "leave out --ref, or the version in the source").into());
+        }
+        spec.reference = with.reference;
     }
     if let Some(path) = &args.path {
         let path = RelPath::from_request(path.trim_end_matches('/'));
         let path =
             path.map_err(|error| Failure::new(error.to_string(), "name a folder inside of the repository"))?;
+        if spec.path.as_ref().is_some_and(|other| *other != path) {
+            let error = format!("the source names another folder already: {}: --path {path}", args.source);
+            return Err(Failure::new(error, "leave out --path, or the folder in the source").into());
+        }
         spec.path = Some(path);
     }
     if let [skill] = &*args.skill {

@@ -102,12 +102,17 @@ impl From<InstallError> for CommandError {
             Kind::OutOfDate => "update the lock with: prowess sync",
             _ => error.hint(),
         };
-        let mut failure = Failure::new(error.to_string(), hint);
-        let mut cause = std::error::Error::source(&error);
-        while let Some(deeper) = cause {
-            failure = failure.with_cause(prowess::internal::plain_cause(&deeper.to_string()));
-            cause = deeper.source();
-        }
-        failure.into()
+        with_hint(&error, hint)
     }
+}
+
+/// The failure of an error with all its causes and this hint.
+fn with_hint(error: &InstallError, hint: &str) -> CommandError {
+    let mut failure = Failure::new(error.to_string(), hint);
+    let mut cause = std::error::Error::source(error);
+    while let Some(deeper) = cause {
+        failure = failure.with_cause(prowess::internal::plain_cause(&deeper.to_string()));
+        cause = deeper.source();
+    }
+    failure.into()
 }

@@ -2,9 +2,11 @@
 
 use std::time::Instant;
 
-use prowess::install::{Change, Edits, InstallErrorKind, Installer, Preview, SyncOptions};
+use prowess::install::{
+    Change, Edits, InstallError, InstallErrorKind, Installer, Preview, SyncOptions,
+};
 
-use super::{consent, installer, report};
+use super::{consent, installer, report, with_hint};
 use crate::Outcome;
 use crate::args::Sync;
 use crate::error::{CommandError, Failure};
@@ -22,6 +24,10 @@ pub(crate) fn run(args: &Sync, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
     if args.offline || args.frozen {
         installer = installer.offline();
     }
+    if args.frozen && args.installing.sets_clients() {
+        let error = "--frozen writes no record, so nothing would remember the clients: --client and --link";
+        return Err(Failure::new(error, "leave out --frozen, or --client and --link").into());
+    }
     let mut options = SyncOptions::default();
     (options.locked, options.frozen) = (args.locked, args.frozen);
     (options.fetch_only, options.lock_only) = (args.fetch_only, args.lock_only);
@@ -33,6 +39,23 @@ pub(crate) fn run(args: &Sync, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
         }
     }
     Ok(Outcome::Fine)
+}
+
+/// An error with the hint that fits `sync`: what to do is in `skills.toml` or in other options than those of `add`.
+fn explained(error: InstallError, args: &Sync) -> CommandError {
+    let hint = match error.kind() {
+        InstallErrorKind::Exists => "move it away, or replace it with --overwrite",
+        InstallErrorKind::Offline if args.frozen => {
+            "fetch it first with: prowess sync --fetch-only; or use --locked in place of --frozen"
+        }
+        InstallErrorKind::Offline => "run the command again without --offline",
+        InstallErrorKind::Ambiguous => {
+            "say in skills.toml which one: skill = \"NAME\" beside git or source, or its own folder as path"
+        }
+        InstallErrorKind::SameName => "say in skills.toml which one: its folder as path",
+        _ => return error.into(),
+    };
+    with_hint(&error, hint)
 }
 
 /// Plans, fetches, asks and installs; none when another process changed the records in the meantime and this is not the
@@ -52,8 +75,9 @@ fn once(
     // What the store has, or the project itself, is not fetched.
     let fetching = plan.sources().len();
     let bar = report::bar("fetching", fetching, json, ui);
-    let skills = installer.fetch_sync(scope, plan, &mut |what| report::in_bar(what, &bar, ui))?;
+    let skills = installer.fetch_sync(scope, plan, &mut |what| report::in_bar(what, &bar, ui));
     drop(bar);
+    let skills = skills.map_err(|error| explained(error, args))?;
     if fetching > 0 {
         report::phase("fetched", fetching, started, ui);
     }
@@ -81,11 +105,7 @@ fn once(
     drop(bar);
     let changes = match changes {
         Err(error) if error.kind() == InstallErrorKind::Changed && !last => return Ok(None),
-        Err(error) if error.kind() == InstallErrorKind::Exists => {
-            let hint = "move it away, or replace it with --overwrite";
-            return Err(Failure::new(error.to_string(), hint).into());
-        }
-        changes => changes?,
+        changes => changes.map_err(|error| explained(error, args))?,
     };
     if !args.installing.common.dry_run && !args.lock_only {
         report::finished(&changes, started, ui);

@@ -5,6 +5,7 @@ mod folder;
 mod found;
 pub(crate) mod git;
 mod repository;
+mod several;
 mod trees;
 mod version;
 
@@ -18,7 +19,7 @@ pub(crate) use self::contents::FindLimits;
 use self::contents::{Contents, SkillFolder, file_at, files_of, skills_below};
 use self::folder::FolderContents;
 pub(crate) use self::found::{Found, FoundSkill};
-use self::git::{Git, GitCommand, GitLimits};
+use self::git::{Git, GitCommand, GitLimits, Wanted};
 use self::repository::GitContents;
 use super::error::{InstallError, InstallErrorKind};
 use super::spec::{InstallPlace, InstallSpec};
@@ -83,6 +84,31 @@ impl Place {
     }
 }
 
+/// Where a spec leads.
+#[derive(Debug)]
+struct Located<'s> {
+    /// The spec of the user.
+    asked: &'s InstallSpec,
+    /// The folder or repository that it refers to.
+    spec: InstallSpec,
+    /// The version of the repository.
+    wanted: Wanted,
+    /// The folder in it to search; none for all of it.
+    start: Option<RelPath>,
+}
+
+impl Located<'_> {
+    fn start(&self) -> &str {
+        self.start.as_ref().map(RelPath::as_str).unwrap_or_default()
+    }
+
+    /// Whether it leads to the same version of the same repository as another.
+    fn is_beside(&self, other: &Self) -> bool {
+        let is_git = matches!(self.spec.place, InstallPlace::Git(_));
+        is_git && self.spec.place == other.spec.place && self.wanted == other.wanted
+    }
+}
+
 /// Fetches skills into memory and into the store.
 #[derive(Debug)]
 pub(crate) struct Fetcher {
@@ -139,23 +165,44 @@ impl Fetcher {
 
     /// The skills of a source. Only what is needed to find them is fetched.
     pub(crate) fn find(&self, spec: &InstallSpec) -> Result<Found, InstallError> {
-        let asked = spec;
+        let located = self.locate(spec)?;
+        let place = self.open(&located)?;
+        self.find_in(place, &located)
+    }
+
+    /// Where a spec leads: the version and the folder that it refers to. Only the names of refs are fetched, if needed.
+    fn locate<'s>(&self, asked: &'s InstallSpec) -> Result<Located<'s>, InstallError> {
         let spec = self.resolve(asked)?;
-        let (mut place, start, source) = match &spec.place {
-            InstallPlace::Folder(path) => {
-                let path = env::place(path);
-                let place = Place::Folder(FolderContents::open(&path)?);
-                (place, spec.path.clone(), format!("path+{}", self.relative(&path)))
-            }
-            InstallPlace::Git(url) => {
-                let (wanted, path) = self.wanted(url, &spec)?;
-                let contents = GitContents::open(Arc::clone(&self.git), url, &wanted, self.options.offline)?;
-                (Place::Git(Box::new(contents)), path, format!("git+{url}"))
-            }
-            // It was resolved above.
-            InstallPlace::Reference(skill) => return Err(nothing_in(&skill.to_string())),
+        let (wanted, start) = match &spec.place {
+            InstallPlace::Git(url) => self.wanted(url, &spec)?,
+            _ => (Wanted::Default, spec.path.clone()),
         };
-        let start = start.as_ref().map(RelPath::as_str).unwrap_or_default();
+        Ok(Located { asked, spec, wanted, start })
+    }
+
+    /// Opens a source, and fetches its commit unless it is on this machine.
+    fn open(&self, located: &Located<'_>) -> Result<Place, InstallError> {
+        match &located.spec.place {
+            InstallPlace::Folder(path) => FolderContents::open(&env::place(path)).map(Place::Folder),
+            InstallPlace::Git(url) => {
+                let git = Arc::clone(&self.git);
+                let contents = GitContents::open(git, url, &located.wanted, self.options.offline)?;
+                Ok(Place::Git(Box::new(contents)))
+            }
+            // It was resolved before.
+            InstallPlace::Reference(skill) => Err(nothing_in(&skill.to_string())),
+        }
+    }
+
+    /// The skills of an open source.
+    fn find_in(&self, mut place: Place, located: &Located<'_>) -> Result<Found, InstallError> {
+        let Located { asked, spec, .. } = located;
+        let start = located.start();
+        let source = match &spec.place {
+            InstallPlace::Folder(path) => format!("path+{}", self.relative(&env::place(path))),
+            InstallPlace::Git(url) => format!("git+{url}"),
+            InstallPlace::Reference(skill) => skill.to_string(),
+        };
         let folders = skills_below(place.contents(), start, &self.options.find)?;
         if folders.is_empty() {
             return Err(nothing_in(&spec.to_string()));
@@ -175,7 +222,7 @@ impl Fetcher {
         let named = start.is_empty() && matches!(spec.place, InstallPlace::Git(_));
         let meant = !named || matches!(asked.place, InstallPlace::Reference(_));
         found.meant = found.skills.iter().position(|skill| meant && skill.folder == start);
-        found.named = spec.skill;
+        found.named.clone_from(&spec.skill);
         if let InstallPlace::Reference(skill) = &asked.place {
             found.hinted = Some(skill.name.clone());
         }

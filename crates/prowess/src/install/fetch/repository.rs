@@ -235,5 +235,5 @@ fn not_there(url: &str, id: &str) -> InstallError {
 
 pub(super) fn needs_network(url: &str) -> InstallError {
     let message = format!("this has to be fetched, and the network is not to be used: {url}");
-    InstallError::new(InstallErrorKind::NotFound, message, "run the command again without --offline")
+    InstallError::new(InstallErrorKind::Offline, message, "fetch it first, or allow the network")
 }

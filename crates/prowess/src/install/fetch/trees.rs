@@ -25,18 +25,28 @@ impl Fetcher {
         chosen: &[usize],
     ) -> Result<Vec<FetchedSkill>, InstallError> {
         let skills: Vec<FoundSkill> = chosen.iter().filter_map(|at| found.skills.get(*at).cloned()).collect();
+        self.take_from(&mut found.place, &found.source, skills)
+    }
+
+    /// The files of skills that were found in a source.
+    pub(super) fn take_from(
+        &self,
+        place: &mut Place,
+        source: &str,
+        skills: Vec<FoundSkill>,
+    ) -> Result<Vec<FetchedSkill>, InstallError> {
         if let Some((skill, problem)) = skills.iter().find_map(|skill| Some((skill, skill.problem.as_ref()?)))
         {
             return Err(refused(format!("no agent would load this skill: {}: {problem}", skill.shown())));
         }
         let folders: Vec<&str> = skills.iter().map(|skill| skill.folder.as_str()).collect();
-        let trees = self.trees(&mut found.place, &folders)?;
-        let (commit, requested) = match &found.place {
+        let trees = self.trees(place, &folders)?;
+        let (commit, requested) = match place {
             Place::Folder(_) => (None, None),
             Place::Git(repository) => (Some(repository.commit.clone()), repository.requested.clone()),
         };
         let fetched = skills.into_iter().zip(trees).map(|(skill, tree)| FetchedSkill {
-            git_tree: match &found.place {
+            git_tree: match place {
                 Place::Folder(_) => None,
                 Place::Git(repository) => repository.tree_id(&skill.folder),
             },
@@ -45,7 +55,7 @@ impl Fetcher {
             name: skill.name,
             path: skill.path,
             tree,
-            source: found.source.clone(),
+            source: source.to_owned(),
             requested: requested.clone(),
             commit: commit.clone(),
         });

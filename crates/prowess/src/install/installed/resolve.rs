@@ -71,7 +71,7 @@ pub(super) fn meant(lock: SkillsLock, skill: &SkillRef) -> Result<Option<LockedS
     if found.len() > 1 && !found.iter().any(|locked| locked.name == skill.name) {
         let names: Vec<&str> = found.iter().map(|locked| &*locked.name).collect();
         let message = format!("several skills are installed by this reference: {skill}: {}", names.join(", "));
-        return Err(InstallError::new(InstallErrorKind::SameName, message, "name one of them"));
+        return Err(InstallError::new(InstallErrorKind::Request, message, "name one of them"));
     }
     let named = found.iter().position(|locked| locked.name == skill.name).unwrap_or(0);
     Ok((!found.is_empty()).then(|| found.swap_remove(named)))

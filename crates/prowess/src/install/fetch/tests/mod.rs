@@ -7,6 +7,7 @@ mod http;
 mod local;
 mod repositories;
 mod servers;
+mod several;
 
 use std::fs;
 use std::io::Write as _;

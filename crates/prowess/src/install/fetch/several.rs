@@ -1,0 +1,66 @@
+//! The skills of several sources. Each version of a repository is fetched once, so that all of its skills are from one
+//! commit.
+
+use super::contents::skills_below;
+use super::{FetchedSkill, Fetcher, FoundSkill, Located, Place};
+use crate::install::error::InstallError;
+use crate::install::spec::InstallSpec;
+
+impl Fetcher {
+    /// The skills that each of several sources names, in their order. `opening` is called for each source by its index.
+    pub(crate) fn take_each(
+        &self,
+        asked: &[&InstallSpec],
+        opening: &mut dyn FnMut(usize),
+    ) -> Result<Vec<Vec<FetchedSkill>>, InstallError> {
+        let located = asked.iter().map(|spec| self.locate(spec)).collect::<Result<Vec<_>, _>>()?;
+        let mut taken: Vec<(usize, Vec<FetchedSkill>)> = Vec::new();
+        for (at, first) in located.iter().enumerate() {
+            if taken.iter().any(|(done, _)| *done == at) {
+                continue;
+            }
+            let others = located.iter().enumerate().skip(at + 1).filter(|(_, other)| other.is_beside(first));
+            let group: Vec<(usize, &Located<'_>)> = std::iter::once((at, first)).chain(others).collect();
+            for (at, _) in &group {
+                opening(*at);
+            }
+            taken.extend(self.take_group(&group)?);
+        }
+        taken.sort_by_key(|(at, _)| *at);
+        Ok(taken.into_iter().map(|(_, skills)| skills).collect())
+    }
+
+    /// The skills that sources in one place name. What must be fetched of them is fetched in one request.
+    fn take_group(
+        &self,
+        group: &[(usize, &Located<'_>)],
+    ) -> Result<Vec<(usize, Vec<FetchedSkill>)>, InstallError> {
+        let Some((_, first)) = group.first() else { return Ok(Vec::new()) };
+        let mut place = self.open(first)?;
+        if let Place::Git(repository) = &mut place {
+            let mut folders = Vec::new();
+            for (_, located) in group {
+                folders.extend(skills_below(repository.as_mut(), located.start(), &self.options.find)?);
+            }
+            folders.sort_by(|a, b| a.path.cmp(&b.path));
+            folders.dedup();
+            let skill = first.spec.skill.as_deref().filter(|_| group.len() == 1);
+            self.load_heads(repository, &folders, skill)?;
+        }
+        let (mut source, mut chosen) = (String::new(), Vec::new());
+        for (at, located) in group {
+            let found = self.find_in(place, located)?;
+            for index in found.choose(&[], false)? {
+                chosen.extend(found.skills.get(index).map(|skill| (*at, skill.clone())));
+            }
+            (place, source) = (found.place, found.source);
+        }
+        let (owners, skills): (Vec<usize>, Vec<FoundSkill>) = chosen.into_iter().unzip();
+        let fetched = self.take_from(&mut place, &source, skills)?;
+        let mut taken: Vec<(usize, Vec<FetchedSkill>)> = group.iter().map(|(at, _)| (*at, Vec::new())).collect();
+        for (owner, skill) in owners.into_iter().zip(fetched) {
+            taken.iter_mut().filter(|(at, _)| *at == owner).for_each(|(_, skills)| skills.push(skill.clone()));
+        }
+        Ok(taken)
+    }
+}
