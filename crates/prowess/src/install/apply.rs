@@ -61,6 +61,8 @@ pub(crate) struct Orders<'o> {
     pub(crate) environment: &'o Environment,
     /// The files of a tree that was installed before, by its digest.
     pub(crate) listing: &'o dyn Fn(&str) -> Option<Manifest>,
+    /// The files of a tree with their bytes, by its digest.
+    pub(crate) stored: &'o dyn Fn(&str) -> Option<SkillTree>,
     pub(crate) fetch_log: &'o FetchLog,
 }
 

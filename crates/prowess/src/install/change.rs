@@ -30,6 +30,8 @@ pub enum Action {
     Unchanged,
     /// It has edits and was left unchanged.
     Kept,
+    /// The lock names it, and it is not installed: clients do not get it before the next `sync`.
+    NotInstalled,
     /// It was removed.
     Removed,
     /// It was fetched to the store and not installed.

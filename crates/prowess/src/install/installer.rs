@@ -303,6 +303,7 @@ impl Installer {
             records: write.records,
             environment: &self.environment,
             listing: &self.listing(),
+            stored: &|digest| self.store().get(digest),
             fetch_log: &self.fetch_log,
         };
         apply(&place, records, &orders, &how)

@@ -8,12 +8,14 @@ use prowess_core::Manifest;
 use super::apply::{Made, NewSkill, Order, Orders, accepted_in, changed, edits_of, open, state};
 use super::change::{Action, Change, Edits, LeftAlone};
 use super::error::{InstallError, InstallErrorKind};
+use super::installer::open_skills;
 use super::records::{LockedSkill, Place, Records, SKILLS_FOLDER, SkillsLock};
 use super::target::{Accepted, Dir, State, Transaction, read_tree};
 use super::tree::{FileChange, SkillTree};
 use crate::env::Environment;
 use crate::error::shown;
 use crate::fs::walk::FILE_NAMES;
+use crate::library::clients::CLIENTS;
 use crate::registry::trust::{Approval, Approvals};
 
 /// A client that does not have an installed skill as it should.
@@ -75,6 +77,14 @@ fn client_folders(
 }
 
 impl ClientFolder {
+    /// The folder of a client that does not get skills; none when it cannot be opened.
+    fn lenient(place: &Place, client: &str, environment: &Environment) -> Option<Self> {
+        let folder = place.client_folder(client, environment).ok()??;
+        let real = place.folder(&folder, false).ok()??;
+        let dir = open(&real).ok()?;
+        Some(Self { client: client.to_owned(), folder, open: Some((real, dir)) })
+    }
+
     /// The target of a link from here to an installed skill: relative, so that a project can be moved, unless this
     /// folder is really elsewhere.
     fn target(&self, place: &Place, name: &str) -> String {
@@ -145,6 +155,7 @@ pub(super) fn links(
 ) -> Result<(), InstallError> {
     let copies = records.wanted.link().copies();
     let trusted = Trusted::of(place, orders, how)?;
+    let available = Installed { orders, place, dir: open_skills(place)?, how };
     let making = (how.files && !records.lock.skills().is_empty()).then_some(made);
     for folder in client_folders(place, records, how.environment, making)? {
         for locked in records.lock.skills() {
@@ -157,6 +168,18 @@ pub(super) fn links(
             if folder.is_fine(there.as_ref(), place, locked, copies) {
                 continue;
             }
+            let path = folder.folder.join(&locked.name);
+            let given = match available.give(locked, copies)? {
+                Given::Nothing(action) => {
+                    let change = change_of(place, locked, done);
+                    change.action = action;
+                    if action == Action::Kept {
+                        change.left.push(LeftAlone { client: folder.client.clone(), path });
+                    }
+                    continue;
+                }
+                given => given,
+            };
             let old = before.0.get(&locked.name).map(|old| &old.digest);
             let ours = match &there {
                 None => true,
@@ -164,7 +187,6 @@ pub(super) fn links(
                 Some(State::Tree(digest)) => *digest == locked.digest || Some(digest) == old,
                 Some(State::Other) => false,
             };
-            let path = folder.folder.join(&locked.name);
             match how.edits {
                 _ if ours => {}
                 Edits::Stop => {
@@ -180,14 +202,51 @@ pub(super) fn links(
                 Edits::Overwrite => change_of(place, locked, done).replaced.push(path),
             }
             let Some((real, _)) = folder.open.as_ref().filter(|_| how.files) else { continue };
-            if copies {
-                transaction.put(real, &locked.name, &copied(orders, place, locked)?, there)?;
-            } else {
-                transaction.link(real, &locked.name, &folder.target(place, &locked.name), there)?;
+            match given {
+                Given::Copy(tree) => transaction.put(real, &locked.name, &tree, there)?,
+                _ => transaction.link(real, &locked.name, &folder.target(place, &locked.name), there)?,
             }
         }
         for removed in done.iter_mut().filter(|change| change.action == Action::Removed) {
             take_back(place, &folder, removed, how, transaction)?;
+        }
+    }
+    let removed = done.iter_mut().filter(|change| change.action == Action::Removed);
+    take_back_elsewhere(place, records, removed, how, transaction)
+}
+
+/// Removes the links to removed skills that clients have which `skills.toml` no longer names: they would lead to nothing.
+/// What else they have of a removed skill may be the user's own, and stays.
+fn take_back_elsewhere<'c>(
+    place: &Place,
+    records: &Records,
+    removed: impl Iterator<Item = &'c mut Change>,
+    how: &Orders<'_>,
+    transaction: &mut Transaction<'_>,
+) -> Result<(), InstallError> {
+    let removed: Vec<&mut Change> = removed.collect();
+    if removed.is_empty() {
+        return Ok(());
+    }
+    let others = CLIENTS.iter().map(|client| client.id).filter(|id| !records.wanted.clients().iter().any(|wanted| wanted == id));
+    let others = others.filter_map(|id| ClientFolder::lenient(place, id, how.environment));
+    let mut seen: BTreeSet<PathBuf> = records
+        .wanted
+        .clients()
+        .iter()
+        .filter_map(|id| ClientFolder::lenient(place, id, how.environment))
+        .filter_map(|folder| folder.open.map(|(real, _)| real))
+        .chain(place.skills_folder(false)?)
+        .collect();
+    for folder in others {
+        let Some((real, _)) = folder.open.as_ref().filter(|(real, _)| seen.insert(real.clone())) else { continue };
+        for change in &removed {
+            let there = folder.state(&change.name)?;
+            let is_link = matches!(&there, Some(State::Link(to)) if *to == folder.target(place, &change.name));
+            if let Some(there) = there.filter(|_| is_link && how.files) {
+                transaction.remove(real, &change.name, there)?;
+                end_trust(&change.name, &folder.folder.join(&change.name), transaction);
+            }
         }
     }
     Ok(())
@@ -239,18 +298,47 @@ fn change_of<'d>(place: &Place, locked: &LockedSkill, done: &'d mut Vec<Change>)
     &mut done[at]
 }
 
-/// The files of a locked skill, for a copy: those that are being installed, or those in its folder.
-fn copied(orders: &[Order], place: &Place, locked: &LockedSkill) -> Result<SkillTree, InstallError> {
-    let ordered = orders.iter().find_map(|order| match order {
-        Order::Install(new) if new.locked.digest == locked.digest => Some(new.tree.clone()),
-        _ => None,
-    });
-    let path = place.skill(&locked.name);
-    match ordered {
-        Some(tree) => Ok(tree),
-        None => read_tree(&path).map_err(|error| {
-            InstallError::io("copy the skill", &path, std::io::Error::other(error.with_cause()))
-        }),
+/// What a client gets of an installed skill.
+enum Given {
+    Link,
+    Copy(SkillTree),
+    /// Nothing: the skill is not installed, or it has edits and its files are not in the store.
+    Nothing(Action),
+}
+
+/// The skills that clients can get: those that are being installed, and those that are installed.
+struct Installed<'i> {
+    orders: &'i [Order],
+    place: &'i Place,
+    dir: Option<Dir>,
+    how: &'i Orders<'i>,
+}
+
+impl Installed<'_> {
+    /// A copy has the files of the lock, never those of an edited skill. A link needs a target.
+    fn give(&self, locked: &LockedSkill, copies: bool) -> Result<Given, InstallError> {
+        let ordered = self.orders.iter().find_map(|order| match order {
+            Order::Install(new) if new.locked.digest == locked.digest => Some(&new.tree),
+            _ => None,
+        });
+        if let Some(tree) = ordered {
+            return Ok(if copies { Given::Copy(tree.clone()) } else { Given::Link });
+        }
+        let there = self.dir.as_ref().map(|dir| state(dir, &locked.name)).transpose()?.flatten();
+        if !copies && there.is_some() {
+            return Ok(Given::Link);
+        }
+        let own = || read_tree(&self.place.skill(&locked.name)).ok();
+        let tree = match &there {
+            Some(State::Tree(digest)) if *digest == locked.digest => own(),
+            Some(_) if copies => (self.how.stored)(&locked.digest),
+            _ => None,
+        };
+        Ok(match (tree, there) {
+            (Some(tree), _) if tree.digest() == locked.digest => Given::Copy(tree),
+            (_, None) => Given::Nothing(Action::NotInstalled),
+            _ => Given::Nothing(Action::Kept),
+        })
     }
 }
 

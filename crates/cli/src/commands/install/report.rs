@@ -178,12 +178,15 @@ fn changes_as_text(changes: &[Change], common: &Common, ui: &mut Ui) -> Result<(
             Action::Installed => "+",
             Action::Updated => "~",
             Action::Removed => "-",
+            Action::NotInstalled => "!",
             _ => "=",
         };
         let kept = match change.action {
             Action::Kept => " (edited, kept)",
             Action::Fetched => " (fetched, not installed)",
             Action::Locked => " (locked, not installed)",
+            Action::NotInstalled if common.user => " (not installed; install it with: prowess sync --user)",
+            Action::NotInstalled => " (not installed; install it with: prowess sync)",
             _ => "",
         };
         let _ = writeln!(
