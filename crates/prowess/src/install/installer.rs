@@ -1,7 +1,8 @@
 //! [`Installer`]: installs, synchronises, verifies and removes skills of a project and of the user.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use prowess_core::Manifest;
@@ -14,9 +15,11 @@ use super::prepare::Prepared;
 use super::records::{FetchLog, InstallScope, LinkMode, Place, Records, SKILLS_FOLDER};
 use super::store::Store;
 use super::sync::check_records;
-use super::target::{Dir, Recovered, has_leftovers, recover};
+use super::target::{Dir, Recovered, has_leftovers, is_interrupted, recover, unknown_stages};
 use super::tree::InstallLimits;
 use crate::env::Environment;
+use crate::error::shown;
+use crate::internal::locked;
 
 /// How long to wait for another process that changes the same skills.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(60);
@@ -93,6 +96,8 @@ pub struct Installer {
     lock_timeout: Duration,
     offline: bool,
     fetch_log: FetchLog,
+    /// The staging folders that were reported.
+    noted_stages: Mutex<BTreeSet<String>>,
 }
 
 impl Installer {
@@ -101,6 +106,7 @@ impl Installer {
     pub fn new(folders: InstallFolders) -> Self {
         Self {
             fetch_log: FetchLog::of(&folders.state),
+            noted_stages: Mutex::default(),
             folders,
             environment: Environment::default(),
             limits: InstallLimits::default(),
@@ -246,7 +252,25 @@ impl Installer {
         for note in recover(&place.books)?.iter().flat_map(Recovered::notes) {
             progress(Progress::Recovered(&note));
         }
+        self.note_stages(place, progress);
         Ok(held)
+    }
+
+    /// Reports staging folders whose installation this user does not know, each once. Another user may be installing, or
+    /// the folder came with a copy of a project in which an installation was interrupted.
+    fn note_stages(&self, place: &Place, progress: &mut dyn FnMut(Progress<'_>)) {
+        // A folder of skills that cannot be opened is reported by what opens it.
+        let folder = place.skills_folder(false).ok().flatten();
+        for stage in folder.iter().flat_map(|folder| unknown_stages(&place.books, folder)) {
+            let stage = shown(&stage).to_string();
+            if locked(&self.noted_stages).insert(stage.clone()) {
+                let note = format!(
+                    "an interrupted installation, or one of another user, left files here: {stage}; compare what is \
+                     installed with: prowess verify, take what you need from the folder, then remove it"
+                );
+                progress(Progress::Recovered(&note));
+            }
+        }
     }
 
     /// Completes an interrupted installation, or undoes it if that is not possible. Every operation begins with this;
@@ -266,13 +290,15 @@ impl Installer {
         place: &Place,
         progress: &mut dyn FnMut(Progress<'_>),
     ) -> Result<Option<std::fs::File>, InstallError> {
-        if place.books.journal.exists() {
+        if is_interrupted(&place.books) {
             drop(self.exclusive(place, progress)?);
         } else if has_leftovers(&place.books) {
             // Leftovers are harmless, and removed only if this user may.
             drop(self.exclusive(place, progress));
         }
-        place.shared(self.lock_timeout, &mut || progress(Progress::Waiting))
+        let held = place.shared(self.lock_timeout, &mut || progress(Progress::Waiting))?;
+        self.note_stages(place, progress);
+        Ok(held)
     }
 
     /// Changes a place by orders that are made while its lock is held.

@@ -72,7 +72,8 @@ impl Place {
         let id = digests::of_bytes(real.as_os_str().as_encoded_bytes());
         let id = id.trim_start_matches("sha256:").get(..32).unwrap_or_default().to_owned();
         let file = |ending: &str| state.join("install").join(format!("{id}.{ending}"));
-        let books = Books { journal: file("journal"), approvals: state.join("trust.json") };
+        let (journal, approvals) = (file("journal"), state.join("trust.json"));
+        let books = Books { base: base.to_owned(), journal, approvals };
         Self { scope, base: base.to_owned(), books, mutex: file("lock") }
     }
 

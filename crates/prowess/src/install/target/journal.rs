@@ -8,6 +8,7 @@ use std::{fs, io};
 use prowess_core::Location;
 use serde::{Deserialize, Serialize};
 
+use super::dir::Dir;
 use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::atomic::{self, Durability};
 use crate::fs::read;
@@ -84,10 +85,33 @@ impl Accepted {
     }
 }
 
+/// The project or user folder of a transaction. All paths in its journal are below it or elsewhere.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Base {
+    /// Its path as the user named it.
+    pub(crate) named: PathBuf,
+    /// Its real path.
+    pub(crate) real: PathBuf,
+    /// Its inode number: another one shows that it was copied and not moved.
+    pub(crate) number: Option<u64>,
+}
+
+impl Base {
+    /// The base at a path.
+    pub(crate) fn at(named: &Path) -> Self {
+        let real = fs::canonicalize(named).unwrap_or_else(|_| named.to_owned());
+        let number = Dir::open(&real).and_then(|dir| dir.number(".")).ok().flatten();
+        Self { named: named.to_owned(), real, number }
+    }
+}
+
 /// Everything that a transaction does.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Journal {
     version: u32,
+    /// Where it was begun.
+    #[serde(default)]
+    pub(crate) base: Base,
     /// The name of the staging folder in each folder of skills.
     pub(crate) stage: String,
     /// The changes, in their order.
@@ -103,8 +127,36 @@ pub(crate) struct Journal {
 
 impl Journal {
     /// An empty journal for a staging folder.
-    pub(crate) fn new(stage: String) -> Self {
-        Self { version: 1, stage, ..Self::default() }
+    pub(crate) fn new(base: Base, stage: String) -> Self {
+        Self { version: 1, base, stage, ..Self::default() }
+    }
+
+    /// The same journal after its base was moved: every path is below the new one.
+    pub(crate) fn moved_to(mut self, base: &Base) -> Self {
+        if self.base.real == base.real {
+            return self;
+        }
+        let old = std::mem::replace(&mut self.base, base.clone());
+        let moved = |path: &mut PathBuf| {
+            let below = [(&old.real, &base.real), (&old.named, &base.named)].into_iter();
+            let mut below = below.filter_map(|(old, new)| Some(new.join(path.strip_prefix(old).ok()?)));
+            if let Some(new) = below.next() {
+                *path = new;
+            }
+        };
+        for step in &mut self.steps {
+            moved(&mut step.folder);
+            // A copy has other inode numbers; then the files show which steps were performed.
+            step.moved = step.moved.filter(|_| old.number == base.number);
+        }
+        for file in &mut self.files {
+            moved(&mut file.path);
+            file.within.iter_mut().for_each(moved);
+        }
+        for accepted in &mut self.accepted {
+            moved(&mut accepted.skill_file);
+        }
+        self
     }
 
     /// Reads the journal that a process left behind, if there is one. The error for one that can never be read is

@@ -7,7 +7,8 @@ use std::io;
 use std::path::PathBuf;
 
 use super::dir::Dir;
-use super::journal::Journal;
+use super::journal::{Base, Journal};
+use super::moved;
 use super::stages::{self, Stages};
 use super::steps::{Folders, Work};
 use super::transaction::{Books, record};
@@ -41,7 +42,12 @@ impl Recovered {
     }
 }
 
-/// Whether a killed process left something behind.
+/// Whether a killed process left a journal behind, here or where this place was before it was moved.
+pub(crate) fn is_interrupted(books: &Books) -> bool {
+    books.journal.exists() || moved::journal_of(books).is_some()
+}
+
+/// Whether a killed process left something else behind.
 pub(crate) fn has_leftovers(books: &Books) -> bool {
     stages::file_beside(&books.journal).exists()
 }
@@ -49,9 +55,13 @@ pub(crate) fn has_leftovers(books: &Books) -> bool {
 /// Completes or undoes the transaction of a killed process, and removes its leftovers; none when no installation was
 /// interrupted. The caller holds the lock of the place.
 pub(crate) fn recover(books: &Books) -> Result<Option<Recovered>, InstallError> {
+    moved::take_over(books).map_err(|error| failed(books, error))?;
     let mut stages = Stages::load(&books.journal).map_err(|error| failed(books, error))?;
     let recovered = match Journal::load(&books.journal) {
-        Ok(Some(journal)) => Some(settle(books, &journal, &mut stages)?),
+        Ok(Some(journal)) => {
+            let journal = journal.moved_to(&Base::at(&books.base));
+            Some(settle(books, &journal, &mut stages)?)
+        }
         Ok(None) => None,
         Err(error) if error.kind() == io::ErrorKind::InvalidData => {
             return Err(set_aside(books, &mut stages, &failed(books, error)));

@@ -56,6 +56,11 @@ impl Stages {
         if self.paths.len() == before && before > 0 { Ok(()) } else { self.save() }
     }
 
+    /// Whether one of them is meant.
+    pub(super) fn has(&self, is_it: impl Fn(&Path) -> bool) -> bool {
+        self.paths.iter().any(|path| is_it(path))
+    }
+
     /// The folders that exist.
     pub(super) fn present(&self) -> Vec<PathBuf> {
         self.paths.iter().filter(|path| path.symlink_metadata().is_ok()).cloned().collect()

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use super::contents::{state_of, write_tree};
 use super::dir::Dir;
-use super::journal::{Accepted, FileStep, Journal, State, Step};
+use super::journal::{Accepted, Base, FileStep, Journal, State, Step};
 use super::stages::Stages;
 use super::steps::{Folders, Work};
 use crate::error::SourceError;
@@ -26,6 +26,8 @@ const SYNC_EACH: usize = 64;
 /// The files of a transaction that must survive a kill.
 #[derive(Clone, Debug)]
 pub(crate) struct Books {
+    /// The folder of the project or of the user.
+    pub(crate) base: PathBuf,
     /// The journal of this place.
     pub(crate) journal: PathBuf,
     /// The user's approvals.
@@ -47,7 +49,7 @@ pub(crate) struct Transaction<'b> {
 impl<'b> Transaction<'b> {
     /// Begins a transaction that writes about this many files. The caller holds the lock of the place.
     pub(crate) fn begin(books: &'b Books, files: usize) -> Self {
-        let journal = Journal::new(unused_stage_name());
+        let journal = Journal::new(Base::at(&books.base), unused_stage_name());
         let sync_each = files <= SYNC_EACH || !cfg!(target_os = "linux");
         Self { books, journal, folders: Folders::new(), stages: None, sync_each }
     }

@@ -36,11 +36,12 @@ struct Place {
 /// A place with the skills `a` and `gone`, and a lock that says `old`.
 fn place() -> Place {
     let root = tempfile::tempdir().unwrap();
-    let skills = root.path().join("agents/skills");
+    let base = root.path().join("project");
+    let skills = base.join("agents/skills");
     fs::create_dir_all(&skills).unwrap();
-    let books =
-        Books { journal: root.path().join("state/journal"), approvals: root.path().join("state/trust.json") };
-    let lock = root.path().join("skills.lock");
+    let state = |name: &str| root.path().join("state").join(name);
+    let lock = base.join("skills.lock");
+    let books = Books { base, journal: state("1.journal"), approvals: state("trust.json") };
     let mut first = Transaction::begin(&books, 2);
     first.put(&skills, "a", &tree("old"), None).unwrap();
     first.put(&skills, "gone", &tree("gone"), None).unwrap();

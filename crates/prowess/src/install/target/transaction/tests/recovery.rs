@@ -1,6 +1,7 @@
 //! How the next process recovers a transaction that was killed between its steps.
 
-use super::super::super::recover::{Recovered, recover};
+use super::super::super::moved::unknown_stages;
+use super::super::super::recover::{Recovered, is_interrupted, recover};
 use super::super::super::steps::{aside, swap};
 use super::*;
 use crate::fs::atomic::is_stage;
@@ -182,13 +183,75 @@ fn what_was_staged_without_a_journal_is_removed() {
     assert_eq!(fs::read_dir(place.books.journal.parent().unwrap()).unwrap().count(), 0);
 }
 
+/// The same place after its folder was renamed.
+fn renamed(mut place: Place) -> Place {
+    let base = place.root.path().join("renamed");
+    fs::rename(&place.books.base, &base).unwrap();
+    (place.skills, place.lock) = (base.join("agents/skills"), base.join("skills.lock"));
+    place.books = Books { base, journal: place.root.path().join("state/2.journal"), ..place.books };
+    place
+}
+
+/// The journals and the records of staging folders that are left.
+fn left(place: &Place) -> Vec<PathBuf> {
+    let files = fs::read_dir(place.books.journal.parent().unwrap()).unwrap();
+    let files = files.map(|entry| entry.unwrap().path());
+    files.filter(|file| file.extension().is_some_and(|end| end != "lock" && end != "json")).collect()
+}
+
+#[test]
+fn a_killed_installation_is_completed_after_its_project_was_moved() {
+    for steps in 0..=5 {
+        let place = place();
+        killed_after(&place, steps);
+        let place = renamed(place);
+        assert!(is_interrupted(&place.books), "{steps}");
+        assert_eq!(recover(&place.books).unwrap(), Some(Recovered::default()), "{steps}");
+        assert_eq!(shown(&place), NEW, "{steps}");
+        assert!(left(&place).is_empty() && stage(&place.skills).is_none(), "{steps}");
+        assert_eq!(recover(&place.books).unwrap(), None, "{steps}");
+    }
+}
+
+#[test]
+fn what_was_staged_without_a_journal_is_removed_after_its_project_was_moved() {
+    let place = place();
+    let mut next = prepared(&place, &place.books);
+    drop(std::mem::take(&mut next.journal));
+    drop(next);
+    let place = renamed(place);
+    assert!(stage(&place.skills).is_some());
+    let skills = fs::canonicalize(&place.skills).unwrap();
+    assert!(unknown_stages(&place.books, &skills).is_empty());
+    assert!(stage(&place.skills).is_none() && left(&place).is_empty());
+    assert_eq!(shown(&place), OLD);
+}
+
+#[test]
+fn a_copy_of_a_project_with_a_killed_installation_names_the_folder_that_is_left() {
+    let place = place();
+    killed_after(&place, 1);
+    let copied = place.root.path().join("copy/agents/skills");
+    let name = stage(&place.skills).unwrap().file_name().unwrap().to_owned();
+    fs::create_dir_all(copied.join(&name)).unwrap();
+    let journal = place.root.path().join("state/2.journal");
+    let books = Books { base: place.root.path().join("copy"), journal, ..place.books.clone() };
+    assert!(!is_interrupted(&books) && recover(&books).unwrap().is_none());
+    let copied = fs::canonicalize(copied).unwrap();
+    assert_eq!(unknown_stages(&books, &copied), [copied.join(&name)]);
+    assert_eq!(unknown_stages(&books, &copied), [copied.join(&name)]);
+    // The project itself is completed.
+    recover(&place.books).unwrap();
+    assert_eq!(shown(&place), NEW);
+}
+
 #[cfg(unix)]
 #[test]
 fn a_folder_of_skills_that_became_a_link_stops_one_command_and_loses_nothing() {
     for linked in ["agents", "agents/skills"] {
         let place = place();
         killed_after(&place, 1);
-        let linked = place.root.path().join(linked);
+        let linked = place.books.base.join(linked);
         let moved = place.root.path().join("moved");
         fs::rename(&linked, &moved).unwrap();
         std::os::unix::fs::symlink(&moved, &linked).unwrap();

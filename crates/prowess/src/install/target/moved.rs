@@ -1,0 +1,84 @@
+//! Interrupted installations of a folder that was moved or copied before the next command.
+//!
+//! Journals are found by the path of their place. After a move, the name of the staging folder, which is random, shows
+//! which journal belongs to a place: the folder is here, and no longer where the journal says.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::dir::Dir;
+use super::journal::{Base, Journal};
+use super::stages::{self, Stages};
+use super::transaction::Books;
+use crate::fs::atomic::{is_stage, lock_within};
+use crate::fs::dir::Kind;
+
+/// The journal of an installation that was interrupted before this place was moved here.
+pub(super) fn journal_of(books: &Books) -> Option<PathBuf> {
+    let base = Base::at(&books.base);
+    let is_ours = |file: &PathBuf| {
+        let Ok(Some(journal)) = Journal::load(file) else { return false };
+        let is_there = |journal: &Journal| {
+            journal.folders().iter().any(|folder| folder.join(&journal.stage).symlink_metadata().is_ok())
+        };
+        !is_there(&journal) && is_there(&journal.moved_to(&base))
+    };
+    files_beside(&books.journal, "journal").into_iter().find(is_ours)
+}
+
+/// Gives the journal of a moved place the name by which this place finds it. The caller holds the lock of the place.
+pub(super) fn take_over(books: &Books) -> io::Result<()> {
+    if books.journal.exists() {
+        return Ok(());
+    }
+    let Some(file) = journal_of(books) else { return Ok(()) };
+    // A process that still runs in the moved folder holds the lock of its old path.
+    let _held = lock_within(&file.with_extension("lock"), Duration::ZERO)?;
+    fs::rename(&file, &books.journal)?;
+    // It names staging folders by their old paths. The journal names the folder, and has it removed.
+    let _ = fs::remove_file(stages::file_beside(&file));
+    Ok(())
+}
+
+/// The staging folders in a folder of skills that no record of this place names. One that a process of this user left
+/// before the place was moved is added to the record, so that it is removed; the others are returned. The caller holds
+/// the lock of the place, and has recovered its journal.
+pub(crate) fn unknown_stages(books: &Books, skills: &Path) -> Vec<PathBuf> {
+    let Ok(dir) = Dir::open_real(skills) else { return Vec::new() };
+    let names = dir.names().unwrap_or_default().into_iter().filter(|name| is_stage(name));
+    let folders = names.filter(|name| matches!(dir.kind(name), Ok(Some(Kind::Folder))));
+    let mut unknown: Vec<PathBuf> = folders.map(|name| skills.join(name)).collect();
+    if unknown.is_empty() {
+        return unknown;
+    }
+    let own = Stages::load(&books.journal).map(|stages| stages.present()).unwrap_or_default();
+    unknown.retain(|stage| !own.contains(stage) && !is_moved(books, stage));
+    unknown
+}
+
+/// Removes a staging folder of a place that was moved here, if its process was killed before it wrote its journal.
+fn is_moved(books: &Books, stage: &Path) -> bool {
+    files_beside(&books.journal, "stages").into_iter().any(|file| {
+        let journal = file.with_extension("journal");
+        let Ok(mut stages) = Stages::load(&journal) else { return false };
+        let is_it = |old: &Path| old.file_name() == stage.file_name() && old.symlink_metadata().is_err();
+        if journal.exists() || !stages.has(is_it) {
+            return false;
+        }
+        let Ok(_held) = lock_within(&file.with_extension("lock"), Duration::ZERO) else { return false };
+        stages::remove(stage) && stages.forget(is_it).is_ok()
+    })
+}
+
+/// The files of other places with an ending, beside the journal of this one.
+fn files_beside(journal: &Path, ending: &str) -> Vec<PathBuf> {
+    let folder = journal.parent().and_then(|folder| fs::read_dir(folder).ok());
+    let files = folder.into_iter().flatten().flatten().map(|entry| entry.path());
+    let is_other =
+        |file: &PathBuf| file.extension().is_some_and(|end| end == ending) && file.file_stem() != journal.file_stem();
+    let mut files: Vec<PathBuf> = files.filter(is_other).collect();
+    files.sort();
+    files
+}
