@@ -44,7 +44,7 @@ const SOURCES: &str = "Sources:\n  ./folder, ../folder, /folder, ~/folder\n  own
 /// Remove installed skills
 #[derive(Debug, clap::Args)]
 pub(crate) struct Remove {
-    /// The names of the skills
+    /// The names of the skills, or references such as @org/name
     #[arg(value_name = "NAME", required = true)]
     pub(crate) names: Vec<String>,
     #[command(flatten)]

@@ -9,7 +9,7 @@ use prowess_core::Manifest;
 
 use super::change::{Action, Change, Edits};
 use super::error::{InstallError, InstallErrorKind};
-use super::links::{end_trust, links};
+use super::links::{AcceptedSkills, end_trust, links};
 use super::modes::is_tree;
 use super::records::{
     FetchLog, InstallScope, LinkMode, LockedSkill, Place, Records, SKILLS_FOLDER, SkillsLock, WantedSkill,
@@ -86,6 +86,7 @@ pub(crate) fn apply(
     });
     let mut transaction = Transaction::begin(&place.books, files.sum());
     let mut names = Names::of(dir.as_ref(), &records.lock)?;
+    let accepted = AcceptedSkills::of(place)?;
     let (before, copied) = (records.lock.clone(), records.wanted.link().copies());
     let mut done = Vec::new();
     if let Some((one, other)) = ordered_twice(orders) {
@@ -98,7 +99,7 @@ pub(crate) fn apply(
     for order in orders {
         let change = match order {
             Order::Install(new) => {
-                install(place, &mut records, (dir.as_ref(), &mut names), new, how, &mut transaction)?
+                install(place, &mut records, (dir.as_ref(), &mut names, &accepted), new, how, &mut transaction)?
             }
             Order::Hold(name) => match records.lock.get(name) {
                 Some(locked) => changed(place, locked.clone(), Action::Unchanged),
@@ -180,7 +181,7 @@ pub(super) fn changed(place: &Place, locked: LockedSkill, action: Action) -> Cha
 fn install(
     place: &Place,
     records: &mut Records,
-    (dir, names): (Option<&Dir>, &mut Names),
+    (dir, names, accepted): (Option<&Dir>, &mut Names, &AcceptedSkills),
     new: &NewSkill,
     how: &Orders<'_>,
     transaction: &mut Transaction<'_>,
@@ -212,9 +213,10 @@ fn install(
         (Some(State::Tree(digest)), _) if is_tree(digest, &new.locked.digest, &place.base, how.listing) => {
             Action::Unchanged
         }
-        // A tree that is in the store was installed before, by a lock that has changed since; it is not an edit.
+        // What was installed before, by a lock that has changed since, is not an edit.
         (Some(State::Tree(digest)), Some(old))
-            if is_tree(digest, &old.digest, &place.base, how.listing) || (how.listing)(digest).is_some() =>
+            if is_tree(digest, &old.digest, &place.base, how.listing)
+                || was_installed(accepted.digest_in(&place.skill(name)), digest, how) =>
         {
             Action::Updated
         }
@@ -252,6 +254,12 @@ fn install(
         records.wanted.insert(name, wanted.clone());
     }
     Ok(Change { replaced, ..changed(place, new.locked.clone(), action) })
+}
+
+/// Whether a tree at a path is what was installed there last: what the user accepted there. Without an approval, every
+/// tree that the store knows counts.
+fn was_installed(accepted: Option<&str>, there: &str, how: &Orders<'_>) -> bool {
+    accepted.map_or_else(|| (how.listing)(there).is_some(), |accepted| accepted == there)
 }
 
 fn remove(
@@ -319,9 +327,9 @@ impl Names {
     fn take(&mut self, name: &str) -> Result<(), InstallError> {
         match self.0.insert(folder_key(name), name.to_owned()) {
             Some(other) if other != name => Err(InstallError::new(
-                InstallErrorKind::Exists,
+                InstallErrorKind::Request,
                 format!("two skills would be one folder on some systems: {name}: {other}"),
-                "give one of them another name",
+                "give one of them another name: with --as NAME, or by its key in skills.toml",
             )),
             _ => Ok(()),
         }

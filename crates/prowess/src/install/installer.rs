@@ -11,6 +11,7 @@ use super::apply::{Order, Orders, apply};
 use super::change::{Change, Edits};
 use super::error::{InstallError, InstallErrorKind};
 use super::fetch::{FetchOptions, Fetcher};
+use super::installed::folder_named;
 use super::prepare::Prepared;
 use super::records::{FetchLog, InstallScope, LinkMode, Place, Records, SKILLS_FOLDER};
 use super::store::Store;
@@ -224,7 +225,7 @@ impl Installer {
         self.change(scope, options, Write::unless(options.dry_run), progress, |_, _| Ok(orders))
     }
 
-    /// Removes skills by the names of their folders.
+    /// Removes skills by the names of their folders, or by references such as `@org/name`.
     pub fn uninstall(
         &self,
         scope: InstallScope,
@@ -232,14 +233,17 @@ impl Installer {
         options: &InstallOptions,
         progress: &mut dyn FnMut(Progress<'_>),
     ) -> Result<Vec<Change>, InstallError> {
-        let mut orders: Vec<Order> = Vec::with_capacity(names.len());
-        for (at, name) in names.iter().enumerate() {
+        self.change(scope, options, Write::unless(options.dry_run), progress, |place, records| {
             // A name that is given twice counts once.
-            if !names.iter().take(at).any(|other| other == name) {
-                orders.push(Order::Remove(name.clone()));
+            let mut removed: Vec<String> = Vec::with_capacity(names.len());
+            for name in names {
+                let name = folder_named(name, place, &records.lock)?;
+                if !removed.contains(&name) {
+                    removed.push(name);
+                }
             }
-        }
-        self.change(scope, options, Write::unless(options.dry_run), progress, |_, _| Ok(orders))
+            Ok(removed.into_iter().map(Order::Remove).collect())
+        })
     }
 
     /// Takes the lock of a place and recovers interrupted installations.

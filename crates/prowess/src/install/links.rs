@@ -402,8 +402,13 @@ impl AcceptedSkills {
 
     /// Whether the user accepted the skill in a folder with this digest.
     pub(super) fn has(&self, folder: &Path, digest: &str) -> bool {
+        self.digest_in(folder) == Some(digest)
+    }
+
+    /// The digest with which the user accepted the skill in a folder.
+    pub(super) fn digest_in(&self, folder: &Path) -> Option<&str> {
         let mut files = FILE_NAMES.iter().map(|name| folder.join(name).to_string_lossy().into_owned());
-        files.any(|file| self.0.get(&file).is_some_and(|approval| approval.digest == digest))
+        files.find_map(|file| self.0.get(&file)).map(|approval| &*approval.digest)
     }
 
     /// The approvals in a folder and below it, for another folder with the same files.

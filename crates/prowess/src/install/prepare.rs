@@ -6,9 +6,9 @@ use std::path::Path;
 use super::apply::NewSkill;
 use super::error::{InstallError, InstallErrorKind};
 use super::fetch::{FetchedSkill, Found, FoundSkill};
-use super::installer::{Installer, Progress};
+use super::installer::{Installer, Progress, open_skills};
 use super::preview::Preview;
-use super::records::{InstallScope, LockedSkill, Place, SKILLS_FOLDER, recorded, source_folder};
+use super::records::{InstallScope, LockedSkill, Place, SKILLS_FOLDER, recorded};
 use super::spec::{InstallPlace, InstallSpec};
 use super::sync::Seen;
 use super::target::Dir;
@@ -115,10 +115,9 @@ impl Installer {
             return Err(InstallError::new(InstallErrorKind::Request, message, "choose one of them"));
         }
         self.check_apart(&place, spec, &fetched)?;
-        let from = source_folder(&place, &available.0.source);
         let prepared = |(skill, at): (FetchedSkill, &usize)| {
             let choice = available.0.name_of_choice(*at, spec);
-            Prepared { new: recorded(&from, spec, skill, (alias, choice)), seen: None }
+            Prepared { new: recorded(spec, skill, (alias, choice)), seen: None }
         };
         let prepared: Vec<Prepared> = fetched.into_iter().zip(chosen).map(prepared).collect();
         self.fetch_log().add(prepared.iter().map(Prepared::locked));
@@ -159,15 +158,18 @@ impl Installer {
         scope: InstallScope,
         skills: &[Prepared],
     ) -> Result<Vec<(String, Preview)>, InstallError> {
-        let records = self.place(scope)?.read()?;
+        let place = self.place(scope)?;
+        let records = place.read()?;
         let own = self.folders().user.as_deref().filter(|_| scope == InstallScope::Project);
         let own = own.map(|user| user.join(SKILLS_FOLDER));
         // If the user's folder cannot be listed, its skills are left out: the preview decides nothing.
         let of_user =
             own.as_deref().and_then(|folder| Dir::open(folder).ok()?.names().ok()).unwrap_or_default();
+        let of_place = open_skills(&place).ok().flatten().and_then(|dir| dir.names().ok()).unwrap_or_default();
         let names = || {
             let locked = records.lock.skills().iter().map(|skill| &*skill.name);
-            locked.chain(of_user.iter().map(String::as_str))
+            let there = of_user.iter().chain(&of_place).map(String::as_str);
+            locked.chain(there).chain(skills.iter().map(Prepared::name))
         };
         let preview = |skill: &Prepared| {
             let mut preview = Preview::of(&skill.new.tree, skill.name(), names());

@@ -6,14 +6,14 @@
 use std::collections::BTreeMap;
 
 use super::apply::Order;
-use super::change::{Action, Change};
+use super::change::{Action, Change, Edits};
 use super::error::{InstallError, InstallErrorKind};
 use super::installer::{InstallOptions, Installer, Progress, Write, open_skills};
 use super::links::AcceptedSkills;
 use super::modes::is_tree;
 use super::prepare::Prepared;
 use super::records::{
-    InstallScope, LockedSkill, Place, Records, WantedSkill, fits, new_skill, recorded, source_folder, spec_of,
+    InstallScope, LockedSkill, Place, Records, WantedSkill, fits, new_skill, recorded, spec_of,
 };
 use super::sources::SyncSource;
 use super::spec::InstallSpec;
@@ -159,8 +159,7 @@ impl Installer {
         for ((asked, seen, name), taken) in plan.new.into_iter().zip(taken) {
             self.check_apart(&place, &asked, &taken)?;
             for skill in taken {
-                let from = source_folder(&place, &skill.source);
-                let mut new = recorded(&from, &asked, skill, (Some(&name), None));
+                let mut new = recorded(&asked, skill, (Some(&name), None));
                 new.wanted = None;
                 self.fetch_log().add([&new.locked].into_iter());
                 skills.push(Prepared::seen(new, seen.clone()));
@@ -191,7 +190,12 @@ impl Installer {
     ) -> Result<Vec<Change>, InstallError> {
         let dry_run = options.install.dry_run || options.fetch_only;
         let write = Write { files: !dry_run && !options.lock_only, records: !dry_run && !options.frozen };
-        let changes = self.change(scope, &options.install, write, progress, |_, records| {
+        let mut install = options.install.clone();
+        if options.fetch_only || options.lock_only {
+            // No file of a skill is touched, so no edit can be lost.
+            install.edits = Edits::Overwrite;
+        }
+        let changes = self.change(scope, &install, write, progress, |_, records| {
             let mut fetched: BTreeMap<String, Prepared> =
                 skills.into_iter().map(|skill| (skill.name().to_owned(), skill)).collect();
             let mut orders = Vec::new();

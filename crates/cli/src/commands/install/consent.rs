@@ -107,7 +107,7 @@ pub(super) fn shown(name: &str, preview: &Preview) -> String {
         can_do((tools, *hooks, *commands), &mut |title, what| line(&format!("  {title}"), what));
     }
     if !preview.looks_like.is_empty() {
-        line("looks like", &format!("{}, which you have", preview.looks_like.join(", ")));
+        line("looks like", &format!("{}; check which one you want", preview.looks_like.join(", ")));
     }
     text
 }

@@ -3,7 +3,9 @@
 use std::fmt::Write as _;
 
 use anstyle::Style;
-use prowess::install::{ClientDifference, ClientState, FileChange, InstalledSkill, InstalledState};
+use prowess::install::{
+    ClientDifference, ClientState, FileChange, InstallScope, InstalledSkill, InstalledState,
+};
 use serde_json::json;
 
 use super::{installer, report};
@@ -95,7 +97,9 @@ fn lines(skill: &InstalledSkill) -> String {
             let _ = writeln!(text, "  changed: {}", clean(reason));
         }
         InstalledState::Edited(files) if files.is_empty() => {
-            text.push_str("  changed; the store does not know which files\n");
+            let user = if skill.scope == InstallScope::User { " --user" } else { "" };
+            let learn = format!("prowess sync --fetch-only{user}");
+            let _ = writeln!(text, "  changed; to see which files, fetch what was installed: {learn}");
         }
         InstalledState::Edited(files) => {
             text.push('\n');

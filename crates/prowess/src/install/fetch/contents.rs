@@ -86,17 +86,25 @@ pub(super) struct SkillFolder {
     pub(super) file: Item,
 }
 
-/// Every folder with a SKILL.md at or below a start, sorted by path.
+/// Every folder with a SKILL.md at or below a start, sorted by path; and why the first folder below it could not be read,
+/// if there is one.
 pub(super) fn skills_below(
     contents: &mut dyn Contents,
     start: &str,
     limits: &FindLimits,
-) -> Result<Vec<SkillFolder>, InstallError> {
-    let mut found = Vec::new();
+) -> Result<(Vec<SkillFolder>, Option<InstallError>), InstallError> {
+    let (mut found, mut unread) = (Vec::new(), None);
     let mut todo = VecDeque::from([(start.to_owned(), 0)]);
     let (mut folders, mut entries) = (0, 0);
     while let Some((folder, depth)) = todo.pop_front() {
-        let items = contents.list(&folder)?;
+        let items = match contents.list(&folder) {
+            // One that cannot be read is no reason to refuse a skill beside it.
+            Err(error) if error.kind() == InstallErrorKind::Io && folder != start => {
+                unread.get_or_insert(error);
+                continue;
+            }
+            items => items?,
+        };
         (folders, entries) = (folders + 1, entries + items.len());
         if folders > limits.folders || entries > limits.entries {
             let message = format!(
@@ -122,7 +130,7 @@ pub(super) fn skills_below(
         }
     }
     found.sort_by(|a, b| a.path.cmp(&b.path));
-    Ok(found)
+    Ok((found, unread))
 }
 
 /// The files of a skill, with links resolved, and whether the list is complete: a link that must be fetched first is

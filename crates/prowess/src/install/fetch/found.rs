@@ -72,6 +72,8 @@ pub(crate) struct Found {
     /// The skill to choose when there are several and one has this name.
     pub(super) hinted: Option<String>,
     pub(super) place: Place,
+    /// Why a folder that may contain more skills could not be read.
+    pub(super) unread: Option<String>,
     last_name: String,
     /// Folders with a SKILL.md whose names are invalid on some system.
     unsafe_folders: Vec<String>,
@@ -80,7 +82,8 @@ pub(crate) struct Found {
 impl Found {
     pub(super) fn new(place: Place, source: String, last_name: String) -> Self {
         let (skills, unsafe_folders) = (Vec::new(), Vec::new());
-        Self { skills, source, meant: None, named: None, hinted: None, place, last_name, unsafe_folders }
+        let unread = None;
+        Self { skills, source, meant: None, named: None, hinted: None, place, unread, last_name, unsafe_folders }
     }
 
     /// The commit, when it is a repository.
@@ -144,6 +147,7 @@ impl Found {
     pub(crate) fn choose(&self, names: &[String], all: bool) -> Result<Vec<usize>, InstallError> {
         if all {
             self.check_folders()?;
+            self.check_read()?;
             let loads = |at: &usize| self.skills.get(*at).is_some_and(|skill| skill.problem.is_none());
             let fine: Vec<usize> = self.all().into_iter().filter(loads).collect();
             // If no skill is valid, the user wants the reasons.
@@ -158,7 +162,7 @@ impl Found {
         let hinted = self.hinted.as_deref().and_then(|name| self.called(name).ok());
         match (self.meant.or(hinted), self.skills.len()) {
             (Some(at), _) => Ok(vec![at]),
-            (None, 1) => Ok(vec![0]),
+            (None, 1) => self.check_read().map(|()| vec![0]),
             _ => {
                 let hint = "name one of them, or take them all";
                 Err(self.listing(InstallErrorKind::Ambiguous, "there are several skills", hint, &self.all()))
@@ -197,6 +201,17 @@ impl Found {
             Some(folder) => Err(refused(format!(
                 "the folder of a skill has a name that some systems cannot keep: {folder}"
             ))),
+            None => Ok(()),
+        }
+    }
+
+    /// An error when there may be more skills than were found.
+    fn check_read(&self) -> Result<(), InstallError> {
+        match &self.unread {
+            Some(error) => {
+                let hint = "make it readable, or name the skill that you want: --skill NAME";
+                Err(InstallError::new(InstallErrorKind::Io, error, hint))
+            }
             None => Ok(()),
         }
     }

@@ -22,6 +22,7 @@ pub(crate) use self::found::{Found, FoundSkill};
 use self::git::{Git, GitCommand, GitLimits, Wanted};
 use self::repository::GitContents;
 use super::error::{InstallError, InstallErrorKind};
+use super::records::relative;
 use super::spec::{InstallPlace, InstallSpec};
 use super::store::Store;
 use super::tree::{InstallLimits, SkillTree};
@@ -203,15 +204,16 @@ impl Fetcher {
             InstallPlace::Git(url) => format!("git+{url}"),
             InstallPlace::Reference(skill) => skill.to_string(),
         };
-        let folders = skills_below(place.contents(), start, &self.options.find)?;
+        let (folders, unread) = skills_below(place.contents(), start, &self.options.find)?;
         if folders.is_empty() {
-            return Err(nothing_in(&spec.to_string()));
+            return Err(unread.unwrap_or_else(|| nothing_in(&spec.to_string())));
         }
         if let Place::Git(repository) = &mut place {
             self.load_heads(repository, &folders, spec.skill.as_deref())?;
         }
         let last = last_name(&spec.place);
         let mut found = Found::new(place, source, last);
+        found.unread = unread.map(|error| error.with_cause());
         for folder in &folders {
             found.add(folder, &self.options.limits);
         }
@@ -262,19 +264,10 @@ impl Fetcher {
         }
     }
 
-    /// A folder in the form of the lock: relative to the base, with `/`.
+    /// A folder in the form of the lock: relative to the base.
     fn relative(&self, path: &Path) -> String {
-        let text = |path: &Path| path.to_string_lossy().replace('\\', "/");
-        let Some(base) = self.options.base.as_deref().map(env::absolute) else { return text(path) };
-        let above =
-            base.ancestors().enumerate().find_map(|(up, above)| Some((up, path.strip_prefix(above).ok()?)));
-        match above {
-            Some((0, below)) => format!("./{}", text(below)).trim_end_matches('/').to_owned(),
-            Some((up, below)) => {
-                format!("{}{}", "../".repeat(up), text(below)).trim_end_matches('/').to_owned()
-            }
-            None => text(path),
-        }
+        let base = self.options.base.as_deref();
+        base.map_or_else(|| path.to_string_lossy().into_owned(), |base| relative(base, path))
     }
 }
 

@@ -40,7 +40,7 @@ impl Fetcher {
         if let Place::Git(repository) = &mut place {
             let mut folders = Vec::new();
             for (_, located) in group {
-                folders.extend(skills_below(repository.as_mut(), located.start(), &self.options.find)?);
+                folders.extend(skills_below(repository.as_mut(), located.start(), &self.options.find)?.0);
             }
             folders.sort_by(|a, b| a.path.cmp(&b.path));
             folders.dedup();

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 pub(crate) use self::names::InstalledNames;
 pub use self::names::upstream_name;
 pub use self::origins::{InstalledOrigin, Origins};
-pub(crate) use self::resolve::named;
+pub(crate) use self::resolve::{folder_named, named};
 use super::apply::copy;
 use super::error::{InstallError, InstallErrorKind};
 use super::installer::{InstallOptions, Installer, open_skills};

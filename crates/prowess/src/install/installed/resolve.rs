@@ -8,6 +8,7 @@ use crate::Registry;
 use crate::env::Environment;
 use crate::error::{SourceError, SourceErrorKind, shown};
 use crate::fs::location::is_in;
+use crate::install::apply::unknown;
 use crate::install::error::{InstallError, InstallErrorKind};
 use crate::install::installer::{InstallFolders, Installer};
 use crate::install::records::{InstallScope, LockedSkill, Place, SKILLS_FILE, SkillsLock, is_meant};
@@ -62,6 +63,15 @@ impl Installer {
         let user = self.folders().user.as_ref().map(|_| InstallScope::User);
         [InstallScope::Project].into_iter().chain(user)
     }
+}
+
+/// The name of the folder of an installed skill, by that name or by a reference.
+pub(crate) fn folder_named(name: &str, place: &Place, lock: &SkillsLock) -> Result<String, InstallError> {
+    if !SkillRef::is_meant_by(name) {
+        return Ok(name.to_owned());
+    }
+    let found = meant(lock.clone(), &name.parse()?)?;
+    found.map(|locked| locked.name).ok_or_else(|| unknown(place, name, lock))
 }
 
 /// The entry of a lock that a reference refers to. Of several skills of one repository, it is the one with its name.

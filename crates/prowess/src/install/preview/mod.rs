@@ -40,7 +40,8 @@ pub struct Preview {
     pub loaded_by_others: Vec<String>,
     /// Skills inside of it, which agents find too.
     pub nested: Vec<NestedSkill>,
-    /// Installed skills with similar names.
+    /// Other skills with similar names: installed ones, those of the project and of the user, and those that would be
+    /// installed with it.
     pub looks_like: Vec<String>,
     /// Skills of the user with the same name, by their folders: agents in this project no longer see them.
     pub shadows: Vec<String>,

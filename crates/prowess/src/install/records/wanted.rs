@@ -15,10 +15,9 @@ use crate::install::fetch::git::Wanted;
 use crate::install::spec::{InstallPlace, InstallSpec, SkillRef, checked_reference};
 use crate::install::tree::SkillTree;
 
-/// The records of a fetched skill. `from` is the [`source_folder`] of its source, `choice` the name to choose it by when
-/// a reference alone does not say which skill it is.
+/// The records of a fetched skill. `choice` is the name to choose it by when a reference alone does not say which skill it
+/// is.
 pub(crate) fn recorded(
-    from: &str,
     spec: &InstallSpec,
     skill: FetchedSkill,
     (alias, choice): (Option<&str>, Option<String>),
@@ -41,6 +40,7 @@ pub(crate) fn recorded(
             }
         }
         InstallPlace::Folder(_) => {
+            let from = skill.source.strip_prefix("path+").unwrap_or_default();
             // Between the source and its skills there are no links.
             let path = match &skill.path {
                 Some(own) if from == "." => own.to_string(),
@@ -76,13 +76,6 @@ pub(crate) fn recorded(
         declared_version: skill.declared_version.filter(recordable),
     };
     NewSkill { tree: skill.tree, locked, wanted: Some(wanted), declared_name }
-}
-
-/// The folder of a source in the form of the records; empty when the source is not a folder.
-pub(crate) fn source_folder(place: &Place, source: &str) -> String {
-    let named = source.strip_prefix("path+");
-    let folder = named.map(|named| relative(&place.relative_to(), &place.relative_to().join(named)));
-    folder.unwrap_or_default()
 }
 
 /// A skill to install with this lock entry.

@@ -138,6 +138,13 @@ mod unix {
             let mode = if executable { 0o777 } else { 0o666 };
             let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
             let file = rustix::fs::openat(&self.handle, name, flags, Mode::from_raw_mode(mode))?;
+            if executable {
+                // The user's umask may have removed what is a part of the skill.
+                let mode = Mode::from_raw_mode(rustix::fs::fstat(&file)?.st_mode);
+                if !mode.contains(Mode::XUSR) {
+                    rustix::fs::fchmod(&file, mode | Mode::XUSR)?;
+                }
+            }
             write_all(File::from(file), bytes)
         }
 

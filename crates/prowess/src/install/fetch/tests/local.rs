@@ -30,7 +30,7 @@ fn a_folder_is_named_relative_to_the_base_and_read_again_from_there() {
     assert!(error.to_string().contains(": b: path+../../elsewhere/b"), "{error}");
     world.skill("work/project/own");
     let own = take(&fetcher, world.path("work/project/own").to_str().unwrap()).unwrap();
-    assert_eq!(own[0].source, "path+./own");
+    assert_eq!(own[0].source, "path+own");
 }
 
 #[test]
