@@ -412,9 +412,9 @@ fn names_that_are_one_folder_on_some_systems_are_refused() {
     PDF  1 file, 69 bytes
       agents see the name  notes
       asks for tools  Read
-      looks like  pdf, which you have
+      looks like  pdf; check which one you want
     error: two skills would be one folder on some systems: PDF: pdf
-      hint: give it another name with --as NAME, or replace what is there with --overwrite
+      hint: give one of them another name: with --as NAME, or by its key in skills.toml
     ");
     assert_snapshot!(say(&place, &["add", "./from/notes", "--yes", "--as", "../up"]), @"
     exit 2

@@ -212,3 +212,49 @@ fn the_next_command_says_that_an_interrupted_installation_was_undone() {
         assert!(!run(&place, &["verify"]).contains("interrupted"));
     }
 }
+
+#[test]
+fn a_script_can_be_run_whatever_the_umask_is() {
+    let place = place();
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-c", "umask 0111 && exec \"$@\"", "sh", env!("CARGO_BIN_EXE_prowess")]);
+    shell.args(["add", "./from/pdf", "--yes"]).current_dir(place.path());
+    let environment = crate::shelf::command(&place);
+    let environment = environment.get_envs().filter_map(|(name, value)| Some((name, value?)));
+    let said = place.transcript(&shell.envs(environment).output().unwrap());
+    if said.contains("permission denied") {
+        return crate::skipped("only root enters folders that no umask lets others enter");
+    }
+    assert!(said.starts_with("exit 0"), "{said}");
+    assert_eq!(run(&place, &["verify"]), "exit 0\n--- stdout\n1 skill as installed\n");
+}
+
+#[test]
+fn a_folder_that_cannot_be_read_does_not_keep_a_skill_beside_it_from_being_installed() {
+    let place = place();
+    place.write("from/closed/SKILL.md", b"x");
+    let program = place.path().join("prowess");
+    fs::copy(env!("CARGO_BIN_EXE_prowess"), &program).unwrap();
+    fs::create_dir(place.path().join("own")).unwrap();
+    let mode = |path: &str, mode| {
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(mode);
+        fs::set_permissions(place.path().join(path), mode).unwrap();
+    };
+    for (path, bits) in [("", 0o777), ("prowess", 0o755), ("own", 0o777), ("from/closed", 0o000)] {
+        mode(path, bits);
+    }
+    let run = |args: &[&str]| {
+        let mut command = std::process::Command::new("setpriv");
+        command.args(["--reuid=65534", "--clear-groups"]).arg(&program).args(args);
+        command.env_clear().env("HOME", place.path().join("own")).current_dir(place.path());
+        command.output().map(|output| place.transcript(&output)).unwrap_or_default()
+    };
+    let named = run(&["add", "./from", "--skill", "notes", "--yes"]);
+    let all = run(&["add", "./from", "--all", "--yes"]);
+    mode("from/closed", 0o755);
+    if named.is_empty() || named.contains("setpriv:") {
+        return crate::skipped("setpriv cannot run here, or this is not root");
+    }
+    assert!(named.starts_with("exit 0") && named.contains("+ notes"), "{named}");
+    assert!(all.starts_with("exit 2") && all.contains("closed") && all.contains("make it readable"), "{all}");
+}

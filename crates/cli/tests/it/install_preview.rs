@@ -75,3 +75,16 @@ fn a_name_that_is_no_folder_is_shown_beside_the_installed_one() {
     let said = run(&place, &["add", "./from/notes", "--dry-run"]);
     assert!(said.contains("notes  1 file") && said.contains("agents see the name  ../../evil"), "{said}");
 }
+
+#[test]
+fn a_name_is_compared_with_the_projects_own_skills_and_with_those_beside_it() {
+    let place = place();
+    place.write(".agents/skills/invoices/SKILL.md", skill("invoices", "own").as_bytes());
+    for name in ["invoice", "letter-writer", "letter_writer"] {
+        place.write(&format!("more/{name}/SKILL.md"), skill(name, "x").as_bytes());
+    }
+    let said = run(&place, &["add", "./more", "--all", "--dry-run"]);
+    for part in ["looks like  invoices;", "looks like  letter_writer;", "looks like  letter-writer;"] {
+        assert!(said.contains(part), "{said} should have {part}");
+    }
+}

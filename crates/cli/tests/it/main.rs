@@ -23,6 +23,8 @@ mod hard_input;
 mod hints;
 mod hostile;
 mod install;
+mod install_clients;
+mod install_frozen;
 mod install_git;
 mod install_names;
 mod install_places;

@@ -102,15 +102,30 @@ fn parse_reads_an_organisation_a_name_and_perhaps_a_version() {
     for bad in ["@acme/pdf@", "@/pdf", "@acme/", "@acme/pdf/x", "acme/pdf"] {
         assert!(bad.parse::<SkillRef>().is_err(), "{bad}");
     }
-    assert!(is_local_path("./a") && is_local_path("../a") && is_local_path("/a") && !is_local_path("@a/b"));
 }
 
 #[test]
-fn user_dir_and_project_dir_are_the_folders_that_agents_share() {
+fn is_local_path_is_true_for_a_dot_step_or_a_slash_at_the_beginning() {
+    for path in ["./a", "../a", "/a"] {
+        assert!(is_local_path(path), "{path}");
+    }
+    for other in ["@a/b", "a/b", "a", "", ".", "~/a", "https://host/a"] {
+        assert!(!is_local_path(other), "{other}");
+    }
+}
+
+#[test]
+fn project_dir_is_the_folder_that_agents_share_in_a_project() {
+    let desk = Desk::new();
+    assert_eq!(desk.installer().project_dir(), desk.path("project/.agents/skills"));
+    assert!(!desk.path("project/.agents").exists(), "it is only named");
+}
+
+#[test]
+fn user_dir_is_the_folder_that_agents_share_of_a_user_and_fails_without_one() {
     let desk = Desk::new();
     let installer = desk.installer();
     assert_eq!(installer.user_dir().unwrap(), desk.path("home/.agents/skills"));
-    assert_eq!(installer.project_dir(), desk.path("project/.agents/skills"));
     let homeless = Installer::new(InstallFolders { user: None, ..installer.folders().clone() });
     assert_eq!(homeless.user_dir().unwrap_err().kind(), InstallErrorKind::NotFound);
 }
@@ -152,16 +167,14 @@ fn install_finds_a_skill_anywhere_in_the_repository_and_fails_without_one() {
     git(&work, &["add", "-A"]);
     git(&work, &["commit", "-q", "-m", "one"]);
     git(&work, &["clone", "-q", "--bare", ".", &desk.path("repositories/acme/none.git").to_string_lossy()]);
-    for (skill, kind) in [
-        ("@acme/none", InstallErrorKind::NotFound),
-        ("@acme/missing", InstallErrorKind::Git),
-        ("@acme/deep@v9", InstallErrorKind::NotFound),
+    for (skill, kind, part) in [
+        ("@acme/none", InstallErrorKind::NotFound, "no SKILL.md"),
+        ("@acme/missing", InstallErrorKind::NotFound, "no such repository"),
+        ("@acme/deep@v9", InstallErrorKind::NotFound, "no such branch or tag"),
     ] {
         let error = installer.install(&reference(skill), InstallScope::User, None).unwrap_err();
-        assert!(
-            [kind, InstallErrorKind::Git, InstallErrorKind::NotFound].contains(&error.kind()),
-            "{skill}: {error}"
-        );
+        assert_eq!(error.kind(), kind, "{skill}: {error}");
+        assert!(error.to_string().contains(part), "{skill}: {error}");
         assert!(!error.hint().is_empty());
     }
     // A failure leaves nothing.
@@ -169,7 +182,24 @@ fn install_finds_a_skill_anywhere_in_the_repository_and_fails_without_one() {
 }
 
 #[test]
-fn install_into_and_install_local_into_fill_any_folder_and_record_nothing() {
+fn install_local_into_copies_a_folder_into_any_other_and_records_nothing() {
+    let desk = Desk::new();
+    let (installer, target) = (desk.installer(), desk.path("elsewhere/skills"));
+    let source = desk.folder("notes");
+    let copied = installer.install_local_into(&source, &target).unwrap();
+    assert_eq!((copied.clone(), text(&copied)), (target.join("notes"), "local".to_owned()));
+    assert!(installer.list().unwrap().is_empty() && !desk.path("project/skills.toml").exists());
+    // What is there stays, and a failure leaves nothing.
+    fs::write(source.join("SKILL.md"), skill("notes", "newer")).unwrap();
+    let again = installer.install_local_into(&source, &target).unwrap_err();
+    assert_eq!((again.kind(), text(&copied)), (InstallErrorKind::Exists, "local".to_owned()));
+    let none = installer.install_local_into(&desk.path("nowhere"), &desk.path("other")).unwrap_err();
+    assert_eq!(none.kind(), InstallErrorKind::NotFound);
+    assert!(!desk.path("other").exists());
+}
+
+#[test]
+fn install_into_fills_any_folder_and_records_nothing() {
     if no_git() {
         return;
     }
@@ -178,9 +208,7 @@ fn install_into_and_install_local_into_fill_any_folder_and_record_nothing() {
     let installer = desk.installer();
     let target = desk.path("elsewhere/skills");
     let from_git = installer.install_into(&reference("@acme/pdf"), &target).unwrap();
-    let from_folder = installer.install_local_into(&desk.folder("notes"), &target).unwrap();
-    assert_eq!((text(&from_git), text(&from_folder)), ("first".to_owned(), "local".to_owned()));
-    assert_eq!((from_git, from_folder), (target.join("pdf"), target.join("notes")));
+    assert_eq!((from_git.clone(), text(&from_git)), (target.join("pdf"), "first".to_owned()));
     assert!(installer.list().unwrap().is_empty());
     let again = installer.install_into(&reference("@acme/pdf"), &target).unwrap_err();
     assert_eq!(again.kind(), InstallErrorKind::Exists);
@@ -225,6 +253,32 @@ fn list_is_sorted_by_scope_then_organisation_and_name_with_the_state() {
     assert_eq!(shown, expected);
     assert!(matches!(&skills[0].state, InstalledState::Edited(files) if files[0].0 == "SKILL.md"));
     assert_eq!((&skills[1].state, &skills[2].state), (&InstalledState::Missing, &InstalledState::Clean));
+}
+
+#[test]
+fn remove_takes_a_skill_with_its_records_and_stops_at_edits() {
+    if no_git() {
+        return;
+    }
+    let desk = Desk::new();
+    desk.repository("pdf", ".", &["first"]);
+    let (installer, pdf) = (desk.installer(), reference("@acme/pdf"));
+    assert_eq!(installer.remove(&pdf).unwrap_err().kind(), InstallErrorKind::NotFound);
+    let folder = installer.install(&pdf, InstallScope::Project, Some("mine")).unwrap();
+    fs::write(folder.join("SKILL.md"), skill("pdf", "edited")).unwrap();
+    assert_eq!(installer.remove(&pdf).unwrap_err().kind(), InstallErrorKind::Edited);
+    assert_eq!(text(&folder), "edited");
+    fs::write(folder.join("SKILL.md"), skill("pdf", "first")).unwrap();
+    installer.remove(&pdf).unwrap();
+    assert!(!folder.exists() && installer.list().unwrap().is_empty());
+    assert!(!fs::read_to_string(desk.path("project/skills.toml")).unwrap().contains("mine"));
+    // The same by its reference among names.
+    installer.install(&pdf, InstallScope::Project, Some("mine")).unwrap();
+    let uninstall = |name: &str| {
+        installer.uninstall(InstallScope::Project, &[name.to_owned()], &Default::default(), &mut |_| {})
+    };
+    assert_eq!(uninstall("@acme/other").unwrap_err().kind(), InstallErrorKind::NotFound);
+    assert_eq!(uninstall("@acme/pdf").unwrap()[0].name, "mine");
 }
 
 #[test]

@@ -133,7 +133,8 @@ impl Journal {
 
     /// The same journal after its base was moved: every path is below the new one.
     pub(crate) fn moved_to(mut self, base: &Base) -> Self {
-        if self.base.real == base.real {
+        // A journal of an earlier version does not name its base.
+        if self.base.real == base.real || self.base.real.as_os_str().is_empty() {
             return self;
         }
         let old = std::mem::replace(&mut self.base, base.clone());

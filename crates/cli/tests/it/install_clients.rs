@@ -1,0 +1,82 @@
+//! What clients get of installed skills: never a link to nothing, never the edits of a skill.
+
+use std::fs;
+
+use crate::Place;
+use crate::install::{place, read, skill};
+use crate::shelf::{json_of, run};
+
+/// A clone of a project with `pdf` in its records, whose skills are not installed yet, and a client with these settings.
+fn fresh_clone(link: &str) -> Place {
+    let place = place();
+    run(&place, &["add", "./from/pdf", "--yes", "--client", "claude-code", "--link", link]);
+    for folder in [".agents", ".claude", "state", "cache"] {
+        fs::remove_dir_all(place.path().join(folder)).unwrap();
+    }
+    place
+}
+
+#[test]
+fn adding_in_a_fresh_clone_gives_clients_only_what_is_installed() {
+    for link in ["symlink", "copy"] {
+        let place = fresh_clone(link);
+        let said = run(&place, &["add", "./from/notes", "--yes"]);
+        assert!(said.starts_with("exit 0") && said.contains("+ notes"), "{link}: {said}");
+        assert!(said.contains("! pdf (not installed; install it with: prowess sync)"), "{link}: {said}");
+        assert!(place.path().join(".claude/skills/notes/SKILL.md").exists(), "{link}");
+        assert!(place.path().join(".claude/skills/pdf").symlink_metadata().is_err(), "{link}");
+        let json = json_of(&place, &["add", "./from/notes", "--yes", "--json"]);
+        crate::schemas::assert_fits("add", &json);
+        assert_eq!(json["skills"][1]["action"], "not-installed", "{json}");
+        assert!(run(&place, &["sync", "--yes"]).starts_with("exit 0"));
+        assert!(place.path().join(".claude/skills/pdf/SKILL.md").exists(), "{link}");
+        assert!(run(&place, &["verify"]).starts_with("exit 0"), "{link}");
+    }
+}
+
+#[test]
+fn a_copy_for_a_client_never_has_the_edits_of_a_skill() {
+    let place = place();
+    run(&place, &["add", "./from/pdf", "--yes"]);
+    place.write(".agents/skills/pdf/SKILL.md", skill("pdf", "edited").as_bytes());
+    let add = ["add", "./from/notes", "--yes", "--client", "claude-code", "--link", "copy"];
+    // The store has what was installed.
+    let said = run(&place, &add);
+    assert!(said.starts_with("exit 0"), "{said}");
+    assert!(read(&place, ".claude/skills/pdf/SKILL.md").contains("one"));
+    // Without it there is nothing to copy, which is said.
+    fs::remove_dir_all(place.path().join("cache")).unwrap();
+    fs::remove_dir_all(place.path().join(".claude/skills/pdf")).unwrap();
+    let said = run(&place, &add);
+    assert!(said.starts_with("exit 0") && said.contains("= pdf (edited, kept)"), "{said}");
+    assert!(said.contains("left alone, so claude-code does not get the skill: .claude/skills/pdf"), "{said}");
+    assert!(!place.path().join(".claude/skills/pdf").exists());
+    assert!(read(&place, ".agents/skills/pdf/SKILL.md").contains("edited"));
+}
+
+#[test]
+fn links_of_a_client_that_skills_toml_no_longer_names_go_with_their_skill() {
+    let place = place();
+    run(&place, &["add", "./from", "--all", "--yes", "--client", "claude-code"]);
+    let toml = read(&place, "skills.toml");
+    place.write("skills.toml", toml.replace("\"claude-code\"", "").as_bytes());
+    assert!(run(&place, &["remove", "pdf"]).starts_with("exit 0"));
+    assert!(place.path().join(".claude/skills/pdf").symlink_metadata().is_err());
+    // Those of installed skills work, and what is not a link of ours stays.
+    assert!(place.path().join(".claude/skills/notes/SKILL.md").exists());
+    fs::remove_file(place.path().join(".claude/skills/notes")).unwrap();
+    place.write(".claude/skills/notes/SKILL.md", skill("notes", "own").as_bytes());
+    assert!(run(&place, &["remove", "notes"]).starts_with("exit 0"));
+    assert!(read(&place, ".claude/skills/notes/SKILL.md").contains("own"));
+}
+
+#[test]
+fn frozen_and_a_client_are_refused_together() {
+    let place = place();
+    run(&place, &["add", "./from/pdf", "--yes"]);
+    for option in [["--client", "claude-code"], ["--link", "copy"]] {
+        let said = run(&place, &[&["sync", "--frozen"][..], &option].concat());
+        assert!(said.starts_with("exit 2") && said.contains("--frozen writes no record"), "{said}");
+    }
+    assert!(!place.path().join(".claude").exists());
+}
