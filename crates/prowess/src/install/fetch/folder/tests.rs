@@ -222,7 +222,7 @@ fn skills_are_found_at_any_depth_and_inside_each_other() {
     place.link("skills/a", "repo/alias");
     place.link("../skills/a/SKILL.md", "repo/linked/SKILL.md");
     let mut contents = FolderContents::open(&place.path("repo")).unwrap();
-    let found = skills_below(&mut contents, "", &FindLimits::default()).unwrap();
+    let (found, _) = skills_below(&mut contents, "", &FindLimits::default()).unwrap();
     let paths: Vec<&str> = found.iter().map(|skill| skill.path.as_str()).collect();
     assert_eq!(paths, ["", "linked", "low", "one/two/three/four/five/six", "skills/a", "skills/a/inner"]);
     let (real, _) = file_at(&mut contents, "linked", &found[1].file).unwrap().unwrap();
