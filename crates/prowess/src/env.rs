@@ -133,11 +133,12 @@ impl Environment {
     }
 
     /// The folders in which programs are searched: those of `PATH` with an absolute path. A relative one would be in the
-    /// current folder, and a repository could pass its files for the user's programs.
+    /// current folder, and a repository could pass its files for the user's programs. Without a `PATH` they are those
+    /// that the system uses then.
     #[cfg(feature = "install")]
     pub(crate) fn program_folders(&self) -> Vec<PathBuf> {
-        let folders = self.get("PATH").map(std::env::split_paths).into_iter().flatten();
-        folders.filter(|folder| folder.is_absolute()).collect()
+        let path = self.get("PATH").unwrap_or(OsStr::new(if cfg!(unix) { "/bin:/usr/bin" } else { "" }));
+        std::env::split_paths(path).filter(|folder| folder.is_absolute()).collect()
     }
 
     /// A program of the user, searched in [`program_folders`](Self::program_folders).
@@ -204,6 +205,7 @@ mod tests {
         assert_eq!(environment.program("tool"), Some(good.join("tool")));
         assert_eq!((environment.program("env.rs"), environment.program("none")), (None, None));
         assert_eq!(Environment::of([]).program("tool"), None);
+        assert_eq!(Environment::of([]).program_folders(), ["/bin", "/usr/bin"].map(PathBuf::from));
     }
 
     #[test]

@@ -190,7 +190,6 @@ fn an_edited_skill_stops_a_command_that_would_lose_the_edits() {
     assert_snapshot!(say(&place, &["sync"]), @"
     exit 2
     --- stderr
-    fetched 1 skill in [N] ms
     error: this skill was edited after it was installed: [DIR]/.agents/skills/pdf: SKILL.md, extra.md, scripts/run.sh
       hint: keep the edits with --keep, or lose them with --overwrite; see them with: prowess verify
     ");
@@ -246,7 +245,6 @@ fn sync_installs_what_the_records_say_and_frozen_changes_no_record() {
     + notes  from/notes
     + pdf  from/pdf
     --- stderr
-    fetched 2 skills in [N] ms
     installed 2 skills in [N] ms
     ");
     assert_eq!(read(&place, "skills.lock"), lock);

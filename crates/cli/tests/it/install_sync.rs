@@ -182,12 +182,21 @@ fn options_that_cannot_be_meant_are_errors_and_make_nothing() {
     for (args, part) in [
         (["add", "o/r#v1", "--ref", "v2"], "the source names another version already: o/r#v1: --ref v2"),
         (["add", "o/r/a", "--path", "b"], "the source names another folder already: o/r/a: --path b"),
-        (["add", "https://github.com/o/r/tree/main/a", "--ref", "v2"], "names its version and its path already"),
-        (["add", "https://github.com/o/r/tree/main/a", "--path", "b"], "names its version and its path already"),
+        (
+            ["add", "https://github.com/o/r/tree/main/a", "--ref", "v2"],
+            "names its version and its path already",
+        ),
+        (
+            ["add", "https://github.com/o/r/tree/main/a", "--path", "b"],
+            "names its version and its path already",
+        ),
         (["add", "@o/r@v1", "--ref", "v2"], "it names two versions: @o/r@v1: v2"),
     ] {
         let said = run(&place, &args);
-        assert!(said.starts_with("exit 2") && said.contains(part) && said.contains("hint: "), "{args:?}: {said}");
+        assert!(
+            said.starts_with("exit 2") && said.contains(part) && said.contains("hint: "),
+            "{args:?}: {said}"
+        );
     }
 }
 

@@ -53,7 +53,7 @@ fn list_and_why_name_where_an_installed_skill_came_from() {
     assert_snapshot!(run(&place, &["list"]), @"
     exit 0
     --- stdout
-    mail  not trusted: Does mail.  (from https://example.org/acme/skills.git skills/mail @012345678)
+    mail  not trusted: Does mail.  (from https://example.org/acme/skills.git skills/mail @012345678, says the lock; not fetched by you)
     own  not trusted: Does own.
     pdf  Does pdf.  (from from/pdf)
 
@@ -74,9 +74,10 @@ fn list_and_why_name_where_an_installed_skill_came_from() {
       found: [DIR]/home/.agents/skills/mail/SKILL.md
       path for filters: mail
       hint: agents may use it after: prowess trust mail
-      installed from: https://example.org/acme/skills.git skills/mail
+      the lock says it is from: https://example.org/acme/skills.git skills/mail
       requested: tag:v1
       commit: 0123456789012345678901234567890123456789
+      not fetched: you have not fetched it from there; do it with: prowess sync --fetch-only --user
       edited: its files are not those of skills.lock; see which with: prowess verify --user
     ");
     let list = json_of(&place, &["list", "--json"]);
@@ -118,7 +119,10 @@ fn a_source_that_only_the_lock_names_is_never_said_to_be_where_a_skill_came_from
     let said = run(&place, &["sync", "--yes"]);
     let claim = "the lock says it is from  https://example.org/acme/skills.git pdf @";
     assert!(said.starts_with("exit 0") && said.contains(claim), "{said}");
-    assert!(said.contains("; you have not fetched it from there") && !said.contains("fetched 1 skill"), "{said}");
+    assert!(
+        said.contains("; you have not fetched it from there") && !said.contains("fetched 1 skill"),
+        "{said}"
+    );
     for args in [&["list"][..], &["list", "--installed"], &["sync"]] {
         let said = run(&place, args);
         assert!(said.contains(", says the lock; not fetched by you"), "{args:?}: {said}");
@@ -140,7 +144,10 @@ fn a_source_is_known_once_the_user_has_fetched_the_same_bytes_from_it() {
     let said = run(&place, &["sync", "--fetch-only", "--yes"]);
     assert!(said.starts_with("exit 0") && said.contains("fetched 1 skill"), "{said}");
     let said = run(&place, &["list"]);
-    assert!(said.contains(&format!("(from {}", url.replace(&place.path().display().to_string(), "[DIR]"))), "{said}");
+    assert!(
+        said.contains(&format!("(from {}", url.replace(&place.path().display().to_string(), "[DIR]"))),
+        "{said}"
+    );
     assert!(!said.contains("not fetched"), "{said}");
     assert_eq!(json_of(&place, &["list", "--json"])["skills"][0]["installed"]["fetched"], true);
     // The store has the bytes; that says nothing about where others have them from.
@@ -164,7 +171,7 @@ fn a_damaged_lock_is_a_note_and_the_skills_are_listed() {
     assert_snapshot!(run(&place, &["list"]), @"
     exit 0
     --- stdout
-    mail  not trusted: Does mail.  (from https://example.org/acme/skills.git skills/mail @012345678)
+    mail  not trusted: Does mail.  (from https://example.org/acme/skills.git skills/mail @012345678, says the lock; not fetched by you)
     own  not trusted: Does own.
     pdf  Does pdf.
 
@@ -185,14 +192,14 @@ fn an_installed_skill_is_a_source_by_its_reference() {
     assert_snapshot!(run(&place, &["list", "--in", "@acme/mail"]), @"
     exit 0
     --- stdout
-    mail  Does mail.  (from https://example.org/acme/skills.git skills/mail @012345678)
+    mail  Does mail.  (from https://example.org/acme/skills.git skills/mail @012345678, says the lock; not fetched by you)
 
     1 skill
     ");
     assert_snapshot!(run(&place, &["list", "--in", "dir=@acme/mail,prefix=team"]), @"
     exit 0
     --- stdout
-    team:mail  Does mail.  (from https://example.org/acme/skills.git skills/mail @012345678)
+    team:mail  Does mail.  (from https://example.org/acme/skills.git skills/mail @012345678, says the lock; not fetched by you)
 
     1 skill
     ");

@@ -98,9 +98,14 @@ pub(crate) fn apply(
     }
     for order in orders {
         let change = match order {
-            Order::Install(new) => {
-                install(place, &mut records, (dir.as_ref(), &mut names, &accepted), new, how, &mut transaction)?
-            }
+            Order::Install(new) => install(
+                place,
+                &mut records,
+                (dir.as_ref(), &mut names, &accepted),
+                new,
+                how,
+                &mut transaction,
+            )?,
             Order::Hold(name) => match records.lock.get(name) {
                 Some(locked) => changed(place, locked.clone(), Action::Unchanged),
                 None => return Err(unknown(place, name, &before)),

@@ -228,7 +228,10 @@ fn take_back_elsewhere<'c>(
     if removed.is_empty() {
         return Ok(());
     }
-    let others = CLIENTS.iter().map(|client| client.id).filter(|id| !records.wanted.clients().iter().any(|wanted| wanted == id));
+    let others = CLIENTS
+        .iter()
+        .map(|client| client.id)
+        .filter(|id| !records.wanted.clients().iter().any(|wanted| wanted == id));
     let others = others.filter_map(|id| ClientFolder::lenient(place, id, how.environment));
     let mut seen: BTreeSet<PathBuf> = records
         .wanted
@@ -239,10 +242,13 @@ fn take_back_elsewhere<'c>(
         .chain(place.skills_folder(false)?)
         .collect();
     for folder in others {
-        let Some((real, _)) = folder.open.as_ref().filter(|(real, _)| seen.insert(real.clone())) else { continue };
+        let Some((real, _)) = folder.open.as_ref().filter(|(real, _)| seen.insert(real.clone())) else {
+            continue;
+        };
         for change in &removed {
             let there = folder.state(&change.name)?;
-            let is_link = matches!(&there, Some(State::Link(to)) if *to == folder.target(place, &change.name));
+            let is_link =
+                matches!(&there, Some(State::Link(to)) if *to == folder.target(place, &change.name));
             if let Some(there) = there.filter(|_| is_link && how.files) {
                 transaction.remove(real, &change.name, there)?;
                 end_trust(&change.name, &folder.folder.join(&change.name), transaction);

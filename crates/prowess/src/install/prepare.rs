@@ -165,7 +165,8 @@ impl Installer {
         // If the user's folder cannot be listed, its skills are left out: the preview decides nothing.
         let of_user =
             own.as_deref().and_then(|folder| Dir::open(folder).ok()?.names().ok()).unwrap_or_default();
-        let of_place = open_skills(&place).ok().flatten().and_then(|dir| dir.names().ok()).unwrap_or_default();
+        let of_place =
+            open_skills(&place).ok().flatten().and_then(|dir| dir.names().ok()).unwrap_or_default();
         let names = || {
             let locked = records.lock.skills().iter().map(|skill| &*skill.name);
             let there = of_user.iter().chain(&of_place).map(String::as_str);

@@ -130,7 +130,8 @@ impl Installer {
                 continue;
             }
             // The store may have the same bytes from another source.
-            let stored = || fetcher.stored(locked).filter(|_| !options.fetch_only || self.fetch_log().has(locked));
+            let stored =
+                || fetcher.stored(locked).filter(|_| !options.fetch_only || self.fetch_log().has(locked));
             match stored() {
                 Some(tree) => plan.here.push(Prepared::seen(new_skill(tree, locked.clone(), None), seen)),
                 None => {

@@ -20,7 +20,7 @@ fn nothing_is_written_into_the_git_folder_of_a_project() {
     ] {
         let desk = Desk::new();
         let git = desk.path("project/.git");
-        fs::create_dir_all(git.join("hooks")).unwrap();
+        fs::create_dir_all(if target.ends_with("hooks") { git.join("hooks") } else { git.clone() }).unwrap();
         fs::create_dir_all(desk.path("project/vendor")).unwrap();
         fs::write(git.join("lock"), "version = 1\n").unwrap();
         fs::write(git.join("toml"), "").unwrap();
@@ -34,6 +34,7 @@ fn nothing_is_written_into_the_git_folder_of_a_project() {
         assert_eq!(error.kind(), InstallErrorKind::Refused, "{link}: {error}");
         assert!(error.to_string().contains("into .git") && error.to_string().contains(link), "{error}");
         assert!(!git.join("hooks/pre-commit").exists() && !git.join("hooks/hooks").exists(), "{link}");
+        assert!(!git.join("skills").exists(), "{link}");
         assert_eq!(fs::read_to_string(git.join("lock")).unwrap(), "version = 1\n", "{link}");
     }
 }
@@ -62,7 +63,10 @@ fn a_record_that_is_a_link_to_nothing_is_an_error_that_says_to_remove_the_link()
         let desk = Desk::new();
         symlink("nothing", desk.path("project").join(record)).unwrap();
         let error = desk.installer().install_local(&desk.folder("pdf"), SCOPE).unwrap_err();
-        assert!(error.to_string().contains("leads to nothing") && error.to_string().contains(record), "{error}");
+        assert!(
+            error.to_string().contains("leads to nothing") && error.to_string().contains(record),
+            "{error}"
+        );
         assert!(error.hint().contains("remove the link"), "{}", error.hint());
         assert!(!desk.path("project/.agents").exists() && !desk.path("project/nothing").exists());
     }

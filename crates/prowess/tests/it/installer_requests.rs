@@ -74,10 +74,10 @@ fn a_reference_takes_the_version_and_the_folder_that_are_asked_for_beside_it() {
 #[test]
 fn a_version_or_folder_that_is_named_twice_is_refused_by_name() {
     let desk = Desk::new();
-    let installer = desk.installer().with_registry("local", "/srv/{name}").with_registry(
-        "page",
-        "https://git.example.org/group/{name}/-/tree/main/skills",
-    );
+    let installer = desk
+        .installer()
+        .with_registry("local", "/srv/{name}")
+        .with_registry("page", "https://git.example.org/group/{name}/-/tree/main/skills");
     for (source, reference, path, part) in [
         ("@acme/r@v1", Some("v2"), None, "two versions"),
         ("@local/r@v1", None, None, "no versions"),

@@ -73,7 +73,8 @@ fn spec(args: &Add) -> Result<InstallSpec, CommandError> {
         // Parsed as a part of a source, so that the same rules apply.
         let with: InstallSpec = format!("owner/repo#{reference}").parse()?;
         if spec.reference.is_some() && spec.reference != with.reference {
-            let error = format!("the source names another version already: {}: --ref {reference}", args.source);
+            let error =
+                format!("the source names another version already: {}: --ref {reference}", args.source);
             return Err(Failure::new(error, "leave out --ref, or the version in the source").into());
         }
         spec.reference = with.reference;

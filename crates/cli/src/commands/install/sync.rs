@@ -2,9 +2,7 @@
 
 use std::time::Instant;
 
-use prowess::install::{
-    Change, Edits, InstallError, InstallErrorKind, Installer, Preview, SyncOptions,
-};
+use prowess::install::{Change, Edits, InstallError, InstallErrorKind, Installer, Preview, SyncOptions};
 
 use super::{consent, installer, report, with_hint};
 use crate::Outcome;

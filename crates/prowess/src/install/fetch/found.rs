@@ -83,7 +83,17 @@ impl Found {
     pub(super) fn new(place: Place, source: String, last_name: String) -> Self {
         let (skills, unsafe_folders) = (Vec::new(), Vec::new());
         let unread = None;
-        Self { skills, source, meant: None, named: None, hinted: None, place, unread, last_name, unsafe_folders }
+        Self {
+            skills,
+            source,
+            meant: None,
+            named: None,
+            hinted: None,
+            place,
+            unread,
+            last_name,
+            unsafe_folders,
+        }
     }
 
     /// The commit, when it is a repository.

@@ -57,9 +57,13 @@ impl Fetcher {
         }
         let (owners, skills): (Vec<usize>, Vec<FoundSkill>) = chosen.into_iter().unzip();
         let fetched = self.take_from(&mut place, &source, skills)?;
-        let mut taken: Vec<(usize, Vec<FetchedSkill>)> = group.iter().map(|(at, _)| (*at, Vec::new())).collect();
+        let mut taken: Vec<(usize, Vec<FetchedSkill>)> =
+            group.iter().map(|(at, _)| (*at, Vec::new())).collect();
         for (owner, skill) in owners.into_iter().zip(fetched) {
-            taken.iter_mut().filter(|(at, _)| *at == owner).for_each(|(_, skills)| skills.push(skill.clone()));
+            taken
+                .iter_mut()
+                .filter(|(at, _)| *at == owner)
+                .for_each(|(_, skills)| skills.push(skill.clone()));
         }
         Ok(taken)
     }

@@ -43,7 +43,8 @@ pub(super) fn check_tree(
     let more = version.or_else(|| path.map(RelPath::as_str)).filter(|_| place.tree.is_some());
     match more {
         Some(more) => {
-            let reason = format!("the address of a folder names its version and its path already: {place}: {more}");
+            let reason =
+                format!("the address of a folder names its version and its path already: {place}: {more}");
             Err(refused(&reason, "leave out one of them, or give the address of the repository"))
         }
         None => Ok(()),

@@ -80,7 +80,8 @@ pub(super) fn meant(lock: SkillsLock, skill: &SkillRef) -> Result<Option<LockedS
         lock.into_skills().into_iter().filter(|locked| is_meant(locked, skill)).collect();
     if found.len() > 1 && !found.iter().any(|locked| locked.name == skill.name) {
         let names: Vec<&str> = found.iter().map(|locked| &*locked.name).collect();
-        let message = format!("several skills are installed by this reference: {skill}: {}", names.join(", "));
+        let message =
+            format!("several skills are installed by this reference: {skill}: {}", names.join(", "));
         return Err(InstallError::new(InstallErrorKind::Request, message, "name one of them"));
     }
     let named = found.iter().position(|locked| locked.name == skill.name).unwrap_or(0);

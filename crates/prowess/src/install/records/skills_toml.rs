@@ -76,7 +76,9 @@ impl WantedSkill {
     }
 
     fn to_value(&self) -> Value {
-        if let (Some(text), 1) = (&self.text, self.members().iter().filter(|(_, value)| value.is_some()).count()) {
+        if let (Some(text), 1) =
+            (&self.text, self.members().iter().filter(|(_, value)| value.is_some()).count())
+        {
             return Value::from(text.as_str());
         }
         let mut table = InlineTable::new();
@@ -247,7 +249,11 @@ fn wanted(name: &str, item: &Item) -> Result<WantedSkill, String> {
             "ref" | "tag" | "branch" | "rev" => {
                 return Err(format!("skills.{name} has more than one of ref, tag, branch, rev"));
             }
-            _ => return Err(format!("the key skills.{name}.{key} is not known: use git or source, path, skill, ref")),
+            _ => {
+                return Err(format!(
+                    "the key skills.{name}.{key} is not known: use git or source, path, skill, ref"
+                ));
+            }
         }
     }
     match (&wanted.git, &wanted.path) {

@@ -76,8 +76,9 @@ fn is_moved(books: &Books, stage: &Path) -> bool {
 fn files_beside(journal: &Path, ending: &str) -> Vec<PathBuf> {
     let folder = journal.parent().and_then(|folder| fs::read_dir(folder).ok());
     let files = folder.into_iter().flatten().flatten().map(|entry| entry.path());
-    let is_other =
-        |file: &PathBuf| file.extension().is_some_and(|end| end == ending) && file.file_stem() != journal.file_stem();
+    let is_other = |file: &PathBuf| {
+        file.extension().is_some_and(|end| end == ending) && file.file_stem() != journal.file_stem()
+    };
     let mut files: Vec<PathBuf> = files.filter(is_other).collect();
     files.sort();
     files

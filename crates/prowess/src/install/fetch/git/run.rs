@@ -220,7 +220,8 @@ impl GitRunner {
         }
         variables.extend(more_variables.iter().cloned());
         let limits = ProcessLimits { timeout: self.limits.timeout, max_output: limit };
-        let finished = process::run_with(&argv, (bare.folder.parent(), &variables), input, lock, limits, watch);
+        let finished =
+            process::run_with(&argv, (bare.folder.parent(), &variables), input, lock, limits, watch);
         let finished = finished.map_err(Problem::process)?;
         if finished.status.success() { Ok(finished) } else { Err(Problem::said(&finished.stderr)) }
     }
@@ -232,8 +233,10 @@ impl GitRunner {
             let argv = [program, "config", "--get", "core.sshCommand"].map(str::to_owned);
             let limits =
                 ProcessLimits { timeout: self.limits.timeout, max_output: self.limits.listing_bytes };
-            process::run_with(&argv, (bare.folder.parent(), variables), Vec::new(), None, limits, &mut || true)
-                .is_ok_and(|done| done.status.success())
+            process::run_with(&argv, (bare.folder.parent(), variables), Vec::new(), None, limits, &mut || {
+                true
+            })
+            .is_ok_and(|done| done.status.success())
         })
     }
 }

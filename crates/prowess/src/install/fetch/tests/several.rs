@@ -26,7 +26,12 @@ impl Git for Counting {
         self.git.tree(url, commit)
     }
 
-    fn objects(&self, url: &str, names: &[String], limit: usize) -> Result<Vec<Option<Object>>, InstallError> {
+    fn objects(
+        &self,
+        url: &str,
+        names: &[String],
+        limit: usize,
+    ) -> Result<Vec<Option<Object>>, InstallError> {
         self.git.objects(url, names, limit)
     }
 
