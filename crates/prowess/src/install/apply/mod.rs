@@ -1,29 +1,33 @@
 //! Installing and removing under the lock of a place: compares the folders with the records, and makes all changes in
 //! one transaction.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+mod copy;
+mod edits;
+mod made;
+mod names;
+
+use std::path::Path;
 
 use prowess_core::Manifest;
 
+pub(crate) use self::copy::copy;
+use self::edits::edited;
+pub(super) use self::edits::named;
+pub(crate) use self::edits::{edits_of, unknown};
+pub(super) use self::made::Made;
+pub(crate) use self::names::same_name;
+use self::names::{Names, ordered_twice};
 use super::change::{Action, Change, Edits};
 use super::error::{InstallError, InstallErrorKind};
 use super::links::{AcceptedSkills, end_trust, links};
 use super::modes::is_tree;
 use super::records::{
-    FetchLog, InstallScope, LinkMode, LockedSkill, Place, Records, SKILLS_FOLDER, SkillsLock, WantedSkill,
-    check_folder_name, folder_key,
+    FetchLog, LinkMode, LockedSkill, Place, Records, SKILLS_FOLDER, WantedSkill, check_folder_name,
 };
-use super::target::{Accepted, Dir, State, Transaction, manifest_of, recover, state_of};
-use super::tree::{FileChange, SkillTree, TreeSkill, changes};
+use super::target::{Accepted, Dir, State, Transaction, state_of};
+use super::tree::{SkillTree, TreeSkill};
 use crate::env::Environment;
 use crate::error::shown;
-
-/// How long to wait for another process that copies into the same folder.
-const COPY_TIMEOUT: Duration = Duration::from_secs(60);
-/// How many changed files an error names.
-const MAX_NAMED: usize = 5;
 
 /// A skill to install.
 #[derive(Clone, Debug)]
@@ -135,47 +139,6 @@ pub(crate) fn apply(
         made.keep();
     }
     Ok(done)
-}
-
-/// The folders that an installation creates. Unless it completes, those that are empty are removed again.
-#[derive(Debug, Default)]
-pub(super) struct Made(Vec<PathBuf>);
-
-impl Made {
-    /// Notes the missing folders on the path to a folder.
-    pub(super) fn expect(&mut self, folder: &Path) {
-        self.0.extend(folder.ancestors().take_while(|above| !above.exists()).map(Path::to_owned));
-    }
-
-    fn keep(mut self) {
-        self.0.clear();
-    }
-}
-
-impl Drop for Made {
-    fn drop(&mut self) {
-        // The innermost first.
-        self.0.sort_by_key(|folder| std::cmp::Reverse(folder.components().count()));
-        for folder in &self.0 {
-            let _ = std::fs::remove_dir(folder);
-        }
-    }
-}
-
-/// Two skills that would be installed under one name.
-fn ordered_twice(orders: &[Order]) -> Option<(&NewSkill, &NewSkill)> {
-    let mut names = BTreeMap::new();
-    orders.iter().find_map(|order| match order {
-        Order::Install(new) => Some((names.insert(folder_key(&new.locked.name), &**new)?, &**new)),
-        _ => None,
-    })
-}
-
-/// The error for two skills of one name, by their paths.
-pub(crate) fn same_name(name: &str, one: &str, other: &str) -> InstallError {
-    let message = format!("two of these skills have one name: {name}: {one} and {other}");
-    let hint = "install them one by one, by their paths, one of them under another name";
-    InstallError::new(InstallErrorKind::SameName, message, hint)
 }
 
 pub(super) fn changed(place: &Place, locked: LockedSkill, action: Action) -> Change {
@@ -315,106 +278,10 @@ pub(super) fn accepted_in(folder: &Path, new: &NewSkill) -> impl Iterator<Item =
     })
 }
 
-/// The names in use in a place, by the form in which two names are equal on some system.
-struct Names(BTreeMap<String, String>);
-
-impl Names {
-    fn of(dir: Option<&Dir>, lock: &SkillsLock) -> Result<Self, InstallError> {
-        let there = match dir {
-            Some(dir) => dir.names().map_err(|error| InstallError::io("list", dir.path(), error))?,
-            None => Vec::new(),
-        };
-        let locked = lock.skills().iter().map(|skill| skill.name.clone());
-        Ok(Self(there.into_iter().chain(locked).map(|name| (folder_key(&name), name)).collect()))
-    }
-
-    /// Takes a name; an error when another one is the same on some system.
-    fn take(&mut self, name: &str) -> Result<(), InstallError> {
-        match self.0.insert(folder_key(name), name.to_owned()) {
-            Some(other) if other != name => Err(InstallError::new(
-                InstallErrorKind::Request,
-                format!("two skills would be one folder on some systems: {name}: {other}"),
-                "give one of them another name: with --as NAME, or by its key in skills.toml",
-            )),
-            _ => Ok(()),
-        }
-    }
-}
-
 pub(super) fn state(dir: &Dir, name: &str) -> Result<Option<State>, InstallError> {
     state_of(dir, name).map_err(|error| InstallError::io("read", &dir.path().join(name), error))
 }
 
 pub(super) fn open(folder: &Path) -> Result<Dir, InstallError> {
     Dir::open_real(folder).map_err(|error| InstallError::io("open the folder of skills", folder, error))
-}
-
-/// Copies a skill into a folder that has no records. An existing entry of that name is never replaced.
-pub(crate) fn copy(
-    state: &Path,
-    folder: &Path,
-    name: &str,
-    tree: &SkillTree,
-) -> Result<PathBuf, InstallError> {
-    check_folder_name(name).map_err(|reason| {
-        InstallError::new(InstallErrorKind::Request, reason, "the author has to give the skill another name")
-    })?;
-    std::fs::create_dir_all(folder).map_err(|error| InstallError::io("make the folder", folder, error))?;
-    let place = Place::new(InstallScope::Project, folder, state);
-    let _held = place.exclusive(COPY_TIMEOUT, &mut || {})?;
-    let real = Dir::open(folder).map_err(|error| InstallError::io("open the folder", folder, error))?;
-    recover(&place.books)?;
-    if state_of(&real, name).map_err(|error| InstallError::io("read", folder, error))?.is_some() {
-        let message = format!("something of this name is there already: {}", shown(&folder.join(name)));
-        return Err(InstallError::new(
-            InstallErrorKind::Exists,
-            message,
-            "remove it first, or choose another folder",
-        ));
-    }
-    let mut transaction = Transaction::begin(&place.books, tree.manifest().files.len());
-    transaction.put(real.path(), name, tree, None)?;
-    transaction.commit()?;
-    Ok(folder.join(name))
-}
-
-/// The files of an installed skill that differ from what was installed; none when that is not known.
-pub(crate) fn edits_of(
-    path: &Path,
-    locked: &LockedSkill,
-    listing: &dyn Fn(&str) -> Option<Manifest>,
-) -> Option<Vec<(String, FileChange)>> {
-    Some(changes(&listing(&locked.digest)?, &manifest_of(path).ok()?))
-}
-
-/// The error for edits that would be lost.
-fn edited(place: &Place, old: &LockedSkill, how: &Orders<'_>) -> InstallError {
-    let path = place.skill(&old.name);
-    let files = named(edits_of(&path, old, how.listing).unwrap_or_default());
-    let message = format!("this skill was edited after it was installed: {}{files}", shown(&path));
-    InstallError::new(InstallErrorKind::Edited, message, "keep the edits, or overwrite them")
-}
-
-/// The first of some changed files, as the end of a message.
-pub(super) fn named(files: Vec<(String, FileChange)>) -> String {
-    let more = files.len().saturating_sub(MAX_NAMED);
-    let mut names: Vec<String> = files.into_iter().take(MAX_NAMED).map(|(path, _)| path).collect();
-    if more > 0 {
-        names.push(format!("{more} more"));
-    }
-    if names.is_empty() { String::new() } else { format!(": {}", names.join(", ")) }
-}
-
-/// The error for a name that no installed skill has.
-pub(crate) fn unknown(place: &Place, name: &str, lock: &SkillsLock) -> InstallError {
-    let names: Vec<&str> = lock.skills().iter().map(|skill| &*skill.name).take(MAX_NAMED + 1).collect();
-    let hint = if names.is_empty() {
-        format!("no skill is installed for this {}", place.scope.word())
-    } else if names.len() > MAX_NAMED {
-        "list what is installed with: prowess list --installed".to_owned()
-    } else {
-        format!("installed are: {}", names.join(", "))
-    };
-    let message = format!("no skill of this name is installed for this {}: {name}", place.scope.word());
-    InstallError::new(InstallErrorKind::NotFound, message, hint)
 }

@@ -1,0 +1,42 @@
+//! [`copy`]: a skill in a folder that has no records.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::error::shown;
+use crate::install::error::{InstallError, InstallErrorKind};
+use crate::install::records::{InstallScope, Place, check_folder_name};
+use crate::install::target::{Dir, Transaction, recover, state_of};
+use crate::install::tree::SkillTree;
+
+/// How long to wait for another process that copies into the same folder.
+const COPY_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Copies a skill into a folder that has no records. An existing entry of that name is never replaced.
+pub(crate) fn copy(
+    state: &Path,
+    folder: &Path,
+    name: &str,
+    tree: &SkillTree,
+) -> Result<PathBuf, InstallError> {
+    check_folder_name(name).map_err(|reason| {
+        InstallError::new(InstallErrorKind::Request, reason, "the author has to give the skill another name")
+    })?;
+    std::fs::create_dir_all(folder).map_err(|error| InstallError::io("make the folder", folder, error))?;
+    let place = Place::new(InstallScope::Project, folder, state);
+    let _held = place.exclusive(COPY_TIMEOUT, &mut || {})?;
+    let real = Dir::open(folder).map_err(|error| InstallError::io("open the folder", folder, error))?;
+    recover(&place.books)?;
+    if state_of(&real, name).map_err(|error| InstallError::io("read", folder, error))?.is_some() {
+        let message = format!("something of this name is there already: {}", shown(&folder.join(name)));
+        return Err(InstallError::new(
+            InstallErrorKind::Exists,
+            message,
+            "remove it first, or choose another folder",
+        ));
+    }
+    let mut transaction = Transaction::begin(&place.books, tree.manifest().files.len());
+    transaction.put(real.path(), name, tree, None)?;
+    transaction.commit()?;
+    Ok(folder.join(name))
+}

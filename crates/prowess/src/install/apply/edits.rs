@@ -1,0 +1,56 @@
+//! Edits that a command would lose and names that it does not know, as errors.
+
+use std::path::Path;
+
+use prowess_core::Manifest;
+
+use super::Orders;
+use crate::error::shown;
+use crate::install::error::{InstallError, InstallErrorKind};
+use crate::install::records::{LockedSkill, Place, SkillsLock};
+use crate::install::target::manifest_of;
+use crate::install::tree::{FileChange, changes};
+
+/// How many changed files an error names.
+const MAX_NAMED: usize = 5;
+
+/// The files of an installed skill that differ from what was installed; none when that is not known.
+pub(crate) fn edits_of(
+    path: &Path,
+    locked: &LockedSkill,
+    listing: &dyn Fn(&str) -> Option<Manifest>,
+) -> Option<Vec<(String, FileChange)>> {
+    Some(changes(&listing(&locked.digest)?, &manifest_of(path).ok()?))
+}
+
+/// The error for edits that would be lost.
+pub(super) fn edited(place: &Place, old: &LockedSkill, how: &Orders<'_>) -> InstallError {
+    let path = place.skill(&old.name);
+    let files = named(edits_of(&path, old, how.listing).unwrap_or_default());
+    let message = format!("this skill was edited after it was installed: {}{files}", shown(&path));
+    InstallError::new(InstallErrorKind::Edited, message, "keep the edits, or overwrite them")
+}
+
+/// The first of some changed files, as the end of a message.
+pub(in crate::install) fn named(files: Vec<(String, FileChange)>) -> String {
+    let more = files.len().saturating_sub(MAX_NAMED);
+    let mut names: Vec<String> = files.into_iter().take(MAX_NAMED).map(|(path, _)| path).collect();
+    if more > 0 {
+        names.push(format!("{more} more"));
+    }
+    if names.is_empty() { String::new() } else { format!(": {}", names.join(", ")) }
+}
+
+/// The error for a name that no installed skill has.
+pub(crate) fn unknown(place: &Place, name: &str, lock: &SkillsLock) -> InstallError {
+    let names: Vec<&str> = lock.skills().iter().map(|skill| &*skill.name).take(MAX_NAMED + 1).collect();
+    let hint = if names.is_empty() {
+        format!("no skill is installed for this {}", place.scope.word())
+    } else if names.len() > MAX_NAMED {
+        "list what is installed with: prowess list --installed".to_owned()
+    } else {
+        format!("installed are: {}", names.join(", "))
+    };
+    let message = format!("no skill of this name is installed for this {}: {name}", place.scope.word());
+    InstallError::new(InstallErrorKind::NotFound, message, hint)
+}

@@ -1,0 +1,28 @@
+//! [`Made`]: the folders that an installation creates, which go again unless it completes.
+
+use std::path::{Path, PathBuf};
+
+/// The folders that an installation creates. Unless it completes, those that are empty are removed again.
+#[derive(Debug, Default)]
+pub(in crate::install) struct Made(Vec<PathBuf>);
+
+impl Made {
+    /// Notes the missing folders on the path to a folder.
+    pub(in crate::install) fn expect(&mut self, folder: &Path) {
+        self.0.extend(folder.ancestors().take_while(|above| !above.exists()).map(Path::to_owned));
+    }
+
+    pub(super) fn keep(mut self) {
+        self.0.clear();
+    }
+}
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        // The innermost first.
+        self.0.sort_by_key(|folder| std::cmp::Reverse(folder.components().count()));
+        for folder in &self.0 {
+            let _ = std::fs::remove_dir(folder);
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! Names of skills that would be one folder, on this system or another.
+
+use std::collections::BTreeMap;
+
+use super::{NewSkill, Order};
+use crate::install::error::{InstallError, InstallErrorKind};
+use crate::install::records::{SkillsLock, folder_key};
+use crate::install::target::Dir;
+
+/// Two skills that would be installed under one name.
+pub(super) fn ordered_twice(orders: &[Order]) -> Option<(&NewSkill, &NewSkill)> {
+    let mut names = BTreeMap::new();
+    orders.iter().find_map(|order| match order {
+        Order::Install(new) => Some((names.insert(folder_key(&new.locked.name), &**new)?, &**new)),
+        _ => None,
+    })
+}
+
+/// The error for two skills of one name, by their paths.
+pub(crate) fn same_name(name: &str, one: &str, other: &str) -> InstallError {
+    let message = format!("two of these skills have one name: {name}: {one} and {other}");
+    let hint = "install them one by one, by their paths, one of them under another name";
+    InstallError::new(InstallErrorKind::SameName, message, hint)
+}
+
+/// The names in use in a place, by the form in which two names are equal on some system.
+pub(super) struct Names(BTreeMap<String, String>);
+
+impl Names {
+    pub(super) fn of(dir: Option<&Dir>, lock: &SkillsLock) -> Result<Self, InstallError> {
+        let there = match dir {
+            Some(dir) => dir.names().map_err(|error| InstallError::io("list", dir.path(), error))?,
+            None => Vec::new(),
+        };
+        let locked = lock.skills().iter().map(|skill| skill.name.clone());
+        Ok(Self(there.into_iter().chain(locked).map(|name| (folder_key(&name), name)).collect()))
+    }
+
+    /// Takes a name; an error when another one is the same on some system.
+    pub(super) fn take(&mut self, name: &str) -> Result<(), InstallError> {
+        match self.0.insert(folder_key(name), name.to_owned()) {
+            Some(other) if other != name => Err(InstallError::new(
+                InstallErrorKind::Request,
+                format!("two skills would be one folder on some systems: {name}: {other}"),
+                "give one of them another name: with --as NAME, or by its key in skills.toml",
+            )),
+            _ => Ok(()),
+        }
+    }
+}
