@@ -2,11 +2,9 @@
 //! refusal or an error that it documents, within limits that the system enforces, and shows no file from outside. Long,
 //! because every command is in one table.
 
-use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output, Stdio};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -14,15 +12,15 @@ use tempfile::TempDir;
 use crate::skipped;
 
 /// The content of the file that no command may show.
-const CANARY: &str = "CANARY-7f3a";
+pub(crate) const CANARY: &str = "CANARY-7f3a";
 /// The harmless skill, which must always be offered.
-const NEIGHBOUR: &str = "good-neighbour";
+pub(crate) const NEIGHBOUR: &str = "good-neighbour";
 /// Limits that the system enforces: memory, CPU time, the size of written files, and no core dump.
 const LIMITS: [&str; 4] = ["--data=268435456", "--cpu=120", "--fsize=16777216", "--core=0"];
 /// The time after which a command that hangs is ended, in seconds. The test then fails.
 const HANGS: &str = "600";
 
-const NAMES: [&str; 18] = [
+pub(crate) const NAMES: [&str; 18] = [
     NEIGHBOUR,
     "arguments-bomb",
     "arguments-index-bomb",
@@ -44,7 +42,7 @@ const NAMES: [&str; 18] = [
 ];
 
 /// Files that are large, special, deep, or outside of the skill.
-const FILES: [(&str, &str); 15] = [
+pub(crate) const FILES: [(&str, &str); 15] = [
     ("sparse-file", "huge.bin"),
     ("sparse-many", "part-000.bin"),
     ("controls", "controls.txt"),
@@ -63,13 +61,13 @@ const FILES: [(&str, &str); 15] = [
 ];
 
 /// The tree, written for one test.
-struct Tree {
+pub(crate) struct Tree {
     root: TempDir,
 }
 
 impl Tree {
     /// `None` if a program is missing that writes the tree or limits the command.
-    fn write() -> Option<Self> {
+    pub(crate) fn write() -> Option<Self> {
         for program in ["python3", "prlimit", "timeout"] {
             if !Command::new(program).arg("--version").output().is_ok_and(|run| run.status.success()) {
                 skipped(&format!("{program} cannot run here"));
@@ -93,7 +91,7 @@ impl Tree {
     }
 
     /// The command within its limits, in a folder of the tree.
-    fn command(&self, folder: &str, args: &[&str]) -> Command {
+    pub(crate) fn command(&self, folder: &str, args: &[&str]) -> Command {
         let mut command = Command::new("timeout");
         command
             .args(["--signal=KILL", HANGS, "prlimit"])
@@ -127,7 +125,7 @@ impl Tree {
 }
 
 /// How a command ended.
-struct Ended {
+pub(crate) struct Ended {
     command: String,
     code: i32,
     out: String,
@@ -135,7 +133,7 @@ struct Ended {
 
 impl Ended {
     /// Checks that it ended by itself with a documented exit code, and showed no secret.
-    fn of(args: &[&str], output: &Output) -> Self {
+    pub(crate) fn of(args: &[&str], output: &Output) -> Self {
         let command: String = args.join(" ").chars().take(200).collect();
         let out = String::from_utf8_lossy(&output.stdout).into_owned();
         let err = String::from_utf8_lossy(&output.stderr);
@@ -151,7 +149,7 @@ impl Ended {
         assert!(self.out.contains(name), "{} does not name {name}: {}", self.command, self.out);
     }
 
-    fn ends(&self, code: i32) {
+    pub(crate) fn ends(&self, code: i32) {
         assert_eq!(self.code, code, "{}: {}", self.command, self.out);
     }
 }
@@ -301,145 +299,4 @@ fn a_watch_of_a_hostile_library_reports_the_first_change() {
     let mut output = child.wait_with_output().unwrap();
     output.stdout = rest.into_bytes();
     Ended::of(&args, &output).names("newcomer");
-}
-
-/// The requests of a client about hostile skills, by every route. The first are for lists.
-fn questions() -> Vec<(&'static str, Value)> {
-    let mut asked = vec![
-        ("skills/list", json!({})),
-        ("resources/list", json!({})),
-        ("prompts/list", json!({})),
-        ("tools/list", json!({})),
-        ("tools/call", json!({"name": "list_skills", "arguments": {}})),
-        ("tools/call", json!({"name": "search_skills", "arguments": {"query": "neighbour"}})),
-    ];
-    for name in NAMES {
-        let uri = format!("skill://{name}/SKILL.md");
-        asked.push(("skills/get", json!({ "uri": uri })));
-        asked.push(("resources/directory/read", json!({"uri": format!("skill://{name}")})));
-        asked.push(("resources/read", json!({ "uri": uri })));
-        asked.push(("tools/call", json!({"name": "load_skill", "arguments": {"name": name}})));
-        let arguments = json!({"arguments": "x".repeat(100_000)});
-        asked.push(("prompts/get", json!({"name": name, "arguments": arguments})));
-    }
-    for (name, file) in FILES {
-        asked.push(("resources/read", json!({"uri": format!("skill://{name}/{file}")})));
-        let arguments = json!({"name": name, "path": file});
-        asked.push(("tools/call", json!({"name": "read_skill_resource", "arguments": arguments})));
-    }
-    asked
-}
-
-/// Checks that each request has a result or an error, and that the lists have the harmless skill.
-fn answered(questions: &[(&str, Value)], answers: &[Value]) {
-    assert_eq!(questions.len(), answers.len());
-    for ((method, params), answer) in questions.iter().zip(answers) {
-        let params: String = params.to_string().chars().take(200).collect();
-        assert!(answer["result"].is_object() || answer["error"].is_object(), "{method} {params}: {answer}");
-    }
-    for (at, answer) in answers.iter().enumerate().take(6) {
-        let (method, params) = &questions[at];
-        assert!(answer.to_string().contains(NEIGHBOUR), "{method} {params}: {answer}");
-    }
-}
-
-#[test]
-fn a_server_on_a_pipe_answers_everything_about_hostile_skills() {
-    let Some(tree) = Tree::write() else { return };
-    let args = ["serve", "--in", "skills"];
-    let mut child = tree.command(".", &args).spawn().unwrap();
-    let mut stdin = child.stdin.take().unwrap();
-    let mut out = BufReader::new(child.stdout.take().unwrap());
-    let questions = questions();
-    let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
-    let mut input =
-        format!("{}\n", json!({"jsonrpc": "2.0", "id": "hello", "method": "initialize", "params": hello}));
-    input.push_str("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n");
-    for (id, (method, params)) in questions.iter().enumerate() {
-        let message = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
-        input.push_str(&message.to_string());
-        input.push('\n');
-    }
-    let mut answers = vec![Value::Null; questions.len()];
-    std::thread::scope(|scope| {
-        let writing = scope.spawn(move || {
-            stdin.write_all(input.as_bytes()).unwrap();
-            stdin
-        });
-        let mut open: BTreeSet<usize> = (0..questions.len()).collect();
-        while !open.is_empty() {
-            let mut line = String::new();
-            assert!(out.read_line(&mut line).unwrap() > 0, "the server has ended: {open:?} are open");
-            assert!(!line.contains(CANARY), "the server has shown what is outside");
-            let message: Value = serde_json::from_str(&line).unwrap();
-            if let Some(id) = message["id"].as_u64().and_then(|id| usize::try_from(id).ok()) {
-                open.remove(&id);
-                answers[id] = message;
-            }
-        }
-        // It ends with its input.
-        drop(writing.join().unwrap());
-    });
-    answered(&questions, &answers);
-    Ended::of(&args, &child.wait_with_output().unwrap()).ends(0);
-}
-
-/// One request without a session, on its own connection.
-fn post(at: &str, method: &str, mut params: Value) -> Value {
-    params["_meta"] = json!({
-        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-        "io.modelcontextprotocol/clientCapabilities": {},
-    });
-    let name = params.get("name").or_else(|| params.get("uri")).and_then(Value::as_str);
-    let name = name.map(|name| format!("mcp-name: {name}\r\n")).unwrap_or_default();
-    let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string();
-    let head = format!(
-        "POST /mcp HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: application/json\r\n\
-         accept: application/json, text/event-stream\r\nmcp-protocol-version: 2026-07-28\r\nmcp-method: {method}\r\n\
-         {name}content-length: {}\r\n\r\n",
-        body.len()
-    );
-    let mut stream = TcpStream::connect(at).unwrap();
-    stream.write_all(head.as_bytes()).unwrap();
-    stream.write_all(body.as_bytes()).unwrap();
-    let mut answer = Vec::new();
-    stream.read_to_end(&mut answer).unwrap();
-    let answer = String::from_utf8_lossy(&answer);
-    assert!(!answer.contains(CANARY), "the server has shown what is outside");
-    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
-    serde_json::from_str(body).unwrap_or_else(|_| panic!("{method}: {head}: {body}"))
-}
-
-/// Ends a server at an address, even if the test fails.
-struct Serving(Child);
-
-impl Drop for Serving {
-    fn drop(&mut self) {
-        // This signal is passed on to the server; SIGKILL would not be.
-        let _ = Command::new("kill").args(["-TERM", &self.0.id().to_string()]).stderr(Stdio::null()).status();
-        let _ = self.0.wait();
-    }
-}
-
-#[test]
-fn a_server_at_an_address_answers_everything_about_hostile_skills() {
-    let Some(tree) = Tree::write() else { return };
-    let args = ["serve", "--in", "skills", "--http", "127.0.0.1:0", "--log", "json"];
-    let mut serving = Serving(tree.command(".", &args).spawn().unwrap());
-    let mut log = BufReader::new(serving.0.stderr.take().unwrap());
-    let mut line = String::new();
-    log.read_line(&mut line).unwrap();
-    let url = serde_json::from_str::<Value>(&line).unwrap()["listening"].as_str().unwrap().to_owned();
-    let at = url.strip_prefix("http://").and_then(|rest| rest.strip_suffix("/mcp")).unwrap();
-    let questions = questions();
-    let answers: Vec<Value> =
-        questions.iter().map(|(method, params)| post(at, method, params.clone())).collect();
-    answered(&questions, &answers);
-    let id = serving.0.id().to_string();
-    assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
-    let mut rest = String::new();
-    log.read_to_string(&mut rest).unwrap();
-    assert!(!rest.contains(CANARY) && !rest.contains("panicked at"), "{rest}");
-    let status = serving.0.wait().unwrap();
-    assert_eq!(status.code(), Some(0), "{rest}");
 }

@@ -6,8 +6,8 @@ use std::process::Command;
 
 use prowess::fs::walk::OnError;
 use prowess::install::{
-    FileChange, InstallErrorKind, InstallFolders, InstallScope, InstalledState, Installer, SkillRef,
-    is_local_path,
+    FileChange, InstallErrorKind, InstallFolders, InstallOptions, InstallScope, InstalledState, Installer,
+    SkillRef, is_local_path,
 };
 use prowess::{DirSource, Registry, ScanOptions};
 
@@ -275,7 +275,12 @@ fn remove_takes_a_skill_with_its_records_and_stops_at_edits() {
     // The same by its reference among names.
     installer.install(&pdf, InstallScope::Project, Some("mine")).unwrap();
     let uninstall = |name: &str| {
-        installer.uninstall(InstallScope::Project, &[name.to_owned()], &Default::default(), &mut |_| {})
+        installer.uninstall(
+            InstallScope::Project,
+            &[name.to_owned()],
+            &InstallOptions::default(),
+            &mut |_| {},
+        )
     };
     assert_eq!(uninstall("@acme/other").unwrap_err().kind(), InstallErrorKind::NotFound);
     assert_eq!(uninstall("@acme/pdf").unwrap()[0].name, "mine");

@@ -1,28 +1,31 @@
-//! Folders, names and records that attack the installer: each is refused by name or does no harm, and nothing outside
-//! changes. Long, because it is one list of attacks.
+//! Skills that attack the installer, through every door: each is refused by name or does no harm, and nothing
+//! outside changes. Long, because it is one list of attacks.
 
 use std::ffi::OsStr;
 use std::fs;
+use std::io::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _, symlink};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use prowess::install::{
-    InstallErrorKind, InstallOptions, InstallScope, InstallSpec, InstalledState, Installer, SyncOptions,
+    InstallError, InstallErrorKind, InstallOptions, InstallScope, InstallSpec, InstalledState, SyncOptions,
 };
 
-use crate::installer::{Desk, reference, skill};
+use crate::installer::{Desk, git, no_git, reference};
+
+const SCOPE: InstallScope = InstallScope::Project;
 
 /// Files outside of everything that an installer may change, and how they were.
-struct Canaries {
+pub(crate) struct Canaries {
     folder: PathBuf,
     before: Vec<String>,
 }
 
 impl Canaries {
-    fn of(desk: &Desk) -> Self {
+    pub(crate) fn of(desk: &Desk) -> Self {
         let folder = desk.path("outside");
         fs::create_dir_all(folder.join("folder")).unwrap();
         for file in ["secret", "folder/secret", "SKILL.md"] {
@@ -32,13 +35,13 @@ impl Canaries {
         Self { folder, before }
     }
 
-    fn check(&self, what: &str) {
+    pub(crate) fn check(&self, what: &str) {
         assert_eq!(state(&self.folder), self.before, "{what}");
     }
 }
 
 /// Every file below a folder with its bytes, mode and time.
-fn state(folder: &Path) -> Vec<String> {
+pub(crate) fn state(folder: &Path) -> Vec<String> {
     let mut lines = Vec::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
@@ -173,17 +176,127 @@ fn assert_plain(folder: &Path, what: &str) {
     }
 }
 
+/// A way by which a skill gets into a project.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Door {
+    /// `add` of a folder.
+    Folder,
+    /// `sync` of a `skills.toml` that names the folder.
+    FolderInRecord,
+    /// `add` of a repository.
+    Repository,
+    /// `sync` of a `skills.toml` that names the repository.
+    RepositoryInRecord,
+    /// A reference to the repository.
+    Reference,
+}
+
+const DOORS: [Door; 5] =
+    [Door::Folder, Door::FolderInRecord, Door::Repository, Door::RepositoryInRecord, Door::Reference];
+
+impl Door {
+    fn is_git(self) -> bool {
+        !matches!(self, Self::Folder | Self::FolderInRecord)
+    }
+
+    /// Installs the skill in the folder `local/evil`, or that of the repository `@acme/evil`.
+    fn install(self, desk: &Desk) -> Result<PathBuf, InstallError> {
+        let installer = desk.installer();
+        let url = format!("file://{}/acme/evil.git", desk.path("repositories").display());
+        let entry = match self {
+            Self::Folder => return installer.install_local(&desk.path("local/evil"), SCOPE),
+            Self::Reference => return installer.install(&reference("@acme/evil"), SCOPE, None),
+            Self::Repository => {
+                let spec: InstallSpec = url.parse()?;
+                let mut available = installer.find(SCOPE, &spec)?;
+                let chosen = available.choose(&[], false)?;
+                let skills = installer.prepare(SCOPE, &spec, &mut available, &chosen, None, &mut |_| {})?;
+                installer.add(SCOPE, skills, &InstallOptions::default(), &mut |_| {})?;
+                return Ok(desk.path("project/.agents/skills/evil"));
+            }
+            Self::FolderInRecord => "{ path = \"../local/evil\" }".to_owned(),
+            Self::RepositoryInRecord => format!("{{ git = \"{url}\" }}"),
+        };
+        fs::write(desk.path("project/skills.toml"), format!("[skills]\nevil = {entry}\n")).unwrap();
+        let options = SyncOptions::default();
+        let plan = installer.plan_sync(SCOPE, &options, &mut |_| {})?;
+        let skills = installer.fetch_sync(SCOPE, plan, &mut |_| {})?;
+        installer.sync(SCOPE, skills, &options, &mut |_| {})?;
+        Ok(desk.path("project/.agents/skills/evil"))
+    }
+}
+
+/// Makes the tree of a folder in a repository, without the checks with which git protects its own index. None when
+/// something in the folder cannot be in a repository.
+fn tree_of(repository: &Path, folder: &Path) -> Option<String> {
+    let run = |words: &[&str], input: &[u8]| {
+        let mut child = Command::new("git")
+            .current_dir(repository)
+            .args(words)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        child.stdin.take().unwrap().write_all(input).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success(), "git {words:?}");
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    };
+    let blob = |bytes: &[u8]| run(&["hash-object", "-w", "--stdin"], bytes);
+    let mut entries = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let metadata = path.symlink_metadata().unwrap();
+        let (mode, kind, id) = if metadata.is_symlink() {
+            ("120000", "blob", blob(fs::read_link(&path).unwrap().as_os_str().as_bytes()))
+        } else if metadata.is_dir() {
+            ("040000", "tree", tree_of(repository, &path)?)
+        } else if metadata.is_file() {
+            let mode = if metadata.mode() & 0o100 == 0 { "100644" } else { "100755" };
+            (mode, "blob", blob(&fs::read(&path).unwrap()))
+        } else {
+            return None;
+        };
+        entries.extend(format!("{mode} {kind} {id}\t").into_bytes());
+        entries.extend(path.file_name().unwrap().as_bytes());
+        entries.push(0);
+    }
+    Some(run(&["mktree", "-z"], &entries))
+}
+
+/// Makes the repository `@acme/evil` from `local`, in which the skill is. Returns whether it could.
+fn commit(desk: &Desk) -> bool {
+    let bare = desk.path("repositories/acme/evil.git");
+    fs::create_dir_all(&bare).unwrap();
+    git(&bare, &["init", "-q", "--bare", "-b", "main"]);
+    let Some(tree) = tree_of(&bare, &desk.path("local")) else { return false };
+    let commit = git(&bare, &["commit-tree", "-m", "one", &tree]);
+    git(&bare, &["update-ref", "refs/heads/main", &commit]);
+    true
+}
+
 #[test]
-fn a_folder_that_attacks_is_refused_by_name_or_installed_as_plain_files() {
-    for (what, expected, attack) in ATTACKS {
+fn a_skill_that_attacks_is_refused_by_name_or_installed_as_plain_files_through_every_door() {
+    let no_git = no_git();
+    let (mut tried, mut unable) = (0, Vec::new());
+    for ((what, expected, attack), door) in ATTACKS.iter().flat_map(|attack| DOORS.map(|door| (attack, door)))
+    {
         let desk = Desk::new();
         let source = desk.folder("evil");
         let outside = Canaries::of(&desk);
         attack(&source, &outside.folder);
+        if door.is_git() && (no_git || !commit(&desk)) {
+            unable.push(*what);
+            continue;
+        }
+        tried += 1;
+        let what = &format!("{what} by {door:?}");
         // A hard link changes how the file outside looks, so it is looked at afterwards.
         let outside = Canaries { before: state(&outside.folder), ..outside };
-        let done = desk.installer().install_local(&source, InstallScope::Project);
+        let local = state(&desk.path("local"));
+        let done = door.install(&desk);
         outside.check(what);
+        assert_eq!(state(&desk.path("local")), local, "{what}");
         match (expected, done) {
             (Refused(part), Err(error)) => {
                 let kinds =
@@ -192,211 +305,22 @@ fn a_folder_that_attacks_is_refused_by_name_or_installed_as_plain_files() {
                 assert!(error.to_string().contains(part), "{what}: {error}");
                 assert!(!error.to_string().chars().any(char::is_control), "{what}: {error}");
                 assert!(!error.hint().is_empty(), "{what}");
-                assert_eq!(fs::read_dir(desk.path("project")).unwrap().count(), 0, "{what}");
+                let left =
+                    fs::read_dir(desk.path("project")).unwrap().map(|entry| entry.unwrap().file_name());
+                assert!(left.into_iter().all(|name| name == "skills.toml"), "{what}");
             }
             (Harmless, Ok(folder)) => {
                 assert_eq!(folder, desk.path("project/.agents/skills/evil"), "{what}");
                 assert_plain(&folder, what);
-                let state = desk.installer().verify(InstallScope::Project).unwrap().remove(0).state;
+                let state = desk.installer().verify(SCOPE).unwrap().remove(0).state;
                 assert_eq!(state, InstalledState::Clean, "{what}");
             }
             (_, done) => panic!("{what}: {done:?}"),
         }
     }
-}
-
-/// Adds a skill of a folder under another name.
-fn add_as(installer: &Installer, folder: &Path, alias: &str) -> Result<(), prowess::install::InstallError> {
-    let spec: InstallSpec = folder.to_str().unwrap().parse()?;
-    let mut available = installer.find(InstallScope::Project, &spec)?;
-    let chosen = available.choose(&[], false)?;
-    let scope = InstallScope::Project;
-    let skills = installer.prepare(scope, &spec, &mut available, &chosen, Some(alias), &mut |_| {})?;
-    installer.add(scope, skills, &InstallOptions::default(), &mut |_| {}).map(drop)
-}
-
-const BAD_NAMES: &[&str] = &[
-    "../x",
-    "a/../../x",
-    "/abs",
-    "..",
-    ".",
-    "",
-    "a//b",
-    "./x",
-    r"..\x",
-    r"C:\x",
-    "C:x",
-    r"\\server\share",
-    "a\nb",
-    "a\u{1b}b",
-    "a.",
-    "a ",
-    "CON",
-    "aux.md",
-    "COM¹",
-    "a:evil",
-    ".git",
-    ".hidden",
-    "．．／x",
-    "a\0b",
-];
-
-#[test]
-fn a_name_never_leads_out_of_the_folder_of_skills() {
-    for name in BAD_NAMES {
-        let desk = Desk::new();
-        let outside = Canaries::of(&desk);
-        let source = desk.folder("plain");
-        let error = add_as(&desk.installer(), &source, name).expect_err(name);
-        assert!(!error.to_string().chars().any(char::is_control) && !error.hint().is_empty(), "{error}");
-        assert!(!desk.path("project/skills.lock").exists(), "{name:?}");
-        // In the frontmatter it is trimmed, or the folder keeps its name.
-        let quoted = serde_json::to_string(name).unwrap();
-        fs::write(source.join("SKILL.md"), skill(&quoted, "text")).unwrap();
-        let folder = desk.installer().install_local(&source, InstallScope::Project);
-        let trimmed = if *name == "a " { "a" } else { "plain" };
-        if let Ok(folder) = folder {
-            assert_eq!(folder, desk.path("project/.agents/skills").join(trimmed), "{name:?}");
-        }
-        outside.check(name);
-        let skills = desk.path("project/.agents/skills");
-        let names: Vec<_> =
-            fs::read_dir(skills).into_iter().flatten().map(|entry| entry.unwrap().file_name()).collect();
-        assert!(names.iter().all(|name| name == trimmed), "{name:?}: {names:?}");
+    // Only what no repository can contain comes through folders alone.
+    if !no_git {
+        unable.dedup();
+        assert_eq!((unable, tried), (vec!["a FIFO", "a socket"], ATTACKS.len() * DOORS.len() - 6));
     }
-}
-
-#[test]
-fn names_that_differ_by_case_are_refused_and_the_first_stays() {
-    let desk = Desk::new();
-    let installer = desk.installer();
-    installer.install_local(&desk.folder("pdf"), InstallScope::Project).unwrap();
-    let before = state(&desk.path("project"));
-    for name in ["PDF", "Pdf"] {
-        let error = add_as(&installer, &desk.folder("other"), name).unwrap_err();
-        assert_eq!(error.kind(), InstallErrorKind::Request, "{error}");
-        assert!(error.hint().contains("another name") && !error.hint().contains("overwrite"), "{error}");
-        assert!(error.to_string().contains("pdf") && error.to_string().contains(name), "{error}");
-    }
-    assert_eq!(state(&desk.path("project")), before);
-}
-
-/// Every way to use the records of the project.
-fn every_way(desk: &Desk) -> Vec<prowess::install::InstallError> {
-    let installer = desk.installer();
-    let (scope, options) = (InstallScope::Project, InstallOptions::default());
-    vec![
-        installer.install_local(&desk.folder("fresh"), scope).unwrap_err(),
-        installer.verify(scope).unwrap_err(),
-        installer.list().unwrap_err(),
-        installer.resolve(&reference("@acme/pdf")).unwrap_err(),
-        installer.remove(&reference("@acme/pdf")).unwrap_err(),
-        installer.uninstall(scope, &["pdf".to_owned()], &options, &mut |_| {}).unwrap_err(),
-        installer.plan_sync(scope, &SyncOptions::default(), &mut |_| {}).unwrap_err(),
-    ]
-}
-
-#[test]
-fn a_lock_that_attacks_is_refused_in_every_way_and_stays_as_it_is() {
-    let entry = |name: &str, source: &str, path: &str| {
-        let name = serde_json::to_string(name).unwrap();
-        let digest = "a".repeat(64);
-        format!(
-            "version = 1\n[[skill]]\nname = {name}\nsource = \"{source}\"\n{path}digest = \"sha256:{digest}\"\n"
-        )
-    };
-    let mut locks: Vec<String> = BAD_NAMES.iter().map(|name| entry(name, "path+from", "")).collect();
-    locks.push(entry("pdf", "path+/etc", ""));
-    locks.push(entry("pdf", "git+--upload-pack=x", ""));
-    locks.push(entry("pdf", "ext::sh -c x", ""));
-    locks.push(entry("pdf", "path+from", "path = \"../../outside\"\n"));
-    locks.push(format!(
-        "{}{}",
-        entry("pdf", "path+a", ""),
-        entry("PDF", "path+a", "").split_once('\n').unwrap().1
-    ));
-    for lock in locks {
-        let desk = Desk::new();
-        let outside = Canaries::of(&desk);
-        fs::write(desk.path("project/skills.lock"), &lock).unwrap();
-        for error in every_way(&desk) {
-            assert_eq!(error.kind(), InstallErrorKind::Damaged, "{lock}: {error}");
-            assert!(error.to_string().contains("skills.lock"), "{error}");
-        }
-        outside.check(&lock);
-        assert_eq!(fs::read_to_string(desk.path("project/skills.lock")).unwrap(), lock);
-    }
-}
-
-#[test]
-fn a_record_that_is_a_fifo_or_a_folder_or_a_link_out_is_an_error_and_no_wait() {
-    type Make = fn(&Path, &Path);
-    let makes: [(&str, Make); 3] = [
-        ("a FIFO", |file, _| assert!(Command::new("mkfifo").arg(file).status().unwrap().success())),
-        ("a folder", |file, _| fs::create_dir(file).unwrap()),
-        ("a link", |file, outside| symlink(outside, file).unwrap()),
-    ];
-    for record in ["skills.lock", "skills.toml"] {
-        for (what, make) in makes {
-            let desk = Desk::new();
-            // What a link leads to could be a record of another project.
-            let other = desk.path("other");
-            fs::write(&other, if record == "skills.lock" { "version = 1\n" } else { "" }).unwrap();
-            make(&desk.path("project").join(record), &other);
-            let error =
-                desk.installer().install_local(&desk.folder("fresh"), InstallScope::Project).unwrap_err();
-            assert!(
-                error.with_cause().contains(what) && error.to_string().contains(record),
-                "{}",
-                error.with_cause()
-            );
-            assert!(fs::read_to_string(&other).unwrap().len() < 20);
-            assert!(!desk.path("project/.agents/skills/fresh").exists(), "{record}: {what}");
-        }
-    }
-}
-
-#[test]
-fn a_damaged_store_is_filled_again_or_refused_and_never_installed() {
-    let desk = Desk::new();
-    let (installer, scope) = (desk.installer(), InstallScope::Project);
-    let source = desk.folder("pdf");
-    let installed = installer.install_local(&source, scope).unwrap();
-    let sync = || {
-        fs::remove_dir_all(&installed).unwrap();
-        let options = SyncOptions::default();
-        let plan = installer.plan_sync(scope, &options, &mut |_| {})?;
-        let skills = installer.fetch_sync(scope, plan, &mut |_| {})?;
-        installer.sync(scope, skills, &options, &mut |_| {})
-    };
-    let damage = || {
-        let mut folders = vec![desk.path("store")];
-        while let Some(folder) = folders.pop() {
-            for entry in fs::read_dir(folder).unwrap() {
-                let path = entry.unwrap().path();
-                if path.is_dir() {
-                    folders.push(path);
-                    continue;
-                }
-                let mut bytes = fs::read(&path).unwrap();
-                if let Some(last) = bytes.last_mut() {
-                    *last ^= 1;
-                }
-                fs::remove_file(&path).unwrap();
-                fs::write(&path, bytes).unwrap();
-            }
-        }
-    };
-    damage();
-    sync().unwrap();
-    assert_eq!(fs::read(installed.join("SKILL.md")).unwrap(), fs::read(source.join("SKILL.md")).unwrap());
-    damage();
-    // The source has other bytes by now, so the bytes of the lock are nowhere.
-    fs::write(source.join("SKILL.md"), skill("pdf", "other")).unwrap();
-    let lock = fs::read(desk.path("project/skills.lock")).unwrap();
-    let error = sync().unwrap_err();
-    assert!(!error.hint().is_empty() && error.to_string().contains("pdf"), "{error}");
-    assert!(!installed.exists());
-    assert_eq!(fs::read(desk.path("project/skills.lock")).unwrap(), lock);
 }

@@ -3,7 +3,9 @@
 
 use std::fs;
 
-use prowess::install::{InstallError, InstallErrorKind, InstallScope, InstallSpec, Installer, SyncOptions};
+use prowess::install::{
+    InstallError, InstallErrorKind, InstallOptions, InstallScope, InstallSpec, Installer, SyncOptions,
+};
 
 use crate::installer::{Desk, git, no_git, reference, skill, text};
 
@@ -14,7 +16,7 @@ fn add(installer: &Installer, spec: &InstallSpec, names: &[&str], all: bool) -> 
     let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
     let chosen = available.choose(&names, all)?;
     let skills = installer.prepare(SCOPE, spec, &mut available, &chosen, None, &mut |_| {})?;
-    installer.add(SCOPE, skills, &Default::default(), &mut |_| {}).map(drop)
+    installer.add(SCOPE, skills, &InstallOptions::default(), &mut |_| {}).map(drop)
 }
 
 fn sync(installer: &Installer, options: &SyncOptions) -> Result<(), InstallError> {

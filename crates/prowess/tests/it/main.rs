@@ -30,7 +30,11 @@ mod installer;
 #[cfg(all(unix, feature = "install"))]
 mod installer_attacks;
 #[cfg(all(unix, feature = "install"))]
+mod installer_names;
+#[cfg(all(unix, feature = "install"))]
 mod installer_places;
+#[cfg(all(unix, feature = "install"))]
+mod installer_records;
 #[cfg(all(unix, feature = "install"))]
 mod installer_requests;
 #[cfg(feature = "install")]
