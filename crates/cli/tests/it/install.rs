@@ -256,7 +256,6 @@ fn sync_installs_what_the_records_say_and_frozen_changes_no_record() {
     + notes  from/notes
     + pdf  from/pdf
     --- stderr
-    fetched 2 skills in [N] ms
     installed 2 skills in [N] ms
     ");
     assert!(read(&place, ".agents/skills/notes/SKILL.md").contains("one"));
