@@ -14,7 +14,7 @@ fn shell(place: &Place, shell: &str, script: &str) -> Option<String> {
     let found =
         ["/usr/bin", "/bin", "/usr/local/bin"].iter().find(|folder| Path::new(folder).join(shell).exists());
     let Some(folder) = found else {
-        println!("skipped: there is no {shell} here");
+        crate::skipped(&format!("there is no {shell} here"));
         return None;
     };
     let mut command = Command::new(Path::new(folder).join(shell));
