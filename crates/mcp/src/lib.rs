@@ -3,7 +3,7 @@
 //!
 //! To serve a [`prowess::Registry`]:
 //!
-//! 1. Choose [`ServeOptions`], and for HTTP also [`HttpOptions`]: limits, allowed hosts and origins, a [`BearerToken`].
+//! 1. Choose [`ServeOptions`], and for HTTP also [`HttpOptions`]: limits, allowed hosts and origins, [`Tokens`].
 //! 2. Call [`serve_stdio`] for one client on standard input and output, or [`serve_http`] for many clients at an address.
 //!    Both block and start their own runtime.
 //! 3. In a program with a Tokio runtime, call [`serve_pipe`] or [`serve_listener`] instead.
@@ -14,9 +14,11 @@
 
 mod client;
 mod client_config;
+mod host;
 mod http;
 mod library;
 mod log;
+mod metrics;
 mod options;
 mod protocol;
 mod server;
@@ -27,7 +29,6 @@ mod stdio;
 pub mod testing;
 
 use std::io;
-use std::net::SocketAddr;
 
 use prowess::Registry;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -35,8 +36,11 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 pub use crate::client_config::{CLIENTS, ClientConfig, ServerTransport};
+use crate::host::{Hangups, Host};
+pub use crate::host::{HttpHooks, Listen, Reload, Reloaded};
 pub use crate::http::options::{BearerToken, HttpOptions, may_serve};
 pub use crate::http::origin_check::{is_host, is_origin};
+pub use crate::http::tokens::{NamedToken, Tokens, TokensError};
 pub use crate::log::{LogFormat, LogGuard, LogSink, log_to};
 pub use crate::options::{ServeError, ServeOptions};
 use crate::server::Shared;
@@ -79,26 +83,45 @@ where
     stdio::serve(shared, Pipe::new(reader, writer), stop).await
 }
 
-/// Serves clients at `/mcp` of an address until the process receives a signal to stop. `listening` is called with the
-/// bound address, which has the chosen port when `address` has port 0.
+/// Serves clients at `/mcp` until the process receives a signal to stop.
 pub fn serve_http(
     registry: Registry,
     options: &ServeOptions,
     http: HttpOptions,
-    address: SocketAddr,
-    listening: impl FnOnce(SocketAddr),
+    listen: Listen,
+    hooks: HttpHooks,
 ) -> Result<(), ServeError> {
-    if !may_serve(address, &http) {
+    if let Listen::Address(address) = listen
+        && !may_serve(address, &http)
+    {
         return Err(ServeError::NeedsToken(address));
     }
+    metrics::started();
     let runtime = runtime()?;
     let stop = CancellationToken::new();
     let served = runtime.block_on(async {
-        let bound = TcpListener::bind(address).await;
-        let listener = bound.map_err(|source| ServeError::Listen { address, source })?;
-        listening(listener.local_addr()?);
+        let listener = match listen {
+            Listen::Address(address) => {
+                TcpListener::bind(address).await.map_err(|source| ServeError::Listen { address, source })?
+            }
+            Listen::Socket(socket) => {
+                socket.set_nonblocking(true)?;
+                TcpListener::from_std(socket)?
+            }
+        };
+        let address = listener.local_addr()?;
+        if !may_serve(address, &http) {
+            return Err(ServeError::NeedsToken(address));
+        }
+        let reload = match hooks.reload {
+            Some(reload) => Some((reload, Hangups::new()?)),
+            None => None,
+        };
+        if let Some(listening) = hooks.listening {
+            listening(address);
+        }
         let signals = tokio::spawn(stop_on_signal(stop.clone()));
-        serve_listener(registry, options, http, listener, stop.clone()).await;
+        run_listener(registry, options, http, listener, (hooks.ready, reload), stop.clone()).await;
         signals.abort();
         Ok(())
     });
@@ -116,14 +139,29 @@ pub async fn serve_listener(
     listener: TcpListener,
     stop: CancellationToken,
 ) {
+    metrics::started();
+    run_listener(registry, options, http, listener, (None, None), stop).await;
+}
+
+async fn run_listener(
+    registry: Registry,
+    options: &ServeOptions,
+    http: HttpOptions,
+    listener: TcpListener,
+    (ready, reload): (Option<Box<dyn FnOnce(usize) + Send>>, Option<(Reload, Hangups)>),
+    stop: CancellationToken,
+) {
     let stop = stop.child_token();
     let _end = stop.clone().drop_guard();
     // A client with a token may be on another machine, where local folders mean nothing.
-    let local = http.token.is_none() && listener.local_addr().is_ok_and(|address| address.ip().is_loopback());
+    let local =
+        http.tokens.is_none() && listener.local_addr().is_ok_and(|address| address.ip().is_loopback());
     let options = ServeOptions { show_folders: options.show_folders && local, ..options.clone() };
     // Only half of the requests may wait for the response budget, so that small responses always get through.
     let waiting = (http.max_requests / 2).max(1);
-    http::listener::serve(listener, Shared::new(registry, &options, waiting, stop.clone()), http, stop).await;
+    let token_file = http.tokens.as_ref().and_then(Tokens::file).map(Into::into);
+    let shared = Shared::new(registry, &options, waiting, stop.clone());
+    http::listener::serve(listener, shared, http, Host { ready, reload, local, token_file }, stop).await;
 }
 
 fn runtime() -> io::Result<tokio::runtime::Runtime> {

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use chrono::{DateTime, SecondsFormat, Utc};
 use serde_json::{Map, Value};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
@@ -91,14 +92,22 @@ impl LogSubscriber {
             line.insert("time_ms".to_owned(), u64::try_from(now).unwrap_or(u64::MAX).into());
             line.insert("level".to_owned(), level.into());
             line.extend(fields);
-            return Value::Object(line).to_string();
+            // Characters that could control a terminal are escaped as JSON does it.
+            return prowess::text::json(&Value::Object(line).to_string()).into_owned();
         }
         // Control characters of a skill or a path must not break the line.
         let text = |value: &Value| {
             let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
             text.replace(char::is_control, " ")
         };
-        let mut line = format!("{level}: {}", fields.get("message").map(text).unwrap_or_default());
+        let time = match self.format {
+            LogFormat::Text => {
+                let now: DateTime<Utc> = SystemTime::now().into();
+                now.to_rfc3339_opts(SecondsFormat::Millis, true) + " "
+            }
+            _ => String::new(),
+        };
+        let mut line = format!("{time}{level}: {}", fields.get("message").map(text).unwrap_or_default());
         for (name, value) in fields.iter().filter(|(name, _)| *name != "message") {
             let _ = match name.as_str() {
                 // The reason continues the sentence, and the hint has its own line.

@@ -96,6 +96,8 @@ pub struct Policy {
     pub deny: Names,
     /// The virtual paths that are visible.
     pub filter: Filter,
+    /// The virtual paths that are visible at most, whatever filter is in force: those of the client of a server.
+    pub bounds: Filter,
     /// What happens to skills that are not trusted.
     pub untrusted: Untrusted,
     /// Rules for scopes that differ from [`OriginRule::usual`].
@@ -169,6 +171,7 @@ pub enum Hidden {
 
 with_methods! { Policy:
     with_filter filter: Filter;
+    with_bounds bounds: Filter;
     with_untrusted untrusted: Untrusted;
     with_tools tools: ToolMode;
     with_host_tools host_tools: HostTools;
@@ -214,7 +217,8 @@ impl Policy {
             Some(Obstacle::Untrusted) => return Err(Hidden::Untrusted),
             Some(Obstacle::Broken { .. } | Obstacle::Disabled { .. }) => return Err(Hidden::Blocked),
         }
-        if !ask.filter.passes(&candidate.virtual_path) {
+        let path = &candidate.virtual_path;
+        if !ask.filter.passes(path) || !self.bounds.passes(path) {
             return Err(Hidden::Filtered);
         }
         if ask.act == Act::Run && !self.run {

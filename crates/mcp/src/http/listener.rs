@@ -16,14 +16,14 @@ use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
+use crate::host::Host;
 use crate::http::HttpServer;
+use crate::http::callers::SUBSCRIPTION_GRACE;
 use crate::http::options::HttpOptions;
 use crate::http::sessions::Sessions;
 use crate::http::write_timeout::WriteTimeout;
 use crate::server::Shared;
 
-/// How long subscriptions have to send their result at shutdown before all streams are closed.
-const SUBSCRIPTION_GRACE: Duration = Duration::from_millis(200);
 /// The maximum number of refusals at once.
 const MAX_REFUSALS: usize = 32;
 /// How long a refusal may take, from the first byte to the last.
@@ -44,11 +44,8 @@ struct ConnectionLimits {
 }
 
 impl ConnectionLimits {
-    fn new(max_connections: usize) -> Self {
-        Self {
-            served: Arc::new(Semaphore::new(max_connections)),
-            refused: Arc::new(Semaphore::new(MAX_REFUSALS)),
-        }
+    fn new(served: Arc<Semaphore>) -> Self {
+        Self { served, refused: Arc::new(Semaphore::new(MAX_REFUSALS)) }
     }
 
     /// A permit to serve if there is one, else one to refuse; waits when both are exhausted.
@@ -74,6 +71,7 @@ pub(crate) async fn serve(
     listener: TcpListener,
     shared: Arc<Shared>,
     options: HttpOptions,
+    host: Host,
     stop: CancellationToken,
 ) {
     let sessions = Arc::new(Sessions::new(options.max_sessions, options.session_time));
@@ -81,7 +79,8 @@ pub(crate) async fn serve(
     // Ends the streams that do not end by themselves.
     let streams = CancellationToken::new();
     let server = Arc::new(HttpServer::new(shared, Arc::clone(&sessions), options.clone(), streams.clone()));
-    let limits = ConnectionLimits::new(options.max_connections);
+    host.start(&server, &stop);
+    let limits = ConnectionLimits::new(Arc::clone(&server.connections));
     let graceful = GracefulShutdown::new();
     let mut serving = http1::Builder::new();
     serving
@@ -103,8 +102,8 @@ pub(crate) async fn serve(
             next = next => next,
         };
         let Some((accepted, admission)) = next else { break };
-        let stream = match accepted {
-            Ok((stream, _peer)) => stream,
+        let (stream, peer) = match accepted {
+            Ok(accepted) => accepted,
             Err(error) => {
                 // Out of file descriptors, or the client has already disconnected: neither ends the server.
                 tracing::warn!(%error, "could not accept");
@@ -119,7 +118,7 @@ pub(crate) async fn serve(
             Admission::Serve(permit) => {
                 let service = service_fn(move |request| {
                     let server = Arc::clone(&server);
-                    async move { Ok::<_, Infallible>(server.respond(request).await) }
+                    async move { Ok::<_, Infallible>(server.respond(request, peer).await) }
                 });
                 let connection = graceful.watch(serving.serve_connection(io, service));
                 tokio::spawn(async move {
@@ -130,7 +129,7 @@ pub(crate) async fn serve(
             Admission::Refuse(permit) => {
                 let service = service_fn(move |request| {
                     let server = Arc::clone(&server);
-                    async move { Ok::<_, Infallible>(server.refuse(&request)) }
+                    async move { Ok::<_, Infallible>(server.refuse(&request, peer)) }
                 });
                 let connection = graceful.watch(refusing.serve_connection(io, service));
                 tokio::spawn(async move {

@@ -1,15 +1,19 @@
-//! Streamable HTTP at `/mcp`, and `/healthz`: authentication, limits and timeouts around rmcp's implementation.
+//! Streamable HTTP at `/mcp`, and what operators ask beside it: authentication, limits and timeouts around rmcp's implementation.
 
+pub(crate) mod access_log;
+pub(crate) mod callers;
 pub(crate) mod listener;
 pub(crate) mod options;
 pub(crate) mod origin_check;
 pub(crate) mod permit_body;
+pub(crate) mod probes;
 pub(crate) mod response;
 pub(crate) mod sessions;
+pub(crate) mod tokens;
 pub(crate) mod write_timeout;
 
+use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use bytes::{Buf as _, Bytes};
 use http::request::Parts;
@@ -18,29 +22,34 @@ use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
 use hyper::body::{Body, Incoming};
 use rmcp::ErrorData;
 use rmcp::model::RequestId;
-use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use serde::Deserialize;
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
+use crate::http::access_log::AccessEntry;
+use crate::http::callers::{Caller, Callers};
 use crate::http::options::HttpOptions;
 use crate::http::origin_check::OriginCheck;
 use crate::http::permit_body::with_permit;
 use crate::http::response::{
-    ErrorResponse, HttpResponse, closing, invalid_request, method_not_allowed, plain, rpc_error, unavailable,
+    ErrorResponse, HttpResponse, closing, invalid_request, plain, refused, rpc_error, unavailable,
 };
 use crate::http::sessions::Sessions;
+use crate::metrics::Gauges;
 use crate::protocol::outgoing::OutgoingMessage;
 use crate::protocol::values;
+use crate::server::Shared;
 use crate::server::prebuilt::{ResultSlot, SlotContent};
-use crate::server::{Server, Shared};
 
 /// Checks and limits requests, and passes them on to rmcp.
 pub(crate) struct HttpServer {
-    service: StreamableHttpService<Server, Sessions>,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) callers: Arc<Callers>,
     origin_check: OriginCheck,
     sessions: Arc<Sessions>,
+    /// One permit per served connection.
+    pub(crate) connections: Arc<Semaphore>,
     requests: Semaphore,
     streams: Arc<Semaphore>,
     max_streams: usize,
@@ -55,25 +64,15 @@ impl HttpServer {
         options: HttpOptions,
         end: CancellationToken,
     ) -> Self {
-        let config = StreamableHttpServerConfig::default()
-            .with_json_response(true)
-            .with_legacy_session_mode(true)
-            .with_max_request_body_bytes(options.max_body)
-            .with_sse_keep_alive(Some(Duration::from_secs(15)))
-            .with_sse_retry(None)
-            .with_cancellation_token(end)
-            // `OriginCheck` reads names more exactly; a second list could only differ from the first.
-            .disable_allowed_hosts();
         // One connection is always left for plain requests.
         let max_streams = options.max_streams.min(options.max_connections.saturating_sub(1)).max(1);
+        let (own, all) = (Arc::clone(&shared), Arc::clone(&sessions));
         Self {
-            service: StreamableHttpService::new(
-                move || Ok(Server::new(Arc::clone(&shared))),
-                Arc::clone(&sessions),
-                config,
-            ),
-            origin_check: OriginCheck::new(&options.hosts, &options.origins, options.token.is_some()),
+            callers: Callers::new(options.tokens.as_ref(), own, all, options.max_body, end),
+            shared,
+            origin_check: OriginCheck::new(&options.hosts, &options.origins, options.tokens.is_some()),
             sessions,
+            connections: Arc::new(Semaphore::new(options.max_connections)),
             requests: Semaphore::new(options.max_requests),
             streams: Arc::new(Semaphore::new(max_streams)),
             max_streams,
@@ -82,62 +81,90 @@ impl HttpServer {
     }
 
     /// Responds to a request, and logs it.
-    pub(crate) async fn respond(&self, request: Request<Incoming>) -> HttpResponse {
-        let started = Instant::now();
-        let (method, path) = (request.method().clone(), request.uri().path().to_owned());
-        let response = self.route(request).await;
-        log(&method, &path, &response, started.elapsed());
+    pub(crate) async fn respond(&self, request: Request<Incoming>, peer: SocketAddr) -> HttpResponse {
+        let mut entry = AccessEntry::new(&request, peer);
+        let response = match self.operators(&request, &mut entry) {
+            Some(response) => response,
+            None if request.uri().path() == "/mcp" => self.protocol(request, &mut entry).await,
+            None => plain(StatusCode::NOT_FOUND, "text/plain", "not found"),
+        };
+        entry.finish(&response, &self.shared.metrics);
         response
     }
 
-    /// Responds to a client beyond the connection limit. `/healthz` costs nothing, so it still works.
-    pub(crate) fn refuse(&self, request: &Request<Incoming>) -> HttpResponse {
-        let (method, path) = (request.method(), request.uri().path());
+    /// Responds to a client beyond the connection limit. What operators ask costs little, so it still works.
+    pub(crate) fn refuse(&self, request: &Request<Incoming>, peer: SocketAddr) -> HttpResponse {
+        let mut entry = AccessEntry::new(request, peer);
         let most = self.options.max_connections;
-        let response = closing(match path {
-            "/healthz" => health(method),
-            _ => unavailable(format_args!("all connections are in use: {most}")),
-        });
-        log(method, path, &response, Duration::ZERO);
+        let full = || unavailable("connections", format_args!("all connections are in use: {most}"));
+        let response = closing(self.operators(request, &mut entry).unwrap_or_else(full));
+        entry.finish(&response, &self.shared.metrics);
         response
     }
 
-    async fn route(&self, request: Request<Incoming>) -> HttpResponse {
+    /// The response to a question of operators.
+    fn operators(&self, request: &Request<Incoming>, entry: &mut AccessEntry) -> Option<HttpResponse> {
+        let method = request.method();
         match request.uri().path() {
-            "/healthz" => health(request.method()),
-            "/mcp" => self.protocol(request).await,
-            _ => plain(StatusCode::NOT_FOUND, "text/plain", "not found"),
+            "/healthz" => Some(probes::health(method)),
+            "/readyz" => Some(probes::readiness(method, &self.shared)),
+            "/metrics" => Some(match self.admit(request, entry) {
+                Ok(caller) if caller.sees_metrics() => probes::metrics(method, || self.page()),
+                Ok(_) => refused("metrics", invalid_request(StatusCode::FORBIDDEN, "not with this token")),
+                Err(ErrorResponse(response)) => *response,
+            }),
+            _ => None,
         }
     }
 
-    async fn protocol(&self, request: Request<Incoming>) -> HttpResponse {
-        if let Some(token) = &self.options.token
-            && !bearer(request.headers()).is_some_and(|given| token.matches(given))
-        {
+    fn page(&self) -> String {
+        let used = |permits: &Semaphore, most: usize| most.saturating_sub(permits.available_permits());
+        let gauges = Gauges {
+            connections: used(&self.connections, self.options.max_connections),
+            sessions: self.sessions.len(),
+            streams: used(&self.streams, self.max_streams),
+            tokens: self.callers.tokens(),
+        };
+        self.shared.metrics.page(&gauges, &self.shared.library.publication)
+    }
+
+    /// Checks the token of a request, then its names. Nothing else of it is read before.
+    fn admit(
+        &self,
+        request: &Request<Incoming>,
+        entry: &mut AccessEntry,
+    ) -> Result<Arc<Caller>, ErrorResponse> {
+        let Some(caller) = self.callers.find(request.headers()) else {
             let mut response = invalid_request(StatusCode::UNAUTHORIZED, "a bearer token is needed");
             response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-            return response;
-        }
-        if let Err((status, message)) = self.origin_check.check(request.uri(), request.headers()) {
-            return invalid_request(status, message);
-        }
+            return Err(refused("token", response).into());
+        };
+        entry.set_token(caller.name());
+        let checked = self.origin_check.check(request.uri(), request.headers());
+        checked.map_err(|(reason, status, message)| refused(reason, invalid_request(status, message)))?;
+        Ok(caller)
+    }
+
+    async fn protocol(&self, request: Request<Incoming>, entry: &mut AccessEntry) -> HttpResponse {
+        let caller = match self.admit(&request, entry) {
+            Ok(caller) => caller,
+            Err(ErrorResponse(response)) => return *response,
+        };
         let (mut parts, body) = request.into_parts();
         let response = if parts.method == Method::POST {
             if !is_json(&parts.headers) {
-                return invalid_request(
-                    StatusCode::UNSUPPORTED_MEDIA_TYPE,
-                    "the body must be application/json",
-                );
+                let message = "the body must be application/json";
+                return refused("content-type", invalid_request(StatusCode::UNSUPPORTED_MEDIA_TYPE, message));
             }
             // rmcp compares the beginning, letter by letter.
             parts.headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
             match self.read(body).await {
-                Ok(message) => self.message(parts, message).await,
+                Ok(message) => self.message(&caller, parts, message, entry).await,
                 // The rest of the body is not read.
                 Err(ErrorResponse(response)) => Err(closing(*response).into()),
             }
         } else {
-            self.other(parts).await
+            self.other(&caller, parts).await
         };
         response.unwrap_or_else(|ErrorResponse(response)| *response)
     }
@@ -147,10 +174,8 @@ impl HttpServer {
     async fn read(&self, body: Incoming) -> Result<Bytes, ErrorResponse> {
         let limit = self.options.max_body;
         let too_large = || {
-            invalid_request(
-                StatusCode::PAYLOAD_TOO_LARGE,
-                format!("the body is too large: at most {limit} bytes"),
-            )
+            let message = format!("the body is too large: at most {limit} bytes");
+            refused("body-size", invalid_request(StatusCode::PAYLOAD_TOO_LARGE, message))
         };
         // Before anything is read: hyper sends `100 Continue` only when the body is polled.
         if usize::try_from(body.size_hint().lower()).map_or(true, |size| size > limit) {
@@ -158,7 +183,8 @@ impl HttpServer {
         }
         match timeout(self.options.body_time, Limited::new(body, limit).collect()).await {
             Err(_elapsed) => {
-                Err(invalid_request(StatusCode::REQUEST_TIMEOUT, "the body did not come in time").into())
+                let message = "the body did not come in time";
+                Err(refused("body-time", invalid_request(StatusCode::REQUEST_TIMEOUT, message)).into())
             }
             Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large().into()),
             // The client has disconnected, so this response is never read.
@@ -175,11 +201,20 @@ impl HttpServer {
     }
 
     /// Responds to a POST.
-    async fn message(&self, mut parts: Parts, body: Bytes) -> Result<HttpResponse, ErrorResponse> {
+    async fn message(
+        &self,
+        caller: &Caller,
+        mut parts: Parts,
+        body: Bytes,
+        entry: &mut AccessEntry,
+    ) -> Result<HttpResponse, ErrorResponse> {
         if values::too_many(&body) {
-            return Err(rpc_error(StatusCode::BAD_REQUEST, None, values::too_many_error()).into());
+            let response = rpc_error(StatusCode::BAD_REQUEST, None, values::too_many_error());
+            return Err(refused("values", response).into());
         }
         let head = MessageHead::read(&body)?;
+        entry.set_method(&head.method);
+        parts.extensions.insert(entry.record.clone());
         // The other half of the timeout is for the work.
         let slot = ResultSlot::new(self.options.request_time / 2);
         parts.extensions.insert(slot.clone());
@@ -187,13 +222,13 @@ impl HttpServer {
         if head.is_initialize()
             && let Some(reason) = self.sessions.full().await
         {
-            return Err(unavailable(reason).into());
+            return Err(unavailable("sessions", reason).into());
         }
         let request = Request::from_parts(parts, Full::new(body.clone()));
         if head.is_listen() {
-            return self.streamed(request).await;
+            return self.streamed(caller, request).await;
         }
-        let (parts, text) = self.whole(request, head.id.clone()).await?;
+        let (parts, text) = self.whole(caller, request, head.id.clone()).await?;
         // rmcp responds like this to JSON that is not a message; the content type was checked before.
         if parts.status == StatusCode::UNSUPPORTED_MEDIA_TYPE {
             return Err(invalid_message(&body));
@@ -203,36 +238,44 @@ impl HttpServer {
             && parts.status == StatusCode::INTERNAL_SERVER_ERROR
             && let Some(reason) = self.sessions.full().await
         {
-            return Err(unavailable(reason).into());
+            return Err(unavailable("sessions", reason).into());
         }
         match (slot.content(), head.id) {
-            (Some(SlotContent::BudgetExhausted(reason)), _) => Err(unavailable(reason).into()),
+            (Some(SlotContent::BudgetExhausted(reason)), _) => Err(unavailable("memory", reason).into()),
             (Some(SlotContent::Result(result)), Some(id)) => {
                 Ok(response::message(OutgoingMessage::response(&id, result)))
             }
-            _ => Ok(HttpResponse::from_parts(parts, Full::new(text).boxed())),
+            _ => {
+                entry.look_for_error(&text);
+                Ok(HttpResponse::from_parts(parts, Full::new(text).boxed()))
+            }
         }
     }
 
     /// Responds to a GET, which opens a stream, a DELETE, or an unknown method; none has a body.
-    async fn other(&self, parts: Parts) -> Result<HttpResponse, ErrorResponse> {
+    async fn other(&self, caller: &Caller, parts: Parts) -> Result<HttpResponse, ErrorResponse> {
         let _permit = self.permit().await?;
         let stream = parts.method == Method::GET;
         let request = Request::from_parts(parts, Full::new(Bytes::new()));
         if stream {
-            return self.streamed(request).await;
+            return self.streamed(caller, request).await;
         }
-        let (parts, text) = self.whole(request, None).await?;
+        let (parts, text) = self.whole(caller, request, None).await?;
         Ok(HttpResponse::from_parts(parts, Full::new(text).boxed()))
     }
 
     /// Responds with a stream that stays open for as long as the client likes. Streams have their own limit, lower than
     /// that of connections, so that they never block other requests.
-    async fn streamed(&self, request: Request<Full<Bytes>>) -> Result<HttpResponse, ErrorResponse> {
+    async fn streamed(
+        &self,
+        caller: &Caller,
+        request: Request<Full<Bytes>>,
+    ) -> Result<HttpResponse, ErrorResponse> {
+        let most = self.max_streams;
         let permit = Arc::clone(&self.streams)
             .try_acquire_owned()
-            .map_err(|_| unavailable(format_args!("all streams are in use: {}", self.max_streams)))?;
-        let response = timeout(self.options.request_time, self.service.handle(request)).await;
+            .map_err(|_| unavailable("streams", format_args!("all streams are in use: {most}")))?;
+        let response = timeout(self.options.request_time, caller.service.handle(request)).await;
         let response = response.map_err(|_elapsed| too_long(None))?;
         Ok(if is_stream(&response) { with_permit(response, permit) } else { response })
     }
@@ -241,11 +284,12 @@ impl HttpServer {
     /// rmcp begins before the request is handled; read to its end, it has a timeout and a length like any response.
     async fn whole(
         &self,
+        caller: &Caller,
         request: Request<Full<Bytes>>,
         id: Option<RequestId>,
     ) -> Result<(http::response::Parts, Bytes), ErrorResponse> {
         let answering = async {
-            let (head, body) = self.service.handle(request).await.into_parts();
+            let (head, body) = caller.service.handle(request).await.into_parts();
             match body.collect().await {
                 Ok(body) => (head, body.to_bytes()),
                 Err(never) => match never {},
@@ -262,33 +306,20 @@ impl HttpServer {
             Ok(Ok(permit)) => Ok(permit),
             _ => {
                 let most = self.options.max_requests;
-                Err(unavailable(format_args!("too many requests at once: at most {most}")).into())
+                let what = format_args!("too many requests at once: at most {most}");
+                Err(unavailable("requests", what).into())
             }
         }
     }
 }
 
-/// Logs a request. Header values, bodies and queries are never logged, since they may contain secrets.
-fn log(method: &Method, path: &str, response: &HttpResponse, time: Duration) {
-    tracing::info!(target: "prowess", method = %method, path = %path, status = response.status().as_u16(),
-        ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX), "request");
-}
-
 fn too_long(id: Option<RequestId>) -> HttpResponse {
     let error = ErrorData::internal_error("the request took too long", None);
-    rpc_error(StatusCode::GATEWAY_TIMEOUT, id, error)
+    refused("time", rpc_error(StatusCode::GATEWAY_TIMEOUT, id, error))
 }
 
 fn is_stream(response: &HttpResponse) -> bool {
     response.headers().get(header::CONTENT_TYPE).is_some_and(|kind| kind == "text/event-stream")
-}
-
-/// The response of `/healthz`. It says nothing about the library, since it needs no token.
-fn health(method: &Method) -> HttpResponse {
-    match *method {
-        Method::GET | Method::HEAD => plain(StatusCode::OK, "application/json", r#"{"status":"ok"}"#),
-        _ => method_not_allowed("GET"),
-    }
 }
 
 /// The members of a message that are needed before rmcp reads it again.
@@ -330,10 +361,4 @@ fn is_json(headers: &HeaderMap) -> bool {
     let (Some(kind), None) = (kinds.next(), kinds.next()) else { return false };
     let kind = kind.as_bytes().split(|byte| *byte == b';').next().unwrap_or_default();
     kind.trim_ascii().eq_ignore_ascii_case(b"application/json")
-}
-
-fn bearer(headers: &HeaderMap) -> Option<&[u8]> {
-    let value = headers.get(header::AUTHORIZATION)?.as_bytes();
-    let (scheme, token) = value.split_at_checked(7)?;
-    scheme.eq_ignore_ascii_case(b"bearer ").then_some(token.trim_ascii())
 }

@@ -3,11 +3,13 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use crate::http::tokens::Tokens;
+
 /// Who may connect over HTTP, and the limits and timeouts.
 #[derive(Clone, Debug)]
 pub struct HttpOptions {
-    /// The bearer token; without one, only loopback addresses are served.
-    pub token: Option<BearerToken>,
+    /// The tokens, of which clients must send one; without any, only loopback addresses are served.
+    pub tokens: Option<Tokens>,
     /// Further names that a `Host` header may have besides loopback, with or without a port. Invalid
     /// [hosts](crate::is_host) are ignored.
     pub hosts: Vec<String>,
@@ -44,7 +46,7 @@ pub struct HttpOptions {
 impl Default for HttpOptions {
     fn default() -> Self {
         Self {
-            token: None,
+            tokens: None,
             hosts: Vec::new(),
             origins: Vec::new(),
             // Tokens and cookies of proxies are a few KB.
@@ -88,6 +90,14 @@ impl BearerToken {
     }
 }
 
+impl PartialEq for BearerToken {
+    fn eq(&self, other: &Self) -> bool {
+        self.matches(other.0.as_bytes())
+    }
+}
+
+impl Eq for BearerToken {}
+
 impl std::fmt::Debug for BearerToken {
     fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         to.write_str("BearerToken(…)")
@@ -96,7 +106,7 @@ impl std::fmt::Debug for BearerToken {
 
 /// Whether an address may be served: one that other machines can reach needs a token.
 pub fn may_serve(address: SocketAddr, options: &HttpOptions) -> bool {
-    address.ip().is_loopback() || options.token.is_some()
+    address.ip().is_loopback() || options.tokens.is_some()
 }
 
 #[cfg(test)]
@@ -116,7 +126,8 @@ mod tests {
 
     #[test]
     fn other_addresses_need_a_token() {
-        let token = HttpOptions { token: BearerToken::new("0123456789abcdef"), ..HttpOptions::default() };
+        let tokens = BearerToken::new("0123456789abcdef").map(Tokens::from);
+        let token = HttpOptions { tokens, ..HttpOptions::default() };
         for (address, open) in
             [("127.0.0.1:1", true), ("[::1]:1", true), ("0.0.0.0:1", false), ("10.1.2.3:1", false)]
         {

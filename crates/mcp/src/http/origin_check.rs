@@ -100,8 +100,8 @@ pub fn is_origin(text: &str) -> bool {
     AllowedOrigin::parse(text).is_some()
 }
 
-/// The status and message for a request that is rejected.
-pub(crate) type Rejection = (StatusCode, &'static str);
+/// The word for the log, the status and the message for a request that is rejected.
+pub(crate) type Rejection = (&'static str, StatusCode, &'static str);
 
 /// The allowed hosts and origins.
 pub(crate) struct OriginCheck {
@@ -124,19 +124,19 @@ impl OriginCheck {
 
     /// Checks the target and the headers of a request.
     pub(crate) fn check(&self, target: &Uri, headers: &HeaderMap) -> Result<(), Rejection> {
-        const UNCLEAR: Rejection = (StatusCode::BAD_REQUEST, "it is not clear which host is meant");
+        const UNCLEAR: Rejection = ("host", StatusCode::BAD_REQUEST, "it is not clear which host is meant");
         let host = only(headers, header::HOST).and_then(Host::parse).ok_or(UNCLEAR)?;
         // A target may also name a host, which takes precedence.
         let target = target.authority().map(|authority| Host::parse(authority.as_str()).ok_or(UNCLEAR));
         for host in [Some(host), target.transpose()?].into_iter().flatten() {
             if !self.allows(&host) {
-                return Err((StatusCode::FORBIDDEN, "this host is not served here"));
+                return Err(("host", StatusCode::FORBIDDEN, "this host is not served here"));
             }
         }
         if headers.contains_key(header::ORIGIN) {
             let origin = only(headers, header::ORIGIN).and_then(Origin::parse);
             if !origin.is_some_and(|origin| self.origins.iter().any(|allowed| allowed.matches(&origin))) {
-                return Err((StatusCode::FORBIDDEN, "this origin may not ask here"));
+                return Err(("origin", StatusCode::FORBIDDEN, "this origin may not ask here"));
             }
         }
         Ok(())
@@ -170,7 +170,7 @@ mod tests {
             map.append(name, value.parse().unwrap());
         }
         let checked = check.check(&target.parse().unwrap(), &map);
-        checked.map_or_else(|(status, _)| status.as_u16(), |()| 200)
+        checked.map_or_else(|(_, status, _)| status.as_u16(), |()| 200)
     }
 
     fn origin_check(token: bool) -> OriginCheck {

@@ -21,6 +21,16 @@ pub(crate) type HttpResponse = Response<BoxBody<Bytes, Infallible>>;
 /// An error response, boxed to keep `Result` small.
 pub(crate) struct ErrorResponse(pub(crate) Box<HttpResponse>);
 
+/// Why a request was refused: a word for the log and the metrics, in the extensions of the response.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Refusal(pub(crate) &'static str);
+
+/// The response, marked as a refusal.
+pub(crate) fn refused(reason: &'static str, mut response: HttpResponse) -> HttpResponse {
+    response.extensions_mut().insert(Refusal(reason));
+    response
+}
+
 impl From<HttpResponse> for ErrorResponse {
     fn from(response: HttpResponse) -> Self {
         Self(Box::new(response))
@@ -73,12 +83,12 @@ pub(crate) fn invalid_request(status: StatusCode, message: impl Into<String>) ->
     rpc_error(status, None, ErrorData::invalid_request(message.into(), None))
 }
 
-/// A 503 response with `Retry-After`: a limit is exhausted for now.
-pub(crate) fn unavailable(what: impl Display) -> HttpResponse {
+/// A 503 response with `Retry-After`: a limit is exhausted for now. `limit` is its word for the log and the metrics.
+pub(crate) fn unavailable(limit: &'static str, what: impl Display) -> HttpResponse {
     let error = ErrorData::internal_error(what.to_string(), None);
     let mut response = rpc_error(StatusCode::SERVICE_UNAVAILABLE, None, error);
     response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
-    response
+    refused(limit, response)
 }
 
 /// The response, after which the connection is closed.

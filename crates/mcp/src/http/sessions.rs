@@ -39,21 +39,23 @@ struct SessionUse {
     last: Instant,
     /// The number of open streams.
     streams: usize,
+    owner: u64,
     _permit: OwnedSemaphorePermit,
 }
 
 type OpenSessions = Mutex<BTreeMap<SessionId, SessionUse>>;
 
-/// The sessions of a server.
-#[derive(Debug)]
+/// The sessions of a server, for one owner: a session is found only by the owner that created it.
+#[derive(Clone, Debug)]
 pub(crate) struct Sessions {
-    inner: LocalSessionManager,
+    inner: Arc<LocalSessionManager>,
     /// The open sessions. A session that is not in here has ended, even while rmcp still closes it.
     open: Arc<OpenSessions>,
     /// One permit per session, since a session has no entry before rmcp has created it.
     permits: Arc<Semaphore>,
     max: usize,
     time: Duration,
+    owner: u64,
 }
 
 impl Sessions {
@@ -64,7 +66,18 @@ impl Sessions {
         inner.session_config.init_timeout = Some(Duration::from_secs(10));
         inner.session_config.sse_retry = None;
         inner.session_config.completed_cache_ttl = Duration::from_secs(1);
-        Self { inner, open: Arc::default(), permits: Arc::new(Semaphore::new(max)), max, time }
+        let permits = Arc::new(Semaphore::new(max));
+        Self { inner: Arc::new(inner), open: Arc::default(), permits, max, time, owner: 0 }
+    }
+
+    /// The same sessions for another owner. All owners share the limit and the time to live.
+    pub(crate) fn owned_by(&self, owner: u64) -> Self {
+        Self { owner, ..self.clone() }
+    }
+
+    /// The number of open sessions of all owners.
+    pub(crate) fn len(&self) -> usize {
+        locked(&self.open).len()
     }
 
     /// A permit for one more session. Expired sessions are closed first when there is none.
@@ -101,6 +114,11 @@ impl Sessions {
         self.end(|_| true).await;
     }
 
+    /// Closes the sessions of this owner.
+    pub(crate) async fn end_own(&self) {
+        self.end(|session_use| session_use.owner == self.owner).await;
+    }
+
     async fn end(&self, over: impl Fn(&SessionUse) -> bool) {
         // Chosen and removed under one lock: a session that is found in the map afterwards stays open.
         let ended: Vec<SessionId> = {
@@ -124,7 +142,7 @@ impl Sessions {
     /// Whether a session is open. The lookup counts as use by its client.
     fn touch(&self, id: &SessionId) -> bool {
         let mut open = locked(&self.open);
-        let session_use = open.get_mut(id);
+        let session_use = open.get_mut(id).filter(|session_use| session_use.owner == self.owner);
         session_use.map(|session_use| session_use.last = Instant::now()).is_some()
     }
 
@@ -170,7 +188,7 @@ impl SessionManager for Sessions {
     async fn create_session(&self) -> Result<(SessionId, Self::Transport), Self::Error> {
         let permit = self.permit().await?;
         let (id, transport) = self.inner.create_session().await?;
-        let session_use = SessionUse { last: Instant::now(), streams: 0, _permit: permit };
+        let session_use = SessionUse { last: Instant::now(), streams: 0, owner: self.owner, _permit: permit };
         locked(&self.open).insert(id.clone(), session_use);
         Ok((id, transport))
     }
@@ -188,7 +206,13 @@ impl SessionManager for Sessions {
     }
 
     async fn close_session(&self, id: &SessionId) -> Result<(), Self::Error> {
-        locked(&self.open).remove(id);
+        {
+            let mut open = locked(&self.open);
+            if open.get(id).is_some_and(|session_use| session_use.owner != self.owner) {
+                return Ok(());
+            }
+            open.remove(id);
+        }
         Ok(self.inner.close_session(id).await?)
     }
 
@@ -314,6 +338,19 @@ mod tests {
         }
         assert!(locked(&sessions.open).is_empty() && sessions.inner.sessions.read().await.is_empty());
         assert_eq!(sessions.permits.available_permits(), 2);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_session_exists_only_for_its_owner() {
+        let sessions = Sessions::new(2, TIME);
+        let (own, other) = (sessions.owned_by(1), sessions.owned_by(2));
+        let (id, serving) = initialized(&own).await;
+        let (kept, _serving) = initialized(&other).await;
+        other.close_session(&id).await.unwrap();
+        assert!(own.has_session(&id).await.unwrap() && !other.has_session(&id).await.unwrap());
+        own.end_own().await;
+        serving.await.unwrap();
+        assert!(!own.has_session(&id).await.unwrap() && other.has_session(&kept).await.unwrap());
     }
 
     #[tokio::test(start_paused = true)]

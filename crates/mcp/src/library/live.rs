@@ -1,23 +1,24 @@
-//! The live library: read on its own threads, and kept current as sources change.
+//! One generation of the live library: its sources are read on their own threads, and followed as they change.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 
-use prowess::drive::{Performer, finish};
 use prowess::registry::RegistryError;
 use prowess::registry::trust::{Approvals, Trust};
 use prowess::search::LazyIndex;
-use prowess::session::{Options, Policy, Session, Step, Tool};
+use prowess::session::{Options, Policy};
 use prowess::watch::{WatchError, WatchOptions, Watcher};
 use prowess::{Delta, Registry, SourceError};
-use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::ServeOptions;
+use crate::library::publication::Publication;
+use crate::library::sessions::{self, Index, Sessions};
 use crate::library::snapshot::Snapshot;
 use prowess::internal::locked;
 
@@ -29,14 +30,15 @@ const POLL: Duration = Duration::from_secs(2);
 const POLL_SOON: Duration = Duration::from_secs(5);
 /// How long the first snapshot waits for remote sources. Slower ones are in a later snapshot.
 const FIRST_POLL: Duration = Duration::from_secs(2);
+/// The same for a reload, which replaces a library that has them.
+const RELOAD_POLL: Duration = Duration::from_secs(30);
 /// How long the files of one remote source's skills may be fetched after each poll.
 const FETCH_TIME: Duration = Duration::from_secs(60);
-/// How long clients may cache results when changes are not watched, in milliseconds.
-const UNWATCHED_TTL: u64 = 60_000;
 
-/// The library with its current snapshot.
+/// The sources of a library, and how they are published.
 pub(crate) struct LiveLibrary {
-    pub(crate) registry: Arc<Registry>,
+    registry: Arc<Registry>,
+    index: Arc<Index>,
     policy: Policy,
     options: Options,
     watching: bool,
@@ -45,97 +47,94 @@ pub(crate) struct LiveLibrary {
     hint: fn(&SourceError) -> String,
     /// The problems that were logged last.
     problems: Mutex<BTreeSet<String>>,
-    /// `None` until the library was read for the first time.
-    current: Mutex<Option<Arc<Snapshot>>>,
-    first: Condvar,
-    /// Counts the inspections that found changed files.
-    file_changes: Arc<AtomicU64>,
-    changed: watch::Sender<u64>,
-    /// Locked while a snapshot is built, since two threads build them.
-    publishing: Mutex<()>,
-    /// Whether remote sources are to be polled soon.
-    poll_requested: AtomicBool,
     /// The remote sources from which files are being fetched.
     fetching: Mutex<BTreeSet<Arc<str>>>,
-    /// The search index, built at the first search.
-    pub(crate) index: LazyIndex<Arc<Registry>>,
+    /// Whether the sources were read at least once.
+    read: AtomicBool,
+    generation: u64,
+    publication: Arc<Publication>,
+    stop: CancellationToken,
 }
 
 impl LiveLibrary {
-    /// Begins to read the library in the background. Requests that do not need it, such as a handshake, do not wait.
-    pub(crate) fn start(registry: Registry, options: &ServeOptions, stop: CancellationToken) -> Arc<Self> {
-        let mut session = Options::default()
-            .with_naming(options.naming.clone())
-            .with_max_active(options.max_active)
-            .with_show_folders(options.show_folders)
-            .with_max_activation_bytes(options.max_activation_bytes);
-        session.activation.plain = options.plain;
-        // The server runs no scripts.
-        session.tools.remove(&Tool::Run);
+    /// The sources of a registry, until `stop` is cancelled. Later generations have higher numbers.
+    pub(crate) fn new(
+        registry: Registry,
+        options: &ServeOptions,
+        publication: Arc<Publication>,
+        generation: u64,
+        stop: CancellationToken,
+    ) -> Arc<Self> {
         let registry = Arc::new(registry);
-        let live = Arc::new(Self {
-            index: LazyIndex::new(Arc::clone(&registry)).with_cache(options.terms.clone()),
+        Arc::new(Self {
+            index: Arc::new(LazyIndex::new(Arc::clone(&registry)).with_cache(options.terms.clone())),
             registry,
-            policy: Policy::default()
-                .with_filter(options.filter.clone())
-                .with_host_tools(options.host_tools.clone()),
-            options: session,
+            policy: sessions::policy(options),
+            options: sessions::options(options),
             watching: options.watch,
             ask_again: options.ask_again,
             approvals: options.approvals.clone(),
             hint: options.hint,
             problems: Mutex::default(),
-            current: Mutex::default(),
-            first: Condvar::new(),
-            file_changes: Arc::default(),
-            changed: watch::Sender::new(0),
-            publishing: Mutex::default(),
-            poll_requested: AtomicBool::new(false),
             fetching: Mutex::default(),
-        });
+            read: AtomicBool::new(false),
+            generation,
+            publication,
+            stop,
+        })
+    }
+
+    /// Begins to read in the background. `first` gets a message when the first snapshot is published, or the reason why
+    /// there is none.
+    pub(crate) fn start(self: &Arc<Self>, first: SyncSender<Result<(), String>>) -> JoinHandle<()> {
         let (polled, first_poll) = sync_channel(1);
-        if live.registry.has_remote() {
-            let (own, stop) = (Arc::clone(&live), stop.clone());
-            std::thread::spawn(move || poll_remote(&own, &polled, &stop));
+        if self.registry.has_remote() {
+            let own = Arc::clone(self);
+            std::thread::spawn(move || poll_remote(&own, &polled));
         } else {
             drop(polled);
         }
-        let own = Arc::clone(&live);
-        std::thread::spawn(move || own.follow(&first_poll, &stop));
-        if live.registry.has_preloads() {
-            // Their texts are part of the instructions in the handshake.
-            live.current();
-        }
-        live
+        let own = Arc::clone(self);
+        std::thread::spawn(move || own.follow(&first_poll, first))
     }
 
     /// Fetches the files of remote skills, which are needed to publish them. Each source has its own thread, so that a
     /// slow one delays no other. The thread that follows the library sends the notifications.
-    fn fetch(self: &Arc<Self>, stop: &CancellationToken) {
-        let Some(snapshot) = self.known() else { return };
+    fn fetch(self: &Arc<Self>) {
+        let Some(snapshot) = self.published() else { return };
         for source in snapshot.fetched_sources() {
             // The last fetch may still be running.
             if !locked(&self.fetching).insert(Arc::clone(&source)) {
                 continue;
             }
-            let (own, snapshot, stop) = (Arc::clone(self), Arc::clone(&snapshot), stop.clone());
+            let (own, snapshot) = (Arc::clone(self), Arc::clone(&snapshot));
             std::thread::spawn(move || {
                 let _guard = FetchGuard { live: &own, source: &source };
-                snapshot.fetch(&source, FETCH_TIME, || stop.is_cancelled());
+                snapshot.fetch(&source, FETCH_TIME, || own.stop.is_cancelled());
             });
         }
     }
 
-    /// Requests a poll of remote sources, after one returned another file than it listed, or none.
-    pub(crate) fn poll_soon(&self) {
-        self.poll_requested.store(true, Ordering::Relaxed);
+    /// The current snapshot, if it is of this generation.
+    fn published(&self) -> Option<Arc<Snapshot>> {
+        self.publication.whole().filter(|now| Arc::ptr_eq(&now.sessions.registry, &self.registry))
     }
 
-    /// Reads the library, and again whenever it changes, until `stop` is cancelled.
-    fn follow(&self, first_poll: &Receiver<()>, stop: &CancellationToken) {
-        self.refresh(Registry::refresh_local);
-        let _ = first_poll.recv_timeout(FIRST_POLL);
+    /// Reads the library, and again whenever it changes, until it is stopped.
+    fn follow(&self, first_poll: &Receiver<()>, first: SyncSender<Result<(), String>>) {
+        if let Err(error) = self.refresh(Registry::refresh_local)
+            && self.generation > 1
+        {
+            let _ = first.send(Err(error.to_string()));
+            return;
+        }
+        let _ = first_poll.recv_timeout(if self.generation > 1 { RELOAD_POLL } else { FIRST_POLL });
         self.publish();
+        let _ = first.send(Ok(()));
+        drop(first);
+        if !self.registry.has_remote() {
+            self.publication.update_reading(|reading| reading.asked = true);
+        }
         if !self.watching {
             return;
         }
@@ -145,22 +144,26 @@ impl LiveLibrary {
             Ok(watcher) => watcher,
             Err(error) => {
                 tracing::warn!(target: "prowess", reason = %error, "folders are polled");
-                return self.poll(stop);
+                return self.poll();
             }
         };
         self.publish();
         let mut state = PollState::default();
-        while !stop.is_cancelled() {
+        while !self.stop.is_cancelled() {
             match watcher.next(Some(TICK)) {
-                Ok(Some(_)) => self.publish(),
+                Ok(Some(_)) => {
+                    self.publication.record_refresh(true);
+                    self.publish();
+                }
                 Ok(None) => {}
                 // Keep serving the old snapshot; a later refresh may succeed.
                 Err(error @ WatchError::Registry(_)) => {
+                    self.publication.record_refresh(false);
                     tracing::warn!(target: "prowess", reason = %error, "the library could not be read");
                 }
                 Err(error) => {
                     tracing::warn!(target: "prowess", reason = %error, "folders are polled");
-                    return self.poll(stop);
+                    return self.poll();
                 }
             }
             self.poll_unwatched(&mut state);
@@ -168,11 +171,11 @@ impl LiveLibrary {
     }
 
     /// Polls folders, where they cannot be watched.
-    fn poll(&self, stop: &CancellationToken) {
+    fn poll(&self) {
         let mut state = PollState::default();
-        while !stop.is_cancelled() {
+        while !self.stop.is_cancelled() {
             std::thread::sleep(POLL);
-            self.refresh(Registry::refresh_local);
+            let _ = self.refresh(Registry::refresh_local);
             self.publish();
             self.poll_unwatched(&mut state);
         }
@@ -196,7 +199,7 @@ impl LiveLibrary {
             Ok(approvals) => {
                 self.registry.set_trust(Trust::in_approved(approvals.clone()));
                 state.approvals = Some(approvals);
-                self.refresh(Registry::refresh_local);
+                let _ = self.refresh(Registry::refresh_local);
                 self.publish();
             }
             Err(error) => {
@@ -208,19 +211,23 @@ impl LiveLibrary {
     /// Polls the files beside SKILL.md, which the watcher does not report: those of skills that a client has listed or
     /// read, while there are clients to notify, and for a hundredth of the time.
     fn poll_files(&self, state: &mut PollState) {
-        let Some(snapshot) = self.known().filter(|_| self.changed.receiver_count() > 0) else { return };
+        let Some(snapshot) = self.published().filter(|_| self.publication.has_listeners()) else { return };
         state.after = snapshot.inspect_again(state.after.as_deref(), TICK / 100);
         let changes = snapshot.state().1;
         if std::mem::replace(&mut state.changes, changes) != changes {
-            self.changed.send_replace(snapshot.number);
+            self.publication.announce(snapshot.number);
         }
     }
 
     /// Refreshes the registry, and logs an error.
-    fn refresh(&self, how: fn(&Registry) -> Result<Delta, RegistryError>) {
-        if let Err(error) = how(&self.registry) {
-            tracing::warn!(target: "prowess", reason = %error, "the library could not be read");
+    fn refresh(&self, how: fn(&Registry) -> Result<Delta, RegistryError>) -> Result<(), RegistryError> {
+        let refreshed = how(&self.registry).map(|_| ());
+        match &refreshed {
+            Ok(()) => self.read.store(true, Ordering::Relaxed),
+            Err(error) => tracing::warn!(target: "prowess", reason = %error, "the library could not be read"),
         }
+        self.publication.record_refresh(refreshed.is_ok());
+        refreshed
     }
 
     /// Logs new problems of the registry. The rest of the library is served.
@@ -234,113 +241,51 @@ impl LiveLibrary {
             }
         }
         *logged = now.iter().map(ToString::to_string).collect();
-    }
-
-    /// Activates the preloaded skills. A remote one would delay the library, so it is read when it is loaded.
-    fn preload(&self, session: &mut Session) {
-        let performer = Performer::new(&self.registry, &self.index);
-        for (name, step) in session.preload(&[]) {
-            let remote = session.catalog().get(&name).is_some_and(|skill| self.registry.is_remote(skill));
-            let result = match step {
-                Step::Need(ticket, _) if remote => {
-                    session.cancel(ticket);
-                    tracing::info!(target: "prowess", skill = name, "not preloaded: it is in a remote source");
-                    continue;
-                }
-                step => finish(session, &performer, step),
-            };
-            if let Some(reason) = result.reason {
-                tracing::warn!(target: "prowess", skill = name, reason = reason.code(), "not preloaded");
-            }
-        }
+        self.publication.update_reading(|reading| reading.problems = now.len());
     }
 
     /// Makes a new snapshot of the registry the current one, if the catalog changed.
     fn publish(&self) {
-        let _one_at_a_time = locked(&self.publishing);
+        let _one_at_a_time = self.publication.publishing();
         self.log_problems();
-        let catalog = self.registry.catalog();
-        let known = self.known();
-        if let Some(now) = &known
-            && (Arc::ptr_eq(&now.session.shared_catalog(), &catalog)
-                || catalog.since(now.session.catalog()).is_empty())
-        {
+        // A generation that was never read replaces no other, and one that was replaced publishes nothing.
+        let unread = self.generation > 1 && !self.read.load(Ordering::Relaxed);
+        if unread || self.stop.is_cancelled() || !self.publication.accepts(self.generation) {
             return;
         }
-        let number = known.as_ref().map_or(1, |now| now.number + 1);
-        let mut session =
-            Session::new("mcp", Arc::clone(&catalog), self.policy.clone(), self.options.clone());
-        self.preload(&mut session);
-        // A single call has no limit of active skills, and nothing to unload.
-        let mut options = self.options.clone().with_max_active(0);
-        options.tools.remove(&Tool::Unload);
-        let single = Session::new("mcp", catalog, self.policy.clone(), options);
-        tracing::info!(target: "prowess", state = number, skills = session.catalog().len(), "library");
-        // Built outside of the lock, which the threads of the runtime take too.
-        let snapshot = Arc::new(Snapshot::new(
-            number,
-            known.as_deref(),
-            Arc::clone(&self.registry),
-            session,
-            single,
-            Arc::clone(&self.file_changes),
-        ));
-        *locked(&self.current) = Some(snapshot);
-        self.first.notify_all();
-        self.changed.send_replace(number);
-    }
-
-    /// The current snapshot. Blocks until there is one, so it must not be called on a thread of the runtime.
-    pub(crate) fn current(&self) -> Arc<Snapshot> {
-        let mut current = locked(&self.current);
-        loop {
-            if let Some(snapshot) = current.as_ref() {
-                return Arc::clone(snapshot);
+        let catalog = self.registry.catalog();
+        if let Some(now) = self.published() {
+            let known = &now.sessions.connection;
+            if Arc::ptr_eq(&known.shared_catalog(), &catalog) || catalog.since(known.catalog()).is_empty() {
+                return;
             }
-            current = self.first.wait(current).unwrap_or_else(PoisonError::into_inner);
         }
-    }
-
-    /// The current snapshot, if there is one.
-    pub(crate) fn known(&self) -> Option<Arc<Snapshot>> {
-        locked(&self.current).clone()
-    }
-
-    /// Receives the numbers of new snapshots.
-    pub(crate) fn changes(&self) -> watch::Receiver<u64> {
-        self.changed.subscribe()
-    }
-
-    /// Whether changes are watched.
-    pub(crate) fn watching(&self) -> bool {
-        self.watching
-    }
-
-    /// How long clients may cache results. With notifications, not at all.
-    pub(crate) fn ttl_ms(&self) -> u64 {
-        if self.watching { 0 } else { UNWATCHED_TTL }
+        let (registry, index) = (Arc::clone(&self.registry), Arc::clone(&self.index));
+        let sessions = Sessions::new(registry, index, catalog, self.policy.clone(), self.options.clone());
+        self.publication.publish(self.generation, sessions);
     }
 }
 
 /// Polls remote sources from time to time. Local skills do not wait for them.
-fn poll_remote(live: &Arc<LiveLibrary>, polled: &SyncSender<()>, stop: &CancellationToken) {
-    while !stop.is_cancelled() {
-        live.refresh(Registry::refresh);
+fn poll_remote(live: &Arc<LiveLibrary>, polled: &SyncSender<()>) {
+    while !live.stop.is_cancelled() {
+        let _ = live.refresh(Registry::refresh);
         live.publish();
+        live.publication.update_reading(|reading| reading.asked = true);
         let _ = polled.try_send(());
-        live.fetch(stop);
+        live.fetch();
         if !live.watching {
             return;
         }
         let begun = Instant::now();
         let due = || {
-            let soon = live.poll_requested.load(Ordering::Relaxed);
+            let soon = live.publication.poll_requested.load(Ordering::Relaxed);
             begun.elapsed() >= if soon { POLL_SOON.min(live.ask_again) } else { live.ask_again }
         };
-        while !stop.is_cancelled() && !due() {
+        while !live.stop.is_cancelled() && !due() {
             std::thread::sleep(TICK.min(live.ask_again));
         }
-        live.poll_requested.store(false, Ordering::Relaxed);
+        live.publication.poll_requested.store(false, Ordering::Relaxed);
     }
 }
 

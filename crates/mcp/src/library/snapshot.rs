@@ -8,11 +8,12 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use prowess::render::estimate_tokens;
-use prowess::session::{Actor, ReinjectBudget, Session};
-use prowess::{Candidate, Catalog, Registry, RelPath};
+use prowess::session::{Actor, Filter, ReinjectBudget};
+use prowess::{Candidate, Catalog, RelPath};
 
 use crate::library::pages::PageCache;
 use crate::library::published::{Published, inspect};
+use crate::library::sessions::Sessions;
 use crate::protocol::uri;
 use crate::protocol::wire::Era;
 use prowess::internal::locked;
@@ -28,7 +29,7 @@ const FRESH_REMOTE: Duration = Duration::from_secs(30);
 const FRESH_REMOTE_CHANGED: Duration = Duration::from_secs(5);
 
 /// One served skill, and the last inspection of its files.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Served {
     /// Whether the model may start it, so that lists show it.
     listed: bool,
@@ -72,10 +73,7 @@ struct Inspection {
 pub(crate) struct Snapshot {
     /// The number of this snapshot; later ones have higher numbers.
     pub(crate) number: u64,
-    pub(crate) registry: Arc<Registry>,
-    /// Fresh sessions to be cloned: for a connection, and for a single call.
-    pub(crate) session: Session,
-    pub(crate) single: Session,
+    pub(crate) sessions: Sessions,
     /// The texts of the preloaded skills, within the usual budget; empty when there are none.
     pub(crate) preloaded: String,
     served: BTreeMap<String, Served>,
@@ -85,17 +83,50 @@ pub(crate) struct Snapshot {
 }
 
 impl Snapshot {
-    /// The snapshot of a registry. It contains no skills that the policy of the sessions hides. Fetched files of
-    /// unchanged skills are taken over from the snapshot before.
+    /// A snapshot of the library. It contains no skills that the policy of the sessions hides. Fetched files of unchanged
+    /// skills are taken over from the snapshot before.
     pub(crate) fn new(
         number: u64,
         before: Option<&Self>,
-        registry: Arc<Registry>,
-        session: Session,
-        single: Session,
+        sessions: Sessions,
         file_changes: Arc<AtomicU64>,
     ) -> Self {
+        let mut snapshot = Self::with_visible(number, sessions, file_changes);
+        let Self { sessions: Sessions { registry, connection, .. }, served, .. } = &mut snapshot;
+        for (key, served) in served {
+            let Some(skill) = connection.catalog().get(key).filter(|skill| registry.is_remote(skill)) else {
+                continue;
+            };
+            served.remote = Some(Arc::clone(&skill.source));
+            served.fetched = skill.announced.is_none();
+            let known =
+                before.filter(|before| before.catalog().get(key).is_some_and(|old| is_same(old, skill)));
+            if let Some(known) = known.filter(|_| served.fetched).and_then(|before| before.served.get(key)) {
+                // An inspection that still runs for the snapshot before counts here too.
+                served.inspections = Arc::clone(&known.inspections);
+            }
+        }
+        snapshot
+    }
+
+    /// The part of this snapshot that a filter passes. Its skills are inspected once for all views.
+    pub(crate) fn view(&self, bounds: &Filter) -> Self {
+        let policy = self.sessions.connection.policy().clone().with_bounds(bounds.clone());
+        let sessions = self.sessions.with_policy(policy);
+        let mut view = Self::with_visible(self.number, sessions, Arc::clone(&self.file_changes));
+        for (key, served) in &mut view.served {
+            if let Some(whole) = self.served.get(key) {
+                let Served { listed, invocable, .. } = *served;
+                *served = Served { listed, invocable, ..whole.clone() };
+            }
+        }
+        view
+    }
+
+    /// A snapshot of the skills that its sessions show, before their files are known.
+    fn with_visible(number: u64, sessions: Sessions, file_changes: Arc<AtomicU64>) -> Self {
         let mut served: BTreeMap<String, Served> = BTreeMap::new();
+        let session = &sessions.connection;
         let seen_by =
             |by| session.visible(by, session.filter()).into_iter().map(|skill| skill.entry.key.clone());
         for key in seen_by(Actor::Host) {
@@ -107,21 +138,23 @@ impl Snapshot {
         for key in seen_by(Actor::User) {
             served.entry(key).or_default().invocable = true;
         }
-        for (key, served) in &mut served {
-            let Some(skill) = session.catalog().get(key).filter(|skill| registry.is_remote(skill)) else {
-                continue;
-            };
-            served.remote = Some(Arc::clone(&skill.source));
-            served.fetched = skill.announced.is_none();
-            let known = before.filter(|before| before.catalog().get(key) == Some(skill));
-            if let Some(known) = known.filter(|_| served.fetched).and_then(|before| before.served.get(key)) {
-                // An inspection that still runs for the snapshot before counts here too.
-                served.inspections = Arc::clone(&known.inspections);
-            }
-        }
         let preloaded = session.reinject(ReinjectBudget::default(), &estimate_tokens).text;
-        let pages = PageCache::default();
-        Self { number, registry, session, single, preloaded, served, file_changes, pages }
+        Self { number, sessions, preloaded, served, file_changes, pages: PageCache::default() }
+    }
+
+    /// The keys of all served skills, in order.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &str> {
+        self.served.keys().map(String::as_str)
+    }
+
+    /// The number of served skills.
+    pub(crate) fn len(&self) -> usize {
+        self.served.len()
+    }
+
+    /// Whether a skill is served.
+    pub(crate) fn serves(&self, key: &str) -> bool {
+        self.served.contains_key(key)
     }
 
     /// The remote source of a skill, if it has one.
@@ -170,8 +203,8 @@ impl Snapshot {
         }
     }
 
-    fn catalog(&self) -> &Catalog {
-        self.session.catalog()
+    pub(crate) fn catalog(&self) -> &Catalog {
+        self.sessions.connection.catalog()
     }
 
     /// A served skill.
@@ -201,11 +234,16 @@ impl Snapshot {
         }
         let before = before.map(|last| last.published);
         let known = before.as_ref().and_then(|before| before.as_ref().ok());
-        let published = inspect(&self.registry, self.catalog().get(key)?, known, remembered);
+        let published = inspect(&self.sessions.registry, self.catalog().get(key)?, known, remembered);
         if let Err(reason) = &published
             && before.as_ref().and_then(|before| before.as_ref().err()) != Some(reason)
         {
-            tracing::info!(target: "prowess", skill = key, reason = reason.as_str(), "not published");
+            match before {
+                Some(Ok(_)) => {
+                    tracing::warn!(target: "prowess", skill = key, reason, "a skill is no longer published");
+                }
+                _ => tracing::info!(target: "prowess", skill = key, reason, "not published"),
+            }
         }
         let same = match (&before, &published) {
             (Some(Ok(before)), Ok(now)) => Arc::ptr_eq(before, now),
@@ -298,7 +336,13 @@ impl Snapshot {
         ListVersions {
             files: self.state().1,
             // The schemas of tools name the skills, up to a number of them.
-            tools: self.session.tools().into_iter().map(|tool| tool.input_schema.to_string()).collect(),
+            tools: self
+                .sessions
+                .connection
+                .tools()
+                .into_iter()
+                .map(|tool| tool.input_schema.to_string())
+                .collect(),
             prompts: self.invocable_after(None).map(|skill| shown(&skill)).collect(),
             resources: skills()
                 .map(|skill| {
@@ -306,6 +350,15 @@ impl Snapshot {
                 })
                 .collect(),
         }
+    }
+}
+
+/// Whether two skills are equal, apart from the registry through which they are read: a reload makes a new one.
+fn is_same(old: &Candidate, new: &Candidate) -> bool {
+    old == new || {
+        let mut old = old.clone();
+        old.layer = new.layer;
+        old == *new
     }
 }
 
@@ -320,9 +373,10 @@ pub(crate) struct ListVersions {
 
 #[cfg(test)]
 mod tests {
+    use prowess::search::LazyIndex;
     use prowess::session::{Options, Policy};
     use prowess::source::{Chunk, Layer, Listing, Slice, Source, SourceTraits};
-    use prowess::{MemorySource, Scope, SourceError, SourceSkill};
+    use prowess::{MemorySource, Registry, Scope, SourceError, SourceSkill};
 
     use super::*;
 
@@ -355,9 +409,10 @@ mod tests {
         let mut registry = Registry::new();
         registry.add(Layer::shared(Arc::new(Remote(source))));
         registry.refresh().unwrap();
-        let session = || Session::new("mcp", registry.catalog(), Policy::default(), Options::default());
-        let (session, single) = (session(), session());
-        let snapshot = Snapshot::new(1, None, Arc::new(registry), session, single, Arc::default());
+        let (catalog, registry) = (registry.catalog(), Arc::new(registry));
+        let index = Arc::new(LazyIndex::new(Arc::clone(&registry)));
+        let sessions = Sessions::new(registry, index, catalog, Policy::default(), Options::default());
+        let snapshot = Snapshot::new(1, None, sessions, Arc::default());
         let sources = snapshot.fetched_sources();
         (snapshot, sources.into_iter().next().unwrap())
     }

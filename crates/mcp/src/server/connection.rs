@@ -41,11 +41,21 @@ impl Connection {
     /// Uses the session with the current catalog. One call at a time, since a session is a state machine.
     pub(crate) fn with_session<T>(&self, snapshot: &Snapshot, act: impl FnOnce(&mut Session) -> T) -> T {
         let mut guard = locked(&self.session);
-        let (number, session) = guard.get_or_insert_with(|| (snapshot.number, snapshot.session.clone()));
+        let (number, session) =
+            guard.get_or_insert_with(|| (snapshot.number, snapshot.sessions.connection.clone()));
         // Of two concurrent calls, the one that began earlier may have the older snapshot.
         if *number < snapshot.number {
+            let fresh = &snapshot.sessions.connection;
             // Active skills that still exist stay active; a changed skill is updated when it is loaded again.
-            session.set_catalog(snapshot.session.shared_catalog());
+            if session.policy() == fresh.policy() && session.options() == fresh.options() {
+                session.set_catalog(fresh.shared_catalog());
+            } else {
+                // A reload changed what sessions may show.
+                let (policy, options) = (fresh.policy().clone(), fresh.options().clone());
+                let restored =
+                    Session::restore(session.state().clone(), fresh.shared_catalog(), policy, options);
+                *session = restored.unwrap_or_else(|_| fresh.clone());
+            }
             *number = snapshot.number;
         }
         act(session)

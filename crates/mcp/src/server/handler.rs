@@ -21,6 +21,7 @@ use crate::protocol::wire::{self, Era};
 use crate::server::connection::Connection;
 use crate::server::errors::no_such_method;
 use crate::server::prebuilt::ResultSlot;
+use crate::server::record::CallRecord;
 use crate::server::{Server, Shared, blocking, era, prompts, resources, skills, subscriptions, tools};
 
 /// Whether rmcp has types for a method: such a custom request has params that do not fit them.
@@ -95,13 +96,13 @@ impl ServerHandler for Server {
             }
             wire::GET => {
                 let params: wire::GetParams = params_of(params)?;
-                let limit = self.limit_at(&params.uri);
+                let limit = self.limit_at(&context, &params.uri);
                 let get = move |shared: &Shared| skills::get(shared, &params.uri, era);
                 self.respond_with_text(&limit, &context, get).await?;
             }
             wire::DIRECTORY => {
                 let params: wire::DirectoryParams = params_of(params)?;
-                let limit = self.limit_at(&params.uri);
+                let limit = self.limit_at(&context, &params.uri);
                 let directory = move |shared: &Shared| skills::directory(shared, params, era);
                 self.respond_with_text(&limit, &context, directory).await?;
             }
@@ -137,7 +138,7 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         // Reading SKILL.md activates nothing.
-        let limit = self.limit_at(&request.uri);
+        let limit = self.limit_at(&context, &request.uri);
         let era = era(&context);
         let slot = ResultSlot::of(&context.extensions)?;
         let found = self.work_within(&limit, &context, move |shared, _| {
@@ -176,7 +177,7 @@ impl ServerHandler for Server {
         if !self.shared.live.watching() {
             return Err(no_such_method("resources/subscribe"));
         }
-        let limit = self.limit_at(&request.uri);
+        let limit = self.limit_at(&context, &request.uri);
         let work = move |shared: &Shared, connection: &Connection| connection.subscribe(shared, request.uri);
         self.work_within(&limit, &context, work).await
     }
@@ -243,12 +244,13 @@ impl ServerHandler for Server {
         let era = era(&context);
         // An unknown tool or invalid arguments give a result that the model can read, never a protocol error.
         let call = ToolCall::new(request.name, Value::Object(request.arguments.unwrap_or_default()));
-        let remote = self.shared.live.known().filter(|now| now.registry.has_remote());
+        let remote = self.shared.live.known().filter(|now| now.sessions.registry.has_remote());
         // Only the session that handles the call can resolve a name.
         let key = remote.and_then(|now| tools::skill_of(&self.connection, &now, era, &call));
         let limit = self.limit_of(key.as_deref().unwrap_or_default());
+        let record = CallRecord::of(&context.extensions);
         let called = self.respond(&limit, &context, move |shared, connection| {
-            Ok(tools::call(shared, connection, era, call))
+            Ok(tools::call(shared, connection, era, call, &record))
         });
         called.await.map(Into::into)
     }
@@ -268,6 +270,7 @@ impl ServerHandler for Server {
     ) -> Result<GetPromptResponse, ErrorData> {
         let era = era(&context);
         let limit = self.limit_of(&request.name);
+        self.record_skill(&context, Some(&request.name));
         let got = self.respond(&limit, &context, move |shared, connection| {
             prompts::get(shared, connection, era, &request)
         });

@@ -6,6 +6,7 @@ pub(crate) mod errors;
 mod handler;
 pub(crate) mod prebuilt;
 pub(crate) mod prompts;
+pub(crate) mod record;
 pub(crate) mod resources;
 pub(crate) mod skills;
 pub(crate) mod subscriptions;
@@ -15,6 +16,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use prowess::Registry;
+use prowess::session::Filter;
 use rmcp::model::{PaginatedRequestParams, ServerResult};
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
@@ -23,7 +25,9 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::ServeOptions;
-use crate::library::live::LiveLibrary;
+use crate::library::generations::Library;
+use crate::library::publication::LibraryView;
+use crate::metrics::Metrics;
 use crate::protocol::cursor::Cursors;
 use crate::protocol::outgoing::Part;
 use crate::protocol::response_budget::ResponseBudget;
@@ -32,14 +36,18 @@ use crate::protocol::wire::Era;
 use crate::server::blocking::WorkLimits;
 use crate::server::connection::Connection;
 use crate::server::prebuilt::ResultSlot;
+use crate::server::record::CallRecord;
 
-/// The state that all connections share.
+/// The state that all connections of a server share. Those of one token share a view of the library, too.
+#[derive(Clone)]
 pub(crate) struct Shared {
-    pub(crate) live: Arc<LiveLibrary>,
-    pub(crate) cursors: Cursors,
+    pub(crate) library: Arc<Library>,
+    pub(crate) live: LibraryView,
+    pub(crate) cursors: Arc<Cursors>,
     pub(crate) tools: bool,
-    work_limits: WorkLimits,
-    budget: ResponseBudget,
+    pub(crate) metrics: Arc<Metrics>,
+    work_limits: Arc<WorkLimits>,
+    budget: Arc<ResponseBudget>,
     pub(crate) stop: CancellationToken,
 }
 
@@ -51,14 +59,23 @@ impl Shared {
         waiting: usize,
         stop: CancellationToken,
     ) -> Arc<Self> {
+        let library = Library::start(registry, options, stop.clone());
         Arc::new(Self {
-            live: LiveLibrary::start(registry, options, stop.clone()),
-            cursors: Cursors::new(),
+            live: LibraryView::new(Arc::clone(&library.publication), Filter::all()),
+            library,
+            cursors: Arc::new(Cursors::new()),
             tools: options.tools,
-            work_limits: WorkLimits::new(),
-            budget: ResponseBudget::new(options.max_unsent, waiting),
+            metrics: Arc::default(),
+            work_limits: Arc::new(WorkLimits::new()),
+            budget: Arc::new(ResponseBudget::new(options.max_unsent, waiting)),
             stop,
         })
+    }
+
+    /// The same for the connections of one token, until `stop` is cancelled: they see what a filter passes.
+    pub(crate) fn within(&self, bounds: Filter, stop: CancellationToken) -> Arc<Self> {
+        let live = LibraryView::new(Arc::clone(&self.library.publication), bounds);
+        Arc::new(Self { live, stop, ..self.clone() })
     }
 
     /// The key in a cursor of a list.
@@ -114,10 +131,21 @@ impl Server {
     }
 
     /// The limit for work on the skill at a URI.
-    fn limit_at(&self, uri: &str) -> Arc<Semaphore> {
-        match uri::parse(uri) {
-            Some((key, _)) => self.limit_of(&key),
+    fn limit_at(&self, context: &RequestContext<RoleServer>, uri: &str) -> Arc<Semaphore> {
+        let key = uri::parse(uri).map(|(key, _)| key);
+        self.record_skill(context, key.as_deref());
+        match key {
+            Some(key) => self.limit_of(&key),
             None => Arc::clone(&self.shared.work_limits.local),
+        }
+    }
+
+    /// Records the skill of a request for the log, if it is served.
+    fn record_skill(&self, context: &RequestContext<RoleServer>, key: Option<&str>) {
+        let known = self.shared.live.known();
+        let served = key.filter(|key| known.is_some_and(|now| now.candidate(key).is_some()));
+        if let Some(key) = served {
+            CallRecord::of(&context.extensions).set_skill(key);
         }
     }
 

@@ -70,7 +70,7 @@ pub(crate) fn get(
     let mut words: Vec<String> = named.into_iter().take(used).map(|word| quoted(&word)).collect();
     words.extend(given(ALL).filter(|all| !all.is_empty()));
     let arguments = words.join(" ");
-    let result = run(shared, connection, &snapshot, era, |session| {
+    let result = run(connection, &snapshot, era, |session| {
         session.activate(&request.name, Actor::User, Some(Arguments::line(&arguments)), None)
     });
     if !result.is_ok() {

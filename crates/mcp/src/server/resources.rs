@@ -108,7 +108,7 @@ impl ServedFile {
     ) -> Result<Vec<Part>, ErrorData> {
         // Errors name the URI, never a path of the file system.
         let not_found = || not_served("no resource is served at", &self.uri);
-        let registry = &self.snapshot.registry;
+        let registry = &self.snapshot.sessions.registry;
         let candidate = self.snapshot.candidate(&self.key).ok_or_else(not_found)?;
         // A file that has grown since it was listed is not read beyond its reservation.
         let chunk = registry.read(candidate, &self.path, Slice::first(self.size())).map_err(|error| {

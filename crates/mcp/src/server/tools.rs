@@ -1,5 +1,6 @@
 //! The tools of a session as MCP tools, for hosts without the skills extension.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use prowess::drive::{Performer, finish};
@@ -10,6 +11,7 @@ use crate::library::snapshot::Snapshot;
 use crate::protocol::wire::Era;
 use crate::server::Shared;
 use crate::server::connection::Connection;
+use crate::server::record::CallRecord;
 
 /// The instructions for a model.
 pub(crate) const INSTRUCTIONS: &str = "Skills are instructions for particular tasks. Before you begin a task, look \
@@ -20,7 +22,7 @@ pub(crate) fn list(shared: &Shared, connection: &Connection, era: Era) -> ListTo
     let snapshot = shared.live.current();
     let tools = match era {
         Era::Handshake => connection.with_session(&snapshot, |session| session.tools()),
-        Era::Sessionless => snapshot.single.tools(),
+        Era::Sessionless => snapshot.sessions.single.tools(),
     };
     ListToolsResult::with_all_items(tools.iter().map(described).collect())
 }
@@ -59,17 +61,31 @@ pub(crate) fn skill_of(
     let key = |session: &Session| session.skill_of(call).map(|skill| skill.entry.key.clone());
     match era {
         Era::Handshake => connection.with_session(snapshot, |session| key(session)),
-        Era::Sessionless => key(&snapshot.single),
+        Era::Sessionless => key(&snapshot.sessions.single),
     }
 }
 
 /// Handles a call, in the session of a connection or in a session for this call alone.
-pub(crate) fn call(shared: &Shared, connection: &Connection, era: Era, call: ToolCall) -> CallToolResult {
+pub(crate) fn call(
+    shared: &Shared,
+    connection: &Connection,
+    era: Era,
+    call: ToolCall,
+    record: &CallRecord,
+) -> CallToolResult {
     let snapshot = shared.live.current();
-    let result = run(shared, connection, &snapshot, era, |session| session.call(call));
+    let naming = &snapshot.sessions.connection.options().naming;
+    // Only names from our own tables are recorded: a client can send any text.
+    let tool = naming.tool(&call.tool).map(|tool| naming.tool_name(tool));
+    let skill = skill_of(connection, &snapshot, era, &call);
+    let result = run(connection, &snapshot, era, |session| session.call(call));
     if result.reason == Some(Reason::ReadFailed) {
         shared.live.poll_soon();
     }
+    let tool = tool.unwrap_or(Cow::Borrowed("unknown"));
+    let reason = result.reason.map(Reason::code);
+    shared.metrics.count_call(&tool, skill.as_deref(), reason.unwrap_or("ok"));
+    record.set_call(tool, skill, reason);
     described_result(result)
 }
 
@@ -78,15 +94,14 @@ pub(crate) fn call(shared: &Shared, connection: &Connection, era: Era, call: Too
 /// The session of a connection is locked for each step and not while a file is read: concurrent calls have a ticket
 /// each, and a slow source delays only its own calls.
 pub(crate) fn run(
-    shared: &Shared,
     connection: &Connection,
     snapshot: &Snapshot,
     era: Era,
     begin: impl FnOnce(&mut Session) -> Step,
 ) -> ToolResult {
-    let performer = Performer::new(&snapshot.registry, &shared.live.index);
+    let performer = Performer::new(&snapshot.sessions.registry, &*snapshot.sessions.index);
     if era == Era::Sessionless {
-        let mut session = snapshot.single.clone();
+        let mut session = snapshot.sessions.single.clone();
         let step = begin(&mut session);
         return finish(&mut session, &performer, step);
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use prowess_mcp::{BearerToken, HttpOptions};
+use prowess_mcp::{BearerToken, HttpOptions, Tokens};
 use serde_json::json;
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
@@ -123,7 +123,7 @@ async fn foreign_names_and_origins_are_refused() {
 #[tokio::test]
 async fn a_configured_token_is_required() {
     let web = HttpTestServer::with(HttpOptions {
-        token: BearerToken::new("0123456789abcdef"),
+        tokens: BearerToken::new("0123456789abcdef").map(Tokens::from),
         ..HttpOptions::default()
     })
     .await;
@@ -148,7 +148,9 @@ async fn folders_are_shown_to_local_clients_and_not_with_a_token() {
     .to_string();
     for token in [None, BearerToken::new("0123456789abcdef")] {
         let local = token.is_none();
-        let web = HttpTestServer::with(HttpOptions { token, ..HttpOptions::default() }).await;
+        let web =
+            HttpTestServer::with(HttpOptions { tokens: token.map(Tokens::from), ..HttpOptions::default() })
+                .await;
         let headers = [
             ("mcp-protocol-version", "2026-07-28"),
             ("mcp-method", "tools/call"),

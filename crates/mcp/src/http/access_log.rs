@@ -1,0 +1,102 @@
+//! The access log: one line for each request, and the counters that go with it.
+//!
+//! Header values, bodies and queries are never logged, since they may contain secrets.
+
+use std::net::SocketAddr;
+use std::time::Instant;
+
+use http::{Method, Request};
+use hyper::body::Body as _;
+use serde::Deserialize;
+
+use crate::http::response::{HttpResponse, Refusal};
+use crate::metrics::Metrics;
+use crate::server::record::CallRecord;
+
+/// The maximum length of a text of a client in the log, in characters.
+const MAX_TEXT: usize = 100;
+
+/// What is known about a request before its response.
+pub(crate) struct AccessEntry {
+    started: Instant,
+    peer: SocketAddr,
+    verb: Method,
+    path: String,
+    /// The name of the token.
+    token: Option<String>,
+    /// The method of the message.
+    method: Option<String>,
+    /// The code of a JSON-RPC error.
+    error: Option<i64>,
+    pub(crate) record: CallRecord,
+}
+
+impl AccessEntry {
+    pub(crate) fn new<B>(request: &Request<B>, peer: SocketAddr) -> Self {
+        Self {
+            started: Instant::now(),
+            peer,
+            verb: request.method().clone(),
+            path: request.uri().path().chars().take(MAX_TEXT).collect(),
+            token: None,
+            method: None,
+            error: None,
+            record: CallRecord::default(),
+        }
+    }
+
+    pub(crate) fn set_token(&mut self, name: Option<&str>) {
+        self.token = name.map(str::to_owned);
+    }
+
+    pub(crate) fn set_method(&mut self, method: &str) {
+        self.method = Some(method.chars().take(MAX_TEXT).collect());
+    }
+
+    /// Looks for an error in a response of rmcp, which is JSON or a stream of one event.
+    pub(crate) fn look_for_error(&mut self, response: &[u8]) {
+        #[derive(Deserialize)]
+        struct Failed {
+            error: Code,
+        }
+        #[derive(Deserialize)]
+        struct Code {
+            code: i64,
+        }
+        let event = response.split(|byte| *byte == b'\n').rev().find_map(|line| line.strip_prefix(b"data: "));
+        let failed = serde_json::from_slice::<Failed>(event.unwrap_or(response));
+        self.error = failed.ok().map(|failed| failed.error.code);
+    }
+
+    /// Logs and counts the request.
+    pub(crate) fn finish(self, response: &HttpResponse, metrics: &Metrics) {
+        let (time, status) = (self.started.elapsed(), response.status().as_u16());
+        let recorded = self.record.recorded();
+        let refusal = response.extensions().get::<Refusal>().map(|refusal| refusal.0);
+        if let Some(refusal) = refusal {
+            metrics.count_refusal(refusal);
+        }
+        if self.path == "/mcp" {
+            let method = self.method.as_deref().filter(|_| self.verb == Method::POST);
+            metrics.count_request(method.unwrap_or(self.verb.as_str()), status, time);
+        }
+        let error = self.error.map(|code| format!("error {code}"));
+        let reason = refusal.or(recorded.reason).or(error.as_deref());
+        tracing::info!(
+            target: "prowess",
+            reason,
+            peer = %self.peer,
+            token = self.token.as_deref(),
+            verb = self.verb.as_str(),
+            path = self.path.as_str(),
+            method = self.method.as_deref(),
+            tool = recorded.tool.as_deref(),
+            skill = recorded.skill.as_deref(),
+            status,
+            ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX),
+            // A stream has no size yet.
+            bytes = response.body().size_hint().exact(),
+            "request"
+        );
+    }
+}

@@ -1,0 +1,248 @@
+//! Who may call: one service for each token, which sees what the filter of the token passes.
+//!
+//! A token that is revoked, or whose filter is changed, takes its service with it: its subscriptions, streams and sessions
+//! end. The other tokens keep theirs.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime};
+
+use http::HeaderMap;
+use http::header::AUTHORIZATION;
+use prowess::internal::locked;
+use prowess::session::Filter;
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+
+use crate::http::sessions::Sessions;
+use crate::http::tokens::{NamedToken, Tokens};
+use crate::server::{Server, Shared};
+
+/// How long subscriptions have to send their result before all streams are closed.
+pub(crate) const SUBSCRIPTION_GRACE: Duration = Duration::from_millis(200);
+/// How often the token file is looked at. A change counts once it is the same twice, so that a file which is being
+/// written is left alone.
+const POLL: Duration = Duration::from_millis(200);
+
+/// A client with a token, or any client of a server without tokens.
+pub(crate) struct Caller {
+    token: Option<NamedToken>,
+    pub(crate) service: StreamableHttpService<Server, Sessions>,
+    shared: Arc<Shared>,
+    sessions: Arc<Sessions>,
+    /// Ends the streams that do not end by themselves.
+    streams: CancellationToken,
+}
+
+impl Caller {
+    /// The name of its token.
+    pub(crate) fn name(&self) -> Option<&str> {
+        self.token.as_ref().map(|token| token.name.as_str())
+    }
+
+    /// Whether it may read the metrics.
+    pub(crate) fn sees_metrics(&self) -> bool {
+        self.token.as_ref().is_none_or(|token| token.metrics)
+    }
+
+    /// Ends its subscriptions with their result, then its sessions and streams.
+    async fn end(&self) {
+        self.shared.stop.cancel();
+        sleep(SUBSCRIPTION_GRACE).await;
+        self.sessions.end_own().await;
+        self.streams.cancel();
+    }
+}
+
+/// The callers of a server.
+pub(crate) struct Callers {
+    shared: Arc<Shared>,
+    sessions: Arc<Sessions>,
+    streams: CancellationToken,
+    max_body: usize,
+    next: AtomicU64,
+    current: Mutex<Arc<Vec<Arc<Caller>>>>,
+    /// Held while the tokens are replaced.
+    replacing: tokio::sync::Mutex<()>,
+}
+
+impl Callers {
+    /// The callers with these tokens, or any caller. `streams` ends the streams of all.
+    pub(crate) fn new(
+        tokens: Option<&Tokens>,
+        shared: Arc<Shared>,
+        sessions: Arc<Sessions>,
+        max_body: usize,
+        streams: CancellationToken,
+    ) -> Arc<Self> {
+        let callers = Self {
+            shared,
+            sessions,
+            streams,
+            max_body,
+            next: AtomicU64::new(1),
+            current: Mutex::default(),
+            replacing: tokio::sync::Mutex::default(),
+        };
+        let list =
+            tokens.map_or_else(|| vec![None], |tokens| tokens.list().iter().cloned().map(Some).collect());
+        callers.publication().set_filters(filters(list.iter().flatten()));
+        let list = list.into_iter().map(|token| callers.caller(token)).collect();
+        *locked(&callers.current) = Arc::new(list);
+        Arc::new(callers)
+    }
+
+    fn publication(&self) -> &crate::library::publication::Publication {
+        &self.shared.library.publication
+    }
+
+    fn caller(&self, token: Option<NamedToken>) -> Arc<Caller> {
+        let bounds = token.as_ref().map_or_else(Filter::all, |token| token.filter.clone());
+        let shared = self.shared.within(bounds, self.shared.stop.child_token());
+        let sessions = Arc::new(self.sessions.owned_by(self.next.fetch_add(1, Ordering::Relaxed)));
+        let streams = self.streams.child_token();
+        let config = StreamableHttpServerConfig::default()
+            .with_json_response(true)
+            .with_legacy_session_mode(true)
+            .with_max_request_body_bytes(self.max_body)
+            .with_sse_keep_alive(Some(Duration::from_secs(15)))
+            .with_sse_retry(None)
+            .with_cancellation_token(streams.clone())
+            // `OriginCheck` reads names more exactly; a second list could only differ from the first.
+            .disable_allowed_hosts();
+        let own = Arc::clone(&shared);
+        let service = StreamableHttpService::new(
+            move || Ok(Server::new(Arc::clone(&own))),
+            Arc::clone(&sessions),
+            config,
+        );
+        Arc::new(Caller { token, service, shared, sessions, streams })
+    }
+
+    /// The caller that sent these headers.
+    pub(crate) fn find(&self, headers: &HeaderMap) -> Option<Arc<Caller>> {
+        let current = Arc::clone(&locked(&self.current));
+        let given = bearer(headers);
+        // Every token is compared, also after a match.
+        let mut found = None;
+        for caller in current.iter() {
+            let matches = match &caller.token {
+                Some(NamedToken { token, .. }) => given.is_some_and(|given| token.matches(given)),
+                None => true,
+            };
+            if matches {
+                found = Some(caller);
+            }
+        }
+        found.cloned()
+    }
+
+    /// The number of tokens.
+    pub(crate) fn tokens(&self) -> usize {
+        locked(&self.current).iter().filter(|caller| caller.token.is_some()).count()
+    }
+
+    /// Reads the token file again. If it cannot be used, the old tokens stay, and the log says why.
+    pub(crate) async fn read_again(self: &Arc<Self>, file: &Path) -> bool {
+        let _one_at_a_time = self.replacing.lock().await;
+        let (own, file) = (Arc::clone(self), file.to_owned());
+        let read = tokio::task::spawn_blocking(move || {
+            let tokens = Tokens::read(&file)?;
+            // Views of the library are built before a request needs one.
+            own.publication().set_filters(filters(tokens.list()));
+            Ok::<_, crate::http::tokens::TokensError>(tokens)
+        });
+        match read.await {
+            Ok(Ok(tokens)) => {
+                self.replace(&tokens);
+                true
+            }
+            Ok(Err(error)) => {
+                let hint = "replace it as a whole: write another file and rename it";
+                tracing::warn!(target: "prowess", reason = %error, hint, "the old tokens stay valid");
+                false
+            }
+            Err(_panic) => false,
+        }
+    }
+
+    fn replace(&self, tokens: &Tokens) {
+        let before = Arc::clone(&locked(&self.current));
+        let known = |token: &NamedToken| before.iter().find(|caller| caller.token.as_ref() == Some(token));
+        let list: Vec<Arc<Caller>> = tokens
+            .list()
+            .iter()
+            .map(|token| known(token).cloned().unwrap_or_else(|| self.caller(Some(token.clone()))))
+            .collect();
+        let is_in =
+            |list: &[Arc<Caller>], caller: &Arc<Caller>| list.iter().any(|own| Arc::ptr_eq(own, caller));
+        let revoked: Vec<_> = before.iter().filter(|caller| !is_in(&list, caller)).cloned().collect();
+        let added = list.iter().filter(|caller| !is_in(&before, caller)).count();
+        if revoked.is_empty() && added == 0 {
+            return;
+        }
+        tracing::info!(target: "prowess", tokens = list.len(), added, revoked = revoked.len(), "the tokens were read");
+        *locked(&self.current) = Arc::new(list);
+        for caller in revoked {
+            tokio::spawn(async move { caller.end().await });
+        }
+        self.warn_of_empty();
+    }
+
+    /// Logs the tokens whose filter passes no skill of the library.
+    pub(crate) fn warn_of_empty(&self) {
+        for caller in locked(&self.current).iter() {
+            let Some(token) = &caller.token else { continue };
+            let empty = caller.shared.live.known().is_some_and(|now| now.len() == 0);
+            if empty && token.filter != Filter::none() {
+                let (name, filter) = (token.name.as_str(), token.filter.as_str());
+                tracing::warn!(target: "prowess", token = name, filter, "the filter of a token passes no skill");
+            }
+        }
+    }
+
+    /// Reads the token file again whenever it changes, until `stop` is cancelled.
+    pub(crate) async fn follow(self: Arc<Self>, file: PathBuf, stop: CancellationToken) {
+        // The first look reads it once more, for a change since the start.
+        let (mut read, mut seen) = (None, None);
+        loop {
+            tokio::select! {
+                () = stop.cancelled() => return,
+                () = sleep(POLL) => {}
+            }
+            let own = file.clone();
+            let Ok(now) = tokio::task::spawn_blocking(move || Stamp::of(&own)).await else { continue };
+            if std::mem::replace(&mut seen, Some(now)) == Some(now) && read != Some(now) {
+                read = Some(now);
+                self.read_again(&file).await;
+            }
+        }
+    }
+}
+
+fn filters<'t>(tokens: impl IntoIterator<Item = &'t NamedToken>) -> impl Iterator<Item = Filter> {
+    tokens.into_iter().map(|token| token.filter.clone())
+}
+
+/// What changes when a file is written or replaced; nothing, if it cannot be found.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Stamp(Option<(SystemTime, u64, u64)>);
+
+impl Stamp {
+    fn of(file: &Path) -> Self {
+        #[cfg(unix)]
+        let inode = |found: &std::fs::Metadata| std::os::unix::fs::MetadataExt::ino(found);
+        #[cfg(not(unix))]
+        let inode = |_: &std::fs::Metadata| 0;
+        let found = std::fs::metadata(file).ok();
+        Self(found.and_then(|found| Some((found.modified().ok()?, found.len(), inode(&found)))))
+    }
+}
+
+fn bearer(headers: &HeaderMap) -> Option<&[u8]> {
+    let value = headers.get(AUTHORIZATION)?.as_bytes();
+    let (scheme, token) = value.split_at_checked(7)?;
+    scheme.eq_ignore_ascii_case(b"bearer ").then_some(token.trim_ascii())
+}

@@ -1,0 +1,239 @@
+//! The published library: the current snapshot, a view of it for each filter of a token, and what is known about reading it.
+//!
+//! The threads that read the library put snapshots in, and requests take them out. A reload replaces those threads; this
+//! state stays, so that no request ever finds it empty.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
+
+use prowess::internal::locked;
+use prowess::session::Filter;
+use tokio::sync::watch;
+
+use crate::library::sessions::Sessions;
+use crate::library::snapshot::Snapshot;
+
+/// How long clients may cache results when changes are not watched, in milliseconds.
+const UNWATCHED_TTL: u64 = 60_000;
+/// The maximum number of skills that are named in the log when they are no longer served.
+const MAX_NAMED: usize = 20;
+
+/// The published library.
+pub(crate) struct Publication {
+    state: Mutex<State>,
+    first: Condvar,
+    /// Locked while a snapshot or a view is built, since several threads build them.
+    publishing: Mutex<()>,
+    /// Counts the inspections that found changed files.
+    file_changes: Arc<AtomicU64>,
+    changed: watch::Sender<u64>,
+    watching: bool,
+    /// Whether remote sources are to be polled soon.
+    pub(crate) poll_requested: AtomicBool,
+    reading: Mutex<Reading>,
+}
+
+#[derive(Default)]
+struct State {
+    /// The latest generation that published something.
+    generation: u64,
+    /// `None` until the library was read for the first time.
+    current: Option<Current>,
+    /// The filters of tokens, by their text.
+    filters: BTreeMap<String, Filter>,
+}
+
+#[derive(Clone)]
+struct Current {
+    whole: Arc<Snapshot>,
+    /// By the text of their filters.
+    views: BTreeMap<String, Arc<Snapshot>>,
+}
+
+/// What is known about reading the library.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Reading {
+    /// When the sources were last read.
+    pub(crate) last: Option<SystemTime>,
+    /// Whether that succeeded. Problems of single sources do not count.
+    pub(crate) ok: bool,
+    /// Whether all sources, remote ones too, were asked at least once.
+    pub(crate) asked: bool,
+    /// The number of sources and parts of them that could not be read.
+    pub(crate) problems: usize,
+}
+
+impl Publication {
+    pub(crate) fn new(watching: bool) -> Arc<Self> {
+        Arc::new(Self {
+            state: Mutex::default(),
+            first: Condvar::new(),
+            publishing: Mutex::default(),
+            file_changes: Arc::default(),
+            changed: watch::Sender::new(0),
+            watching,
+            poll_requested: AtomicBool::new(false),
+            reading: Mutex::default(),
+        })
+    }
+
+    /// Keeps other threads from building snapshots and views.
+    pub(crate) fn publishing(&self) -> MutexGuard<'_, ()> {
+        locked(&self.publishing)
+    }
+
+    /// Whether a generation may publish: not after a later one has.
+    pub(crate) fn accepts(&self, generation: u64) -> bool {
+        locked(&self.state).generation <= generation
+    }
+
+    /// Makes a snapshot of these sessions the current one. The caller holds [`Self::publishing`].
+    pub(crate) fn publish(&self, generation: u64, sessions: Sessions) {
+        let (before, filters) = {
+            let state = locked(&self.state);
+            (state.current.as_ref().map(|current| Arc::clone(&current.whole)), state.filters.clone())
+        };
+        let number = before.as_ref().map_or(1, |before| before.number + 1);
+        tracing::info!(target: "prowess", state = number, skills = sessions.connection.catalog().len(), "library");
+        // Built outside of the lock, which the threads of the runtime take too.
+        let changes = Arc::clone(&self.file_changes);
+        let whole = Arc::new(Snapshot::new(number, before.as_deref(), sessions, changes));
+        if let Some(before) = before {
+            log_lost(&whole, &before);
+        }
+        let views = filters.into_iter().map(|(text, filter)| (text, Arc::new(whole.view(&filter)))).collect();
+        {
+            let mut state = locked(&self.state);
+            state.generation = generation;
+            state.current = Some(Current { whole, views });
+        }
+        self.first.notify_all();
+        self.changed.send_replace(number);
+    }
+
+    /// Builds the views for these filters, and drops all others. Reads files, so it must not be called on a thread of the
+    /// runtime.
+    pub(crate) fn set_filters(&self, filters: impl IntoIterator<Item = Filter>) {
+        let _one_at_a_time = self.publishing();
+        let filters = filters.into_iter().map(|filter| (filter.as_str().to_owned(), filter));
+        let filters: BTreeMap<String, Filter> = filters.filter(|(text, _)| !text.is_empty()).collect();
+        let current = locked(&self.state).current.clone();
+        let current = current.map(|Current { whole, views: known }| {
+            let view = |(text, filter): (&String, &Filter)| {
+                let known = known.get(text).map(Arc::clone);
+                (text.clone(), known.unwrap_or_else(|| Arc::new(whole.view(filter))))
+            };
+            Current { views: filters.iter().map(view).collect(), whole }
+        });
+        let mut state = locked(&self.state);
+        state.current = current;
+        state.filters = filters;
+    }
+
+    /// The current snapshot, if there is one.
+    pub(crate) fn whole(&self) -> Option<Arc<Snapshot>> {
+        locked(&self.state).current.as_ref().map(|current| Arc::clone(&current.whole))
+    }
+
+    /// Notifies clients of changed files.
+    pub(crate) fn announce(&self, number: u64) {
+        self.changed.send_replace(number);
+    }
+
+    /// Whether there are clients to notify.
+    pub(crate) fn has_listeners(&self) -> bool {
+        self.changed.receiver_count() > 0
+    }
+
+    /// Records how reading the library ended.
+    pub(crate) fn record_refresh(&self, ok: bool) {
+        let mut reading = locked(&self.reading);
+        (reading.last, reading.ok) = (Some(SystemTime::now()), ok);
+    }
+
+    /// Changes what is known about reading the library.
+    pub(crate) fn update_reading(&self, change: impl FnOnce(&mut Reading)) {
+        change(&mut locked(&self.reading));
+    }
+
+    pub(crate) fn reading(&self) -> Reading {
+        *locked(&self.reading)
+    }
+}
+
+/// Logs the skills that were served and are not any more.
+fn log_lost(now: &Snapshot, before: &Snapshot) {
+    let lost = now.lost_since(before);
+    for (skill, reason) in lost.iter().take(MAX_NAMED) {
+        tracing::warn!(target: "prowess", skill, reason, "a skill is no longer served");
+    }
+    if let Some(more) = lost.len().checked_sub(MAX_NAMED).filter(|more| *more > 0) {
+        tracing::warn!(target: "prowess", skills = more, "more skills are no longer served");
+    }
+}
+
+/// The part of the library that one client sees.
+#[derive(Clone)]
+pub(crate) struct LibraryView {
+    publication: Arc<Publication>,
+    /// The filter of the client's token.
+    bounds: Filter,
+}
+
+impl LibraryView {
+    /// The view through a filter, for which [`Publication::set_filters`] has built a snapshot.
+    pub(crate) fn new(publication: Arc<Publication>, bounds: Filter) -> Self {
+        Self { publication, bounds }
+    }
+
+    fn of(&self, current: &Current) -> Option<Arc<Snapshot>> {
+        match self.bounds.as_str() {
+            "" => Some(Arc::clone(&current.whole)),
+            text => current.views.get(text).cloned(),
+        }
+    }
+
+    /// The current snapshot. Blocks until there is one, so it must not be called on a thread of the runtime.
+    pub(crate) fn current(&self) -> Arc<Snapshot> {
+        let mut state = locked(&self.publication.state);
+        loop {
+            if let Some(current) = state.current.as_ref() {
+                if let Some(snapshot) = self.of(current) {
+                    return snapshot;
+                }
+                // The token was revoked a moment ago, and its view is gone.
+                let whole = Arc::clone(&current.whole);
+                drop(state);
+                return Arc::new(whole.view(&self.bounds));
+            }
+            state = self.publication.first.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// The current snapshot, if there is one.
+    pub(crate) fn known(&self) -> Option<Arc<Snapshot>> {
+        locked(&self.publication.state).current.as_ref().and_then(|current| self.of(current))
+    }
+
+    /// Receives the numbers of new snapshots.
+    pub(crate) fn changes(&self) -> watch::Receiver<u64> {
+        self.publication.changed.subscribe()
+    }
+
+    /// Requests a poll of remote sources, after one returned another file than it listed, or none.
+    pub(crate) fn poll_soon(&self) {
+        self.publication.poll_requested.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether changes are watched.
+    pub(crate) fn watching(&self) -> bool {
+        self.publication.watching
+    }
+
+    /// How long clients may cache results. With notifications, not at all.
+    pub(crate) fn ttl_ms(&self) -> u64 {
+        if self.watching() { 0 } else { UNWATCHED_TTL }
+    }
+}
