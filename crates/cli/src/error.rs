@@ -48,6 +48,12 @@ impl Failure {
         self
     }
 
+    /// The failure and its causes in one sentence, for a log.
+    pub(crate) fn sentence(&self) -> String {
+        let parts = std::iter::once(self.error.as_str()).chain(self.causes.iter().map(String::as_str));
+        parts.collect::<Vec<_>>().join(": ")
+    }
+
     /// The failure in the envelope of every JSON output.
     pub(crate) fn json(&self) -> Value {
         let hint = Some(self.hints.join("; ")).filter(|hint| !hint.is_empty());

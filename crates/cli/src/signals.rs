@@ -18,15 +18,26 @@ const MAX_STATUS: usize = 64 * 1024;
 /// has its own process group, so it gets no signals from the terminal.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EndingServers {
-    /// Whether the command handles SIGINT and SIGTERM itself, as a server does.
-    pub(crate) ends_by_itself: bool,
+    /// The signals that the command handles itself.
+    pub(crate) own_signals: OwnSignals,
+}
+
+/// The signals that a command handles itself.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum OwnSignals {
+    /// None of them.
+    None,
+    /// SIGINT and SIGTERM, as a server on a pipe does.
+    Stop,
+    /// SIGHUP too, as a server at an address does.
+    All,
 }
 
 impl OpenServer for EndingServers {
     fn open(&self, server: &Server, label: &str) -> Result<Arc<dyn Source>, SourceError> {
         // Without child processes, signals have their default effect.
         if matches!(server, Server::Started { .. }) {
-            watch(self.ends_by_itself);
+            watch(self.own_signals);
             // Processes that a program leaves running in another session are ended too; this command starts no others.
             prowess::process::adopt_orphans();
         }
@@ -35,12 +46,16 @@ impl OpenServer for EndingServers {
 }
 
 #[cfg(unix)]
-fn watch(ends_by_itself: bool) {
+fn watch(own: OwnSignals) {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        let all = if ends_by_itself { &[SIGHUP][..] } else { &[SIGHUP, SIGINT, SIGTERM] };
+        let all = match own {
+            OwnSignals::None => &[SIGHUP, SIGINT, SIGTERM][..],
+            OwnSignals::Stop => &[SIGHUP],
+            OwnSignals::All => return,
+        };
         let ignored = ignored();
         let heard = all.iter().filter(|signal| ignored & (1 << (**signal - 1)) == 0);
         let Ok(mut signals) = signal_hook::iterator::Signals::new(heard) else { return };
@@ -56,7 +71,7 @@ fn watch(ends_by_itself: bool) {
 }
 
 #[cfg(not(unix))]
-fn watch(_ends_by_itself: bool) {}
+fn watch(_own: OwnSignals) {}
 
 /// Whether a signal is about to end the process. It is set before the child processes are ended, so code that sees one
 /// of them end also sees this.

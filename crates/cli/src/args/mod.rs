@@ -15,7 +15,7 @@ use clap::{ColorChoice, Parser, Subcommand};
 pub(crate) use authoring::{Check, Eval, Format, New, Part, Rule, Show, Try};
 pub(crate) use install::{Add, Common, Remove, Sync, Verify};
 pub(crate) use places::Places;
-pub(crate) use serve::{Log, Serve};
+pub(crate) use serve::{HttpAddress, Log, Serve};
 pub(crate) use shell::{Completions, Man};
 pub(crate) use using::{
     Activate, Cat, List, Prompt, Replay, Search, Selection, Sort, Tools, Trust, Watch, Why,

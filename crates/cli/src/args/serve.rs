@@ -15,7 +15,7 @@ use super::values::clients;
 /// Supports the skills extension, and offers tools and prompts to hosts without it. Serves one client on standard input
 /// and output, or with --http many clients at /mcp. Without --in, the skills that come with Prowess are served too. A
 /// project's skills are served once they are trusted, and scripts are never run.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Serve {
     #[command(flatten)]
     pub(crate) places: Places,
@@ -34,13 +34,15 @@ pub(crate) struct Serve {
     /// How often to poll other servers and sites for their skills, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) ask_again: u64,
-    /// Listen on this address instead, such as 127.0.0.1:7878; port 0 picks a free port
-    #[arg(long, value_name = "ADDRESS")]
-    pub(crate) http: Option<SocketAddr>,
+    /// Listen on this address instead, such as 127.0.0.1:7878; a port alone is on this machine only, port 0 picks a free
+    /// port, and `systemd` takes the socket that systemd passes
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
+    pub(crate) http: Option<HttpAddress>,
     // An attribute, because the backticks that a doc comment needs would appear in the help.
     #[arg(
-        help = "The file with the bearer token that clients must send; PROWESS_TOKEN can hold it instead. Every \
-                address except loopback needs one"
+        help = "The file with the bearer token that clients must send, or with a table [[token]] for each client; it is \
+                read again when it changes. PROWESS_TOKEN can hold a token instead. Every address except loopback \
+                needs one"
     )]
     #[arg(long, value_name = "FILE", requires = "http")]
     pub(crate) token_file: Option<PathBuf>,
@@ -79,6 +81,15 @@ pub(crate) struct Serve {
     pub(crate) print_config: Option<&'static ClientConfig>,
 }
 
+/// Where the server listens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum HttpAddress {
+    /// At an address.
+    At(SocketAddr),
+    /// On the socket that systemd passes.
+    Systemd,
+}
+
 /// What the server logs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Log {
@@ -98,6 +109,22 @@ fn some(text: &str) -> Result<usize, String> {
         Ok(number) if number > 0 => Ok(number as usize),
         _ => Err(format!("give a number from 1 to {}", u32::MAX)),
     }
+}
+
+/// Parses an address. A port alone is one of this machine, since other machines are not meant to reach it by accident.
+fn address(text: &str) -> Result<HttpAddress, &'static str> {
+    if text == "systemd" {
+        return Ok(HttpAddress::Systemd);
+    }
+    let port = text.strip_prefix(':').unwrap_or(text);
+    if port.bytes().all(|byte| byte.is_ascii_digit())
+        && let Ok(port) = port.parse()
+    {
+        return Ok(HttpAddress::At(SocketAddr::from(([127, 0, 0, 1], port))));
+    }
+    text.parse()
+        .map(HttpAddress::At)
+        .map_err(|_| "give an address such as 127.0.0.1:7878, a port, or systemd")
 }
 
 fn host(text: &str) -> Result<String, &'static str> {

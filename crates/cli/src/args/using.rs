@@ -205,7 +205,7 @@ fn limit(text: &str) -> Result<Limit, String> {
 }
 
 /// How a session behaves.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 pub(crate) struct SessionArgs {
     /// Only skills at paths that match: billing or billing/** for all below a folder, billing/* for those directly in it,
     /// none for no skill

@@ -59,7 +59,7 @@ use self::hints::command_for;
 use self::unread::say_problems;
 use crate::args::Places;
 use crate::error::{CommandError, Failure};
-use crate::signals::EndingServers;
+use crate::signals::{EndingServers, OwnSignals};
 use crate::ui::Ui;
 
 /// The path that means standard input.
@@ -101,7 +101,10 @@ enum Purpose {
     /// A command that uses a skill, which may be a built-in one.
     Use,
     /// A server, which also has the built-in skills, and handles signals itself.
-    Serve,
+    Serve {
+        /// Whether it serves at an address, where SIGHUP makes it reload.
+        http: bool,
+    },
 }
 
 /// The skills in the given places, not read yet.
@@ -126,8 +129,12 @@ fn library_options(places: &Places, purpose: Purpose) -> LibraryOptions {
             *ca_file = ca_file.take().or_else(|| places.ca_file.clone());
         }
     }
-    let ends_by_itself = purpose == Purpose::Serve;
-    let servers: Option<Arc<dyn OpenServer>> = Some(Arc::new(EndingServers { ends_by_itself }));
+    let own_signals = match purpose {
+        Purpose::Look | Purpose::Use => OwnSignals::None,
+        Purpose::Serve { http: false } => OwnSignals::Stop,
+        Purpose::Serve { http: true } => OwnSignals::All,
+    };
+    let servers: Option<Arc<dyn OpenServer>> = Some(Arc::new(EndingServers { own_signals }));
     LibraryOptions::default()
         .with_sources(sources)
         .with_cache(!places.no_cache)

@@ -190,6 +190,16 @@ impl Ui {
     }
 }
 
+/// Whether a user sees stderr.
+pub(crate) fn stderr_is_terminal() -> bool {
+    io::stderr().is_terminal()
+}
+
+/// Whether stdin is a terminal; not any more, once its window is closed.
+pub(crate) fn stdin_is_terminal() -> bool {
+    io::stdin().is_terminal()
+}
+
 /// Writes an entry of a log to stderr, from any thread. A closed stderr is ignored.
 pub(crate) fn log_line(line: &str) {
     let line = format!("{}\n", clean_lines(line));

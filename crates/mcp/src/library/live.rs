@@ -248,9 +248,10 @@ impl LiveLibrary {
     fn publish(&self) {
         let _one_at_a_time = self.publication.publishing();
         self.log_problems();
-        // A generation that was never read replaces no other, and one that was replaced publishes nothing.
-        let unread = self.generation > 1 && !self.read.load(Ordering::Relaxed);
-        if unread || self.stop.is_cancelled() || !self.publication.accepts(self.generation) {
+        // A later generation replaces the one before only when it was read, and not after its reload was given up. The first
+        // one always publishes something, since requests wait for it.
+        let late = self.generation > 1 && (!self.read.load(Ordering::Relaxed) || self.stop.is_cancelled());
+        if late || !self.publication.accepts(self.generation) {
             return;
         }
         let catalog = self.registry.catalog();

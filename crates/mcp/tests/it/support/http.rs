@@ -59,6 +59,14 @@ impl RawConnection {
     }
 }
 
+impl RawConnection {
+    /// Reads until the server closes the connection.
+    pub(crate) async fn end(&mut self) {
+        let read = self.stream.read_to_string(&mut self.text);
+        tokio::time::timeout(LONG, read).await.expect("an end in time").unwrap();
+    }
+}
+
 /// A whole request of the sessionless era, on a connection that stays open.
 pub(crate) fn sessionless(method: &str, name: &str, mut params: Value) -> Vec<u8> {
     params["_meta"] = meta();
@@ -170,14 +178,30 @@ impl HttpTestServer {
     }
 
     /// A request of the sessionless era.
-    pub(crate) async fn request(&self, method: &str, mut params: Value) -> HttpResponse {
+    pub(crate) async fn request(&self, method: &str, params: Value) -> HttpResponse {
+        self.request_with(&[], method, params).await
+    }
+
+    /// The same with more headers.
+    pub(crate) async fn request_with(
+        &self,
+        more: &[(&str, &str)],
+        method: &str,
+        mut params: Value,
+    ) -> HttpResponse {
         params["_meta"] = meta();
         let name =
             params.get("name").or_else(|| params.get("uri")).and_then(Value::as_str).unwrap_or_default();
         let headers = [("mcp-protocol-version", "2026-07-28"), ("mcp-method", method), ("mcp-name", name)];
         let used = if name.is_empty() { &headers[..2] } else { &headers[..] };
         let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string();
-        self.post(used, &body).await
+        self.post(&[used, more].concat(), &body).await
+    }
+
+    /// A GET of a path.
+    pub(crate) async fn get(&self, path: &str, headers: &str) -> HttpResponse {
+        let head = format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n{headers}\r\n");
+        self.raw(head.as_bytes()).await
     }
 
     /// Begins a session with a handshake.

@@ -1,0 +1,99 @@
+//! `prowess serve`: skills for every agent that speaks MCP.
+
+mod http;
+mod print_config;
+
+use std::time::Duration;
+
+use prowess::env::Environment;
+use prowess::library::terms_file;
+use prowess::registry::trust::Approvals;
+use prowess::{Registry, SourceErrorKind};
+use prowess_mcp::{LogFormat, ServeError, ServeOptions, log_to};
+
+use self::print_config::print_config;
+use super::{Purpose, hints, session_defaults, unread_registry};
+use crate::Outcome;
+use crate::args::{Log, Places, Serve};
+use crate::error::{CommandError, Failure};
+use crate::ui::{Ui, log_line};
+
+/// Runs the command. It ends with its client, or by a signal.
+pub(crate) fn run(args: &Serve, ui: &mut Ui) -> Result<Outcome, CommandError> {
+    if let Some(client) = args.print_config {
+        return print_config(client, args, ui);
+    }
+    let listening = args.http.map(|address| http::listen(address, args)).transpose()?;
+    let (registry, options) = library(args)?;
+    let format = match args.log {
+        Log::Off => None,
+        Log::Warnings => Some(LogFormat::Warnings),
+        Log::Text => Some(LogFormat::Text),
+        Log::Json => Some(LogFormat::Json),
+    };
+    let _said = format.map(|format| log_to(format, Box::new(log_line)));
+    let served = match listening {
+        Some(listening) => listening.serve(registry, &options, args),
+        None => {
+            if ui.can_ask() {
+                ui.note("waiting for a client on standard input; stop with Ctrl-C, or serve at an address: --http 7878");
+            }
+            prowess_mcp::serve_stdio(registry, &options)
+        }
+    };
+    served.map_err(|error| failed(&error))?;
+    Ok(Outcome::Fine)
+}
+
+/// The library that is served, not read yet, and the options that its configurations set.
+fn library(args: &Serve) -> Result<(Registry, ServeOptions), CommandError> {
+    check_exist(&args.places)?;
+    let purpose = Purpose::Serve { http: args.http.is_some() };
+    let (registry, said) = unread_registry(&args.places, purpose, None)?;
+    let terms = if args.places.no_cache { None } else { terms_file(&Environment::current(), &registry) };
+    let said = session_defaults(said, args.session.filter.as_ref(), None);
+    let session = said.options();
+    let options = ServeOptions {
+        naming: args.session.naming.clone(),
+        tools: !args.no_tools,
+        max_active: args.session.max_active,
+        filter: said.filter.clone().unwrap_or_default(),
+        host_tools: said.tools.clone().unwrap_or_default(),
+        plain: session.activation.plain,
+        max_activation_bytes: session.max_activation_bytes,
+        show_folders: !args.hide_folders,
+        watch: !args.no_watch,
+        approvals: Approvals::file(&Environment::current()),
+        ask_again: Duration::from_secs(args.ask_again),
+        max_unsent: args.max_unsent,
+        terms,
+        hint: hints::of_source,
+    };
+    Ok((registry, options))
+}
+
+/// Checks that the given files and folders exist. Other errors are reported when they are read, so that no client waits
+/// for them.
+fn check_exist(places: &Places) -> Result<(), CommandError> {
+    let environment = Environment::current();
+    for source in &places.sources {
+        let Some(path) = source.place.path() else { continue };
+        let expanded = path.to_str().and_then(|text| environment.expand(text));
+        if !expanded.as_deref().unwrap_or(path).exists() {
+            return Err(Failure::from(&SourceErrorKind::Missing.at(path)).into());
+        }
+    }
+    Ok(())
+}
+
+fn failed(error: &ServeError) -> Failure {
+    let (hint, cause) = match error {
+        ServeError::NeedsToken(_) => ("give a token with --token-file, or listen on 127.0.0.1", None),
+        ServeError::Listen { source, .. } => ("choose another port, or 0 for a free one", Some(source)),
+        ServeError::System(source) => ("check the limits of this machine", Some(source)),
+        ServeError::Handshake(_) => ("check what the client sends first", None),
+    };
+    let mut failure = Failure::new(error.to_string(), hint);
+    failure.causes.extend(cause.map(ToString::to_string));
+    failure
+}

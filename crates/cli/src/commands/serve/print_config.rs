@@ -1,0 +1,97 @@
+//! `prowess serve --print-config`: the configuration of a client for this server.
+
+use std::path::PathBuf;
+
+use prowess::source::spec::{Place, Server, SourceSpec};
+use prowess_mcp::{ClientConfig, ServerTransport};
+
+use super::http::tokens;
+use crate::Outcome;
+use crate::args::{HttpAddress, Serve};
+use crate::error::{CommandError, Failure};
+use crate::ui::{Ui, clean_lines};
+
+/// Writes the configuration of a client.
+pub(super) fn print_config(
+    client: &ClientConfig,
+    args: &Serve,
+    ui: &mut Ui,
+) -> Result<Outcome, CommandError> {
+    let transport = match args.http {
+        Some(HttpAddress::Systemd) => {
+            let hint = "name the address of the socket unit, such as --http 127.0.0.1:7878";
+            return Err(Failure::new("a configuration needs an address: systemd", hint).into());
+        }
+        Some(HttpAddress::At(address)) if address.port() == 0 => {
+            let hint = "name a port; 0 picks another one at each start";
+            return Err(Failure::new(format!("a configuration needs a port: {address}"), hint).into());
+        }
+        Some(HttpAddress::At(address)) => {
+            // A client cannot connect to an unspecified address.
+            let host = if address.ip().is_unspecified() {
+                format!("HOST:{}", address.port())
+            } else {
+                address.to_string()
+            };
+            let token = tokens(args)?.is_some() || !address.ip().is_loopback();
+            ServerTransport::Http { url: format!("http://{host}/mcp"), token }
+        }
+        None => {
+            let mut words = vec!["serve".to_owned()];
+            // The client passes the same options about the library.
+            let mut given = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
+            given.by_ref().find(|word| word == "serve");
+            let mut given = given.peekable();
+            while let Some(word) = given.next() {
+                if word == "--print-config" {
+                    given.next();
+                } else if word == "--json" || word.starts_with("--print-config=") {
+                    // Neither changes what is served.
+                } else if let Some(place) = word.strip_prefix("--in=") {
+                    words.push(format!("--in={}", in_config(client, place)));
+                } else {
+                    let is_place = word == "--in";
+                    words.push(word);
+                    words.extend(given.next_if(|_| is_place).map(|place| in_config(client, &place)));
+                }
+            }
+            ServerTransport::Stdio(words)
+        }
+    };
+    ui.print(&clean_lines(&client.text(&transport)))?;
+    ui.note(&format!("for {}, into {}", client.title, client.destination(&transport)));
+    Ok(Outcome::Fine)
+}
+
+/// A source in the configuration of a client. In a file that applies in every folder, paths must be absolute.
+fn in_config(client: &ClientConfig, source: &str) -> String {
+    let Ok(given) = SourceSpec::parse(source) else { return source.to_owned() };
+    let mut spec = given.clone();
+    let make_absolute = |path: &mut PathBuf| {
+        if !path.starts_with("~") && !path.is_absolute() {
+            *path = prowess::env::absolute(path);
+        }
+    };
+    match &mut spec.place {
+        Place::Dir(path) | Place::Plugin(path) | Place::Archive(path) | Place::Jsonl(path) => {
+            make_absolute(path);
+        }
+        Place::Url { ca_file, .. } => ca_file.iter_mut().for_each(make_absolute),
+        Place::Mcp(Server::At { ca_file, token_file, .. }) => {
+            ca_file.iter_mut().chain(token_file).for_each(make_absolute);
+        }
+        Place::Mcp(Server::Started { argv, .. }) => {
+            // A name without a separator is searched in PATH.
+            let program = argv.first_mut().filter(|program| program.contains(std::path::is_separator));
+            if let Some(program) = program {
+                let mut path = PathBuf::from(&*program);
+                make_absolute(&mut path);
+                *program = path.to_string_lossy().into_owned();
+            }
+        }
+        // It has no paths.
+        _ => {}
+    }
+    // The original text, if nothing had to change.
+    if !client.is_personal() || spec == given { source.to_owned() } else { spec.to_string() }
+}

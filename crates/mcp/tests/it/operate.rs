@@ -1,0 +1,136 @@
+//! What operators ask of a server over HTTP: metrics and readiness.
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
+
+use prowess::source::{Chunk, Listing, Slice, SourceTraits};
+use prowess::{MemorySource, Registry, RelPath, Scope, Source, SourceError, SourceSkill};
+use prowess_mcp::HttpOptions;
+use serde_json::json;
+
+use crate::support::LONG;
+use crate::support::http::HttpTestServer;
+
+/// A remote source that answers when it is told to.
+struct Gate {
+    skills: MemorySource,
+    open: Mutex<Receiver<()>>,
+}
+
+impl Gate {
+    fn registry() -> (Registry, Sender<()>) {
+        let skills = MemorySource::new("remote");
+        skills.insert("far", "---\nname: far\ndescription: d\n---\n", Scope::Remote);
+        let (open, gate) = channel();
+        let mut registry = Registry::new();
+        let source: Arc<dyn Source> = Arc::new(Self { skills, open: Mutex::new(gate) });
+        registry.add(prowess::source::Layer::shared(source));
+        (registry, open)
+    }
+}
+
+impl Source for Gate {
+    fn id(&self) -> &'static str {
+        "remote"
+    }
+
+    fn traits(&self) -> SourceTraits {
+        SourceTraits::remote()
+    }
+
+    fn list(&self) -> Result<Listing, SourceError> {
+        let _ = self.open.lock().unwrap().recv_timeout(LONG);
+        self.skills.list()
+    }
+
+    fn read(&self, skill: SourceSkill<'_>, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
+        self.skills.read(skill, path, slice)
+    }
+}
+
+/// Repeats a GET until its body contains a text.
+async fn until(web: &HttpTestServer, path: &str, wanted: &str) -> u16 {
+    let deadline = tokio::time::Instant::now() + LONG;
+    loop {
+        let response = web.get(path, "").await;
+        if response.2.contains(wanted) {
+            return response.0;
+        }
+        assert!(tokio::time::Instant::now() < deadline, "{wanted}: {}", response.2);
+    }
+}
+
+#[tokio::test]
+async fn a_server_is_ready_once_every_source_was_asked() {
+    let (registry, open) = Gate::registry();
+    let web = HttpTestServer::over(registry, tempfile::tempdir().unwrap(), HttpOptions::default()).await;
+    assert_eq!(web.get("/healthz", "").await.0, 200);
+    let waiting = web.get("/readyz", "").await;
+    assert_eq!(waiting.0, 503);
+    assert!(waiting.2.contains("not ready") && !waiting.2.contains("far"), "{}", waiting.2);
+    // Local skills do not wait for remote sources; readiness does.
+    assert_eq!(until(&web, "/readyz", "a source has not answered yet").await, 503);
+    open.send(()).unwrap();
+    assert_eq!(until(&web, "/readyz", r#"{"status":"ready"}"#).await, 200);
+    drop(open);
+    web.end().await;
+}
+
+#[tokio::test]
+async fn metrics_count_calls_requests_sessions_and_streams() {
+    let web = HttpTestServer::with(HttpOptions::default()).await;
+    for name in ["alpha", "nothing", "beta"] {
+        web.request("tools/call", json!({"name": "load_skill", "arguments": {"name": name}})).await;
+    }
+    web.request("tools/call", json!({"name": "made_up", "arguments": {}})).await;
+    web.request("made/up", json!({})).await;
+    web.post(&[("host", "evil.example")], "{}").await;
+    let session = web.initialized().await;
+    let mut stream = web.stream_of(&session, "").await;
+    stream.until("HTTP/1.1 200").await;
+    let page = web.get("/metrics", "").await;
+    assert_eq!(page.0, 200);
+    assert_eq!(page.header("content-type"), Some("text/plain; version=0.0.4; charset=utf-8"));
+    for line in [
+        r#"prowess_calls_total{tool="load_skill",skill="alpha",reason="ok"} 1"#,
+        r#"prowess_calls_total{tool="load_skill",skill="beta",reason="ok"} 1"#,
+        r#"prowess_calls_total{tool="load_skill",skill="",reason="unknown-skill"} 1"#,
+        r#"prowess_calls_total{tool="unknown",skill="",reason="unknown-tool"} 1"#,
+        r#"prowess_requests_total{method="other",status="404"} 1"#,
+        r#"prowess_requests_total{method="initialize",status="200"} 1"#,
+        r#"prowess_refusals_total{reason="host"} 1"#,
+        "prowess_sessions 1",
+        "prowess_streams 1",
+        r#"prowess_skills{state="served"} 5"#,
+        "prowess_last_refresh_success 1",
+    ] {
+        assert!(page.2.lines().any(|own| own == line), "{line}: {}", page.2);
+    }
+    assert!(!page.2.contains("made"), "{}", page.2);
+    assert_eq!(
+        web.raw(b"POST /metrics HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").await.0,
+        405
+    );
+    web.end().await;
+}
+
+#[tokio::test]
+async fn scrapers_that_hang_hold_nothing_up() {
+    let http = HttpOptions { max_connections: 2, header_time: LONG, ..HttpOptions::default() };
+    let web = HttpTestServer::with(http).await;
+    let mut hanging = Vec::new();
+    for _ in 0..40 {
+        hanging.push(web.open(b"GET /metrics HTTP/1.1\r\nhost: local").await);
+    }
+    // Those beyond the limit are dropped after a second, and what operators ask is answered beyond it.
+    assert_eq!(until(&web, "/metrics", "prowess_connections 2").await, 200);
+    assert_eq!(web.get("/readyz", "").await.0, 200);
+    assert_eq!(web.request("skills/list", json!({})).await.0, 503);
+    assert!(web.get("/metrics", "").await.2.contains(r#"prowess_refusals_total{reason="connections"} 1"#));
+    drop(hanging);
+    let deadline = tokio::time::Instant::now() + LONG;
+    while web.request("skills/list", json!({})).await.0 != 200 {
+        assert!(tokio::time::Instant::now() < deadline);
+    }
+    web.end().await;
+}

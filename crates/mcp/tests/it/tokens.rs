@@ -1,0 +1,192 @@
+//! Several tokens: what each may see, and what happens when one is revoked.
+
+use std::path::{Path, PathBuf};
+
+use prowess_mcp::{HttpOptions, ServeOptions, Tokens};
+use serde_json::{Value, json};
+
+use crate::support::http::{HttpResponse, HttpTestServer, sessionless};
+use crate::support::{LONG, library, registry, skill};
+
+const ALL: &str = "all-0123456789abcdef";
+const SOME: &str = "some-0123456789abcdef";
+
+fn table(name: &str, token: &str, rest: &str) -> String {
+    format!("[[token]]\nname = \"{name}\"\ntoken = \"{token}\"\n{rest}\n")
+}
+
+/// Replaces a file as a whole.
+fn replace(file: &Path, text: &str) {
+    let new = file.with_extension("new");
+    std::fs::write(&new, text).unwrap();
+    std::fs::rename(new, file).unwrap();
+}
+
+/// A server whose tokens are in a file; the second sees a part of the library.
+async fn served_with_tokens(rest: &str) -> (HttpTestServer, PathBuf, tempfile::TempDir) {
+    let (root, home) = (library(), tempfile::tempdir().unwrap());
+    let file = home.path().join("tokens.toml");
+    std::fs::write(&file, table("all", ALL, "") + &table("some", SOME, rest)).unwrap();
+    let http = HttpOptions { tokens: Some(Tokens::read(&file).unwrap()), ..HttpOptions::default() };
+    let web = HttpTestServer::serving(registry(root.path()), root, ServeOptions::default(), http).await;
+    (web, file, home)
+}
+
+async fn ask(web: &HttpTestServer, token: &str, method: &str, params: Value) -> HttpResponse {
+    web.request_with(&[("authorization", &format!("Bearer {token}"))], method, params).await
+}
+
+/// Asks until the status is the wanted one.
+async fn until_status(web: &HttpTestServer, token: &str, status: u16) {
+    let deadline = tokio::time::Instant::now() + LONG;
+    loop {
+        let response = ask(web, token, "skills/list", json!({})).await;
+        if response.0 == status {
+            return;
+        }
+        assert!(tokio::time::Instant::now() < deadline, "{}", response.0);
+    }
+}
+
+/// A session with a token, after the handshake.
+async fn session(web: &HttpTestServer, token: &str) -> String {
+    let bearer = format!("Bearer {token}");
+    let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}).to_string();
+    let begun = web.post(&[("authorization", &bearer)], &body).await;
+    let id = begun.header("mcp-session-id").unwrap().to_owned();
+    let done = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+    assert_eq!(web.post(&[("authorization", &bearer), ("mcp-session-id", &id)], done).await.0, 202);
+    id
+}
+
+#[tokio::test]
+async fn a_token_sees_what_its_filter_passes_and_nothing_else_on_any_route() {
+    let (web, _file, _home) = served_with_tokens("filter = \"alpha\"").await;
+    for method in ["skills/list", "resources/list", "tools/list", "prompts/list"] {
+        let (all, some) = (ask(&web, ALL, method, json!({})).await, ask(&web, SOME, method, json!({})).await);
+        assert!(all.2.contains("alpha") && all.2.contains("beta"), "{method}: {}", all.2);
+        assert!(some.2.contains("alpha") && !some.2.contains("beta"), "{method}: {}", some.2);
+    }
+    let uri = json!({"uri": "skill://beta/SKILL.md"});
+    let argument = json!({"name": "name", "value": "b"});
+    let complete =
+        json!({"ref": {"type": "ref/resource", "uri": "skill://{name}/{+path}"}, "argument": argument});
+    for (method, params, hidden) in [
+        ("skills/get", uri.clone(), "-32602"),
+        ("resources/read", uri.clone(), "-32602"),
+        ("resources/directory/read", json!({"uri": "skill://beta"}), "-32602"),
+        ("prompts/get", json!({"name": "beta"}), "-32602"),
+        ("tools/call", json!({"name": "load_skill", "arguments": {"name": "beta"}}), "unknown-skill"),
+        (
+            "tools/call",
+            json!({"name": "read_skill_resource", "arguments": {"name": "beta", "path": "SKILL.md"}}),
+            "unknown-skill",
+        ),
+        ("tools/call", json!({"name": "list_skills", "arguments": {}}), "alpha"),
+        ("tools/call", json!({"name": "search_skills", "arguments": {"query": "beta"}}), "result"),
+        ("completion/complete", complete, r#""values":[]"#),
+    ] {
+        let some = ask(&web, SOME, method, params.clone()).await;
+        assert!(some.2.contains(hidden) && !some.2.contains("About beta"), "{method}: {}", some.2);
+        let all = ask(&web, ALL, method, params).await;
+        assert!(all.2.contains("beta") && !all.2.contains("unknown-skill"), "{method}: {}", all.2);
+        assert!(!all.2.contains("-32602"), "{method}: {}", all.2);
+    }
+    // Subscriptions of versions with a handshake.
+    let subscribe =
+        json!({"jsonrpc": "2.0", "id": 2, "method": "resources/subscribe", "params": uri}).to_string();
+    for (token, error) in [(SOME, true), (ALL, false)] {
+        let (id, bearer) = (session(&web, token).await, format!("Bearer {token}"));
+        let subscribed = web.post(&[("authorization", &bearer), ("mcp-session-id", &id)], &subscribe).await;
+        assert_eq!(subscribed.json()["error"]["code"] == -32602, error, "{}", subscribed.2);
+    }
+    web.end().await;
+}
+
+#[tokio::test]
+async fn a_filter_that_passes_nothing_is_a_client_without_skills() {
+    for filter in ["none", "nowhere/**"] {
+        let (web, _file, _home) = served_with_tokens(&format!("filter = \"{filter}\"")).await;
+        let listed = ask(&web, SOME, "skills/list", json!({})).await;
+        assert_eq!(listed.json()["result"]["skills"], json!([]), "{filter}");
+        assert_eq!(ask(&web, SOME, "tools/list", json!({})).await.0, 200);
+        web.end().await;
+    }
+}
+
+#[tokio::test]
+async fn metrics_need_a_token_that_may_see_them() {
+    for (rest, status) in [
+        ("", 200),
+        ("filter = \"alpha\"", 403),
+        ("filter = \"none\"\nmetrics = true", 200),
+        ("metrics = false", 403),
+    ] {
+        let (web, _file, _home) = served_with_tokens(rest).await;
+        assert_eq!(web.get("/metrics", "").await.0, 401);
+        let bearer = format!("authorization: Bearer {SOME}\r\n");
+        assert_eq!(web.get("/metrics", &bearer).await.0, status, "{rest}");
+        assert_eq!(web.get("/readyz", "").await.2.contains("alpha"), false);
+        web.end().await;
+    }
+}
+
+#[tokio::test]
+async fn a_session_can_be_used_only_with_its_own_token() {
+    let (web, _file, _home) = served_with_tokens("").await;
+    let id = session(&web, ALL).await;
+    let body = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"}).to_string();
+    for (token, status) in [(SOME, 404), (ALL, 200)] {
+        let headers = [("authorization", &*format!("Bearer {token}")), ("mcp-session-id", &id)];
+        assert_eq!(web.post(&headers, &body).await.0, status);
+    }
+    web.end().await;
+}
+
+#[tokio::test]
+async fn a_revoked_token_is_refused_and_its_streams_end() {
+    let (web, file, _home) = served_with_tokens("").await;
+    until_status(&web, SOME, 200).await;
+    let listening = |token: &str| {
+        let wish = json!({"notifications": {"resourcesListChanged": true}});
+        let text = String::from_utf8(sessionless("subscriptions/listen", "", wish)).unwrap();
+        text.replacen("\r\n", &format!("\r\nauthorization: Bearer {token}\r\n"), 1)
+    };
+    let mut revoked = vec![web.open(listening(SOME).as_bytes()).await];
+    let id = session(&web, SOME).await;
+    revoked.push(web.stream_of(&id, &format!("authorization: Bearer {SOME}\r\n")).await);
+    let mut kept = web.open(listening(ALL).as_bytes()).await;
+    for open in revoked.iter_mut().chain([&mut kept]) {
+        open.until("HTTP/1.1 200").await;
+    }
+    replace(&file, &table("all", ALL, ""));
+    until_status(&web, SOME, 401).await;
+    for mut open in revoked {
+        open.end().await;
+    }
+    // The other client notices nothing, and still gets its notifications.
+    skill(web.root.path(), "gamma", "");
+    kept.until("notifications/resources/list_changed").await;
+    // A token that comes back begins anew.
+    replace(&file, &(table("all", ALL, "") + &table("some", SOME, "filter = \"beta\"")));
+    until_status(&web, SOME, 200).await;
+    let listed = ask(&web, SOME, "skills/list", json!({})).await;
+    assert!(listed.2.contains("beta") && !listed.2.contains("gamma"), "{}", listed.2);
+    let old = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"}).to_string();
+    let headers = [("authorization", &*format!("Bearer {SOME}")), ("mcp-session-id", &id)];
+    assert_eq!(web.post(&headers, &old).await.0, 404);
+    web.end().await;
+}
+
+#[tokio::test]
+async fn a_view_follows_the_library() {
+    let (web, _file, _home) = served_with_tokens("filter = \"g*\"").await;
+    assert_eq!(ask(&web, SOME, "skills/list", json!({})).await.json()["result"]["skills"], json!([]));
+    skill(web.root.path(), "gamma", "");
+    let deadline = tokio::time::Instant::now() + LONG;
+    while !ask(&web, SOME, "skills/list", json!({})).await.2.contains("gamma") {
+        assert!(tokio::time::Instant::now() < deadline);
+    }
+    web.end().await;
+}
