@@ -117,10 +117,10 @@ pub fn serve_http(
             Some(reload) => Some((reload, Hangups::new()?)),
             None => None,
         };
+        let signals = tokio::spawn(stop_on_signal(stop.clone()));
         if let Some(listening) = hooks.listening {
             listening(address);
         }
-        let signals = tokio::spawn(stop_on_signal(stop.clone()));
         run_listener(registry, options, http, listener, (hooks.ready, reload), stop.clone()).await;
         signals.abort();
         Ok(())
@@ -172,18 +172,25 @@ fn runtime() -> io::Result<tokio::runtime::Runtime> {
         .build()
 }
 
-/// Cancels `stop` when the process receives SIGINT or SIGTERM.
-async fn stop_on_signal(stop: CancellationToken) {
+/// Cancels `stop` when the process receives SIGINT or SIGTERM. They have no other effect from the call on, not only once
+/// the future runs.
+fn stop_on_signal(stop: CancellationToken) -> impl Future<Output = ()> + Send + 'static {
     #[cfg(unix)]
-    {
+    let signals = {
         use tokio::signal::unix::{SignalKind, signal};
-        let Ok(mut term) = signal(SignalKind::terminate()) else { return };
-        tokio::select! {
-            _ = tokio::signal::ctrl_c() => {}
-            _ = term.recv() => {}
+        signal(SignalKind::interrupt()).and_then(|int| Ok((int, signal(SignalKind::terminate())?)))
+    };
+    async move {
+        #[cfg(unix)]
+        {
+            let Ok((mut int, mut term)) = signals else { return };
+            tokio::select! {
+                _ = int.recv() => {}
+                _ = term.recv() => {}
+            }
         }
+        #[cfg(not(unix))]
+        let _ = tokio::signal::ctrl_c().await;
+        stop.cancel();
     }
-    #[cfg(not(unix))]
-    let _ = tokio::signal::ctrl_c().await;
-    stop.cancel();
 }

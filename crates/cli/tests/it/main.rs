@@ -40,6 +40,8 @@ mod mcp_source;
 mod messages;
 mod names;
 mod new;
+#[cfg(unix)]
+mod operate;
 mod places;
 mod provenance;
 mod rule_and_try;

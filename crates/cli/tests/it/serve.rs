@@ -137,8 +137,8 @@ fn other_machines_need_a_token() {
     assert_snapshot!(place.run(&["serve", "--http", "127.0.0.1:0", "--token-file", "token"]), @"
     exit 2
     --- stderr
-    error: this is not a token: token
-      hint: a token is at least 16 visible characters without spaces
+    error: this is not a token, nor a list of tokens: token: a token is at least 16 visible characters without spaces
+      hint: write one token, or a table [[token]] with a name and a token for each client
     ");
 }
 

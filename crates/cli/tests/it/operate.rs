@@ -1,0 +1,362 @@
+//! `prowess serve --http` as operators run it: reloads, tokens, the access log, and a socket of systemd.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::os::fd::OwnedFd;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+
+use crate::Place;
+
+/// The timeout of what must happen.
+const LONG: Duration = Duration::from_secs(60);
+const TOKEN: &str = "0123456789abcdef";
+const OTHER: &str = "fedcba9876543210";
+const SKILL: (&str, &str) =
+    ("skills/tidy-up/SKILL.md", "---\nname: tidy-up\ndescription: Tidies up.\n---\nPut things away.\n");
+
+/// A running server. It is killed when a test fails.
+struct Running {
+    child: Child,
+    log: Receiver<String>,
+    at: String,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Running {
+    fn start(place: &Place, args: &[&str]) -> Self {
+        let mut command = place.command();
+        command
+            .args(["serve", "--http", "0", "--log", "json"])
+            .args(args)
+            .env("HOME", place.path().join("home"));
+        Self::spawn(command)
+    }
+
+    fn spawn(mut command: Command) -> Self {
+        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+        let (lines, log) = channel();
+        let stderr = BufReader::new(child.stderr.take().unwrap());
+        std::thread::spawn(move || {
+            stderr.lines().map_while(Result::ok).try_for_each(|line| lines.send(line))
+        });
+        let mut running = Self { child, log, at: String::new() };
+        let line: Value = serde_json::from_str(&running.logged("listening")).unwrap();
+        let url = line["listening"].as_str().unwrap();
+        running.at =
+            url.strip_prefix("http://").and_then(|rest| rest.strip_suffix("/mcp")).unwrap().to_owned();
+        running
+    }
+
+    /// Waits for a line of the log that contains a text.
+    fn logged(&self, text: &str) -> String {
+        let begun = Instant::now();
+        let mut lines =
+            std::iter::from_fn(|| self.log.recv_timeout(LONG.saturating_sub(begun.elapsed())).ok());
+        lines.find(|line| line.contains(text)).unwrap_or_else(|| panic!("{text} was not logged"))
+    }
+
+    /// The number of reloads.
+    fn reloads(&self) -> usize {
+        let mut stream = TcpStream::connect(&self.at).unwrap();
+        stream.write_all(b"GET /metrics HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").unwrap();
+        let mut page = String::new();
+        stream.read_to_string(&mut page).unwrap();
+        let prefix = r#"prowess_reloads_total{result="ok"} "#;
+        page.lines().find_map(|line| line.strip_prefix(prefix)).unwrap().parse().unwrap()
+    }
+
+    fn signal(&self, name: &str) {
+        let id = self.child.id().to_string();
+        assert!(Command::new("kill").args([name, &id]).status().unwrap().success());
+    }
+
+    fn end(&mut self) {
+        self.signal("-TERM");
+        assert_eq!(self.child.wait().unwrap().code(), Some(0));
+    }
+
+    fn client(&self) -> Client {
+        let stream = TcpStream::connect(&self.at).unwrap();
+        stream.set_read_timeout(Some(LONG)).unwrap();
+        Client { reader: BufReader::new(stream.try_clone().unwrap()), stream }
+    }
+
+    /// The status and the body of a request of the latest version of the protocol.
+    fn ask(&self, token: &str, method: &str, params: Value) -> (u16, String) {
+        self.client().ask(token, method, params)
+    }
+
+    /// Asks until the status is the wanted one.
+    fn until_status(&self, token: &str, status: u16) {
+        let begun = Instant::now();
+        while self.ask(token, "skills/list", json!({})).0 != status {
+            assert!(begun.elapsed() < LONG, "no {status}");
+        }
+    }
+}
+
+/// Ends the load when it is dropped.
+struct End<'o>(&'o AtomicBool);
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// A connection that stays open.
+struct Client {
+    stream: TcpStream,
+    reader: BufReader<TcpStream>,
+}
+
+impl Client {
+    fn ask(&mut self, token: &str, method: &str, mut params: Value) -> (u16, String) {
+        params["_meta"] = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {}});
+        let name = params["name"].as_str().map(|name| format!("mcp-name: {name}\r\n")).unwrap_or_default();
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string();
+        let head = format!(
+            "POST /mcp HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {token}\r\ncontent-type: application/json\r\n\
+             accept: application/json, text/event-stream\r\nmcp-protocol-version: 2026-07-28\r\nmcp-method: {method}\r\n\
+             {name}content-length: {}\r\n\r\n",
+            body.len()
+        );
+        self.stream.write_all((head + &body).as_bytes()).unwrap();
+        let (mut status, mut length) = (0, 0);
+        loop {
+            let mut line = String::new();
+            assert!(self.reader.read_line(&mut line).unwrap() > 0, "the server hung up");
+            let line = line.trim_end().to_ascii_lowercase();
+            if let Some(rest) = line.strip_prefix("http/1.1 ") {
+                status = rest.split(' ').next().unwrap().parse().unwrap();
+            } else if let Some(rest) = line.strip_prefix("content-length: ") {
+                length = rest.parse().unwrap();
+            } else if line.is_empty() {
+                break;
+            }
+        }
+        let mut body = vec![0; length];
+        self.reader.read_exact(&mut body).unwrap();
+        (status, String::from_utf8(body).unwrap())
+    }
+}
+
+fn table(name: &str, token: &str, rest: &str) -> String {
+    format!("[[token]]\nname = \"{name}\"\ntoken = \"{token}\"\n{rest}\n")
+}
+
+#[test]
+fn two_hundred_hangups_under_load_lose_no_request() {
+    let place = Place::with(&[SKILL]);
+    let mut running = Running::start(&place, &["--in", "skills"]);
+    let over = AtomicBool::new(false);
+    let answered: usize = std::thread::scope(|scope| {
+        let load = |method: &'static str, params: Value| {
+            let (mut client, over) = (running.client(), &over);
+            scope.spawn(move || {
+                let mut answered = 0;
+                while !over.load(Ordering::Relaxed) {
+                    let (status, body) = client.ask("", method, params.clone());
+                    assert!(status == 200 && body.contains("tidy-up"), "{status}: {body}");
+                    answered += 1;
+                }
+                answered
+            })
+        };
+        let clients = [
+            load("skills/list", json!({})),
+            load("tools/list", json!({})),
+            load("tools/call", json!({"name": "load_skill", "arguments": {"name": "tidy-up"}})),
+        ];
+        // Whatever fails below, the load must end.
+        let _end = End(&over);
+        let signals =
+            format!("for i in 1 2 3 4 5 6 7 8 9 10; do kill -HUP {} || exit 1; done", running.child.id());
+        for burst in 1..=20 {
+            assert!(Command::new("sh").args(["-c", &signals]).status().unwrap().success());
+            let begun = Instant::now();
+            // Signals during a reload lead to one more, so each burst is at least one.
+            while running.reloads() < burst {
+                assert!(begun.elapsed() < LONG, "burst {burst}");
+            }
+        }
+        over.store(true, Ordering::Relaxed);
+        clients.into_iter().map(|client| client.join().unwrap()).sum()
+    });
+    assert!(answered > 0);
+    running.end();
+}
+
+#[test]
+fn a_reload_brings_new_sources_and_a_broken_configuration_changes_nothing() {
+    let place = Place::with(&[
+        SKILL,
+        ("more/billing/SKILL.md", "---\nname: billing\ndescription: Bills.\n---\nBill.\n"),
+    ]);
+    let source =
+        |folder: &str| format!("[[skills.sources]]\ndir = '{}'\n", place.path().join(folder).display());
+    let config = "home/.config/prowess/prowess.toml";
+    place.write(config, source("skills").as_bytes());
+    let mut running = Running::start(&place, &[]);
+    let list = |running: &Running| running.ask("", "skills/list", json!({})).1;
+    assert!(list(&running).contains("tidy-up"));
+    place.write(config, b"[[skills.sources");
+    running.signal("-HUP");
+    let line = running.logged("not reloaded, the old configuration stays");
+    assert!(line.contains("prowess.toml") && line.contains("warning"), "{line}");
+    assert!(list(&running).contains("tidy-up"));
+    // The session settings come with it: this filter hides the built-in skills and the old ones.
+    place.write(config, format!("{}[session]\nfilter = 'bill*'\n", source("more")).as_bytes());
+    running.signal("-HUP");
+    running.logged("reloaded");
+    let listed = list(&running);
+    assert!(listed.contains("billing") && !listed.contains("tidy-up"), "{listed}");
+    running.end();
+}
+
+#[test]
+fn a_half_written_token_file_keeps_the_old_tokens() {
+    let whole = table("laptop", TOKEN, "") + &table("phone", OTHER, "filter = \"tidy-up\"");
+    let place = Place::with(&[SKILL, ("tokens", &whole)]);
+    let mut running = Running::start(&place, &["--in", "skills", "--token-file", "tokens"]);
+    running.until_status(TOKEN, 200);
+    for half in ["", "[[token]]\nname = \"lap", &whole[..whole.len() / 2], "short"] {
+        place.write("tokens", half.as_bytes());
+        let line = running.logged("the old tokens stay valid");
+        assert!(!line.contains("0123") && !line.contains("fedc"), "{line}");
+        for token in [TOKEN, OTHER] {
+            assert_eq!(running.ask(token, "skills/list", json!({})).0, 200, "{half:?}");
+        }
+    }
+    let double = table("laptop", TOKEN, "") + &table("laptop", OTHER, "");
+    place.write("tokens", double.as_bytes());
+    assert!(running.logged("the old tokens stay valid").contains("two tokens have this name: laptop"));
+    std::fs::remove_file(place.path().join("tokens")).unwrap();
+    running.logged("the old tokens stay valid");
+    assert_eq!(running.ask(OTHER, "skills/list", json!({})).0, 200);
+    // One token in a plain file, as before there were tables.
+    place.write("tokens", format!("{TOKEN}\n").as_bytes());
+    running.until_status(OTHER, 401);
+    assert_eq!(running.ask(TOKEN, "skills/list", json!({})).0, 200);
+    running.end();
+}
+
+#[test]
+fn the_access_log_names_the_client_and_never_its_token() {
+    let place = Place::with(&[SKILL, ("tokens", &table("laptop", TOKEN, ""))]);
+    let mut running = Running::start(&place, &["--in", "skills", "--token-file", "tokens"]);
+    running.ask(TOKEN, "tools/call", json!({"name": "load_skill", "arguments": {"name": "tidy-up"}}));
+    let line: Value = serde_json::from_str(&running.logged("tools/call")).unwrap();
+    assert!(line["time_ms"].is_u64() && line["ms"].is_u64() && line["bytes"].is_u64(), "{line}");
+    assert!(line["peer"].as_str().unwrap().starts_with("127.0.0.1:"), "{line}");
+    for (field, value) in [
+        ("token", "laptop"),
+        ("verb", "POST"),
+        ("path", "/mcp"),
+        ("method", "tools/call"),
+        ("tool", "load_skill"),
+        ("skill", "tidy-up"),
+    ] {
+        assert_eq!(line[field], value, "{line}");
+    }
+    running.ask(
+        TOKEN,
+        "tools/call",
+        json!({"name": "load_skill", "arguments": {"name": "\u{1b}[31m\u{202e}"}}),
+    );
+    let line: Value = serde_json::from_str(&running.logged("tools/call")).unwrap();
+    assert_eq!((&line["reason"], &line["skill"]), (&json!("unknown-skill"), &Value::Null));
+    running.ask(OTHER, "made\u{202e}up", json!({}));
+    let line = running.logged("401");
+    assert!(line.contains(r#""reason":"token""#), "{line}");
+    running.ask(TOKEN, "made/\u{202e}/up", json!({}));
+    let line = running.logged("made/");
+    assert!(line.is_ascii() && serde_json::from_str::<Value>(&line).is_ok(), "{line}");
+    running.end();
+    let rest: Vec<String> = running.log.iter().collect();
+    assert!(!rest.iter().any(|line| line.contains(TOKEN) || line.contains(OTHER)), "{rest:?}");
+}
+
+#[test]
+fn a_skill_that_breaks_or_vanishes_while_it_is_served_is_a_warning() {
+    let place =
+        Place::with(&[SKILL, ("skills/gone/SKILL.md", "---\nname: gone\ndescription: Soon.\n---\nGo.\n")]);
+    let mut running = Running::start(&place, &["--in", "skills"]);
+    assert!(running.ask("", "skills/list", json!({})).1.contains("gone"));
+    place.write("skills/tidy-up/SKILL.md", b"no frontmatter\n");
+    let line = running.logged("a skill is no longer served");
+    assert!(line.contains("tidy-up") && line.contains("it is broken: there is no frontmatter"), "{line}");
+    std::fs::remove_dir_all(place.path().join("skills/gone")).unwrap();
+    let line = running.logged("a skill is no longer served");
+    assert!(line.contains("gone") && line.contains("it is gone"), "{line}");
+    running.end();
+}
+
+#[test]
+fn scripts_that_remote_clients_cannot_run_are_reported_at_the_start() {
+    let place = Place::with(&[SKILL, ("skills/tidy-up/scripts/sweep.sh", "echo"), ("tokens", TOKEN)]);
+    let mut running = Running::start(&place, &["--in", "skills", "--token-file", "tokens"]);
+    let line = running.logged("can read the scripts of skills, but not run them");
+    assert!(line.contains("tidy-up"), "{line}");
+    running.end();
+    // A local client sees the folder.
+    let mut running = Running::start(&place, &["--in", "skills"]);
+    assert!(running.ask("", "skills/list", json!({})).1.contains("tidy-up"));
+    running.end();
+    assert!(!running.log.iter().any(|line| line.contains("not run them")));
+}
+
+#[test]
+fn a_socket_that_systemd_passes_is_served() {
+    let place = Place::with(&[SKILL]);
+    let socket = TcpListener::bind("127.0.0.1:0").unwrap();
+    let at = socket.local_addr().unwrap().to_string();
+    let mut command = place.command();
+    // systemd passes sockets from number 3 on; this test has number 0 to give.
+    command
+        .args(["serve", "--http", "systemd", "--log", "json", "--in", "skills"])
+        .envs([("LISTEN_FDS", "1"), ("LISTEN_FDS_FIRST_FD", "0")])
+        .stdin(Stdio::from(OwnedFd::from(socket)));
+    let mut running = Running::spawn(command);
+    assert_eq!(running.at, at);
+    assert!(running.ask("", "skills/list", json!({})).1.contains("tidy-up"));
+    running.end();
+    assert_snapshot!(place.run(&["serve", "--http", "systemd"]), @"
+    exit 2
+    --- stderr
+    error: systemd passed no socket
+      hint: start it from a socket unit; see docs/operate.md
+    ");
+}
+
+#[test]
+fn a_port_alone_is_on_this_machine() {
+    let place = Place::with(&[SKILL]);
+    for port in [":0", "0"] {
+        let mut command = place.command();
+        command.args(["serve", "--log", "json", "--in", "skills", "--http", port]);
+        let mut running = Running::spawn(command);
+        assert!(running.at.starts_with("127.0.0.1:"), "{}", running.at);
+        running.end();
+    }
+    for wrong in ["", ":", "+80", "70000", "localhost", "7878:"] {
+        let text = place.run(&["serve", "--http", wrong]);
+        assert!(
+            text.starts_with("exit 2\n") && text.contains("127.0.0.1:7878, a port, or systemd"),
+            "{text}"
+        );
+    }
+}
