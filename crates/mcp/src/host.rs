@@ -50,10 +50,16 @@ impl fmt::Debug for HttpHooks {
     }
 }
 
-/// The hooks of a running server.
-pub(crate) struct Host {
+/// The hooks of a server that is listening.
+#[derive(Default)]
+pub(crate) struct Running {
     pub(crate) ready: Option<Box<dyn FnOnce(usize) + Send>>,
     pub(crate) reload: Option<(Reload, Hangups)>,
+}
+
+/// The program that runs a server.
+pub(crate) struct Host {
+    pub(crate) hooks: Running,
     /// Whether clients see the folders of skills. They do not, if they may be on other machines.
     pub(crate) local: bool,
     /// The file of tokens.
@@ -64,7 +70,7 @@ impl Host {
     /// Starts the tasks beside the requests. They end when `stop` is cancelled.
     pub(crate) fn start(self, server: &Arc<HttpServer>, stop: &CancellationToken) {
         let (shared, callers) = (Arc::clone(&server.shared), Arc::clone(&server.callers));
-        let (ready, local) = (self.ready, self.local);
+        let (Running { ready, reload }, local) = (self.hooks, self.local);
         tokio::task::spawn_blocking(move || {
             let snapshot = shared.live.current();
             if let Some(ready) = ready {
@@ -78,7 +84,7 @@ impl Host {
         if let Some(file) = self.token_file.clone() {
             tokio::spawn(Arc::clone(&server.callers).follow(file, stop.clone()));
         }
-        if let Some((reload, hangups)) = self.reload {
+        if let Some((reload, hangups)) = reload {
             let reloading = Reloading { reload: Arc::new(reload), local, token_file: self.token_file };
             tokio::spawn(reloading.follow(hangups, Arc::clone(server), stop.clone()));
         }
@@ -151,6 +157,6 @@ impl Hangups {
         if self.0.recv().await.is_some() {
             return;
         }
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 }

@@ -36,7 +36,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 pub use crate::client_config::{CLIENTS, ClientConfig, ServerTransport};
-use crate::host::{Hangups, Host};
+use crate::host::{Hangups, Host, Running};
 pub use crate::host::{HttpHooks, Listen, Reload, Reloaded};
 pub use crate::http::options::{BearerToken, HttpOptions, may_serve};
 pub use crate::http::origin_check::{is_host, is_origin};
@@ -121,7 +121,8 @@ pub fn serve_http(
         if let Some(listening) = hooks.listening {
             listening(address);
         }
-        run_listener(registry, options, http, listener, (hooks.ready, reload), stop.clone()).await;
+        run_listener(registry, options, http, listener, Running { ready: hooks.ready, reload }, stop.clone())
+            .await;
         signals.abort();
         Ok(())
     });
@@ -140,7 +141,7 @@ pub async fn serve_listener(
     stop: CancellationToken,
 ) {
     metrics::started();
-    run_listener(registry, options, http, listener, (None, None), stop).await;
+    run_listener(registry, options, http, listener, Running::default(), stop).await;
 }
 
 async fn run_listener(
@@ -148,7 +149,7 @@ async fn run_listener(
     options: &ServeOptions,
     http: HttpOptions,
     listener: TcpListener,
-    (ready, reload): (Option<Box<dyn FnOnce(usize) + Send>>, Option<(Reload, Hangups)>),
+    hooks: Running,
     stop: CancellationToken,
 ) {
     let stop = stop.child_token();
@@ -161,7 +162,7 @@ async fn run_listener(
     let waiting = (http.max_requests / 2).max(1);
     let token_file = http.tokens.as_ref().and_then(Tokens::file).map(Into::into);
     let shared = Shared::new(registry, &options, waiting, stop.clone());
-    http::listener::serve(listener, shared, http, Host { ready, reload, local, token_file }, stop).await;
+    http::listener::serve(listener, shared, http, Host { hooks, local, token_file }, stop).await;
 }
 
 fn runtime() -> io::Result<tokio::runtime::Runtime> {

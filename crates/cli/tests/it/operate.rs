@@ -54,8 +54,8 @@ impl Running {
         let mut running = Self { child, log, at: String::new() };
         let line: Value = serde_json::from_str(&running.logged("listening")).unwrap();
         let url = line["listening"].as_str().unwrap();
-        running.at =
-            url.strip_prefix("http://").and_then(|rest| rest.strip_suffix("/mcp")).unwrap().to_owned();
+        let at = url.strip_prefix("http://").and_then(|rest| rest.strip_suffix("/mcp")).unwrap();
+        at.clone_into(&mut running.at);
         running
     }
 
@@ -233,7 +233,7 @@ fn a_half_written_token_file_keeps_the_old_tokens() {
     let place = Place::with(&[SKILL, ("tokens", &whole)]);
     let mut running = Running::start(&place, &["--in", "skills", "--token-file", "tokens"]);
     running.until_status(TOKEN, 200);
-    for half in ["", "[[token]]\nname = \"lap", &whole[..whole.len() / 2], "short"] {
+    for half in ["", "[[token]]\nname = \"lap", "[[token]]\nname = \"laptop\"\ntoken = \"0123", "short"] {
         place.write("tokens", half.as_bytes());
         let line = running.logged("the old tokens stay valid");
         assert!(!line.contains("0123") && !line.contains("fedc"), "{line}");
@@ -338,7 +338,7 @@ fn a_socket_that_systemd_passes_is_served() {
     exit 2
     --- stderr
     error: systemd passed no socket
-      hint: start it from a socket unit; see docs/operate.md
+      hint: start it from a socket unit; see docs/serve/operate.md
     ");
 }
 

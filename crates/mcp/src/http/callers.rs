@@ -214,7 +214,7 @@ impl Callers {
             }
             let own = file.clone();
             let Ok(now) = tokio::task::spawn_blocking(move || Stamp::of(&own)).await else { continue };
-            if std::mem::replace(&mut seen, Some(now)) == Some(now) && read != Some(now) {
+            if seen.replace(now) == Some(now) && read != Some(now) {
                 read = Some(now);
                 self.read_again(&file).await;
             }

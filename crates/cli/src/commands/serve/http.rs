@@ -84,7 +84,7 @@ impl Listening {
 /// The socket that systemd passes to a service.
 fn passed_socket() -> Result<TcpListener, CommandError> {
     let mut passed = ListenFd::from_env();
-    let hint = "start it from a socket unit; see docs/operate.md";
+    let hint = "start it from a socket unit; see docs/serve/operate.md";
     match passed.take_tcp_listener(0) {
         Ok(Some(socket)) if passed.len() == 1 => Ok(socket),
         Ok(Some(_)) => {
