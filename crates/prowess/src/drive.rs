@@ -136,9 +136,10 @@ pub fn failed(error: &SourceError) -> Outcome {
         | SourceErrorKind::NoSkill
         | SourceErrorKind::Lookup(_) => Failure::Missing,
         SourceErrorKind::Outside | SourceErrorKind::BadPath(_) => Failure::Outside,
-        SourceErrorKind::Folder | SourceErrorKind::NotFolder | SourceErrorKind::NotRegular { .. } => {
-            Failure::NotAFile
-        }
+        SourceErrorKind::Folder
+        | SourceErrorKind::NotFolder
+        | SourceErrorKind::FileInPlace
+        | SourceErrorKind::NotRegular { .. } => Failure::NotAFile,
         SourceErrorKind::TooLarge { .. } => Failure::TooLarge,
         SourceErrorKind::Broken => Failure::Broken,
         SourceErrorKind::NotAsListed { .. } | SourceErrorKind::Changed => Failure::NotAsListed,

@@ -50,7 +50,7 @@ macro_rules! facts {
 
 facts! {
     RootFile "root-file" "its SKILL.md is directly in a folder of skills" "move it into a folder of its own";
-    BesideRootFile "beside-root-file" "a SKILL.md is directly in the folder of skills beside it" "remove that SKILL.md";
+    BesideRootFile "beside-root-file" "a SKILL.md is directly in the folder of skills beside it" "move that SKILL.md into a folder of its own";
     HiddenFolder "hidden-folder" "the name of its folder begins with a dot" "rename the folder";
     BelowHidden "below-hidden" "it is below a folder whose name begins with a dot" "move it out of that folder";
     InModules "in-node-modules" "it is in node_modules" "move it out of node_modules";
@@ -58,7 +58,8 @@ facts! {
     LinkedFolder "linked-folder" "its folder is reached through a link" "put a copy there instead of the link";
     LinkedFile "linked-file" "its SKILL.md is a link" "put a copy there instead of the link";
     OtherFileName "file-name" "its file is not named SKILL.md in this case" "rename the file to SKILL.md";
-    Unreadable "unreadable" "its SKILL.md cannot be read" "make the file readable";
+    Unreadable "unreadable" "its SKILL.md cannot be read" "make it a regular file that you may read";
+    NotRead "not-read" "Prowess does not read it, since its SKILL.md is a link to another file" "put a copy there instead of the link";
     FileLarge "file-large" "its SKILL.md is larger than 256 kB" "move text into files under references/";
     EmptyFile "empty-file" "its SKILL.md is empty" "write a frontmatter with name and description";
     NotUtf8 "not-utf8" "its SKILL.md is not UTF-8" "save the file as UTF-8";
@@ -104,6 +105,7 @@ facts! {
     Internal "internal" "its metadata says internal: true" "remove internal";
     Disabled "disabled" "it says that it is disabled" "remove disabled and enabled";
     OtherPlatform "other-platform" "it is for another platform" "change platforms, or metadata.openclaw";
+    OneOfSeveral "one-of-several" "other skills have this name, and the client takes one or the other" "rename all but one";
     NotImplicit "not-implicit" "agents/openai.yaml says allow_implicit_invocation: false" "remove allow_implicit_invocation";
 }
 

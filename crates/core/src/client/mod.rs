@@ -9,5 +9,5 @@ mod row;
 mod view;
 
 pub use facts::{Fact, Facts, Sighting};
-pub use row::{Checked, Climb, ProjectFolder, Reads, Rewrite, Same};
+pub use row::{CatalogLimit, Checked, Climb, Cuts, ProjectFolder, Reads, Rewrite, Same};
 pub use view::{NotListed, Seeing, Seen, View, view};

@@ -33,8 +33,8 @@ pub struct Reads {
     pub same: Same,
     /// Whether names that differ only in case are the same.
     pub ignores_case: bool,
-    /// How it shortens the catalog in a prompt, in words; empty if that is not known.
-    pub cuts: &'static str,
+    /// How it shortens the catalog in the prompt of its model.
+    pub cuts: Cuts,
     /// The version it was compared with; none if only its folders are known.
     pub checked: Option<Checked>,
 }
@@ -103,6 +103,19 @@ pub enum Rewrite {
     Cut(usize),
 }
 
+impl Rewrite {
+    /// The phrase for users, after the name of a client.
+    pub fn words(self) -> String {
+        match self {
+            Self::None => "does not change names".to_owned(),
+            Self::Slug => "writes lower-case letters and digits, with hyphens for the rest".to_owned(),
+            Self::Hyphens(" ") => "writes hyphens for spaces".to_owned(),
+            Self::Hyphens(characters) => format!("writes a hyphen for each of {characters}"),
+            Self::Cut(most) => format!("shows the first {most} characters"),
+        }
+    }
+}
+
 /// Which of several skills with one name a client lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -127,6 +140,60 @@ impl Same {
             Self::All => "all",
             Self::Unstable => "one, not always the same",
         }
+    }
+}
+
+/// How a client shortens the catalog in the prompt of its model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Cuts {
+    /// The longest description in characters; of a longer one, the beginning is shown.
+    pub description: Option<usize>,
+    /// Whether `when_to_use` follows the description and counts towards its length.
+    pub when_to_use: bool,
+    /// How long the catalog may be.
+    pub catalog: CatalogLimit,
+}
+
+/// How long the catalog in the prompt of a client may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum CatalogLimit {
+    /// That is not known.
+    Unknown,
+    /// As long as it is.
+    None,
+    /// There is a limit, but not known how long.
+    SomeLimit,
+    /// This part of the context window, in percent. All descriptions are shortened alike, then skills are left out.
+    Percent(u8),
+    /// This part of the context window, in percent. Skills that are used the least lose their description first, and no
+    /// skill is left out.
+    PercentByUse(u8),
+}
+
+impl Cuts {
+    /// Nothing is known.
+    pub const UNKNOWN: Self = Self { description: None, when_to_use: false, catalog: CatalogLimit::Unknown };
+    /// Nothing is cut.
+    pub const NOTHING: Self = Self { catalog: CatalogLimit::None, ..Self::UNKNOWN };
+
+    /// The phrase for users.
+    pub fn words(&self) -> String {
+        let catalog = match self.catalog {
+            CatalogLimit::Unknown => "how long its catalog may be is not known".to_owned(),
+            CatalogLimit::None => "its catalog may have any length".to_owned(),
+            CatalogLimit::SomeLimit => "its catalog has a limit that is not known".to_owned(),
+            CatalogLimit::Percent(percent) => format!(
+                "its catalog has {percent} % of the context: all descriptions are shortened, then skills are left out"
+            ),
+            CatalogLimit::PercentByUse(percent) => format!(
+                "its catalog has {percent} % of the context: the least used skills lose their description"
+            ),
+        };
+        let Some(description) = self.description else { return catalog };
+        let what = if self.when_to_use { "description and when_to_use" } else { "description" };
+        format!("{description} characters of {what}; {catalog}")
     }
 }
 
@@ -169,7 +236,7 @@ impl Reads {
         rewrite: Rewrite::None,
         same: Same::First,
         ignores_case: false,
-        cuts: "",
+        cuts: Cuts::UNKNOWN,
         checked: None,
     };
 

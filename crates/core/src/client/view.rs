@@ -25,6 +25,8 @@ pub struct Seen<'s> {
     pub shown_as: Cow<'s, str>,
     /// The fact that makes the client hide it from its model, if there is one.
     pub hidden: Option<Fact>,
+    /// Whether other skills have this name, and the client does not always list the same one.
+    pub one_of_several: bool,
 }
 
 /// Why a client does not list a skill.
@@ -95,24 +97,26 @@ fn look<'s>(row: &Reads, skill: &Seeing<'s>) -> Result<Seen<'s>, NotListed> {
         return Err(NotListed::Refused(refused));
     }
     let hidden = facts.common(row.hides).iter().next();
-    Ok(Seen { shown_as: shown_as(row, skill.entry, facts), hidden })
+    Ok(Seen { shown_as: row.shown_as(skill.entry, facts), hidden, one_of_several: false })
 }
 
-/// The name under which a client shows a skill.
-fn shown_as<'s>(row: &Reads, entry: &'s Entry, facts: Facts) -> Cow<'s, str> {
-    let folder = entry.origin.folder.as_deref().filter(|folder| !folder.is_empty());
-    let by_folder = row.by_folder || !facts.common(row.folder_if).is_empty();
-    let name = folder.filter(|_| by_folder).unwrap_or(&entry.name);
-    match row.rewrite {
-        Rewrite::Slug => slug(name),
-        Rewrite::Hyphens(characters) if name.contains(|character| characters.contains(character)) => name
-            .chars()
-            .map(|character| if characters.contains(character) { '-' } else { character })
-            .collect(),
-        Rewrite::None | Rewrite::Hyphens(_) => Cow::Borrowed(name),
-        Rewrite::Cut(most) => {
-            let end = name.char_indices().nth(most).map_or(name.len(), |(at, _)| at);
-            Cow::Borrowed(name.get(..end).unwrap_or(name))
+impl Reads {
+    /// The name under which the client shows a skill with these facts.
+    pub fn shown_as<'s>(&self, entry: &'s Entry, facts: Facts) -> Cow<'s, str> {
+        let folder = entry.origin.folder.as_deref().filter(|folder| !folder.is_empty());
+        let by_folder = self.by_folder || !facts.common(self.folder_if).is_empty();
+        let name = folder.filter(|_| by_folder).unwrap_or(&entry.name);
+        match self.rewrite {
+            Rewrite::Slug => slug(name),
+            Rewrite::Hyphens(characters) if name.contains(|character| characters.contains(character)) => name
+                .chars()
+                .map(|character| if characters.contains(character) { '-' } else { character })
+                .collect(),
+            Rewrite::None | Rewrite::Hyphens(_) => Cow::Borrowed(name),
+            Rewrite::Cut(most) => {
+                let end = name.char_indices().nth(most).map_or(name.len(), |(at, _)| at);
+                Cow::Borrowed(name.get(..end).unwrap_or(name))
+            }
         }
     }
 }
@@ -155,6 +159,9 @@ fn once<'s, K: Ord>(
         others.extend(group.iter().filter(|(_, at)| at != winner).map(|(_, at)| (*at, *winner)));
     }
     for (at, winner) in others {
+        if let (Same::Unstable, Some(Ok(winner))) = (same, view.get_mut(winner)) {
+            winner.one_of_several = true;
+        }
         if let Some(slot) = view.get_mut(at) {
             *slot = Err(unseen(winner));
         }
@@ -201,6 +208,22 @@ mod tests {
         assert_eq!(listed(Same::First, true), [true, false, false]);
         assert_eq!(listed(Same::Last, true), [false, false, true]);
         assert_eq!(listed(Same::All, true), [true, true, true]);
+        assert_eq!(listed(Same::Unstable, false), [true, true, false]);
+    }
+
+    #[test]
+    fn a_client_that_takes_one_or_the_other_of_two_skills_is_not_said_to_take_the_first() {
+        let skills = [entry("one", "a"), entry("one", "b"), entry("two", "c")];
+        let seeing = |entry| Seeing { entry, sighting: Sighting::new(1, Facts::NONE), file: None };
+        let seeings: Vec<Seeing<'_>> = skills.iter().map(seeing).collect();
+        let of_several = |same| {
+            let seen = view(&Reads { same, ..Reads::UNKNOWN }, &seeings);
+            seen.iter().flatten().map(|seen| seen.one_of_several).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            (of_several(Same::Unstable), of_several(Same::First)),
+            (vec![true, false], vec![false; 2])
+        );
     }
 
     #[test]

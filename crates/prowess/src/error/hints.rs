@@ -37,6 +37,7 @@ fn hint(kind: &SourceErrorKind, at: &Location) -> &'static str {
         Kind::NotFolder => {
             "give the folder that holds the skills, a .skill, .zip, .tar.gz or .tgz archive, or a .jsonl file"
         }
+        Kind::FileInPlace => "move the file away, or make a folder of it",
         Kind::NotRegular { .. } => "put a regular file in its place, or leave it out",
         Kind::NotPlugin => "give the folder of a plugin; skills without one are named by dir=",
         Kind::Damaged { .. } if matches!(at, Location::Url(_)) => "report it to the operator of the site",

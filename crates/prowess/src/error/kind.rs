@@ -24,6 +24,8 @@ pub enum SourceErrorKind {
     Folder,
     /// This is a file, and a folder is required.
     NotFolder,
+    /// This is a file where a folder with skills is looked for.
+    FileInPlace,
     /// This is neither a file nor a folder.
     NotRegular {
         /// What it is.

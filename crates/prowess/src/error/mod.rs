@@ -120,6 +120,9 @@ impl fmt::Display for SourceError {
             Kind::NoSkill => write!(to, "there is no SKILL.md in this folder or below it: {at}"),
             Kind::Folder => write!(to, "this is a folder, not a file: {at}"),
             Kind::NotFolder => write!(to, "this is a file, not a folder: {at}"),
+            Kind::FileInPlace => {
+                write!(to, "this is a file, and a folder is looked for in its place: {at}")
+            }
             Kind::NotRegular { found } => write!(to, "this is {found}, not a regular file: {at}"),
             Kind::NotPlugin => {
                 let files = PLUGIN_FILES.join(" or ");

@@ -1,21 +1,24 @@
 //! Where each agent looks for skills: the table of clients, and the folders that it gives for a project and its user.
 
+mod all;
 mod places;
 // Lists of facts are lines, not columns.
 #[rustfmt::skip]
 mod rows;
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use prowess_core::Scope;
 use prowess_core::client::{Fact, Reads};
 
 use crate::env::Environment;
+pub use all::{common_roots, installed};
+use places::Here;
 
 /// Hidden folders that are walked, because some client keeps skills there.
 pub const DOT_FOLDERS: &[&str] = &[
     ".adal",
+    ".agent",
     ".agents",
     ".aider-desk",
     ".augment",
@@ -24,6 +27,7 @@ pub const DOT_FOLDERS: &[&str] = &[
     ".claude",
     ".claude-plugin",
     ".cline",
+    ".clinerules",
     ".codeartsdoer",
     ".codebuddy",
     ".codemaker",
@@ -35,6 +39,7 @@ pub const DOT_FOLDERS: &[&str] = &[
     ".crush",
     ".curated",
     ".cursor",
+    ".deepagents",
     ".devin",
     ".experimental",
     ".factory",
@@ -51,6 +56,7 @@ pub const DOT_FOLDERS: &[&str] = &[
     ".kilo",
     ".kilocode",
     ".kimchi",
+    ".kimi-code",
     ".kiro",
     ".kode",
     ".lingma",
@@ -137,31 +143,6 @@ pub fn acting_on(field: &str) -> Vec<&'static Client> {
     CLIENTS.iter().filter(|client| client.reads.is_some_and(acts)).collect()
 }
 
-/// The clients that are found on this machine: those with a folder of their own in the user's home.
-pub fn installed(environment: &Environment) -> Vec<&'static Client> {
-    let own = |path: &&str| {
-        // The client's own folder, which contains the one with its skills.
-        let path = environment.expand(path)?;
-        path.parent().map(Path::to_owned)
-    };
-    let is_own = |path: &PathBuf| !SHARED.iter().any(|shared| path.ends_with(shared));
-    let mut folders = BTreeMap::new();
-    let mut exists = |path: PathBuf| *folders.entry(path).or_insert_with_key(|path| path.is_dir());
-    let mut found = Vec::new();
-    for client in CLIENTS {
-        let user = client.reads.map_or(client.user, |reads| reads.user);
-        // The first folder that no other client has shows that the client is installed.
-        let folder = user.iter().chain(client.user).filter_map(own).find(is_own);
-        if folder.is_some_and(&mut exists) {
-            found.push(client);
-        }
-    }
-    found
-}
-
-/// Folders of the user that do not show which client is installed.
-const SHARED: [&str; 4] = [".agents", ".config/agents", ".agent", ".config"];
-
 impl Client {
     /// How it reads. If only its folders are known, it is assumed to read as Prowess does.
     pub fn reads(&self) -> Reads {
@@ -171,56 +152,34 @@ impl Client {
         }
     }
 
+    /// The folders of the user that it looks into.
+    pub fn user_folders(&self) -> &'static [&'static str] {
+        self.reads.map_or(self.user, |reads| reads.user)
+    }
+
+    /// The folders of a project that it looks into.
+    fn project_folders(&self) -> Vec<&'static str> {
+        match self.reads {
+            Some(reads) => reads.project.iter().map(|folder| folder.path).collect(),
+            None => self.project.to_vec(),
+        }
+    }
+
     /// The folders it looks into from a folder, in the order of precedence.
     pub fn roots(&self, from: &Path, environment: &Environment) -> Vec<Root> {
-        match self.reads {
-            Some(reads) => places::roots(self.id, reads, from, environment),
-            None => self.install_roots(&[from], environment).collect(),
-        }
+        self.roots_from(&Here::new(from, environment))
     }
 
-    /// The folders that skills for it are installed into, in a project at these folders and for the user.
-    fn install_roots(&self, folders: &[&Path], environment: &Environment) -> impl Iterator<Item = Root> {
-        let (readers, depth) = (|| vec![self.id], self.depth);
-        let root = |path, scope| Root { path, scope, readers: readers(), depth, project: None };
-        let mut roots = Vec::new();
-        for folder in folders {
-            roots.extend(self.project.iter().map(|path| root(folder.join(path), Scope::Project)));
+    fn roots_from(&self, here: &Here<'_>) -> Vec<Root> {
+        if let Some(reads) = self.reads {
+            return places::roots(self.id, reads, here);
         }
-        let own = self.user.iter().chain(self.admin).filter_map(|path| environment.expand(path));
-        roots.extend(own.map(|path| root(path, Scope::User)));
-        roots.into_iter()
+        let root =
+            |path, scope| Root { path, scope, readers: vec![self.id], depth: self.depth, project: None };
+        let project = self.project.iter().map(|path| root(here.from.join(path), Scope::Project));
+        let own = self.user.iter().chain(self.admin).filter_map(|path| here.environment.expand(path));
+        project.chain(own.map(|path| root(path, Scope::User))).collect()
     }
-}
-
-/// The folders of all clients together, each once with its readers: first the project's, then the user's.
-pub fn common_roots(from: &Path, environment: &Environment) -> Vec<Root> {
-    let mut roots: Vec<Root> = Vec::new();
-    let folders = places::upwards(from);
-    for scope in [Scope::Project, Scope::User] {
-        // The folder that most clients share comes first.
-        let mut found: Vec<Root> = Vec::new();
-        let shared = |client: &&Client| !client.project.contains(&".agents/skills");
-        let mut clients: Vec<&Client> = CLIENTS.iter().collect();
-        clients.sort_by_key(|client| (shared(client), client.id));
-        for client in clients {
-            // A folder that is not hidden belongs to the user, not to a client.
-            for root in client.install_roots(&folders, environment).filter(|root| root.scope == scope) {
-                let plain =
-                    scope == Scope::Project && client.project.iter().all(|path| !path.starts_with('.'));
-                match found.iter_mut().find(|other| other.path == root.path) {
-                    Some(other) => {
-                        other.readers.extend(root.readers);
-                        other.depth = other.depth.max(root.depth);
-                    }
-                    None if plain => {}
-                    None => found.push(root),
-                }
-            }
-        }
-        roots.extend(found);
-    }
-    roots
 }
 
 /// The project of a folder: the root of its git repository, or the folder itself.
@@ -321,7 +280,8 @@ mod tests {
         assert!(DOT_FOLDERS.is_sorted());
         assert!(CLIENTS.is_sorted_by_key(|client| client.id));
         for client in CLIENTS {
-            for path in client.project.iter().filter(|path| path.starts_with('.')) {
+            let paths = client.project.iter().copied().chain(client.project_folders());
+            for path in paths.filter(|path| path.starts_with('.')) {
                 let top = path.split('/').next().unwrap();
                 assert!(DOT_FOLDERS.binary_search(&top).is_ok(), "{top} of {} is not walked", client.id);
             }

@@ -32,7 +32,7 @@ use crate::source::open::{OpenServer, Opening, file_name};
 use crate::source::spec::SourceSpec;
 use found_config::{configs, said_of_sessions};
 use named::Named;
-use prowess_core::path::Glob;
+use prowess_core::path::{Glob, MAX_DEPTH};
 use shown::Shown;
 use views::{Reach, SightedRoot};
 
@@ -259,7 +259,10 @@ impl Finding<'_> {
     /// The skills in a folder. If the project is not trusted, nothing outside of it is read.
     fn open(&self, root: Root) -> Result<Layer, SourceError> {
         let Root { path, scope, readers, depth, project } = root;
-        let scan = ScanOptions { max_depth: depth, ..ScanOptions::default() };
+        // The depth that a client is known to have is not a problem. That of others is a limit of Prowess.
+        let is_assumed = |id: &&str| clients::client(id).is_none_or(|client| client.reads.is_none());
+        let report_deeper = !readers.is_empty() && readers.iter().all(is_assumed);
+        let scan = ScanOptions { max_depth: depth.min(MAX_DEPTH), report_deeper, ..ScanOptions::default() };
         let opening = self.opening_of(&path, scope, project, scan);
         #[cfg(feature = "install")]
         let names = crate::install::InstalledNames::of(&path, scope, self.environment);

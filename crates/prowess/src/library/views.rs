@@ -1,13 +1,15 @@
 //! Which skills clients list, as seen from a folder: their folders are walked once, and the row of each client decides.
 
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
 use prowess_core::catalog::TurnedOffBy;
-use prowess_core::client::{Fact, NotListed, Reads, Seeing, Seen, view};
+use prowess_core::client::{Fact, NotListed, Reads, Same, Seeing, Seen, view};
 use prowess_core::path::MAX_DEPTH;
-use prowess_core::{Candidate, Catalog, Obstacle, Standing};
+use prowess_core::{Candidate, Catalog, Location, Obstacle, Standing};
 
 use super::{LibraryError, LibraryOptions, add, own_once};
 use crate::env::{self, Environment};
@@ -73,6 +75,8 @@ pub struct NotSeen<'v> {
     pub why: NotListed,
     /// The skill that the client lists instead, if there is one.
     pub by: Option<&'v Candidate>,
+    /// How the client reads.
+    reads: Reads,
 }
 
 impl NotSeen<'_> {
@@ -96,6 +100,9 @@ impl NotSeen<'_> {
             }
             NotListed::Refused(facts) => facts.iter().map(Fact::what).collect::<Vec<_>>().join("; "),
             NotListed::SameFile { .. } => format!("the client lists the same file as {}", by()),
+            NotListed::SameName { .. } if self.reads.same == Same::Unstable => {
+                format!("the client lists one skill with this name, not always the same one: {}", by())
+            }
             NotListed::SameName { .. } => format!("the client lists another skill with this name: {}", by()),
             _ => "the client does not list it".to_owned(),
         }
@@ -110,9 +117,18 @@ impl NotSeen<'_> {
                 fixes.dedup();
                 fixes.join("; ")
             }
-            NotListed::SameName { .. } => "rename one of the two, or remove one".to_owned(),
-            _ => String::new(),
+            NotListed::SameFile { .. } => "nothing is missing: it is the same file".to_owned(),
+            _ => same_name_fix(&self.reads).to_owned(),
         }
+    }
+}
+
+/// What to do about two skills with one name in a client.
+pub fn same_name_fix(reads: &Reads) -> &'static str {
+    if reads.by_folder {
+        "rename the folder of one of the two, or remove one: the client takes its name from the folder"
+    } else {
+        "rename one of the two, or remove one"
     }
 }
 
@@ -188,6 +204,9 @@ impl Views {
         for layer in layers {
             found.extend(all.get(range(&all, *layer)).unwrap_or_default());
         }
+        let repeated = repeated(&found);
+        let mut at = 0..;
+        found.retain(|_| at.next().is_some_and(|at| !repeated.contains(&at)));
         sights(client, &found)
     }
 }
@@ -196,32 +215,77 @@ impl Views {
 /// under which the client shows it. Obstacles stay: they are why Prowess does not offer a skill.
 pub(crate) fn catalog(client: &Client, mut candidates: Vec<Arc<Candidate>>) -> Catalog {
     let skills: Vec<&Candidate> = candidates.iter().map(AsRef::as_ref).collect();
-    let sights = sights(client, &skills);
-    let decided: Vec<(Option<String>, Standing)> = sights.into_iter().map(decided).collect();
+    let repeated = repeated(&skills);
+    let mut at = 0..;
+    candidates.retain(|_| at.next().is_some_and(|at| !repeated.contains(&at)));
+    let skills: Vec<&Candidate> = candidates.iter().map(AsRef::as_ref).collect();
+    let decided: Vec<Decided> = sights(client, &skills).into_iter().map(decided).collect();
     let mut standings = Vec::with_capacity(decided.len());
-    for (candidate, (key, standing)) in candidates.iter_mut().zip(decided) {
-        if let (Some(key), Some(candidate)) = (key, Arc::get_mut(candidate)) {
-            candidate.entry.key = key;
-        }
+    for (candidate, Decided { key, one_of_several, standing }) in candidates.iter_mut().zip(decided) {
         standings.push(standing);
+        if key.is_none() && !one_of_several {
+            continue;
+        }
+        let Some(candidate) = Arc::get_mut(candidate) else { continue };
+        if let Some(sighting) = candidate.sighting.as_mut().filter(|_| one_of_several) {
+            sighting.facts = sighting.facts.with(Fact::OneOfSeveral);
+        }
+        candidate.entry.key = key.unwrap_or_else(|| std::mem::take(&mut candidate.entry.key));
     }
     Catalog::decided(candidates, standings)
 }
 
-/// The key of a skill in the view of a client, if it differs from its own, and its standing.
-fn decided(Sight { skill, seen }: Sight<'_>) -> (Option<String>, Standing) {
+/// The skills that were found again from a folder further up, as in a folder of a client that is inside another one.
+fn repeated(skills: &[&Candidate]) -> BTreeSet<usize> {
+    let mut repeated = BTreeSet::new();
+    let mut folders: Vec<&Path> = skills.iter().map(|skill| Path::new(&*skill.source)).collect();
+    folders.dedup();
+    let inside = |one: &Path| folders.iter().any(|other| one != *other && one.starts_with(other));
+    if !folders.iter().any(|folder| inside(folder)) {
+        return repeated;
+    }
+    let mut nearest: BTreeMap<&Location, usize> = BTreeMap::new();
+    let depth = |at: usize| skills.get(at).and_then(|skill| skill.sighting).map(|sighting| sighting.depth);
+    for (at, skill) in skills.iter().enumerate() {
+        let first = *nearest.entry(&skill.entry.origin.location).or_insert(at);
+        if first == at {
+            continue;
+        }
+        let (keep, drop) = if depth(at) < depth(first) { (at, first) } else { (first, at) };
+        nearest.insert(&skill.entry.origin.location, keep);
+        repeated.insert(drop);
+    }
+    repeated
+}
+
+/// What is decided about a skill in the view of a client.
+struct Decided {
+    /// Its key, if it differs from its own.
+    key: Option<String>,
+    one_of_several: bool,
+    standing: Standing,
+}
+
+fn decided(Sight { skill, seen }: Sight<'_>) -> Decided {
+    let as_it_is = |standing| Decided { key: None, one_of_several: false, standing };
     // Options of the command line select skills in every view; a configuration only affects Prowess.
     if let Some(obstacle @ Obstacle::Disabled { by: TurnedOffBy::Option(_) }) = &skill.obstacle {
-        return (None, Standing::Blocked { obstacle: obstacle.clone() });
+        return as_it_is(Standing::Blocked { obstacle: obstacle.clone() });
     }
+    let key = |shown_as: Cow<'_, str>| (shown_as != skill.entry.key).then(|| shown_as.into_owned());
     match seen {
-        Ok(Seen { shown_as, .. }) => {
-            ((shown_as != skill.entry.key).then(|| shown_as.into_owned()), Standing::Listed)
+        Ok(Seen { shown_as, one_of_several, .. }) => {
+            Decided { key: key(shown_as), one_of_several, standing: Standing::Listed }
         }
-        Err(NotSeen { why: NotListed::SameName { .. }, by: Some(by) }) => {
-            (None, Standing::Shadowed { by: by.entry.origin.location.clone() })
+        Err(NotSeen { why: NotListed::SameName { .. }, by: Some(by), reads }) => {
+            let facts = skill.sighting.unwrap_or_default().facts;
+            Decided {
+                key: key(reads.shown_as(&skill.entry, facts)),
+                one_of_several: reads.same == Same::Unstable,
+                standing: Standing::Shadowed { by: by.entry.origin.location.clone() },
+            }
         }
-        Err(why) => (None, Standing::Unseen { code: why.code(), reason: why.reason(), fix: why.fix() }),
+        Err(why) => as_it_is(Standing::Unseen { code: why.code(), reason: why.reason(), fix: why.fix() }),
     }
 }
 
@@ -233,14 +297,15 @@ fn sights<'v>(client: &Client, skills: &[&'v Candidate]) -> Vec<Sight<'v>> {
         file: identity(skill),
     };
     let seeings: Vec<Seeing<'v>> = skills.iter().map(seeing).collect();
-    let seen = view(&client.reads(), &seeings);
+    let reads = client.reads();
+    let seen = view(&reads, &seeings);
     let by = |why: NotListed| match why {
         NotListed::SameFile { by } | NotListed::SameName { by } => skills.get(by).copied(),
         _ => None,
     };
     let sight = |(skill, seen): (&&'v Candidate, Result<Seen<'v>, NotListed>)| Sight {
         skill,
-        seen: seen.map_err(|why| NotSeen { why, by: by(why) }),
+        seen: seen.map_err(|why| NotSeen { why, by: by(why), reads }),
     };
     skills.iter().zip(seen).map(sight).collect()
 }

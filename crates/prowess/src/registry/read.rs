@@ -4,6 +4,7 @@
 //! one that takes a key looks the candidate up once. Of a skill that was approved by its digest, only bytes that the
 //! digest covers are returned.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use prowess_core::catalog::Approved;
@@ -33,6 +34,11 @@ impl Registry {
         let slice = Slice::first(prowess_core::limits::MAX_FILE_BYTES + 1);
         let Chunk { bytes, size } = self.read(candidate, &source::skill_md()?, slice)?;
         Ok(Head { bytes, size })
+    }
+
+    /// The SKILL.md of a skill, if it is a file on this machine.
+    pub fn file_of(&self, candidate: &Candidate) -> Option<PathBuf> {
+        self.layer(candidate).ok()?.source().file(candidate.source_skill())
     }
 
     /// The files of a skill, listed now.

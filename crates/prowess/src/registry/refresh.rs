@@ -4,7 +4,7 @@
 //! last list of each is used until it is listed again.
 
 use std::cell::OnceCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -105,6 +105,9 @@ impl Registry {
         }
         problems.extend(judging.problems().map(Arc::new));
         problems.extend(self.budget.as_ref().and_then(|budget| budget.problem()).map(Arc::new));
+        // Several folders may be out of reach for one reason.
+        let mut seen = BTreeSet::new();
+        problems.retain(|problem| seen.insert(problem.to_string()));
         if let Some(call) = &self.on_problem {
             self.noted.iter().chain(&problems).for_each(|problem| call(problem));
             candidates.iter().filter_map(|candidate| damage(candidate)).for_each(|damage| call(&damage));

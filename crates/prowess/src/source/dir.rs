@@ -270,6 +270,11 @@ impl Source for DirSource {
         Ok(read::list_in(&opened(&self.folder(skill.location()), skill, self.within())?)?.manifest)
     }
 
+    /// The path itself, also if it is not UTF-8.
+    fn file(&self, skill: SourceSkill<'_>) -> Option<PathBuf> {
+        Some(self.folder(skill.location()).join(skill.own_name()))
+    }
+
     /// Lists and reads beneath one open folder, so that what is digested is what was listed.
     fn manifest(&self, skill: SourceSkill<'_>, within: &DigestLimits) -> Result<Manifest, SourceError> {
         let path = self.folder(skill.location());

@@ -164,6 +164,11 @@ pub trait Source: Send + Sync {
     /// Bytes of a file of a skill it listed. `SKILL.md` is that skill's own file, whatever it is called.
     fn read(&self, skill: SourceSkill<'_>, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError>;
 
+    /// The file of a skill it listed, if that is a file on this machine. By default, the path of its location.
+    fn file(&self, skill: SourceSkill<'_>) -> Option<PathBuf> {
+        skill.location().path().map(PathBuf::from)
+    }
+
     /// Its constant properties. By default, it is local, and no folders are watched.
     fn traits(&self) -> SourceTraits {
         SourceTraits::default()

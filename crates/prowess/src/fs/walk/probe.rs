@@ -51,7 +51,8 @@ impl<V: Visitor> Look<'_, V> {
             FileName::AnyCase(name) => {
                 let inside = Folder::open(path).ok().filter(|inside| self.holds(inside, path));
                 let inside = inside.and_then(|inside| inside.entries(self.options.max_entries).ok());
-                let entries = inside.map(|(names, _)| names).unwrap_or_default();
+                // A folder that may be entered and not listed still has a file of this name.
+                let Some((entries, _)) = inside else { return file(name.as_ref()) };
                 let same =
                     |entry: &Name| entry.name.to_str().is_some_and(|other| other.eq_ignore_ascii_case(name));
                 let mut names: Vec<_> = entries.into_iter().filter(same).map(|entry| entry.name).collect();

@@ -124,6 +124,9 @@ impl<V: Visitor> Walk<'_, V> {
             {
                 return Ok(());
             }
+            Err(error) if self.options.missing_root == MissingRoot::Skip => {
+                return Err(in_place(root, error));
+            }
             Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
                 return Err(SourceErrorKind::NotFolder.at(root));
             }
@@ -374,6 +377,19 @@ impl<V: Visitor> Walk<'_, V> {
             None => place.ignores.clone(),
         }
     }
+}
+
+/// Why a folder that is searched by default cannot be opened. The reason may be in a folder above it.
+fn in_place(root: &Path, error: io::Error) -> SourceError {
+    let mut at = root;
+    for folder in root.ancestors() {
+        match std::fs::metadata(folder) {
+            Ok(metadata) if metadata.is_dir() => break,
+            Ok(_) => return SourceErrorKind::FileInPlace.at(folder),
+            Err(_) => at = folder,
+        }
+    }
+    SourceError::io(at, error)
 }
 
 /// Whether the walk goes on below a folder of a skill, itself below one at this depth. Deeper folders only contain

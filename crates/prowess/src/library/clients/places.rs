@@ -12,12 +12,32 @@ use crate::env::Environment;
 /// The largest `.git` file of a worktree.
 const MAX_GIT_FILE: usize = 4096;
 
+/// The current folder, and what decides how far clients go upwards from it.
+pub(super) struct Here<'h> {
+    pub(super) from: &'h Path,
+    pub(super) environment: &'h Environment,
+    repository: Option<&'h Path>,
+    home: Option<PathBuf>,
+}
+
+impl<'h> Here<'h> {
+    pub(super) fn new(from: &'h Path, environment: &'h Environment) -> Self {
+        Self { from, environment, repository: repository(from), home: environment.home() }
+    }
+
+    /// The folder and those above it up to the root of its git repository. Outside of one, only the folder itself.
+    pub(super) fn upwards(&self) -> impl Iterator<Item = &'h Path> + use<'h> {
+        let top = self.repository.unwrap_or(self.from);
+        self.from.ancestors().take_while(move |folder| folder.starts_with(top))
+    }
+}
+
 /// The folders that a client looks into from a folder, in the order of precedence.
-pub(super) fn roots(id: &'static str, reads: &Reads, from: &Path, environment: &Environment) -> Vec<Root> {
+pub(super) fn roots(id: &'static str, reads: &Reads, here: &Here<'_>) -> Vec<Root> {
+    let Here { from, environment, repository, home } = here;
+    let (from, repository) = (*from, *repository);
     let depth = usize::from(reads.depth);
     let root = |path: PathBuf, scope, project| Root { path, scope, readers: vec![id], depth, project };
-    let home = environment.home();
-    let repository = repository(from);
     let mut project = Vec::new();
     let mut in_folder = |folder: &Path, is_there: &dyn Fn(Climb) -> bool| {
         let places = reads.project.iter().filter(|place| is_there(place.climb));
@@ -92,12 +112,6 @@ impl At {
 /// The root of the git repository of a folder.
 pub(super) fn repository(from: &Path) -> Option<&Path> {
     from.ancestors().find(|folder| folder.join(".git").exists())
-}
-
-/// A folder and those above it up to the root of its git repository. Outside of one, only the folder itself.
-pub(super) fn upwards(from: &Path) -> Vec<&Path> {
-    let top = repository(from).unwrap_or(from);
-    from.ancestors().take_while(|folder| folder.starts_with(top)).collect()
 }
 
 /// The main checkout of a git worktree. Its `.git` is a file that names a folder of the main repository.

@@ -13,7 +13,7 @@ use prowess_core::client::Fact::{
     NotImplicit, NotUtf8, OtherFileName, OtherPlatform, Paths, RootFile, Unclosed, Unreadable, YamlColon,
     YamlFlow, YamlOther, YamlTab,
 };
-use prowess_core::client::{Checked, Climb, Facts, ProjectFolder, Reads, Rewrite, Same};
+use prowess_core::client::{CatalogLimit, Checked, Climb, Cuts, Facts, ProjectFolder, Reads, Rewrite, Same};
 
 /// The depth limit of clients that are not known to have a lower one.
 const DEEP: u16 = 64;
@@ -112,7 +112,7 @@ pub(super) const CLAUDE_CODE: Reads = Reads {
     refuses: refuses(&[], &[RootFile, OtherFileName]),
     hides: Facts::of(&[NoModel, Paths]),
     by_folder: true,
-    cuts: "1,536 characters of description and when_to_use; 1 % of the context for all, descriptions first",
+    cuts: Cuts { description: Some(1_536), when_to_use: true, catalog: CatalogLimit::PercentByUse(1) },
     checked: Some(checked("2.1.325")),
     ..ROW
 };
@@ -137,7 +137,7 @@ pub(super) const CODEX: Reads = Reads {
         DescriptionList]),
     hides: Facts::of(&[NotImplicit]),
     same: Same::All,
-    cuts: "1,024 characters of description; 2 % of the context or 8,000 characters for all, descriptions first",
+    cuts: Cuts { description: Some(1_024), catalog: CatalogLimit::Percent(2), ..Cuts::UNKNOWN },
     checked: Some(checked("0.166.0")),
     ..ROW
 };
@@ -184,6 +184,7 @@ pub(super) const GEMINI_CLI: Reads = Reads {
     refuses: refuses(&[FENCED], &[HiddenFolder, OtherFileName, CarriageReturns, ByteOrderMark,
         FenceSpaces, NameMissing, DescriptionMissing]),
     rewrite: Rewrite::Hyphens(":\\/<>*?\"|"),
+    cuts: Cuts::NOTHING,
     checked: Some(checked("0.61.0")),
     ..ROW
 };
@@ -197,6 +198,7 @@ pub(super) const GITHUB_COPILOT: Reads = Reads {
         OtherFileName, CarriageReturns, NameLong, NameSlash, NameNotAscii, DescriptionNull,
         DescriptionLong, HintNotText]),
     rewrite: Rewrite::Hyphens(" "),
+    cuts: Cuts::NOTHING,
     checked: Some(checked("1.0.102")),
     ..ROW
 };
@@ -208,6 +210,7 @@ pub(super) const GOOSE: Reads = Reads {
     depth: DEEP,
     refuses: refuses(&[STRICT_YAML], &[OtherFileName, EmptyFile, NotUtf8, FenceDashes, Unclosed,
         NoFrontmatter, IdentityTwice, NameMissing, NameSlash, DescriptionList]),
+    cuts: Cuts::NOTHING,
     checked: Some(checked("1.34.0")),
     ..ROW
 };
@@ -240,6 +243,7 @@ pub(super) const KILO: Reads = Reads {
         "${XDG_CONFIG_HOME:-~/.config}/kilo/skills", "${XDG_CONFIG_HOME:-~/.config}/kilo/skill",
         "~/.claude/skills", "~/.agents/skills"],
     main_checkout: true,
+    cuts: Cuts::UNKNOWN,
     checked: Some(checked("7.7.9")),
     ..OPENCODE
 };
@@ -290,6 +294,7 @@ pub(super) const OPENCODE: Reads = Reads {
         KeyTwice, IdentityTwice, NameMissing, DescriptionNull]),
     hides: Facts::of(&[DescriptionMissing]),
     same: Same::Unstable,
+    cuts: Cuts::NOTHING,
     checked: Some(checked("1.18.33")),
     ..ROW
 };
@@ -301,6 +306,7 @@ pub(super) const OPENHANDS: Reads = Reads {
     depth: 1,
     refuses: refuses(&[STRICT_YAML, SPEC_NAME, TEXTS], &[RootFile, HiddenFolder, NotUtf8,
         NameNotFolder, CompatibilityNotText]),
+    cuts: Cuts { description: Some(1_024), ..Cuts::UNKNOWN },
     checked: Some(checked("1.58.0")),
     ..ROW
 };
@@ -347,6 +353,7 @@ pub(super) const REASONIX: Reads = Reads {
     depth: 3,
     refuses: refuses(&[NO_HIDDEN], &[InModules, InsideSkill, NameLong, NameNotAscii]),
     folder_if: Facts::of(&[NameSpace, NameColon, NameSlash, NameOther]),
+    cuts: Cuts { catalog: CatalogLimit::SomeLimit, ..Cuts::UNKNOWN },
     checked: Some(checked("1.38.11")),
     ..ROW
 };

@@ -43,13 +43,14 @@ pub(super) fn of(document: &Document, entry: &Entry, size: u64, read: Option<&[u
     Sighting::new(0, Facts::of_document(document, entry, size, read.is_some_and(body)))
 }
 
-/// A SKILL.md that is not read. A link to a file of another name is not read here, but clients do it.
+/// A SKILL.md that is not read. Prowess does not read a link to a file of another name, or one that leads out of a
+/// project that is not trusted, but clients do.
 pub(super) fn unread(problem: &SourceError) -> Sighting {
-    let facts = match problem.kind {
-        SourceErrorKind::OtherFile => Facts::NONE,
-        _ => Facts::of(&[Fact::Unreadable]),
+    let fact = match problem.kind {
+        SourceErrorKind::OtherFile | SourceErrorKind::OutsideProject => Fact::NotRead,
+        _ => Fact::Unreadable,
     };
-    Sighting::new(0, facts)
+    Sighting::new(0, Facts::of(&[fact]))
 }
 
 /// Adds the facts from the files beside a SKILL.md.

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use prowess::library::clients::{CLIENTS, Client};
-use prowess_core::client::{Climb, Fact, Facts, Rewrite};
+use prowess_core::client::{Climb, Cuts, Fact, Facts, Rewrite};
 
 use crate::data;
 
@@ -97,8 +97,8 @@ fn section(text: &mut String, client: &Client) {
     row("name", &format!("{name}{rewrite}"));
     let case = if reads.ignores_case { ", ignoring case" } else { "" };
     row("of several with one name", &format!("{}{case}", reads.same.words()));
-    if !reads.cuts.is_empty() {
-        row("shortens", reads.cuts);
+    if reads.cuts != Cuts::UNKNOWN {
+        row("prompt", &reads.cuts.words());
     }
     if reads.main_checkout {
         row("git worktree", "reads the main checkout too");
