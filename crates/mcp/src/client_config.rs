@@ -19,6 +19,8 @@ pub struct ClientConfig {
     servers: &'static str,
     local: StdioFormat,
     remote: HttpFormat,
+    /// Whether an entry says which tools of the server are used: all.
+    names_tools: bool,
 }
 
 /// How a client configures a server that it starts.
@@ -64,7 +66,7 @@ pub enum ServerTransport {
 }
 
 /// The clients, by name.
-pub const CLIENTS: [ClientConfig; 7] = [
+pub const CLIENTS: [ClientConfig; 8] = [
     ClientConfig {
         name: "claude-code",
         title: "Claude Code",
@@ -74,6 +76,7 @@ pub const CLIENTS: [ClientConfig; 7] = [
         servers: "mcpServers",
         local: StdioFormat::Command,
         remote: HttpFormat::TypedUrl,
+        names_tools: false,
     },
     ClientConfig {
         name: "codex",
@@ -84,6 +87,7 @@ pub const CLIENTS: [ClientConfig; 7] = [
         servers: "mcp_servers",
         local: StdioFormat::Toml,
         remote: HttpFormat::Toml,
+        names_tools: false,
     },
     ClientConfig {
         name: "cursor",
@@ -94,6 +98,7 @@ pub const CLIENTS: [ClientConfig; 7] = [
         servers: "mcpServers",
         local: StdioFormat::Command,
         remote: HttpFormat::Url,
+        names_tools: false,
     },
     ClientConfig {
         name: "gemini-cli",
@@ -104,6 +109,18 @@ pub const CLIENTS: [ClientConfig; 7] = [
         servers: "mcpServers",
         local: StdioFormat::Command,
         remote: HttpFormat::HttpUrl,
+        names_tools: false,
+    },
+    ClientConfig {
+        name: "github-copilot",
+        title: "GitHub Copilot CLI",
+        file: "~/.copilot/mcp-config.json",
+        note: "or .mcp.json in a project",
+        adds: Some("copilot mcp add prowess --"),
+        servers: "mcpServers",
+        local: StdioFormat::TypedCommand,
+        remote: HttpFormat::TypedUrl,
+        names_tools: true,
     },
     ClientConfig {
         name: "opencode",
@@ -114,6 +131,7 @@ pub const CLIENTS: [ClientConfig; 7] = [
         servers: "mcp",
         local: StdioFormat::Words,
         remote: HttpFormat::EnabledUrl,
+        names_tools: false,
     },
     ClientConfig {
         name: "vscode",
@@ -124,6 +142,7 @@ pub const CLIENTS: [ClientConfig; 7] = [
         servers: "servers",
         local: StdioFormat::TypedCommand,
         remote: HttpFormat::TypedUrl,
+        names_tools: false,
     },
     ClientConfig {
         name: "zed",
@@ -134,6 +153,7 @@ pub const CLIENTS: [ClientConfig; 7] = [
         servers: "context_servers",
         local: StdioFormat::Command,
         remote: HttpFormat::Url,
+        names_tools: false,
     },
 ];
 
@@ -158,7 +178,7 @@ impl ClientConfig {
 
     /// The text for its file. It never contains a token; `TOKEN` is a placeholder.
     pub fn text(&self, transport: &ServerTransport) -> String {
-        let entry = match transport {
+        let mut entry = match transport {
             ServerTransport::Stdio(args) => match self.local {
                 StdioFormat::Command => json!({"command": "prowess", "args": args}),
                 StdioFormat::TypedCommand => json!({"type": "stdio", "command": "prowess", "args": args}),
@@ -189,6 +209,9 @@ impl ClientConfig {
                 entry
             }
         };
+        if let Some(entry) = entry.as_object_mut().filter(|_| self.names_tools) {
+            entry.insert("tools".to_owned(), json!(["*"]));
+        }
         let mut whole = Map::new();
         whole.insert(self.servers.to_owned(), json!({ "prowess": entry }));
         let text = serde_json::to_string_pretty(&Value::Object(whole)).unwrap_or_default();
