@@ -46,12 +46,14 @@ pub(crate) struct Ui {
     pending: String,
     /// Whether results go to stderr, because stdout is for the text of a file.
     results_to_stderr: bool,
+    /// The error of results that were written before a note.
+    unwritten: Option<CommandError>,
 }
 
 impl Ui {
     /// Uses colours as this choice says.
     pub(crate) fn new(color: ColorChoice) -> Self {
-        Self { color: choice(color), pending: String::new(), results_to_stderr: false }
+        Self { color: choice(color), pending: String::new(), results_to_stderr: false, unwritten: None }
     }
 
     /// Sends results to stderr from now on, because stdout is for the text of a file.
@@ -124,7 +126,7 @@ impl Ui {
 
     /// Writes a note about the run, which is not a result.
     pub(crate) fn note(&mut self, text: &str) {
-        let _ = self.flush();
+        self.flush_first();
         let text = format!("{STRONG}{}{STRONG:#}\n", clean(text));
         let _ = AutoStream::new(io::stderr().lock(), self.color).write_all(text.as_bytes());
     }
@@ -135,7 +137,7 @@ impl Ui {
         if dumb || !io::stderr().is_terminal() {
             return Bar::default();
         }
-        let _ = self.flush();
+        self.flush_first();
         Bar::start(doing, of)
     }
 
@@ -147,7 +149,7 @@ impl Ui {
 
     /// Tells something before a question. Text of others in it has been through [`clean`].
     pub(crate) fn tell(&mut self, text: &str) {
-        let _ = self.flush();
+        self.flush_first();
         let _ = AutoStream::new(io::stderr().lock(), self.color).write_all(text.as_bytes());
     }
 
@@ -161,7 +163,7 @@ impl Ui {
     /// Writes what could not be done.
     pub(crate) fn failure(&mut self, failure: &Failure) {
         // Earlier results should appear first; if stdout is closed, the failure is still written.
-        let _ = self.flush();
+        self.flush_first();
         let mut text = format!("{ERROR}error{ERROR:#}: {}\n", clean(&failure.error));
         for cause in &failure.causes {
             let _ = writeln!(text, "  {STRONG}cause{STRONG:#}: {}", clean(cause));
@@ -174,7 +176,15 @@ impl Ui {
 
     /// Writes what is still pending.
     pub(crate) fn finish(&mut self) -> Result<(), CommandError> {
-        self.flush()
+        self.flush()?;
+        self.unwritten.take().map_or(Ok(()), Err)
+    }
+
+    /// Writes earlier results. An error is returned at the end.
+    fn flush_first(&mut self) {
+        if let Err(error) = self.flush() {
+            self.unwritten.get_or_insert(error);
+        }
     }
 
     fn flush(&mut self) -> Result<(), CommandError> {
