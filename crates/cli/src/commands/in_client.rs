@@ -3,36 +3,54 @@
 use std::path::PathBuf;
 
 use prowess::Standing;
-use prowess::library::views::Reach;
+use prowess::library::views::{Reach, same_name_fix};
 
+use super::unread::{failures, say_unverified};
 use super::{seen, shown};
 use crate::args::Places;
-use crate::error::CommandError;
+use crate::error::{CommandError, Failure};
+use crate::report::Unlisted;
+use crate::ui::Ui;
 
 /// The skills in the folders of a client.
+#[derive(Default)]
 pub(super) struct InClient {
     pub(super) files: Vec<PathBuf>,
-    /// The messages about skills that the client does not list.
-    pub(super) unseen: Vec<String>,
+    /// Those that the client does not list.
+    pub(super) unlisted: Vec<Unlisted>,
+    /// What could not be read.
+    pub(super) failures: Vec<Failure>,
 }
 
 impl InClient {
-    pub(super) fn of(id: &str) -> Result<Self, CommandError> {
+    pub(super) fn of(id: &str, ui: &mut Ui) -> Result<Self, CommandError> {
         let places = Places { clients: vec![id.to_owned()], ..Places::default() };
         let (registry, _) = seen(&places, Reach::Everywhere)?;
-        let name = registry.client().map_or(id, |client| client.name);
-        let (mut files, mut unseen) = (Vec::new(), Vec::new());
+        let Some(client) = registry.client() else { return Ok(Self::default()) };
+        say_unverified([client], ui);
+        let (mut files, mut unlisted) = (Vec::new(), Vec::new());
         for (skill, standing) in registry.catalog().all() {
-            let Some(path) = skill.entry.origin.location.path().map(PathBuf::from) else { continue };
-            if let Standing::Unseen { code, reason, fix } = standing {
+            let Some(path) = registry.file_of(skill) else { continue };
+            let why = match standing {
                 // The same file is listed by another path, and is checked there.
-                if *code == "same-file" {
-                    continue;
+                Standing::Unseen { code: "same-file", .. } => continue,
+                Standing::Unseen { code, reason, fix } => Some((*code, reason.clone(), fix.clone())),
+                Standing::Shadowed { by } => {
+                    let reason = format!("it lists another skill with this name: {by}");
+                    Some(("same-name", reason, same_name_fix(&client.reads()).to_owned()))
                 }
-                unseen.push(format!("{name} does not list {}: {reason}; {fix}", shown(&path)));
-            }
+                Standing::Listed | Standing::Blocked { .. } => None,
+            };
+            unlisted.extend(why.map(|(code, reason, fix)| Unlisted {
+                client: client.id,
+                name: client.name,
+                path: shown(&path),
+                code,
+                reason,
+                fix,
+            }));
             files.push(path);
         }
-        Ok(Self { files, unseen })
+        Ok(Self { files, unlisted, failures: failures(&registry) })
     }
 }

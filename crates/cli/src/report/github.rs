@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use prowess::{LineIndex, Severity};
 
-use super::{Checked, Reporter, Summary};
+use super::{Checked, Reporter, Summary, Unlisted};
 use crate::error::{CommandError, Failure};
 use crate::ui::{Ui, clean};
 
@@ -37,6 +37,11 @@ impl Reporter for Github {
             ui.print(&format!("{line},title={}::{message}\n", property(problem.code)))?;
         }
         Ok(())
+    }
+
+    fn unlisted(&mut self, skill: &Unlisted, ui: &mut Ui) -> Result<(), CommandError> {
+        let (file, title, message) = (property(&skill.path), property(skill.code), data(&skill.message()));
+        ui.print(&format!("::error file={file},title={title}::{message}\n"))
     }
 
     fn failure(&mut self, failure: &Failure, ui: &mut Ui) -> Result<(), CommandError> {

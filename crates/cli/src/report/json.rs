@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use prowess::{Fix, LineIndex, Problem, Related};
 use serde_json::{Map, Value, json};
 
-use super::{Checked, MAX_EDITS, Reporter, Summary};
+use super::{Checked, MAX_EDITS, Reporter, Summary, Unlisted};
 use crate::error::{CommandError, Failure};
 use crate::ui::Ui;
 
@@ -16,6 +16,7 @@ pub(crate) const VERSION: u32 = 1;
 #[derive(Default)]
 pub(crate) struct Json {
     begun: bool,
+    unlisted: Vec<Value>,
     failures: Vec<Value>,
 }
 
@@ -43,6 +44,11 @@ impl Reporter for Json {
         ui.json_part(&text)
     }
 
+    fn unlisted(&mut self, skill: &Unlisted, _: &mut Ui) -> Result<(), CommandError> {
+        self.unlisted.push(json!(skill));
+        Ok(())
+    }
+
     fn failure(&mut self, failure: &Failure, _: &mut Ui) -> Result<(), CommandError> {
         self.failures.push(json!({
             "path": failure.path,
@@ -65,7 +71,10 @@ impl Reporter for Json {
             "unsafe_fixable": summary.unsafe_fixable,
         });
         let head = if self.begun { String::new() } else { self.separator() };
-        ui.json_part(&format!("{head}],\"summary\":{sums},\"failures\":{}}}\n", json!(self.failures)))
+        let (unlisted, failures) = (json!(self.unlisted), json!(self.failures));
+        ui.json_part(&format!(
+            "{head}],\"summary\":{sums},\"not_listed\":{unlisted},\"failures\":{failures}}}\n"
+        ))
     }
 }
 

@@ -11,6 +11,7 @@ pub(crate) mod statistics;
 use std::fmt::Write as _;
 
 use prowess::{Document, Fix, Problem, Severity};
+use serde::Serialize;
 
 use crate::error::{CommandError, Failure};
 use crate::ui::{Ui, count};
@@ -112,10 +113,36 @@ impl Summary {
     }
 }
 
+/// A skill that a client does not list, although it is in one of its folders.
+#[derive(Serialize)]
+pub(crate) struct Unlisted {
+    pub(crate) client: &'static str,
+    /// The name of the client.
+    #[serde(skip)]
+    pub(crate) name: &'static str,
+    pub(crate) path: String,
+    pub(crate) code: &'static str,
+    pub(crate) reason: String,
+    pub(crate) fix: String,
+}
+
+impl Unlisted {
+    /// The message, without the path.
+    pub(crate) fn message(&self) -> String {
+        format!("{} does not list it: {}; {}", self.name, self.reason, self.fix)
+    }
+}
+
 /// Writes what was checked, in one format.
 pub(crate) trait Reporter {
     /// Takes a checked file.
     fn file(&mut self, file: &Checked, ui: &mut Ui) -> Result<(), CommandError>;
+    /// Takes a skill that a client does not list. By default, it is a note.
+    fn unlisted(&mut self, skill: &Unlisted, ui: &mut Ui) -> Result<(), CommandError> {
+        let Unlisted { name, path, reason, fix, .. } = skill;
+        ui.note(&format!("{name} does not list {path}: {reason}; {fix}"));
+        Ok(())
+    }
     /// Takes what could not be checked; stderr has it already.
     fn failure(&mut self, failure: &Failure, ui: &mut Ui) -> Result<(), CommandError>;
     /// Writes the end.

@@ -5,7 +5,7 @@ use prowess::text::uri_path;
 use prowess::{Edit, Fix, Level, LineIndex, Problem, Rule, Severity, Span, check};
 use serde_json::{Map, Value, json};
 
-use super::{Checked, MAX_EDITS, Reporter, Summary};
+use super::{Checked, MAX_EDITS, Reporter, Summary, Unlisted};
 use crate::error::{CommandError, Failure};
 use crate::ui::Ui;
 
@@ -46,6 +46,17 @@ impl Reporter for Sarif {
             ui.json_part(&format!("{before}{}", result(problem, &file.path, &lines)))?;
         }
         Ok(())
+    }
+
+    fn unlisted(&mut self, skill: &Unlisted, ui: &mut Ui) -> Result<(), CommandError> {
+        let before = if self.begun { ",".to_owned() } else { self.head() };
+        let result = json!({
+            "ruleId": format!("not-listed/{}", skill.code),
+            "level": "error",
+            "message": { "text": skill.message() },
+            "locations": [place(&skill.path, None)],
+        });
+        ui.json_part(&format!("{before}{result}"))
     }
 
     fn failure(&mut self, failure: &Failure, _: &mut Ui) -> Result<(), CommandError> {

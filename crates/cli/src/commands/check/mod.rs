@@ -73,7 +73,7 @@ pub(crate) fn run(args: &Check, json: bool, ui: &mut Ui) -> Result<Outcome, Comm
     if reads_stdin && fixing.is_some() && !args.diff {
         ui.results_to_stderr();
     }
-    let of_client = args.client.as_deref().map(InClient::of).transpose()?;
+    let of_client = args.client.as_deref().map(|id| InClient::of(id, ui)).transpose()?;
     let here = [PathBuf::from(".")];
     let given = by_name::resolved(&args.paths);
     let paths = match &of_client {
@@ -109,12 +109,18 @@ pub(crate) fn run(args: &Check, json: bool, ui: &mut Ui) -> Result<Outcome, Comm
             checker.file(&SkillFile { path: path.clone() })?;
         }
     }
-    let outcome = checker.finish()?;
-    let unseen = of_client.map(|found| found.unseen).unwrap_or_default();
-    for note in &unseen {
-        ui.note(note);
+    let mut unlisted = false;
+    if let Some(InClient { unlisted: skills, failures, .. }) = of_client {
+        unlisted = !skills.is_empty();
+        for failure in failures {
+            checker.failed(failure)?;
+        }
+        for skill in &skills {
+            checker.reporter.unlisted(skill, checker.ui)?;
+        }
     }
-    Ok(if outcome == Outcome::Fine && !unseen.is_empty() { Outcome::Problems } else { outcome })
+    let outcome = checker.finish()?;
+    Ok(if outcome == Outcome::Fine && unlisted { Outcome::Problems } else { outcome })
 }
 
 /// Which clients act on a field, in words, as far as that is known.
