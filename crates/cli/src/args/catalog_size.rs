@@ -5,9 +5,10 @@ use prowess::render::Budget;
 /// How long the catalog in a prompt may be.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct CatalogSize {
-    /// How long the catalog may be: a number of tokens, of characters as in 8000c, a share of the window as in 1%, or none
-    #[arg(long = "budget", value_name = "N", default_value = "2%", value_parser = share)]
-    share: Share,
+    /// How long the catalog may be: a number of tokens, of characters as in 8000c, a share of the window as in 1%, or none;
+    /// if it is not given, 2%, or with --client what is known of the client
+    #[arg(long = "budget", value_name = "N", value_parser = share)]
+    share: Option<Share>,
     /// The size of the context window in tokens, for a budget in percent
     #[arg(long, value_name = "TOKENS", default_value_t = 200_000)]
     window: usize,
@@ -16,7 +17,17 @@ pub(crate) struct CatalogSize {
 impl CatalogSize {
     /// The budget for the catalog.
     pub(crate) fn budget(&self) -> Budget {
-        self.share.of(self.window)
+        self.given().unwrap_or_else(|| self.percent(2))
+    }
+
+    /// The budget that was given.
+    pub(crate) fn given(&self) -> Option<Budget> {
+        self.share.map(|share| share.of(self.window))
+    }
+
+    /// This part of the window.
+    pub(crate) fn percent(&self, percent: u8) -> Budget {
+        Share::Percent(percent).of(self.window)
     }
 }
 

@@ -13,8 +13,9 @@ mod values;
 use clap::{ColorChoice, Parser, Subcommand};
 
 pub(crate) use authoring::{Check, Eval, Format, New, Part, Rule, Show, Try};
+pub(crate) use catalog_size::CatalogSize;
 pub(crate) use install::{Add, Common, Remove, Sync, Verify};
-pub(crate) use places::Places;
+pub(crate) use places::{Places, Scan};
 pub(crate) use serve::{HttpAddress, Log, Serve};
 pub(crate) use shell::{Completions, Man};
 pub(crate) use using::{

@@ -23,7 +23,7 @@ pub(crate) struct Places {
     pub(crate) ca_file: Option<PathBuf>,
     /// Use the folders of this client, such as codex or claude-code; list, prompt, search and why show exactly what it
     /// lists. list and why take several, and installed for those on this machine
-    #[arg(long = "client", value_name = "CLIENT", conflicts_with = "sources")]
+    #[arg(long = "client", value_name = "CLIENT", value_delimiter = ',', conflicts_with = "sources")]
     pub(crate) clients: Vec<String>,
     /// Read every skill again instead of using the cache
     #[arg(long)]

@@ -2,9 +2,11 @@
 
 use prowess::env::Environment;
 use prowess::library::clients::{self, CLIENTS, Client};
+use prowess::text::similar;
 
-use crate::args::Places;
+use crate::args::{Places, Scan};
 use crate::error::{CommandError, Failure};
+use crate::ui::clean;
 
 /// The word that means the clients on this machine.
 const INSTALLED: &str = "installed";
@@ -13,12 +15,17 @@ const INSTALLED: &str = "installed";
 pub(super) fn all(places: &Places) -> Result<Vec<&'static Client>, CommandError> {
     let mut named: Vec<&'static Client> = Vec::new();
     for id in &places.clients {
-        let found = if id == INSTALLED { installed()? } else { vec![client(id)?] };
+        let found =
+            if id == INSTALLED { clients::installed(&Environment::current()) } else { vec![client(id)?] };
         for client in found {
             if !named.iter().any(|other| other.id == client.id) {
                 named.push(client);
             }
         }
+    }
+    if named.is_empty() && !places.clients.is_empty() {
+        let hint = "name one, such as --client codex; a client is found by its folder in your home";
+        return Err(Failure::new("no client was found on this machine", hint).into());
     }
     Ok(named)
 }
@@ -41,19 +48,46 @@ pub(super) fn are_several(places: &Places) -> bool {
     places.clients.len() > 1 || places.clients.iter().any(|id| id == INSTALLED)
 }
 
+/// An error if an option changes how folders are walked: a client does that in its own way.
+pub(super) fn walk_as_they_do(places: &Places) -> Result<(), CommandError> {
+    let Scan { depth, skip, no_nested, duplicates, .. } = &places.scan;
+    let given = [
+        ("--depth", depth.is_some()),
+        ("--skip", !skip.is_empty()),
+        ("--no-nested", *no_nested),
+        ("--duplicates", duplicates.is_some()),
+    ];
+    match given.into_iter().find(|(_, given)| *given && !places.clients.is_empty()) {
+        Some((option, _)) => {
+            let error = format!("{option} has no effect on what a client lists: the client decides");
+            Err(Failure::new(error, format!("leave out {option} or --client")).into())
+        }
+        None => Ok(()),
+    }
+}
+
+/// The client with this id.
 fn client(id: &str) -> Result<&'static Client, CommandError> {
     clients::client(id).ok_or_else(|| {
-        let known: Vec<&str> = CLIENTS.iter().map(|client| client.id).collect();
-        let hint = format!("the clients are {}", known.join(", "));
-        Failure::new(format!("no such client: {id}"), hint).into()
+        let error = format!("no such client: {}", clean(id));
+        let meant = meant(id);
+        let hint = if meant.is_empty() {
+            "the clients are in docs/reference/clients.md; such as claude-code, codex, gemini-cli".to_owned()
+        } else {
+            format!("did you mean {}?", meant.join(" or "))
+        };
+        Failure::new(error, hint).into()
     })
 }
 
-fn installed() -> Result<Vec<&'static Client>, CommandError> {
-    let found = clients::installed(&Environment::current());
-    if found.is_empty() {
-        let hint = "name one, such as --client codex; a client is found by its folder in your home";
-        return Err(Failure::new("no client was found on this machine", hint).into());
-    }
-    Ok(found)
+/// The ids that were probably meant.
+fn meant(text: &str) -> Vec<&'static str> {
+    let lower = text.trim().to_lowercase();
+    let ids = |is_meant: &dyn Fn(&Client) -> bool| -> Vec<&'static str> {
+        CLIENTS.iter().filter(|client| is_meant(client)).map(|client| client.id).collect()
+    };
+    let same = ids(&|client| client.id == lower || client.name.to_lowercase() == lower);
+    let part = || ids(&|client| !lower.is_empty() && client.id.split('-').any(|part| part == lower));
+    let similar = || similar(&lower, CLIENTS.iter().map(|client| client.id));
+    [same, part(), similar()].into_iter().find(|found| !found.is_empty()).unwrap_or_default()
 }

@@ -1,15 +1,21 @@
 //! Where else a skill is that was not found in the given places.
 
-use prowess::Location;
+use prowess::client::{Climb, Fact};
 use prowess::env::{self, Environment};
 use prowess::library::clients::{self, Client, Root};
+use prowess::library::library;
+use prowess::library::views::Reach;
+use prowess::{Location, Scope, Standing};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
-use super::{Purpose, unread_registry};
+use super::{Purpose, clients_named, library_options, unread_registry};
 use crate::args::Places;
 use crate::error::{CommandError, Failure};
 use crate::ui::clean;
+
+/// How many folders above the current one are looked at.
+const MAX_ABOVE: usize = 32;
 
 /// The skills with a name in the folders of other clients, and the folders of the given client.
 #[derive(Default, Serialize)]
@@ -19,6 +25,12 @@ pub(super) struct Elsewhere {
     skills: Vec<Place>,
     /// The folders of the given client.
     looks_in: Vec<PathBuf>,
+    /// The folder above in which the client would have to be started.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    start_in: Option<PathBuf>,
+    /// A folder of the user in which the client follows a link.
+    #[serde(skip)]
+    link_in: Option<PathBuf>,
     #[serde(skip)]
     client: Option<&'static Client>,
 }
@@ -36,7 +48,7 @@ struct Place {
 impl Elsewhere {
     /// Looks in every folder of every client for a skill that is not in the given places. No server is asked.
     pub(super) fn of(name: &str, places: &Places) -> Result<Self, CommandError> {
-        let client = places.clients.first().and_then(|id| clients::client(id));
+        let client = clients_named::one(places)?;
         if client.is_none() && places.sources.is_empty() {
             return Ok(Self::default());
         }
@@ -45,18 +57,37 @@ impl Elsewhere {
         registry
             .refresh_local()
             .map_err(|error| Failure::new(error.to_string(), "list all skills with: prowess list --all"))?;
-        let roots = client.map_or_else(Vec::new, |client| {
-            client.roots(&env::absolute(Path::new(".")), &Environment::current())
-        });
+        let here = env::absolute(Path::new("."));
+        let mut roots = client.map_or_else(Vec::new, |client| client.roots(&here, &Environment::current()));
+        // A folder inside another is one that the client fills itself.
+        let all: Vec<PathBuf> = roots.iter().map(|root| root.path.clone()).collect();
+        let is_inside = |path: &Path| all.iter().any(|other| path != other && path.starts_with(other));
+        roots.retain(|root| !is_inside(&root.path));
+        let above = client.and_then(|client| Above::of(name, client, &here, places));
         let catalog = registry.catalog();
-        let skills = catalog.why(name).into_iter().map(|(candidate, _)| {
+        let mut skills: Vec<Place> = Vec::new();
+        for (candidate, _) in catalog.why(name) {
             let path = candidate.entry.origin.location.clone();
-            let reason = reason(Path::new(&*path.text()), client, &roots);
-            Place { path, readers: candidate.readers.clone(), reason }
-        });
+            let is_above = above.as_ref().is_some_and(|above| above.path == path);
+            let reason = match client {
+                Some(client) if is_above => above_reason(client),
+                _ => reason(Path::new(&*path.text()), client, &roots),
+            };
+            skills.push(Place { path, readers: candidate.readers.clone(), reason });
+        }
+        if let (Some(client), Some(above)) = (client, &above)
+            && !skills.iter().any(|place| place.path == above.path)
+        {
+            let (path, reason) = (above.path.clone(), above_reason(client));
+            skills.insert(0, Place { path, readers: Vec::new(), reason });
+        }
+        let follows = client.is_some_and(|client| !client.reads().refuses.has(Fact::LinkedFolder));
+        let of_user = roots.iter().find(|root| root.scope == Scope::User && follows);
         Ok(Self {
-            skills: skills.collect(),
+            skills,
+            link_in: of_user.map(|root| root.path.clone()),
             looks_in: roots.into_iter().map(|root| root.path).collect(),
+            start_in: above.map(|above| above.folder),
             client,
         })
     }
@@ -68,16 +99,7 @@ impl Elsewhere {
         }
         let (error, hint) = match self.client {
             Some(client) => {
-                let looks_in: Vec<_> =
-                    self.looks_in.iter().map(|path| clean(&path.to_string_lossy()).into_owned()).collect();
-                (
-                    format!("{} does not read this skill: {}", client.name, clean(name)),
-                    format!(
-                        "{} looks in {}; put the skill, or a link to it, into one of these",
-                        client.name,
-                        looks_in.join(", ")
-                    ),
-                )
+                (format!("{} does not read this skill: {}", client.name, clean(name)), self.hint(client))
             }
             None => (
                 format!("no skill of this name was found in the places that were named: {}", clean(name)),
@@ -94,6 +116,58 @@ impl Elsewhere {
         }));
         Some(failure)
     }
+
+    /// What to do so that a client reads the skill.
+    fn hint(&self, client: &Client) -> String {
+        let text = |path: &PathBuf| clean(&path.to_string_lossy()).into_owned();
+        if let Some(folder) = &self.start_in {
+            let climbs = |place: &prowess::client::ProjectFolder| {
+                !matches!(place.climb, Climb::Here | Climb::BeyondRepository)
+            };
+            let outside = !clients::project(&env::absolute(Path::new("."))).join(".git").exists();
+            let git = outside && client.reads().project.iter().any(climbs);
+            let git = if git { ", or run git init there" } else { "" };
+            return format!("start {} in {}{git}", client.name, text(folder));
+        }
+        let looks_in: Vec<String> = self.looks_in.iter().map(text).collect();
+        let link = self.link_in.as_ref().map(|folder| format!(", or a link to it into {}", text(folder)));
+        format!(
+            "{} looks in {}; put the skill into one of these{}",
+            client.name,
+            looks_in.join(", "),
+            link.unwrap_or_default()
+        )
+    }
+}
+
+/// A skill that the client would list if it were started in a folder above.
+struct Above {
+    folder: PathBuf,
+    path: Location,
+}
+
+impl Above {
+    /// The closest folder above from which the client lists a skill with this name, below the user's home.
+    fn of(name: &str, client: &'static Client, here: &Path, places: &Places) -> Option<Self> {
+        let environment = Environment::current();
+        let home = environment.home().unwrap_or_default();
+        let options = library_options(places, Purpose::Look)
+            .with_client(Some(client))
+            .with_as_client(Some(Reach::Clients));
+        here.ancestors().skip(1).take(MAX_ABOVE).take_while(|folder| !home.starts_with(folder)).find_map(
+            |folder| {
+                let registry = library(folder, &environment, &options).ok()?;
+                registry.refresh_local().ok()?;
+                let catalog = registry.catalog();
+                let found = catalog.why(name).into_iter().find(|(_, at)| **at == Standing::Listed)?;
+                Some(Self { folder: folder.to_owned(), path: found.0.entry.origin.location.clone() })
+            },
+        )
+    }
+}
+
+fn above_reason(client: &Client) -> String {
+    format!("in a folder above, where {} does not look from here", client.name)
 }
 
 /// Why the skill at a path is not found by the client, or in the given places.

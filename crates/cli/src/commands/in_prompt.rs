@@ -12,7 +12,7 @@ use crate::ui::clean;
 
 /// What the prompt of a host does with a skill that is offered.
 #[derive(Clone, Copy)]
-pub(super) struct InPrompt(Placement);
+pub(super) struct InPrompt(pub(super) Placement);
 
 impl InPrompt {
     pub(super) fn of(

@@ -4,6 +4,8 @@ pub(crate) mod activate;
 mod advice;
 pub(crate) mod cat;
 pub(crate) mod check;
+mod client_prompt;
+mod client_verdict;
 mod clients_named;
 pub(crate) mod completions;
 mod copies;
@@ -193,6 +195,7 @@ fn opened_for(places: &Places, purpose: Purpose) -> Result<(Registry, SessionCon
 
 /// The same for looking, but with a client what that client lists.
 fn seen(places: &Places, reach: Reach) -> Result<(Registry, SessionConfig), CommandError> {
+    clients_named::walk_as_they_do(places)?;
     refreshed(places, Purpose::Look, Some(reach))
 }
 

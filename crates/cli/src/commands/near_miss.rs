@@ -4,16 +4,18 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
 use prowess::env::{self, Environment};
 use prowess::fs::read::read_skill;
 use prowess::fs::walk::FILE_NAMES;
 use prowess::library::clients::{self, CLIENTS};
-use prowess::{Catalog, SourceError};
+use prowess::{Catalog, Registry, SourceError, SourceErrorKind};
 use serde::Serialize;
 
 use super::hints::command_for;
 use super::shown;
+use super::unread::failure;
 use crate::args::Places;
 use crate::error::Failure;
 
@@ -23,6 +25,8 @@ pub(super) enum NearMiss {
     Link(Link),
     /// Its SKILL.md cannot be read.
     Unreadable(SourceError),
+    /// It is a link that leads out of a project that is not trusted.
+    Outside(Failure),
 }
 
 /// A link to a skill that is listed by its own path.
@@ -36,9 +40,18 @@ pub(super) struct Link {
 
 impl NearMiss {
     /// Looks for a folder of this name beside the skills that were found, and where skills are looked for.
-    pub(super) fn of(name: &str, places: &Places, catalog: &Catalog) -> Option<Self> {
+    pub(super) fn of(name: &str, places: &Places, registry: &Registry) -> Option<Self> {
         let mut parts = Path::new(name).components();
         let (Some(Component::Normal(name)), None) = (parts.next(), parts.next()) else { return None };
+        let is_it = |problem: &&Arc<SourceError>| {
+            let path = problem.at.path().map(Path::new);
+            matches!(problem.kind, SourceErrorKind::OutsideProject)
+                && path.and_then(Path::file_name) == Some(name)
+        };
+        if let Some(problem) = registry.problems().iter().find(is_it) {
+            return Some(Self::Outside(failure(problem, registry)));
+        }
+        let catalog = &registry.catalog();
         folders(places, catalog).into_iter().find_map(|folder| {
             let folder = folder.join(name);
             let mut files = FILE_NAMES.iter().map(|file| folder.join(file));
@@ -62,6 +75,12 @@ impl NearMiss {
                     .with_cause(format!("that skill is listed once, as {key}"))
             }
             Self::Unreadable(error) => Failure::from(error),
+            Self::Outside(failure) => {
+                let error = format!("not read, so it is not known whether this is a skill: {name}");
+                let mut whole = Failure { error, ..failure.clone() };
+                whole.causes.insert(0, failure.error.clone());
+                whole
+            }
         }
     }
 }

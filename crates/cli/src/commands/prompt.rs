@@ -8,9 +8,10 @@ use prowess::library::views::Reach;
 use prowess::render::{Budget, BudgetReport, CatalogStyle, Shape, render_catalog};
 use prowess::select::{All, NotNarrowed, Query};
 use prowess::session::{PromptOptions, Session};
-use prowess::{Candidate, Catalog, Registry};
+use prowess::{Candidate, Catalog};
 use serde_json::{Value, json};
 
+use super::client_prompt::ClientPrompt;
 use super::hints::trust_hint;
 use super::row::not_for_model;
 use super::search::{failed, options, selector};
@@ -32,8 +33,9 @@ pub(crate) fn run(args: &Prompt, json: bool, ui: &mut Ui) -> Result<Outcome, Com
     let outcome = ended(Outcome::Fine, &registry);
     let catalog = registry.catalog();
     // What a client shows depends on no configuration of Prowess.
-    let (shown, said) = match registry.client() {
-        Some(_) => (Arc::new(as_client(&registry)), SessionConfig::default()),
+    let client = ClientPrompt::of(&registry, &args.size);
+    let (shown, said) = match &client {
+        Some(client) => (Arc::clone(&client.catalog), SessionConfig::default()),
         None => (registry.catalog(), said),
     };
     // The command shows the catalog alone, without the instruction for a model.
@@ -49,12 +51,19 @@ pub(crate) fn run(args: &Prompt, json: bool, ui: &mut Ui) -> Result<Outcome, Com
     let selector = selector(&args.selection, &args.places, &registry);
     let mut style = CatalogStyle::new(args.format);
     style.location |= args.location || said.location.unwrap_or_default();
-    let asked = PromptOptions::new(&style, args.size.budget())
+    let mut budget = args.size.budget();
+    if let Some(client) = &client {
+        (style, budget) = (client.style(style), ClientPrompt::budget(&args.size));
+    }
+    let asked = PromptOptions::new(&style, budget)
         .with_query(&query, &*selector, &select)
         .with_folder(&args.subset.folder)
         // Text after a JSON list would not be JSON.
         .with_preloaded(!json && args.format != Shape::Json);
     let mut prompt = session.prompt(&asked).map_err(|error| failed(&error))?;
+    if let Some(report) = client.as_ref().and_then(|client| client.fitted.clone()) {
+        prompt.report = report;
+    }
     if prompt.text.is_empty() && prompt.report.total == 0 {
         // A host would leave it out; this command shows the layout without skills.
         prompt.text = render_catalog(&[], &style);
@@ -88,6 +97,7 @@ pub(crate) fn run(args: &Prompt, json: bool, ui: &mut Ui) -> Result<Outcome, Com
                 "untrusted": untrusted,
                 "not_for_models": usable - for_models,
             },
+            "limits": client.as_ref().map(ClientPrompt::json),
             "unread": Unread::all(&registry),
         }))?;
         return Ok(outcome);
@@ -108,7 +118,8 @@ pub(crate) fn run(args: &Prompt, json: bool, ui: &mut Ui) -> Result<Outcome, Com
     if prompt.report.total == 0 {
         ui.note(&nothing(&catalog, &args.places));
     }
-    for note in notes(&prompt.report) {
+    let of_client = client.as_ref().map(ClientPrompt::notes);
+    for note in of_client.into_iter().flatten().chain(notes(&prompt.report)) {
         ui.note(&note);
     }
     for (name, result) in preloaded.iter().filter(|(_, result)| !result.is_ok()) {
@@ -126,17 +137,6 @@ pub(crate) fn run(args: &Prompt, json: bool, ui: &mut Ui) -> Result<Outcome, Com
         ui.note(&format!("{} not trusted and left out: {trust}", count(untrusted, "skill")));
     }
     Ok(outcome)
-}
-
-/// The skills that a client offers to its model, without their obstacles.
-fn as_client(registry: &Registry) -> Catalog {
-    let catalog = registry.catalog();
-    let offered = catalog.iter().filter(|skill| not_for_model(skill, registry).is_none()).map(|skill| {
-        let mut skill = skill.clone();
-        (skill.obstacle, skill.entry.invocation.model) = (None, true);
-        Arc::new(skill)
-    });
-    Catalog::apart(offered.collect())
 }
 
 /// The note when no skill is in the prompt.

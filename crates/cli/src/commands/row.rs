@@ -2,6 +2,7 @@
 
 use prowess::catalog::{TurnedOffBy, WhyNot};
 use prowess::client::Fact;
+use prowess::library::views::same_name_fix;
 use prowess::{Candidate, Location, Obstacle, Problem, Registry, Scope, Standing};
 use serde::Serialize;
 
@@ -21,14 +22,26 @@ pub(super) struct Row<'r> {
     /// The name under which the client shows it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) shown_as: Option<&'r str>,
+    /// Whether the client was compared with its row; if not, only its folders are known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    client_verified: Option<bool>,
+    /// Whether the client may list it, but Prowess does not read it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(super) not_read: bool,
+    /// Whether other skills have this name, and the client does not always list the same one.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(super) one_of_several: bool,
     /// Why the client does not offer it to its model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) not_for_model: Option<&'static str>,
+    /// The same in words, and what to do about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    not_for_model_because: Option<Because>,
     /// Why the client does not list it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    not_seen: Option<NotSeen<'r>>,
+    not_seen: Option<NotSeen>,
     pub(super) description: &'r str,
-    path: &'r Location,
+    pub(super) path: &'r Location,
     pub(super) source: &'r str,
     /// The position of its source in the order of precedence.
     #[serde(skip)]
@@ -68,10 +81,34 @@ pub(super) struct Row<'r> {
 
 /// Why a client does not list a skill.
 #[derive(Serialize)]
-struct NotSeen<'r> {
+struct NotSeen {
     code: &'static str,
-    reason: &'r str,
-    fix: &'r str,
+    reason: String,
+    fix: String,
+}
+
+impl NotSeen {
+    /// Why the client whose view a registry has does not list a skill.
+    fn of(standing: &Standing, registry: &Registry) -> Option<Self> {
+        match (standing, registry.client()) {
+            (Standing::Unseen { code, reason, fix }, _) => {
+                Some(Self { code, reason: reason.clone(), fix: fix.clone() })
+            }
+            (Standing::Shadowed { by }, Some(client)) => Some(Self {
+                code: "same-name",
+                reason: format!("the client lists another skill with this name: {by}"),
+                fix: same_name_fix(&client.reads()).to_owned(),
+            }),
+            _ => None,
+        }
+    }
+}
+
+/// A reason, and what to do about it.
+#[derive(Serialize)]
+struct Because {
+    reason: &'static str,
+    fix: &'static str,
 }
 
 /// Why the client whose view a registry has does not offer a skill to its model.
@@ -110,6 +147,18 @@ struct Brief<'r> {
 }
 
 impl<'r> Row<'r> {
+    /// What is to be known about a skill that a client lists, before its description.
+    pub(super) fn in_client(&self) -> &'static str {
+        match self.state {
+            _ if self.shown_as.is_none() => "",
+            _ if self.not_read => "not read, so not known: ",
+            "broken" => "prowess cannot load it: ",
+            "disabled" => "turned off in prowess: ",
+            _ if self.one_of_several => "one of several, not always this one: ",
+            _ => "",
+        }
+    }
+
     pub(super) fn new(candidate: &'r Candidate, standing: &'r Standing, registry: &Registry) -> Self {
         let entry = &candidate.entry;
         let untrusted = candidate.obstacle == Some(Obstacle::Untrusted);
@@ -120,22 +169,27 @@ impl<'r> Row<'r> {
         };
         let mut problems: Vec<Brief<'r>> =
             candidate.problems.iter().flat_map(|problems| problems.iter()).map(brief).collect();
-        let (mut shadowed_by, mut disabled_by, mut not_seen) = (None, None, None);
+        let (mut shadowed_by, mut disabled_by) = (None, None);
         match (standing, obstacle_of(candidate, standing)) {
             (_, Some(Obstacle::Broken { problems: why, .. })) => problems = why.iter().map(brief).collect(),
             (_, Some(Obstacle::Disabled { by })) => disabled_by = Some(by),
-            (Standing::Unseen { code, reason, fix }, _) => not_seen = Some(NotSeen { code, reason, fix }),
             (Standing::Shadowed { by }, _) => shadowed_by = Some(by),
             _ => {}
         }
         let listed = *standing == Standing::Listed;
+        let has = |fact| candidate.sighting.is_some_and(|sighting| sighting.facts.has(fact));
+        let hidden = not_for_model(candidate, registry).filter(|_| listed);
         Self {
             name: &entry.name,
             key: &entry.key,
             client: registry.client().map(|client| client.id),
             shown_as: registry.client().filter(|_| listed).map(|_| entry.key.as_str()),
-            not_for_model: not_for_model(candidate, registry).filter(|_| listed).map(Fact::code),
-            not_seen,
+            client_verified: registry.client().map(|client| client.reads().checked.is_some()),
+            not_read: listed && has(Fact::NotRead),
+            one_of_several: has(Fact::OneOfSeveral),
+            not_for_model: hidden.map(Fact::code),
+            not_for_model_because: hidden.map(|fact| Because { reason: fact.what(), fix: fact.fix() }),
+            not_seen: NotSeen::of(standing, registry),
             description: &entry.description,
             path: &entry.origin.location,
             source: &candidate.source,

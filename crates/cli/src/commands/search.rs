@@ -62,7 +62,7 @@ pub(crate) fn run(args: &Search, json: bool, ui: &mut Ui) -> Result<Outcome, Com
     }
     let hits: Vec<ShownHit<'_>> = (1..)
         .zip(&found)
-        .map(|(rank, (skill, hit))| ShownHit::new(rank, skill, hit, &query.text, args.why))
+        .map(|(rank, (skill, hit))| ShownHit::new(rank, skill, hit, &query.text, args.why).in_client(&registry))
         .collect();
     let mut text = match ui.columns() {
         Some(columns) => screen(&hits, columns),
@@ -107,6 +107,8 @@ struct ShownHit<'h> {
     /// The words of the query that it was found by, as they were typed.
     words: String,
     description: String,
+    /// The name in its file, if a client shows it under another.
+    other_name: String,
     /// What `--why` says about it.
     more: Vec<String>,
 }
@@ -125,7 +127,16 @@ impl<'h> ShownHit<'h> {
         };
         let words = TypedWords::of(query, &hit.why).found.join(", ");
         let description = collapse(&entry.description).into_owned();
-        Self { rank, skill, score: hit.score, words, description, more }
+        Self { rank, skill, score: hit.score, words, description, other_name: String::new(), more }
+    }
+
+    /// The same in the view of a client, which may show it under another name.
+    fn in_client(mut self, registry: &Registry) -> Self {
+        let entry = &self.skill.entry;
+        if registry.client().is_some() && entry.key != entry.name {
+            self.other_name = format!(" ({})", entry.name);
+        }
+        self
     }
 
     fn mark(&self) -> &'static str {
@@ -135,7 +146,9 @@ impl<'h> ShownHit<'h> {
     /// For files and programs: a line, and what `--why` adds below it.
     fn lines(&self) -> String {
         let (key, score) = (clean(&self.skill.entry.key), self.score);
-        let mut text = format!("{}  {STRONG}{key}{STRONG:#}  {score:.3}  ", self.rank);
+        let other = clean(&self.other_name);
+        let mut text =
+            format!("{}  {STRONG}{key}{STRONG:#}{FAINT}{other}{FAINT:#}  {score:.3}  ", self.rank);
         if !self.words.is_empty() {
             let _ = write!(text, "{}  ", clean(&self.words));
         }
@@ -162,7 +175,7 @@ fn screen(hits: &[ShownHit<'_>], columns: usize) -> String {
     for hit in hits {
         table.row(vec![
             Cell::new(&hit.rank.to_string()),
-            Cell::strong(&hit.skill.entry.key),
+            Cell::strong(&hit.skill.entry.key).and(FAINT, &hit.other_name),
             Cell::new(&format!("{:.3}", hit.score)),
             Cell::new(&hit.words),
             Cell::faint(hit.mark()).and(Style::new(), &hit.description),

@@ -7,11 +7,13 @@ use std::path::Path;
 use prowess::client::Fact;
 use prowess::env::Environment;
 use prowess::library::views::{Reach, Views};
-use prowess::{Location, Standing};
+use prowess::{Candidate, Location, Obstacle, Standing};
 use serde::Serialize;
 
+use super::client_prompt::is_not_read;
+use super::hints::trust_hint;
 use super::row::Row;
-use super::unread::{Unread, ended, say_problems};
+use super::unread::{Unread, ended, say_problems, say_unverified};
 use super::{Purpose, clients_named, library_options, no_library};
 use crate::Outcome;
 use crate::args::List;
@@ -27,6 +29,12 @@ pub(super) struct SeenBy {
     /// Why the client does not offer it to its model.
     #[serde(skip_serializing_if = "Option::is_none")]
     not_for_model: Option<&'static str>,
+    /// Whether other skills have this name, and the client does not always list the same one.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    one_of_several: bool,
+    /// Whether Prowess does not read it, so that this is not known for certain.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    not_read: bool,
 }
 
 /// A client that looks where a skill is and does not list it.
@@ -47,6 +55,7 @@ struct Clients {
 
 /// Runs the command.
 pub(super) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
+    clients_named::walk_as_they_do(&args.places)?;
     let clients = clients_named::all(&args.places)?;
     let options = library_options(&args.places, Purpose::Look);
     let reach = if args.all { Reach::Everywhere } else { Reach::Clients };
@@ -68,7 +77,13 @@ pub(super) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
                     listed += 1;
                     let not_for_model = seen.hidden.map(Fact::code);
                     let shown_as = seen.shown_as.into_owned();
-                    of_skill.seen_by.push(SeenBy { client: client.id, shown_as, not_for_model });
+                    of_skill.seen_by.push(SeenBy {
+                        client: client.id,
+                        shown_as,
+                        not_for_model,
+                        one_of_several: seen.one_of_several,
+                        not_read: is_not_read(sight.skill),
+                    });
                 }
                 Err(why) => of_skill.not_seen_by.push(NotSeenBy {
                     client: client.id,
@@ -78,18 +93,23 @@ pub(super) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
                 }),
             }
         }
-        counts.push(Count { client: client.id, name: client.name, skills: listed });
+        let verified = client.reads().checked.is_some();
+        counts.push(Count { client: client.id, name: client.name, verified, skills: listed });
     }
-    let (mut skills, mut left_out) = (Vec::new(), 0);
+    let (mut skills, mut untrusted, mut left_out) = (Vec::new(), Vec::<&Candidate>::new(), 0);
     for candidate in catalog.iter() {
-        let Clients { seen_by, not_seen_by } =
-            by_skill.remove(&candidate.entry.origin.location).unwrap_or_default();
+        // A skill may be found from two folders.
+        let Some(Clients { seen_by, not_seen_by }) = by_skill.remove(&candidate.entry.origin.location) else {
+            continue;
+        };
         if seen_by.is_empty() && !args.all {
             left_out += 1;
             continue;
         }
-        skills.push(Skill { row: Row::new(candidate, &Standing::Listed, registry), seen_by, not_seen_by });
+        untrusted.extend(Some(candidate).filter(|skill| skill.obstacle == Some(Obstacle::Untrusted)));
+        skills.push(Skill { row: Row::new(candidate, &Standing::Listed, registry), seen_by, not_seen_by, repeated: false });
     }
+    mark_repeated(&mut skills);
     if json {
         let summary = Summary { skills: skills.len(), left_out, filtered: 0 };
         ui.json_of(&Report {
@@ -108,11 +128,18 @@ pub(super) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
     let counts: Vec<String> =
         counts.iter().map(|Count { name, skills, .. }| format!("{name} {skills}")).collect();
     let _ = writeln!(text, "\n{}: {}", count(skills.len(), "skill"), counts.join(", "));
+    if !untrusted.is_empty() {
+        let trust = trust_hint(untrusted.iter().copied(), &args.places);
+        let _ = writeln!(text, "prowess serve withholds {} not trusted: {}", untrusted.len(), clean(&trust));
+    }
     if left_out > 0 {
         let options = args.places.options();
-        let _ = writeln!(text, "{left_out} that no client lists: prowess list --all{}", clean(&options));
+        // The clients may look less far than --all.
+        let _ =
+            writeln!(text, "at least {left_out} that no client lists: prowess list --all{}", clean(&options));
     }
     ui.print(&text)?;
+    say_unverified(clients.iter().copied(), ui);
     Ok(outcome)
 }
 
@@ -123,18 +150,47 @@ struct Skill<'r> {
     row: Row<'r>,
     seen_by: Vec<SeenBy>,
     not_seen_by: Vec<NotSeenBy>,
+    /// Whether another skill has its key.
+    #[serde(skip)]
+    repeated: bool,
+}
+
+/// Marks skills whose key another has. They are sorted by key.
+fn mark_repeated(skills: &mut [Skill<'_>]) {
+    for group in skills.chunk_by_mut(|one, other| one.row.key == other.row.key) {
+        let repeated = group.len() > 1;
+        group.iter_mut().for_each(|skill| skill.repeated = repeated);
+    }
+}
+
+/// What Prowess makes of a skill, and where it is if another has its name.
+fn beside(Skill { row, repeated, .. }: &Skill<'_>) -> String {
+    let state = match row.state {
+        "untrusted" => "  not trusted",
+        "broken" if !row.not_read => "  broken",
+        "disabled" => "  turned off",
+        _ => "",
+    };
+    let path = if *repeated { format!("  {}", row.path.text()) } else { String::new() };
+    format!("{state}{path}")
 }
 
 /// The clients that list a skill, and those that look where it is and do not.
-fn clients(Skill { row, seen_by, not_seen_by }: &Skill<'_>) -> (String, String) {
+fn clients(skill: &Skill<'_>) -> (String, String) {
+    let Skill { row, seen_by, not_seen_by, .. } = skill;
     let seen = seen_by.iter().map(|seen| {
         let name = if seen.shown_as == row.key { String::new() } else { format!(" as {}", seen.shown_as) };
         let model = if seen.not_for_model.is_some() { " (not its model)" } else { "" };
-        format!("{}{name}{model}", seen.client)
+        let doubt = match seen {
+            SeenBy { not_read: true, .. } => " (not read, so not known)",
+            SeenBy { one_of_several: true, .. } => " (not always this one)",
+            _ => "",
+        };
+        format!("{}{name}{model}{doubt}", seen.client)
     });
     let others: Vec<&str> = not_seen_by.iter().map(|other| other.client).collect();
     let others = if others.is_empty() { String::new() } else { format!("  not {}", others.join(", ")) };
-    (seen.collect::<Vec<_>>().join(", "), others)
+    (seen.collect::<Vec<_>>().join(", "), others + &beside(skill))
 }
 
 /// A line for files and programs.
@@ -169,6 +225,8 @@ struct Report<'r> {
 struct Count {
     client: &'static str,
     name: &'static str,
+    /// Whether its row was compared with the client; if not, only its folders are known.
+    verified: bool,
     skills: usize,
 }
 

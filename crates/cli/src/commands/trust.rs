@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use prowess::env::{self, Environment};
 use prowess::library::clients::CLIENTS;
+use prowess::library::views::Reach;
 use prowess::registry::trust::{Approval, Approvals};
 use prowess::{Candidate, Catalog, Entry, Location, LookupError, Obstacle, Registry};
 use serde_json::json;
@@ -12,7 +13,7 @@ use serde_json::json;
 use super::advice::{kept_from_its_key_by, name_of};
 use super::hints::command_for;
 use super::unread::say_problems;
-use super::{not_found, registry};
+use super::{not_found, registry, seen};
 use crate::Outcome;
 use crate::args::Trust;
 use crate::error::{CommandError, Failure};
@@ -128,8 +129,8 @@ fn revoke(what: &str, approvals: &mut Approvals) -> Result<String, CommandError>
 fn own_folders() -> Vec<PathBuf> {
     let environment = Environment::current();
     let home = environment.home().map(|home| home.join(prowess::install::SKILLS_FOLDER));
-    let of_clients =
-        CLIENTS.iter().flat_map(|client| client.user).filter_map(|path| environment.expand(path));
+    let paths = CLIENTS.iter().flat_map(|client| client.user.iter().chain(client.user_folders()));
+    let of_clients = paths.filter_map(|path| environment.expand(path));
     home.into_iter().chain(of_clients).collect()
 }
 
@@ -170,6 +171,14 @@ fn trust_folder(what: &str, file: &Path) -> Result<String, CommandError> {
         return Err(Failure::new(format!("{error}: {}", clean(what)), hint).into());
     }
     let shown = clean(&folder.to_string_lossy()).into_owned();
+    let home = Environment::current().home().unwrap_or_default();
+    let is_top = folder.components().count() <= 2 && home.starts_with(&folder);
+    if is_top || folder == home || folder.parent().is_none() {
+        let error = format!("this folder is too much to trust: {shown}");
+        let mut failure = Failure::new(error, "name the folder of one project");
+        failure.causes.push("it holds everything in your home, also what you download later".to_owned());
+        return Err(failure.into());
+    }
     Approvals::update(file, |approvals| {
         approvals.trust_folder(folder);
         Ok::<_, CommandError>(())
@@ -190,7 +199,11 @@ fn names_server_location(what: &str) -> bool {
 }
 
 fn trust_skill(args: &Trust, what: &str, file: &Path, ui: &mut Ui) -> Result<String, CommandError> {
-    let registry = registry(&args.places)?;
+    // With a client, by the name that it shows, whether it lists the skill or not.
+    let registry = match args.places.clients.is_empty() {
+        true => registry(&args.places)?,
+        false => seen(&args.places, Reach::Everywhere)?.0,
+    };
     let catalog = registry.catalog();
     let skill = meant(args, what, &registry, &catalog, ui)?;
     let digest = registry.approvable(skill).map_err(|error| Failure::from(&error))?;

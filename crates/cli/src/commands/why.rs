@@ -3,14 +3,18 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use prowess::client::{Fact, Reads};
 use prowess::library::clients::Client;
-use prowess::library::views::Reach;
+use prowess::library::views::{Reach, same_name_fix};
 use prowess::limits::{MAX_SKILL_BYTES, MAX_SKILL_FILES};
+use prowess::session::{Hidden, Placement};
 use prowess::{Candidate, LookupError, Obstacle, Problem, Registry, Standing, internal};
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::advice::Advice;
+use super::client_prompt::{ClientPrompt, is_not_read};
+use super::client_verdict::{said_of_client, seen_as};
 use super::copies::Copy;
 use super::elsewhere::Elsewhere;
 use super::hints::{self, check_command, command_for};
@@ -41,6 +45,10 @@ struct Explained<'c> {
 
 /// Runs the command.
 pub(crate) fn run(args: &Why, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
+    if args.filter.is_some() && !args.places.clients.is_empty() {
+        let error = "--filter is about sessions of Prowess, and a client has none";
+        return Err(Failure::new(error, "leave out --filter or --client").into());
+    }
     if clients_named::are_several(&args.places) {
         return for_each_client(args, json, ui);
     }
@@ -132,11 +140,21 @@ fn one(args: &Why, json: bool, ui: &mut Ui) -> Result<(Outcome, Option<Value>), 
         .collect();
     let place_of = |key: &str| places.iter().find(|(other, _)| *other == key).map(|(_, place)| *place);
     let best = places.iter().find(|(_, place)| place.is_there()).or(places.first()).map(|(_, place)| *place);
-    let listed = || found.iter().any(|(_, standing)| **standing == Standing::Listed);
+    let listed =
+        || found.iter().any(|(skill, standing)| **standing == Standing::Listed && !is_not_read(skill));
     let offered = if registry.client().is_some() { listed() } else { best.is_some_and(InPrompt::is_there) };
+    let client_prompt = ClientPrompt::of(&registry, &args.size);
+    let in_client = |candidate: &Candidate, standing: &Standing| {
+        let prompt = client_prompt.as_ref().filter(|_| *standing == Standing::Listed)?;
+        Some(match not_for_model(candidate, &registry) {
+            Some(_) => (Placement::Hidden(Hidden::NotForModel), None),
+            None => prompt.place(&candidate.entry.key, &args.size),
+        })
+    };
+    let in_its_prompt = || found.iter().find_map(|(candidate, standing)| in_client(candidate, standing));
     let outcome = ended(if offered { Outcome::Fine } else { Outcome::Problems }, &registry);
     let near_miss = match found.as_slice() {
-        [] => NearMiss::of(&args.name, &args.places, &catalog),
+        [] => NearMiss::of(&args.name, &args.places, &registry),
         _ => None,
     };
     let elsewhere = match (found.as_slice(), &near_miss) {
@@ -161,7 +179,7 @@ fn one(args: &Why, json: bool, ui: &mut Ui) -> Result<(Outcome, Option<Value>), 
         if let Some(NearMiss::Unreadable(error)) = &near_miss {
             unread.push(Unread::of(error));
         }
-        let mut report = json!({"version": VERSION, "name": args.name, "offered": offered, "candidates": candidates, "similar": similar, "prompt": best.map(InPrompt::word), "unread": unread});
+        let mut report = json!({"version": VERSION, "name": args.name, "offered": offered, "candidates": candidates, "similar": similar, "prompt": best.or(in_its_prompt().map(|(place, _)| InPrompt(place))).map(InPrompt::word), "unread": unread});
         if let (Some(report), Ok(serde_json::Value::Object(elsewhere))) =
             (report.as_object_mut(), serde_json::to_value(&elsewhere))
         {
@@ -196,6 +214,9 @@ fn one(args: &Why, json: bool, ui: &mut Ui) -> Result<(Outcome, Option<Value>), 
             let _ = writeln!(text, "  {}", clean(&line));
         }
         if let Some(words) = place.and_then(|place| place.sentence(&said)) {
+            let _ = writeln!(text, "  {words}");
+        }
+        if let Some((_, Some(words))) = in_client(candidate, standing) {
             let _ = writeln!(text, "  {words}");
         }
         if let Some(reason) = withheld(&registry, candidate, standing) {
@@ -248,25 +269,6 @@ fn about_files(registry: &Registry, candidate: &Candidate) -> Vec<String> {
     said
 }
 
-/// What a client makes of a skill.
-fn said_of_client(
-    client: &Client,
-    candidate: &Candidate,
-    standing: &Standing,
-    registry: &Registry,
-) -> String {
-    let name = client.name;
-    match standing {
-        Standing::Listed => match not_for_model(candidate, registry) {
-            Some(fact) => format!("{name} lists it, but not to its model: {}", fact.what()),
-            None => format!("{name} lists it"),
-        },
-        Standing::Shadowed { .. } => format!("{name} lists another skill with this name"),
-        Standing::Unseen { reason, .. } => format!("{name} does not list it: {}", clean(reason)),
-        Standing::Blocked { .. } => "left out by an option".to_owned(),
-    }
-}
-
 fn page(
     text: &mut String,
     candidate: &Candidate,
@@ -288,6 +290,10 @@ fn page(
         other => other,
     };
     let _ = writeln!(text, "{STRONG}{}{STRONG:#}: {verdict}", clean(&entry.key));
+    let known = *standing == Standing::Listed && !is_not_read(candidate);
+    if let Some(client) = registry.client().filter(|_| known) {
+        let _ = writeln!(text, "  seen as: {}", clean(&seen_as(client, candidate)));
+    }
     let _ = writeln!(text, "  found: {}", clean(&entry.origin.location.text()));
     for place in &candidate.also_at {
         let _ = writeln!(text, "  also at: {}", clean(&place.text()));
@@ -298,7 +304,7 @@ fn page(
     }
     // What a client lists may be broken here.
     let standing = &match (standing, &candidate.obstacle) {
-        (Standing::Listed, Some(obstacle)) if *obstacle != Obstacle::Untrusted => {
+        (Standing::Listed, Some(obstacle)) if *obstacle != Obstacle::Untrusted && !is_not_read(candidate) => {
             let _ = writeln!(text, "  prowess: {}, so it does not serve it", obstacle.why_not().state);
             Standing::Blocked { obstacle: obstacle.clone() }
         }
@@ -326,7 +332,7 @@ fn page(
             }
             let hint = match copy {
                 Some(copy) if copy.identical => "remove one of the two",
-                _ => "rename one of the two, or remove one",
+                _ => same_name_fix(&registry.client().map_or(Reads::UNKNOWN, Client::reads)),
             };
             let _ = writeln!(text, "  hint: {hint}");
         }
@@ -357,14 +363,20 @@ fn page(
         Standing::Unseen { fix, .. } if !fix.is_empty() => {
             let _ = writeln!(text, "  hint: {}", clean(fix));
         }
-        Standing::Listed | Standing::Unseen { .. } | Standing::Blocked { obstacle: Obstacle::Untrusted } => {}
+        Standing::Listed => {
+            let of_client = is_not_read(candidate).then_some(Fact::NotRead);
+            if let Some(fact) = of_client.or_else(|| not_for_model(candidate, registry)) {
+                let _ = writeln!(text, "  hint: {}", fact.fix());
+            }
+        }
+        Standing::Unseen { .. } | Standing::Blocked { obstacle: Obstacle::Untrusted } => {}
     }
     let trust = |name: &str| command_for("trust", name, &places.options());
     let _ = match Advice::on(candidate, registry, &registry.catalog()) {
-        // Trust goes by the name that Prowess reads, not by the one that the client shows.
-        Some(Advice::Trust(_)) if registry.client().is_some() => {
-            let name = &entry.name;
-            writeln!(text, "  prowess: not trusted, so it does not serve it before: {}", clean(&trust(name)))
+        // What the client does not list is not served with it, trusted or not.
+        Some(Advice::Trust(_)) if matches!(standing, Standing::Unseen { .. }) => Ok(()),
+        Some(Advice::Trust(name)) if registry.client().is_some() => {
+            writeln!(text, "  prowess: not trusted, so it does not serve it before: {}", clean(&trust(&name)))
         }
         Some(Advice::Trust(name)) if *standing == Standing::Listed => {
             writeln!(text, "  hint: agents may use it after: {}", clean(&trust(&name)))

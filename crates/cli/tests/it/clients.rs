@@ -36,7 +36,7 @@ fn a_client_lists_its_own_names_and_says_what_it_passes_over() {
     pdf  Does pdf.
 
     4 skills
-    1 left out (1 not seen): prowess list --all --client codex, prowess why NAME --client codex
+    at least 1 left out (1 not seen): prowess list --all --client codex, prowess why NAME --client codex
     ");
     assert_snapshot!(run(&place, &["list", "--all", "--client", "qoder"]), @"
     exit 0
@@ -62,9 +62,11 @@ fn a_client_lists_its_own_names_and_says_what_it_passes_over() {
     exit 0
     --- stdout
     own: Codex lists it, but not to its model: agents/openai.yaml says allow_implicit_invocation: false
+      seen as: own
       found: [DIR]/home/.agents/skills/own/SKILL.md
       path for filters: own
       read by: codex
+      hint: remove allow_implicit_invocation
     ");
 }
 
@@ -135,6 +137,7 @@ fn what_a_client_does_and_what_prowess_withholds_are_told_apart() {
     exit 0
     --- stdout
     torn: Claude Code lists it
+      seen as: torn; its file says again, and Claude Code takes the name of the folder
       found: [DIR]/.claude/skills/torn/SKILL.md
       path for filters: torn
       read by: claude-code
@@ -147,6 +150,7 @@ fn what_a_client_does_and_what_prowess_withholds_are_told_apart() {
     exit 0
     --- stdout
     loud: Claude Code lists it
+      seen as: loud
       found: [DIR]/.claude/skills/loud/SKILL.md
       path for filters: loud
       read by: claude-code

@@ -185,7 +185,7 @@ fn a_chosen_depth_is_not_an_error_and_the_limit_names_the_option() {
     let place = Place::with(&[
         ("s/good/SKILL.md", GOOD),
         ("s/a/b/deep/SKILL.md", "---\nname: deep\ndescription: d\n---\n"),
-        (".claude/skills/1/2/3/4/5/6/7/8/x", ""),
+        (".roo/skills/1/2/3/4/5/6/7/8/x", ""),
     ]);
     assert_snapshot!(run(&place, &["list", "--in", "s", "--depth", "1"]), @"
     exit 0
@@ -199,7 +199,7 @@ fn a_chosen_depth_is_not_an_error_and_the_limit_names_the_option() {
     --- stdout
     no skills here
     --- stderr
-    error: folders this deep are not looked into: [DIR]/.claude/skills/1/2/3/4/5/6/7: more than 6 below the start
+    error: folders this deep are not looked into: [DIR]/.roo/skills/1/2/3/4/5/6/7: more than 6 below the start
       hint: look deeper with --depth or with depth in [scan] of prowess.toml, or give a folder nearer to the skills
     ");
     assert!(run(&place, &["list", "--depth", "9"]).starts_with("exit 0\n"));

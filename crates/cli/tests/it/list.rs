@@ -72,13 +72,13 @@ fn list_can_show_one_client_or_named_folders() {
     torn  (again)  prowess cannot load it: d
 
     4 skills; prowess serve withholds 1 not trusted: prowess trust
-    1 left out (1 shadowed): prowess list --all --client claude-code, prowess why NAME --client claude-code
+    at least 1 left out (1 shadowed): prowess list --all --client claude-code, prowess why NAME --client claude-code
     ");
     assert_snapshot!(run(&place, &["list", "--client", "absent"]).chars().take(90).collect::<String>(), @"
     exit 2
     --- stderr
     error: no such client: absent
-      hint: the clients are adal, aider-desk,
+      hint: the clients are in docs/reference/
     ");
     // A folder that was named needs no trust.
     assert_snapshot!(run(&place, &["list", "--in", ".claude/skills/pdf", "--in", "home"]), @"

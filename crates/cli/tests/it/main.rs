@@ -11,6 +11,8 @@
 
 mod budget;
 mod check;
+mod client_answers;
+mod client_prompt;
 mod clients;
 mod config;
 mod corpus;

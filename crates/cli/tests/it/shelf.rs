@@ -47,7 +47,7 @@ pub(crate) fn json_of(place: &Place, args: &[&str]) -> Value {
     serde_json::from_slice(&output(place, args).stdout).unwrap()
 }
 
-/// The clients that read the user's `.claude/skills`, as they are shown.
+/// The clients that read the project's `.claude/skills`, as they are shown.
 pub(crate) fn readers(place: &Place) -> String {
     let why = json_of(place, &["why", "--json", "pdf"]);
     let names: Vec<&str> = why["candidates"][0]["readers"]

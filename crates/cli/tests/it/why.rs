@@ -96,7 +96,7 @@ fn why_names_the_place_and_the_reason() {
     pdf: offered
       found: [DIR]/home/.claude/skills/pdf/SKILL.md
       path for filters: pdf
-      read by: [READERS]
+      read by: amp, cursor, kilo, opencode, augment, claude-code, goose, grok, reasonix
     ");
     let unknown = json_of(&place, &["why", "--json", "pfd"]);
     assert_eq!((unknown["offered"].clone(), unknown["candidates"].clone()), (json!(false), json!([])));

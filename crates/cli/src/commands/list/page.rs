@@ -158,7 +158,9 @@ impl Page<'_> {
                 left_out.get(state).map(|number| format!("{number} {word}"))
             });
             let words = words.collect::<Vec<_>>().join(", ");
-            let _ = write!(text, "{} left out ({words})", left_out.values().sum::<usize>());
+            // A client that looks less far passes over skills that only --all finds.
+            let least = if registry.client().is_some() && !self.args.all { "at least " } else { "" };
+            let _ = write!(text, "{least}{} left out ({words})", left_out.values().sum::<usize>());
             if !self.args.all {
                 let _ = write!(text, ": prowess list --all{options}, prowess why NAME{options}");
             }
@@ -220,11 +222,7 @@ fn mark(row: &Row<'_>, paths: Option<&ShortPaths>) -> String {
             format!("{} {}{copy}: ", why.state, why.reason)
         }
     };
-    match row.state {
-        "broken" if row.shown_as.is_some() => mark.push_str("prowess cannot load it: "),
-        "disabled" if row.shown_as.is_some() => mark.push_str("turned off in prowess: "),
-        _ => {}
-    }
+    mark.push_str(row.in_client());
     if row.not_for_model.is_some() {
         mark.push_str("not for the model: ");
     }
@@ -234,6 +232,9 @@ fn mark(row: &Row<'_>, paths: Option<&ShortPaths>) -> String {
         mark.push_str("changed since it was trusted: ");
     } else if !row.trusted {
         mark.push_str("not trusted: ");
+    }
+    if description(row).is_empty() {
+        mark.truncate(mark.trim_end_matches(": ").len());
     }
     mark
 }

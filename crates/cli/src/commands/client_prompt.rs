@@ -1,0 +1,169 @@
+//! The catalog in the prompt of a client: the skills that it offers to its model, within its own limits.
+
+use std::sync::Arc;
+
+use prowess::client::{CatalogLimit, Cuts, Fact};
+use prowess::library::clients::Client;
+use prowess::library::config::SessionConfig;
+use prowess::render::{Budget, BudgetReport, CatalogStyle, Shape, estimate_tokens, render_within};
+use prowess::session::{Placement, PromptOptions, Session};
+use prowess::{Candidate, Catalog, Entry, Registry};
+use serde_json::{Value, json};
+
+use super::row::not_for_model;
+use crate::args::CatalogSize;
+use crate::ui::count;
+
+/// The catalog in the prompt of a client.
+pub(super) struct ClientPrompt {
+    client: &'static Client,
+    cuts: Cuts,
+    /// The skills that the client offers to its model, without their obstacles.
+    pub(super) catalog: Arc<Catalog>,
+    /// The keys of skills that the client may offer, but that Prowess does not read.
+    not_read: Vec<String>,
+    /// What the client's own budget does, unless another was asked for.
+    pub(super) fitted: Option<BudgetReport>,
+}
+
+impl ClientPrompt {
+    /// The prompt of the client whose view a registry has.
+    pub(super) fn of(registry: &Registry, size: &CatalogSize) -> Option<Self> {
+        let client = registry.client()?;
+        let cuts = client.reads().cuts;
+        let catalog = registry.catalog();
+        let (not_read, read): (Vec<&Candidate>, Vec<&Candidate>) = catalog
+            .iter()
+            .filter(|skill| not_for_model(skill, registry).is_none())
+            .partition(|skill| is_not_read(skill));
+        let offered = |skill: &Candidate| {
+            let mut skill = skill.clone();
+            (skill.obstacle, skill.entry.invocation.model) = (None, true);
+            if let Some(when) = skill.entry.client.when_to_use.as_deref().filter(|_| cuts.when_to_use) {
+                skill.entry.description = format!("{} - {when}", skill.entry.description);
+            }
+            Arc::new(skill)
+        };
+        let mut offered: Vec<Arc<Candidate>> = read.into_iter().map(offered).collect();
+        let fitted = if size.given().is_none() { fitted(&offered, cuts, size) } else { None };
+        offered.truncate(fitted.as_ref().map_or(usize::MAX, |report| report.included));
+        Some(Self {
+            client,
+            cuts,
+            catalog: Arc::new(Catalog::apart(offered)),
+            not_read: not_read.iter().map(|skill| skill.entry.key.clone()).collect(),
+            fitted,
+        })
+    }
+
+    /// A style with the client's limit for descriptions.
+    pub(super) fn style(&self, style: CatalogStyle) -> CatalogStyle {
+        let by_budget = self.fitted.as_ref().and_then(|report| report.max_description);
+        style.with_max_description(by_budget.or(self.cuts.description))
+    }
+
+    /// The budget that was asked for; the client's own is accounted for already.
+    pub(super) fn budget(size: &CatalogSize) -> Budget {
+        size.given().unwrap_or(Budget::Unlimited)
+    }
+
+    /// Whether the client keeps all names, however long the catalog is.
+    fn keeps_names(&self) -> bool {
+        matches!(self.cuts.catalog, CatalogLimit::PercentByUse(_))
+    }
+
+    /// How many descriptions are longer than the client shows.
+    pub(super) fn too_long(&self) -> usize {
+        self.catalog.iter().filter(|skill| self.cut_of(skill).is_some()).count()
+    }
+
+    /// The lengths of a description that is longer than the client shows: whole, and shown.
+    fn cut_of(&self, skill: &Candidate) -> Option<(usize, usize)> {
+        let limit = self.cuts.description?;
+        let length = skill.entry.description.chars().count();
+        (length > limit).then_some((length, limit))
+    }
+
+    /// What is said beside the catalog.
+    pub(super) fn notes(&self) -> Vec<String> {
+        let mut notes = vec![format!("{}: {}", self.client.name, self.cuts.words())];
+        if let (Some(most), cut @ 1..) = (self.cuts.description, self.too_long()) {
+            notes.push(format!("{} cut after {most} characters", count(cut, "description")));
+        }
+        if self.keeps_names() && self.fitted.as_ref().is_some_and(|report| report.shortened > 0) {
+            notes.push("Prowess does not know which skills are used the least, and shortens all".to_owned());
+        }
+        if !self.not_read.is_empty() {
+            notes.push(format!("not read, so not known: {}", self.not_read.join(", ")));
+        }
+        notes
+    }
+
+    /// The same as data.
+    pub(super) fn json(&self) -> Value {
+        json!({
+            "client": self.client.id,
+            "description": self.cuts.description,
+            "catalog": self.cuts.words(),
+            "descriptions_cut": self.too_long(),
+            "not_read": self.not_read,
+        })
+    }
+
+    /// What the prompt does with a skill, and the same in words; no words if the skill is there as it is.
+    pub(super) fn place(&self, key: &str, size: &CatalogSize) -> (Placement, Option<String>) {
+        let (placement, limits) = match &self.fitted {
+            Some(report) => {
+                let length = self.catalog.get(key).map(|skill| skill.entry.description.chars().count());
+                let placement = match (length, report.max_description) {
+                    (None, _) => Placement::OverBudget,
+                    (Some(length), Some(most)) if length > most => Placement::Shortened,
+                    _ => Placement::Whole,
+                };
+                (placement, format!("{}: {}", self.client.name, self.cuts.words()))
+            }
+            None => (self.given_place(key, size), "the budget that was given".to_owned()),
+        };
+        let cut = self.catalog.get(key).and_then(|skill| self.cut_of(skill));
+        match (placement, cut) {
+            (Placement::OverBudget, _) => (placement, Some(format!("in its prompt: no; {limits}"))),
+            (Placement::Shortened, _) => {
+                (placement, Some(format!("in its prompt: with less of its description; {limits}")))
+            }
+            (_, Some((length, limit))) => (
+                Placement::Shortened,
+                Some(format!("in its prompt: the first {limit} of {length} characters of its description")),
+            ),
+            _ => (placement, None),
+        }
+    }
+
+    /// What a budget that was asked for does with a skill.
+    fn given_place(&self, key: &str, size: &CatalogSize) -> Placement {
+        let said = SessionConfig::default();
+        let session = Session::new("why", Arc::clone(&self.catalog), said.policy(), said.options());
+        let style = self.style(CatalogStyle::new(Shape::Xml));
+        // Without a query no selector is called, so there is no error.
+        session.placement(key, &PromptOptions::new(&style, Self::budget(size))).unwrap_or(Placement::Whole)
+    }
+}
+
+/// What the budget of a client does. Clients write a list, whatever format is asked for here.
+fn fitted(skills: &[Arc<Candidate>], cuts: Cuts, size: &CatalogSize) -> Option<BudgetReport> {
+    let (CatalogLimit::Percent(percent) | CatalogLimit::PercentByUse(percent)) = cuts.catalog else {
+        return None;
+    };
+    let style = CatalogStyle::new(Shape::Compact).with_max_description(cuts.description);
+    let entries: Vec<&Entry> = skills.iter().map(|skill| &skill.entry).collect();
+    let mut report = render_within(&entries, &style, size.percent(percent), &estimate_tokens).report;
+    if matches!(cuts.catalog, CatalogLimit::PercentByUse(_)) && !report.omitted.is_empty() {
+        report.omitted.clear();
+        (report.included, report.shortened) = (report.total, report.total);
+    }
+    Some(report)
+}
+
+/// Whether a client may list a skill that Prowess does not read.
+pub(super) fn is_not_read(skill: &Candidate) -> bool {
+    skill.sighting.is_some_and(|sighting| sighting.facts.has(Fact::NotRead))
+}
